@@ -13,10 +13,10 @@ import type { RequestParts } from './part-budgets.ts';
 export type { Charge, UsageOrigin } from '../ledger/settled-request.ts';
 
 /**
- * The port between requests and plans. Answers without a promise where the counters do: it stands on every request's
- * way. Books fail closed: what cannot be counted or written within 250 ms of our own loop's turns (decision 0013) is 503
- * and never dispatched. A request is held against all its limits at once, or none; its tokens and USD are known and
- * counted at settlement.
+ * Port between requests and plans. It answers without a promise if the counters do, because every request passes it. A
+ * request is refused if it cannot be counted or written within 250 ms of this process's own loop time (decision 0013):
+ * it gets 503 and is never dispatched. A request is held against all of its limits, or against none. Its tokens and USD
+ * are known and counted at settlement.
  */
 export interface Admission {
   /** Before the body is read: requests per minute and concurrency. */
@@ -28,13 +28,14 @@ export interface Admission {
 }
 
 /**
- * How much of requests-per-minute a call takes (`milliPerCall`). `free`: what costs no units and runs at no provider for
- * long, such as models, usage, count_tokens; it takes no place among the running requests either. `message`: what costs
- * no units and takes no place, but a request a minute, such as a message of MCP that calls nothing.
+ * Share of requests-per-minute that a call takes (`milliPerCall`). `free`: calls that cost no units and do not run long
+ * at a provider, such as models, usage, count_tokens; they take no place among the running requests either. `message`:
+ * calls that cost no units and take no place, but count as a request a minute, such as a message of MCP that calls
+ * nothing.
  */
 export type AdmitWeight = 'one' | 'vector' | 'free' | 'message';
 
-/** Vendor whose own limit headers an answer carries beside the IETF's. */
+/** Vendor whose limit headers an answer has, in addition to the IETF's. */
 export type LimitHeaderForm = 'openai' | 'anthropic';
 
 export interface Arrival {
@@ -52,10 +53,10 @@ export interface Admitted {
   kind: 'admitted';
   /** Limit headers for an answer that comes before any reservation: flat name, value… */
   readonly headers: readonly string[];
-  /** How full the limits of calls a minute were on entry, for the headers of the reservation. */
+  /** States of the limits of calls a minute on entry, for the headers of the reservation. */
   readonly calls: readonly LimitState[];
   readonly form: LimitHeaderForm;
-  /** As on arrival. */
+  /** Same as on arrival. */
   isSparing?: boolean;
   /** The provider has done it, or does it already: no limit refuses it any more. */
   isOwed?: boolean;
@@ -72,7 +73,7 @@ export interface Admitted {
   release(): void;
 }
 
-/** What a request asks of its plan. `atMs` is wall-clock time of arrival. */
+/** Request to a plan. `atMs` is wall-clock time of arrival. */
 export interface Claim {
   requestId: string;
   principal: Principal;
@@ -80,7 +81,7 @@ export interface Claim {
   endpoint: string;
   alias: string;
   tier: string | null;
-  /** What budgets within an account look at. */
+  /** End user, for budgets within an account. */
   user?: string | null;
   tag?: string | null;
   /** Set by `reserve` where such budgets count it. */
@@ -97,7 +98,7 @@ export interface Reservation {
   kind: 'reserved';
   requestId: string;
   costMilli: number;
-  /** What the counters hold for it. */
+  /** Amounts that the counters hold for it. */
   held: Held;
   /** All limit headers of the answer, those of its admission included: flat name, value… */
   headers: readonly string[];
@@ -105,7 +106,7 @@ export interface Reservation {
   state: 'open' | 'settled';
 }
 
-/** How far a request came, which decides its cost. The pipeline sets one of these at its very end. */
+/** Progress of a request, which decides its cost. The pipeline sets one of these at its very end. */
 export type Delivered =
   /** The answer went out whole. */
   | 'whole'
@@ -119,17 +120,17 @@ export type Delivered =
 /** Line of `costs` that a call is charged by, or the units that every one costs. */
 export type CostLine = keyof Config['costs'] | number;
 
-/** What the pipeline knows at the end of a request, in the ledger's own words. Nothing here is checked again. */
+/** Facts of a request at its end, in the ledger's terms. Nothing here is checked again. */
 export interface RequestFacts extends SettledFacts {
   claim: Claim;
   delivery: Delivered;
   /** The part of the reservation that was really done, if not all of it; in milli-units. */
   doneMilli?: number | undefined;
   price: Price | null;
-  /** Of the attempt that answered; null when neither the upstream nor we could count. */
+  /** Usage of the attempt that answered; null if neither the upstream nor we could count. */
   usage: Usage | null;
   usageSource: UsageOrigin;
-  /** Cost in USD beside that of `usage` at `price`: of other models that had a part in it. */
+  /** Cost in USD of other models that took part, in addition to `usage` at `price`. */
   besideUsd: number;
 }
 
@@ -145,7 +146,7 @@ export interface Settlement {
   settle(reservation: Reservation, facts: RequestFacts): UsageEvent | null;
 }
 
-/** Told how full a caller's limits stand, one state for each limit. */
+/** Receives the state of each limit of a caller. */
 export type ObserveLimits = (
   claim: Pick<Claim, 'principal' | 'tier'>,
   limits: readonly Limit[],

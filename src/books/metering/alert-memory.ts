@@ -6,7 +6,7 @@ import { nextAlerts, type SeenAlert } from './next-alerts.ts';
 import type { SendAlert } from './notice-delivery.ts';
 import type { Notice } from './notice-store.ts';
 
-/** What one process knows of alerts, and reports, while the database cannot be used. */
+/** Alerts that one process knows of, and reports, while the database cannot be used. */
 export interface AlertMemory {
   /** These are the rows of the database now. */
   shared(rows: readonly AlertRow[]): void;

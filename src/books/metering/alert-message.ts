@@ -35,7 +35,7 @@ export function alertNotice(
   return { id, plan: alertPlanPrefix + receiver, body: JSON.stringify(message), createdMs: nowMs, tries: 0 };
 }
 
-/** Whom a notice is for; null: it is a plan's. */
+/** Receiver of a notice; null: it is a plan's. */
 export function receiverOf({ plan }: Notice): string | null {
   return plan.startsWith(alertPlanPrefix) ? plan.slice(alertPlanPrefix.length) : null;
 }
@@ -70,7 +70,7 @@ export function slackBody(message: AlertMessage): string {
   return JSON.stringify({ text: lines.join('\n\n') });
 }
 
-/** Slack's own three characters. */
+/** Escapes the three characters that Slack reserves. */
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -26,10 +26,10 @@ export interface AlertRow {
   text: string;
   fix: string | null;
   sinceMs: number;
-  /** When any process saw it last. */
+  /** Time when any process saw it last. */
   seenMs: number;
   /** State that was reported since it began; `none`: none was. */
   told: 'none' | 'warning' | 'problem';
-  /** When it was told last, before it began too; null: never. */
+  /** Time when it was reported last, also before it began; null: never. */
   toldMs: number | null;
 }

@@ -28,11 +28,11 @@ export interface BatchStore extends JobStore<BatchRow> {
   createBatch(row: NewBatch, openMax: number): Promise<'created' | 'full'>;
   findBatch(tenant: string, id: string, nowMs: number): Promise<BatchRow | null>;
   listBatches(listed: ListedBatches): Promise<BatchRow[]>;
-  /** Whether a batch that has not ended reads this file. */
+  /** Resolves to whether a batch that has not ended reads this file. */
   isRead(file: string): Promise<boolean>;
-  /** Asks whoever works at it to stop; one that has ended stays as it is. */
+  /** Asks the process that works on it to stop. A batch that has ended stays as it is. */
   cancel(tenant: string, id: string, nowMs: number): Promise<void>;
-  /** Of one that has ended; with its lines. */
+  /** Removes a batch that has ended, with its lines. */
   removeBatch(tenant: string, id: string): Promise<void>;
 
   /** The number of its lines is known. False when the lease is lost, here and below. */
@@ -44,7 +44,7 @@ export interface BatchStore extends JobStore<BatchRow> {
    * refused, because another line has their key; null when the lease is lost.
    */
   note(lease: Lease, begun: readonly BegunNow[], ended: readonly EndedLine[]): Promise<ReadonlySet<number> | null>;
-  /** What stands in the facts of a batch of its lines at providers, and what they will come to. */
+  /** Writes the lines at providers into a batch's facts, and their expected use. */
   away(lease: Lease, away: AwayLines): Promise<boolean>;
   /** Answers that a provider's batch gave to lines of this part, kept until they are read. False when the lease is lost. */
   returned(lease: Lease, part: number, lines: readonly ReturnedLine[]): Promise<boolean>;
@@ -52,7 +52,7 @@ export interface BatchStore extends JobStore<BatchRow> {
   returnedLine(batch: string, seq: number): Promise<Uint8Array | null>;
   /** Lines of this part that have no answer are no longer at the provider. */
   releaseLines(lease: Lease, part: number): Promise<boolean>;
-  /** What lines at providers will use, over all batches of an account. */
+  /** Expected use of the lines at providers, over all batches of an account. */
   expected(account: string): Promise<ExpectedUse>;
   /** Results in the order of the lines, from behind `after` on. */
   results(batch: string, after: number, limit: number): Promise<LineResult[]>;
@@ -109,7 +109,7 @@ export interface NewBatch {
   endpoint: string;
   inputFile: string;
   createdMs: number;
-  /** What has not been answered by then is not asked any more. */
+  /** Time after which lines without an answer are not requested any more. */
   deadlineMs: number;
   /** Sealed. */
   facts: Uint8Array;
@@ -135,7 +135,7 @@ export interface BatchRow extends NewBatch {
   aheadSucceeded: number;
 }
 
-/** Of lines at providers; in whole tokens and nano-USD. */
+/** Use of lines at providers; in whole tokens and nano-USD. */
 export interface ExpectedUse {
   tokens: number;
   usdNano: number;

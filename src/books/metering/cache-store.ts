@@ -8,8 +8,8 @@ export interface CacheStore {
   /** Replaces an older entry, and is found from now on. One that is larger than a scope may be is not kept. */
   put(scope: string, digest: string, entry: CacheEntry): Promise<void>;
   /**
-   * As `put`, where the entry there is still the one with `atMs` of `over`; null: where there is none. Resolves to whether
-   * it was. The new entry needs a later `atMs`. Absent: no other process writes.
+   * Same as `put`, if the entry there is still the one with `atMs` of `over`; null: if there is none. Resolves to
+   * whether it was. The new entry needs a later `atMs`. Absent: no other process writes.
    */
   swap?(scope: string, digest: string, entry: CacheEntry, over: number | null): Promise<boolean>;
   /** Removes the entries that meet all the fields given; resolves to how many. Without fields: all entries. */
@@ -19,7 +19,7 @@ export interface CacheStore {
 }
 
 export interface CacheEntry {
-  /** When the answer was complete. */
+  /** Time when the answer was complete. */
   atMs: number;
   expiresAtMs: number;
   /** The key whose request was asked. */
@@ -50,8 +50,8 @@ export interface CacheScopeStats {
 }
 
 export interface CacheBounds {
-  /** Of each scope. */
+  /** Bytes of each scope. */
   scopeBytes: number;
-  /** Of all scopes together. */
+  /** Bytes of all scopes together. */
   totalBytes: number;
 }

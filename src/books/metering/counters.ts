@@ -14,9 +14,9 @@ export type { BucketRow } from '../ledger/batch-sums.ts';
 export type Measure = 'calls' | 'units' | 'tokens' | 'usd';
 
 /**
- * Whose use is counted together: `a:<account>`, `k:<tenant>`, and with a tier `a:<account>#<tier>`, `k:<tenant>#<tier>`
- * (`scopesOf` in scope.ts makes them). `b:<account>/…` is an end user, tag or model, and `c:<account>` counts
- * for ever what its credit pays. All scopes of one request belong to one account.
+ * Owner of a shared count: `a:<account>`, `k:<tenant>`, and with a tier `a:<account>#<tier>`, `k:<tenant>#<tier>`
+ * (`scopesOf` in scope.ts makes them). `b:<account>/…` is an end user, tag or model, and `c:<account>` counts what the
+ * account's credit pays, without an end. All scopes of one request belong to one account.
  */
 export type Scope = string;
 
@@ -45,12 +45,12 @@ export interface Limit {
   part?: { kind: 'user' | 'tag' | 'model'; value: string };
 }
 
-/** What a limit allows that only warns: more than anybody uses, and a whole number for every store. */
+/** Allowed amount of a limit that only warns: more than any use, and a whole number for every store. */
 export const endless = Number.MAX_SAFE_INTEGER;
 
-/** How full a limit is. */
+/** State of a limit: its use, and what is left. */
 export interface LimitState {
-  /** In the measure's whole numbers, this request's own cost included once it is let in. */
+  /** Whole number of the measure. Includes the cost of this request once it is admitted. */
   used: number;
   /** Wall-clock ms at which the oldest counted bucket leaves, or the period ends; null when nothing is counted. */
   leavesAtMs: number | null;
@@ -88,9 +88,9 @@ export interface Hold {
   costMilli: number;
   /** Limits of any measure. Those of `calls` (a tier's rpm) take 1,000 milli-calls. */
   limits: readonly Limit[];
-  /** What a driver may write the answer's states into, instead of a new list: they are read at once. */
+  /** List into which a driver may write the answer's states, instead of a new one: they are read immediately. */
   states?: LimitState[];
-  /** The row that the ledger gets if it is held: counters beside the ledger, in another process, open it too. */
+  /** Row that the ledger gets if it is held. Counters in the process of the ledger open it too. */
   row?: ReservationRow;
 }
 
@@ -101,7 +101,7 @@ export interface Held {
   account: string;
   scopes: readonly Scope[];
   costMilli: number;
-  /** The instant whose bucket the units stand in, ms since the epoch by the counters' own clock. Goes into the ledger. */
+  /** Time of the bucket that has the units, ms since the epoch by the counters' clock. It goes into the ledger. */
   quotaMs: number;
   /** One for each of the hold's limits, in order. */
   states: readonly LimitState[];
@@ -130,19 +130,19 @@ export interface Unavailable {
 
 /** Result of a request. */
 export interface Spent {
-  /** How many of the held milli-units are kept. The others go back to their bucket, while it lives. */
+  /** Held milli-units that are kept. The others go back to their bucket, while it exists. */
   costMilli: number;
   tokens: number;
   usdNano: number;
 }
 
-/** What a settled request gets back later, because what it paid for never came. The ledger has it already. */
+/** Amounts that a settled request gets back later, because what it paid for never came. The ledger has them already. */
 export interface Returned {
   account: string;
   scopes: readonly Scope[];
   costMilli: number;
   usdNano: number;
-  /** Instants whose buckets the units and the USD stand in, as in the ledger. */
+  /** Times of the buckets that have the units and the USD, as in the ledger. */
   quotaMs: number;
   settledMs: number;
 }
@@ -158,7 +158,7 @@ export interface Counters {
   settle(held: Held, spent: Spent): void;
   /** Takes this back where it still counts. What is not loaded comes from the ledger. Never throws, never waits. */
   giveBack(returned: Returned): void;
-  /** How full these are, without counting anything. Rejects with FailureError `quota-unavailable`. */
+  /** States of these limits. Counts nothing. Rejects with FailureError `quota-unavailable`. */
   read(account: string, limits: readonly Limit[]): Promise<readonly LimitState[]>;
   /** Running requests of each scope. */
   running(account: string, scopes: readonly Scope[]): Promise<readonly number[]>;
@@ -168,8 +168,8 @@ export interface Counters {
 }
 
 /**
- * What the ledger knows of the past, for counters that start empty: the buckets of settled requests, kept by the ledger
- * in the same commit as the usage event. Open reservations of other processes come apart, each with its id.
+ * Past use in the ledger, for counters that start empty: the buckets of settled requests, which the ledger writes in
+ * the same commit as the usage event. Open reservations of other processes come separately, each with its id.
  */
 export interface QuotaBooks {
   /** Settled use of these scopes within the longest span. */

@@ -1,10 +1,10 @@
-/** What a caller says of an answer: one value for each metric. */
+/** Feedback of a caller on an answer: one value for each metric. */
 export interface Feedback {
   requestId: string;
   metric: string;
   value: number | boolean;
   comment: string | null;
-  /** When it came; the later one of a metric replaces the earlier. */
+  /** Time when it came; a later value of a metric replaces an earlier one. */
   atMs: number;
 }
 
@@ -58,12 +58,12 @@ export interface Experiment {
   shape: string;
 }
 
-/** Whether a variant takes part; every replica goes by it. */
+/** State of a variant: whether it takes part. Every replica follows it. */
 export interface VariantState {
   variant: string;
   /** Earlier requests do not count in comparisons. */
   sinceMs: number;
-  /** When it was taken out, and why; null: it takes part. */
+  /** Time and reason of its removal; null: it takes part. */
   out: { atMs: number; reason: string } | null;
 }
 
@@ -76,9 +76,9 @@ export interface ExperimentBook {
   rate(feedback: Feedback, request: RatedRequest, metricsMax: number): Promise<'kept' | 'too-many'>;
   /** By metric. */
   feedbackOf(requestId: string): Promise<Feedback[]>;
-  /** What a model's requests came to. */
+  /** Results of a model's requests. */
   results(query: ResultsQuery): Promise<ExperimentRows>;
-  /** Of those variants that `begin` named. */
+  /** States of the variants that `begin` named. */
   states(experiment: Experiment): Promise<VariantState[]>;
   /** Remembers when variants were first seen. Those that are known stay as they are. */
   begin(experiment: Experiment, variants: readonly string[], nowMs: number): Promise<void>;

@@ -7,7 +7,7 @@ export interface MetricResult {
   metric: string;
   kind: 'boolean' | 'number';
   n: number;
-  /** Of booleans, the share of true. */
+  /** Mean of the values; for booleans, the share of true. */
   mean: number;
   /** Null: one number has none. */
   interval: Interval | null;

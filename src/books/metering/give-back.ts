@@ -5,7 +5,10 @@ import type { Ledger, UsageEvent } from './ledger.ts';
 import type { ReplyStore } from './reply-store.ts';
 import { nanoUsd, scopesOf } from './scope.ts';
 
-/** Gives back what was charged for jobs that failed after their request had ended, each once, whoever looks. */
+/**
+ * Gives back the charges of jobs that failed after their request had ended, each once, no matter which process finds
+ * out.
+ */
 export interface GiveBack {
   /** Remembers which request paid for a tenant's job. Never rejects: a job that is not known stays charged. */
   paidBy(tenant: string, job: string, requestId: string): Promise<void>;
@@ -31,8 +34,8 @@ const retentionMs = 30 * 24 * 3_600_000;
 const crashesMax = 8;
 
 /**
- * A request is given back by a second row of the ledger with the negative amounts, at the same instants: sums and windows
- * are then as if it had cost nothing. One process at a time may write it, until it is over; whoever comes next looks for
+ * A request is given back by a second row of the ledger with the negative amounts, at the same times: sums and windows
+ * are then as if it had cost nothing. One process at a time may write it, until it is done. The next process looks for
  * the row first.
  */
 export function createGiveBack(parts: GiveBackParts): GiveBack {
@@ -147,7 +150,7 @@ async function writeOpposite(
 
 const done = { status: 200, sealed: null };
 
-/** As old as the request that paid, so that the two stand together. */
+/** Id with the time of the request that paid, so that the two rows are neighbours. */
 function giveBackId(payer: string, crashes: number): string {
   const hex = createHash('sha256').update(`${payer} ${crashes}`).digest('hex');
   return `${payer.slice(0, 'req_00000000-0000-'.length)}7${hex.slice(0, 3)}-8${hex.slice(3, 6)}-${hex.slice(6, 18)}`;

@@ -12,10 +12,10 @@ export type { UsageAttempt, UsageRoute } from '../ledger/settled-request.ts';
 export type { TrafficPoint, TrafficQuery } from '../ledger/traffic-queries.ts';
 
 /**
- * The port of the books: a reservation is written before the first attempt is dispatched and closed by exactly one
- * usage event, whose commit also moves the quota buckets (`bucketsOf`) and the hourly roll-up. That of a dead process is
- * charged once, at its estimate, by whoever removes its row. Drivers: stores/sqlite
- * (ledger.db), stores/postgres.
+ * Port of the ledger. A reservation is written before the first attempt is dispatched. Exactly one usage event closes
+ * it, and its commit also moves the quota buckets (`bucketsOf`) and the hourly roll-up. A reservation of a dead process
+ * is charged once, at its estimate, by the process that removes its row. Drivers: stores/sqlite (ledger.db),
+ * stores/postgres.
  */
 export interface Ledger extends QuotaBooks {
   /**
@@ -39,8 +39,8 @@ export interface Ledger extends QuotaBooks {
    */
   recover(): Promise<number>;
   /**
-   * Beginning of the newest quota bucket, whoever's; 0 when there is none. It may be ahead of the wall clock, which was
-   * set back since: counters that start go on from here.
+   * Beginning of the newest quota bucket of any scope; 0 if there is none. It may be ahead of the wall clock, if the
+   * clock was set back since. Counters that start continue from here.
    */
   newestBucketMs(): Promise<number>;
   /** Every reservation of this account that is open, whichever process holds it. */
@@ -59,16 +59,16 @@ export interface Ledger extends QuotaBooks {
   traffic(query: TrafficQuery): Promise<readonly TrafficPoint[]>;
   /** Attempts by group, class and step, groups with most of them first; at most `attemptRowsMax`. */
   attempts(query: AttemptQuery): Promise<readonly AttemptSum[]>;
-  /** What the caches of models did, in the order of the models' names. */
+  /** Use of the caches of models, in the order of the models' names. */
   cacheUses(query: CacheUseQuery): Promise<readonly CacheUses[]>;
-  /** What providers' own caches did, in the order of the days; a day without reading and writing has no row. */
+  /** Use of the providers' caches, in the order of the days; a day without reading and writing has no row. */
   promptCacheDays(query: CacheUseQuery): Promise<readonly PromptCacheDay[]>;
   /**
    * Gives settled requests another cost, in the ledger and in every sum of it, all in one commit; at most `repricedMax`.
    * Resolves to how many: a request whose cost is not the one `before` any more stays. `atMs`: when it was asked for.
    */
   reprice(changes: readonly Repriced[], atMs: number): Promise<number>;
-  /** What `reprice` changed in requests of some hours, by account and model. */
+  /** Changes of `reprice` in requests of some hours, by account and model. */
   repriced(query: RepricedQuery): Promise<readonly RepricedRow[]>;
   /**
    * Removes requests older than `beforeMs` and dead quota buckets; roll-ups stay. Resolves to the number of requests.
@@ -114,18 +114,18 @@ export interface CacheUseQuery {
   toMs: number;
 }
 
-/** Of one model. */
+/** Use of the cache of one model. */
 export interface CacheUses {
   model: string;
   hits: number;
-  /** Those of the hits that answered a question of the same meaning. */
+  /** Hits that answered a question of the same meaning. */
   semanticHits: number;
   misses: number;
   /** USD that its hits saved. */
   savedUsd: number;
 }
 
-/** Of one day, UTC. */
+/** Use of providers' caches on one day, UTC. */
 export interface PromptCacheDay {
   /** `2026-11-20`. */
   day: string;
@@ -146,7 +146,7 @@ export interface RequestFilter {
   alias?: string;
   /** Calls of one MCP server: those of its tools and prompts begin with the prefix, those of resources have its name. */
   mcpServer?: { name: string; prefix: string };
-  /** Of the target that answered. */
+  /** Provider of the target that answered. */
   provider?: string;
   endpoint?: string;
   user?: string;
@@ -217,8 +217,8 @@ export interface UsageRow {
   /** Requests whose class is not `ok`. */
   errors: number;
   /**
-   * Parts of these sums (tokens: input and output together) of which no upstream told, by `usageSource`. Hours summed
-   * before the books knew of it have 0.
+   * Parts of these sums (tokens: input and output together) that no upstream reported, by `usageSource`. Hours that
+   * were summed before the ledger had this have 0.
    */
   countedTokens: number;
   estimatedTokens: number;

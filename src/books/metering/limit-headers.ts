@@ -22,12 +22,13 @@ interface Column {
 }
 
 /**
- * The headers of one LimitSet (design §6): the IETF draft's, then the caller's dialect's own. Flat lists: name, value…
+ * Headers of one LimitSet (design §6): those of the IETF draft, then those of the caller's dialect. Flat lists: name,
+ * value…
  */
 export class LimitHeaders {
   readonly #calls: readonly Column[];
   readonly #windows: readonly Column[];
-  /** Those with an amount that warns. */
+  /** Limits with an amount that warns. */
   readonly #soft: readonly { limit: Limit; at: number }[];
   readonly #callPolicy: string;
   readonly #policy: string;
@@ -86,7 +87,7 @@ export class LimitHeaders {
     return list;
   }
 
-  /** With a 429: the limit that was reached, beside the calls a minute where they were entered. */
+  /** Headers of a 429: the limit that was reached, and the calls a minute if they were entered. */
   refused(full: Full, callStates: readonly LimitState[], nowMs: number, form: LimitHeaderForm): string[] {
     const calls = this.#calls;
     const isReached = ({ limit }: Column) => limit.id === full.limit && limit.scope === full.scope;
@@ -134,7 +135,7 @@ function policyOf(columns: readonly Column[]): string {
     .join(', ');
 }
 
-/** How long months are differs: thirty days stand for one. */
+/** Length of a span. Months differ: one counts as thirty days. */
 function spanMsOf({ span, period }: Limit): number {
   return period?.name === 'day' ? 86_400_000 : spans[period?.name ?? span].spanMs;
 }
@@ -195,7 +196,7 @@ function pushAt(
   if (column !== undefined) pushLimit(list, names, column, states[column.at], nowMs);
 }
 
-/** As OpenAI writes them: `20s`, `6m0s`, `1h0m30s`. */
+/** Duration as OpenAI writes it: `20s`, `6m0s`, `1h0m30s`. */
 function durationText(leavesAtMs: number, nowMs: number): string {
   const seconds = Math.max(0, Math.ceil((leavesAtMs - nowMs) / 1_000));
   if (seconds < 60) return `${seconds}s`;

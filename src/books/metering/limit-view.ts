@@ -5,7 +5,7 @@ import { amountOf } from './quota-message.ts';
 import { accountScope, keyScope } from './scope.ts';
 import { type PeriodName, type WindowName, windowNames } from './window.ts';
 
-/** How full one limit is, as callers read it: requests, tokens or USD as decimals. Null = unlimited. */
+/** State of one limit, as callers read it: requests, tokens or USD as decimals. Null = unlimited. */
 export interface LimitReading {
   used: number;
   allowed: number | null;
@@ -16,7 +16,7 @@ export interface LimitReading {
 
 export type WindowReadings = Readonly<Record<WindowName, LimitReading>>;
 
-/** The members that a plan and a key's own limits share. */
+/** Members that the limits of a plan and of a key share. */
 export interface LimitReadings {
   windows: WindowReadings;
   rpm: LimitReading;
@@ -32,7 +32,7 @@ export type CalendarReadings = { time_zone: string } & Partial<Record<PeriodName
 
 export interface PlanReadings extends LimitReadings {
   tiers: Readonly<Record<string, { rpm: LimitReading; windows: WindowReadings }>>;
-  /** The key's own limits beside its plan's; null: none. */
+  /** Limits of the key, in addition to its plan's; null: none. */
   key: LimitReadings | null;
 }
 
@@ -81,7 +81,7 @@ export interface CreditReading {
   remaining: number;
 }
 
-/** What is left of an account's credit. Counts nothing. Rejects with FailureError `quota-unavailable`. */
+/** Rest of an account's credit. Counts nothing. Rejects with FailureError `quota-unavailable`. */
 export async function readCredit(
   counters: Pick<Counters, 'read'>,
   account: string,

@@ -11,11 +11,11 @@ export const loadedScopesMax = 50_000;
  */
 export const scopeRetentionMs = 120_000;
 /**
- * Of end users, tags and models of one account, which its callers name: they leave room to the others' scopes. An idle
- * one makes room for the next.
+ * Maximum number of end users, tags and models of one account, which its callers name: they leave room for other
+ * scopes. An idle one makes room for the next.
  */
 export const partScopesMax = 5_000;
-/** How many are looked at to find room for one. */
+/** Maximum number of scopes that are checked to find room for one. */
 const roomTries = 1_000;
 
 /** No scope could make room. */
@@ -29,15 +29,18 @@ interface LoadedScopesOptions {
   scopesMax: number;
 }
 
-/** What the scopes in use have used: read from the books at the first request, then counted here. */
+/** Use of the active scopes: read from the ledger at the first request, then counted here. */
 export class LoadedScopes {
-  /** How many have been forgotten so far: whoever keeps what `get` gave looks whether it still counts. */
+  /**
+   * Number of scopes that were forgotten so far. A caller that keeps the result of `get` checks whether it is still
+   * valid.
+   */
   forgotten = 0;
   readonly #options: LoadedScopesOptions;
-  /** Oldest first; one that was found in use while room was sought stands at the end again. */
+  /** Oldest first. A scope that was found in use during a search for room moves to the end again. */
   readonly #loaded = new Map<Scope, RollingScope>();
   readonly #loading = new Map<Scope, Promise<void>>();
-  /** Those of end users, tags and models by account, oldest first. */
+  /** Scopes of end users, tags and models by account, oldest first. */
   readonly #parts = new Map<string, Set<Scope>>();
 
   constructor(options: LoadedScopesOptions) {

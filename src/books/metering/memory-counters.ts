@@ -28,7 +28,7 @@ export interface MemoryCountersOptions {
   clock: Clock;
   /** Source of the past at a scope's first request. When the ledger answers at once, so does this. */
   books: Pick<QuotaBooks, 'buckets' | 'recentCalls'>;
-  /** Enforce 1/n of every limit (rounded down), beside n − 1 others that do the same. 1 when absent. */
+  /** Divisor n: this process enforces 1/n of every limit (rounded down), and n − 1 others do the same. 1 if absent. */
   share?: () => number;
   /** Quota time begins here at the earliest: `newestBucketMs` of the books. */
   startMs?: number;
@@ -246,7 +246,7 @@ export class MemoryCounters implements Counters {
   /** Written over `states`, the answer. */
   #statesOf(nowMs: number, limits: readonly BoundLimit[], states: LimitState[]): LimitState[] {
     const { aheadMs } = this.#clock;
-    // V8 sets a length by a call of its own, even if it is the same.
+    // V8 makes a separate call to set a length, even if it is the same.
     if (states.length !== limits.length) states.length = limits.length;
     let at = 0;
     for (const { sum, span } of limits) {
@@ -297,7 +297,7 @@ function loadedScope(scopes: LoadedScopes, name: Scope): RollingScope | null {
   return scopes.get(name) ?? null;
 }
 
-/** Whether no earlier one of the list has the same scope. Lists are short. */
+/** True if no earlier one of the list has the same scope. Lists are short. */
 function isFirst({ scope }: { scope: Scope }, earlier: readonly { scope: Scope }[]): boolean {
   return !earlier.some((one) => one.scope === scope);
 }

@@ -53,7 +53,7 @@ export function nextAlerts(
       toldMs: before?.toldMs ?? null,
     };
     const isWorse = lastReported !== 'none' && rank[severity] > rank[lastReported];
-    // One that was told in the future was told by a wrong clock.
+    // A report with a time in the future comes from a wrong clock.
     const isQuiet = row.toldMs !== null && nowMs >= row.toldMs && nowMs - row.toldMs < quietMs;
     if (isWorse || (lastReported === 'none' && !isQuiet)) {
       row.told = severity;

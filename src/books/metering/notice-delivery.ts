@@ -40,12 +40,12 @@ export interface DeliveryParts {
 const postTimeoutMs = 10_000;
 /** Longer than a try takes: a process that dies in one leaves it to another after this. */
 const leaseMs = 30_000;
-/** How long a stop waits for tries under way; one that is cut comes again, with its id, when its lease is over. */
+/** Maximum time that a stop waits for running tries. One that is cut comes again, with its id, when its lease ends. */
 const stopWaitMs = 1_000;
 const lookIntervalMs = 5_000;
 /** Tries under way at one time; others wait in the store. */
 const underWayMax = 8;
-/** Of one receiver: while it hangs, those of others go out. */
+/** Maximum number of one receiver: while it hangs, those of others go out. */
 const ofReceiverMax = 4;
 
 const secondMs = 1_000;
@@ -73,7 +73,7 @@ export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
   /** Plans and receivers whose newest try failed. */
   const failing = new Set<string>();
   const underWay = new Set<Promise<void>>();
-  /** How many of them are of each plan, or receiver of alerts. */
+  /** Number of them for each plan, or receiver of alerts. */
   const ofPlans = new Map<string, number>();
 
   async function deliver(notice: Notice): Promise<void> {

@@ -25,7 +25,7 @@ function isSoft({ id }: Limit): boolean {
   return id.startsWith(softPrefix);
 }
 
-/** Message when a limit stands above a share for the first time. */
+/** Message when a limit is above a share for the first time. */
 export function thresholdNotice(
   mover: Mover,
   limit: Limit,

@@ -11,7 +11,7 @@ import type { PlanBook } from './plan-book.ts';
 export interface Notices {
   /** Never throws, never waits. The watches of a list of limits are worked out once. */
   observe: ObserveLimits;
-  /** Something was queued beside it, which is to go out now. */
+  /** Called when a notice was queued that is to go out now. */
   deliver(): void;
   /** Takes up what earlier processes have crossed and not delivered. */
   start(): Promise<void>;
@@ -29,7 +29,7 @@ export interface NoticeParts {
   onTrouble(message: string): void;
 }
 
-/** How long another process's crossing, or its falling back, may be unknown here. */
+/** Maximum time until a crossing of another process, or its end, is known here. */
 const refreshIntervalMs = 60_000;
 /** Most limits watched at one time. At the bound all are forgotten and made again on demand. */
 const gaugesMax = 100_000;
@@ -121,7 +121,7 @@ export function createNotices(parts: NoticeParts): Notices {
       crossed = new Set(rows.map(({ scope, limit, share }) => nameOf(scope, limit, share)));
       for (const gauge of gauges.values()) {
         const { scope, id } = gauge.limit;
-        // Its own move may be newer than the state that was read.
+        // The change that this process makes may be newer than the state that was read.
         const moving = gauge.busy || busyBefore.has(gauge);
         for (const mark of gauge.marks) {
           const name = nameOf(scope, id, mark.share);
@@ -149,7 +149,7 @@ export function createNotices(parts: NoticeParts): Notices {
         const state = states[at];
         if (state === undefined) continue;
         if (state.used < gauge.up && state.used >= gauge.down) continue;
-        // Copies: a driver may use its own again.
+        // Copies: a driver may reuse its objects.
         gauge.seen = { mover: moverOf(principal), state: { ...state } };
         if (!gauge.busy) void deal(gauge);
       }
@@ -193,7 +193,7 @@ interface Mark {
   share: number;
   /** Used up to here or more: it is crossed. */
   at: number;
-  /** Below this a crossed one may be told again. */
+  /** Below this a crossed one may be reported again. */
   rearmBelow: number;
   crossed: boolean;
 }
@@ -208,7 +208,7 @@ interface Gauge {
   down: number;
 }
 
-/** How far use must fall below a share before the next crossing is news: use that flickers around it is not. */
+/** Share by which use must fall before the next crossing is reported: use that flickers around the share is not. */
 const rearmShare = 0.05;
 
 /** Null for a limit that is not a window, or cannot fill up. */
@@ -219,7 +219,7 @@ function gaugeOf(limit: Limit, shares: readonly number[], known: (share: number)
     .sort((a, b) => a - b)
     .map((share) => ({
       share,
-      // 0.07 × 100 is 7.000000000000001 to the machine, and 7 to whoever wrote it.
+      // 0.07 × 100 is 7.000000000000001 to the machine, and 7 to the person who wrote it.
       at: Math.ceil(share * allowed - 1e-6),
       rearmBelow: Math.max(share - rearmShare, share / 2) * allowed,
       crossed: known(share),

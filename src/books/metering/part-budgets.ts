@@ -6,7 +6,7 @@ import { amountOf } from './quota-message.ts';
 import { nanoUsd, partScope } from './scope.ts';
 import { CalendarPeriod, type PeriodName, type WindowName } from './window.ts';
 
-/** What budgets within an account look at in a request. */
+/** Parts of a request that budgets within an account look at. */
 export interface RequestParts {
   user: string | null;
   tag: string | null;
@@ -22,8 +22,8 @@ export interface PartLimit extends Limit {
 const kinds = ['user', 'tag', 'model'] as const;
 
 /**
- * The budgets of an account that this request must pass. One that names a user, tag or model stands in the place of the
- * one of each for the same time. Requests that name no user (no tag) count together.
+ * Budgets of an account that this request must pass. A budget that names a user, tag or model replaces the one of each
+ * for the same time. Requests that name no user (no tag) count together.
  */
 export function partLimits(
   account: string,
@@ -84,10 +84,10 @@ function periodOf(name: PeriodName, zone: string): CalendarPeriod {
   return period;
 }
 
-/** Whose budgets are asked for, besides those that name somebody. */
+/** Owners of the requested budgets, in addition to those that a budget names. */
 export type RequestedParts = Partial<Record<PartLimit['part']['kind'], string>>;
 
-/** How full a budget within an account is, as people read it. */
+/** State of a budget within an account, as people read it. */
 export interface PartReading {
   user?: string;
   tag?: string;
@@ -115,8 +115,8 @@ function readingOf({ part, period, span, allowed }: PartLimit, { used, leavesAtM
 }
 
 /**
- * How full budgets are: those that name a user, tag or model, and those of each for the ones that are asked for.
- * Counts nothing. Rejects with FailureError `quota-unavailable`.
+ * States of budgets: those that name a user, tag or model, and those of each for the requested ones. Counts nothing.
+ * Rejects with FailureError `quota-unavailable`.
  */
 export async function readParts(
   counters: Pick<Counters, 'read'>,

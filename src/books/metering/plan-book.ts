@@ -19,7 +19,7 @@ export interface PlanBook {
   plan(name: string): Plan;
   has(name: string): boolean;
   all(): readonly { plan: Plan; from: 'configuration' | 'admin api' }[];
-  /** Whether a plan names a guard. */
+  /** True if a plan names a guard. */
   namesGuards: boolean;
   /**
    * Everything that limits a request of this caller on a model of this tier; with `parts`, also the budgets that its
@@ -28,7 +28,7 @@ export interface PlanBook {
   limits(principal: Principal, tier: string | null, parts?: RequestParts): LimitSet;
 }
 
-/** Of users, tags and models of one caller at one tier that are remembered. */
+/** Maximum number of remembered users, tags and models of one caller at one tier. */
 const partsMax = 1_000;
 
 /** The limits of one caller at one tier, in the order in which a 429 prefers them: tier, then windows. */
@@ -41,15 +41,15 @@ export interface LimitSet {
   places: readonly { id: string; scope: string; allowed: number }[];
   /** After the model: a tier's rpm, units, tokens, USD. */
   windows: readonly Limit[];
-  /** Those of `windows` that only a settlement moves. */
+  /** Limits of `windows` that only a settlement moves. */
   postPaid: readonly Limit[];
   /** Scopes in which a request counts whatever its limits are (`scopesOf`). */
   scopes: readonly Scope[];
-  /** Those of them besides account, key and tier, in lines; null: none. */
+  /** Scopes of the limits other than account, key and tier, in lines; null: none. */
   furtherScopes: string | null;
   /** The counters' answer about `windows` at a hold; the next hold writes over it. */
   states: LimitState[];
-  /** Somebody is notified when they fill up. */
+  /** True if a receiver is notified when they fill up. */
   notify: boolean;
   headers: LimitHeaders;
   /** Wall-clock ms at which the account's extra budget ends; null: it has none. */
@@ -58,7 +58,7 @@ export interface LimitSet {
 
 export interface PlanSources {
   config: Pick<Config, 'plans' | 'tiers' | 'default_plan'>;
-  /** Those made through the admin API; the file's win over them. */
+  /** Plans made through the admin API; those of the file take precedence. */
   stored: readonly PlanRow[];
   /** A stored plan that cannot be read any more: its accounts have the default plan meanwhile. */
   onUnreadable?(name: string): void;
@@ -90,7 +90,7 @@ export function createPlanBook({ config, stored, onUnreadable, nowMs = systemClo
   /** By caller and tier. A key ring makes new principals at every change, so old entries vanish by themselves. */
   const sets = new WeakMap<Principal, Map<string | null, LimitSet>>();
 
-  /** Of each of those, by what its requests name. */
+  /** Sets of each of those, by what its requests name. */
   const within = new WeakMap<LimitSet, Map<string, LimitSet>>();
 
   return {
@@ -138,7 +138,7 @@ export function createPlanBook({ config, stored, onUnreadable, nowMs = systemClo
   }
 }
 
-/** A set with the own limits of a key of a run. */
+/** A set with the limits of a key of a run. */
 function withRun(set: LimitSet, account: string, { id, usd, rpm }: NonNullable<Principal['run']>): LimitSet {
   const scope = runScope(account, id);
   const runLimits = callLimits('run:minute', rpm, scope);
@@ -148,7 +148,7 @@ function withRun(set: LimitSet, account: string, { id, usd, rpm }: NonNullable<P
   return withLimits({ ...set, calls, freeCalls, headers: new LimitHeaders(calls, set.windows) }, spent);
 }
 
-/** A set with further limits, each counted in a scope of its own. */
+/** A set with further limits, each counted in a separate scope. */
 function withLimits(set: LimitSet, limits: readonly Limit[]): LimitSet {
   if (limits.length === 0) return set;
   const windows = [...set.windows, ...limits];
@@ -164,13 +164,13 @@ function withLimits(set: LimitSet, limits: readonly Limit[]): LimitSet {
   };
 }
 
-/** Whether a plan may use this alias; its `models` are globs. */
+/** True if a plan may use this alias; its `models` are globs. */
 export function planAllows(plan: Plan, alias: string): boolean {
   return plan.models === null || plan.models.some((glob) => matchesGlob(glob, alias));
 }
 
 /**
- * Whether this caller may use an MCP server, or its tool or prompt `name` (`server__tool`): the plan and the key must
+ * True if this caller may use an MCP server, or its tool or prompt `name` (`server__tool`): the plan and the key must
  * both allow it. Their globs name servers, with all of their tools, or tools.
  */
 export function mayUseMcp(plan: Plan, { limits }: Principal, server: string, name = server): boolean {
@@ -193,7 +193,7 @@ export function dataRulesOf({ name, data: ofPlan }: Plan, principal: Principal):
 
 const noRules: readonly DataRule[] = [];
 
-/** Every limit that a request of this caller on a model of this tier must pass: its plan's, then its key's own. */
+/** Limits that a request of this caller on a model of this tier must pass: those of its plan, then those of its key. */
 function limitSetOf(
   plan: Plan,
   keyLimits: KeyLimits | null,
@@ -302,7 +302,10 @@ export function limit(id: string, measure: Measure, span: SpanName, allowed: num
   return { id, scope, measure, span, allowed, rule };
 }
 
-/** A plan that counts by key and a key's own limits meet in one scope: the lower of two that count the same stays. */
+/**
+ * Limits without duplicates. A plan that counts by key and the limits of a key share one scope: of two that count the
+ * same, the lower one stays.
+ */
 function tightest<T extends { id: string; scope: Scope; allowed: number }>(limits: readonly T[]): T[] {
   const lowest: T[] = [];
   for (const each of limits) {

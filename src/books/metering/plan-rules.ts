@@ -10,8 +10,8 @@ type Written = number | 'off' | undefined;
 type WrittenWindows = Partial<Record<WindowName, Written>> | 'off' | undefined;
 
 /**
- * A plan as admission needs it, by design §11's rules: what a tier's limits leave out is the tier's own, and only `off`
- * disables; everything else that is left out is unlimited (the schema has filled in an omitted rpm).
+ * A plan as admission needs it, by the rules of design §11: limits that a tier leaves out have the tier's default, and
+ * only `off` disables. All other missing limits are unlimited (the schema has filled in an omitted rpm).
  */
 export function planOf(name: string, written: PlanConfig, tiers: Config['tiers']): Plan {
   return {
@@ -53,7 +53,7 @@ export function raisedBy<Limits extends KeyLimits>(
   };
 }
 
-/** A key's own limits, with its extra budget while that lasts. */
+/** Limits of a key, with its extra budget while that lasts. */
 export function limitsOfKey(written: KeyLimitsConfig, nowMs: number): KeyLimits {
   return raisedBy(keyLimitsOf(written), extraOf(written), nowMs);
 }

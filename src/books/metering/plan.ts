@@ -1,10 +1,10 @@
 import type { PlanConfig } from '../../config/schema.ts';
 import type { CalendarPeriod, WindowName } from './window.ts';
 
-/** A plan as admission needs it: whole numbers, `null` = unlimited, tiers' own limits filled in. */
+/** A plan as admission needs it: whole numbers, `null` = unlimited, the default limits of tiers filled in. */
 export interface Plan {
   name: string;
-  /** Whether all keys of an account share these limits. */
+  /** Owner of these limits: an account with all of its keys, or a key. */
   scope: 'account' | 'key';
   /** Globs over aliases; null: all. */
   models: readonly string[] | null;
@@ -12,7 +12,7 @@ export interface Plan {
   mcp: readonly string[] | null;
   /** Names of guards. */
   guards: readonly string[];
-  /** Which providers may get requests; absent: all. */
+  /** Rule for the providers that may get requests; absent: all. */
   data?: NonNullable<PlanConfig['data']>;
   /** Requests in any 60 s. */
   rpm: number | null;
@@ -30,7 +30,7 @@ export interface Plan {
   calendar: readonly CalendarBudget[];
   /** Amounts that warn; absent: none. */
   soft?: SoftLimits;
-  /** What a caller pays who leaves before the first content: nothing, the input tokens, or all of it. */
+  /** Charge for a caller who leaves before the first content: nothing, the input tokens, or all of it. */
   abandoned: 'free' | 'tokens' | 'full';
   /** Every tier that has a limit under this plan. */
   tiers: ReadonlyMap<string, TierLimits>;
@@ -45,7 +45,7 @@ export interface TierLimits {
   units: Readonly<Record<WindowName, number | null>>;
 }
 
-/** A key's own, tighter limits: counted by key, beside the plan's. */
+/** Tighter limits of a key: counted by key, in addition to the plan's. */
 export type KeyLimits = Pick<
   Plan,
   'rpm' | 'tpm' | 'concurrency' | 'units' | 'tokens' | 'usdNano' | 'calendar' | 'soft'

@@ -5,7 +5,7 @@ import { periodLabels, periodNames, type WindowName, windowLabels, windowNames }
 /** Whole numbers of the measure in one of what callers read. */
 const wholeOf: Readonly<Record<Measure, number>> = { calls: 1_000, units: 1_000, tokens: 1, usd: 1e9 };
 
-/** What callers read: requests, units, tokens or USD, as decimals. */
+/** Amount as callers read it: requests, units, tokens or USD, as decimals. */
 export function amountOf(measure: Measure, whole: number): number {
   return whole / wholeOf[measure];
 }
@@ -105,7 +105,7 @@ const rollingBudgets: Readonly<Record<WindowName, string>> = {
   month: '30-day budget',
 };
 
-/** Of `day@Europe/Berlin`. */
+/** Label of a calendar window such as `day@Europe/Berlin`. */
 function calendarLabel(id: string): string {
   const at = id.indexOf('@');
   const period = periodNames.find((name) => name === id.slice(0, at));

@@ -24,10 +24,10 @@ export interface LimitedAdmissionParts {
   ledger: Pick<Ledger, 'open'>;
   /** The plans in force. */
   plans(): PlanBook;
-  /** Names this process, so that its reservations can be told from a dead one's. */
+  /** Id of this process, which distinguishes its reservations from those of a dead one. */
   bootId: string;
   clock: Clock;
-  /** How full the limits stand after each hold; must not throw. */
+  /** Receives the states of the limits after each hold; must not throw. */
   observe: ObserveLimits;
   /** While one of them gives a reason, nothing that counts is admitted. Free calls keep nothing. */
   troubles?: readonly BooksTrouble[];
@@ -143,7 +143,7 @@ function rowOf(claim: Claim, bootId: string): ReservationRow {
   return { requestId, bootId, atMs, account, keyId, tenant, endpoint, alias, tier, quotaMs, costMilli, furtherScopes, inputTokensEstimate };
 }
 
-/** The reservation stands in the books before anything is dispatched. */
+/** Writes the reservation into the ledger before anything is dispatched. */
 function booked(
   { counters, ledger, clock, observe }: LimitedAdmissionParts,
   claim: Claim,
@@ -187,7 +187,7 @@ function limitsOn({ isSparing, isOwed, expected }: Admitted, windows: readonly L
     });
 }
 
-/** Of limits of a minute, what those may use for whom nobody waits: three quarters, and at least a call. */
+/** Limits a minute for requests that nobody waits for: three quarters, and at least a call. */
 function sparing(limits: readonly Limit[]): readonly Limit[] {
   return limits.map((limit) =>
     limit.span === 'minute'

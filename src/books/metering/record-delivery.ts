@@ -6,7 +6,7 @@ import { recordLine } from './request-record.ts';
 /** Receiver of records; `send` resolves when they have arrived. */
 export interface Sink {
   name: string;
-  /** Whether its records hold bodies, if there are any. */
+  /** True if its records hold bodies, if there are any. */
   bodies: boolean;
   batchRecordsMax: number;
   /** Bytes of a batch; a longer record goes alone. */
@@ -22,7 +22,7 @@ export interface Batch {
   records: number;
   /** Id of the first request. A batch that is sent again after a crash begins with the same one. */
   firstId: string;
-  /** When it came, in wall-clock ms. */
+  /** Time when it came, in wall-clock ms. */
   atMs: number;
 }
 
@@ -32,7 +32,7 @@ export interface SinkStanding {
   at: 'sending' | 'elsewhere' | 'failing';
   /** Its answer to the newest try; null unless it fails. */
   why: string | null;
-  /** How old the oldest record is that has not arrived; 0 when all have, or another process sends. */
+  /** Age of the oldest record that has not arrived; 0 if all have, or another process sends. */
   lagMs: number;
 }
 
@@ -51,7 +51,7 @@ const takeAgainMs = 5_000;
 const readRows = 200;
 const firstRetryMs = 250;
 const retryMaxMs = 60_000;
-/** How long a stop waits for a batch under way; one that is cut is sent again by whoever comes next. */
+/** Maximum time that a stop waits for a running batch. If it is cut, the next process sends it again. */
 const stopWaitMs = 3_000;
 
 export function createRecordDelivery(parts: {
@@ -112,7 +112,7 @@ function createLoop(
   let at: SinkStanding['at'] = 'elsewhere';
   let why: string | null = null;
   let retryMs = 0;
-  /** When the oldest record that has not arrived was recorded; null when all have. */
+  /** Time of the oldest record that has not arrived; null if all have. */
   let behindMs: number | null = null;
 
   /** Ms until the next turn. */

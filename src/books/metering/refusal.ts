@@ -2,7 +2,7 @@ import { blankEvent } from '../ledger/columns.ts';
 import type { RefusedSource } from '../ledger/settled-request.ts';
 import type { UsageEvent } from './ledger.ts';
 
-/** Whose setting refused a request, so that an operator finds where to change it. */
+/** Owner of the setting that refused a request, so that an operator finds where to change it. */
 export interface RefusedBy {
   kind: 'plan' | 'key' | 'model' | 'guard' | 'rule';
   /** The key's id, or the name of the others. */
@@ -39,7 +39,7 @@ export interface Refusal {
 
 export const refusalMessageMax = 500;
 
-/** A refusal in the ledger, beside requests that ran. */
+/** A refusal in the ledger, among the requests that ran. */
 export function refusalEvent(refusal: Refusal): UsageEvent {
   const { requestId, clientRequestId, atMs, ms, account, keyId, tenant, endpoint, model, status, reason } = refusal;
   const { limit, message, by } = refusal;

@@ -5,12 +5,14 @@ import { type Refusal, refusalEvent } from './refusal.ts';
 export const linesPerSecond = 10;
 export const linesPerSecondOfAll = 200;
 export const recordsPerHour = 60;
-/** So retention bounds the rows: 30 days of nothing but floods are 720,000 of them, some 300 MB. */
+/**
+ * Maximum number of rows. It lets retention bound them: 30 days of nothing but floods are 720,000 rows, some 300 MB.
+ */
 export const recordsPerHourOfAll = 1_000;
 /** The newest of each reason, found by their id whether or not they are on disk. */
 export const recentOfReason = 500;
 
-/** Refused requests: which of them the log and the ledger hear of, and the newest of all by their id. */
+/** Refused requests: those that are written to the log and the ledger, and the newest of all by their id. */
 export interface Refusals {
   /** Keeps it; whether it deserves a line in the log. */
   add(refusal: Refusal): 'line' | 'counted';
@@ -19,8 +21,8 @@ export interface Refusals {
 }
 
 /**
- * A flood of refusals must neither fill the disk nor hold up those who pay: it is counted in full (metrics), told in
- * part. No timer, no promise: an addition and two look-ups a refusal.
+ * A flood of refusals must neither fill the disk nor delay callers who pay: all are counted (metrics), and some are
+ * recorded. No timer, no promise: an addition and two look-ups a refusal.
  */
 export function createRefusals(ledger: Pick<Ledger, 'note'>): Refusals {
   const lines = createAllowance(1_000, linesPerSecond, linesPerSecondOfAll);

@@ -15,7 +15,7 @@ export interface ProcessFacts {
   requests: number;
   /** Share of the time since it was last asked that its loop was busy, 0 to 1. */
   busy: number;
-  /** How long one turn of its loop took. */
+  /** Duration of one turn of its loop. */
   loopDelayMs: number;
   memoryBytes: number;
 }
@@ -23,11 +23,11 @@ export interface ProcessFacts {
 /** A process, as another one knows it. */
 export interface SeenProcess {
   id: string;
-  /** Null: it has told nothing yet, or is of a version that does not. */
+  /** Null: it has reported nothing yet, or is of a version that does not. */
   facts: ProcessFacts | null;
   /** Wall clock of its last heartbeat. */
   seenMs: number;
-  /** Whether it has ended, or was silent for so long that it counts as ended. */
+  /** True if it has ended, or was silent for so long that it counts as ended. */
   over: boolean;
 }
 
@@ -35,6 +35,6 @@ export interface SeenProcess {
 export interface Replicas {
   /** From now on the heartbeat of this process tells `facts`. */
   report(facts: () => Promise<ProcessFacts>): void;
-  /** Those that live, and those that ended within `goneShownMs`. May reject. */
+  /** Processes that live, and those that ended within `goneShownMs`. May reject. */
   seen(): Promise<readonly SeenProcess[]>;
 }

@@ -7,8 +7,8 @@ import type { UsageAttempt, UsageEvent } from './ledger.ts';
 export type Priced = Price | null;
 
 /**
- * A settled request as it would have been charged by the price that its target has today; why not, where its cost stays.
- * `unclear`: several calls made the cost, and what each was cannot be told from the record.
+ * A settled request as it would have been charged by the present price of its target; or why its cost stays. `unclear`:
+ * several calls made the cost, and the record does not say what each cost.
  */
 export function repriced(
   event: UsageEvent,
@@ -47,14 +47,14 @@ function answerOf({ route, inputTokens, outputTokens }: UsageEvent, target: stri
   return route.attempts.findLast(isAnswer) ?? null;
 }
 
-/** USD of the request beyond its answer's own, such as of answers that a guard refused; null: nobody can tell. */
+/** USD of the request in addition to its answer's, such as of answers that a guard refused; null: unknown. */
 function besideOf({ costUsd, route }: UsageEvent, answered: UsageAttempt | null): number | null {
   if (costUsd === null) return 0;
   if (answered !== null) return answered.costUsd === null ? null : costUsd - answered.costUsd;
   return route.attempts.every((one) => one.costUsd === null) ? 0 : null;
 }
 
-/** What the columns of its row say, which is all but parts that few prices have. */
+/** Usage by the columns of its row, which is all but parts that few prices have. */
 function usageOf(event: UsageEvent): Usage {
   const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens, reasoningTokens } = event;
   const { characters, audioMs, images, videoSeconds } = event;

@@ -15,7 +15,7 @@ export interface ResponseStore {
   renew(tenant: string, ids: readonly string[], expiresMs: number): Promise<void>;
   /** False when it was not there. */
   remove(tenant: string, id: string): Promise<boolean>;
-  /** Of these running responses, those that no longer run: somebody cancelled or deleted them. */
+  /** Running responses among these that no longer run: they were cancelled or deleted. */
   stopped(ids: readonly RowKey[]): Promise<RowKey[]>;
 
   putConversation(row: ConversationRow, items: readonly ItemRow[]): Promise<void>;
@@ -51,7 +51,7 @@ export interface ResponseRow extends RowKey {
   bootId: string | null;
   createdMs: number;
   expiresMs: number;
-  /** Sealed: its own input items, and the response as callers get it. */
+  /** Sealed: the input items of the response, and the response as callers get it. */
   input: Uint8Array;
   answer: Uint8Array;
 }
@@ -66,9 +66,9 @@ export interface FoundResponse extends ResponseRow {
 export interface ResponseChange extends RowKey {
   status: string;
   answer: Uint8Array;
-  /** Whether it runs on; else its last events, if they are kept. */
+  /** `runs on`, or its last events, if they are kept. */
   end: 'runs on' | { events: Uint8Array | null };
-  /** Of a conversation that its items are added to. */
+  /** Conversation to which its items are added. */
   conversation: string | null;
   expiresMs: number;
 }

@@ -24,7 +24,7 @@ export class RollingSum {
   readonly #long: Span;
   readonly #longBuckets: number;
   readonly #shortBuckets: number;
-  /** How old a bucket may become in the arrays: calendar months are longer than the longest span. */
+  /** Maximum age of a bucket in the arrays: calendar months are longer than the longest span. */
   readonly #keptBuckets: number;
   /** Bucket numbers, ascending; those before `#longFirst` are dead. */
   readonly #buckets: number[] = [];
@@ -47,7 +47,7 @@ export class RollingSum {
 
   /** Counts in the bucket of now; nothing when the amount is none. */
   add(nowMs: number, amount: number): void {
-    // In these words NaN is none as well: it would stand in the totals for ever.
+    // This form also excludes NaN, which would stay in the totals for ever.
     if (!(amount > 0)) return;
     this.#expire(nowMs);
     this.#append(this.#bucketNow, amount);
@@ -84,7 +84,7 @@ export class RollingSum {
     return span === this.#long ? this.#longTotal : this.#shortTotal;
   }
 
-  /** What was counted since this instant, the beginning of a bucket that is still kept. */
+  /** Amount since this time, the beginning of a bucket that is still kept. */
   usedSince(nowMs: number, sinceMs: number): number {
     this.#expire(nowMs);
     const first = bucketAt(this.#long, sinceMs);
@@ -256,9 +256,9 @@ export class RollingScope {
   readonly usdEver = new EverSum();
   /** Requests that run now. */
   running = 0;
-  /** Holds that are not settled: what they stand in must not be forgotten. */
+  /** Holds that are not settled: their buckets must not be forgotten. */
   holds = 0;
-  /** Quota time at which somebody last asked for it. */
+  /** Quota time of the last use. */
   lastUsedMs = 0;
 
   addCalls(nowMs: number, callMilli: number): void {
@@ -319,7 +319,7 @@ export class RollingScope {
     this.#calls.seed(nowMs, Math.floor(Math.min(atMs, nowMs) / spans.minute.bucketMs), callMilli);
   }
 
-  /** Where a limit of this measure and span is counted. */
+  /** Sum that counts a limit of this measure and span. */
   sumOf(measure: Measure, span: SpanName): RollingSum {
     if (measure === 'units') {
       if (span === '5h') return this.#unitsByMinute;

@@ -36,15 +36,15 @@ export function isCreditScope(scope: Scope): boolean {
   return scope.startsWith('c:');
 }
 
-/** Of the one bucket that never ends. */
+/** Grain of the one bucket that never ends. */
 export const everGrainMs = 0;
 
-/** Of what callers name or make themselves, as many as they like. */
+/** True for a scope that callers name or make, as many as they like. */
 export function isPartScope(scope: Scope): boolean {
   return scope.startsWith('b:') || scope.startsWith('r:');
 }
 
-/** Whose account a scope belongs to: no account's id holds `#` or `/`. */
+/** Account that a scope belongs to: no account's id holds `#` or `/`. */
 export function accountOfScope(scope: Scope): string {
   return scope.slice(2).split(/[#/]/, 1)[0]!;
 }
@@ -86,8 +86,8 @@ export function nanoUsd(usd: number | null): number {
 }
 
 /**
- * What a settled request adds to the quota buckets, for the ledger to write with its event: units in the bucket they
- * were held in, tokens and USD in that of the settlement, which is when they are known.
+ * Amounts that a settled request adds to the quota buckets, for the ledger to write with its event. Units go into the
+ * bucket in which they were held, tokens and USD into that of the settlement, which is when they are known.
  */
 export function bucketsOf(
   event: Counted & {

@@ -18,7 +18,7 @@ import type { Plan } from './plan.ts';
 import type { PlanBook } from './plan-book.ts';
 import { nanoUsd } from './scope.ts';
 
-/** `settled` hears of each before the books are closed; `plans` are those in force. */
+/** `settled` receives each before the ledger closes it; `plans` are those in force. */
 export function createSettlement(
   ledger: Pick<Ledger, 'close'>,
   settled: Settled,
@@ -65,9 +65,9 @@ export interface SettledLimitsParts {
 const looksMax = 1_000;
 
 /**
- * What settlement does to the counters: it gives back the unused part and adds tokens and USD. When a plan has notices,
- * the limits that only settlement moves are checked afterwards, one check per account at a time. Nobody else would see
- * the last one reached, because nothing is admitted from then on.
+ * Settlement in the counters: it gives back the unused part and adds tokens and USD. If a plan has notices, the limits
+ * that only settlement moves are checked afterwards, one check per account at a time. Otherwise no one would see the
+ * last one reached, because nothing is admitted from then on.
  */
 export function createSettledLimits({ counters, plans, observe }: SettledLimitsParts): Settled {
   /** True: settled again while it was looked at. */
@@ -98,7 +98,7 @@ export function createSettledLimits({ counters, plans, observe }: SettledLimitsP
   };
 }
 
-/** What the ledger calls units that are held for lines at a provider's batch API. */
+/** Endpoint in the ledger of units that are held for lines at a provider's batch API. */
 export const batchHoldEndpoint = 'batches';
 
 /**
@@ -111,7 +111,7 @@ export function crashedEvent({ bootId: _, inputTokensEstimate, ...booked }: Rese
     ...booked,
     // Its lines are charged one by one.
     ...(booked.endpoint === batchHoldEndpoint && { costMilli: 0 }),
-    // Nobody knows when it ended. Its own instant keeps it out of windows that it had left.
+    // The time of its end is unknown. The time of the hold keeps it out of windows that it had left.
     settledMs: booked.quotaMs,
     status: 500,
     class: 'crashed',
@@ -157,8 +157,8 @@ function inputOnly(inputTokens: number): Usage {
 }
 
 /**
- * What a call is charged, in milli-units: its line × the model's own cost (1 where no model answers) × `count`, the
- * images of an image call, the pages of a crawl. Attempts, fallbacks and the items of a batch cost nothing more.
+ * Charge for a call, in milli-units: its line × the cost of the model (1 if no model answers) × `count`, the images of
+ * an image call, the pages of a crawl. Attempts, fallbacks and the items of a batch cost nothing more.
  */
 export function costMilliOf(costs: Config['costs'], line: CostLine, modelCost = 1, count = 1): number {
   const units = typeof line === 'number' ? line : costs[line];

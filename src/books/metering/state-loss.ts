@@ -9,7 +9,7 @@ export interface SharedCounters extends Counters {
   distrust(): void;
 }
 
-/** How often the processes that share the limits are counted while the shared counters are lost. */
+/** Interval at which the processes that share the limits are counted while the shared counters are lost. */
 const countEveryMs = 1_000;
 
 export interface LocalOnLossOptions {
@@ -21,10 +21,10 @@ export interface LocalOnLossOptions {
 }
 
 /**
- * `on_state_loss: local`: while the shared counters are lost, this process admits by itself, with an equal part of
- * every limit. It counts the processes at that moment: with an older number, a new process would have no part. When the
- * shared counters are back they begin anew from the ledger, which has everything admitted meanwhile; until that is done
- * nobody admits. A request that asks at the very moment of the loss is refused.
+ * `on_state_loss: local`: while the shared counters are lost, this process admits alone, with an equal part of every
+ * limit. It counts the processes at that moment: with an older number, a new process would have no part. When the
+ * shared counters are back, they start again from the ledger, which has everything that was admitted meanwhile; until
+ * that is done no process admits. A request at the moment of the loss is refused.
  */
 export function createLocalOnLoss(options: LocalOnLossOptions): Counters {
   const { shared } = options;
@@ -75,7 +75,7 @@ export function createLocalOnLoss(options: LocalOnLossOptions): Counters {
 
 interface LocalCounters {
   counters: Counters;
-  /** Those once the processes are counted; the shared ones, which refuse everything, where that fails. */
+  /** Local counters once the processes are counted; if that fails, the shared ones, which refuse everything. */
   inForce(): Counters | Promise<Counters>;
   close(): Promise<void>;
 }
@@ -113,8 +113,8 @@ function createLocalCounters({ shared, local, livingBoots }: LocalOnLossOptions)
 }
 
 /**
- * A ledger that counts open requests as settled: for counters that begin while requests of other counters run and never
- * hear of their end. What those give back is not seen here.
+ * A ledger that counts open requests as settled: for counters that start while requests of other counters run, whose
+ * end they never see. Amounts that those give back are not seen here.
  */
 export function booksWithOpen(
   books: Pick<QuotaBooks, 'seed' | 'recentCalls'>,

@@ -2,7 +2,7 @@ import { type Failure, FailureError, type QuotaExceeded } from '../../kernel/fai
 import { createStorageCounts, type StorageCountsParts, type StoredKind } from './storage-counts.ts';
 import { createStorageHolds, type StorageHold } from './storage-hold.ts';
 
-/** What an account keeps on this server. */
+/** Kinds of data that an account keeps on this server. */
 export type StorageKind = 'vectors' | 'pages' | 'crawls' | 'pictures' | 'replies' | 'responses' | 'files' | 'uploads';
 
 export interface StorageParts extends StorageCountsParts {
@@ -17,7 +17,7 @@ export interface StorageParts extends StorageCountsParts {
 }
 
 /**
- * How many bytes accounts store, against their plans. Exact except for bytes that are on their way, and for recent
+ * Bytes that accounts store, against their plans. Exact except for bytes that are still arriving, and for recent
  * deletions.
  */
 export interface StorageBook {
@@ -48,7 +48,7 @@ export interface StorageUsage {
   kinds: Readonly<Partial<Record<StorageKind, number>>>;
 }
 
-/** Older measures are made anew beside the answer; before a refusal those that are this old. */
+/** Maximum age of a measure. Older ones are measured again while the answer goes out, or before a refusal. */
 const measureIntervalMs = 5 * 60_000;
 const refusalMeasureMs = 5_000;
 
@@ -109,7 +109,7 @@ export function createStorageBook(parts: StorageParts): StorageBook {
   };
 }
 
-/** What an account uses, by measures that are not too old. */
+/** Use of an account, by measures that are recent enough. */
 function createStorageLook(
   parts: StorageParts,
   counts: ReturnType<typeof createStorageCounts>,

@@ -11,7 +11,7 @@ export interface StoredBytes {
   bytes: number;
 }
 
-/** What accounts keep, as far as it is known without asking the stores. */
+/** Data that accounts keep, as far as it is known without asking the stores. */
 export interface StorageCounts {
   of(account: string): Record<StoredKind, number>;
   /** `bytes` below 0: so many were removed. */

@@ -4,7 +4,7 @@ import type { Failure } from '../../kernel/failure.ts';
 export interface StorageHold {
   /** Some more came. A failure when they are more than the account may keep; then they are not held. */
   grow(bytes: number): Failure | null;
-  /** Of work whose bytes are known at its end: held where the account may keep anything more. */
+  /** Holds for work whose bytes are known at its end: it begins if the account may keep anything more. */
   expect(bytes: number): Failure | null;
   /** Some of them are kept now, and counted there. */
   stored(bytes: number): void;
@@ -12,7 +12,7 @@ export interface StorageHold {
   release(): void;
 }
 
-/** What accounts have on its way, by all their holds together. */
+/** Bytes that are arriving for accounts, by all their holds together. */
 export interface StorageHolds {
   bytes(account: string): number;
   /** `full`: why so many bytes more than the account keeps are too many; null: they are not. */

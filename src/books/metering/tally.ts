@@ -1,4 +1,4 @@
-/** How often something happened within a window that began with the first of it. */
+/** Count of events within a window that began with the first of them. */
 export interface Tallied {
   count: number;
   /** Until the window is over; 0 when nothing is counted. */
@@ -6,8 +6,8 @@ export interface Tallied {
 }
 
 /**
- * Counts by name that all processes share and that nobody is charged by, such as failed logins. Never rejects: null
- * when the store does not answer, and then each process uses its own counts.
+ * Counts by name that all processes share and that charge no caller, such as failed logins. Never rejects: null if the
+ * store does not answer, and then each process uses its local counts.
  */
 export interface SharedTally {
   /** In the order of the names. */

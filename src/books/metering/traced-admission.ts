@@ -2,7 +2,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { TracedStep } from '../../kernel/trace.ts';
 import type { Admission, Reservation, Settlement } from './admission.ts';
 
-/** The same admission, whose calls of the stores are steps of their request's trace. Used only when somebody traces. */
+/** The same admission, whose calls of the stores are steps of their request's trace. Used only if traces are on. */
 export function tracedAdmission(admission: Admission, clock: Pick<Clock, 'monotonicMs'>): Admission {
   return {
     admit: admission.admit,

@@ -55,7 +55,7 @@ export interface StoreRow {
 export type StoreFileStatus = 'in_progress' | 'completed' | 'failed' | 'cancelled';
 
 export interface NewStoreFile {
-  /** Of this file in this store, and of its passages; those of later files are greater. */
+  /** Id of this file in this store, and of its passages; those of later files are greater. */
   id: string;
   store: string;
   tenant: string;
@@ -70,7 +70,7 @@ export interface NewStoreFile {
 
 export interface StoreFileRow extends NewStoreFile {
   status: StoreFileStatus;
-  /** Of its passages. */
+  /** Bytes of its passages. */
   bytes: number;
 }
 

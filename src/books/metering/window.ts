@@ -67,7 +67,7 @@ export class CalendarPeriod {
     new Intl.DateTimeFormat('en', { timeZone: zone });
   }
 
-  /** What limits, headers and counters call it: `month@Europe/Berlin`. */
+  /** Name in limits, headers and counters: `month@Europe/Berlin`. */
   get id(): string {
     return `${this.name}@${this.zone}`;
   }
