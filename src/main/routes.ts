@@ -15,6 +15,7 @@ import { filesRoutes } from '../http/routes/files/files.ts';
 import { messageBatchesRoutes } from '../http/routes/files/message-batches.ts';
 import { signedFilesRoute } from '../http/routes/files/signed-files.ts';
 import { forwardedRoutes } from '../http/routes/forwarded.ts';
+import { googleBatchesRoutes } from '../http/routes/google/batches.ts';
 import { googleFilesRoutes } from '../http/routes/google/files.ts';
 import { withGoogleFormat } from '../http/routes/google/names.ts';
 import { healthRoutes } from '../http/routes/health.ts';
@@ -174,7 +175,7 @@ function signingOf({ books, callers: { ring }, bodies }: RoutesParts): SigningPa
 function batchRoutes(services: Services, { paths: endpoints, ...batches }: OpenedBatches): Route[] {
   const parts = { services, ...batches };
   const own = [...filesRoutes(parts), ...batchesRoutes({ ...parts, endpoints }), ...messageBatchesRoutes(parts)];
-  return withGoogleFormat(own, googleFilesRoutes(parts));
+  return withGoogleFormat(own, [...googleFilesRoutes(parts), ...googleBatchesRoutes(parts)]);
 }
 
 /** `all`: the whole table, these routes among it. */

@@ -96,7 +96,7 @@ export interface ListedBatches extends Listed {
 }
 
 /** The vendor whose API it came by. */
-export type BatchFormat = 'openai' | 'anthropic';
+export type BatchFormat = 'openai' | 'anthropic' | 'gemini';
 
 export interface NewBatch {
   id: string;

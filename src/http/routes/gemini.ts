@@ -11,6 +11,7 @@ import { readJsonBody } from '../read-body.ts';
 import { conversationRoute } from './conversation.ts';
 import { countingHandler } from './count-tokens.ts';
 import { describeGeminiModel, listGeminiModels } from './gemini-models.ts';
+import { beginGoogleBatch, type GoogleBatchesParts } from './google/batches.ts';
 import { type CacheParts, withOwnCache } from './google/cached-contents.ts';
 import { mediaHandler } from './google/media.ts';
 import { googleVersions } from './google/names.ts';
@@ -20,7 +21,7 @@ import { googleVersions } from './google/names.ts';
  * over any provider. They count and cost as a chat completion does; `:embedContent` and `:batchEmbedContents` as a
  * request for embeddings does. `:countTokens` is free, and so is `GET /v1beta/models`, with `/{model}` or without.
  */
-export function geminiRoutes(parts: CacheParts): Route[] {
+export function geminiRoutes(parts: CacheParts & GoogleBatchesParts): Route[] {
   const { services } = parts;
   const embed = bodyHandler(services, embeddingsEndpoint(services, 'gemini-embeddings'), (exchange, body) =>
     withPathModel(body, embeddingModelOf(exchange)!),
@@ -46,6 +47,8 @@ export function geminiRoutes(parts: CacheParts): Route[] {
         if (!(await expandsCache(parts, exchange))) return;
         if (modelCountedOf(exchange) !== null) return count(exchange);
         if (await answersByMedia(exchange)) return;
+        const batched = modelBatchedOf(exchange);
+        if (batched !== null) return beginGoogleBatch(parts, exchange, batched);
         return (embeddingModelOf(exchange) === null ? conversation.handle : embed)(exchange);
       },
     };
@@ -85,6 +88,10 @@ function modelCountedOf(exchange: Exchange): string | null {
   return /^(.+):countTokens$/s.exec(exchange.params['*'] ?? '')?.[1] ?? null;
 }
 
+function modelBatchedOf(exchange: Exchange): string | null {
+  return /^(.+):batchGenerateContent$/s.exec(exchange.params['*'] ?? '')?.[1] ?? null;
+}
+
 /** The content to count is in the body itself, or in its `generateContentRequest`. */
 async function bodyToCount({ bodies }: Services, exchange: Exchange, body: Buffer): Promise<Buffer | Failure> {
   const model = modelCountedOf(exchange)!;
@@ -107,7 +114,7 @@ function withMethodOfPath(exchange: Exchange, body: Buffer): Buffer | Failure {
   const [, model, method] = called ?? [];
   if (model === undefined || (method !== 'generateContent' && method !== 'streamGenerateContent')) {
     const message =
-      'The methods of models are {model}:generateContent, :streamGenerateContent?alt=sse, :countTokens, :embedContent, :batchEmbedContents and :predict.';
+      'The methods of models are {model}:generateContent, :streamGenerateContent?alt=sse, :countTokens, :embedContent, :batchEmbedContents, :batchGenerateContent and :predict.';
     return { kind: 'not-found', message };
   }
   const stream = method === 'streamGenerateContent';

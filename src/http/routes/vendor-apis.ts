@@ -7,7 +7,8 @@ import { modelInfoRoute } from './azure.ts';
 import { bedrockRoutes } from './bedrock.ts';
 import { cohereRoutes } from './cohere.ts';
 import { geminiRoutes } from './gemini.ts';
-import { type CacheParts, cachedContentsRoutes } from './google/cached-contents.ts';
+import type { GoogleBatchesParts } from './google/batches.ts';
+import { cachedContentsRoutes } from './google/cached-contents.ts';
 import { ollamaRoutes } from './ollama.ts';
 
 /** Parts for callers that sign their requests. */
@@ -17,13 +18,13 @@ export type SigningParts = Omit<SignedCallersParts & AwsCredentialsParts, 'clock
 export function vendorApiRoutes(
   services: Services,
   signing: SigningParts,
-  { files }: Pick<CacheParts, 'files'>,
+  batches: Omit<GoogleBatchesParts, 'services'>,
 ): Route[] {
   const bodyBytesMax = () => services.snapshot().config.server.body_limit;
   const signed = createSignedCallers({ ...signing, clock: services.clock, bodyBytesMax });
   return [
-    ...geminiRoutes({ services, files }),
-    ...cachedContentsRoutes({ services, files }),
+    ...geminiRoutes({ services, ...batches }),
+    ...cachedContentsRoutes({ services, ...batches }),
     ...ollamaRoutes(services),
     ...aiGatewayRoutes(services),
     modelInfoRoute(services),

@@ -12,10 +12,20 @@ export interface BatchFacts {
   headers: Record<string, string>;
   /** How long its files of results are kept; null: as long as all files. */
   outputKeptForMs: number | null;
+  /** Of one in Gemini's format; absent: it is of another. */
+  gemini?: GeminiBatchFacts;
   /** Why it failed as a whole. */
   errors: readonly BatchError[];
   /** Parts of it that providers have or had; absent: nothing yet. */
   parts?: readonly BatchPart[];
+}
+
+export interface GeminiBatchFacts {
+  /** Of all its lines. */
+  model: string;
+  displayName: string;
+  /** Whether its requests came in the call that made it: then its owner has no file of them. */
+  input: 'inline' | 'file';
 }
 
 export interface BatchError {

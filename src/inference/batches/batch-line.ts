@@ -1,7 +1,9 @@
 import type { BatchFormat, BatchRow } from '../../books/metering/batch-store.ts';
+import { withPathMembers } from '../../formats/dialects/gemini/path-members.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, scanJson } from '../../kernel/json.ts';
 import { jsonDepthMax } from '../../kernel/limits.ts';
+import type { BatchFacts } from './batch-facts.ts';
 
 /** A line of a batch, as its format has it. */
 export type BatchLine =
@@ -14,16 +16,17 @@ export const customIdCharsMax = 512;
 
 /** `bytes` null: it is longer than a line may be. */
 export function readBatchLine(
-  { format, endpoint }: Pick<BatchRow, 'format' | 'endpoint'>,
+  { format, endpoint, gemini }: Pick<BatchRow, 'format' | 'endpoint'> & Pick<BatchFacts, 'gemini'>,
   bytes: Buffer | null,
 ): BatchLine {
   if (bytes === null) return { customId: null, failure: invalid(null, 'This line is longer than a line may be.') };
   const line = objectIn(bytes);
   if (line === null) return { customId: null, failure: invalid(null, 'This line is not a JSON object.') };
-  const { custom_id: customId } = line;
+  const idMember = format === 'gemini' ? 'key' : 'custom_id';
+  const customId = line[idMember];
   if (typeof customId !== 'string' || customId === '' || customId.length > customIdCharsMax) {
-    const message = `'custom_id' must be a text of 1 to ${customIdCharsMax} characters.`;
-    return { customId: null, failure: invalid('custom_id', message) };
+    const message = `'${idMember}' must be a text of 1 to ${customIdCharsMax} characters.`;
+    return { customId: null, failure: invalid(idMember, message) };
   }
   const refused = format === 'openai' ? wrongPlace(line, endpoint) : null;
   if (refused !== null) return { customId, failure: refused };
@@ -37,10 +40,10 @@ export function readBatchLine(
   }
   const written = bytesOf(body);
   if (written === null) return { customId, failure: invalid(member, `'${member}' is nested too deeply.`) };
-  return { customId, body: written };
+  return { customId, body: gemini === undefined ? written : withPathMembers(written, gemini.model, false) };
 }
 
-const bodyMember: Record<BatchFormat, string> = { openai: 'body', anthropic: 'params' };
+const bodyMember: Record<BatchFormat, string> = { openai: 'body', anthropic: 'params', gemini: 'request' };
 
 function wrongPlace({ method, url }: JsonObject, endpoint: string): Failure | null {
   if (method !== 'POST') return invalid('method', "'method' must be POST.");

@@ -81,8 +81,9 @@ async function countLines({ files, signal }: BatchRun, input: StoredFile): Promi
 
 /** Ends the batch as failed. Earlier answers are kept. */
 async function failed(run: BatchRun, error: BatchError): Promise<void> {
-  const { metadata, window, headers, outputKeptForMs, id } = run.batch;
-  const facts = sealFacts(run.sealer, { metadata, window, headers, outputKeptForMs, errors: [error] }, id);
+  const { metadata, window, headers, outputKeptForMs, id, gemini } = run.batch;
+  const kept = { metadata, window, headers, outputKeptForMs, ...(gemini !== undefined && { gemini }) };
+  const facts = sealFacts(run.sealer, { ...kept, errors: [error] }, id);
   const now = await run.store.findBatch(run.batch.tenant, id, run.clock.wallMs());
   if (now !== null) await end(run, 'failed', { ...(await resultFiles(run, now, null)), facts });
 }
@@ -107,7 +108,7 @@ async function resultFiles(
   gaps: Gaps,
 ): Promise<Pick<BatchEnd, 'outputFile' | 'errorFile'>> {
   const write = (which: Which, name: string) => writeResults(run, { which, name, gaps });
-  if (format === 'anthropic') return { outputFile: await write('all', 'results'), errorFile: null };
+  if (format !== 'openai') return { outputFile: await write('all', 'results'), errorFile: null };
   return {
     outputFile: succeeded > 0 ? await write('succeeded', 'output') : null,
     errorFile: errored > 0 || gaps !== null ? await write('errored', 'error') : null,

@@ -49,7 +49,7 @@ const lookIntervalMs = 5_000;
 const pruneIntervalMs = 3_600_000;
 const linesPrunedAtOnce = 500;
 
-const idPrefix: Record<BatchFormat, string> = { openai: 'batch_', anthropic: 'msgbatch_' };
+const idPrefix: Record<BatchFormat, string> = { openai: 'batch_', anthropic: 'msgbatch_', gemini: 'genbatch_' };
 
 export function createBatches(parts: BatchesParts): Batches {
   const { store, clock, sealer, onTrouble } = parts;

@@ -9,7 +9,7 @@ import { insideCall } from '../spine/call.ts';
 import { holdCall } from '../spine/held-call.ts';
 import type { Outcome } from '../spine/kept-answer.ts';
 import { admittedBefore } from '../spine/model-call.ts';
-import { lineEndpoints } from './line-endpoints.ts';
+import { geminiLinesPath, lineEndpoints } from './line-endpoints.ts';
 import { type GivenAnswer, givenAnswers } from './upstream/given-answer.ts';
 import { noSettlement, type PreparedLine, prepareLine, reserveNothing } from './upstream/prepare-line.ts';
 
@@ -72,7 +72,7 @@ export function createLineCalls(services: Services, principalOf: (keyId: string)
   };
 
   return {
-    paths: [...runs.keys()],
+    paths: [...runs.keys()].filter((path) => path !== geminiLinesPath),
     atOnceMax(keyId) {
       const principal = principalOf(keyId);
       const places = 'kind' in principal ? [] : services.plans().limits(principal, null).places;

@@ -22,6 +22,9 @@ export type Around = <R extends RequestBody, P extends Plan>(
   endpoint: Endpoint<Buffer, R, P>,
 ) => Endpoint<Buffer, R, P>;
 
+/** Endpoint of batches in Gemini's format, which no batch of another format may name. */
+export const geminiLinesPath = '/v1beta/models';
+
 /** Endpoints that a line may be for, by path. */
 export function lineEndpoints(
   services: Services,
@@ -36,6 +39,7 @@ export function lineEndpoints(
     ['/v1/responses', over(responsesEndpoint(services))],
     ['/v1/embeddings', over(embeddingsEndpoint(services, 'embeddings'))],
     ['/v1/messages', over(chatEndpoint(services, 'messages', 'anthropic-messages'))],
+    [geminiLinesPath, over(chatEndpoint(services, 'chat', 'gemini'))],
     ...Object.values(forwardedEndpoints).map(({ id, path }) => [path, over(forwardedEndpoint(services, id))] as const),
   ]);
 }

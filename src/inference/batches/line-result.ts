@@ -1,5 +1,6 @@
 import type { BatchFormat } from '../../books/metering/batch-store.ts';
 import { anthropicMessages } from '../../formats/dialects/anthropic-messages/index.ts';
+import { gemini } from '../../formats/dialects/gemini/index.ts';
 import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import { type ErrorContext, type Failure, factsOf, statusOf } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
@@ -19,10 +20,27 @@ export function resultLine(
   context: ErrorContext,
 ): { state: 'succeeded' | 'errored'; text: string } {
   const state = end.kind === 'answered' && end.status < 300 ? 'succeeded' : 'errored';
-  return {
-    state,
-    text: format === 'openai' ? openAiLine(customId, end, context) : anthropicLine(customId, end, context),
-  };
+  return { state, text: lineIn[format](customId, end, context) };
+}
+
+const lineIn: Record<BatchFormat, (customId: string | null, end: LineEnd, context: ErrorContext) => string> = {
+  openai: openAiLine,
+  anthropic: anthropicLine,
+  gemini: geminiLine,
+};
+
+function geminiLine(key: string | null, end: LineEnd, context: ErrorContext): string {
+  const line = (member: string, text: string) => `{"key":${JSON.stringify(key)},"${member}":${text}}`;
+  if (end.kind === 'answered' && end.status < 300) return line('response', oneLine(end.body));
+  if (end.kind === 'unasked' && typeof end.why === 'string') {
+    const [code, status] = end.why === 'cancelled' ? [1, 'CANCELLED'] : [4, 'DEADLINE_EXCEEDED'];
+    return line('error', JSON.stringify({ code, message: neverAsked[end.why], status }));
+  }
+  const { error } =
+    end.kind === 'answered'
+      ? (JSON.parse(end.body.toString('utf8')) as JsonObject)
+      : gemini.errorBody(failureOf(end), context);
+  return line('error', JSON.stringify(error ?? null));
 }
 
 function openAiLine(customId: string | null, end: LineEnd, context: ErrorContext): string {

@@ -28,7 +28,7 @@ export type Gaps = { why: 'cancelled' | 'expired'; input: StoredFile } | null;
 export async function writeResults(run: BatchRun, results: Results): Promise<string> {
   const { batch, files } = run;
   const file = {
-    purpose: batch.format === 'openai' ? outputPurpose : resultsPurpose,
+    purpose: batch.format === 'anthropic' ? resultsPurpose : outputPurpose,
     name: `${batch.id}_${results.name}.jsonl`,
     keptForMs: batch.outputKeptForMs,
   };

@@ -1,0 +1,255 @@
+import { gemini } from '../../../formats/dialects/gemini/index.ts';
+import { uploadOfUri } from '../../../formats/dialects/named-objects.ts';
+import { type Batch, succeededSoFar } from '../../../inference/batches/batch-facts.ts';
+import { type Batches, batchNotFound, fileNotFound } from '../../../inference/batches/batches.ts';
+import { geminiLinesPath } from '../../../inference/batches/line-endpoints.ts';
+import { type StoredFile, type StoredFiles, shownPurposes } from '../../../inference/batches/stored-files.ts';
+import { ownPurpose } from '../../../inference/batches/write-results.ts';
+import type { Services } from '../../../inference/endpoints/services.ts';
+import { refuse } from '../../../inference/spine/sink.ts';
+import { FailureError, invalid } from '../../../kernel/failure.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { callerOf, type Exchange, type Route } from '../../exchange.ts';
+import { writeJson } from '../../write-json.ts';
+import { held } from '../files/message-batches.ts';
+import { wholeOf } from '../list-page.ts';
+import { type StoredCall, type StoredPlace, storedRoute } from '../stored-route.ts';
+import { fileNameOf, googleVersions } from './names.ts';
+
+export interface GoogleBatchesParts {
+  services: Services;
+  files(): Promise<StoredFiles>;
+  batches(): Promise<Batches>;
+}
+
+const windowMs = 24 * 3_600_000;
+const place: StoredPlace = { endpoint: 'batches', dialect: gemini };
+/** Largest results that an operation holds itself. A batch with more names its file alone. */
+const inlineBytesMax = 32 * 1024 * 1024;
+
+/** Google's `batches`: operations of a batch that `:batchGenerateContent` began. */
+export function googleBatchesRoutes(parts: GoogleBatchesParts): Route[] {
+  return googleVersions.flatMap((version) => {
+    const path = `/${version}/batches`;
+    const one = `${path}/:id`;
+    const route = (...[method, at, summary, answer]: Parameters<typeof storedRoute>) =>
+      storedRoute(method, at, summary, answer, {}, place);
+    return [
+      route('GET', path, "The batches of this key, in Google's format", (call) => listed(parts, call)),
+      route('GET', one, "A batch, in Google's format", async (call) =>
+        operationOf(parts, await found(parts, call.tenant, call.params.id ?? ''), 'whole'),
+      ),
+      route('POST', one, "Stop a batch, with ':cancel', in Google's format", async (call) => {
+        const [, id, verb] = /^(.+):(\w+)$/s.exec(call.params.id ?? '') ?? [];
+        if (id === undefined || verb !== 'cancel') {
+          throw new FailureError({ kind: 'not-found', message: 'A batch has the method :cancel alone.' });
+        }
+        await found(parts, call.tenant, id);
+        await (await parts.batches()).cancel(call.tenant, 'gemini', id);
+        return {};
+      }),
+      route('DELETE', one, "Delete a batch that has ended, in Google's format", async (call) => {
+        const { id, ending, inputFile, gemini: facts } = await found(parts, call.tenant, call.params.id ?? '');
+        if (ending === null) {
+          throw new FailureError(invalid(null, `The batch '${id}' has not ended. Cancel it, and delete it then.`));
+        }
+        if (facts?.input === 'inline') await (await parts.files()).remove(call.tenant, inputFile);
+        await (await parts.batches()).remove(call.tenant, id);
+        return {};
+      }),
+    ];
+  });
+}
+
+/** `models/{model}:batchGenerateContent`, whose body the exchange has. */
+export async function beginGoogleBatch(parts: GoogleBatchesParts, exchange: Exchange, model: string): Promise<void> {
+  const headers = exchange.admitted?.headers ?? [];
+  const { tenant } = callerOf(exchange);
+  try {
+    const read = await parts.services.bodies.readObject(tenant, exchange.givenBody ?? Buffer.from('{}'));
+    if (!read.ok) throw new FailureError(read.failure);
+    writeJson(exchange, 200, await begin(parts, exchange, model, read.value), headers);
+  } catch (error) {
+    if (!(error instanceof FailureError)) throw error;
+    refuse(exchange.client, error.failure, headers);
+  }
+}
+
+async function begin(
+  parts: GoogleBatchesParts,
+  exchange: Exchange,
+  model: string,
+  body: JsonObject,
+): Promise<JsonObject> {
+  const { services } = parts;
+  const principal = callerOf(exchange);
+  const { tenant, account, keyId } = principal;
+  const alias = services.snapshot().models.resolve(model, principal);
+  if ('kind' in alias) throw new FailureError(alias);
+  const batch = isObject(body.batch) ? body.batch : {};
+  const config = batch.inputConfig ?? batch.input_config;
+  if (!isObject(config)) throw wrong('batch.inputConfig', 'must have requests, or the fileName of a file');
+  const { displayName, display_name: inSnakeCase = displayName } = batch;
+  const fileName = config.fileName ?? config.file_name;
+  const full = await services.storage.mayKeep(account);
+  if (full !== null) throw new FailureError(full);
+  const input = fileName == null ? 'inline' : 'file';
+  const inputFile =
+    fileName == null ? await inlineFile(parts, exchange, config.requests) : await namedFile(parts, tenant, fileName);
+  const facts = {
+    model,
+    displayName: typeof inSnakeCase === 'string' ? inSnakeCase.slice(0, 512) : '',
+    input,
+  } as const;
+  const made = await (await parts.batches()).create(
+    { tenant, account, keyId },
+    {
+      format: 'gemini',
+      endpoint: geminiLinesPath,
+      inputFile,
+      windowMs,
+      window: '24h',
+      metadata: null,
+      headers: {},
+      outputKeptForMs: null,
+      gemini: facts,
+    },
+  );
+  return operationOf(parts, made, 'facts');
+}
+
+async function namedFile({ services, files }: GoogleBatchesParts, tenant: string, name: JsonValue): Promise<string> {
+  const field = 'batch.inputConfig.fileName';
+  const id = typeof name === 'string' ? uploadOfUri(name) : null;
+  if (id === null) throw wrong(field, 'must be the name of a file, such as files/abc');
+  const file = await (await files()).find(tenant, id);
+  if (file === null || !shownPurposes.includes(file.purpose)) {
+    const shown = String(name).slice(0, 80);
+    throw new FailureError(fileNotFound(shown, field));
+  }
+  if (file.expiresMs < services.clock.wallMs() + windowMs) {
+    throw wrong(field, 'must be a file that does not expire within 24 hours');
+  }
+  return id;
+}
+
+/** Keeps requests as the lines of a file that is not shown; each is named by its place. */
+async function inlineFile(
+  parts: GoogleBatchesParts,
+  exchange: Exchange,
+  wrapped: JsonValue | undefined,
+): Promise<string> {
+  const field = 'batch.inputConfig.requests.requests';
+  const requests = isObject(wrapped) ? wrapped.requests : wrapped;
+  if (!Array.isArray(requests) || requests.length === 0) throw wrong(field, 'must be a list of at least one request');
+  const lines = requests.map((one, at) => {
+    if (!isObject(one) || !isObject(one.request)) throw wrong(`${field}[${at}].request`, 'must be an object');
+    const { request, metadata } = one;
+    return Buffer.from(`${JSON.stringify({ key: String(at), ...(metadata != null && { metadata }), request })}\n`);
+  });
+  const { account, tenant } = callerOf(exchange);
+  const hold = await parts.services.storage.hold(account);
+  if ('kind' in hold) throw new FailureError(hold);
+  try {
+    const facts = { purpose: ownPurpose, name: 'requests', keptForMs: null, hold };
+    return (await (await parts.files()).create(tenant, facts, held(piecesOf(lines), hold))).id;
+  } finally {
+    hold.release();
+  }
+}
+
+async function* piecesOf(lines: readonly Buffer[]): AsyncGenerator<Buffer> {
+  yield* lines;
+}
+
+function wrong(param: string, what: string): FailureError {
+  return new FailureError(invalid(param, `'${param}' ${what}.`));
+}
+
+async function found(parts: GoogleBatchesParts, tenant: string, id: string): Promise<Batch> {
+  const batch = await (await parts.batches()).find(tenant, 'gemini', id);
+  if (batch === null) throw new FailureError(batchNotFound(`batches/${id.slice(0, 80)}`));
+  return batch;
+}
+
+async function listed(parts: GoogleBatchesParts, { tenant, query }: StoredCall): Promise<JsonObject> {
+  const limit = wholeOf(query, 'pageSize', 1_000) ?? 50;
+  const after = query.get('pageToken') || null;
+  const batches = await (await parts.batches()).list({
+    tenant,
+    format: 'gemini',
+    order: 'desc',
+    after,
+    limit: limit + 1,
+  });
+  const page = batches.slice(0, limit);
+  const last = page.at(-1);
+  return {
+    operations: await Promise.all(page.map((batch) => operationOf(parts, batch, 'facts'))),
+    ...(batches.length > limit && last !== undefined && { nextPageToken: last.id }),
+  };
+}
+
+/** `whole`: with the results of a batch whose requests came inline. */
+async function operationOf(parts: GoogleBatchesParts, batch: Batch, form: 'facts' | 'whole'): Promise<JsonObject> {
+  const { id, ending, total, errored, createdMs, endedMs, errors, gemini: facts } = batch;
+  const succeeded = succeededSoFar(batch);
+  const output = ending === null ? null : await outputOf(parts, batch, form);
+  const [fault] = errors;
+  return {
+    name: `batches/${id}`,
+    metadata: {
+      '@type': 'type.googleapis.com/google.ai.generativelanguage.v1main.GenerateContentBatch',
+      name: `batches/${id}`,
+      model: `models/${facts?.model ?? ''}`,
+      displayName: facts?.displayName ?? '',
+      state: stateOf(batch),
+      createTime: new Date(createdMs).toISOString(),
+      updateTime: new Date(endedMs ?? parts.services.clock.wallMs()).toISOString(),
+      ...(endedMs !== null && { endTime: new Date(endedMs).toISOString() }),
+      batchStats: {
+        requestCount: String(total ?? 0),
+        successfulRequestCount: String(succeeded),
+        failedRequestCount: String(errored),
+        pendingRequestCount: String(Math.max(0, (total ?? 0) - succeeded - errored)),
+      },
+      ...(output !== null && { output }),
+    },
+    done: ending !== null,
+    ...(ending === 'failed'
+      ? { error: { code: 3, message: fault?.message ?? 'The batch failed.' } }
+      : output !== null && { response: output }),
+  };
+}
+
+function stateOf({ ending, countedMs }: Batch): string {
+  const word = ending === 'completed' ? 'succeeded' : (ending ?? (countedMs === null ? 'pending' : 'running'));
+  return `BATCH_STATE_${word.toUpperCase()}`;
+}
+
+async function outputOf(
+  { files }: GoogleBatchesParts,
+  { tenant, outputFile, inputFile, gemini: facts }: Batch,
+  form: 'facts' | 'whole',
+): Promise<JsonObject | null> {
+  if (outputFile === null) return null;
+  const named = { responsesFile: `files/${fileNameOf(outputFile)}` };
+  if (facts?.input !== 'inline') return named;
+  if (form === 'facts') return null;
+  const stored = await files();
+  const [results, requests] = [await stored.find(tenant, outputFile), await stored.find(tenant, inputFile)];
+  if (results === null || results.bytes > inlineBytesMax) return results === null ? null : named;
+  const metadata = requests === null ? [] : (await linesIn(stored, requests)).map((line) => line.metadata);
+  const answers = (await linesIn(stored, results)).map(({ key, response, error }) => {
+    const said = metadata[Number(key)];
+    return { ...(response != null ? { response } : { error: error ?? null }), ...(said != null && { metadata: said }) };
+  });
+  return { inlinedResponses: { inlinedResponses: answers } };
+}
+
+async function linesIn(files: StoredFiles, file: StoredFile): Promise<JsonObject[]> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of files.read(file)) chunks.push(chunk);
+  const lines = Buffer.concat(chunks).toString('utf8').split('\n');
+  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as JsonObject);
+}
