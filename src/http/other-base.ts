@@ -15,6 +15,8 @@ const ofFoundry = /^\/models(\/(?:chat\/completions|embeddings))$/;
 const ofDeployment = /^\/openai\/deployments\/([^/]+)(\/.+)$/;
 /** Azure's v1 API, its paths without a deployment, and LiteLLM's paths of vendors. */
 const ofVendor = /^\/(?:openai|anthropic|gemini)(\/v1(?:beta)?)?(\/.+)$/;
+/** They also write the whole address of a file in place of its name, unless it begins with https. */
+const ofFileAddress = /^(\/v1(?:beta)?\/files\/)http:\/\/.+\/files\/([0-9a-z]+:download)$/;
 const versioned = /^\/v\d/;
 
 /**
@@ -29,6 +31,8 @@ export function otherBaseOf(path: string): KnownPath | null {
   }
   const vendors = ofVendor.exec(path);
   if (vendors !== null) return { path: `${vendors[1] ?? '/v1'}${vendors[2]}` };
+  const file = ofFileAddress.exec(path);
+  if (file !== null) return { path: `${file[1]}${file[2]}` };
   const model = ofModel.exec(path);
   if (model !== null) {
     const named = decoded(model[1] ?? '');

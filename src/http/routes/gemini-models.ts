@@ -1,10 +1,11 @@
-import { gemini } from '../../formats/dialects/gemini/index.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import type { Alias } from '../../inference/models/alias.ts';
-import { type Failure, invalid, statusOf } from '../../kernel/failure.ts';
+import { invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import { callerOf, type Exchange, errorContextOf } from '../exchange.ts';
+import { callerOf, type Exchange } from '../exchange.ts';
 import { writeJson } from '../write-json.ts';
+import { refuseAsGoogle } from './google/refusal.ts';
+import { answersOperation } from './google/videos.ts';
 
 const pageDefault = 50;
 const pageMax = 1_000;
@@ -28,16 +29,12 @@ export function listGeminiModels(services: Services, exchange: Exchange): void {
   writeJson(exchange, 200, { models: page.map(entryOf), ...(!isLast && { nextPageToken: page.at(-1)!.id }) });
 }
 
-/** `models.get`. */
-export function describeGeminiModel(services: Services, exchange: Exchange): void {
+/** `models.get`, and the operations below a model. */
+export async function describeGeminiModel(services: Services, exchange: Exchange): Promise<void> {
+  if (await answersOperation(services, exchange)) return;
   const alias = services.snapshot().models.resolve(exchange.params['*'] ?? '', callerOf(exchange));
   if ('kind' in alias) return refuseAsGoogle(services, exchange, alias);
   writeJson(exchange, 200, entryOf(alias));
-}
-
-/** Below `/v1` the route's own errors are OpenAI's. */
-function refuseAsGoogle({ clock }: Services, exchange: Exchange, failure: Failure): void {
-  writeJson(exchange, statusOf(failure), gemini.errorBody(failure, errorContextOf(exchange, clock.wallMs())));
 }
 
 /** Limits are named where they are known: Google's clients take them for true. */
@@ -66,4 +63,5 @@ const methodsOf: Readonly<Record<string, readonly string[]>> = {
   embedding: ['embedContent', 'batchEmbedContents'],
   speech: ['generateContent', 'streamGenerateContent'],
   image: ['generateContent', 'streamGenerateContent', 'predict'],
+  video: ['predictLongRunning'],
 };

@@ -114,7 +114,7 @@ function withMethodOfPath(exchange: Exchange, body: Buffer): Buffer | Failure {
   const [, model, method] = called ?? [];
   if (model === undefined || (method !== 'generateContent' && method !== 'streamGenerateContent')) {
     const message =
-      'The methods of models are {model}:generateContent, :streamGenerateContent?alt=sse, :countTokens, :embedContent, :batchEmbedContents, :batchGenerateContent and :predict.';
+      'The methods of models are {model}:generateContent, :streamGenerateContent?alt=sse, :countTokens, :embedContent, :batchEmbedContents, :batchGenerateContent, :predict and :predictLongRunning.';
     return { kind: 'not-found', message };
   }
   const stream = method === 'streamGenerateContent';

@@ -44,7 +44,7 @@ function listModels(services: Services, exchange: Exchange): void {
   });
 }
 
-function describeModel(services: Services, exchange: Exchange): void {
+function describeModel(services: Services, exchange: Exchange): Promise<void> | void {
   if (wantsGoogleShape(exchange)) return describeGeminiModel(services, exchange);
   const alias = services.snapshot().models.resolve(exchange.params['*'] ?? '', callerOf(exchange));
   if ('kind' in alias) return refuse(exchange.client, alias, []);

@@ -12,7 +12,7 @@ export interface BatchFacts {
   headers: Record<string, string>;
   /** How long its files of results are kept; null: as long as all files. */
   outputKeptForMs: number | null;
-  /** Of one in Gemini's format; absent: it is of another. */
+  /** Facts of a batch in Gemini's format; absent: it has another. */
   gemini?: GeminiBatchFacts;
   /** Why it failed as a whole. */
   errors: readonly BatchError[];
@@ -21,7 +21,7 @@ export interface BatchFacts {
 }
 
 export interface GeminiBatchFacts {
-  /** Of all its lines. */
+  /** The model that all its lines ask. */
   model: string;
   displayName: string;
   /** Whether its requests came in the call that made it: then its owner has no file of them. */

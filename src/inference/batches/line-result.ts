@@ -34,7 +34,7 @@ function geminiLine(key: string | null, end: LineEnd, context: ErrorContext): st
   if (end.kind === 'answered' && end.status < 300) return line('response', oneLine(end.body));
   if (end.kind === 'unasked' && typeof end.why === 'string') {
     const [code, status] = end.why === 'cancelled' ? [1, 'CANCELLED'] : [4, 'DEADLINE_EXCEEDED'];
-    return line('error', JSON.stringify({ code, message: neverAsked[end.why], status }));
+    return line('error', JSON.stringify({ code, message: neverSent[end.why], status }));
   }
   const { error } =
     end.kind === 'answered'

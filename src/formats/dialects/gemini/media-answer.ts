@@ -4,7 +4,11 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 const soundType = 'audio/L16;codec=pcm;rate=24000';
 
 /** One answer, or one event of a stream, that holds media. `end`: nothing follows. */
-export function mediaAnswer(parts: readonly JsonObject[], model: string, end: { usage: JsonValue | undefined } | null) {
+export function mediaAnswer(
+  parts: readonly JsonObject[],
+  model: string,
+  end: { usage: JsonValue | undefined } | null,
+): JsonObject {
   const candidate = { content: { role: 'model', parts: [...parts] }, index: 0 };
   return {
     candidates: [end === null ? candidate : { ...candidate, finishReason: 'STOP' }],

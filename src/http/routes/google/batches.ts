@@ -4,7 +4,7 @@ import { type Batch, succeededSoFar } from '../../../inference/batches/batch-fac
 import { type Batches, batchNotFound, fileNotFound } from '../../../inference/batches/batches.ts';
 import { geminiLinesPath } from '../../../inference/batches/line-endpoints.ts';
 import { type StoredFile, type StoredFiles, shownPurposes } from '../../../inference/batches/stored-files.ts';
-import { ownPurpose } from '../../../inference/batches/write-results.ts';
+import { resultsPurpose } from '../../../inference/batches/write-results.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
 import { FailureError, invalid } from '../../../kernel/failure.ts';
@@ -151,7 +151,7 @@ async function inlineFile(
   const hold = await parts.services.storage.hold(account);
   if ('kind' in hold) throw new FailureError(hold);
   try {
-    const facts = { purpose: ownPurpose, name: 'requests', keptForMs: null, hold };
+    const facts = { purpose: resultsPurpose, name: 'requests', keptForMs: null, hold };
     return (await (await parts.files()).create(tenant, facts, held(piecesOf(lines), hold))).id;
   } finally {
     hold.release();

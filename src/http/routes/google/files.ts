@@ -1,75 +1,73 @@
 import { gemini } from '../../../formats/dialects/gemini/index.ts';
 import { type StoredFile, shownPurposes } from '../../../inference/batches/stored-files.ts';
-import { FailureError } from '../../../kernel/failure.ts';
+import { type Failure, FailureError } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Route } from '../../exchange.ts';
 import { type FilesParts, fileOf, sendFile } from '../files/file-calls.ts';
 import { wholeOf } from '../list-page.ts';
-import { type StoredPlace, storedRoute } from '../stored-route.ts';
+import { type StoredCall, type StoredPlace, storedRoute } from '../stored-route.ts';
 import { fileIdOf, fileNameOf, googleVersions, linkOf } from './names.ts';
 import { fileUploadRoute, type UploadParts } from './upload.ts';
+import { sendVideoFile, shownVideo, videoOfFile } from './videos.ts';
 
 const place: StoredPlace = { endpoint: 'files', dialect: gemini };
 
 /** Google's Files API (`client.files`): the same files as OpenAI's and Anthropic's. */
 export function googleFilesRoutes(parts: UploadParts): Route[] {
   return googleVersions.flatMap((version) => {
-    const base = `/${version}/files`;
+    const path = `/${version}/files`;
+    const route = (method: 'GET' | 'DELETE', at: string, summary: string, answer: Answer) =>
+      storedRoute(method, at, summary, (call) => answer(parts, call), {}, place);
     return [
       fileUploadRoute(parts, version, shownFile),
-      storedRoute(
-        'GET',
-        base,
-        "The files of this key, in Google's format",
-        async ({ tenant, query, exchange }) => {
-          const size = wholeOf(query, 'pageSize', 100) ?? 10;
-          const after = query.get('pageToken');
-          const found = await (await parts.files()).list({
-            tenant,
-            order: 'desc',
-            after: after === null || after === '' ? null : fileIdOf(after),
-            limit: size + 1,
-            purposes: shownPurposes,
-          });
-          const files = found.slice(0, size);
-          const last = files.at(-1);
-          const link = linkOf(parts, exchange);
-          return {
-            files: files.map((file) => shownFile(file, link)),
-            ...(found.length > size && last !== undefined && { nextPageToken: fileNameOf(last.id) }),
-          };
-        },
-        {},
-        place,
-      ),
-      storedRoute(
-        'GET',
-        `${base}/:id`,
-        "A file, or with ':download' its content, in Google's format",
-        async ({ tenant, params, exchange }) => {
-          const [, name = '', isContent] = /^(.*?)(:download)?$/s.exec(params.id ?? '') ?? [];
-          const file = await found(parts, tenant, name);
-          if (isContent === undefined) return shownFile(file, linkOf(parts, exchange));
-          await sendFile(exchange, await parts.files(), file);
-          return null;
-        },
-        {},
-        place,
-      ),
-      storedRoute(
-        'DELETE',
-        `${base}/:id`,
-        "Delete a file, in Google's format",
-        async ({ tenant, params }) => {
-          const { id } = await found(parts, tenant, params.id ?? '');
-          await (await parts.files()).remove(tenant, id);
-          return {};
-        },
-        {},
-        place,
-      ),
+      route('GET', path, "The files of this key, in Google's format", listed),
+      route('GET', `${path}/:id`, "A file, or with ':download' its content, in Google's format", shown),
+      route('DELETE', `${path}/:id`, "Delete a file, in Google's format", removed),
     ];
   });
+}
+
+type Answer = (parts: UploadParts, call: StoredCall) => Promise<JsonObject | null>;
+
+async function listed(parts: UploadParts, { tenant, query, exchange }: StoredCall): Promise<JsonObject> {
+  const size = wholeOf(query, 'pageSize', 100) ?? 10;
+  const after = query.get('pageToken');
+  const found = await (await parts.files()).list({
+    tenant,
+    order: 'desc',
+    after: after === null || after === '' ? null : fileIdOf(after),
+    limit: size + 1,
+    purposes: shownPurposes,
+  });
+  const files = found.slice(0, size);
+  const last = files.at(-1);
+  const link = linkOf(parts, exchange);
+  return {
+    files: files.map((file) => shownFile(file, link)),
+    ...(found.length > size && last !== undefined && { nextPageToken: fileNameOf(last.id) }),
+  };
+}
+
+async function shown(parts: UploadParts, { tenant, params, exchange }: StoredCall): Promise<JsonObject | null> {
+  const [, name = '', isContent] = /^(.*?)(:download)?$/s.exec(params.id ?? '') ?? [];
+  const video = videoOfFile(name);
+  if (video !== null && isContent === undefined) {
+    return shownVideo(parts.services, tenant, video, linkOf(parts, exchange));
+  }
+  if (video !== null) {
+    await sendVideoFile(parts.services, exchange, video);
+    return null;
+  }
+  const file = await found(parts, tenant, name);
+  if (isContent === undefined) return shownFile(file, linkOf(parts, exchange));
+  await sendFile(exchange, await parts.files(), file);
+  return null;
+}
+
+async function removed(parts: UploadParts, { tenant, params }: StoredCall): Promise<JsonObject> {
+  const { id } = await found(parts, tenant, params.id ?? '');
+  await (await parts.files()).remove(tenant, id);
+  return {};
 }
 
 async function found(parts: FilesParts, tenant: string, name: string): Promise<StoredFile> {
@@ -77,10 +75,13 @@ async function found(parts: FilesParts, tenant: string, name: string): Promise<S
     return await fileOf(parts, tenant, fileIdOf(name));
   } catch (error) {
     if (!(error instanceof FailureError) || error.failure.kind !== 'not-found') throw error;
-    const shown = `files/${name.slice(0, 80)}`;
-    const message = `There is no file '${shown}'. It may have expired, or belong to another key.`;
-    throw new FailureError({ kind: 'not-found', param: 'name', message });
+    throw new FailureError(noFile(name));
   }
+}
+
+function noFile(name: string): Failure {
+  const message = `There is no file 'files/${name.slice(0, 80)}'. It may have expired, or belong to another key.`;
+  return { kind: 'not-found', param: 'name', message };
 }
 
 function shownFile({ id, name, mediaType, bytes, createdMs, expiresMs }: StoredFile, link: string): JsonObject {

@@ -7,8 +7,8 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 /** A request for media in Google's format. */
 export interface AskedMedia {
   model: string;
-  /** `predictions`: pictures by `:predict`. */
-  kind: 'sound' | 'pictures' | 'predictions';
+  /** `predictions`: pictures by `:predict`. `operation`: a video that is begun. */
+  kind: 'sound' | 'pictures' | 'predictions' | 'operation';
   form: 'whole' | 'events';
   /** Fields that were left out, in the caller's words. */
   lost: readonly string[];
@@ -33,6 +33,14 @@ const predictedWords: typeof words = {
   prompt: 'instances',
   size: 'parameters.aspectRatio',
   n: 'parameters.sampleCount',
+  seconds: 'parameters.durationSeconds',
+  input_reference: 'instances.image',
+};
+const wordsOf: Record<AskedMedia['kind'], typeof words> = {
+  sound: words,
+  pictures: words,
+  predictions: predictedWords,
+  operation: predictedWords,
 };
 
 /** The caller as a family of media sees it: takes an answer in OpenAI's format, and gives it on in Google's. */
@@ -80,7 +88,7 @@ export class MediaDelivery implements Delivery {
   start(_form: AnswerForm, headers: HeaderList): void {
     this.#started = true;
     const { kind, lost } = this.#asked;
-    this.#headers = headersFor(headers, lost, kind === 'predictions' ? predictedWords : words);
+    this.#headers = headersFor(headers, lost, wordsOf[kind]);
     if (this.#asked.form === 'events') this.#next.start('events', this.#headers);
   }
 
@@ -99,24 +107,27 @@ export class MediaDelivery implements Delivery {
   }
 
   end(failed: Failed | null): void {
-    const { kind, form, model } = this.#asked;
-    const inWords = kind === 'predictions' ? predictedWords : words;
+    const { kind, form } = this.#asked;
+    const inWords = wordsOf[kind];
     if (failed !== null) return this.#next.end({ ...failed, failure: failureIn(inWords, failed.failure) });
     if (this.#chars > wholeCharsMax) return this.#next.end({ failure: tooLarge, headers: this.#headers });
-    const answer = kind === 'sound' ? null : (JSON.parse(this.#text) as JsonObject);
-    const usage = isObject(answer?.usage) ? answer.usage : this.#usage;
-    const parts =
-      answer !== null
-        ? picturesIn(answer).map(({ mimeType, base64 }) => ({ inlineData: { mimeType, data: base64 } }))
-        : form === 'whole'
-          ? [soundPart(Buffer.concat(this.#sound).toString('base64'))]
-          : [];
-    const body = JSON.stringify(
-      kind === 'predictions' && answer !== null ? predictions(answer) : mediaAnswer(parts, model, { usage }),
-    );
+    const body = JSON.stringify(this.#answer());
     if (form === 'whole') this.#next.start('whole', this.#headers);
     this.#next.chunk(form === 'whole' ? body : `data: ${body}\r\n\r\n`);
     this.#next.end(null);
+  }
+
+  #answer(): JsonObject {
+    const { kind, form, model } = this.#asked;
+    if (kind === 'sound') {
+      const parts = form === 'whole' ? [soundPart(Buffer.concat(this.#sound).toString('base64'))] : [];
+      return mediaAnswer(parts, model, { usage: this.#usage });
+    }
+    const answer = JSON.parse(this.#text) as JsonObject;
+    if (kind === 'predictions') return predictions(answer);
+    if (kind === 'operation') return { name: `models/${model}/operations/${String(answer.id)}` };
+    const parts = picturesIn(answer).map(({ mimeType, base64 }) => ({ inlineData: { mimeType, data: base64 } }));
+    return mediaAnswer(parts, model, { usage: answer.usage });
   }
 
   #framed(base64: string): string {

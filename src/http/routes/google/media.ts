@@ -4,10 +4,12 @@ import {
   predictedPicturesOf,
   speechRequestOf,
 } from '../../../formats/dialects/gemini/media-request.ts';
+import { videoRequestOf } from '../../../formats/dialects/gemini/video-request.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { imageEditsEndpoint, imagesEndpoint } from '../../../inference/families/images/endpoint.ts';
 import { editFilesMax } from '../../../inference/families/images/image-edit.ts';
 import { speechEndpoint } from '../../../inference/families/speech/endpoint.ts';
+import { videosEndpoint } from '../../../inference/families/videos/endpoint.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
@@ -42,6 +44,7 @@ export function mediaHandler(services: Services): (exchange: Exchange) => Promis
     (exchange, form) => ({ form, linkBase: linkBase(exchange) }),
     (exchange, call) => readEditBody(services, exchange, call),
   );
+  const film = bodyHandler(services, videosEndpoint(services), (_, body) => ({ body }));
   return async (exchange) => {
     const call = callOf(services, exchange);
     if (call === null || exchange.givenBody === null) return false;
@@ -53,7 +56,8 @@ export function mediaHandler(services: Services): (exchange: Exchange) => Promis
     }
     const { kind, form, model } = call;
     const client = new MediaDelivery(exchange.client, { kind, form, model, lost: asked.lost });
-    const handle = kind === 'sound' ? speak : asked.body.images === undefined ? draw : change;
+    const handles = { sound: speak, predictions: draw, operation: film };
+    const handle = kind === 'pictures' ? (asked.body.images === undefined ? draw : change) : handles[kind];
     await handle({ ...exchange, client, givenBody: Buffer.from(JSON.stringify(asked.body)) });
     return true;
   };
@@ -61,10 +65,15 @@ export function mediaHandler(services: Services): (exchange: Exchange) => Promis
 
 function callOf(services: Services, exchange: Exchange): MediaCall | null {
   const [, model, method] =
-    /^(.+):(generateContent|streamGenerateContent|predict)$/s.exec(exchange.params['*'] ?? '') ?? [];
+    /^(.+):(generateContent|streamGenerateContent|predict|predictLongRunning)$/s.exec(exchange.params['*'] ?? '') ?? [];
   if (model === undefined) return null;
   if (method === 'predict') return { model, kind: 'predictions', form: 'whole', read: predictedPicturesOf };
   const alias = services.snapshot().models.resolve(model, callerOf(exchange));
+  if (method === 'predictLongRunning') {
+    const targets = 'kind' in alias ? [] : alias.candidates.filter(({ target }) => target.video !== undefined);
+    const own = targets.every(({ target }) => target.video?.format === 'veo') ? 'google' : 'others';
+    return { model, kind: 'operation', form: 'whole', read: (body) => videoRequestOf(body, model, own) };
+  }
   if ('kind' in alias) return null;
   const form = method === 'generateContent' ? 'whole' : 'events';
   if (alias.listedAs === 'speech') return { model, kind: 'sound', form, read: speechRequestOf };
