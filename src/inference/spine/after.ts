@@ -38,7 +38,7 @@ export interface KeepingSteps {
 
 /** An answer that passes as bytes, and how to read it. */
 export interface PassedReading {
-  /** Its `Content-Type` stands there once it comes. */
+  /** Form of the answer. Its `Content-Type` is set once it comes. */
   form: Omit<PassedForm, 'id'>;
   stream(): PassedReader;
   /** Null: it is none. */

@@ -16,7 +16,7 @@ export interface AnswerCache extends WorkCache {
     asked: Asked<R, P>,
     input: I,
   ): Promise<CacheTurn<P>>;
-  /** What would come of a request now, without a trace in metrics. */
+  /** Result that a request would have now, without a trace in metrics. */
   explain(asked: CacheQuestion): Promise<CacheExplained>;
   /** Requests that wait for an equal one. */
   waiting(): number;
@@ -26,14 +26,14 @@ export interface AnswerCache extends WorkCache {
 
 export interface CheckedHits {
   checked: number;
-  /** Those of them where the model said something else. */
+  /** Number of them where the model said something else. */
   wrong: number;
 }
 
 export interface CacheQuestion extends Pick<ModelCall, 'principal' | 'wishes' | 'callerHeaders'> {
   snapshot: Snapshot;
   alias: Alias;
-  /** Those of its plan. */
+  /** Targets of its plan. */
   targets: Plan['query']['targets'];
   endpoint: string;
   /** Null: its answer may not be kept. */
@@ -55,15 +55,15 @@ export interface CacheExplained {
 /** `answered`: nothing is left to do. Otherwise the request as it goes on; `end` is called once it has ended. */
 export type CacheTurn<P> = 'answered' | { call: ModelCall; plan: P; end(): void };
 
-/** What a request of a family is served with. */
+/** Services for the requests of a family. */
 export interface ServeServices extends SpineServices {
   cache: AnswerCache;
 }
 
-/** Calls of this server's own models, which the operator pays: no key, no limit, the account `(server)`. */
+/** Calls of this server's models, which the operator pays: no key, no limit, the account `(server)`. */
 export interface InnerCalls {
   /** Vectors, one for each text; null: not within `ms`, or there is none. */
   embed(model: string, texts: readonly string[], ms: number): Promise<readonly (readonly number[])[] | null>;
-  /** Whether a model finds that both answers say the same; null: it does not say. */
+  /** True if a model finds that both answers say the same; null: it does not say. */
   judge(model: string, question: string, answers: readonly [string, string]): Promise<boolean | null>;
 }

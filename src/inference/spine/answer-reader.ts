@@ -6,9 +6,9 @@ import { upstreamBodyBytesMax } from '../../kernel/limits.ts';
 import type { Bytes, Chunk } from './sink.ts';
 
 /**
- * Turns what an upstream sends into what the caller gets: forwarded (pass-through.ts) or converted (converted.ts),
- * as a stream or whole. Fed in any cut; the attempt looks at the fields after each step. A stream ends cleanly only if the
- * upstream's own end mark was seen.
+ * Turns the bytes of an upstream into those for the caller: forwarded (pass-through.ts) or converted (converted.ts), as
+ * a stream or whole. It takes pieces of any size; the attempt looks at the fields after each step. A stream ends
+ * cleanly only if the upstream's end mark was seen.
  */
 export interface AnswerReader {
   /** Content of this chunk for the client; null when none (a whole answer shows all at `finish`). */
@@ -17,7 +17,7 @@ export interface AnswerReader {
   finish(): Chunk | null;
   /** Content events so far: they feed the timers, and the first one commits the headers. */
   readonly contentEvents: number;
-  /** The upstream's own end mark has been read: whatever it still sends is not part of the answer. */
+  /** The upstream's end mark has been read: all that follows is not part of the answer. */
   readonly done: boolean;
   /** Set once the answer turned out to be an error, unreadable or cut. Earlier results of push are still good. */
   readonly fault: Fault | null;
@@ -27,7 +27,7 @@ export interface AnswerReader {
   readonly malformedLines: number;
   /** Rough count of output tokens that passed: for when the upstream never says. */
   readonly outputTokensSeen: number;
-  /** What the answer calls itself, and why it ended; null or absent: it has not said. */
+  /** Model that the answer names, and why it ended; null or absent: it has not said. */
   readonly answeredAs?: string | null;
   readonly finishReason?: string | null;
   /** Place of the caller's stream, for dialects whose error frame must know. */
@@ -38,19 +38,19 @@ export interface AnswerReader {
 export const emptyAnswer = Object.freeze(fault('malformed', 'the answer is empty'));
 
 /**
- * Whether the provider counted no output. If it did, an answer without content is the model's own: some say nothing
- * more after results of tools.
+ * True if the provider counted no output. If it did, an answer without content is the model's intention: some say
+ * nothing more after results of tools.
  */
 export function countsNoOutput(usage: Usage | null): boolean {
   return usage === null || usage.outputTokens === 0;
 }
 
-/** Whether these are all events of an empty answer. Withheld, cut off or paused ones give a reason, so they are not. */
+/** True if these are all events of an empty answer. Withheld, cut off or paused ones give a reason, so they are not. */
 export function saysNothing(events: readonly NeutralEvent[]): boolean {
   return events.at(-1)?.type === 'end' && events.every((event) => !isContent(event) && !standsForContent(event));
 }
 
-/** A whole answer that somebody else reads, and may find to be none. */
+/** A whole answer that another reader reads, and may find to be none. */
 export class GatheredWhole implements AnswerReader {
   readonly contentEvents = 0;
   readonly malformedLines = 0;
@@ -98,7 +98,7 @@ const smallChunkBytes = 1_024;
 export class WholeBody {
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
-  /** Buffer for small chunks: each has an object of its own, which is larger than a token. */
+  /** Buffer for small chunks: each would be a separate object, which is larger than a token. */
   #small: Buffer | null = null;
   #smallBytes = 0;
 

@@ -18,7 +18,7 @@ import type { Job } from './job.ts';
 import type { AnswerForm, AttemptSink, AttemptSource, Bytes, Chunk, HeaderList, Pace } from './sink.ts';
 import type { Trial } from './trial.ts';
 
-/** Facts of an answer for the client, beside its body. */
+/** Facts of an answer for the client, in addition to its body. */
 export interface AnswerFacts {
   losses: readonly Loss[];
   /** Content-Type of the answer that the client gets, where that is not JSON. */
@@ -26,7 +26,7 @@ export interface AnswerFacts {
   answer: 'pass-through' | 'converted';
 }
 
-/** Attempts run here beside each other, and one may answer. */
+/** Concurrent attempts, one of which may answer. */
 export interface AnswerContest<C> {
   readonly clock: Clock;
   readonly job: Job<C>;
@@ -36,8 +36,8 @@ export interface AnswerContest<C> {
 }
 
 /**
- * The answer that one attempt may become: among attempts beside and after each other, one begins. Bytes reach the
- * client only after the first content; until then another attempt may replace it. Unfinished images are not content.
+ * Answer that one attempt may become: of concurrent and successive attempts, one begins it. Bytes reach the client only
+ * after the first content; until then another attempt may replace it. Unfinished images are not content.
  */
 export class Answer<C = Bytes> implements Watched {
   /** Ms from dispatch to the first content; null: none has come. */
@@ -45,11 +45,11 @@ export class Answer<C = Bytes> implements Watched {
   /** False: it is the client's, and no other attempt can answer. */
   awaiting = true;
   readonly attempt: RouteAttempt;
-  /** Why it runs beside another one; null: it does not. */
+  /** Reason why it runs concurrently with another one; null: it does not. */
   readonly hedge: HedgeReason | null;
-  /** What makes it; null: it does not run yet, or has ended. */
+  /** Trial that makes it; null: it does not run yet, or has ended. */
   trial: Trial | null = null;
-  /** As silence is watched for; null: it says nothing. */
+  /** State of the watch for silence; null: it says nothing. */
   seen: Seen | null = null;
   readonly #contest: AnswerContest<C>;
 
@@ -92,7 +92,7 @@ export class Answer<C = Bytes> implements Watched {
     return true;
   }
 
-  /** Of a whole answer; null where its target has no price, or it is found out later what was used. */
+  /** Cost of a whole answer; null if its target has no price, or its use is found out later. */
   #costUsd(): number | null {
     const { endpoint, progress, atMs } = this.#contest.job;
     const own = this.trial?.seen(true, null).usage ?? null;
@@ -148,7 +148,7 @@ export function answeredElsewhere(): Fault {
   return fault('cancelled', 'another target answered first');
 }
 
-/** What may gather before the first content: role chunks, message_start. */
+/** Maximum size before the first content: role chunks, message_start. */
 const heldBytesMax = 1024 * 1024;
 /** An event's, roughly. */
 const eventBytes = 64;
@@ -243,7 +243,9 @@ export class WholeAnswer<C> implements AttemptSink {
   }
 }
 
-/** How events are written for the client: in its dialect, as frames of a stream or folded into a whole answer. */
+/**
+ * Form in which events are written for the client: in its dialect, as frames of a stream or folded into a whole answer.
+ */
 export interface WrittenFor {
   dialect: Pick<CallerDialect, 'encodeStream' | 'fold'>;
   head: AnswerHead;
@@ -362,7 +364,7 @@ export function withCost(headers: HeaderList, units: number): HeaderList {
   return headers.map((value, at) => (headers[at - 1] === 'x-culvert-cost' && at % 2 === 1 ? String(units) : value));
 }
 
-/** Losses beside those of the request, for the headers. */
+/** Headers with losses in addition to those of the request. */
 export function withLosses(headers: HeaderList, losses: readonly Loss[]): HeaderList {
   if (losses.length === 0) return headers;
   const at = headers.indexOf(lossHeaderName);
@@ -375,7 +377,10 @@ export function refusalHeaders(job: Pick<Job, 'headers' | 'attemptsMade' | 'prog
   return ['x-culvert-attempts', String(attemptsMade(job)), 'x-culvert-cost', '0', ...job.headers];
 }
 
-/** Model ids come from upstreams and callers: nothing but printable ASCII may stand in a header, half a character neither. */
+/**
+ * Text for a header. Model ids come from upstreams and callers: a header holds only printable ASCII, and no half
+ * characters.
+ */
 export function headerSafe(text: string): string {
   return /^[\x20-\x7e]*$/.test(text) ? text : encodeURIComponent(text.toWellFormed());
 }

@@ -8,7 +8,7 @@ import type { RequestBody } from './request-body.ts';
 import { type KeptRun, runKept } from './run-kept.ts';
 
 /**
- * Asks the model of a conversation once more, with `turns` behind it. It is a call of its caller with a row of its own,
+ * Asks the model of a conversation once more, with `turns` after it. It is a call of its caller with a separate row,
  * which names the first one. Null: there is no answer, or it uses tools of this server. Never rejects.
  */
 export async function askAgain<I, R extends RequestBody, P extends Plan>(

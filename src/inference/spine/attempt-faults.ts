@@ -18,9 +18,9 @@ export interface ExpiredLimits {
   idleMs: number;
   /** The request's, on the monotonic clock. */
   deadlineMs: number;
-  /** What it did while nothing came, such as `sent no content`. */
+  /** Description of its silence, such as `sent no content`. */
   silence: string;
-  /** Of the upstream's answer; null when there was none. */
+  /** Status of the upstream's answer; null if there was none. */
   status: number | null;
 }
 
@@ -46,7 +46,7 @@ export function transportFault(
   return fault(connected ? 'transient' : 'unreachable', message, status);
 }
 
-/** What an answer without success means: by its status, and whatever its body says. `nowMs`: wall-clock time. */
+/** Fault of an answer without success: by its status, and by its body. `nowMs`: wall-clock time. */
 export function statusFault(
   { status: answered, headers, body }: { status: number; headers: UpstreamHeaders | null; body: Buffer },
   dialect: Pick<UpstreamDialect, 'id' | 'readError'>,
@@ -78,7 +78,7 @@ function waitTold(headers: UpstreamHeaders | null, error: UpstreamError | null, 
 }
 
 /**
- * A fault that was found inside an answer: by the provider's own rules too, and in words that callers may see. `nowMs`:
+ * Fault that was found inside an answer: by the provider's rules too, and in words that callers may see. `nowMs`:
  * wall-clock time.
  */
 export function faultInAnswer(found: Fault, connection: ProviderConnection, nowMs: number): Fault {

@@ -14,15 +14,15 @@ import type { AttemptParts, Job, PreparedBody } from './job.ts';
 import type { AttemptSink, AttemptSource, Chunk } from './sink.ts';
 import type { AttemptSeen, Trial } from './trial.ts';
 
-/** How long an upstream may take to end its body after its end mark, before the connection is given up. */
+/** Time that an upstream may take to end its body after its end mark, before the connection is given up. */
 const lingerMs = 1_000;
 
 /** An attempt's facts of its request. */
 export type AttemptJob = Pick<Job, 'deadlineMs' | 'providers' | 'callerHeaders' | 'given' | 'bound' | 'trace'>;
 
 /**
- * One call of one target with one credential: a state machine fed by the transport, the timers and whoever stops it,
- * which yields to its sink and ends exactly once, whatever comes first.
+ * One call of one target with one credential: a state machine that the transport, the timers and a stop drive. It
+ * yields to its sink and ends exactly once.
  */
 export class Attempt implements Trial, UpstreamObserver, AttemptSource {
   status: number | null = null;
@@ -164,7 +164,7 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
       if (reader === null) {
         if (this.#errorBytes < upstreamErrorBytesMax) this.#errorBody.push(chunk);
         this.#errorBytes += chunk.length;
-        // The message stands at the beginning; an endless error page is not read to its end.
+        // The message is at the beginning; an endless error page is not read to its end.
         if (this.#errorBytes >= upstreamErrorBytesMax) this.#end(this.#refused());
         return;
       }
@@ -246,7 +246,7 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
     return faultInAnswer(found, this.#provider.connection, this.#parts.clock.wallMs());
   }
 
-  /** An error of our own must end this request, not the transport or timer that called us, nor the process. */
+  /** An error in this process must end this request, not the transport or timer that called it, nor the process. */
   #crash(error: unknown): void {
     if (this.#resolve === null) return;
     this.#resolve = null;
@@ -269,7 +269,7 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
   }
 }
 
-/** Our own fault, whoever would have been asked: no provider is blamed, and no other is asked. */
+/** Fault of this process, not of a target: no provider is blamed, and no other is asked. */
 export function noDescriptor(): FailureError {
   const message =
     'This server has no open files left for a call to a provider (ulimit -n). Nothing is charged; retry shortly.';

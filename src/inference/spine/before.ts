@@ -234,7 +234,7 @@ async function gateOf(
   return refused !== null ? { refused } : judge === null ? null : { request: null, ...own };
 }
 
-/** Those that change texts in turn, then all others at once. */
+/** Judge that asks those that change texts in turn, then all others concurrently. */
 function judgedBy(judges: readonly AnswerJudge[]): AnswerJudge['of'] {
   return async (texts) => {
     let current = texts;

@@ -38,7 +38,7 @@ export type BodyLook =
   | { get: 'canonical'; wanted?: 'question' }
   | { get: 'rewritten'; changes: readonly TextChange[] }
   | { get: 'named'; model: string }
-  /** Of a conversation that nobody read yet. Null: it names none, or is not one that can be read. */
+  /** Prompt of a conversation that is not read yet. Null: it names none, or is not one that can be read. */
   | { get: 'prompt' }
   | { get: 'added'; addition: BodyAddition };
 

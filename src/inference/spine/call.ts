@@ -23,9 +23,9 @@ export interface CallOwner {
   requestId?: string;
   /** Id by which the calls of one piece of work are found; null or absent: none. */
   of?: string | null;
-  /** What its use is summed by. */
+  /** Tag by which its use is summed. */
   tag?: string | null;
-  /** The caller's own, of which an allow-list reaches an upstream. */
+  /** Headers of the caller, of which an allow-list reaches an upstream. */
   headers?: Readonly<Record<string, string | string[] | undefined>>;
 }
 
@@ -40,7 +40,7 @@ export interface CallBounds {
   client?: KeptAnswer;
 }
 
-/** A call of Culvert's own, which begins now. */
+/** A call that Culvert makes, which begins now. */
 export function insideCall(
   clock: Pick<Clock, 'wallMs' | 'monotonicMs'>,
   { principal, admitted, requestId, of = null, tag = null }: CallOwner,

@@ -9,7 +9,7 @@ const openCharsMax = 4_000;
 
 type TextEvent = Extract<NeutralEvent, { text: string }>;
 
-/** How far the events of one choice are complete. */
+/** Progress of the events of one choice. */
 interface Choice {
   /** Events before this index are complete, and of that event so many characters. */
   index: number;

@@ -16,8 +16,8 @@ import type { AttemptSeen, Trial } from './trial.ts';
 export type MakeTrial<C = Bytes> = (answer: Answer<C>) => Trial | Failure | Promise<Trial | Failure>;
 
 /**
- * One attempt, and others beside it at other targets while it stays silent. The first that has content is the client's,
- * the others are stopped then; a failure decides only when nothing else runs.
+ * One attempt, and others at other targets while it stays silent. The first that has content becomes the client's
+ * answer, and the others are stopped then. A failure decides only if nothing else runs.
  */
 export class Contest<C> implements Overdue<Answer<C>>, AnswerContest<C> {
   readonly clock: Clock;
@@ -43,7 +43,7 @@ export class Contest<C> implements Overdue<Answer<C>>, AnswerContest<C> {
     this.#makeTrial = makeTrial;
   }
 
-  /** Null when the client has the whole answer; otherwise why not. The route was told of every end. */
+  /** Null if the client has the whole answer; otherwise why not. The route has got every end. */
   run(answer: Answer<C>, trial: Trial): Promise<Fault | null> {
     const { promise, resolve, reject } = Promise.withResolvers<Fault | null>();
     this.#resolve = resolve;
@@ -176,7 +176,8 @@ export class Contest<C> implements Overdue<Answer<C>>, AnswerContest<C> {
   }
 
   /**
-   * Attempts that run beside the winner, or for nobody any more. They are reported at once: the request may end now.
+   * Attempts that run concurrently with the winner, or for no caller any more. They are reported immediately, because
+   * the request may end now.
    */
   #dropOthers(): void {
     if (this.#running.length === 0 || (this.#running.length === 1 && this.#running[0] === this.#winner)) return;

@@ -15,9 +15,9 @@ export interface ForwardOrder {
   endpoint?: ForwardedEndpointId;
   model: string;
   maxOutputTokens: number | null;
-  /** The model cannot stream: it is asked whole in the caller's own format, too. */
+  /** The model cannot stream: it is asked whole in the caller's format, too. */
   neverStreams?: boolean;
-  /** A whole answer is requested as a stream in the caller's own format, too, so that silence shows soon. */
+  /** A whole answer is requested as a stream in the caller's format, too, so that silence shows soon. */
   wholeByStream?: boolean;
   body: Readonly<Record<string, unknown>>;
   /** Betas of Anthropic's that caller and operator ask for, as the header has them; absent: none. */
@@ -40,8 +40,8 @@ export interface EncodedBody {
 }
 
 /**
- * A request in the target's own format: its own bytes, with the changes that the target needs. `ofChat`: the quirks of
- * the model in conversations.
+ * A request in the target's format: its bytes, with the changes that the target needs. `ofChat`: the quirks of the
+ * model in conversations.
  */
 export function encodeForwarded(
   request: ForwardedRequest,
@@ -62,7 +62,7 @@ export function encodeForwarded(
     body: membersAdded(order, members),
     streamUsage: request.stream && quirks.streamUsage ? 'ask' : 'leave',
     omit: quirks.omit,
-    // A service that tells what was used unasked may refuse to be asked (Mistral). Its callers are told all the same.
+    // A service that always reports its use may refuse to be asked (Mistral). Its callers get the counts nevertheless.
     without: quirks.streamUsage ? members?.without : [...(members?.without ?? []), 'stream_options'],
     rename: quirks.rename,
     efforts: quirks.efforts,
@@ -79,9 +79,7 @@ export function encodeForwarded(
   };
 }
 
-/**
- * The caller's own body, except for its wish to stream or not: the caller's answer is made from the other form here.
- */
+/** Body of the caller, except for its wish to stream or not: the caller's answer is made from the other form here. */
 function forwardedAs(
   form: 'stream' | 'whole',
   request: ForwardedRequest,
@@ -95,7 +93,7 @@ function forwardedAs(
     maxOutputTokens: order.maxOutputTokens,
     body: {
       ...membersAdded(order, members),
-      // Google's wish stands in the path.
+      // In Google's format the path says whether it streams.
       ...(order.dialect !== 'gemini' && { stream }),
       ...(stream && order.dialect === 'openai-chat' && quirks.streamUsage && askedUsage),
     },
@@ -111,7 +109,7 @@ function forwardedAs(
       bytes,
       // The stream that is made here provides what it asked of the stream.
       losses: losses.filter((loss) => loss.field !== 'stream_options'),
-      // The whole response stands in its stream.
+      // Its stream contains the whole response.
       answer: stream && order.dialect === 'openai-responses' ? 'pass-through' : 'converted',
       unwrapTool: undefined,
       streamed: stream,
@@ -119,13 +117,13 @@ function forwardedAs(
   };
 }
 
-/** What the body of every request to the target has beside its caller's members; most often the operator's own alone. */
+/** Members of every request's body to the target in addition to its caller's; most often only the operator's. */
 function membersAdded({ body, child }: ForwardOrder, members: BodyMembers | undefined): ForwardOrder['body'] {
   if (members?.with === undefined && child === null) return body;
   return { ...members?.with, ...body, ...(child !== null && childFields(child)) };
 }
 
-/** The members of a body with its betas, where those stand there. */
+/** Members of a body with its betas, if they are in the body. */
 export function membersFor(
   members: BodyMembers | undefined,
   betas: string | undefined,

@@ -26,15 +26,15 @@ export interface Plan {
   form: AnswerForm;
   /** The field that names what lives at a provider, so that only its credential can answer; absent: any may. */
   bound?: string | null | undefined;
-  /** Headers of its answers, beside those of all: flat name, value… */
+  /** Headers of its answers, in addition to those of all: flat name, value… */
   headers?: HeaderList;
-  /** As in the job. */
+  /** Same as in the job. */
   given?: Job['given'] | undefined;
 }
 
 /**
- * How answers are kept for equal requests: the events of a conversation, which every format can write again, or the
- * bytes of a whole body.
+ * Form in which answers are kept for equal requests: the events of a conversation, which every format can write again,
+ * or the bytes of a whole body.
  */
 export type KeptForm = 'events' | 'bytes';
 
@@ -60,17 +60,17 @@ export interface Endpoint<I, R extends RequestBody, P extends Plan = Plan> {
   read(call: ModelCall, input: I): Result<R> | Promise<Result<R>>;
   /** Its texts, as steps see and change them; absent: nobody reads them. */
   readable?(call: ModelCall, input: I): ReadableInput<I> | null;
-  /** Where prompts and variants add to it, before it is read; absent: nobody adds to it. */
+  /** Place where prompts and variants add to it, before it is read; absent: nothing is added to it. */
   addable?(call: ModelCall, input: I): AddableInput<I>;
-  /** What two equal requests have in common, for their Idempotency-Key. */
+  /** Content that two equal requests have in common, for their Idempotency-Key. */
   content(input: I): Buffer | Promise<Buffer>;
-  /** Who may answer, and for how much; the failure comes before anything is held. */
+  /** Targets that may answer, and their cost; the failure comes before anything is held. */
   plan(snapshot: Snapshot, call: ModelCall, request: R): P | Failure | Promise<P | Failure>;
   /** The work of its attempts, once its cost is held. */
   trials(asked: Asked<R, P>, job: Job): Trials;
-  /** How the answer to this request may be kept for equal ones; null: it may not. Absent: none may. */
+  /** Form in which the answer to this request may be kept for equal ones; null: it may not. Absent: none may. */
   keeps?(request: R): KeptForm | null;
-  /** How its answers are given that were kept as their upstream's own bytes. Absent: none is. */
+  /** Answers that were kept as their upstream's bytes. Absent: none is. */
   passed?: PassedAnswers<R, P>;
   /** The same request without what it continues, and of which nothing is kept; null or absent: there is none. */
   unkept?(request: R): Buffer | null;
@@ -82,7 +82,7 @@ export interface Endpoint<I, R extends RequestBody, P extends Plan = Plan> {
 export interface PassedAnswers<R, P> {
   /** Null: they cannot be read. */
   events(asked: Asked<R, P>, provider: string, form: PassedForm, bytes: Buffer): readonly NeutralEvent[] | null;
-  /** As this caller gets it; null: it takes another form. */
+  /** Answer in this caller's form; null: it takes another form. */
   again(asked: Asked<R, P>, provider: string, form: PassedForm, bytes: Buffer): PassedAgain | null;
 }
 
@@ -91,7 +91,7 @@ export interface PassedAgain {
   bytes(): Buffer | null;
   /** Equal for callers who get the same bytes. */
   like: string;
-  /** In the place of the answer's own. */
+  /** Id in place of the answer's. */
   id: string;
 }
 

@@ -11,18 +11,18 @@ export interface Question {
   principal: Principal;
   raw: Buffer;
   wishes: RoutingPreferences;
-  /** Of the caller, for rules: its tag and lower-case headers, and how full its limits are. Absent: none. */
+  /** Facts of the caller, for rules: its tag and lower-case headers, and the states of its limits. Absent: none. */
   ruled?: Pick<RuledCall, 'tag' | 'callerHeaders' | 'atMs'> & { left: ReadLeft | null };
   health: Health;
   /** Monotonic ms, by the clock of `health`. */
   nowMs: number;
 }
 
-/** What would happen to a body. */
+/** Result that a body would have. */
 export interface ExplainedRequest {
   kind: 'explained';
   alias: string;
-  /** What rules for routes did with it; absent: there are none. */
+  /** Changes by rules for routes; absent: there are none. */
   rules?: RulesRecord;
   /** The variant of this caller; absent: the model has none. */
   variant?: string;
@@ -40,7 +40,7 @@ export interface ExplainedRequest {
   candidates: readonly ExplainedTarget[];
   /** Targets of the model that may not answer this caller or request. */
   barred: readonly Verdict[];
-  /** What its model's cache would do; null: the model has none, or nobody here can look into it. */
+  /** Result of its model's cache; null: the model has none, or it cannot be read here. */
   cache: CacheExplained | null;
   /** The missing ability of every candidate, when that is why nothing would be sent. */
   unmet: readonly string[];
@@ -62,9 +62,9 @@ export interface ExplainedTarget {
 export interface SentBody {
   answer: 'pass-through' | 'converted';
   dialect: string;
-  /** As many calls as inputs for embeddings need at this target; else 1. */
+  /** Number of calls that inputs for embeddings need at this target; else 1. */
   calls: number;
-  /** Of all calls together. */
+  /** Bytes of all calls together. */
   bytes: number;
   /** `x-culvert-dropped`'s value: fields that would be left out or changed. */
   dropped: string | null;

@@ -124,7 +124,7 @@ function dataOf(frame: string): string {
   return Array.from(frame.matchAll(/^data: ?(.*)$/gm), ([, line]) => line).join('\n');
 }
 
-/** Of a comment, or of the end. */
+/** True for the data of a comment, or of the end. */
 const isNoText = (data: string) => data === '' || data === '[DONE]';
 
 /** The event with other data, which has a line for each of its own. */

@@ -3,7 +3,7 @@ import { type Failure, FailureError } from '../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import type { AnswerTextPlace, AnswerTexts, TextFilter } from '../models/steps.ts';
 
-/** What a filter let through. Throws a FailureError. */
+/** Text that a filter let through. Throws a FailureError. */
 export function given(text: string | Failure): string {
   if (typeof text === 'string') return text;
   throw new FailureError(text);
@@ -43,7 +43,7 @@ interface OpenText<C> {
   piece: string;
 }
 
-/** What texts under way may hold back. */
+/** Maximum size that unfinished texts may hold back. */
 const heldMax = 4_096;
 
 /**

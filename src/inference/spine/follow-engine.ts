@@ -3,7 +3,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { AttemptTimers } from '../../upstream/transport/timers.ts';
 import { expiredFault } from './attempt-faults.ts';
 
-/** How long an engine may take; `deadlineMs` is the request's, on the monotonic clock. */
+/** Limits of an engine's time; `deadlineMs` is the request's, on the monotonic clock. */
 export interface EngineLimits {
   firstTokenMs: number;
   idleMs: number;
@@ -59,7 +59,7 @@ export async function followEngine<Piece>(
       timers.resume();
     }
   } finally {
-    // Told, not waited for: an engine that hangs would hang its caller too.
+    // It is notified, but not waited for: an engine that hangs would hang its caller too.
     void iterator.return?.().catch(() => {});
   }
 }

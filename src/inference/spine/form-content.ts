@@ -8,7 +8,7 @@ export interface UploadedForm {
   files: readonly { name: string; file: SpooledFile; param?: string }[];
 }
 
-/** What two equal forms have in common, whatever their boundaries and the order of their files and fields. */
+/** Content that two equal forms have in common, without their boundaries and the order of their files and fields. */
 export async function contentOfForm({ fields, files }: UploadedForm): Promise<Buffer> {
   const hashes: string[] = [];
   for (const { name, file } of files) {

@@ -10,7 +10,7 @@ import { completeEvents } from './complete-events.ts';
 import { cutEvents, faultOf, filteredPart } from './filtered-events.ts';
 import type { AttemptSink, AttemptSource, Chunk, Pace } from './sink.ts';
 
-/** What an answer waits for, as a step over its events. */
+/** Gate of an answer as a step over its events. */
 export const gatedEvents = (gate: AnswerGate): AnswerStep => ({
   over: (next, { answer, job }) => gatedSink(next, answer, gate, job.stream ? 'stream' : 'whole'),
 });

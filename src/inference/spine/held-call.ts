@@ -14,19 +14,19 @@ export interface ChargedCall {
   clientRequestId: string | null;
   principal: Principal;
   admitted: Admitted;
-  /** What its use is summed by, of `x-culvert-tag`; null: its body may say so. */
+  /** Tag by which its use is summed, of `x-culvert-tag`; null: its body may have it. */
   tag: string | null;
   /** Null: nobody traces it. */
   trace: Trace | null;
-  /** What the cache of its model did; absent: nothing. */
+  /** Use of the cache of its model; absent: none. */
   cacheUse?: CacheUse;
   /** The prompt that it or its variant names, as `name@3`; absent: none. */
   prompt?: string;
-  /** What rules for routes did with it; absent: there are none. */
+  /** Changes by rules for routes; absent: there are none. */
   rules?: RulesRecord;
-  /** What steps say of it, as headers; absent: none applies. */
+  /** Findings of steps, as headers; absent: none applies. */
   stepHeaders?: (() => HeaderList) | undefined;
-  /** Of its headers, the session; absent: it has none. */
+  /** Session of its headers; absent: it has none. */
   wishes?: Pick<RoutingPreferences, 'session'>;
   /** Its session where neither headers nor body name one: the trace of its caller. Absent: there is none. */
   run?: string | undefined;
@@ -35,7 +35,7 @@ export interface ChargedCall {
   startedMs: number;
 }
 
-/** What a call costs at most, and the names under which the ledger keeps it. */
+/** Maximum cost of a call, and the names under which the ledger keeps it. */
 export interface Charge {
   endpoint: string;
   /** The model, or what is there in its place; '' for none. */
@@ -81,7 +81,7 @@ export interface HeldCall {
   startedMs: number;
   /** Whatever way the call ended. `doneMilli`: as settlement's, less than was held. `counts`: in metrics. */
   settle(ended: EndedJob, doneMilli?: number, counts?: 'a request' | 'no request'): void;
-  /** Gives all of it back: it was held for calls that have rows of their own. */
+  /** Gives all of it back: it was held for calls that have separate rows. */
   release(): void;
 }
 

@@ -28,10 +28,10 @@ export interface KeyedRequest {
   /** From `readIdempotencyKey`. */
   key: string;
   tenant: string;
-  /** As in config's `costs`: the same key on another endpoint is a different one. */
+  /** Name as in config's `costs`: the same key on another endpoint is a different one. */
   endpoint: string;
   requestId: string;
-  /** As received. */
+  /** Body as received. */
   body: Buffer;
   sink: Sink;
   /** This caller's present limits, sent with a repeat. */
@@ -40,20 +40,20 @@ export interface KeyedRequest {
 
 export interface IdempotencyParts {
   store: ReplyStore;
-  /** Sealed for a purpose of its own. */
+  /** Sealer for this purpose alone. */
   sealer: Sealer;
   bootId: string;
   clock: Clock;
-  /** Whether this many bytes of a reply may be kept for a tenant; they count then. */
+  /** Resolves to whether this many bytes of a reply may be kept for a tenant; they count then. */
   mayKeep(tenant: string, bytes: number): Promise<boolean>;
-  /** Told when a reply could not be kept or a key not be freed; repeats are answered 409 from then on. */
+  /** Called when a reply could not be kept or a key not be freed; repeats are answered 409 from then on. */
   onTrouble(message: string): void;
   /** For tests: ms of real time otherwise. */
   pause?: (ms: number) => Promise<void>;
 }
 
 const keepForMs = 24 * 3_600_000;
-/** Bytes of a reply's body. Larger ones are not kept, and a repeat is told so. */
+/** Maximum size of a reply's body. Larger ones are not kept, and a repeat gets an error that says so. */
 const replyBytesMax = 1024 * 1024;
 /** A look-up fails after this time. A key that takes longer to free is freed while the caller has its refusal. */
 const storeWaitMs = 250;

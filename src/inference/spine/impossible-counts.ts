@@ -4,7 +4,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts'
 /** A count of tokens that may be none: below 0, no whole number, of ten digits and more, or no number at all. */
 const suspect = /[tT]oken(?:s|Count)"\s*:\s*(?:-|"|[tfNI]|\d+[.eE]|\d{10})/;
 
-/** Our own counts, in tokens. */
+/** Counts of this process, in tokens. */
 export interface OwnCounts {
   input: number;
   output: number;
@@ -16,9 +16,9 @@ export function mayTellImpossibleCounts(json: string): boolean {
 }
 
 /**
- * Puts our own counts into an answer, or an event of one, whose counts are impossible: clients read whole numbers there
- * and bill by them. Input, output and total stand or fall together, and their parts with them. Reads only the usage of
- * each format. True when `answer` was changed.
+ * Puts the counts of this process into an answer, or an event of one, whose counts are impossible: clients read whole
+ * numbers there and bill by them. Input, output and total are corrected together, and their parts with them. Reads only
+ * the usage of each format. True if `answer` was changed.
  */
 export function correctCounts(answer: unknown, own: OwnCounts): boolean {
   let changed = false;
@@ -34,7 +34,7 @@ function usagesIn(answer: unknown): JsonObject[] {
   const found: JsonObject[] = [];
   if (!isObject(answer)) return found;
   takeUsage(answer, found);
-  // Anthropic's stream begins with the message, OpenAI's Responses end with theirs, and Groq has a place of its own.
+  // Anthropic's stream begins with the message, OpenAI's Responses end with theirs, and Groq has a separate place.
   takeUsage(answer.message, found);
   takeUsage(answer.response, found);
   takeUsage(answer.x_groq, found);
@@ -48,7 +48,7 @@ function takeUsage(holder: JsonValue | undefined, found: JsonObject[]): void {
 }
 
 /**
- * Whether something in it is neither a count nor null: nearly every usage holds nothing else, and needs no second look.
+ * True if something in it is neither a count nor null: nearly every usage holds nothing else, and needs no second look.
  */
 function hasOddValue(usage: JsonObject): boolean {
   for (const name in usage) {

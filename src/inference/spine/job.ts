@@ -30,7 +30,7 @@ export interface PreparedBody {
   header?: readonly [name: string, value: string] | undefined;
   /** Size of the sent body, for when the upstream gives no usage. */
   inputTokensEstimate: number;
-  /** Reads its answer; told that one's Content-Type, '' when there is none. */
+  /** Reads its answer; gets that one's Content-Type, '' if there is none. */
   reader(contentType: string, onGiven?: OnGiven): AnswerReader;
 }
 
@@ -47,7 +47,7 @@ export interface Job<C = Bytes> {
   query: RouteQuery;
   /** End-user id, for the ledger. */
   user: string | null;
-  /** What its body says that its use is summed by; null or absent: nothing. */
+  /** Tag in its body by which its use is summed; null or absent: none. */
   tag?: string | null;
   /** The conversation or run that its body names; null or absent: none. */
   session?: string | null;
@@ -68,9 +68,9 @@ export interface Job<C = Bytes> {
   headers: readonly string[];
   /** Milli-units that an answer costs; a failure before the first token costs nothing. */
   costMilli: number;
-  /** Of which each costs the same; as in the plan. */
+  /** Number of calls, each of which costs the same; as in the plan. */
   calls: number;
-  /** The caller's own, lower-case names; of them only an allow-list reaches an upstream. */
+  /** Headers of the caller with lower-case names; of them only an allow-list reaches an upstream. */
   callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
   providers: ReadonlyMap<string, ConfiguredProvider>;
   progress: JobProgress;
@@ -94,7 +94,10 @@ export interface JobProgress {
   /** The attempt that reached the caller; null when none did. */
   answeredBy: RouteAttempt | null;
   delivered: 'nothing' | 'partial' | 'whole';
-  /** How many calls are charged: of choices that are a call each, those that reached the client, or were sent where none did. */
+  /**
+   * Number of calls that are charged: of choices that are a call each, those that reached the client, or were sent if
+   * none did.
+   */
   calls: number;
   /** Place of the caller's stream, when its dialect needs it for a cut one. */
   mark: StreamMark | undefined;
@@ -102,15 +105,15 @@ export interface JobProgress {
   usage: Usage | null;
   usageSource: UsageSource;
   /**
-   * USD beside what `usage` costs at the price of the target that answered: of answers that failed their model's check,
-   * and what other models of a joined request cost more than that one. Negative where they cost less.
+   * USD in addition to the cost of `usage` at the price of the target that answered: of answers that failed their
+   * model's check, and the higher cost of other models of a joined request. Negative if they cost less.
    */
   besideUsd: number;
   /** USD that a kept answer saved; absent: it is no kept answer. */
   savedUsd?: number;
   /** Age of the kept answer, ms; absent: it is none. */
   cacheAgeMs?: number;
-  /** Of the question that the kept answer was for; absent: it was this one. */
+  /** Similarity to the question that the kept answer was for; absent: it was this one. */
   cacheSimilarity?: number;
   /** Gives out an answer that failed the check of its model, should none come that passes; null: there is none. */
   heldBack: (() => Promise<void>) | null;
@@ -120,10 +123,10 @@ export interface JobProgress {
   class: string;
 }
 
-/** What attempts need of the outside. */
+/** Services that attempts need. */
 export type AttemptParts = Pick<SpineServices, 'clock' | 'transport'>;
 
-/** What a request's attempts need, which may run beside each other. */
+/** Services that a request's attempts need, which may run concurrently. */
 export type ContestParts = Pick<SpineServices, 'clock' | 'transport' | 'silence' | 'health' | 'retryBudget' | 'random'>;
 
 /** The parts of a job that settlement reads. */

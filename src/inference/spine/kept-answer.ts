@@ -1,7 +1,7 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { AnswerForm, Bytes, Delivery, Failed, HeaderList, Pace } from './sink.ts';
 
-/** How a request ended. */
+/** End of a request. */
 export type Outcome =
   | { kind: 'answered'; status: number; headers: HeaderList; body: Buffer }
   | { kind: 'refused'; failure: Failure; headers: HeaderList };

@@ -12,10 +12,10 @@ export interface ModelCall extends ChargedCall {
   /** The waiting caller and the receiver of the answer: `delivery`, or a sink before it. */
   client: Client;
   sink: Sink;
-  /** The caller's own, lower-case names; of them only an allow-list reaches an upstream. */
+  /** Headers of the caller with lower-case names; of them only an allow-list reaches an upstream. */
   callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
   wishes: RoutingPreferences;
-  /** Of `Idempotency-Key`; a stream runs whatever it says. */
+  /** Value of `Idempotency-Key`. A stream runs in any case. */
   idempotencyKey: string | null;
   /** A step changed or refused it: logs and traces leave its texts out. Absent: none shows them. */
   withhold?: (() => void) | undefined;
@@ -23,7 +23,7 @@ export interface ModelCall extends ChargedCall {
   planned?: ((model: string) => void) | undefined;
   /** Filters of its answer's texts; absent: there are none. */
   answerTexts?: AnswerTexts | undefined;
-  /** What its answer waits for; absent: nothing. */
+  /** Gate that its answer waits for; absent: none. */
   gate?: AnswerGate | undefined;
   /** For an answer that may be kept; absent: it is not. */
   keeping?: KeepingSteps;
@@ -51,5 +51,5 @@ export type RunCall = Pick<
   | 'attempted'
 >;
 
-/** Nobody waits at the door: whoever calls so was admitted when its work began, such as a crawl. */
+/** Admission of work that was admitted when it began, such as a crawl. */
 export const admittedBefore: Admitted = { kind: 'admitted', headers: [], calls: [], form: 'openai', release() {} };

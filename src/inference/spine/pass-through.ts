@@ -26,7 +26,7 @@ import {
 import { correctCounts, mayTellImpossibleCounts } from './impossible-counts.ts';
 import type { Bytes } from './sink.ts';
 
-/** What is known of a format whose answers are forwarded; of conversations, how to read them too. */
+/** Readers of a format whose answers are forwarded; for conversations, also how to read them. */
 type ReadInPassing = Pick<CallerDialect, 'readInPassing'> &
   Pick<UpstreamDialect, 'eventBytesMax'> &
   Partial<Pick<UpstreamDialect, 'decodeStream' | 'decodeWhole'>>;
@@ -34,21 +34,21 @@ type ReadInPassing = Pick<CallerDialect, 'readInPassing'> &
 /** Facts of its request for the reader of a forwarded answer. */
 export interface PassingOptions {
   onGiven?: OnGiven | undefined;
-  /** Stands where a provider tells counts that cannot be. */
+  /** Count that replaces an impossible count of the provider. */
   inputTokensEstimate?: number;
   usageOf?: DecodeOptions['usageOf'];
   choices?: DecodeOptions['choices'];
-  /** Name that the answer gives its model; absent: the provider's own. */
+  /** Name that the answer gives its model; absent: the provider's name. */
   answerModel?: AnswerModel | undefined;
-  /** Of a whole answer: what goes on in its place. Absent: its own bytes. */
+  /** Answer in place of a whole answer. Absent: its bytes are passed on. */
   shape?: ((answer: JsonValue) => JsonObject) | undefined;
-  /** Of the answer: how its events are framed. Absent: server-sent events. */
+  /** Content type of the answer, which says how its events are framed. Absent: server-sent events. */
   contentType?: string;
-  /** Gets the upstream's own bytes, too. */
+  /** Gets the upstream's bytes, too. */
   taker?: PassedTaker | undefined;
 }
 
-/** Takes what an upstream sends for a caller in its own format, before anything in it is hidden or renamed. */
+/** Takes the upstream's bytes for a caller in its format, before anything in them is hidden or renamed. */
 export interface PassedTaker {
   /** The next bytes of a stream; the transport may write over them later. */
   piece(chunk: Buffer): void;
@@ -56,7 +56,7 @@ export interface PassedTaker {
   whole(bytes: Buffer, value: JsonObject): void;
 }
 
-/** Told of ids that an answer gives out, before its bytes that hold them go on. */
+/** Gets the ids that an answer gives out, before the bytes that hold them are passed on. */
 export type OnGiven = (ids: readonly GivenId[]) => void;
 
 /** A same-dialect stream, forwarded as the bytes it came in and only read for usage, content and its terminal event. */
@@ -68,7 +68,7 @@ export class PassedStream implements AnswerReader {
   fault: Fault | null = null;
   readonly #reader: PassingReader;
   readonly #splitter: SseSplitter;
-  /** Whether the chunk that carries only usage is shown. */
+  /** Tells whether the chunk that carries only usage is shown. */
   readonly #usageChunk: 'show' | 'hide';
   readonly #dialect: ReadInPassing;
   readonly #onGiven: OnGiven | undefined;
@@ -163,7 +163,7 @@ export class PassedStream implements AnswerReader {
     return named.data;
   }
 
-  /** The event with our own counts, when its own are impossible; null: unchanged. */
+  /** The event with the counts of this process, if its counts are impossible; null: unchanged. */
   #corrected({ data }: SseEvent): string | null {
     if (!data.includes('"usage') || !mayTellImpossibleCounts(data)) return null;
     const told = parsedData(data);

@@ -1,16 +1,16 @@
 import type { DialectId } from '../../formats/dialects/dialect.ts';
 
-/** How an answer that was kept as its upstream's own bytes is read. */
+/** Form of an answer that was kept as its upstream's bytes. */
 export interface PassedForm {
   dialect: DialectId;
   streamed: boolean;
   contentType: string;
-  /** Of a stream: choices that its request asked for. */
+  /** Choices of a stream that its request asked for. */
   choices: number;
-  /** Stands where the upstream tells no counts. */
+  /** Count for answers whose upstream reports no counts. */
   inputTokensEstimate: number;
   /** Parts of its request that answers of its format must follow. */
   wishes: string;
-  /** Its own id; null: it has none that could be found in it. */
+  /** Id of the answer; null: none could be found in it. */
   id: string | null;
 }

@@ -29,8 +29,8 @@ export function plainQuery(
 }
 
 /**
- * The same target as an endpoint without dialects sees it. Its health is its own there, since a model that does not draw
- * may well chat; `shared` is for an alias of the endpoint's own type.
+ * The same target as an endpoint without dialects sees it. Its health is separate there, since a model that does not
+ * draw may well chat; `shared` is for an alias of the endpoint's type.
  */
 export function plainTarget(target: Target, endpoint: string, health: 'own' | 'shared' = 'own'): Target {
   return derived(target, `${endpoint} ${health}`, () => {

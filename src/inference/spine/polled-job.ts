@@ -12,9 +12,9 @@ export interface PolledJob {
   connection: ProviderConnection;
   /** Id of the credential that began it. */
   credential: string;
-  /** Where its state stands. */
+  /** Address of its state. */
   url: URL;
-  /** Whether its answer says that it still runs. */
+  /** True if its answer says that it still runs. */
   runs(state: JsonObject): boolean;
 }
 
@@ -27,8 +27,8 @@ const pauseMaxMs = 3_000;
 const missesMax = 4;
 
 /**
- * The state with which a job ended, as its service told it. A Fault when the deadline passes or `signal` is aborted, or
- * when the service no longer tells.
+ * State with which a job ended, as its service reported it. A Fault if the deadline passes or `signal` is aborted, or
+ * if the service does not report any more.
  */
 export async function endOfJob(
   { transport, clock }: AttemptParts,

@@ -43,7 +43,7 @@ export function promptIn(raw: Buffer, dialect: CallerDialectId): Result<PromptNa
   return refused(invalid(named.param, `${named.param}: ${named.fault}.`));
 }
 
-/** Of a body that `promptIn` could read, or that was read before. */
+/** Body with additions: one that `promptIn` could read, or that was read before. */
 export function withAdded(raw: Buffer, dialect: CallerDialectId, addition: BodyAddition): Result<Buffer> {
   const added = withAddition(exactly(raw.toString('utf8')) as JsonObject, dialect, addition);
   return { ok: true, value: Buffer.from(JSON.stringify(added)) };

@@ -1,13 +1,13 @@
 import type { Fault } from '../../formats/neutral/outcome.ts';
 import { putNewest } from '../../kernel/put-newest.ts';
 
-/** How often one attempt asks one target again in another format of sound. */
+/** Maximum number of further audio formats in which one attempt asks one target again. */
 export const otherFormatsMax = 2;
 
 const namesFormat = /(?<![a-z])(?:mp3|mpeg|wav|pcm|opus|ogg|flac|aac|m4a|webm|aiff|amr)(?![a-z])/i;
 const refusing = /format|codec|container|encoding|support|type|invalid|must|\buse\b|only|expected|allowed|decode/i;
 
-/** Whether an upstream refused the audio format that it was asked for, or was sent. */
+/** True if an upstream refused the audio format that it was asked for, or was sent. */
 export function refusesFormat({ class: outcome, status, param, message }: Fault): boolean {
   if (outcome !== 'caller_fault' || (status !== 400 && status !== 415 && status !== 422)) return false;
   if (param === 'response_format' || /response_?format/i.test(message)) return true;
@@ -15,7 +15,7 @@ export function refusesFormat({ class: outcome, status, param, message }: Fault)
 }
 
 /**
- * What to ask for instead: of `formats`, best first, one that the refusal names ("use pcm") and that was not `tried`,
+ * Format to ask for instead: of `formats`, best first, one that the refusal names ("use pcm") and that was not `tried`,
  * else the next. Null: none is left.
  */
 export function otherFormat<F extends string>(

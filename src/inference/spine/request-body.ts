@@ -21,13 +21,13 @@ export interface RequestFacts {
  */
 export interface RequestBody<F extends RequestFacts = RequestFacts> {
   readonly facts: F;
-  /** As its input's, for what was read in this thread; null or absent: ask the input. */
+  /** Same as its input's, for a body that was read in this thread; null or absent: ask the input. */
   canonical?(wanted?: 'question'): Canonical | null;
   /** No more calls. */
   release(): void | Promise<void>;
 }
 
-/** The facts of a request other than a conversation; `needs`: demands of its own kind on a target. */
+/** Facts of a request other than a conversation; `needs`: demands of its kind on a target. */
 export function plainFacts(
   request: { model: string; user: string | null; stream: boolean; inputTokensEstimate: number },
   needs: Partial<RequestNeeds> = {},

@@ -11,7 +11,7 @@ const idleMs = 60_000;
 /** More than calls that may be under way: those bound it. */
 const waitingMax = 16_384;
 
-/** `entry` is the thread's own file; `name` is for messages. */
+/** Thread that ends when it has no work. `entry` is its file; `name` is for messages. */
 export function createRestingThread(entry: URL, name: string): RestingThread {
   const thread = createWorkThread(entry, name);
   const turns = createTurns({ name: `Orders of the ${name}`, places: 1, waitingMax });

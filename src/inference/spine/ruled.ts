@@ -179,7 +179,7 @@ async function modelOf({ config: { model, ladder } }: RouteRule, facts: RuleFact
     ?.model;
 }
 
-/** Characters of a text by which its language is told. */
+/** Characters of a text by which its language is recognized. */
 const judgedChars = 500;
 
 /** Looks up facts that few conditions name, each at most once a request. */
@@ -217,7 +217,7 @@ class LateLooks {
 
 /** Callers whose requests rules have moved, so that what is remembered by caller stays remembered. */
 const movedCallers = new WeakMap<Principal, Map<string, Principal>>();
-/** Of one caller. */
+/** Maximum number for one caller. */
 const movedMax = 200;
 
 /**

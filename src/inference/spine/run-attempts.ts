@@ -10,7 +10,7 @@ import { Contest, isRefusal, type MakeTrial } from './contest.ts';
 import type { ContestParts, Job } from './job.ts';
 import type { Bytes } from './sink.ts';
 
-/** What a family adds to the attempts at its requests. */
+/** Steps that a family adds to the attempts at its requests. */
 export interface AttemptSteps<C = Bytes> {
   /** The work of one attempt. */
   trial: MakeTrial<C>;
@@ -157,7 +157,7 @@ function exhausted<C>(
   const limited = attempts.every((attempt) => attempt.class === 'rate_limited');
   if (!limited || step.soonestMs === null) return failed(job, null, route.untried() ? 'some' : 'none');
   const { limitedBy } = step;
-  // A wait for this machine's own engines is not a limit of a provider.
+  // A wait for the engines of this machine is not a limit of a provider.
   if (limitedBy !== null && !limitedBy.some(({ provider }) => provider === engineProvider)) {
     return upstreamsLimited(job, limitedBy, step.soonestMs);
   }
@@ -188,7 +188,7 @@ function boundWords<C>({ bound }: Job<C>): string {
   return bound === null ? '' : ` (only one credential reaches what '${bound}' names)`;
 }
 
-/** What this machine's own engines said: how far a download is. */
+/** Words of the engines of this machine: the progress of a download. */
 function ownWords<C>({ progress }: Job<C>): string {
   const message = progress.attempts.findLast(({ provider }) => provider === engineProvider)?.message;
   return message == null ? '' : ` (${message})`;

@@ -79,7 +79,7 @@ export async function serve<
       }
       ({ call, input, value } = stepped);
     }
-    // The compiler does not see that an endpoint's own `read` made the value.
+    // The compiler does not see that the endpoint's `read` made the value.
     if ('work' in endpoint) {
       const through = filtered(call);
       await doWork(services, endpoint, through, value as W, input);
@@ -96,7 +96,7 @@ export async function serve<
   }
 }
 
-/** Once for each key: the body that came decides whether two are the same, whatever rules and guards made of it. */
+/** Runs once for each key: the body that came decides whether two are the same, before rules and guards change it. */
 async function runKeyed<I, R extends RequestBody, P extends Plan>(
   services: ServeServices,
   endpoint: Endpoint<I, R, P>,
@@ -114,7 +114,7 @@ async function runKeyed<I, R extends RequestBody, P extends Plan>(
   );
 }
 
-/** How steps ask the model of a conversation once more. */
+/** Lets steps ask the model of a conversation once more. */
 function againOver<I, R extends RequestBody, P extends Plan, W extends ReadRequest, Q extends WorkPlan>(
   services: ServeServices,
   endpoint: Endpoint<I, R, P> | WorkEndpoint<I, W, Q>,
@@ -231,7 +231,7 @@ export async function runPlan(
   return null;
 }
 
-/** What attempts at a reserved request run on. */
+/** Job for the attempts at a reserved request. */
 export function jobOf(
   { providers }: Snapshot,
   endpoint: string,

@@ -10,7 +10,7 @@ import type { Transport } from '../../upstream/transport/upstream-call.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { Idempotency } from './idempotency.ts';
 
-/** What a request of any family runs on; lives as long as the process. A family adds its own needs. */
+/** Services for a request of any family; they live as long as the process. A family adds its needs. */
 export interface SpineServices {
   clock: Clock;
   random: Random;
@@ -25,7 +25,7 @@ export interface SpineServices {
   snapshot(): Snapshot;
   /** Not null while the price list is loaded after a start: a request that did not wait would have no price. */
   pricing(): Promise<void> | null;
-  /** Told of every settled request: log, metrics. */
+  /** Gets every settled request: log, metrics. */
   finished(event: UsageEvent, trace: Trace | null): void;
   /** Null: nobody traces. */
   traces: Traces | null;

@@ -7,7 +7,7 @@ import { admittedBefore, type ModelCall } from './model-call.ts';
 import type { RequestBody } from './request-body.ts';
 import { type KeptRun, runKept } from './run-kept.ts';
 
-/** Of one model at one time; what comes meanwhile has no shadow. */
+/** Maximum number of concurrent ones of one model; requests beyond it have no shadow. */
 const atOnceMax = 16;
 const running = new WeakMap<Shadow, number>();
 
@@ -48,7 +48,7 @@ export async function thenShadow<I, R extends RequestBody, P extends Plan>(
     .finally(() => running.set(shadow, (running.get(shadow) ?? 1) - 1));
 }
 
-/** Whether the request alone says what its answer depends on, and nothing of it is kept. */
+/** True if the request alone says what its answer depends on, and nothing of it is kept. */
 function saysAll<I, R extends RequestBody, P extends Plan>({ keeps }: Endpoint<I, R, P>, request: R): boolean {
   return (keeps?.(request) ?? null) !== null;
 }
@@ -58,7 +58,7 @@ async function ask<I, R extends RequestBody, P extends Plan>(
   { services, endpoint, asked: { call: callers, snapshot }, runPlan }: Shadowed<I, R, P>,
   input: I,
 ): Promise<void> {
-  // A check beside the caller's answer may have refused the request.
+  // A check that ran concurrently with the caller's answer may have refused the request.
   if (callers.gate?.request != null && (await callers.gate.request) !== null) return;
   const client = new KeptAnswer();
   const atMs = services.clock.wallMs();

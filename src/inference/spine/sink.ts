@@ -12,15 +12,15 @@ export type Bytes = Buffer | string;
 /** Output of an attempt: bytes for the client, unchanged, or events to be written in its dialect. */
 export type Chunk = Bytes | readonly NeutralEvent[];
 
-/** `behind`: whoever takes it has enough for now, and says when it is ready again. */
+/** `behind`: the receiver has enough for now, and says when it is ready again. */
 export type Pace = 'ready' | 'behind';
 
 /** In one piece, as server-sent events, or as a stream of other bytes. */
 export type AnswerForm = 'whole' | 'events' | 'bytes';
 
 /**
- * Takes the answer of a request. Sinks compose: one that converts, keeps or joins answers stands before another. `end`
- * is called once; all calls are no-ops once the client has gone.
+ * Takes the answer of a request. Sinks compose: one that converts, keeps or joins answers passes them on to another.
+ * `end` is called once; all calls are no-ops once the client has gone.
  */
 export interface Sink<C = Bytes> {
   /** From now on no other attempt can replace this answer. JSON, unless the headers name another `content-type`. */
@@ -72,8 +72,8 @@ export interface AttemptSink {
   /** Parts of the answer without a place in the client's format. Before its last chunk. */
   lose?(losses: readonly Loss[]): void;
   /**
-   * Null: all has come. What the attempt came to in the end: a sink may find that the answer is none. `mark`: where a
-   * stream of the upstream's own bytes stands.
+   * Null: all has come. Returns the final result of the attempt: a sink may find that the answer is none. `mark`: the
+   * position of a stream of the upstream's bytes.
    */
   end(fault: Fault | null, mark?: StreamMark): Fault | null | Promise<Fault | null>;
 }

@@ -24,14 +24,14 @@ export abstract class SplitTrial implements Trial {
   #failed: Fault | null = null;
   readonly #parts: AttemptParts;
   readonly #calls = new Set<Attempt>();
-  /** Of ended calls. */
+  /** Signs of ended calls. */
   #signs = 0;
   #bytes = 0;
   #status: number | null = null;
-  /** Of answered calls; `counted` when a part had to be estimated. */
+  /** Usage of answered calls; `counted` if a part had to be estimated. */
   #usage: Usage | null = null;
   #counted = false;
-  /** Of failed calls that may have cost something. */
+  /** Usage of failed calls that may have cost something. */
   #abandoned: Usage | null = null;
 
   constructor(parts: AttemptParts, job: Job, answer: Answer) {
@@ -40,7 +40,7 @@ export abstract class SplitTrial implements Trial {
     this.answer = answer;
   }
 
-  /** How many calls it will take, as far as that is known. */
+  /** Number of calls that it will take, as far as that is known. */
   protected abstract readonly calls: number;
   /** Format in which the client gets the gathered results. */
   protected readonly form: AnswerForm = 'whole';
@@ -51,7 +51,7 @@ export abstract class SplitTrial implements Trial {
   /** Everything is there: the answer's body. */
   protected abstract body(): Promise<Bytes>;
 
-  /** Something failed: what runs beside the calls is to end too. */
+  /** Stops the work that runs concurrently with the calls, after one of them failed. */
   protected stopBeside(): void {}
 
   protected get attempt(): RouteAttempt {
@@ -94,7 +94,7 @@ export abstract class SplitTrial implements Trial {
     try {
       while (!this.failed && (await this.callNext()));
     } catch (error) {
-      // A fault of ours ends the request: no call may go on beside it.
+      // A fault of this process ends the request: no other call may continue.
       this.fail(fault('cancelled', 'stopped'));
       throw error;
     }
@@ -132,7 +132,7 @@ export abstract class SplitTrial implements Trial {
     if (inputTokens !== undefined) this.#abandoned = sumOf(this.#abandoned, { inputTokens, outputTokens: 0 });
   }
 
-  /** The first one counts; the calls beside it are stopped. */
+  /** Fails the trial. The first reason counts; the other calls are stopped. */
   protected fail(reason: Fault): void {
     if (this.#failed !== null) return;
     const connection = this.job.providers.get(this.attempt.target.provider)?.connection;
@@ -148,14 +148,14 @@ export abstract class SplitTrial implements Trial {
     if (this.#usage !== null) {
       return { ...seen, usage: this.#usage, usageSource: this.#counted ? 'counted' : 'upstream', kept: true };
     }
-    // Stopped ones that have not told yet.
+    // Stopped calls that have not reported yet.
     for (const call of this.#calls) this.leave(call.seen(false, this.#failed).usage?.inputTokens);
     this.#calls.clear();
     return { ...seen, usage: this.#abandoned, usageSource: this.#abandoned === null ? 'none' : 'abandoned' };
   }
 }
 
-/** A whole answer that somebody else reads. */
+/** A whole answer that another reader reads. */
 class GatheredBody implements AttemptSink {
   readonly #pieces: Buffer[] = [];
 

@@ -27,12 +27,12 @@ export interface AttemptSeen {
   bytes: number;
   usage: Usage | null;
   usageSource: UsageSource;
-  /** `usage` is the upstream's own count, for an attempt that served nobody. */
+  /** True: `usage` is the upstream's count, for an attempt that served no caller. */
   told?: true;
   /** Its results belong to the request even when another attempt makes the rest. */
   kept?: true;
   malformedLines?: number;
-  /** What the answer called itself, and why it ended; null or absent: it did not say. */
+  /** Model that the answer named, and why it ended; null or absent: it did not say. */
   answeredAs?: string | null;
   finishReason?: string | null;
 }

@@ -51,7 +51,7 @@ function shareOf(all: Variants['all'], names: readonly string[]): Variant | null
   return all.findLast(({ weight }) => weight > 0) ?? null;
 }
 
-/** What a variant puts into the body; null: nothing. */
+/** Addition of a variant to the body; null: nothing. */
 export function additionOf(
   { prompt, parameters }: Variant,
   prompts: PromptTable | null,

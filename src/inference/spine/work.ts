@@ -24,7 +24,7 @@ export interface WorkEndpoint<I, R extends ReadRequest = ReadRequest, P extends 
   readable?(call: ModelCall, input: I): ReadableInput<I> | null;
   /** Checks the received form; the failure is the caller's. */
   read(call: ModelCall, input: I): Result<R> | Promise<Result<R>>;
-  /** What it costs at most; the failure comes before anything is held. */
+  /** Maximum cost; the failure comes before anything is held. */
   plan(snapshot: Snapshot, call: ModelCall, request: R): P | Failure | Promise<P | Failure>;
   /** Does it, once its cost is held. Rejects only for a fault of ours. */
   work(asked: AskedWork<R, P>): Promise<Done>;
@@ -38,11 +38,11 @@ export interface WorkPlan {
   unbooked?: boolean;
   /** Equal requests may get its answer; absent: it is done each time. */
   shared?: SharedWork;
-  /** Of its answer, besides those of its cost. */
+  /** Headers of its answer, in addition to those of its cost. */
   headers?: HeaderList;
 }
 
-/** What the cache needs to know of work whose answer equal requests may get. */
+/** Facts for the cache, of work whose answer equal requests may get. */
 export interface SharedWork {
   /** Absent: nothing is kept. */
   rule: Pick<AliasCache, 'ttlMs' | 'scope'> | undefined;
@@ -72,14 +72,14 @@ export interface Done {
   status?: number;
   /** It kept a thread or the browser busy until it failed or was left, so it is paid. */
   worked?: boolean;
-  /** What it did stays done, so it is paid though its caller left meanwhile. */
+  /** Its result stays, so it is paid even if its caller left meanwhile. */
   lasting?: boolean;
   /** Milli-units of the part that was done; absent: all. */
   doneMilli?: number | undefined;
   /** Attempts and usage of the models that it asked; absent: none. */
   progress?: JobProgress | undefined;
   mcp?: McpCallRecord;
-  /** What equal requests are answered with, where its plan is shared; absent: they are not. */
+  /** Answer for equal requests, if its plan is shared; absent: they get none. */
   kept?: string;
   /** Settled so, and answered already; absent: as the others say. */
   settled?: EndedJob;
@@ -189,7 +189,7 @@ export function leavingOf(client: Client): AbortSignal {
   return leaving.signal;
 }
 
-/** Of a call that was left before its end. */
+/** Failure of a call that was left before its end. */
 export const abandoned: Failure = { kind: 'request-timeout', message: 'The caller no longer waits for it.' };
 
 /** Milli-units that an answer cost, by its headers. */
