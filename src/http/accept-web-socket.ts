@@ -8,11 +8,12 @@ import type { Exchange } from './exchange.ts';
 /** Browsers cannot set headers for a WebSocket: OpenAI's SDKs send the key as a subprotocol there. */
 const keyProtocol = 'openai-insecure-api-key.';
 
-/** The headers with a key that came as a subprotocol. */
-export function withProtocolKey(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+/** The headers with a key that came as a subprotocol, or in the query, where Google's SDKs have it. */
+export function withProtocolKey(headers: IncomingHttpHeaders, search = ''): IncomingHttpHeaders {
   const key = protocolsOf(headers).find((protocol) => protocol.startsWith(keyProtocol));
+  const sent = key?.slice(keyProtocol.length) ?? new URLSearchParams(search).get('key');
   // A separate header: two different keys are still refused.
-  return key === undefined ? headers : { ...headers, 'x-goog-api-key': key.slice(keyProtocol.length) };
+  return sent === null ? headers : { ...headers, 'x-goog-api-key': sent };
 }
 
 /** Subprotocols that the caller offers. */

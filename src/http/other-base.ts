@@ -15,6 +15,8 @@ const ofFoundry = /^\/models(\/(?:chat\/completions|embeddings))$/;
 const ofDeployment = /^\/openai\/deployments\/([^/]+)(\/.+)$/;
 /** Azure's v1 API, its paths without a deployment, and LiteLLM's paths of vendors. */
 const ofVendor = /^\/(?:openai|anthropic|gemini)(\/v1(?:beta)?)?(\/.+)$/;
+/** Google's SDKs put a slash too many behind the base URL of its Live API. */
+const ofLive = /^\/(\/ws\/google\..+)$/;
 /** They also write the whole address of a file in place of its name, unless it begins with https. */
 const ofFileAddress = /^(\/v1(?:beta)?\/files\/)http:\/\/.+\/files\/([0-9a-z]+:download)$/;
 const versioned = /^\/v\d/;
@@ -31,6 +33,8 @@ export function otherBaseOf(path: string): KnownPath | null {
   }
   const vendors = ofVendor.exec(path);
   if (vendors !== null) return { path: `${vendors[1] ?? '/v1'}${vendors[2]}` };
+  const live = ofLive.exec(path)?.[1];
+  if (live !== undefined) return { path: live };
   const file = ofFileAddress.exec(path);
   if (file !== null) return { path: `${file[1]}${file[2]}` };
   const model = ofModel.exec(path);

@@ -229,7 +229,7 @@ export class Reception {
         exchange.operator = who;
       } else if (route.auth === 'key') {
         this.lastCallMs = exchange.startedMs;
-        const headers = exchange.upgrade === null ? request.headers : withProtocolKey(request.headers);
+        const headers = exchange.upgrade === null ? request.headers : withProtocolKey(request.headers, exchange.search);
         let principal =
           route.lets?.(headers) ?? keys.authenticate(headers, () => this.clientAddress(request), request.socket);
         if ('kind' in principal) {

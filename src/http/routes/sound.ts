@@ -4,6 +4,7 @@ import { createRealtimeSteps } from '../../inference/endpoints/realtime-steps.ts
 import type { Services } from '../../inference/endpoints/services.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { Route } from '../exchange.ts';
+import { liveRoutes } from './google/live.ts';
 import { realtimeRoutes } from './realtime/realtime.ts';
 import { speechRoutes } from './speech.ts';
 import { transcriptionRoutes } from './transcriptions.ts';
@@ -11,10 +12,11 @@ import { transcriptionRoutes } from './transcriptions.ts';
 /** Speech, transcription and sessions of both. `sealer` seals what client secrets open. */
 export function soundRoutes(services: Services, ring: Pick<KeyRing, 'principalOf'>, sealer: Sealer): Route[] {
   const secrets = createClientSecrets(sealer, ring, services.clock);
-  const steps = createRealtimeSteps(services);
+  const sessions = { ...services, principalOf: ring.principalOf, steps: createRealtimeSteps(services) };
   return [
     ...speechRoutes(services),
     ...transcriptionRoutes(services),
-    ...realtimeRoutes({ services: { ...services, principalOf: ring.principalOf, steps }, secrets }),
+    ...realtimeRoutes({ services: sessions, secrets }),
+    ...liveRoutes(sessions),
   ];
 }

@@ -267,7 +267,7 @@ function objectsIn(list: JsonValue | undefined): JsonObject[] {
 }
 
 /** Google's `Schema` (OpenAPI 3.0: types in capitals, `nullable`, lengths as strings) as JSON Schema. */
-function jsonSchemaOf(schema: JsonObject): JsonObject {
+export function jsonSchemaOf(schema: JsonObject): JsonObject {
   const kept: [string, JsonValue][] = [];
   for (const [key, value] of Object.entries(schema)) {
     if (value === undefined || key === 'nullable' || key === 'example') continue;

@@ -27,7 +27,7 @@ import { TranscriptionEnd, type TranscriptionFacts } from './transcription-end.t
 
 export interface SocketCall extends SessionCall {
   /** Makes the caller's connection a WebSocket, paused, with these headers in the answer; null: it has left. */
-  accept(headers: HeaderList, messageBytesMax: number): Promise<SocketEnd | null>;
+  accept(headers: HeaderList, messageBytesMax: number): Promise<SessionEnd | null>;
   /** Whether a model answers, or what the caller says is written down alone. */
   kind: 'realtime' | 'transcription';
   /** Whether the caller has its `session.created` already. */

@@ -8,13 +8,16 @@ import {
 import { invalid } from '../../../kernel/failure.ts';
 import { randomBase62 } from '../../../kernel/ids.ts';
 import { KeptAnswer } from '../../spine/kept-answer.ts';
+import type { HeaderList } from '../../spine/sink.ts';
 import { openSession, type SocketCall } from './open-session.ts';
 import type { LongWork } from './realtime-session.ts';
 import type { RealtimeServices } from './services.ts';
 import type { SocketEnd } from './socket-end.ts';
 
-/** A caller that says which model is to transcribe only within its session, as OpenAI's API wants it. */
-export type UnnamedCall = Omit<SocketCall, 'model' | 'settings' | 'kind' | 'created'>;
+/** A caller that names its model only within its session. */
+export interface UnnamedCall extends Omit<SocketCall, 'model' | 'settings' | 'kind' | 'created' | 'accept'> {
+  accept(headers: HeaderList, messageBytesMax: number): Promise<SocketEnd | null>;
+}
 
 /**
  * The caller's connection becomes a WebSocket at once, and its first update names the model: only then is anything

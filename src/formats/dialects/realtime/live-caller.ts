@@ -1,0 +1,230 @@
+import { isObject, type JsonObject, type JsonValue, wordsOf } from '../../../kernel/json.ts';
+import type { RealtimeEvent } from './events.ts';
+import { type LiveSetup, liveUsageOf } from './live-session.ts';
+
+/** Where messages go. */
+export interface LiveCallerSinks {
+  /** Events for the session, in OpenAI's form. */
+  up(event: RealtimeEvent): void;
+  /** Messages for the caller, in Google's. */
+  down(message: JsonObject): void;
+  /** The caller's sound as PCM of 24 kHz, both in base64. */
+  sound(base64: string, rateHz: number): string;
+  /** The session cannot go on, for this reason. */
+  fail(message: string): void;
+}
+
+/** Errors that cost a caller of Google's nothing: it was late by a moment. */
+const harmless = new Set([
+  'input_audio_buffer_commit_empty',
+  'response_cancel_not_active',
+  'conversation_already_has_active_response',
+]);
+const soundRateHz = 16_000;
+
+/**
+ * A caller of Gemini's Live API (https://ai.google.dev/api/live) in a session of OpenAI's events. Errors have no message
+ * there: they close the session.
+ */
+export class LiveCaller {
+  readonly #setup: LiveSetup;
+  readonly #sinks: LiveCallerSinks;
+  #isReady = false;
+  #isRunning = false;
+  #isInterrupted = false;
+  /** Calls of the response that runs, and ids of those that wait for their results. */
+  #calls: JsonObject[] = [];
+  readonly #open = new Set<string>();
+  /** Items of the caller's of which pieces were written down already. */
+  readonly #heard = new Set<string>();
+
+  constructor(setup: LiveSetup, sinks: LiveCallerSinks) {
+    this.#setup = setup;
+    this.#sinks = sinks;
+  }
+
+  /** Gives the session its settings. The caller hears that it is set up once they were taken. */
+  begin(): void {
+    this.#sinks.up({ type: 'session.update', session: this.#setup.session });
+  }
+
+  fromCaller(message: JsonObject): void {
+    const { clientContent, realtimeInput, toolResponse } = message;
+    if (isObject(clientContent)) this.#content(clientContent);
+    else if (isObject(realtimeInput)) this.#input(realtimeInput);
+    else if (isObject(toolResponse)) this.#results(toolResponse);
+    else
+      this.#sinks.fail(
+        'A message has one of clientContent, realtimeInput and toolResponse. The first alone has setup.',
+      );
+  }
+
+  fromSession(event: RealtimeEvent): void {
+    switch (event.type) {
+      case 'session.updated':
+        if (!this.#isReady) this.#sinks.down({ setupComplete: {} });
+        this.#isReady = true;
+        return;
+      case 'response.created':
+        this.#isRunning = true;
+        this.#isInterrupted = false;
+        return;
+      case 'response.output_audio.delta':
+        return this.#says({ inlineData: { mimeType: 'audio/pcm;rate=24000', data: wordsOf(event.delta) } });
+      case 'response.output_text.delta':
+        return this.#says({ text: wordsOf(event.delta) });
+      case 'response.output_audio_transcript.delta':
+        if (this.#setup.transcribes.output) this.#tell({ outputTranscription: { text: wordsOf(event.delta) } });
+        return;
+      case 'conversation.item.input_audio_transcription.delta':
+      case 'conversation.item.input_audio_transcription.completed':
+        return this.#transcribed(event);
+      case 'input_audio_buffer.speech_started':
+        if (this.#isRunning) this.#interrupt();
+        return;
+      case 'response.output_item.done':
+        return this.#item(event.item);
+      case 'response.done':
+        return this.#ended(event.response);
+      case 'error':
+        return this.#failed(event.error);
+      default:
+    }
+  }
+
+  #content({ turns, turnComplete }: JsonObject): void {
+    const contents = Array.isArray(turns) ? turns : isObject(turns) ? [turns] : [];
+    for (const turn of contents) {
+      if (!isObject(turn)) continue;
+      const role = turn.role === 'model' ? 'assistant' : 'user';
+      const parts = Array.isArray(turn.parts) ? turn.parts : [];
+      const content = parts.flatMap((part) => this.#partOf(part, role));
+      if (content.length > 0) this.#add({ type: 'message', role, content });
+    }
+    if (turnComplete !== false) this.#respond();
+  }
+
+  #input(input: JsonObject): void {
+    const { audio, text, video, mediaChunks, activityEnd, audioStreamEnd } = input;
+    const chunks = Array.isArray(mediaChunks) ? mediaChunks : [];
+    for (const blob of [audio, video, ...chunks]) if (isObject(blob)) this.#blob(blob);
+    if (typeof text === 'string' && text !== '') {
+      this.#add({ type: 'message', role: 'user', content: [{ type: 'input_text', text }] });
+      this.#respond();
+    }
+    if (isObject(activityEnd)) {
+      this.#sinks.up({ type: 'input_audio_buffer.commit' });
+      this.#respond();
+    } else if (audioStreamEnd === true) this.#sinks.up({ type: 'input_audio_buffer.commit' });
+  }
+
+  #blob({ mimeType, data }: JsonObject): void {
+    const [type, base64] = [wordsOf(mimeType), wordsOf(data)];
+    if (type.startsWith('audio/')) {
+      this.#sinks.up({ type: 'input_audio_buffer.append', audio: this.#sinks.sound(base64, rateOf(type)) });
+    } else if (type.startsWith('image/')) {
+      const picture = { type: 'input_image', image_url: `data:${type};base64,${base64}` };
+      this.#add({ type: 'message', role: 'user', content: [picture] });
+    }
+  }
+
+  #results({ functionResponses }: JsonObject): void {
+    const responses = Array.isArray(functionResponses) ? functionResponses.filter(isObject) : [];
+    for (const { id, response } of responses) {
+      const callId = wordsOf(id);
+      const told = isObject(response) ? (response.output ?? response.result ?? response) : (response ?? '');
+      const output = typeof told === 'string' ? told : JSON.stringify(told);
+      this.#open.delete(callId);
+      this.#add({ type: 'function_call_output', call_id: callId, output });
+    }
+    if (this.#open.size === 0) this.#respond();
+  }
+
+  #add(item: JsonObject): void {
+    this.#sinks.up({ type: 'conversation.item.create', item });
+  }
+
+  /** What the caller says interrupts what it hears, as at Google. */
+  #respond(): void {
+    if (this.#isRunning) this.#sinks.up({ type: 'response.cancel' });
+    this.#sinks.up({ type: 'response.create' });
+  }
+
+  #partOf(part: JsonValue, role: 'user' | 'assistant'): JsonObject[] {
+    if (!isObject(part)) return [];
+    const { text, inlineData } = part;
+    if (typeof text === 'string') return [{ type: role === 'user' ? 'input_text' : 'output_text', text }];
+    if (!isObject(inlineData) || role !== 'user') return [];
+    const [type, base64] = [wordsOf(inlineData.mimeType), wordsOf(inlineData.data)];
+    if (type.startsWith('image/')) return [{ type: 'input_image', image_url: `data:${type};base64,${base64}` }];
+    return type.startsWith('audio/') ? [{ type: 'input_audio', audio: this.#sinks.sound(base64, rateOf(type)) }] : [];
+  }
+
+  #says(part: JsonObject): void {
+    if (!this.#isInterrupted) this.#tell({ modelTurn: { role: 'model', parts: [part] } });
+  }
+
+  #tell(serverContent: JsonObject): void {
+    this.#sinks.down({ serverContent });
+  }
+
+  #interrupt(): void {
+    if (this.#isInterrupted) return;
+    this.#isInterrupted = true;
+    this.#tell({ interrupted: true });
+  }
+
+  #transcribed({ type, item_id, delta, transcript }: RealtimeEvent): void {
+    if (!this.#setup.transcribes.input) return;
+    const item = wordsOf(item_id);
+    const isWhole = type.endsWith('.completed');
+    const text = wordsOf(isWhole ? transcript : delta);
+    const isKnown = this.#heard.has(item);
+    if (isWhole) this.#heard.delete(item);
+    else this.#heard.add(item);
+    if (text !== '' && !(isWhole && isKnown)) this.#tell({ inputTranscription: { text } });
+  }
+
+  #item(item: JsonValue | undefined): void {
+    if (!isObject(item) || item.type !== 'function_call') return;
+    const id = wordsOf(item.call_id);
+    this.#open.add(id);
+    this.#calls.push({ id, name: wordsOf(item.name), args: argumentsOf(item.arguments) });
+  }
+
+  #ended(response: JsonValue | undefined): void {
+    const { status, status_details: details, usage } = isObject(response) ? response : {};
+    this.#isRunning = false;
+    const functionCalls = this.#calls;
+    this.#calls = [];
+    if (status === 'failed') {
+      const error = isObject(details) && isObject(details.error) ? details.error : {};
+      return this.#sinks.fail(wordsOf(error.message) || 'The model gave no answer.');
+    }
+    const usageMetadata = liveUsageOf(usage);
+    if (status === 'cancelled') this.#interrupt();
+    // Google's models wait for the results then, and their turn goes on behind them.
+    else if (functionCalls.length > 0) return this.#sinks.down({ toolCall: { functionCalls }, usageMetadata });
+    else this.#tell({ generationComplete: true });
+    this.#sinks.down({ serverContent: { turnComplete: true }, usageMetadata });
+  }
+
+  #failed(error: JsonValue | undefined): void {
+    const { code, message } = isObject(error) ? error : {};
+    if (!harmless.has(wordsOf(code))) this.#sinks.fail(wordsOf(message) || 'The session failed.');
+  }
+}
+
+function rateOf(mimeType: string): number {
+  const rate = Number(/;\s*rate=(\d{4,6})\b/.exec(mimeType)?.[1] ?? soundRateHz);
+  return rate >= 8_000 && rate <= 48_000 ? rate : soundRateHz;
+}
+
+function argumentsOf(text: JsonValue | undefined): JsonValue {
+  try {
+    const args: unknown = JSON.parse(wordsOf(text) || '{}');
+    return isObject(args) ? args : {};
+  } catch {
+    return {};
+  }
+}
