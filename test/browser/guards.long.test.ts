@@ -95,21 +95,33 @@ test('a guard is made for each check, changed, used by a model and removed', { s
   await dialog.getByRole('group', { name: 'Kinds' }).getByLabel('email').check();
   await dialog.getByRole('group', { name: 'Kinds' }).getByLabel('card').check();
   assert.equal(await dialog.getByLabel('aws-key').count(), 0, 'the kinds of another check');
+  await dialog.getByRole('group', { name: 'Kinds' }).getByLabel('phone').check();
+  await dialog.getByLabel('Countries').fill('US\nXX');
   await dialog.getByLabel('Mode', { exact: true }).selectOption('observe');
   await assertLooksRight(page, 'guard-form');
   await page.setViewportSize({ width: 1280, height: 800 });
   await dialog.getByRole('button', { name: 'Add guard' }).click();
+  await dialog.getByRole('alert').first().waitFor();
+  assert.equal(await dialog.getByLabel('Countries').getAttribute('aria-invalid'), 'true');
+  await dialog.getByLabel('Countries').fill('US\nDE');
+  await dialog.getByRole('button', { name: 'Add guard' }).click();
   await page.getByText('It observes').waitFor();
   assert.deepEqual(await definition('pii'), {
     check: 'personal-data',
-    kinds: ['email', 'card'],
+    kinds: ['email', 'card', 'phone'],
+    countries: ['US', 'DE'],
     action: 'mask',
     mode: 'observe',
   });
 
+  await page.getByLabel('Text').fill('Call 030 23125000 or 202 555 0123');
+  await page.getByRole('button', { name: 'Try the text' }).click();
+  await page.getByRole('list', { name: 'Verdicts' }).getByText('phone × 2').waitFor();
+
   await page.getByRole('button', { name: 'Edit' }).click();
   await dialog.getByLabel('Looks for').selectOption('patterns');
   assert.equal(await dialog.getByRole('group', { name: 'Kinds' }).count(), 0);
+  assert.equal(await dialog.getByLabel('Countries').count(), 0);
   await dialog.getByLabel('Patterns').fill('\\bTICKET-\\d+\\b');
   await dialog.getByLabel('Action').selectOption('route');
   await dialog.getByLabel('Model to ask').fill('local');

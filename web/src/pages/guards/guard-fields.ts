@@ -124,9 +124,12 @@ export function definitionOf(fields: readonly GuardField[], draft: GuardDraft): 
   );
 }
 
+/** Nobody looks through more boxes than that, such as one for each country. */
+const choicesMax = 120;
+
 function controlOf({ type, enum: options, items, anyOf, oneOf }: Schema): Control {
   if (options !== undefined) return 'choice';
-  if (type === 'array' && items?.enum !== undefined) return 'choices';
+  if (type === 'array' && items?.enum !== undefined) return items.enum.length > choicesMax ? 'lines' : 'choices';
   if (type === 'array' && items?.type === 'string') return 'lines';
   if (type === 'boolean') return 'flag';
   if (type === 'number' || type === 'integer') return 'number';
