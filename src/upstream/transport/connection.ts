@@ -88,9 +88,9 @@ export class Connection {
           connected(null, socket);
         });
       },
-      // Over HTTP/1.1 it gets one exchange at a time. An exchange that a leaving peer has not begun must not wait for
-      // the running ones.
-      pipelining: http2 ? streamsMax : 1,
+      // Over HTTP/1.1 it gets one exchange at a time. At 1, undici would look at its queue a turn after each answer, too.
+      // Over HTTP/2, an exchange that a leaving peer has not begun must not wait for the running ones.
+      pipelining: http2 ? streamsMax : 2,
       allowH2: http2,
       ...(http2 ? { h2Options: { maxConcurrentStreams: streamsMax, pingInterval: 0 } } : {}),
       maxHeaderSize: answerHeadBytesMax,
