@@ -49,9 +49,9 @@ test('messages of the server and of commands are in plain English too', () => {
 const readRooms = [
   'src/{admin,cli,config,engines,guards,hooks,http,kernel,library,main,net,observe,processes,rules,simulator}/**/*.ts',
   'src/{main.ts,tools/**/*.ts,vectors/**/*.ts}',
-  'src/books/{auth,ledger}/**/*.ts',
+  'src/books/**/*.ts',
   'src/formats/{neutral,providers}/**/*.ts',
-  'src/inference/{batches,cache,endpoints,guards,hooks,models,server-tools,vector-stores}/**/*.ts',
+  'src/inference/{batches,cache,endpoints,guards,hooks,models,server-tools,spine,vector-stores}/**/*.ts',
   'src/inference/families/**/*.ts',
   'src/{routing,stores,upstream}/**/*.ts',
   'web/src/**/*.{ts,tsx}',
@@ -60,9 +60,9 @@ const readRooms = [
 /** Rooms whose docstrings say what a thing is; the others follow. */
 const namedRooms = [
   'src/{cli,config,engines,http,kernel,main,net,observe,processes,simulator,tools,vectors}/**/*.ts',
-  'src/books/{auth,ledger}/**/*.ts',
+  'src/books/**/*.ts',
   'src/formats/{neutral,providers}/**/*.ts',
-  'src/inference/{batches,endpoints,models,server-tools,vector-stores}/**/*.ts',
+  'src/inference/{batches,endpoints,models,server-tools,spine,vector-stores}/**/*.ts',
   'src/inference/families/**/*.ts',
   'src/{routing,stores,upstream}/**/*.ts',
 ];

@@ -21,7 +21,7 @@ import { CalendarSum, QuotaClock, type RollingScope, type RollingSum } from './r
 import { milliPerCall } from './scope.ts';
 import { type Span, spans } from './window.ts';
 
-/** Running requests that hold units at one time: far more than a process can serve. */
+/** Maximum number of concurrent requests that hold units: far more than a process can serve. */
 export const holdsMax = 100_000;
 
 export interface MemoryCountersOptions {

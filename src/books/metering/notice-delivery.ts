@@ -43,7 +43,7 @@ const leaseMs = 30_000;
 /** Maximum time that a stop waits for running tries. One that is cut comes again, with its id, when its lease ends. */
 const stopWaitMs = 1_000;
 const lookIntervalMs = 5_000;
-/** Tries under way at one time; others wait in the store. */
+/** Maximum number of concurrent tries; others wait in the store. */
 const underWayMax = 8;
 /** Maximum number of one receiver: while it hangs, those of others go out. */
 const ofReceiverMax = 4;

@@ -31,7 +31,7 @@ export interface NoticeParts {
 
 /** Maximum time until a crossing of another process, or its end, is known here. */
 const refreshIntervalMs = 60_000;
-/** Most limits watched at one time. At the bound all are forgotten and made again on demand. */
+/** Maximum number of watched limits. At the bound all are forgotten and made again on demand. */
 const gaugesMax = 100_000;
 
 interface Watched extends Gauge {

@@ -87,7 +87,7 @@ export function createPlanBook({ config, stored, onUnreadable, nowMs = systemClo
   };
   const plan = (name: string) => plans.get(name)?.plan ?? (name === serverPlan ? ofServer() : fallback);
 
-  /** By caller and tier. A key ring makes new principals at every change, so old entries vanish by themselves. */
+  /** Sets by caller and tier. A key ring makes new principals at every change, so old entries vanish. */
   const sets = new WeakMap<Principal, Map<string | null, LimitSet>>();
 
   /** Sets of each of those, by what its requests name. */

@@ -18,7 +18,7 @@ export interface Plan {
   rpm: number | null;
   /** Tokens in any 60 s, post-paid. */
   tpm: number | null;
-  /** Requests at one time. */
+  /** Maximum number of concurrent requests. */
   concurrency: number | null;
   /** Milli-units. */
   units: Readonly<Record<WindowName, number | null>>;

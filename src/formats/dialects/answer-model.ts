@@ -8,7 +8,7 @@ export interface AnswerModel {
   name: string;
 }
 
-/** Where the events of a stream hold the name; `once`: only that type of event does. */
+/** Members of a stream's events that hold the name; `once`: only that type of event does. */
 const places: Readonly<Record<CallerDialectId, { member: string; under?: string; once?: string }>> = {
   'openai-chat': { member: 'model' },
   'anthropic-messages': { member: 'model', under: 'message', once: 'message_start' },

@@ -1,6 +1,6 @@
 import { backslash, quote } from '../../kernel/json-marks.ts';
 
-/** Whether the pieces of a JSON object that come one by one add up to a whole one. */
+/** State of the pieces of a JSON object that come one by one: complete or not. */
 export interface CompleteJson {
   add(piece: string): void;
   readonly complete: boolean;

@@ -87,7 +87,7 @@ function first(stops: readonly string[], text: string): { at: number; stop: stri
   return found;
 }
 
-/** How much of the end of `text` may be the beginning of a stop string. */
+/** Length of the end of `text` that may be the beginning of a stop string. */
 function beginningLength(stops: readonly string[], text: string): number {
   let longest = 0;
   for (const stop of stops) {

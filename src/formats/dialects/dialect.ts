@@ -23,7 +23,7 @@ export type Result<T, F = Failure> = { ok: true; value: T } | { ok: false; failu
 /** The side that callers speak to. Pure: no I/O, no clock. */
 export interface CallerDialect {
   id: CallerDialectId;
-  /** How its streams leave. Absent: as server-sent events. */
+  /** Form of its streams on the wire. Absent: server-sent events. */
   wire?: StreamWire;
   /** A recorded answer, where no provider speaks this format. */
   eventsOf?(answer: Buffer): readonly NeutralEvent[];
@@ -44,7 +44,7 @@ export interface CallerDialect {
   fold(head: AnswerHead): AnswerFold;
   /** Reads what metering and failover need out of an answer that is forwarded as bytes. */
   readInPassing(options?: DecodeOptions): PassingReader;
-  /** Headers of an error answer, flat name, value…; absent: none of its own. */
+  /** Headers of an error answer, flat name, value…; absent: none in addition. */
   errorHeaders?(failure: Failure, context: ErrorContext): readonly string[];
   /** The JSON body of an error answer. */
   errorBody(failure: Failure, context: ErrorContext): JsonObject;
@@ -85,20 +85,20 @@ export interface CallerRequest {
   needs: RequestNeeds;
   /** End-user id for ledger and log. */
   user: string | null;
-  /** What the body says that its use is summed by; null or absent: nothing. */
+  /** Tag in the body by which its use is summed; null or absent: none. */
   tag?: string | null;
-  /** How the conversation begins, as text of bounded length: equal for all its turns, for affinity. */
+  /** Beginning of the conversation, as text of bounded length: equal for all its turns, for affinity. */
   conversationStart: string;
   neutral(): NeutralRequest;
   /** Features that few requests use; null: it uses none of them, and enters no code for them. */
   extras: RequestExtras | null;
   /** The same request with these in place of the references to them, by id; absent: it has no references. */
   withItems?(items: Readonly<Record<string, JsonObject>>): CallerRequest;
-  /** What the answer repeats of the request: plain data that the dialect's own encoders read (`AnswerHead.echo`). */
+  /** Parts of the request that the answer repeats: plain data that the dialect's encoders read (`AnswerHead.echo`). */
   echo?: JsonObject;
   /** The caller's word for a field that an encoder lost or refused by another dialect's. Absent: the words are the same. */
   wordFor?(field: string): string;
-  /** The caller's own body for a target of the same dialect. */
+  /** Body of the caller for a target of the same dialect. */
   forward(target: ForwardTarget): { bytes: Buffer | string; losses: Loss[] };
 }
 
@@ -106,16 +106,16 @@ export interface CallerRequest {
 export interface RequestExtras {
   /** Other aliases that the caller wants tried after the first, in order. */
   fallbackModels: readonly string[];
-  /** Items of the gateway's own answers, named in place of being sent; null: none. */
+  /** Items of the gateway's answers, named in place of being sent; null: none. */
   references: readonly ItemReference[] | null;
-  /** Why only a target of the caller's own dialect can answer this; null: others can. */
+  /** Reason why only a target of the caller's dialect can answer this; null: others can. */
   nativeOnly: Failure | null;
   /**
    * `choice`: a choice of a server tool makes it so, and this gateway may run the tool. `format`: any provider of the
    * format may do it. Null: others would be refused by theirs too, or what is named is not there.
    */
   nativeFor: 'choice' | 'format' | null;
-  /** What is to be kept of it, and the kept response that it continues; null: nothing. */
+  /** Parts that are to be kept, and the kept response that it continues; null: nothing. */
   state: RequestState | null;
   /** Tools that the answering server runs. The failure is for requests whose tools this gateway must run. Null: none. */
   serverTools: Result<RequestedServerTools> | null;
@@ -126,7 +126,7 @@ export interface RequestExtras {
   answerGives: 'objects' | 'all' | null;
 }
 
-/** What a request says of responses that are kept. */
+/** Members of a request about responses that are kept. */
 export interface RequestState {
   /** The response is to be kept. */
   store: boolean;
@@ -139,7 +139,7 @@ export interface RequestState {
 
 export interface ItemReference {
   id: string;
-  /** As the caller wrote it: `input[0]`. */
+  /** Path as the caller wrote it: `input[0]`. */
   field: string;
   /** `thought`: the answer does not depend on it. */
   use: 'needed' | 'thought';
@@ -152,12 +152,12 @@ export interface ForwardTarget {
   /** Upstream model id. */
   model: string;
   maxOutputTokens: number | null;
-  /** Top-level fields set over the caller's: the operator's for this target, and our own. */
+  /** Top-level fields that replace the caller's: the operator's for this target, and the gateway's. */
   body: Readonly<Record<string, unknown>>;
   /** Ask a streamed answer for its usage. */
   streamUsage: 'ask' | 'leave';
   omit: readonly string[];
-  /** Top-level fields that stand elsewhere there, such as in the path: left out, which is no loss. */
+  /** Top-level fields that the target has elsewhere, such as in the path: left out, which is no loss. */
   without?: readonly string[] | undefined;
   rename: Readonly<Record<string, string>>;
   /** Words of `reasoning_effort`, with those to send instead. */
@@ -170,7 +170,7 @@ export interface AnswerHead {
   fallbackId: string;
   /** Model name to show if the upstream gave none. */
   model: string;
-  /** Model name to show whatever the upstream gave; absent: its own. */
+  /** Model name to show in place of the upstream's; absent: the upstream's name. */
   answerModel?: string | undefined;
   createdS: number;
   includeUsage: boolean;
@@ -187,7 +187,7 @@ export interface Leaves {
 
 /** Items of an answer that a later request may name by their id. Absent: the format has none. */
 export interface Holds {
-  /** Once the answer has ended. */
+  /** Items, once the answer has ended. */
   items?(): readonly JsonObject[];
 }
 
@@ -222,7 +222,7 @@ export interface UpstreamDialect {
   decodeStream(options?: DecodeOptions): StreamDecoder;
   /** A JSON answer as the same events a stream would give, `end` or `failed` last. */
   decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralEvent[];
-  /** Puts the provider's own whole answer together out of its stream, where that tells all of it; absent: it does not. */
+  /** Puts the provider's whole answer together out of its stream, if that has all of it; absent: it does not. */
   gatherWhole?(): WholeGatherer;
   /** The error of a non-2xx answer, or of an error body inside a 200; null when `body` holds none. */
   readError(body: unknown): UpstreamError | null;
@@ -246,7 +246,9 @@ export interface EncodedRequest {
   losses: Loss[];
   /** Fields of the request's `lost` for which this format has a place after all. */
   recovered?: readonly string[];
-  /** What the encoder did that the decoder of this attempt's answer must undo: hand it to decodeStream/decodeWhole. */
+  /**
+   * Changes of the encoder that the decoder of this attempt's answer must undo: pass it to decodeStream/decodeWhole.
+   */
   decode?: DecodeOptions;
 }
 
@@ -256,13 +258,13 @@ export interface DecodeOptions {
   unwrapTool?: string | undefined;
   /** Strings at which the text ends, where the provider knows no such thing. */
   stop?: readonly string[] | undefined;
-  /** Where and how the vendor gives usage, when that is not the dialect's own way. */
+  /** Reader of the vendor's usage, if it is not in the dialect's usual place. */
   usageOf?: UsageOf | undefined;
   /** Choices that were asked for; absent: one. */
   choices?: number | undefined;
 }
 
-/** The member of a chunk or whole answer with the usage, in the dialect's own words; undefined: none. */
+/** Member of a chunk or whole answer with the usage, in the dialect's terms; undefined: none. */
 export type UsageOf = (body: JsonObject) => JsonValue | undefined;
 
 /** One server-sent event, as transport/sse-reader gives it too. */
@@ -282,13 +284,13 @@ export interface StreamDecoder {
   malformedLines(): number;
 }
 
-/** The upstream's fault, in its own words. */
+/** Fault of the upstream, in its words. */
 export interface UpstreamError {
   message: string;
   /** Its code or type, such as `insufficient_quota`, `overloaded_error`; '' when none. */
   code: string;
   param: string | null;
-  /** Of the server behind the one that answered, which passes its error on; absent: the answer's own counts. */
+  /** Status of the server behind the one that answered, which passes its error on; absent: the answer's counts. */
   status?: number;
   /** Ms that its body asks to wait; what the headers say goes before it. */
   retryAfterMs?: number;
@@ -320,11 +322,11 @@ export interface PassingVerdict {
   fault: Fault | null;
   /** The chunk exists only because we asked for usage. */
   usageOnly: boolean;
-  /** It tells usage beside its content. */
+  /** It reports usage together with its content. */
   usageBeside?: true;
 }
 
-/** What has passed so far. */
+/** Facts of the bytes that have passed so far. */
 export interface PassingFacts {
   usage: Usage | null;
   /** Ids that it gave out and that can be named later, in order; absent: none. */
@@ -332,13 +334,13 @@ export interface PassingFacts {
   /** The upstream's terminal event ([DONE], message_stop) has passed. */
   terminal: boolean;
   /**
-   * The rest for the reader at a clean end: `[DONE]`, when the answer was finished and only the wire's own end mark was
-   * left out. '' or absent: nothing.
+   * Rest for the reader at a clean end: `[DONE]`, if the answer was finished and only the end mark of the wire is
+   * missing. '' or absent: nothing.
    */
   closing?: string;
   /** Rough count of output tokens that passed, for when the upstream tells no usage. */
   outputTokensSeen: number;
-  /** What the answer calls itself, and why it ended, in its own words; null or absent: it has not said. */
+  /** Model that the answer names, and why it ended, in its words; null or absent: it has not said. */
   answeredAs?: string | null;
   finishReason?: string | null;
   /** Place of the stream, for dialects whose error frame must know. */

@@ -2,7 +2,7 @@ import { isObject, type JsonValue } from '../../kernel/json.ts';
 import { described, schemaOf } from './described-check.ts';
 import { arrayOf, complain, members, needed, stringOf } from './fields.ts';
 
-/** Names of models, and how many a request may have beside its own. */
+/** Names of models, and the maximum number that a request may have in addition to its model. */
 const modelName = stringOf(1, 256);
 const modelsMax = 16;
 
@@ -19,7 +19,7 @@ const entry = described({ anyOf: [schemaOf(modelName), schemaOf(named)] }, (valu
 /** LiteLLM's `fallbacks`: names, or objects with a `model`. */
 export const fallbackEntries = arrayOf(entry, 0, modelsMax, 'models');
 
-/** Models to try after the request's own, in order; both members have passed their checks. */
+/** Models to try after the request's model, in order; both members have passed their checks. */
 export function fallbackModelsOf({ models, fallbacks }: { models?: string[] | null; fallbacks?: JsonValue }): string[] {
   if (!Array.isArray(fallbacks)) return models ?? [];
   const further = fallbacks.map((one) => (isObject(one) ? one.model : one) as string);

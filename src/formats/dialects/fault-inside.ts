@@ -6,8 +6,8 @@ import type { UpstreamError } from './dialect.ts';
 export const codeForCallers = /^[a-z][\w.-]{1,63}$/i;
 
 /**
- * The fault of an error that stands inside an answer with status 200, a frame of a stream among them. `body` is the
- * object that holds it. Its own status decides as that of an answer would: a 4xx that the prompt caused is the caller's.
+ * Fault of an error inside an answer with status 200, such as a frame of a stream. `body` is the object that holds it.
+ * Its status decides as that of an answer would: a 4xx that the prompt caused is the caller's.
  */
 export function faultInside(
   body: unknown,
@@ -35,7 +35,7 @@ function reportedStatus(body: unknown): number | null {
       const status = statusIn(value);
       if (status !== null) return status;
     }
-    // OpenAI's word for every 400, beside codes that are new each year.
+    // OpenAI's word for every 400, in addition to codes that are new each year.
     if (candidate.type === 'invalid_request_error') return 400;
   }
   return null;

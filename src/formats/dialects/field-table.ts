@@ -18,9 +18,9 @@ type PlainName =
   | 'logitBias';
 
 /**
- * Where a field stands in the neutral form: under a name of that, as it is; where a function puts it, which may find that
- * only this dialect knows such a value; `hint`: it changes cost, speed or bookkeeping, never what is answered; `vendor`:
- * only this dialect knows it; `read`: with the body as a whole, or it says nothing to others.
+ * Place of a field in the neutral form: a name of that, unchanged; a function that puts it there, and may find that
+ * only this dialect knows such a value; `hint`: it changes cost, speed or bookkeeping, never the answer; `vendor`: only
+ * this dialect knows it; `read`: the reader of the whole body takes it, or it says nothing to others.
  */
 export type Place<Body, Context> =
   | PlainName
@@ -30,10 +30,10 @@ export type Place<Body, Context> =
   | ((request: NeutralRequest, body: Body, context: Context) => 'vendor' | undefined);
 
 /**
- * Every field of a dialect's request that is known, once and both ways: how it is checked where it must be converted,
- * where it goes, and how it is written for a target of this dialect. A field of a plain name is written as it is read
- * where its row says nothing else; null: it is not written here. `ours`: what a field must be that Culvert reads itself,
- * for any target. A provider of the caller's own format judges the rest.
+ * Known fields of a dialect's request, once and both ways: how each is checked if it must be converted, where it goes,
+ * and how it is written for a target of this dialect. A field of a plain name is written as it is read if its row says
+ * nothing else; null: it is not written here. `ours`: check of a field that Culvert reads, for any target. A provider
+ * of the caller's format judges the rest.
  */
 export type FieldTable<Body, Context = undefined, To = EncodeTarget> = ReadonlyMap<
   string,
@@ -69,9 +69,9 @@ export function checkFields(
 
 /** Result of a check of a whole body. */
 export interface Checked<Body> {
-  /** If `vendors` is null all types and bounds hold, else only those of fields that Culvert reads itself. */
+  /** If `vendors` is null all types and bounds hold, else only those of fields that Culvert reads. */
   body: Body;
-  /** A fault for a conversion only; providers of the caller's own format may accept it. */
+  /** A fault for a conversion only; providers of the caller's format may accept it. */
   vendors: Failure | null;
 }
 

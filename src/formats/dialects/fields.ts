@@ -128,7 +128,7 @@ export function needed(check: Check, send: string): Needed {
   return { needed: check, send };
 }
 
-/** An object with these members, others beside them; `send`: what to send for what is none. Members may be null. */
+/** An object with these members, and possibly others; `send`: what to send for what is none. Members may be null. */
 export function members(send: string, rules: Readonly<Record<string, Check | Needed>>): Check {
   const entries = Object.entries(rules).map(([name, rule]) =>
     'needed' in rule ? { name, check: rule.needed, send: rule.send } : { name, check: rule, send: null },
@@ -151,8 +151,8 @@ export function members(send: string, rules: Readonly<Record<string, Check | Nee
 }
 
 /**
- * Objects of several kinds, told apart by their `type`; null: one that has nothing else. `send`, `sendType`: what to send
- * for what is no object, and for a type that is none of these, unless others `pass`.
+ * Objects of several kinds, which `type` distinguishes; null: one that has nothing else. `send`, `sendType`: what to
+ * send for what is no object, and for a type that is none of these, unless others `pass`.
  */
 export function byType(
   send: string,

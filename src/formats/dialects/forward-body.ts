@@ -9,8 +9,9 @@ export interface ForwardBody {
 }
 
 /**
- * Top-level fields that never leave the gateway: the first two are ours, the next would steer a careless upstream (S1), the
- * last tell a server of vLLM or SGLang which blocks of memory to read, and from whom: others' prompts stand there.
+ * Top-level fields that never leave the gateway: the first two are the gateway's, the next would steer a careless
+ * upstream (S1). The last say which blocks of memory a server of vLLM or SGLang reads, and from whom: other callers'
+ * prompts are in them.
  */
 export const gatewayOnlyFields: ReadonlySet<string> = new Set([
   'models',
@@ -30,10 +31,10 @@ export const gatewayOnlyFields: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A caller's body for a target of the same format: the bytes as they came, but for spliced values; a field that must go
- * or be renamed, a key written with escapes or given twice makes it write the JSON anew. `parsed` and `scan` are what
- * `JSON.parse` and `scanJson` made of `rawBody`; `values` are the dialect's own, over which go the operator's for this
- * target. What is left out is added to `losses`.
+ * Body of a caller for a target of the same format: the bytes as they came, but for spliced values. A field that must
+ * go or be renamed, a key written with escapes or given twice makes it write the JSON anew. `parsed` and `scan` are the
+ * results of `JSON.parse` and `scanJson` for `rawBody`; `values` are the dialect's, and the operator's for this target
+ * replace them. Omitted fields are added to `losses`.
  */
 export function forwardBody(
   rawBody: Buffer,
@@ -85,9 +86,9 @@ interface Edit {
 }
 
 /**
- * The bytes as they came, but for the `values` of top-level members: replaced where they stand, else inserted first.
- * `parsed` and `scan` are what `JSON.parse` and `scanJson` made of `rawBody`. Null when the bytes cannot be trusted to
- * say what `parsed` says (a key written with escapes or given twice): then the JSON must be written anew.
+ * Bytes as they came, but for the `values` of top-level members: replaced in place, or else inserted first. `parsed`
+ * and `scan` are the results of `JSON.parse` and `scanJson` for `rawBody`. Null if the bytes may differ from `parsed`
+ * (a key written with escapes or given twice): then the JSON must be written anew.
  */
 function splicedBody(rawBody: Buffer, parsed: JsonObject, scan: JsonScan, values: Values): Buffer | null {
   const edits = editsFor(rawBody, parsed, scan, values);
@@ -105,7 +106,7 @@ function editsFor(rawBody: Buffer, parsed: JsonObject, scan: JsonScan, values: V
       edits.push({ start: range.start, end: range.end, text });
     } else inserted += `${JSON.stringify(name)}:${text},`;
   }
-  // `model` stands somewhere behind it, so the last comma is always followed by a member.
+  // `model` comes somewhere after it, so the last comma is always followed by a member.
   if (inserted !== '') edits.push({ start: scan.afterBrace, end: scan.afterBrace, text: inserted });
   return edits.length > 1 ? edits.sort((a, b) => a.start - b.start) : edits;
 }
@@ -125,7 +126,7 @@ function spliced(rawBody: Buffer, edits: readonly Edit[]): Buffer {
   return body;
 }
 
-/** Spells a top-level field as the provider does. When both spellings are there, the provider's own stands. */
+/** Spells a top-level field as the provider does. If both spellings are there, the provider's stays. */
 export function renameField(body: JsonObject, from: string, to: string): void {
   if (!Object.hasOwn(body, from)) return;
   const value = body[from];

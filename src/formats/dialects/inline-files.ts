@@ -10,7 +10,7 @@ export type InlineFile = { name: string; field: string } & (
   | { kind: 'media'; mediaType: string; base64: string }
 );
 
-/** The file of an id that stands in a body; undefined: it is none of those that were uploaded here. */
+/** File of an id in a body; undefined: it is none of those that were uploaded here. */
 export type FileOf = (id: JsonValue | undefined) => InlineFile | undefined;
 
 /** The value with `inlined` parts in place of those that name files, however deep. Null: the part names none. */

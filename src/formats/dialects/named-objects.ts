@@ -14,18 +14,18 @@ export interface NamedObject {
   use: 'reference' | 'label';
 }
 
-/** Whether an id in an answer can be named later: always, or only if the provider keeps the answer. */
+/** Id in an answer. It can be named later: always, or only if the provider keeps the answer. */
 export interface GivenId {
   id: string;
   nameable: 'always' | 'if-kept';
 }
 
 /**
- * What a member of a body holds, or each of a list. `id`: an id, or an object with an `id`. `holder`: such an object
- * alone. `label`: an id that is a label. `skill`: an id, unless the skill is the vendor's own. `file-uri`: an id, unless
- * it is a public address. `items`: objects as `NamingRules.items` has them, and `item-id` is the id of one. `labels`:
- * what is echoed, so that ids below it are labels. `free-names`: names that callers make up over values that they do
- * not. `opaque`: what callers and models make up altogether.
+ * Content of a member of a body, or of each item of a list. `id`: an id, or an object with an `id`. `holder`: such an
+ * object alone. `label`: an id that is a label. `skill`: an id, unless the skill is the vendor's. `file-uri`: an id,
+ * unless it is a public address. `items`: objects as `NamingRules.items` has them, and `item-id` is the id of one.
+ * `labels`: an echo, so that ids below it are labels. `free-names`: names that callers make up over values that they do
+ * not. `opaque`: content that callers and models make up altogether.
  */
 export type MemberKind =
   | 'id'
@@ -42,7 +42,7 @@ export type MemberKind =
 /** By the name of a member. */
 export type MemberKinds = Readonly<Record<string, MemberKind>>;
 
-/** What the members of one dialect hold; null: nothing that is known. */
+/** Contents of the members of one dialect; null: nothing that is known. */
 export interface MemberTable {
   kindOf(name: string): MemberKind | null;
   /** Folded names of members that hold ids. */
@@ -53,25 +53,25 @@ export interface MemberTable {
 export interface NamingRules {
   /** At any depth. */
   members: MemberTable;
-  /** At the top level alone, beside `members`. */
+  /** Members at the top level alone, in addition to `members`. */
   top?: MemberTable;
-  /** In an item, beside `members`. */
+  /** Members of an item, in addition to `members`. */
   items?: MemberTable;
   /** Kind of an item's id; null: it belongs to nobody. */
   itemUse?(item: JsonObject, id: string): NamedObject['use'] | null;
-  /** Whether ids in an object of this `type` are labels. */
+  /** True if ids in an object of this `type` are labels. */
   echoes?(type: string): boolean;
 }
 
-/** Where a dialect's bodies name objects at providers. */
+/** Places where a dialect's bodies name objects at providers. */
 export interface ObjectsInBodies {
-  /** Of the members that may hold ids: a body without any of them, at any depth, names no object. */
+  /** Members that may hold ids: a body without any of them, at any depth, names no object. */
   members: MemberNames;
   /** Every id that a body names, in the order of its members. */
   find(body: JsonObject): NamedObject[];
 }
 
-/** `more`: names beside those of the rules for which `find` has to look. */
+/** `more`: names for which `find` has to look, in addition to those of the rules. */
 export function objectsBy(
   rules: NamingRules,
   more: readonly string[] = [],
@@ -85,7 +85,7 @@ export function objectsBy(
 /** A table for `NamingRules`, of names as the vendor spells them; in other cases of letters they are found too. */
 export function memberKinds(kinds: MemberKinds): MemberTable {
   const byFolded = new Map(Object.entries(kinds).map(([name, kind]) => [folded(name), kind]));
-  /** What names came to, up to `rememberedMax`: folding each of a long conversation's would be half the search. */
+  /** Results for names, up to `rememberedMax`: folding each of a long conversation's would be half the search. */
   const remembered = new Map<string, MemberKind | null>();
   return {
     idsIn: [...byFolded].flatMap(([name, kind]) => (holdsIds.has(kind) ? [name] : [])),
@@ -125,7 +125,7 @@ class Search {
     this.#path = [];
   }
 
-  /** Looks into an object, or into those of a list; `step` leads to it. `table` is of the object's own members. */
+  /** Looks into an object, or into those of a list; `step` leads to it. `table` is for the object's members. */
   look(step: string | number, value: JsonValue | undefined, table: MemberTable, inherited: NamedObject['use']): void {
     if (typeof value !== 'object' || value === null) return;
     this.#path.push(step);
@@ -176,7 +176,7 @@ class Search {
         return itemUse === null ? undefined : this.#found(name, text, itemUse);
       }
       case 'skill':
-        // The vendor's own go by words.
+        // The vendor's skills are words.
         return holder.type === 'anthropic' && !text.startsWith('skill_') ? undefined : this.#found(name, text, use);
       case 'file-uri':
         return this.#foundFile(name, text, use);
@@ -209,7 +209,7 @@ class Search {
   }
 }
 
-/** Where a Messages request names the answer that it continues. */
+/** Place where a Messages request names the answer that it continues. */
 export const threadField = 'thread.previous_message_id';
 
 /** Anthropic's clients then send the whole conversation. */
@@ -231,8 +231,8 @@ export function objectNotFound(field: string): Failure {
 }
 
 /**
- * Whether a provider reads this from the open web, as anybody could: http(s) at a host other than those of Google's
- * API. Hosts are looked for in the text, too, because parsers disagree about hosts.
+ * True if a provider reads this from the open web, as anyone could: http(s) at a host other than those of Google's API.
+ * Hosts are looked for in the text, too, because parsers disagree about hosts.
  */
 function isPublicAddress(uri: string): boolean {
   if (!/^https?:\/\//i.test(uri) || !URL.canParse(uri)) return false;

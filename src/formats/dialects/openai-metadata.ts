@@ -5,14 +5,14 @@ import { mapOf, stringOf } from './fields.ts';
 
 const text = stringOf(0, 512);
 
-/** OpenAI's `metadata`: texts. Clients of LiteLLM send lists beside them, such as `tags`. */
+/** OpenAI's `metadata`: texts. Clients of LiteLLM also send lists, such as `tags`. */
 export const metadata = mapOf(
   described({}, (value) => (Array.isArray(value) ? null : text(value))),
   16,
   'strings',
 );
 
-/** What a provider that takes texts alone is told of `metadata`; null: it has none of them. */
+/** Texts of `metadata`, for a provider that takes texts alone; null: it has none of them. */
 export function textsOf(metadata: JsonValue | undefined, losses: Loss[]): JsonObject | null {
   const members = isObject(metadata) ? Object.entries(metadata) : [];
   const texts = members.filter(([, value]) => typeof value === 'string');

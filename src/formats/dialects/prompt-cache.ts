@@ -5,7 +5,7 @@ import { exactly } from '../neutral/json-texts.ts';
 import { estimatedInput } from '../neutral/usage.ts';
 import type { DialectId } from './dialect.ts';
 
-/** What a request must have so that a service reads the beginning of its prompt from a cache. */
+/** Conditions under which a service reads the beginning of a prompt from a cache. */
 export interface PromptCaching {
   /** `marks`: a mark behind each part that is kept. `key`: `prompt_cache_key`, equal for equal beginnings. */
   by: 'marks' | 'key';
@@ -31,7 +31,7 @@ const cacheMembers: MemberNames = {
   seen: new Map(),
 };
 
-/** Whether somebody has decided on caching in this body. */
+/** True if this body has members that decide on caching. */
 export function decidesOnCaching(body: JsonValue): boolean {
   const survey = { count: 0, hasNamed: false };
   surveyMembers(body, cacheMembers, survey);
@@ -39,8 +39,8 @@ export function decidesOnCaching(body: JsonValue): boolean {
 }
 
 /**
- * A body as it goes out, with marks or a key for the cache of its service: only where the prompt is long enough, and its
- * beginning will probably come again. Else, and where the operator's own fields decide on it, the bytes as they are.
+ * Body as it goes out, with marks or a key for the cache of its service: only if the prompt is long enough, and its
+ * beginning will probably come again. Else, and if the operator's fields decide on it, the bytes as they are.
  */
 export function withPromptCache(bytes: Buffer | string, dialect: DialectId, order: PromptCacheOrder): Buffer | string {
   const body = exactly(bytes.toString()) as JsonObject;
@@ -56,7 +56,7 @@ export function withPromptCache(bytes: Buffer | string, dialect: DialectId, orde
 
 /** Tokens, by estimate. */
 interface Size {
-  /** What each request of an application begins with. */
+  /** Length of the beginning that all requests of an application share. */
   constant: number;
   whole: number;
 }

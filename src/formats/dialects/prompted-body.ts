@@ -26,7 +26,7 @@ export interface BodyAddition {
   /** Turns behind them, whose answer is whole and kept nowhere. Absent: none. */
   after?: readonly PromptMessage[];
   parameters: Readonly<Partial<Record<Parameter, string | number | undefined>>>;
-  /** Whether these take the place of the caller's. */
+  /** True if these replace the caller's. */
   over: boolean;
   /** In place of the model that it names; null: it keeps that one. */
   model: string | null;
@@ -65,7 +65,7 @@ export function promptNamed(
   };
 }
 
-/** Whether a body may name a prompt: a look that costs little, since each request to a server with prompts has it. */
+/** True if a body may name a prompt: a look that costs little, since each request to a server with prompts has it. */
 export function mayNamePrompt(raw: Buffer): boolean {
   return raw.includes('"prompt"') || raw.includes('"prompt/') || raw.includes('"prompt\\/');
 }

@@ -22,16 +22,16 @@ const mcpToolsMax = 512;
 const headerName = /^[!#$%&'*+.^_`|~\w-]+$/;
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** What a tool is read from: its object, its path in the request, and the name of its loss. */
+/** Source of a tool: its object, its path in the request, and the name of its loss. */
 interface At {
   path: string;
   field: string;
 }
 
-/** What a conversation says, by whom: the addresses that a model may fetch stand in it. */
+/** Texts of a conversation, with their speakers: they contain the addresses that a model may fetch. */
 export type AddressSources = Iterable<readonly [AddressSource, JsonValue | undefined]>;
 
-/** Whether a request's list may hold tools that whoever answers runs. Most hold none: this allocates nothing. */
+/** True if a request's list may hold tools that the answering server runs. Most hold none: this allocates nothing. */
 export function hasServerTools(tools: JsonValue | undefined): tools is JsonValue[] {
   if (!Array.isArray(tools)) return false;
   for (const tool of tools) {
@@ -42,7 +42,7 @@ export function hasServerTools(tools: JsonValue | undefined): tools is JsonValue
   return false;
 }
 
-/** `read` may throw a FailureError: the failure is that of whoever must run the tools here. */
+/** `read` may throw a FailureError: the failure is that of a target that must run the tools here. */
 export function requestedServerTools(read: () => RequestedServerTools | null): Result<RequestedServerTools> | null {
   try {
     const value = read();
@@ -133,7 +133,7 @@ export function webFetchTool(
 
 const urlSourceNames = { user_input: 'user', client_tool_results: 'client', server_tool_results: 'server' } as const;
 
-/** Whose addresses a model may fetch: everybody's, where nothing is said. */
+/** Speakers whose addresses a model may fetch: all of them if nothing is set. */
 function urlSources(setting: JsonValue | undefined, path: string): ReadonlySet<AddressSource> {
   const all = new Set<AddressSource>(Object.values(urlSourceNames));
   if (setting == null) return all;
@@ -148,7 +148,7 @@ function urlSources(setting: JsonValue | undefined, path: string): ReadonlySet<A
   return all;
 }
 
-/** Whether a store is one of OpenAI's own: here they have ids of another form, and collections the names of callers. */
+/** True if a store is one of OpenAI's: here they have ids of another form, and collections the names of callers. */
 function isProvidersStore(id: string): boolean {
   return id.startsWith('vs_') && !isSortedId('vs_', id);
 }
@@ -239,7 +239,7 @@ function approvalOf(setting: JsonValue | undefined, path: string): McpServerTool
   return isObject(always) ? 'always' : 'never';
 }
 
-/** A bound on calls; null: none is told. */
+/** A bound on calls; null: there is none. */
 export function count(value: JsonValue | undefined, path: string): number | null {
   if (value == null) return null;
   if (Number.isInteger(value) && (value as number) >= 1) return value as number;

@@ -6,8 +6,8 @@ import type { Result } from './dialect.ts';
 const usualName = 'json_response';
 
 /**
- * The tool that stands in for a response format where a model has no such thing: the arguments of its call are the
- * answer, which the decoder unwraps. Its name is none of `tools`. Refused: a schema that no arguments can meet.
+ * Tool that replaces a response format if a model has no such thing: the arguments of its call are the answer, which
+ * the decoder unwraps. Its name is none of `tools`. Refused: a schema that no arguments can meet.
  */
 export function standInTool(
   format: Exclude<NeutralResponseFormat, { type: 'text' }>,

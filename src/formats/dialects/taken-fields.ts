@@ -11,13 +11,13 @@ import type { DialectId, EncodedRequest, EncodeTarget, Result } from './dialect.
 
 export type NeutralMember = keyof NeutralRequest;
 
-/** How a member of the neutral form becomes a field. `To`: facts that decide it. */
+/** Conversion of a member of the neutral form into a field. `To`: facts that decide it. */
 export interface Write<To = EncodeTarget> {
   /** The member, where the row's place does not name it. */
   member?: NeutralMember;
   /** The value to send. Undefined: the target cannot have it, which is a loss. */
   fit(value: never, to: To): JsonValue | undefined;
-  /** What a changed value is; absent: the same in this format's spelling. */
+  /** Reason of a changed value; absent: it is the same in this format's spelling. */
   why?: 'clamped' | 'narrowed';
   /** A value that says the same as none: leaving it out is no loss. */
   idle?: JsonValue;
@@ -37,7 +37,7 @@ export function fieldsOf<To>(
   return Object.entries(rows).map(([name, [member, write = asIs]]) => ({ name, member, write }));
 }
 
-/** As it came. */
+/** Value as it came. */
 export const asIs: Write<unknown> = { fit: (value: JsonValue) => value };
 
 /** The nearest number from `min` to `max`. */
@@ -66,7 +66,7 @@ export function firstTexts(max: number, takes: (text: string) => boolean = () =>
   };
 }
 
-/** Where the target takes such a value at all. */
+/** Writes a value if the target accepts such a value at all. */
 export function when<To>(takes: (to: To, value: number) => boolean, write: Write<To> = asIs): Write<To> {
   return { ...write, fit: (value: never, to) => (takes(to, value) ? write.fit(value, to) : undefined) };
 }
@@ -143,17 +143,17 @@ const idle: ReadonlyMap<string, unknown> = new Map<NeutralMember | InnerMember, 
   ['reasoning.summary', 'auto'],
 ]);
 
-/** What an encoder sees of a request: what it says that it takes. */
+/** View of a request for an encoder: the members that it says it takes. */
 export type Taken<Name extends NeutralMember | InnerMember> = Pick<
   NeutralRequest,
   Extract<Name, NeutralMember> | Gateways
 >;
 
-/** How a format's requests are made, and of which members. */
+/** Parts that make a format's requests, and the members that they take. */
 export interface EncoderParts<Name extends NeutralMember | InnerMember> {
-  /** Whose `extensions` go back to it. */
+  /** Vendor that gets its `extensions` back. */
   vendor: DialectId;
-  /** Members that `encode` sends, loses or refuses by itself. Whatever is neither here nor in `fields` is a loss. */
+  /** Members that `encode` sends, loses or refuses. All that is neither here nor in `fields` is a loss. */
   takes: readonly Name[];
   /** Fields that `encode` writes by `writeFields`. */
   fields: readonly Pick<Field, 'member'>[];
@@ -262,7 +262,7 @@ function loseNamed(
   }
 }
 
-/** The word for a member in losses: OpenAI's field. Callers of other formats have their own for it (`wordFor`). */
+/** Word for a member in losses: OpenAI's field. Callers of other formats have a separate word for it (`wordFor`). */
 export function wordOf(member: string): string {
   return words.get(member) ?? fieldOf(member);
 }

@@ -127,7 +127,7 @@ function dataOf(frame: string): string {
 /** True for the data of a comment, or of the end. */
 const isNoText = (data: string) => data === '' || data === '[DONE]';
 
-/** The event with other data, which has a line for each of its own. */
+/** The event with other data, which has a line for each line of the data. */
 function withData(frame: string, data: string): string {
   const lines = data.split('\n').map((line) => `data: ${line}\n`);
   let rest = lines.join('');

@@ -6,7 +6,7 @@ const callerWaitMaxMs = 30_000;
 const callerTriesMax = 30;
 /** Ten minutes: a repeat may still get its reply. */
 const retriesMax = 600;
-/** Replies and keys that wait to be written at one time; at 1 MB each this is the most memory they take. */
+/** Maximum number of replies and keys that wait to be written; at 1 MB each this is the most memory they take. */
 const waitingMax = 64;
 
 interface PatientWritesParts {

@@ -42,7 +42,7 @@ export function digestOf({ fields }: Canonical): string {
 
 const namesElsewhere = /"(url|\w+_url|uri|\w+_uri|file_id)"\s*:\s*"(?!data:)/;
 
-/** Of a body that no other format can say. */
+/** Canonical form of a body that no other format has. */
 export function canonicalBody(kind: string, body: JsonObject, raw: string): Canonical {
   const left = Object.entries(body).filter(([name]) => !besideAnswers.includes(name));
   const canonical = canonicalOf({ ...Object.fromEntries(left), ' kind': kind, ' digits': longNumbersIn(raw) });

@@ -9,7 +9,7 @@ import type { AttemptParts, Job, PreparedBody } from './job.ts';
 import type { AnswerForm, AttemptSink, Bytes, Pace } from './sink.ts';
 import type { AttemptSeen, Trial } from './trial.ts';
 
-/** Calls of one request that run at one time. */
+/** Maximum number of concurrent calls of one request. */
 const callsMax = 4;
 
 /**

@@ -87,7 +87,7 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
   };
 }
 
-/** What `doGenerate` gives: the parts of the stream, put together. */
+/** Answer of `doGenerate`: the parts of the stream, put together. */
 export function fold(head: AnswerHead): AnswerFold {
   const lost = new Set<string>();
   const content: JsonObject[] = [];

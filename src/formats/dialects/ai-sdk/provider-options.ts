@@ -20,7 +20,7 @@ const read: Readonly<Record<string, ReadonlySet<string>>> = {
   gateway: new Set(['models', 'user']),
 };
 
-/** Reads how much a model is to think, in the words of three vendors, and what the gateway's own options say. */
+/** Reads how much a model is to think, in the words of three vendors, and the options of this gateway. */
 export function optionsOf(options: JsonValue | undefined): CallOptions {
   if (!isObject(options)) return none;
   const lost: string[] = [];

@@ -103,7 +103,10 @@ function needsOf(body: JsonObject, bodyBytes: number, reasoning: NeutralReasonin
 }
 
 const startCharsMax = 4_096;
-/** Of each text, its beginning and as much of its end: many conversations have the same long instructions. */
+/**
+ * Characters at the beginning and at the end of each text that count: many conversations have the same long
+ * instructions.
+ */
 const endCharsMax = 256;
 
 /** The messages up to the first of the user, which every later turn of the conversation repeats. */

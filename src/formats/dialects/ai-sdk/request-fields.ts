@@ -146,7 +146,7 @@ export function invalidFieldIn(body: JsonObject): Failure | null {
   return complaint === null ? null : asFailure(complaint);
 }
 
-/** Whether a field has a meaning here. */
+/** True if a field has a meaning here. */
 export function isKnown(name: string): boolean {
   return fields.has(name);
 }

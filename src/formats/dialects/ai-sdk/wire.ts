@@ -1,10 +1,10 @@
 /**
- * The wire of Vercel's AI Gateway, which carries the AI SDK's own calls: `LanguageModelV4CallOptions` and what it answers
+ * Wire of Vercel's AI Gateway, which carries the calls of the AI SDK: `LanguageModelV4CallOptions` and its answers
  * (@ai-sdk/gateway 4.0, @ai-sdk/provider 4.0), and the same of versions 2 and 3, which earlier SDKs send.
  */
 export type Version = 2 | 3 | 4;
 
-/** Names this dialect, and the object of our own among `providerOptions` and `providerMetadata`. */
+/** Name of this dialect, and of this gateway's object among `providerOptions` and `providerMetadata`. */
 export const vendor = 'ai-sdk';
 export const ours = 'culvert';
 

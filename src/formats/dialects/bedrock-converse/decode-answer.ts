@@ -16,7 +16,7 @@ export function decodeStream(options?: DecodeOptions): StreamDecoder {
   return new AnswerDecoder(options?.unwrapTool);
 }
 
-/** A whole Converse answer as the events of its stream: told by the same decoder, so that the two cannot differ. */
+/** A whole Converse answer as the events of its stream. The same decoder makes them, so that the two cannot differ. */
 export function decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralEvent[] {
   return new AnswerDecoder(options?.unwrapTool).whole(body);
 }
@@ -32,7 +32,7 @@ type OpenBlock =
 const openBlocksMax = 256;
 const counts = ['inputTokens', 'outputTokens', 'cacheReadInputTokens', 'cacheWriteInputTokens'];
 
-/** Bedrock's words beside those. */
+/** Reasons that only Bedrock has. */
 const bedrockReasons = { guardrail_intervened: 'content-filter', content_filtered: 'content-filter' } as const;
 
 class AnswerDecoder implements StreamDecoder {

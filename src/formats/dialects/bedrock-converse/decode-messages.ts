@@ -153,7 +153,7 @@ function unsealBlob(base64: string): Sealed | null {
 /** `culvert.` in base64, as far as what follows does not change it. */
 const sealedBlob = 'Y3VsdmVydC';
 
-/** Whether a body may hold proofs of other vendors: cheap enough for every request. */
+/** True if a body may hold proofs of other vendors: cheap enough for every request. */
 export function mayHoldSealed(raw: Buffer): boolean {
   return raw.includes('"culvert.') || raw.includes('__cv_') || raw.includes(sealedBlob);
 }

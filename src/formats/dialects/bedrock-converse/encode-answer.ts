@@ -157,7 +157,7 @@ function openingOf(block: OpenedBlock, lost: Set<string>): { start: JsonObject |
   }
 }
 
-/** What is sealed is no base64, for which AWS's clients take a redacted thought. */
+/** Text of a sealed thought in base64: AWS's clients take a redacted thought for base64, which a seal is not. */
 function blobOf(data: string): string {
   return data.startsWith('culvert.') ? Buffer.from(data).toString('base64') : data;
 }

@@ -9,7 +9,7 @@ import { documentFormats } from './media-types.ts';
 import type { ModelRules } from './model-rules.ts';
 import { type Block, type CachePoint, type SystemBlock, type Turn, vendor } from './wire.ts';
 
-/** What one encoding run knows and gathers on its way; the first failure found is the one told. */
+/** State of one encoding run. The first failure found is the one that is reported. */
 export interface Encoding {
   readonly rules: ModelRules;
   readonly losses: Loss[];
@@ -20,12 +20,15 @@ export function lose(encoding: Encoding, field: string, why: Loss['why']): void 
   if (!encoding.losses.some((loss) => loss.field === field)) encoding.losses.push({ field, why });
 }
 
-/** What would change the result if it were left out: another target may do it, else the caller is told the field. */
+/**
+ * Refuses a part whose omission would change the result: another target may take it, else the caller gets an error that
+ * names the field.
+ */
 export function refuse(encoding: Encoding, field: string, message: string): void {
   encoding.failure ??= invalid(field, message);
 }
 
-/** Converse wants the user to speak first; a turn that says no more, and one that stands beside a document. */
+/** Converse wants the user to speak first: a turn for that, and a text that accompanies a document. */
 const opening = '(The conversation begins with your message.)';
 const continuing = 'Continue.';
 const seeDocument = 'See the document.';
@@ -46,7 +49,7 @@ export function encodeMessages(
   for (const { field, why } of paired.losses) lose(encoding, field, why);
   const turns: Turn[] = [];
   paired.messages.forEach((message, i) => {
-    // A later system message stays where it stands, in the user's voice.
+    // A later system message stays in its place, in the user's voice.
     const role = message.role === 'assistant' ? 'assistant' : 'user';
     const content = message.parts.flatMap((part) => encodePart(part, `messages[${leading + i}].content`, encoding));
     const last = turns.at(-1);
@@ -85,7 +88,7 @@ function repaired(system: SystemBlock[], turns: Turn[], encoding: Encoding): { s
   return { system, turns };
 }
 
-/** Converse refuses two documents of one name, and a document without a text beside it. */
+/** Converse refuses two documents of one name, and a document without a text in the same turn. */
 function nameDocuments(turns: readonly Turn[]): void {
   const taken = new Set<string>();
   for (const { content } of turns) {

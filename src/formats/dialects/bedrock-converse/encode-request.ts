@@ -34,7 +34,7 @@ const takes = [
 ] as const;
 type EncodedMembers = Taken<(typeof takes)[number]>;
 
-/** What decides how a field is written: `sampling` is refused where the model thinks. */
+/** Facts that decide how a field is written: `sampling` is refused where the model thinks. */
 interface SentTo extends Pick<EncodeTarget, 'maxOutputTokens'> {
   sampling: 'taken' | 'refused';
 }
@@ -90,7 +90,7 @@ function encode(request: EncodedMembers, target: EncodeTarget): Result<EncodedRe
 
 const merged = ['inferenceConfig', 'additionalModelRequestFields'] as const;
 
-/** What an operator writes for a target joins these objects instead of replacing all that the caller asked. */
+/** Body with an operator's members for a target. They join these objects instead of replacing the caller's. */
 export function withOperatorFields(body: JsonObject, fields: Readonly<Record<string, unknown>>): JsonObject {
   const joined: JsonObject = { ...body, ...(fields as JsonObject) };
   for (const name of merged) {
@@ -100,7 +100,7 @@ export function withOperatorFields(body: JsonObject, fields: Readonly<Record<str
   return joined;
 }
 
-/** Where the model has it, among `additionalModelRequestFields`: Converse has no member for it. */
+/** Member of `additionalModelRequestFields`, if the model has it: Converse has no member for it. */
 function topKOf({ topK }: EncodedMembers, thoughts: JsonObject, encoding: Encoding): JsonObject {
   if (topK === undefined) return {};
   const { rules } = encoding;
@@ -181,7 +181,7 @@ function encodeReasoning(request: EncodedMembers, target: EncodeTarget, encoding
   }
 }
 
-/** Of the words that all of these models know. */
+/** Effort in the words that all of these models know. */
 function effortOf({ effort, budgetTokens }: NeutralReasoning): 'low' | 'medium' | 'high' {
   if (effort === undefined) {
     const budget = budgetTokens ?? budgetUsual;
@@ -210,7 +210,7 @@ function encodeFormat(request: EncodedMembers, encoding: Encoding): EncodedForma
   return { kind: 'forced-tool', tool: { name, description, inputSchema: { json: parameters } } };
 }
 
-/** Null: no tools. `forced` is the tool that stands in for a response format. */
+/** Null: no tools. `forced` is the tool that replaces a response format. */
 function encodeTools(
   request: EncodedMembers,
   turns: readonly Turn[],

@@ -8,8 +8,8 @@ import { errorBody as openAiBody } from '../openai-chat/errors.ts';
 const messageCharsMax = 2_000;
 
 /**
- * Reads `{message}` with the exception's name in `__type`, as AWS services answer, and `{error: {type, message}}`, as an
- * exception inside a stream is told. Null where there is no message.
+ * Reads `{message}` with the exception's name in `__type`, as AWS services answer, and `{error: {type, message}}`, the
+ * form of an exception inside a stream. Null if there is no message.
  */
 export function readError(body: unknown): UpstreamError | null {
   if (!isObject(body)) return null;

@@ -13,7 +13,7 @@ export const converseFrames: StreamWire = {
 };
 
 /**
- * The same for InvokeModelWithResponseStream: an event of the model's own format is a chunk, in base64. Nova's are those of
+ * Frames of InvokeModelWithResponseStream: an event of the model's format is a chunk, in base64. Nova's are those of
  * Converse, each below its name.
  */
 export const invokeFrames: StreamWire = {
@@ -58,7 +58,7 @@ function frameOf(headers: Buffer, payload: string): Buffer {
   return frame;
 }
 
-/** Of the few names that there are, each made once. */
+/** Encoded names. There are few, and each is made once. */
 const made = new Map<string, Buffer>();
 const madeMax = 64;
 

@@ -5,14 +5,14 @@ import type { Result } from '../dialect.ts';
 import { withFirst } from '../gemini/path-members.ts';
 import { withPathMembers } from './path-members.ts';
 
-/** The vendor's own format that a body of InvokeModel has. */
+/** Vendor's format that a body of InvokeModel has. */
 export type InvokeForm = 'anthropic-messages' | 'openai-chat' | 'bedrock-converse' | 'embeddings' | 'rerank';
 
 export interface InvokedBody {
   form: InvokeForm;
-  /** With the model of the path, and without what only Bedrock wants beside it. */
+  /** Body with the model of the path, and without the members that only Bedrock wants. */
   body: Buffer;
-  /** Anthropic's, which stand in a header elsewhere; null: none. */
+  /** Anthropic's betas, which are in a header elsewhere; null: none. */
   betas: string | null;
 }
 
@@ -37,14 +37,14 @@ export function readInvokeBody(raw: Buffer, model: string, stream: boolean): Res
     return invoked('bedrock-converse', withPathMembers(without(raw, scan, ['schemaVersion']), model, stream));
   }
   if (has('messages')) {
-    // Bedrock takes OpenAI's own name of the model in the body, too: the path's counts.
+    // Bedrock accepts OpenAI's name of the model in the body, too: the path's counts.
     return invoked('openai-chat', withPathMembers(without(raw, scan, ['model', 'stream']), model, stream));
   }
   const named = () => withFirst(raw, `"model":${JSON.stringify(model.toWellFormed())}`);
   if (!stream && has('query') && has('documents')) return invoked('rerank', named());
   const isTitan = has('inputText') && !has('textGenerationConfig');
   if (!stream && (isTitan || has('texts') || has('singleEmbeddingParams'))) return invoked('embeddings', named());
-  // What is no object is refused by whoever parses it.
+  // The reader of the body refuses all that is not an object.
   if (scan.afterBrace < 0) return invoked('openai-chat', raw);
   const message = `This body is none that is taken here. Send one of Anthropic's ('anthropic_version' and 'messages'), Amazon Nova's ('messages' and 'inferenceConfig') or OpenAI's ('messages')${stream ? '' : ", texts to embed ('inputText', 'texts' or 'singleEmbeddingParams'), or Cohere's 'query' and 'documents'"}. Converse takes a conversation for every model.`;
   return { ok: false, failure: invalid(null, message) };

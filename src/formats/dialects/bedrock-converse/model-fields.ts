@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { NeutralReasoning } from '../../neutral/request.ts';
 
-/** What other providers have a form of, among the fields that each model's vendor defines. */
+/** Fields that each model's vendor defines, and that other providers have in some form. */
 export interface ModelFields {
   topK: number | null;
   reasoning: NeutralReasoning | null;

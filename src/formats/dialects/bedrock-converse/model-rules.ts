@@ -1,17 +1,17 @@
 import { rulesOf as claudeRules } from '../anthropic-messages/model-rules.ts';
 
 /**
- * What a model takes of Converse, by its id, inference profile or ARN. Sources: Bedrock's user guide ("Supported models
- * and model features", "Get validated JSON results from models") and Amazon Nova's.
+ * Features of Converse that a model accepts, by its id, inference profile or ARN. Sources: Bedrock's user guide
+ * ("Supported models and model features", "Get validated JSON results from models") and Amazon Nova's.
  */
 export interface ModelRules {
-  /** How a wish for reasoning stands among the fields of the model's own. */
+  /** Form of a wish for reasoning among the model's additional fields. */
   reasoning: 'claude-budget' | 'claude-adaptive' | 'effort-word' | 'nova' | 'none';
-  /** Where `top_k` stands among them. */
+  /** Place of `top_k` among them. */
   topK: 'top_k' | 'inferenceConfig.topK' | 'none';
-  /** `outputConfig.textFormat`; else a call that must be made stands in. */
+  /** `outputConfig.textFormat`; else a call that must be made replaces it. */
   jsonSchema: 'native' | 'forced-tool';
-  /** Whether a call can be demanded. */
+  /** Kinds of calls that can be demanded. */
   toolChoice: 'all' | 'auto';
   /** `cachePoint` blocks. */
   caches: boolean;

@@ -62,7 +62,7 @@ export function readRequest(raw: Buffer, body: JsonObject, _: JsonScan): Result<
   };
 }
 
-/** What changes the answer and no other provider has. */
+/** Failure for members that change the answer and that no other provider has. */
 function bedrockOnlyFailure(body: JsonObject): Failure | null {
   if (isObject(body.guardrailConfig)) {
     return onlyBedrock('guardrailConfig', 'applies this guardrail. Use a guard of this gateway, or leave it out');
@@ -113,7 +113,10 @@ function needsOf(body: JsonObject, bodyBytes: number, reasoning: NeutralReasonin
 }
 
 const startCharsMax = 4_096;
-/** Of each text, its beginning and as much of its end: many conversations have the same long instructions. */
+/**
+ * Characters at the beginning and at the end of each text that count: many conversations have the same long
+ * instructions.
+ */
 const endCharsMax = 256;
 
 /** The instructions and the turns up to the first of the user, which every later turn of the conversation repeats. */
@@ -197,7 +200,7 @@ function lossesOf(body: JsonObject, lostModelFields: readonly string[]): Loss[] 
   return all.map((field) => ({ field, why: 'unsupported' }));
 }
 
-/** The caller's own bytes, unless something in them must change for the target. */
+/** Bytes of the caller, unless something in them must change for the target. */
 function forward(raw: Buffer, body: JsonObject, target: ForwardTarget): ForwardBody {
   const losses: Loss[] = [];
   const changed = changedBody(raw, body, target, losses);

@@ -91,7 +91,7 @@ const toolResult = members("an object with 'toolUseId' and 'content'", {
   status: oneOf('success', 'error'),
 });
 
-/** Of a result, which holds no results. */
+/** Block of a result, which holds no results. */
 const innerBlock: Check = (value) =>
   isObject(value) && value.toolResult !== undefined
     ? complain('toolResult', value.toolResult, "a block such as {'text': '…'}")
@@ -182,7 +182,7 @@ export function invalidFieldIn(body: JsonObject): Failure | null {
   return complaint === null ? null : asFailure(complaint);
 }
 
-/** Whether other providers have a form of this field. */
+/** True if other providers have a form of this field. */
 export function isShared(name: string): boolean {
   return fields.has(name);
 }

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../../kernel/json.ts';
 
 /**
- * The format of Bedrock's Converse and ConverseStream (models of @aws-sdk/client-bedrock-runtime 3.1163), as far as we
- * write it. Bytes are base64. The model stands in the path, and so does the wish to stream.
+ * Format of Bedrock's Converse and ConverseStream (models of @aws-sdk/client-bedrock-runtime 3.1163), as far as we
+ * write it. Bytes are base64. The path names the model, and says whether to stream.
  */
 export type ConverseBody = {
   messages: Turn[];

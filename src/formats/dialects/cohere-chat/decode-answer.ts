@@ -13,12 +13,12 @@ export function decodeStream(options?: DecodeOptions): StreamDecoder {
   return new AnswerDecoder(options?.unwrapTool);
 }
 
-/** A whole answer as the events of its stream: told by the same decoder, so that the two cannot differ. */
+/** A whole answer as the events of its stream. The same decoder makes them, so that the two cannot differ. */
 export function decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralEvent[] {
   return new AnswerDecoder(options?.unwrapTool).whole(body);
 }
 
-/** Of an answer; more have no citations. */
+/** Text blocks of an answer; further ones have no citations. */
 const textBlocksMax = 256;
 
 class AnswerDecoder implements StreamDecoder {
@@ -209,8 +209,8 @@ class AnswerDecoder implements StreamDecoder {
   }
 
   /**
-   * What is billed: `tokens` counts Cohere's own template too, which nobody pays for. Servers that bill nobody tell only
-   * that.
+   * Reads the billed units: `tokens` counts Cohere's template too, which is not billed. Servers that bill no one report
+   * only `tokens`.
    */
   #usage(usage: JsonValue | undefined): void {
     if (!isObject(usage)) return;

@@ -38,7 +38,7 @@ class AnswerState {
     this.#documents = Array.isArray(head.echo?.documents) ? head.echo.documents : [];
   }
 
-  /** Takes what shows nothing by itself. */
+  /** Takes events that have no frame. */
   take(event: NeutralEvent): void {
     if (event.type === 'start') this.id = event.id ?? this.id;
     else if (event.type === 'usage') this.usage = event.usage;

@@ -7,10 +7,10 @@ import { encodeMessages as encodeForOpenAi, plainText } from '../openai-chat/enc
 import type { ModelRules } from './model-rules.ts';
 import { documentId, vendor } from './wire.ts';
 
-/** What one encoding run knows and gathers on its way; the first failure found is the one told. */
+/** State of one encoding run. The first failure found is the one that is reported. */
 export interface Encoding {
   readonly rules: ModelRules;
-  /** Whether documents that the caller wants cited stand beside the messages, or as text where they were. */
+  /** Place of documents that the caller wants cited: a separate member of the body, or text in the messages. */
   readonly documents: 'beside' | 'as-text';
   readonly losses: Loss[];
   failure: Failure | null;
@@ -84,7 +84,10 @@ export function encodeMessages(messages: readonly NeutralMessage[], encoding: En
     return [];
   }
 
-  /** What would change the result if it were left out: another target may do it, else the caller is told the field. */
+  /**
+   * Refuses a part whose omission would change the result: another target may take it, else the caller gets an error
+   * that names the field.
+   */
   function refuse(field: string, what: string): void {
     encoding.failure ??= invalid(field, `At '${field}', ${what} with this model. Send text or pictures.`);
   }

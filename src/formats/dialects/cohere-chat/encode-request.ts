@@ -23,7 +23,7 @@ const takes = [
 ] as const;
 type EncodedMembers = Taken<(typeof takes)[number]>;
 
-/** What decides how a field is written: the target, and the body as far as it is made. */
+/** Facts that decide how a field is written: the target, and the body as far as it is made. */
 interface SentTo extends Pick<EncodeTarget, 'maxOutputTokens'> {
   body: CohereBody;
 }
@@ -95,7 +95,7 @@ function encode(request: EncodedMembers, target: EncodeTarget): Result<EncodedRe
   return { ok: true, value };
 }
 
-/** Cohere's own members among those that the caller added to OpenAI's. */
+/** Cohere's members among those that the caller added to OpenAI's. */
 function cohereFieldsOf({ extensions }: EncodedMembers): JsonObject {
   const added = extensions?.[openAiChatId];
   const fields: JsonObject = {};
@@ -104,7 +104,7 @@ function cohereFieldsOf({ extensions }: EncodedMembers): JsonObject {
   return fields;
 }
 
-/** The name of the tool that stands in for a format: Cohere refuses a format beside tools. Null: none does. */
+/** Name of the tool that replaces a format: Cohere refuses a format together with tools. Null: none does. */
 function putToolsAndFormat(body: JsonObject, request: EncodedMembers, encoding: Encoding): string | null {
   const { tools = [], toolChoice, responseFormat, parallelToolCalls } = request;
   const format = responseFormat?.type === 'text' ? undefined : responseFormat;

@@ -1,4 +1,4 @@
-/** What a model takes of Chat v2, by its id (https://docs.cohere.com/docs/models). */
+/** Features of Chat v2 that a model accepts, by its id (https://docs.cohere.com/docs/models). */
 export interface ModelRules {
   /** `thinking`, and thoughts among the content; older models only plan their tool calls. */
   thinks: boolean;

@@ -189,7 +189,7 @@ function withDocuments(
   return messages.map((message, i) => (i === at ? { ...message, parts: [...parts, ...message.parts] } : message));
 }
 
-/** The caller's own body; an output limit above the target's is clamped. */
+/** Body of the caller; an output limit above the target's is clamped. */
 function forward(raw: Buffer, body: JsonObject, scan: JsonScan, target: ForwardTarget): ForwardBody {
   const losses: Loss[] = [];
   const values = new Map([['model', JSON.stringify(target.model)]]);

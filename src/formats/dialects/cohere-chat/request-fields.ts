@@ -124,7 +124,7 @@ export function invalidFieldIn(body: JsonObject): Failure | null {
   return complaint === null ? null : asFailure(complaint);
 }
 
-/** Whether other providers have a form of this field. */
+/** True if other providers have a form of this field. */
 export function isShared(name: string): boolean {
   return fields.has(name);
 }

@@ -13,7 +13,7 @@ export type CohereBody = JsonObject & {
 /** Names this dialect as the vendor of citations. */
 export const vendor = 'cohere-chat';
 
-/** Members of Cohere's own that callers of OpenAI's format may add to a body; they go as they came. */
+/** Cohere's members that callers of OpenAI's format may add to a body; they are passed on unchanged. */
 export const cohereOnlyFields = [
   'documents',
   'citation_options',

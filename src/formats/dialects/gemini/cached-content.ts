@@ -2,7 +2,7 @@ import { FailureError, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { asInReference } from './read-request.ts';
 
-/** What a cache keeps of requests that name it. */
+/** Content of a cache, for requests that name it. */
 export interface CachedContent {
   contents: JsonValue[];
   systemInstruction?: JsonValue;
@@ -10,7 +10,7 @@ export interface CachedContent {
   toolConfig?: JsonValue;
 }
 
-/** Members that a request may not have beside a cache that keeps them, as at Google. */
+/** Members that a request may not have if its cache keeps them, as at Google. */
 const keptMembers = ['systemInstruction', 'tools', 'toolConfig'] as const;
 
 /** Kept parts of the body that makes a cache, spelt as in Google's reference. */
@@ -27,7 +27,7 @@ export function cacheNamedBy({ cachedContent, cached_content: inSnakeCase }: Jso
   return typeof name === 'string' ? name : null;
 }
 
-/** The body with what its cache keeps in front of its own contents. Throws a FailureError for what the cache has already. */
+/** Body with its cache's contents before its contents. Throws a FailureError for members that the cache has already. */
 export function withCachedContent(written: JsonObject, kept: CachedContent): JsonObject {
   const { cachedContent: _, ...body } = asInReference(written);
   for (const name of keptMembers) {

@@ -20,7 +20,7 @@ export function decodeStream(): StreamDecoder {
   return new AnswerDecoder();
 }
 
-/** A whole answer as the events of its stream: told by the same decoder, so that the two cannot differ. */
+/** A whole answer as the events of its stream. The same decoder makes them, so that the two cannot differ. */
 export function decodeWhole(body: JsonObject): NeutralEvent[] {
   return new AnswerDecoder().whole(body);
 }
@@ -29,15 +29,15 @@ interface Candidate {
   calls: number;
   /** A call whose arguments come in pieces. */
   growing: { call: number; id: string; args: PartialArguments } | null;
-  /** Text, a call or a refusal was told. */
+  /** Text, a call or a refusal has come. */
   said: boolean;
-  /** A thought was told and no proof of it yet. */
+  /** A thought has come, and no proof of it yet. */
   openThought: boolean;
-  /** Of the answer, without thoughts: its sources refer to it. */
+  /** Text of the answer, without thoughts: its sources refer to it. */
   text: string;
   /** Its sources, as of the last chunk. */
   grounding: JsonObject | null;
-  /** Google's proof over the text: told behind its sources, since it closes the text in some formats. */
+  /** Google's proof over the text. Its event follows the sources, since it closes the text in some formats. */
   textSignature: string;
   citations: JsonObject | null;
   /** Its last `finishReason`; null: none yet. */
@@ -75,8 +75,8 @@ class AnswerDecoder implements StreamDecoder {
   }
 
   /**
-   * At the end of the bytes, which is the format's only end mark: `end` if every candidate has told why it stopped,
-   * else a fault. The reasons wait for it, since some servers tell one with each chunk.
+   * Ends the stream at the end of the bytes, which is the format's only end mark: `end` if every candidate has a
+   * reason, else a fault. The reasons wait for it, since some servers send one with each chunk.
    */
   finish(): NeutralEvent[] {
     if (this.#over) return [];
@@ -215,7 +215,7 @@ class AnswerDecoder implements StreamDecoder {
     return true;
   }
 
-  /** Code that it ran, tools of Google's, drafts of pictures: told by the member that holds it. */
+  /** Code that it ran, tools of Google's, drafts of pictures: named by the member that holds it. */
   #vendorPart(part: JsonObject, choice: number): void {
     const member = Object.keys(part).find((name) => isObject(part[name]));
     if (member === undefined) return;
@@ -277,14 +277,14 @@ class AnswerDecoder implements StreamDecoder {
     candidate.end = { word, why, counted };
   }
 
-  /** Of a shown thought. */
+  /** Gives the proof of a shown thought. */
   #prove(signature: string, candidate: Candidate, choice: number): void {
     if (signature === '' || !candidate.openThought) return;
     candidate.openThought = false;
     this.#say({ type: 'reasoning-signature', choice, signature, vendor });
   }
 
-  /** Once, at the end: the words that rest on a source are told by their place in the whole text. */
+  /** Gives the citations, once, at the end: their places are those in the whole text. */
   #cite({ text, grounding, citations }: Candidate, choice: number): void {
     if (grounding !== null) this.#citeAll({ groundingMetadata: grounding }, readGrounding(grounding, text), choice);
     if (citations !== null) this.#citeAll({ citationMetadata: citations }, readCitations(citations, text), choice);
@@ -348,7 +348,7 @@ function finishReasonOf(word: string, toolCalls: number): FinishReason {
 
 const mainCounts = ['promptTokenCount', 'candidatesTokenCount', 'totalTokenCount'];
 
-/** `usageMetadata` as told in each chunk, each time for the whole answer so far; null when it tells nothing. */
+/** Usage in `usageMetadata`, which each chunk repeats for the whole answer so far; null if it has no counts. */
 export function usageOf(metadata: JsonValue | undefined): Usage | null {
   if (!isObject(metadata) || tellsImpossible(metadata)) return null;
   const prompt = reportedCount(metadata.promptTokenCount);
@@ -360,7 +360,7 @@ export function usageOf(metadata: JsonValue | undefined): Usage | null {
     // Thoughts are counted apart from the candidates' tokens here, inside output everywhere else: add.
     outputTokens: (reportedCount(metadata.candidatesTokenCount) ?? 0) + (thoughts ?? 0),
   };
-  // Models of the first 2.5 previews told the total of their thoughts alone.
+  // Models of the first 2.5 previews counted thoughts only in the total.
   const beside = (reportedCount(metadata.totalTokenCount) ?? 0) - usage.inputTokens - usage.outputTokens;
   if (prompt !== null && beside > 0) usage.outputTokens += beside;
   const cached = reportedCount(metadata.cachedContentTokenCount);

@@ -136,10 +136,10 @@ export function decodeContents(contents: readonly JsonObject[]): NeutralMessage[
       return [toolResult(part.functionResponse, answeredId(part.functionResponse, name))];
     }
     if (typeof part.text === 'string') {
-      // Without a proof it belongs to nobody: every dialect may say it in its own way.
+      // Without a proof it is bound to no vendor: every dialect may write it in its form.
       if (part.thought === true) return [{ type: 'reasoning', text: part.text, ...proof }];
       const text: NeutralPart[] = part.text === '' ? [] : [{ type: 'text', text: part.text }];
-      // Off a thought, a proof stands for one that was not shown.
+      // On a part that is no thought, a proof belongs to a thought that was not shown.
       return proof.signature === undefined ? text : [{ type: 'reasoning', text: '', vendor, ...proof }, ...text];
     }
     if (isObject(part.inlineData)) return [media(part.inlineData)];
@@ -226,7 +226,7 @@ function file(data: JsonObject): NeutralPart {
  * through them in its place, saying whose it is, and never reaches Google.
  */
 const mark = 'culvert:';
-/** How sealed text begins, whatever follows: eight characters are not a whole number of base64's groups of three. */
+/** Beginning of sealed text, whatever follows: eight characters are not a whole number of base64's groups of three. */
 const markBase64 = Buffer.from(mark).toString('base64').slice(0, 10);
 
 interface Proof {
@@ -238,7 +238,7 @@ export function sealSignature({ vendor, signature }: Proof): string {
   return Buffer.from(`${mark}${vendor}:${signature}`, 'utf8').toString('base64');
 }
 
-/** Null for a text that this gateway did not seal, such as Google's own. */
+/** Null for a text that this gateway did not seal, such as Google's. */
 export function unsealSignature(text: string): Proof | null {
   if (!text.startsWith(markBase64)) return null;
   const match = /^culvert:([a-z-]{1,32}):(.*)$/s.exec(Buffer.from(text, 'base64').toString('utf8'));
@@ -246,7 +246,7 @@ export function unsealSignature(text: string): Proof | null {
   return match === null ? null : { vendor, signature };
 }
 
-/** Whether a body may hold sealed signatures: cheap enough for every request. */
+/** True if a body may hold sealed signatures: cheap enough for every request. */
 export function mayHoldSealed(raw: Buffer): boolean {
   return raw.includes(markBase64);
 }

@@ -99,7 +99,10 @@ export function fold(head: AnswerHead): AnswerFold {
 interface PartSink {
   part(choice: number, part: JsonObject): void;
   logprobs(choice: number, result: LogprobsResult): void;
-  /** Once: how every choice ends, in order, and the members beside the candidates: usage, and what the prompt holds. */
+  /**
+   * Called once: the end of every choice, in order, and the members next to the candidates: usage, and findings in the
+   * prompt.
+   */
   end(ends: readonly CandidateEnd[], beside: JsonObject): void;
 }
 
@@ -265,7 +268,7 @@ function proofOf(signature: string | undefined, signer: string | undefined): Jso
   return { thoughtSignature: signer === vendor ? signature : sealSignature({ vendor: signer, signature }) };
 }
 
-/** What the candidates rest on, and what a filter found in them. */
+/** Sources of the candidates, and the findings of a filter in them. */
 class Sources {
   /** The member of the answer; undefined: nothing is known of the prompt. */
   promptFeedback: JsonObject | undefined = undefined;
@@ -273,7 +276,7 @@ class Sources {
   /** By choice: what sources are said to be of. */
   readonly #texts: string[] = [];
   readonly #grounding = new Map<number, Grounding>();
-  /** Google's own, by choice. */
+  /** Google's members, by choice. */
   readonly #own = new Map<number, JsonObject>();
 
   /** `lost` gets the names of parts without a place. */
@@ -296,7 +299,7 @@ class Sources {
     this.#own.set(choice, { ...this.#own.get(choice), ...members });
   }
 
-  /** What Azure's filter found, as Google says it: Azure's own members have no place in a candidate. */
+  /** Findings of Azure's filter in Google's form: a candidate has no place for Azure's members. */
   rate(choice: number, { prompt_filter_results: ofPrompt, content_filter_results: found }: JsonObject): void {
     const ofAnswer = safetyRatings([found ?? null]);
     if (ofAnswer.ratings.length > 0) this.own(choice, { safetyRatings: ofAnswer.ratings });
@@ -320,7 +323,7 @@ function mediaPart({ source }: ProducedMedia): JsonObject {
     : { inlineData: { mimeType: source.mediaType, data: source.base64 } };
 }
 
-/** What a model wrote is not always an object: then it goes as `{"_raw": text}`, never as an error. */
+/** Arguments as an object. If the model wrote another text, they are `{"_raw": text}`, never an error. */
 function argumentsOf(json: string): JsonObject {
   if (json.trim() === '') return {};
   return argumentsObject(json) ?? { _raw: json };
@@ -339,7 +342,7 @@ function wireUsage(usage: Usage | null): JsonObject {
   return wire;
 }
 
-/** How likely each token was, as Google's clients read it. */
+/** Probabilities of tokens, as Google's clients read them. */
 interface LogprobsResult {
   chosenCandidates: JsonObject[];
   topCandidates: JsonObject[];

@@ -11,7 +11,7 @@ import { type Blob, type Content, noSignature, type Part, vendor } from './wire.
 export interface Encoding {
   readonly rules: ModelRules;
   readonly losses: Loss[];
-  /** What `losses` holds: a body may lose something in each of its many thousand parts. */
+  /** Losses so far: a body may lose something in each of its many thousand parts. */
   readonly told: Set<string>;
   failure: Failure | null;
 }
@@ -71,7 +71,7 @@ export function encodeContents(messages: readonly NeutralMessage[], encoding: En
       i++;
       continue;
     }
-    // Results may come in several messages, or beside text in one: those that follow a call belong together.
+    // Results may come in several messages, or with text in one: those that follow a call belong together.
     const results: Results = new Map();
     const said: Part[] = [];
     const asked = new Map<string, number>();
@@ -119,7 +119,7 @@ function partsOf(message: NeutralMessage, index: number, encoding: Encoding): { 
   const parts: Part[] = [];
   const calls: OpenCall[] = [];
   let content = 0;
-  /** A proof that stood on a thought: Google gave it with the piece that followed. */
+  /** Proof of a thought: Google gave it with the piece that followed. */
   let proof: string | null = null;
   for (const part of message.parts) {
     if (part.type === 'tool-result') continue;
@@ -141,7 +141,10 @@ function partsOf(message: NeutralMessage, index: number, encoding: Encoding): { 
   return { parts, calls };
 }
 
-/** The proof for the part that follows. Off a thought it stands behind its text where formats have a place of their own. */
+/**
+ * Proof for the part that follows. On a part that is no thought it follows its text in formats that have a place for
+ * it.
+ */
 function proofOf({ text, signature }: Extract<NeutralPart, { type: 'reasoning' }>, before: Part | undefined) {
   const stands = text !== '' || before?.text === undefined || before.thoughtSignature !== undefined;
   if (stands || signature === undefined) return signature;
@@ -236,7 +239,7 @@ function encodePart(part: NeutralPart, path: string, encoding: Encoding): Part |
       return null;
     case 'reasoning':
     case 'redacted-reasoning':
-      // Google does without thoughts told back; of its own the signature goes on, see partsOf.
+      // Google does not need its thoughts back; their signature is sent, see partsOf.
       if (part.vendor !== vendor) lose(encoding, `${path}.reasoning_content`, 'unsupported');
       return null;
     case 'tool-result':
@@ -254,7 +257,7 @@ function mediaPart(source: MediaSource, path: string, encoding: Encoding): Part 
       return null;
     case 'file-id':
       if (source.fileId.startsWith(filesOrigin)) return { fileData: { fileUri: source.fileId } };
-      // Files live with the provider they were uploaded to: only Google's own names mean something to it.
+      // A file is at the provider to which it was uploaded: Google knows only its names.
       if (/^files\/[\w-]{1,64}$/.test(source.fileId)) return { fileData: { fileUri: filesOrigin + source.fileId } };
       refuse(encoding, path, 'A file at another provider cannot be used with this model. Send its content.');
       return null;
@@ -303,8 +306,8 @@ const noResult = 'The tool gave no result.';
 const insideResult = /^(image\/(png|jpeg|webp)|application\/pdf|text\/plain)$/;
 
 /**
- * The turn that answers a turn's calls, one part a call in their order, as Google demands. A call without a result gets
- * one that says so, listed as a loss of the call. Pictures that cannot stand inside follow as a turn of the user.
+ * Turn that answers a turn's calls, one part a call in their order, as Google demands. A call without a result gets one
+ * that says so, listed as a loss of the call. Pictures that cannot be inside it follow as a turn of the user.
  */
 function encodeResults(
   calls: readonly OpenCall[],

@@ -23,9 +23,9 @@ const takes = ['messages', 'tools', 'toolChoice', 'parallelToolCalls', 'response
 type Asked = Taken<(typeof takes)[number]>;
 
 /**
- * A neutral request as the body of `generateContent`; model and streaming stand in the path. Losses are named by
- * OpenAI's fields. Refused: what would change the result (logprobs, n > 1, an answer in audio, a required search, a
- * format that cannot be had). Safety settings are left at Google's default.
+ * A neutral request as the body of `generateContent`; the path says model and streaming. Losses are named by OpenAI's
+ * fields. Refused: parts whose omission would change the result (logprobs, n > 1, an answer in audio, a required
+ * search, a format that the model cannot give). Safety settings keep Google's default.
  */
 export const encodeRequest = encoderOf({
   vendor,
@@ -87,7 +87,7 @@ function encodeFormat(request: Asked, config: GenerationConfig, encoding: Encodi
   config.responseJsonSchema = schema;
 }
 
-/** As Google's own OpenAI-compatible endpoint translates the words. */
+/** Budgets for words of effort, as Google's OpenAI-compatible endpoint translates them. */
 const budgetByEffort: ReadonlyMap<string, number> = new Map([
   ['minimal', 1_024],
   ['low', 1_024],
@@ -176,7 +176,7 @@ function encodeTools(request: Asked, encoding: Encoding): EncodedTools {
 function encodeTool(tool: NeutralTool): FunctionDeclaration {
   const encoded: FunctionDeclaration = { name: wireName(tool.name) };
   if (tool.description !== undefined) encoded.description = tool.description;
-  // The schema whole: `parameters`, Google's own form, knows neither $ref nor const and refuses unknown keywords.
+  // The schema whole: `parameters`, Google's form, knows neither $ref nor const and refuses unknown keywords.
   if (tool.parameters !== undefined && takesSomething(tool.parameters)) {
     encoded.parametersJsonSchema =
       tool.parameters.type === undefined ? { type: 'object', ...tool.parameters } : tool.parameters;

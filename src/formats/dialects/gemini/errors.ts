@@ -67,7 +67,7 @@ function vendorWords(failure: Failure): Record<string, string> {
   );
 }
 
-/** The last frame of a broken stream: no candidate of it has told why it stopped. */
+/** Last frame of a broken stream: no candidate of it has a reason. */
 export function errorFrame(failure: Failure, context: ErrorContext): string {
   return `data: ${JSON.stringify(errorBody(failure, context))}\r\n\r\n`;
 }
@@ -78,8 +78,8 @@ const nameless = 'The error has no description.';
 
 /**
  * Reads `{error: {code, message, status, details}}` (google.rpc.Status), alone or as the first of an array, as streams
- * asked without `alt=sse` send it. `code` is the ErrorInfo's reason where there is one (`API_KEY_INVALID`), else the
- * status; a quota of a whole day is told apart as `RESOURCE_EXHAUSTED_PER_DAY`.
+ * asked without `alt=sse` send it. `code` is the ErrorInfo's reason if there is one (`API_KEY_INVALID`), else the
+ * status; a quota of a whole day has a separate code, `RESOURCE_EXHAUSTED_PER_DAY`.
  */
 export function readError(body: unknown): UpstreamError | null {
   const holder: unknown = Array.isArray(body) ? body[0] : body;

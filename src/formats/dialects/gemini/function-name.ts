@@ -12,7 +12,7 @@ export function wireName(name: string): string {
   return mark + name.replace(/[^A-Za-z0-9_-]/gu, (character) => `:${character.codePointAt(0)?.toString(16)}.`);
 }
 
-/** The caller's own name for it. */
+/** Name that the caller gave it. */
 export function callersName(name: string): string {
   if (!name.startsWith(mark)) return name;
   return name.slice(mark.length).replace(/:([0-9a-f]{1,6})\./g, (escaped, hex: string) => {

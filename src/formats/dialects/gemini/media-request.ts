@@ -12,7 +12,7 @@ export interface MediaRequest {
 
 const samplesAtOnceMax = 10;
 
-/** What a model that speaks is to say: the texts of the last content, in the style of the instructions. */
+/** Text for a model that speaks: the texts of the last content, in the style of the instructions. */
 export function speechRequestOf(written: JsonObject, model: string): MediaRequest | Failure {
   const { contents, systemInstruction, generationConfig, others } = membersOf(written);
   const config = generationConfig ?? {};
@@ -54,7 +54,7 @@ export function speechRequestOf(written: JsonObject, model: string): MediaReques
   };
 }
 
-/** What a model that draws is to draw, or to change where pictures are among the contents. */
+/** Prompt for a model that draws, or that changes pictures among the contents. */
 export function pictureRequestOf(written: JsonObject, model: string): MediaRequest | Failure {
   const { contents, systemInstruction, generationConfig, others } = membersOf(written);
   const { responseModalities, imageConfig, candidateCount, ...rest } = generationConfig ?? {};
@@ -86,7 +86,7 @@ export function pictureRequestOf(written: JsonObject, model: string): MediaReque
   };
 }
 
-/** Imagen's own method: `instances[0].prompt`, and `parameters`. */
+/** Imagen's method: `instances[0].prompt`, and `parameters`. */
 export function predictedPicturesOf(written: JsonObject, model: string): MediaRequest | Failure {
   const { instances, parameters } = written;
   const [instance, ...more] = Array.isArray(instances) ? instances : [];

@@ -2,7 +2,7 @@ import type { ThinkingLevel } from './wire.ts';
 
 /** Rules that differ between generations of models. */
 export interface ModelRules {
-  /** How thinking is requested: not at all, by tokens (2.5), by a word (3 and later). */
+  /** Form of a wish to think: none, tokens (2.5), a word (3 and later). */
   thinking: 'none' | 'budget' | 'level';
   /** Bounds of a budget; `min` is what "off" comes down to. */
   budget: { min: number; max: number };
@@ -10,9 +10,9 @@ export interface ModelRules {
   levels: readonly ThinkingLevel[];
   /** Gives and demands ids of calls, and a signature on the first call of each step of the running turn. */
   signedCalls: boolean;
-  /** Pictures may stand inside the result of a tool. */
+  /** Pictures may be inside the result of a tool. */
   mediaInResults: boolean;
-  /** Takes a schema for the answer beside tools. */
+  /** Accepts a schema for the answer together with tools. */
   formatBesideTools: boolean;
   systemInstruction: boolean;
   /** `presencePenalty`, `frequencyPenalty`. */

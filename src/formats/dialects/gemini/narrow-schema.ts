@@ -75,7 +75,7 @@ function narrow(written: JsonObject, run: { narrowed: boolean }): JsonObject {
   return Object.fromEntries(kept);
 }
 
-/** Beside `$ref` only members that begin with `$` are accepted. */
+/** Next to `$ref` only members that begin with `$` are accepted. */
 function reference(schema: JsonObject, target: string, run: { narrowed: boolean }): JsonObject {
   const kept: [string, JsonValue][] = [['$ref', target.replace(/^#\/definitions\//, '#/$defs/')]];
   for (const [key, value] of Object.entries(schema)) {

@@ -2,7 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 
 /** Members and elements on the way to one value. */
 const stepsMax = 64;
-/** Of all pieces of one call; a call of a model has some dozens. */
+/** Maximum number of pieces of one call; a call of a model has some dozens. */
 const piecesMax = 100_000;
 
 /**

@@ -2,13 +2,13 @@
 export const pathModel = 'model of the path';
 export const pathStream = 'stream of the path';
 
-/** As `withPathMembers` writes them. */
+/** Pattern of the members that `withPathMembers` writes. */
 const written = new RegExp(`^\\{"${pathModel}":"(?:[^"\\\\]|\\\\.)*","${pathStream}":(?:true|false),?`);
 const writtenCharsMax = 4_096;
 
 /**
- * A body with what Google has in the path as its first members, so that it can be read as any other is. What is no
- * object goes as it came, to be refused by whoever parses it.
+ * A body with Google's path members as its first members, so that it can be read as any other is. If it is not an
+ * object, it stays as it came, and the reader refuses it.
  */
 export function withPathMembers(raw: Buffer, model: string, stream: boolean): Buffer {
   return withFirst(raw, `"${pathModel}":${JSON.stringify(model.toWellFormed())},"${pathStream}":${stream}`);
@@ -35,7 +35,7 @@ export function withFirst(raw: Buffer, written: string): Buffer {
   return Buffer.concat([Buffer.from(members), rest]);
 }
 
-/** The caller's own bytes again; null when they do not begin as written here. */
+/** Original bytes of the caller; null if they do not begin as written here. */
 export function withoutPathMembers(raw: Buffer): Buffer | null {
   const members = written.exec(raw.subarray(0, writtenCharsMax).toString('latin1'));
   return members === null ? null : Buffer.concat([Buffer.from('{'), raw.subarray(members[0].length)]);

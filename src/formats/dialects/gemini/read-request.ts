@@ -112,7 +112,10 @@ function partsIn({ parts }: JsonObject): JsonObject[] {
 }
 
 const startCharsMax = 4_096;
-/** Of each text, its beginning and as much of its end: many conversations have the same long instructions. */
+/**
+ * Characters at the beginning and at the end of each text that count: many conversations have the same long
+ * instructions.
+ */
 const endCharsMax = 256;
 
 /** The instructions and the contents up to the first of the user, which every later turn of the conversation repeats. */
@@ -159,13 +162,13 @@ export function callersWord(field: string, instructions: number): string {
     .replace(/\.(reasoning_)?content\b/, '.parts');
 }
 
-/** As the body has been read: in camel case, which Google accepts beside snake case. */
+/** Fields in camel case, as the body has been read; Google accepts snake case, too. */
 export const staysHere: ReadonlySet<string> = new Set(
   [...gatewayOnlyFields].map((name) => name.replace(/_([a-z])/g, (_, c) => c.toUpperCase())),
 );
 
 /**
- * The caller's own bytes, unless something in them must change for the target. A model that is named in them too is not
+ * Bytes of the caller, unless something in them must change for the target. A model that is named in them too is not
  * the target's.
  */
 function forwardBody(raw: Buffer, body: JsonObject, target: ForwardTarget, namesModel: boolean): ForwardBody {
@@ -232,8 +235,8 @@ const opaque: ReadonlySet<string> = new Set([
 const lists: ReadonlySet<string> = new Set(['contents', 'parts', 'tools', 'functionDeclarations']);
 
 /**
- * A body as Google's reference writes it: its servers take `system_instruction` as well, and its own examples write so;
- * and one object in place of a list. The same object when there is nothing to change.
+ * A body as Google's reference writes it. Google's servers also accept `system_instruction`, which its examples use,
+ * and one object in place of a list. The same object if there is nothing to change.
  */
 export function asInReference(body: JsonObject): JsonObject {
   return renamed(body) as JsonObject;
@@ -261,7 +264,7 @@ function renamed(value: JsonValue): JsonValue {
   return changed ? Object.fromEntries(members) : value;
 }
 
-/** As Google's reference spells them; its servers accept `cached_content` as well. */
+/** Spelling of Google's reference; its servers accept `cached_content` as well. */
 const named: MemberKinds = {
   cachedContent: 'id',
   fileUri: 'file-uri',
@@ -293,7 +296,7 @@ const rules: NamingRules = {
   }),
 };
 
-/** Of a body as it was written, in either spelling. Its answers give out no ids. */
+/** Objects that a body names, in either spelling. Its answers give out no ids. */
 export const objects = objectsBy(rules);
 
 function inSnakeCase(name: string): string {

@@ -87,7 +87,7 @@ const candidates = integerIn(1, 8);
 
 const int32Max = 2 ** 31 - 1;
 
-/** What decides how a field is written. */
+/** Facts that decide how a field is written. */
 export interface SentTo extends Pick<EncodeTarget, 'maxOutputTokens'> {
   rules: ModelRules;
 }
@@ -245,7 +245,7 @@ export function lostMembers(body: JsonObject): Loss[] {
   besides(body.toolConfig, new Set(['functionCallingConfig']), 'toolConfig');
   const calling = isObject(body.toolConfig) ? body.toolConfig.functionCallingConfig : undefined;
   const allowed = isObject(calling) ? calling.allowedFunctionNames : undefined;
-  // One is a tool required by name; other vendors cannot be told several.
+  // One is a tool required by name; other vendors accept no more than one.
   if (Array.isArray(allowed) && allowed.length > 1) {
     lose('toolConfig.functionCallingConfig.allowedFunctionNames', 'narrowed');
   }
@@ -255,7 +255,7 @@ export function lostMembers(body: JsonObject): Loss[] {
   }
   for (const { parts } of objectsIn(body.contents)) {
     for (const one of objectsIn(parts)) {
-      // A part of no kind that is known is kept whole, and listed by whoever cannot send it.
+      // A part of an unknown kind is kept whole, and an encoder that cannot send it lists it.
       if (Object.keys(one).some((name) => partMembers.has(name))) besides(one, partMembers, 'contents.parts');
     }
   }

@@ -12,12 +12,12 @@ export type GenerateContentBody = {
   generationConfig?: GenerationConfig;
 };
 
-/** Results of tools stand in a `user` turn. */
+/** A `user` turn contains the results of tools. */
 export type Content = { role: 'user' | 'model'; parts: Part[] };
 
 export type Blob = { mimeType: string; data: string };
 
-/** One of the members decides its kind; `thought` and `thoughtSignature` come beside it. */
+/** One of the members decides its kind; `thought` and `thoughtSignature` come with it. */
 export type Part = {
   text?: string;
   thought?: true;
@@ -64,7 +64,7 @@ export type GenerationConfig = {
 export const vendor = 'gemini';
 
 /**
- * Stands where a signature is demanded and none came: the caller's client dropped it, or another vendor's model made
- * the call. Google's documentation of thought signatures names it for exactly that.
+ * Value where a signature is demanded and none came: the caller's client dropped it, or another vendor's model made the
+ * call. Google's documentation of thought signatures names it for exactly that.
  */
 export const noSignature = 'skip_thought_signature_validator';

@@ -150,7 +150,7 @@ export function lineOf(json: JsonObject): string {
   return `${JSON.stringify(json)}\n`;
 }
 
-/** What a client would put together from the lines. */
+/** Whole answer that a client would put together from the lines. */
 export function fold(head: AnswerHead): AnswerFold {
   const state = new AnswerState(head);
   let text = '';

@@ -7,7 +7,7 @@ import { eventsOf } from './read-answer.ts';
 import { objects, readRequest } from './read-request.ts';
 import { requestSchema } from './request-fields.ts';
 
-/** Ollama's own API, as callers speak it. Servers of it are asked in OpenAI's format. */
+/** Ollama's API, as callers speak it. Servers of it are asked in OpenAI's format. */
 export const ollama: CallerDialect = {
   id: 'ollama',
   wire: { type: 'application/x-ndjson' },
@@ -24,7 +24,7 @@ export const ollama: CallerDialect = {
   errorFrame: (failure, context) => lineOf(errorBody(failure, context)),
 };
 
-/** Its clients show `error`, a text; what other formats say of an error stands beside it. */
+/** Body of an error. Its clients show `error`, a text; other members have what other formats say of an error. */
 function errorBody(failure: Failure, context: ErrorContext): JsonObject {
   const { message = '', ...beside } = openAiChat.errorBody(failure, context).error as JsonObject;
   return { error: message, ...beside };

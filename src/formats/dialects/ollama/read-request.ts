@@ -105,7 +105,7 @@ function contentOf(text: string, images: JsonValue | undefined): JsonValue {
   return text === '' ? pictures : [{ type: 'text', text }, ...pictures];
 }
 
-/** How the first bytes of a picture read in base64. */
+/** First bytes of a picture in base64. */
 const beginnings = { iVBORw0: 'png', R0lGOD: 'gif', UklGR: 'webp' } as const;
 
 function pictureUrl(data: string): string {

@@ -54,7 +54,7 @@ const tool = members("an object with 'type' and 'function'", {
   ),
 });
 
-/** The members of `options` that every model knows. The others tune a model on one's own machine. */
+/** Members of `options` that every model knows. The others tune a model on a local machine. */
 const options = members('an object such as {"temperature": 0.5}', {
   temperature: numberIn(0, 2),
   top_p: numberIn(0, 1),
@@ -86,14 +86,14 @@ const shared: [string, readonly [Check]][] = [
   ['keep_alive', [anyJson]],
 ];
 
-/** Of `POST /api/chat`. */
+/** Fields of `POST /api/chat`. */
 const chatFields = new Map<string, readonly [Check]>([
   ...shared,
   ['messages', [arrayOf(message, 1, messagesMax, 'messages')]],
   ['tools', [arrayOf(tool, 0, toolsMax, 'tools')]],
 ]);
 
-/** Of `POST /api/generate`. */
+/** Fields of `POST /api/generate`. */
 const generateFields = new Map<string, readonly [Check]>([
   ...shared,
   ['prompt', [string]],
@@ -132,7 +132,7 @@ export function requestSchema(): JsonSchema {
   return bodySchema(chatFields, requiredOfChat);
 }
 
-/** Of `/api/generate`. */
+/** Schema of `/api/generate`. */
 export function generateSchema(): JsonSchema {
   return bodySchema(generateFields, requiredOfGenerate);
 }
