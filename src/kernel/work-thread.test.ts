@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertWithin } from '../../test/machine-load.ts';
+import { until } from '../../test/until.ts';
 import { createTimedThread } from './timed-thread.ts';
 import { createWorkThread, type WorkThread } from './work-thread.ts';
 
@@ -56,10 +57,9 @@ test('what takes too long is ended with its thread, and the next order gets anot
 test('a thread that loads longer than its work may take loads on, and answers the orders after that', async (t) => {
   const thread = createTimedThread(loadsLate, 'echo', { workMaxMs: 20_000, loadWaitMs: 100 });
   t.after(() => thread.close());
-  const answers: (string | null)[] = [];
-  while (answers.at(-1) !== 'late') answers.push(await thread.run<string>({ say: 'late' }));
-  // Each of the first ones waited for 100 ms of the same load; a thread that was ended would never have loaded.
-  assert.equal(answers[0], null);
+  assert.equal(await thread.run<string>({ say: 'late' }), null);
+  // Each waits for 100 ms of the same load; a thread that was ended would never have loaded.
+  await until('the thread has loaded', async () => (await thread.run<string>({ say: 'late' })) === 'late');
 });
 
 test('a thread that does not load is ended and loaded again after a pause', async (t) => {
