@@ -129,7 +129,8 @@ function passes(testFile) {
 function nearestTests(file) {
   const near = tests
     .filter((one) => one.startsWith('src/'))
-    .map((one) => [one, distance(one, file)])
+    // What stands beside it is about it, though it may reach it over more imports.
+    .map((one) => [one, distance(one, file) - (dirname(one) === dirname(file) ? 1.5 : 0)])
     .filter(([, steps]) => steps <= 3)
     .sort((a, b) => a[1] - b[1])
     .map(([one]) => one);

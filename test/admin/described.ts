@@ -8,10 +8,20 @@ interface Described {
   >;
 }
 
-/** Asserts that answers are what the OpenAPI document says of them. */
-export function createReplyCheck(
-  document: unknown,
-): (method: string, path: string, status: number, json: unknown) => void {
+type ReplyCheck = (method: string, path: string, status: number, json: unknown) => void;
+
+let known: ReplyCheck | null = null;
+
+/**
+ * Asserts that answers are what the OpenAPI document says of them. It is the same for every configuration, so all tests of a
+ * process share the checks that are made of it.
+ */
+export function replyCheck(document: () => unknown): ReplyCheck {
+  known ??= createReplyCheck(document());
+  return known;
+}
+
+function createReplyCheck(document: unknown): ReplyCheck {
   const { paths } = document as Described;
   const ajv = new Ajv2020({ strict: false });
   const compiled = new Map<string, ValidateFunction>();

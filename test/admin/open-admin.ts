@@ -46,7 +46,7 @@ import type { VectorStore } from '../../src/vectors/vector-store.ts';
 import { fakeClock } from '../fake-clock.ts';
 import { layFreshStorage } from '../fresh-storage.ts';
 import { memoryCache } from '../memory-cache.ts';
-import { createReplyCheck } from './described.ts';
+import { replyCheck } from './described.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: what a test looks at in an answer is what it asserts.
 export type Answer = any;
@@ -173,7 +173,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     return vectorStore;
   }
 
-  const isDescribed = createReplyCheck(api.openApi());
+  const isDescribed = replyCheck(() => api.openApi());
 
   t.after(async () => {
     await vectorStore?.close();

@@ -13,6 +13,9 @@ const throughProxy = (url: string): UpstreamRoute => ({
   key: undefined,
 });
 
+/** Longer than any test: what is closed was closed by its caller. */
+const connectTimeoutMs = 3_600_000;
+
 test('F2 a proxy that never answers is given up at connectTimeoutMs, and its connection closed', async (t) => {
   const closed = Promise.withResolvers<void>();
   const proxy = await listen(t, (socket) => socket.resume().on('close', () => closed.resolve()));
@@ -27,7 +30,7 @@ test('F2 a proxy that never answers is given up at connectTimeoutMs, and its con
 test('abort while a proxy is asked for a tunnel: it sees the close, the observer nothing', async (t) => {
   const asked = Promise.withResolvers<Socket>();
   const proxy = await listen(t, (socket) => socket.once('data', () => asked.resolve(socket)));
-  const told = send(testTransport(t), 'https://upstream.test', { route: throughProxy(proxy) });
+  const told = send(testTransport(t), 'https://upstream.test', { route: throughProxy(proxy), connectTimeoutMs });
   const socket = await asked.promise;
   const closed = new Promise((resolve) => socket.resume().once('close', resolve));
   told.call.abort();
@@ -43,7 +46,7 @@ test('abort while TLS is agreed on in a tunnel: the proxy sees the close', async
       socket.once('data', () => hello.resolve(socket));
     });
   });
-  const told = send(testTransport(t), 'https://upstream.test', { route: throughProxy(proxy) });
+  const told = send(testTransport(t), 'https://upstream.test', { route: throughProxy(proxy), connectTimeoutMs });
   const socket = await hello.promise;
   const closed = new Promise((resolve) => socket.resume().once('close', resolve));
   told.call.abort();
