@@ -40,6 +40,11 @@ export function sealFacts(sealer: Sealer, facts: BatchFacts, id: string): Buffer
   return sealer.seal(Buffer.from(JSON.stringify(facts)), contextOf(id));
 }
 
+/** Facts of a batch that stay as they were when it was made. */
+export function madeWith({ metadata, window, headers, outputKeptForMs, gemini }: Batch): Omit<BatchFacts, 'errors'> {
+  return { metadata, window, headers, outputKeptForMs, ...(gemini !== undefined && { gemini }) };
+}
+
 /** Throws for a row that another secret sealed. */
 export function openBatch(sealer: Sealer, { facts: sealed, ...row }: BatchRow): Batch {
   const facts = sealer.open(sealed, contextOf(row.id));

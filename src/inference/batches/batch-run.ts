@@ -1,6 +1,6 @@
 import type { BatchEnd, BatchEnding } from '../../books/metering/batch-store.ts';
 import { answerLines } from './answer-lines.ts';
-import { type Batch, type BatchError, sealFacts } from './batch-facts.ts';
+import { type Batch, type BatchError, madeWith, sealFacts } from './batch-facts.ts';
 import type { BatchRun } from './batch-parts.ts';
 import { linesOf } from './lines-of.ts';
 import { type StoredFile, UnreadableFile } from './stored-files.ts';
@@ -81,9 +81,8 @@ async function countLines({ files, signal }: BatchRun, input: StoredFile): Promi
 
 /** Ends the batch as failed. Earlier answers are kept. */
 async function failed(run: BatchRun, error: BatchError): Promise<void> {
-  const { metadata, window, headers, outputKeptForMs, id, gemini } = run.batch;
-  const kept = { metadata, window, headers, outputKeptForMs, ...(gemini !== undefined && { gemini }) };
-  const facts = sealFacts(run.sealer, { ...kept, errors: [error] }, id);
+  const { id } = run.batch;
+  const facts = sealFacts(run.sealer, { ...madeWith(run.batch), errors: [error] }, id);
   const now = await run.store.findBatch(run.batch.tenant, id, run.clock.wallMs());
   if (now !== null) await end(run, 'failed', { ...(await resultFiles(run, now, null)), facts });
 }

@@ -1,4 +1,4 @@
-import { sealFacts } from '../batch-facts.ts';
+import { madeWith, sealFacts } from '../batch-facts.ts';
 import { atProvider, type BatchRun, type UpstreamAccess } from '../batch-parts.ts';
 import type { LinesHeld } from '../line-calls.ts';
 import { LeaseLost } from '../line-notes.ts';
@@ -87,8 +87,8 @@ export class StoredParts {
 
   async note(): Promise<void> {
     const { batch, store, lease, sealer } = this.#run;
-    const { id, metadata, window, headers, outputKeptForMs, errors } = batch;
-    const facts = sealFacts(sealer, { metadata, window, headers, outputKeptForMs, errors, parts: this.all }, id);
+    const { id, errors } = batch;
+    const facts = sealFacts(sealer, { ...madeWith(batch), errors, parts: this.all }, id);
     const expected = { tokens: 0, usdNano: 0 };
     for (const part of [...this.open(), ...this.returned()]) {
       expected.tokens += part.expected.tokens;
