@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { CliParts } from './cli/parts.ts';
 import { runCli } from './cli/run-cli.ts';
-import { ownProcess } from './kernel/own-process.ts';
+import { claimProcess } from './kernel/sole-process.ts';
 import type { OpenEmbedded } from './library/opened-gateway.ts';
 
 /** Facts from `bin/culvert.mjs`, which alone knows about Node versions. */
@@ -13,7 +13,7 @@ export interface Launch {
 
 /** The composition root: the only place, with the folder `main`, that knows every room. */
 export async function main(argv: readonly string[], launch: Launch): Promise<void> {
-  ownProcess();
+  claimProcess();
   const version = packageVersion();
   // Programs that a worker starts inherit the variable, and have no primary.
   if (process.env.CULVERT_WORKER !== undefined && process.connected) {

@@ -17,7 +17,7 @@ export function openStore(memoryBytes: number): VectorStore {
     shards: allShards,
     memoryBytes,
     limit: { take: async () => undefined, give: () => undefined, onStoredBytes: () => undefined },
-    tell: (message) => console.error(message),
+    report: (message) => console.error(message),
   });
 }
 

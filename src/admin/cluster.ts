@@ -84,7 +84,7 @@ function rowsOf(seen: readonly SeenProcess[], nowMs: number): ProcessRow[] {
   });
 }
 
-/** What more than half of the live processes have; null: there is no such value. */
+/** Value that more than half of the live processes share; null: there is no such value. */
 function commonIn(seen: readonly SeenProcess[], of: 'version' | 'configuration'): string | null {
   const values = seen.flatMap(({ facts, over }) => (facts === null || over ? [] : [facts[of]]));
   for (const [value, all] of Map.groupBy(values, (each) => each)) if (all.length * 2 > values.length) return value;

@@ -161,7 +161,7 @@ function parsed(text: string): unknown {
   return result.ok ? result.value.body : refuse(result.failure);
 }
 
-/** Of one query; no operation takes half as many. */
+/** Parameters of one query; no operation takes half as many. */
 const parametersMax = 50;
 
 /** A parameter that occurs twice is a list, which no schema takes. */

@@ -57,7 +57,7 @@ export interface KnownPlan {
   name: string;
   /** `built-in`: the `default` that exists without being written. */
   from: Origin | 'built-in';
-  /** As written, with its secrets. */
+  /** Definition as written, with its secrets. */
   definition: Readonly<Record<string, unknown>>;
   /** Null for a plan of the file. */
   updatedMs: number | null;

@@ -116,7 +116,7 @@ export function explainOperations(parts: AdminParts, records: Records): Operatio
           snapshot: parts.snapshot(),
           principal,
           raw: Buffer.from(JSON.stringify(body)),
-          wishes: defaultPreferences,
+          preferences: defaultPreferences,
           health: parts.health,
           nowMs: parts.clock.monotonicMs(),
           ruled: ruledAs(parts, headers),

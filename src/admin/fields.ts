@@ -19,7 +19,7 @@ export const pageFields = {
   cursor: z.string().min(1).max(1_024).optional().describe('The `next_cursor` of the previous response.'),
 };
 
-/** What a filter is compared with, byte for byte: `%`, `_` and `*` mean themselves. */
+/** Text that a filter is compared with, byte for byte: `%`, `_` and `*` mean themselves. */
 export function filter(description: string) {
   return z.string().min(1).max(256).optional().describe(description);
 }

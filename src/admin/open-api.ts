@@ -127,7 +127,7 @@ class SharedSchemas {
   readonly all: Record<string, unknown> = {};
   readonly #names = new Map<string, string>();
 
-  /** What people write, for replies too: they are given as their schema takes them. */
+  /** Schema of what people write, for replies too: they are given as their schema takes them. */
   schemaOf(schema: z.ZodType): Json {
     const made = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Json;
     const { $schema: _dialect, $defs: defs = {}, ...rest } = withoutKinds(made) as { $schema: unknown; $defs?: Json };

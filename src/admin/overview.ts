@@ -34,7 +34,7 @@ const ranges = {
 } as const;
 type Range = keyof typeof ranges;
 
-/** What is drawn: points of `stepMs` from `fromMs` on, the last of which may be running. */
+/** Points of a chart: steps of `stepMs` from `fromMs` on, the last of which may be running. */
 interface Drawn {
   grain: keyof typeof trafficGrainsMs;
   stepMs: number;

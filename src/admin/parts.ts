@@ -27,7 +27,7 @@ import type { Transport } from '../upstream/transport/upstream-call.ts';
 import type { VectorOperator } from '../vectors/vector-operator.ts';
 import type { Finding } from './finding.ts';
 
-/** What the admin API works on; the composition root gives it. */
+/** Parts that the admin API works on; the composition root gives it. */
 export interface AdminParts {
   clock: Clock;
   /** Culvert's own. */
@@ -60,7 +60,7 @@ export interface AdminParts {
   snapshot(): Snapshot;
   health: Health;
   transport: Transport;
-  /** What plans of conversations ask, for explanations. */
+  /** Services that plans of conversations ask, for explanations. */
   planning: ExplainServices;
   /** Vector data; rejects with a FailureError where it cannot be touched. Opened when it is first asked for. */
   vectors(): Promise<VectorOperator>;
@@ -74,7 +74,7 @@ export interface AdminParts {
   engines: EngineOperator;
   /** MCP servers elsewhere; null where no server runs. */
   mcp: (Pick<UpstreamServers, 'get'> & Pick<McpLogins, 'begin'>) | null;
-  /** What operators' logins at MCP servers gave. */
+  /** Grants from operators' logins at MCP servers. */
   mcpGrants: Pick<McpGrants, 'list' | 'remove' | 'reseal'>;
   /** Sessions of the dashboard; null when no server runs, or it has none. */
   sessions: Sessions | null;
@@ -87,14 +87,14 @@ export interface AdminParts {
   /** Reads the configuration file again and takes it into use; with errors nothing changes. */
   reload(mode: ReloadMode): Promise<Reloaded>;
   setup: AdminSetup;
-  /** What this process depends on: by name, why it cannot be used, null when it can. */
+  /** Dependencies of this process: by name, why it cannot be used, null when it can. */
   troubles(): Readonly<Record<string, string | null>>;
   /**
-   * What `culvert doctor` would find of machine, data folder, stores and providers, as far as a running server can
+   * Findings of `culvert doctor` about machine, data folder, stores and providers, as far as a running server can
    * look.
    */
   findings(): Promise<readonly Finding[]>;
-  /** Who answers for each capability, and which programs would add more. */
+  /** Providers of each capability, and which programs would add more. */
   capabilities(): Promise<readonly Finding[]>;
   /** Alerts and notices that wait, and what became of others; may reject. */
   notices: Pick<NoticeStore, 'list'>;
@@ -102,7 +102,7 @@ export interface AdminParts {
   tryAlert(receiver: string): Promise<string | null>;
   /** A backup, ready to be read; rejects with a FailureError where none can be made. */
   backup(): Promise<AsyncIterable<Uint8Array>>;
-  /** What this process keeps of a request's bodies, without credentials; null: nothing. */
+  /** Bodies of a request that this process keeps, without credentials; null: nothing. */
   bodies(requestId: string): Pick<LoggedBodies, 'path' | 'status' | 'request' | 'answer' | 'error'> | null;
   /** Bodies that operators want kept; absent: no server runs. */
   bodyKeeper?: Pick<BodyKeeper, 'find' | 'list' | 'open' | 'remove'>;
@@ -115,7 +115,7 @@ export interface AdminSetup {
   /** The configuration of the file alone. */
   file(): Config;
   env: Readonly<Record<string, string | undefined>>;
-  /** As of the last look at the store. */
+  /** Report of the last look at the store. */
   report(): SetupReport;
   /** Credentials in the store, opened with the current secrets. */
   sealer(): Sealer;

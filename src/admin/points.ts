@@ -7,7 +7,7 @@ const pointsMax = 100;
 /** Widths of points. */
 const stepsMs = [1 / 60, 5 / 60, 1 / 4, 1, 2, 4, 8, 24, 48, 168].map((hours) => hours * hourMs);
 
-/** What a period is drawn in: whole minutes or hours around it, and the width of its points. */
+/** Steps in which a period is drawn: whole minutes or hours around it, and the width of its points. */
 export function pointsIn({ fromMs, toMs }: { fromMs: number; toMs: number }, nowMs: number) {
   const isWithinMinutes = fromMs >= nowMs - trafficRetentionMs.minute + hourMs && toMs - fromMs <= minutesSpanMs;
   const grain = isWithinMinutes ? 'minute' : 'hour';

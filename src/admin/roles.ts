@@ -39,7 +39,7 @@ const enough: Readonly<Record<Access, readonly Access[]>> = {
   write: ['write'],
 };
 
-/** Those whose role alone lets them. */
+/** Operators whose role alone lets them. */
 export function rolesThatMay(area: Area, access: 'read' | 'write'): Role[] {
   return roles.filter((role) => enough[access].includes(rights[area][role]));
 }

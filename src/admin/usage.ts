@@ -201,7 +201,7 @@ async function rowsOf(parts: AdminParts, directory: Directory, query: UsageQuery
   return split_by === 'key_tag' ? byKeyTag(rows, directory, 'split') : rows;
 }
 
-/** What the ledger sums by: it knows keys, and not their tags. */
+/** Group that the ledger sums by: it knows keys, and not their tags. */
 function storedGroup(group: (typeof groups)[number]) {
   return group === 'key_tag' ? 'key' : group;
 }

@@ -139,7 +139,7 @@ function transfers({ store, ownerOf, summaryOf }: Tenants): Operation[] {
   ];
 }
 
-/** What takes the data of a tenant from it. */
+/** Service that removes the data of a tenant. */
 function removals({ store, ownerOf, summaryOf, audit }: Tenants): Operation[] {
   return [
     jsonOperation({

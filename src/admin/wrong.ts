@@ -32,7 +32,7 @@ export type Wrong = z.output<typeof wrongSchema>;
 export interface TroubleWatch {
   /** The problems that an operator of these accounts may see, and those of no account; the worst first. */
   wrong(scope: AccountScope, operator: Operator): Promise<Wrong[]>;
-  /** Those of it that an operator is to be called for, looked at anew. */
+  /** Problems that an operator is to be called for, looked up anew. */
   alerts(): Promise<SeenAlert[]>;
   /** Looks again, and lists what is well, too. */
   findings(operator: Operator): Promise<Finding[]>;
@@ -58,7 +58,7 @@ const errorSpanMs = 5 * 60_000;
 /** Fewer requests say nothing of a rate. */
 const errorRequestsMin = 20;
 const errorRowsMax = 1_000;
-/** Those whose windows are looked at: who used most within a month. */
+/** Accounts whose windows are read: who used most within a month. */
 const accountsMax = 50;
 const keysMax = 10;
 const monthMs = 30 * 86_400_000;
@@ -284,7 +284,7 @@ async function variantTroubles({ ledger, snapshot }: AdminParts): Promise<Troubl
   }
 }
 
-/** What a tool of an MCP server could not do is between its caller and that server. Nobody waits for a shadow. */
+/** A failure of a tool of an MCP server is between its caller and that server. Nobody waits for a shadow. */
 function isOurs({ aborted, status, variant, class: outcome }: UsageEvent): boolean {
   return !aborted && variant !== shadowVariant && outcome !== 'tool-error' && (status >= 500 || status < 400);
 }
@@ -363,7 +363,7 @@ function within(ms: number): string {
   return ms < 172_800_000 ? `in ${Math.round(ms / 3_600_000)} h` : `in ${Math.round(ms / 86_400_000)} days`;
 }
 
-/** What to do, by the page that shows more. */
+/** Fix, by the page that shows more. */
 const fixes: Readonly<Record<Trouble['page'], string>> = {
   providers: 'Test it on its page, or with POST /admin/v1/providers/{name}/test.',
   models: 'Give it a target that answers.',

@@ -207,14 +207,15 @@ function asJson(text: string, server: string | null): unknown {
 }
 
 function refused(status: number, text: string, server: string | null): AdminRefused {
-  const said = errorIn(text);
-  const param = said?.param ?? null;
-  return new AdminRefused(sentenceOf(said, status, server), { status, param, text });
+  const reported = errorIn(text);
+  const param = reported?.param ?? null;
+  return new AdminRefused(sentenceOf(reported, status, server), { status, param, text });
 }
 
-function sentenceOf(said: ReturnType<typeof errorIn>, status: number, server: string | null): string {
-  if (said === null) return `${server ?? 'The admin API'} answered ${status}, but not as Culvert does. Check the URL.`;
-  const { message, param } = said;
+function sentenceOf(reported: ReturnType<typeof errorIn>, status: number, server: string | null): string {
+  if (reported === null)
+    return `${server ?? 'The admin API'} answered ${status}, but not as Culvert does. Check the URL.`;
+  const { message, param } = reported;
   if (server !== null && (status === 401 || status === 403)) {
     return `${server} did not accept the admin key: ${message} Set CULVERT_ADMIN_KEY to the key of that server.`;
   }

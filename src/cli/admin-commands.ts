@@ -58,7 +58,7 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
         call: 'GET /plans/{name}',
         exact: true,
         // As YAML, ready for culvert.yaml.
-        says: async (plan, name) => (await import('yaml')).stringify({ [name]: definitionOf(plan) }).trimEnd(),
+        describe: async (plan, name) => (await import('yaml')).stringify({ [name]: definitionOf(plan) }).trimEnd(),
       }),
     },
   },
@@ -97,7 +97,7 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
         arguments: [['<id>', 'its id']],
         example: 'culvert members remove op_7Hq2',
         call: 'DELETE /members/{id}',
-        says: ({ name, accounts }) => `'${name}' is no longer a member of ${shown(accounts)}.`,
+        describe: ({ name, accounts }) => `'${name}' is no longer a member of ${shown(accounts)}.`,
       }),
     },
   },
@@ -170,7 +170,7 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
         description: 'send a test message to every receiver of telemetry.alerts.to',
         example: 'culvert alerts test',
         call: 'POST /alerts/test',
-        says: ({ data }) => data.map(({ name, message }) => `${name}: ${message ?? 'it arrived'}`),
+        describe: ({ data }) => data.map(({ name, message }) => `${name}: ${message ?? 'it arrived'}`),
         ok: ({ ok }) => ok,
       }),
     },
@@ -311,7 +311,7 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
         example: 'culvert cache days --model smart',
         call: 'GET /cache',
         query: ({ model, from }) => ({ model, from, limit: 1 }),
-        says: ({ prompt_cache: days }) =>
+        describe: ({ prompt_cache: days }) =>
           days.length === 0
             ? "No request read or wrote a provider's cache."
             : rowTable(days, [
@@ -332,7 +332,7 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
         example: 'culvert cache clear --model smart',
         call: 'DELETE /cache',
         query: ({ key, model, tag }) => ({ key, model, tag }),
-        says: ({ cleared }) => (cleared === 1 ? 'Removed 1 answer.' : `Removed ${cleared} answers.`),
+        describe: ({ cleared }) => (cleared === 1 ? 'Removed 1 answer.' : `Removed ${cleared} answers.`),
       }),
     },
   },

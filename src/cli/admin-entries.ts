@@ -56,7 +56,7 @@ interface CallEntry<Reply, Flags> {
   /** Default: no body. */
   body?(flags: Flags, ...names: string[]): unknown;
   /** The reply for people, a line each; programs get it as JSON. */
-  says(reply: Reply, name: string): string | readonly string[] | Promise<string>;
+  describe(reply: Reply, name: string): string | readonly string[] | Promise<string>;
   /** The lines are pasted or read by programs, so they stay as wide as they are. */
   exact?: true;
   /** Whether the command has succeeded. Default: it has. */
@@ -65,7 +65,7 @@ interface CallEntry<Reply, Flags> {
 
 /** A command that is one call of the admin API. */
 export function calls<Reply = Row, Flags = unknown>(entry: CallEntry<Reply, Flags>): CommandEntry {
-  const { call, query, body, says, exact, ok = () => true, ...rest } = entry;
+  const { call, query, body, describe, exact, ok = () => true, ...rest } = entry;
   const [method, path] = call.split(' ') as [AdminMethod, string];
   return overAdmin({
     ...rest,
@@ -77,7 +77,7 @@ export function calls<Reply = Row, Flags = unknown>(entry: CallEntry<Reply, Flag
         const sent = { query: query?.(flags) ?? {}, body: body?.(flags, ...names) };
         const reply = (await adminCall(flags, parts, method, filled(path, names), sent)) as Reply;
         if (listForm(flags) === 'json') printJson(reply);
-        else for (const line of [await says(reply, names[0] ?? '')].flat()) (exact ? printExact : print)(line);
+        else for (const line of [await describe(reply, names[0] ?? '')].flat()) (exact ? printExact : print)(line);
         return ok(reply) ? 0 : 1;
       };
     },

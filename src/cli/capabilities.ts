@@ -62,14 +62,14 @@ function embeddingsOf(snapshot: Snapshot): Capability {
   const targets = targetsOf(models.all().filter(({ id }) => contractEmbeddings.includes(id)));
   const real = targets.filter(({ simulated }) => !simulated);
   if (real.length > 0) return { name, ...answeredBy(real, snapshot), fix: null };
-  const own = 'compares words only: culvert-lexical-1024';
+  const builtIn = 'compares words only: culvert-lexical-1024';
   const { embeddingSource } = models;
-  if (embeddingSource.kind === 'unheard') return { name, ...unheardOf(embeddingSource.provider, own) };
+  if (embeddingSource.kind === 'unheard') return { name, ...unlistedCapability(embeddingSource.provider, builtIn) };
   return {
     name,
     state: targets.length > 0 ? 'simulated' : 'missing',
     by: 'no provider has an embedding model yet',
-    fix: `${anyKey}, run Ollama with bge-m3, or ${culvert} add embeddings; ${own}`,
+    fix: `${anyKey}, run Ollama with bge-m3, or ${culvert} add embeddings; ${builtIn}`,
   };
 }
 
@@ -110,7 +110,7 @@ function mediaOf(type: MediaType, snapshot: Snapshot): Capability {
       return { name, state: 'local', by: `culvert/${source.model}`, fix: better };
     }
     case 'unheard':
-      return { name, ...unheardOf(source.provider, null) };
+      return { name, ...unlistedCapability(source.provider, null) };
     case 'none': {
       const simulated = targetsOf(aliases).some((target) => target.simulated);
       return { name, state: simulated ? 'simulated' : 'missing', by: `no provider can ${verb} yet`, fix };
@@ -155,10 +155,10 @@ function placeOf(names: readonly string[], { providers }: Snapshot): 'real' | 'l
   return names.every((name) => providers.get(name)?.connection.provider.local ?? true) ? 'local' : 'real';
 }
 
-function unheardOf(provider: string, own: string | null): Pick<Capability, 'state' | 'by' | 'fix'> {
+function unlistedCapability(provider: string, builtInText: string | null): Pick<Capability, 'state' | 'by' | 'fix'> {
   return {
     state: 'not known yet',
-    by: `the models of ${provider} could not be read${own === null ? '' : `; ${own}`}`,
+    by: `the models of ${provider} could not be read${builtInText === null ? '' : `; ${builtInText}`}`,
     fix: null,
   };
 }

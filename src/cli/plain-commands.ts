@@ -95,7 +95,7 @@ export const firstCommands: Readonly<Record<string, TopCommand>> = {
     options: callerOptions,
     example: 'CULVERT_API_KEY=sk-cv-… culvert models',
     work: async () => (await import('./commands/models.ts')).models,
-    load: async () => ({ commands: (await import('./commands/kept-models.ts')).keptModels }),
+    load: async () => ({ commands: (await import('./commands/stored-models.ts')).storedModels }),
   },
   chat: {
     group: askModels,

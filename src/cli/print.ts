@@ -3,7 +3,7 @@ import type { PrintFlags } from './progress.ts';
 import { endProgress } from './progress.ts';
 
 /** Whether `--json` is among the options; behind `--` it is an argument. */
-export function wantsJson(argv: readonly string[]): boolean {
+export function requestsJson(argv: readonly string[]): boolean {
   const end = argv.indexOf('--');
   return argv.slice(0, end === -1 ? undefined : end).includes('--json');
 }

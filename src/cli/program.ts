@@ -10,7 +10,7 @@ import { fitted, helpWidth, lineWidth } from './line-width.ts';
 import { example, type Run } from './options.ts';
 import type { CliParts } from './parts.ts';
 import { firstCommands, lastCommands } from './plain-commands.ts';
-import { wantsJson } from './print.ts';
+import { requestsJson } from './print.ts';
 import { environment } from './reference/facts.ts';
 import { referenceCommands } from './reference-commands.ts';
 import { startNames } from './start-options.ts';
@@ -30,7 +30,7 @@ export async function runProgram(given: readonly string[], parts: CliParts, serv
   };
   const program = await createProgram(parts, run, serve, argv[argv[0] === 'help' ? 1 : 0] ?? '');
   program.hook('preAction', (_, command) => readSecretsFor(command));
-  if (wantsJson(argv)) silence(program);
+  if (requestsJson(argv)) silence(program);
   try {
     const unknown = unknownCommand(program, argv);
     if (unknown !== null) throw new CommandFailed(unknown, 2);
@@ -39,7 +39,7 @@ export async function runProgram(given: readonly string[], parts: CliParts, serv
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return 0;
-    if (!wantsJson(argv)) return 2;
+    if (!requestsJson(argv)) return 2;
     throw new CommandFailed(error.message.replace(/^error: /, ''), 2);
   }
 }

@@ -1,6 +1,6 @@
 import { CommandFailed } from './command-failed.ts';
 import type { CliParts } from './parts.ts';
-import { note, printJson, wantsJson } from './print.ts';
+import { note, printJson, requestsJson } from './print.ts';
 import { endProgress } from './progress.ts';
 import { startArguments } from './start-options.ts';
 
@@ -31,7 +31,7 @@ export async function runCli(argv: readonly string[], parts: CliParts): Promise<
   } catch (error) {
     endProgress();
     const failed = error instanceof CommandFailed ? error : await unusable(error);
-    if (wantsJson(argv)) {
+    if (requestsJson(argv)) {
       printJson({ error: errorObject(failed ?? new CommandFailed(String(error))) });
       if (failed === null) console.error(error);
       return failed?.exitCode ?? 1;

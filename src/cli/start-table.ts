@@ -35,13 +35,13 @@ export interface ShownKey {
 export function startMessage(facts: StartFacts): string {
   const { url, snapshot, userKey, adminKey } = facts;
   const lines = [
-    said(
+    plainText(
       `Culvert ${facts.version} listens on ${url}${isEveryAddress(snapshot) ? ', and on every other address of this machine' : ''}`,
     ),
     '',
     table(['capability', 'state', 'by'], rows(snapshot)),
   ];
-  for (const server of unused(facts)) lines.push('', said(foundLine(server)));
+  for (const server of unused(facts)) lines.push('', plainText(foundLine(server)));
   if (facts.dashboard) lines.push('', ...dashboardLines(facts));
   if (adminKey !== null) lines.push('', ...keyLines('Admin key, for /admin/v1 and /metrics', adminKey, facts));
   if (userKey !== null) lines.push('', ...keyLines('API key', userKey, facts));
@@ -49,7 +49,7 @@ export function startMessage(facts: StartFacts): string {
   if (unheard.length > 0) {
     lines.push(
       '',
-      said(
+      plainText(
         `Culvert could not read the list of models of ${unheard.join(', ')} so far, and asks again. ${culvert} check --live says what is wrong.`,
       ),
     );
@@ -59,7 +59,7 @@ export function startMessage(facts: StartFacts): string {
   if (standIn !== null) {
     lines.push(
       '',
-      said(
+      plainText(
         `${standIn.id} answers for models that nobody here has, such as claude-… and gpt-…; server.unknown_models: refuse makes them 404.`,
       ),
     );
@@ -80,7 +80,7 @@ export function startMessage(facts: StartFacts): string {
 }
 
 /** Prose; what is pasted keeps its lines. */
-function said(text: string): string {
+function plainText(text: string): string {
   return fitted(text, lineWidth(process.stdout));
 }
 

@@ -42,7 +42,7 @@ export function showsSettings(path: `/${string}`, what: string, example: string)
     example,
     call: `GET ${path}/{name}`,
     exact: true,
-    says: async ({ settings, definition }) => (await import('yaml')).stringify(settings ?? definition).trimEnd(),
+    describe: async ({ settings, definition }) => (await import('yaml')).stringify(settings ?? definition).trimEnd(),
   });
 }
 

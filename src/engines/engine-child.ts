@@ -82,8 +82,8 @@ export class EngineChild {
     if (this.#closed) throw this.#closedError();
     const waitMs = this.#startableMs - this.#clock.monotonicMs();
     if (this.#run === null && waitMs > 0) {
-      const inWords = `${this.#name} restarts in ${Math.ceil(waitMs / 1_000)} s: ${this.#lastDeath}`;
-      throw engineFailed(inWords, Math.ceil(waitMs));
+      const restartNote = `${this.#name} restarts in ${Math.ceil(waitMs / 1_000)} s: ${this.#lastDeath}`;
+      throw engineFailed(restartNote, Math.ceil(waitMs));
     }
     const turn = await this.#turns.take(tenant, signal ?? null);
     return new Promise((resolve, reject) => {
@@ -145,7 +145,7 @@ export class EngineChild {
 
   #start(): EngineRun {
     const run = new EngineRun(this.#entry, this.#timer, {
-      heard: (of, message) => this.#heard(of, message),
+      received: (of, message) => this.#heard(of, message),
       ended: (of, how) => this.#ended(of, how),
     });
     this.#loaded = false;

@@ -7,7 +7,7 @@ import type { EngineTimer } from './engine-timer.ts';
 const stderrCharsMax = 2_000;
 
 export interface EngineRunEvents {
-  heard(run: EngineRun, message: FromHost): void;
+  received(run: EngineRun, message: FromHost): void;
   /** `how`: in words; its last line with them. */
   ended(run: EngineRun, how: string): void;
 }
@@ -34,7 +34,7 @@ export class EngineRun {
     process.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#stderr = (this.#stderr + text).slice(-stderrCharsMax);
     });
-    process.on('message', (message: FromHost) => events.heard(this, message));
+    process.on('message', (message: FromHost) => events.received(this, message));
     process.on('error', (error) => {
       process.kill('SIGKILL');
       events.ended(this, this.#whyEnded(error.message));
@@ -89,10 +89,10 @@ export class EngineRun {
     const process = this.#process;
     this.#stopWatch();
     if (process.exitCode !== null || process.signalCode !== null) return;
-    const gone = new Promise((resolve) => process.once('exit', resolve));
+    const exited = new Promise((resolve) => process.once('exit', resolve));
     process.ref();
     process.kill('SIGKILL');
-    await gone;
+    await exited;
   }
 
   #whyEnded(how: string): string {

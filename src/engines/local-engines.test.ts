@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fakeClock } from '../../test/fake-clock.ts';
 import { EngineError } from './engine-error.ts';
-import { extrasFolderAt, markInstalled, tellProgress } from './extras/extras-folder.ts';
+import { extrasFolderAt, markInstalled, reportProgress } from './extras/extras-folder.ts';
 import { runtimePackage, runtimeVersion } from './extras/install-runtime.ts';
 import { createLocalEngines } from './local-engines.ts';
 
@@ -71,7 +71,7 @@ test('what was added is found, before what was there, and its objects stay the s
 test('while a model is downloaded, it is busy: how much is there, and when to come again', async (t) => {
   const { local, folder, clock } = world(t);
   const wallMs = clock.wallMs();
-  tellProgress(folder, 'bge-m3', { doneBytes: 430, totalBytes: 1_000, bytesPerS: 57, wallMs, pid: 1 });
+  reportProgress(folder, 'bge-m3', { doneBytes: 430, totalBytes: 1_000, bytesPerS: 57, wallMs, pid: 1 });
   const engine = local.look().embedding.get('bge-m3')!;
   await assert.rejects(
     engine.embed('a', ['hello']),
@@ -84,9 +84,9 @@ test('while a model is downloaded, it is busy: how much is there, and when to co
 
 test('one that is neither there nor on its way says how to get it', async (t) => {
   const { local, folder, clock } = world(t);
-  tellProgress(folder, 'bge-m3', { doneBytes: 0, totalBytes: 1_000, bytesPerS: 0, wallMs: clock.wallMs(), pid: 1 });
+  reportProgress(folder, 'bge-m3', { doneBytes: 0, totalBytes: 1_000, bytesPerS: 0, wallMs: clock.wallMs(), pid: 1 });
   const engine = local.look().embedding.get('bge-m3')!;
-  tellProgress(folder, 'bge-m3', null);
+  reportProgress(folder, 'bge-m3', null);
   await assert.rejects(
     engine.embed('a', ['hello']),
     fault(({ class: is, message }) => {

@@ -99,8 +99,8 @@ export function createLocalEngines(options: LocalEnginesOptions): LocalEngines {
     look() {
       const there = manifests.filter(isThere);
       for (const manifest of there) if (!children.has(manifest.id)) make(manifest);
-      const spoken = espeakHere();
-      if (spoken !== null && !speech.has(espeakModel)) speech.set(espeakModel, createEspeakSpeech(spoken));
+      const espeak = espeakHere();
+      if (espeak !== null && !speech.has(espeakModel)) speech.set(espeakModel, createEspeakSpeech(espeak));
       const ids = there.map(({ id }) => id);
       refill(engines.embedding, [...builtInEngines.keys(), ...ids], new Map([...builtInEngines, ...embedding]));
       refill(engines.speech, [...ids, espeakModel], speech);

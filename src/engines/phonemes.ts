@@ -35,9 +35,9 @@ export async function phonemesOf(
   const language = languages[letter];
   if (language === undefined) throw engineFailed(`there are no phonemes for the voice '${voice}'`);
   const parts = sentence.replaceAll(/[‘’]/g, "'").split(marks);
-  const spoken = parts.filter((part, at) => at % 2 === 0 && /[\p{L}\p{N}]/u.test(part));
-  if (spoken.length === 0) return '';
-  const spelled = await sayAll(speller, language, spoken, signal);
+  const phrases = parts.filter((part, at) => at % 2 === 0 && /[\p{L}\p{N}]/u.test(part));
+  if (phrases.length === 0) return '';
+  const spelled = await phonemesOfAll(speller, language, phrases, signal);
   const joined = parts
     .map((part, at) => {
       if (at % 2 === 1) return part;
@@ -45,30 +45,30 @@ export async function phonemesOf(
       return `${/^\s/.test(part) ? ' ' : ''}${spelled.shift() ?? ''}${/\s$/.test(part) ? ' ' : ''}`;
     })
     .join('');
-  return asKokoroSays(joined, letter).trim();
+  return kokoroPhonemes(joined, letter).trim();
 }
 
 /** One process for all parts, each a paragraph; where espeak-ng parts one of them itself, a process for each. */
-async function sayAll(
+async function phonemesOfAll(
   { espeak, tenant }: Speller,
   language: string,
   parts: string[],
   signal: AbortSignal,
 ): Promise<string[]> {
-  const say = async (text: string) =>
+  const phonemesOf = async (text: string) =>
     (await espeak.run(tenant, ['-q', '--ipa=3', '-v', language], text, signal))
       .toString('utf8')
       .split('\n')
       .map((line) => line.trim())
       .filter((line) => line !== '');
-  const lines = await say(parts.map((part) => part.trim()).join('\n\n'));
+  const lines = await phonemesOf(parts.map((part) => part.trim()).join('\n\n'));
   if (lines.length === parts.length) return lines;
   const each: string[] = [];
-  for (const part of parts) each.push((await say(part)).join(' '));
+  for (const part of parts) each.push((await phonemesOf(part)).join(' '));
   return each;
 }
 
-function asKokoroSays(phonemes: string, letter: string): string {
+function kokoroPhonemes(phonemes: string, letter: string): string {
   const spelled = phonemes
     // Joiners within a phoneme, and the marks of a change of language.
     .replaceAll('\u200d', '')

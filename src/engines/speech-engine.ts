@@ -1,5 +1,5 @@
 /** An order to an engine to speak. */
-export interface SpokenText {
+export interface SpeechInput {
   /** Tenant whose turn it takes. */
   tenant: string;
   text: string;
@@ -25,5 +25,5 @@ export interface SpeechEngine {
    * Sound, piece by piece, as soon as there is some: sentence by sentence. PCM, s16le, mono, at `sampleRateHz`; a
    * piece holds whole samples. Throws when it cannot speak, before or between pieces; made no faster than it is taken.
    */
-  speak(spoken: SpokenText): AsyncIterable<Buffer>;
+  speak(input: SpeechInput): AsyncIterable<Buffer>;
 }

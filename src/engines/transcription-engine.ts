@@ -1,5 +1,5 @@
 /** An order to an engine to transcribe. */
-export interface SpokenFile {
+export interface TranscriptionInput {
   /** Tenant whose turn it takes. */
   tenant: string;
   /** Path of the audio, in whatever container its caller sent; it stays there until `transcribe` has ended. */
@@ -43,5 +43,5 @@ export interface TranscriptionEngine {
    * The transcript, segment by segment as it is found. No segment: no speech. Throws when it fails: before, or between
    * segments.
    */
-  transcribe(file: SpokenFile): AsyncIterable<TranscribedSegment>;
+  transcribe(file: TranscriptionInput): AsyncIterable<TranscribedSegment>;
 }

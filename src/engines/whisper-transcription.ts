@@ -30,7 +30,7 @@ export function createWhisperTranscription({ model, ready, child, decode }: Whis
       let held = new Float32Array(0);
       let startS = 0;
       let ended = false;
-      let spoken = language;
+      let detected = language;
       try {
         for (;;) {
           while (!ended && held.length <= windowSamples) {
@@ -43,14 +43,16 @@ export function createWhisperTranscription({ model, ready, child, decode }: Whis
           if (window.length < restSamplesMin && startS > 0) return;
           const order: TranscribeOrder = {
             samples: window,
-            language: spoken,
+            language: detected,
             task: task === 'english' ? 'translate' : 'transcribe',
             words: words === 'wanted',
           };
-          const heard = await child.ask<TranscribedWindow>(tenant, order, signal);
-          spoken ??= heard.language;
-          const { segments, usedSamples } = last ? { ...heard, usedSamples: window.length } : wholeOf(heard);
-          for (const segment of segments) yield shifted(segment, startS, spoken);
+          const transcribed = await child.ask<TranscribedWindow>(tenant, order, signal);
+          detected ??= transcribed.language;
+          const { segments, usedSamples } = last
+            ? { ...transcribed, usedSamples: window.length }
+            : wholeOf(transcribed);
+          for (const segment of segments) yield shifted(segment, startS, detected);
           if (last) return;
           held = held.slice(usedSamples);
           startS += usedSamples / rateHz;

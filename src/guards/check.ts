@@ -83,13 +83,13 @@ function findingsAt(check: Check, text: string, { from, before, seen, depth }: S
 /** Finds base64 that holds what a check finds, as far as it begins before a place. */
 function encodedRule(check: Check, before: number, depth: number): Rule {
   /** Bytes up to here are reported. */
-  let told = 0;
+  let reported = 0;
   const findingOf = ({ start, end, ahead, text, isBytes }: EncodedPiece): Finding | null => {
     const place = { from: 0, before: text.length, seen: seenText(text), depth: depth + 1 };
     const found = text === '' || depth === depthMax ? undefined : findingsAt(check, text, place)[0];
     if (found !== undefined && found.isUnread === undefined) return { kind: found.kind, start, end: ahead };
-    if (start < told || (!isBytes && found === undefined)) return null;
-    told = end;
+    if (start < reported || (!isBytes && found === undefined)) return null;
+    reported = end;
     return { kind: 'bytes', start, end: start + 1, isUnread: true };
   };
   return {

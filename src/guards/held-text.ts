@@ -40,11 +40,11 @@ export class HeldText {
     const { seen } = this;
     const start = seen === null ? at - contextChars : seen.beginning(seen.placeOf(at) - contextChars);
     if (start <= 0) return;
-    const gone = Math.min(start, at);
-    this.#gone = this.placeOf(gone);
-    this.#cuts = this.#cuts.filter((cut) => cut.at > gone).map((cut) => ({ ...cut, at: cut.at - gone }));
-    this.text = this.text.slice(gone);
-    this.from -= gone;
+    const released = Math.min(start, at);
+    this.#gone = this.placeOf(released);
+    this.#cuts = this.#cuts.filter((cut) => cut.at > released).map((cut) => ({ ...cut, at: cut.at - released }));
+    this.text = this.text.slice(released);
+    this.from -= released;
   }
 
   /** A place of `text` in the whole text. */

@@ -13,7 +13,7 @@ export const builtInChecks = [
 export const formChecks = ['sizes', 'json-schema'] as const;
 export type FormCheckName = (typeof formChecks)[number];
 
-/** What the check `sizes` counts. */
+/** Sizes that the check `sizes` counts. */
 export const sizeKinds = ['chars', 'tokens', 'turns', 'attachments'] as const;
 export type SizeKind = (typeof sizeKinds)[number];
 
@@ -24,11 +24,11 @@ export const outsideChecks = [
 ] as const;
 export type OutsideCheckName = (typeof outsideChecks)[number];
 
-/** What the check `personal-data` finds. */
+/** Kinds that the check `personal-data` finds. */
 export const personalKinds = ['email', 'card', 'iban', 'phone', 'ip', 'national-id'] as const;
 export type PersonalKind = (typeof personalKinds)[number];
 
-/** What the check `secrets` finds. */
+/** Kinds that the check `secrets` finds. */
 export const secretKinds = [
   ...(['aws-key', 'github-token', 'gitlab-token', 'slack-token', 'slack-webhook', 'stripe-key'] as const),
   ...(['anthropic-key', 'openrouter-key', 'openai-key', 'google-key', 'google-oauth', 'npm-token'] as const),
@@ -38,15 +38,15 @@ export const secretKinds = [
 ] as const;
 export type SecretKind = (typeof secretKinds)[number];
 
-/** What the check `links` finds. */
+/** Kinds that the check `links` finds. */
 export const linkKinds = ['picture', 'link'] as const;
 export type LinkKind = (typeof linkKinds)[number];
 
-/** What the check `injection` finds. */
+/** Kinds that the check `injection` finds. */
 export const injectionKinds = ['override', 'leak', 'conceal', 'template', 'hidden'] as const;
 export type InjectionKind = (typeof injectionKinds)[number];
 
-/** What the check `languages` knows, by ISO 639-1. */
+/** Languages that the check `languages` knows, by ISO 639-1. */
 export const knownLanguages = [
   ...(['am', 'ar', 'az', 'be', 'bg', 'bn', 'bs', 'cs', 'de', 'el', 'en', 'es', 'fa', 'fr', 'gu', 'ha', 'hi'] as const),
   ...(['hr', 'hu', 'id', 'ig', 'it', 'ja', 'kk', 'kn', 'ko', 'ml', 'mr', 'my', 'ne', 'nl', 'pa', 'pl', 'pt'] as const),
@@ -55,7 +55,7 @@ export const knownLanguages = [
 ] as const;
 export type Language = (typeof knownLanguages)[number];
 
-/** What a trial of guards says of a text. The first that one of them says decides. */
+/** Verdicts of a trial of guards on a text. The first that a guard gives decides. */
 export const triedVerdicts = ['unscanned', 'blocked', 'routed', 'masked', 'flagged', 'pass'] as const;
 export type TriedVerdict = (typeof triedVerdicts)[number];
 

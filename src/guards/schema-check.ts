@@ -30,7 +30,7 @@ export function createSchemaCheck(): SchemaCheck {
   const entry = new URL('./schema-check-worker.ts', import.meta.url);
   const open = () => createTimedThread(entry, 'thread that checks schemas', { workMaxMs });
   const all = Array.from({ length: threads }, open);
-  /** Those without work, the one used last at the end. */
+  /** Threads without work, the one used last at the end. */
   const idle = [...all];
   const slow = createSlowTenants();
   const mayTake = slow.mayTake;

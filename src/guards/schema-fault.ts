@@ -88,7 +88,7 @@ function unknownPlace(root: JsonValue): SchemaFault | null {
   return null;
 }
 
-/** What a reference names: the whole, a place in it, or a schema with that `$anchor`. */
+/** Target of a reference: the whole, a place in it, or a schema with that `$anchor`. */
 function placeOf(root: JsonValue, ref: string): JsonValue | undefined {
   if (ref === '#') return root;
   if (ref.startsWith('#/')) return atPointer(root, ref);

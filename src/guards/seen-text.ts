@@ -131,7 +131,7 @@ function readText(given: string, first: number, isUnescaped: boolean): SeenText 
 interface Odd {
   at: number;
   length: number;
-  /** What they are read as; '': nothing. */
+  /** Text that they are read as; '': nothing. */
   plain: string;
 }
 
@@ -164,11 +164,11 @@ const longRun = new RegExp(`(\\p{DI}{${runMax}})(\\p{DI}+)`, 'gu');
 /** The text with at most `runMax` invisible characters in a row. `cut` gets each place in it and the units left out there. */
 export function squeezed(text: string, cut: (at: number, units: number) => void): string {
   if (firstOdd(text) === -1) return text;
-  let gone = 0;
-  return text.replace(longRun, (run: string, kept: string, rest: string, at: number) => {
-    cut(at - gone + kept.length, rest.length);
-    gone += run.length - kept.length;
-    return kept;
+  let removed = 0;
+  return text.replace(longRun, (run: string, start: string, rest: string, at: number) => {
+    cut(at - removed + start.length, rest.length);
+    removed += run.length - start.length;
+    return start;
   });
 }
 

@@ -1,6 +1,6 @@
 import type { HookName } from './hook-names.ts';
 
-/** What came of a call: a reply that nobody has checked, or why there is none, without texts of the request. */
+/** Result of a call: a reply that nobody has checked, or why there is none, without texts of the request. */
 export type HookOutcome = { ok: true; reply: unknown } | { ok: false; why: string };
 
 /** One hook of the configuration, wherever its code runs. */

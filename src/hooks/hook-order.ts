@@ -1,6 +1,6 @@
 import type { HookName } from './hook-names.ts';
 
-/** What a thread is started with. */
+/** Data that a thread is started with. */
 export interface HookThreadData {
   /** URL of the module, or the name of a package. */
   module: string;

@@ -8,7 +8,7 @@ export type Checked<T> = { ok: true; value: T | null } | { ok: false; why: strin
 const messageCharsMax = 1_000;
 const tagCharsMax = 64;
 
-/** What people try to change and no hook may. */
+/** Members that people try to change and no hook may. */
 const forbidden: ReadonlySet<string> = new Set([
   'account',
   'caller',
@@ -121,6 +121,6 @@ function parametersOf(value: unknown): string | null {
 
 /** Short, and safe for a log. */
 function shown(value: unknown): string {
-  const told = typeof value === 'string' ? `'${value.replace(/[^\x20-\x7e]/g, '?')}'` : String(JSON.stringify(value));
-  return told.length > 60 ? `${told.slice(0, 57)}…` : told;
+  const shown = typeof value === 'string' ? `'${value.replace(/[^\x20-\x7e]/g, '?')}'` : String(JSON.stringify(value));
+  return shown.length > 60 ? `${shown.slice(0, 57)}…` : shown;
 }

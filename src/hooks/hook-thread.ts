@@ -181,7 +181,7 @@ export class HookThread {
     this.#sendAgain();
   }
 
-  /** What was under way goes to the new thread, once: one that was begun twice may be why the thread ends. */
+  /** Calls under way go to the new thread, once: one that was begun twice may be why the thread ends. */
   #sendAgain(): void {
     const left = [...this.#jobs.values()];
     this.#jobs.clear();
@@ -219,7 +219,7 @@ export class HookThread {
     await worker?.terminate();
   }
 
-  /** What the module prints, a bounded number of lines. */
+  /** Output of the module, a bounded number of lines. */
   #logLines(stream: Readable): void {
     const { name, log } = this.#options;
     createInterface({ input: stream }).on('line', (line) => {

@@ -42,7 +42,7 @@ export interface RequestReply {
   refuse?: string;
   /** Another model answers, which the caller must be allowed to use. */
   model?: string;
-  /** What its use is summed by. */
+  /** Tag by which its use is summed. */
   tag?: string;
   /** Other texts, by their index in `texts`. */
   texts?: readonly { at: number; text: string }[];

@@ -14,7 +14,7 @@ if (port === null) throw new Error('this file is the entry of a thread');
 const places = new Int32Array(state);
 const context: HookContext = Object.freeze({ settings: Object.freeze(settings) });
 const replyCharsMax = 8 * 1024 * 1024;
-const tell = (reply: HookReply) => port.postMessage(reply);
+const send = (reply: HookReply) => port.postMessage(reply);
 
 // A package is found as a file in the configuration's folder would find it.
 const parentURL = String(pathToFileURL(join(folder, 'culvert.yaml')));
@@ -51,14 +51,14 @@ function serve(functions: Readonly<Record<string, Run>>): void {
     try {
       reply = functions[on]?.(data, context);
     } catch (error) {
-      return tell({ id, why: whyOf(error) });
+      return send({ id, why: whyOf(error) });
     } finally {
       Atomics.store(places, runningAt, 0);
     }
     if (!isPromise(reply)) return answer(id, reply);
     reply.then(
       (value) => answer(id, value),
-      (error: unknown) => tell({ id, why: whyOf(error) }),
+      (error: unknown) => send({ id, why: whyOf(error) }),
     );
   });
 }
@@ -68,16 +68,16 @@ function isPromise(value: unknown): value is Promise<unknown> {
 }
 
 function answer(id: number, value: unknown): void {
-  if (value === undefined || value === null) return tell({ id, reply: null });
+  if (value === undefined || value === null) return send({ id, reply: null });
   let reply: string | undefined;
   try {
     reply = JSON.stringify(value);
   } catch {
-    return tell({ id, why: 'its reply is nothing that JSON can say' });
+    return send({ id, why: 'its reply is nothing that JSON can say' });
   }
-  if (reply === undefined) tell({ id, why: 'its reply is nothing that JSON can say' });
-  else if (reply.length > replyCharsMax) tell({ id, why: 'its reply has more than 8 MB' });
-  else tell({ id, reply });
+  if (reply === undefined) send({ id, why: 'its reply is nothing that JSON can say' });
+  else if (reply.length > replyCharsMax) send({ id, why: 'its reply has more than 8 MB' });
+  else send({ id, reply });
 }
 
 /** The kind alone: a message could repeat a text of the request. */
@@ -89,9 +89,9 @@ function whyOf(error: unknown): string {
 try {
   const functions = await load();
   serve(functions);
-  tell({ ready: Object.keys(functions) as (typeof hookNames)[number][] });
+  send({ ready: Object.keys(functions) as (typeof hookNames)[number][] });
 } catch (error) {
-  tell({ broken: whyBroken(error) });
+  send({ broken: whyBroken(error) });
 }
 
 function whyBroken(error: unknown): string {

@@ -69,13 +69,13 @@ export function capConnections(server: Server, parts: CapParts): ConnectionCaps 
     open.set(socket, { bytesRead: 0, sinceMs: performance.now() });
     parts.onTaken();
     byNetwork.set(network, held + 1);
-    if (parts.elsewhere !== null) tell(parts.elsewhere, network);
+    if (parts.elsewhere !== null) report(parts.elsewhere, network);
     socket.once('close', () => {
       open.delete(socket);
       const left = byNetwork.get(network)! - 1;
       if (left === 0) byNetwork.delete(network);
       else byNetwork.set(network, left);
-      if (parts.elsewhere !== null) tell(parts.elsewhere, network);
+      if (parts.elsewhere !== null) report(parts.elsewhere, network);
     });
     if (why === null) return attach.call(server, socket);
     parts.refuse(socket, why);
@@ -83,8 +83,8 @@ export function capConnections(server: Server, parts: CapParts): ConnectionCaps 
     setTimeout(() => socket.destroy(), lingerMs).unref();
   }
 
-  function tell(elsewhere: Elsewhere, network: string): void {
-    elsewhere.tell(nameOf(network), byNetwork.get(network) ?? 0, parts.perAddress() ?? perAddressDefault);
+  function report(elsewhere: Elsewhere, network: string): void {
+    elsewhere.report(nameOf(network), byNetwork.get(network) ?? 0, parts.perAddress() ?? perAddressDefault);
   }
 
   function full(): string | null {

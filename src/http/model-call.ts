@@ -47,7 +47,7 @@ export function bodyHandler<I extends object, R extends RequestBody, P extends P
     if ('kind' in input) return refuse(call.sink, input, call.admitted.headers);
     const { bodies } = telemetry.log;
     const seen = bodies === false ? call : logged(services, exchange, call, body, bodies);
-    const shown = services.bodyKeeper.rules.none ? seen : kept(services, exchange, seen, body);
+    const shown = services.bodyKeeper.rules.none ? seen : withStoredBodies(services, exchange, seen, body);
     const { content } = telemetry.otlp;
     await serve(services, endpoint, content === false ? shown : traced(endpoint, shown, input, content), input);
   };
@@ -86,7 +86,7 @@ export function uploadHandler<I extends object, R extends RequestBody, P extends
       await serve(
         services,
         endpoint,
-        services.bodyKeeper.rules.none ? seen : kept(services, exchange, seen, null),
+        services.bodyKeeper.rules.none ? seen : withStoredBodies(services, exchange, seen, null),
         input,
       );
     } finally {
@@ -120,7 +120,7 @@ export function modelCallOf(exchange: Exchange): ModelCall | null {
     sink: client,
     callerHeaders: headers,
     tag: headers['x-culvert-tag'] === undefined ? null : tagOf(headers),
-    wishes: routing,
+    preferences: routing,
     run: headers.traceparent === undefined ? undefined : traceOf(headers),
     idempotencyKey,
     trace,
@@ -143,7 +143,7 @@ export function plainCallOf(exchange: Exchange): ModelCall {
     sink: client,
     callerHeaders: headers,
     tag: headers['x-culvert-tag'] === undefined ? null : tagOf(headers),
-    wishes: defaultPreferences,
+    preferences: defaultPreferences,
     idempotencyKey: null,
     trace,
     atMs,
@@ -170,7 +170,7 @@ function logged(
 }
 
 /** Where an operator wants bodies of this caller kept, with a sink that keeps them. */
-function kept(
+function withStoredBodies(
   { bodyKeeper, clock }: Services,
   { path, response }: Exchange,
   call: ModelCall,

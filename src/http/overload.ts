@@ -69,7 +69,7 @@ export class Overload {
   private readonly lines = new Map<string, Waiter[]>();
   private timer: NodeJS.Timeout | null = null;
   private dueMs = Number.POSITIVE_INFINITY;
-  private heapLookedMs = Number.NEGATIVE_INFINITY;
+  private heapReadMs = Number.NEGATIVE_INFINITY;
   private heapFull = false;
   private readonly resting: { socket: Socket; untilMs: number }[] = [];
   /** Last time that a request had to wait for another turn, or that a look was late. */
@@ -144,8 +144,8 @@ export class Overload {
   private judge(nowMs: number): void {
     const { heapShare = shareOfV8, delayMs } = this.parts;
     const isOff = delayMs() === null;
-    if (nowMs - this.heapLookedMs >= heapLookMs) {
-      this.heapLookedMs = nowMs;
+    if (nowMs - this.heapReadMs >= heapLookMs) {
+      this.heapReadMs = nowMs;
       this.heapFull = !isOff && heapShare() > heapShareMax;
     }
     if (!isOff && (this.lateMs > lookMs || this.heapFull)) {

@@ -309,9 +309,9 @@ export class Reception {
     trace.end(end, this.parts.clock.monotonicMs());
   }
 
-  private refuse(exchange: Exchange, failure: Failure, spoken?: Route['dialect']): void {
+  private refuse(exchange: Exchange, failure: Failure, dialectHint?: Route['dialect']): void {
     const { path, admitted } = exchange;
-    const dialect = exchange.route?.dialect ?? spoken ?? this.table.dialectNear(path);
+    const dialect = exchange.route?.dialect ?? dialectHint ?? this.table.dialectNear(path);
     writeFailure(exchange, failure, dialect, this.parts.clock.wallMs(), admitted?.headers);
   }
 }

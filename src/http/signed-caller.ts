@@ -42,11 +42,11 @@ export function createSignedCallers(parts: SignedCallersParts): SignedCallers {
     const nowMs = clock.wallMs();
     if (Math.abs(nowMs - claim.atMs) > skewMaxMs) return skewed(claim.date, nowMs);
     if (key.expiresMs <= nowMs) return expired;
-    const told = headers['x-amz-content-sha256'];
+    const claimedHash = headers['x-amz-content-sha256'];
     const isRight = (bodyHash: string) =>
       isSignatureOf(key.secretAccessKey, claim, { method, target, headers, bodyHash });
-    const isTold = typeof told === 'string' && claim.names.includes('x-amz-content-sha256');
-    if (isTold && !isRight(told)) return wrong;
+    const isClaimed = typeof claimedHash === 'string' && claim.names.includes('x-amz-content-sha256');
+    if (isClaimed && !isRight(claimedHash)) return wrong;
     const opened = ring.opens(key.hash, addressOf);
     if ('kind' in opened) return opened;
     if (opened.to !== 'v1') return unknownKey;
@@ -55,7 +55,7 @@ export function createSignedCallers(parts: SignedCallersParts): SignedCallers {
       const body = await readBody(exchange, bodyBytesMax(), { held, memory: (bytes) => Buffer.allocUnsafeSlow(bytes) });
       if (body === null || !Buffer.isBuffer(body)) return body;
       const bodyHash = sha256(body);
-      const isWhole = isTold ? bodyHash === told : isRight(bodyHash);
+      const isWhole = isClaimed ? bodyHash === claimedHash : isRight(bodyHash);
       return isWhole ? { principal: opened.principal, body } : wrong;
     } finally {
       held.giveBack();

@@ -26,7 +26,7 @@ export const waitForTargetMaxMs = 2_000;
 export const usageRowsMax = 10_000;
 
 /** How long a process that has ended stays in the list of processes. */
-export const goneShownMs = 10 * 60_000;
+export const endedShownMs = 10 * 60_000;
 
 /** Processes in that list: those that were heard last. */
 export const seenProcessesMax = 2_000;

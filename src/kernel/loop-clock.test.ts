@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeClock } from '../../test/fake-clock.ts';
-import { createLoopClock, ownLagMaxMs } from './loop-clock.ts';
+import { createLoopClock, loopLagMaxMs } from './loop-clock.ts';
 
 test('a wait does not count what our own loop took, up to a bound', (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
@@ -23,6 +23,6 @@ test('a wait does not count what our own loop took, up to a bound', (t) => {
 
   const long = loop.now();
   for (let turns = 0; turns < 3; turns += 1) turn(300);
-  assert.equal(loop.leftMs(long, 230), 230 + ownLagMaxMs - 900, 'whatever the loop did');
+  assert.equal(loop.leftMs(long, 230), 230 + loopLagMaxMs - 900, 'whatever the loop did');
   loop.stop();
 });

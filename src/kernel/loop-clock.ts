@@ -2,7 +2,7 @@ import type { Clock } from './clock.ts';
 
 /**
  * Waits for others without counting the time in which our own loop did not turn: an answer that came in time must not
- * count as late because nobody here could read it. `ownLagMaxMs` bounds what our loop may add to a wait; others that
+ * count as late because nobody here could read it. `loopLagMaxMs` bounds what our loop may add to a wait; others that
  * count in real time rely on it.
  */
 export interface LoopClock {
@@ -19,7 +19,7 @@ export interface LoopInstant {
 }
 
 /** How much longer a wait may last than intended because of our own loop. */
-export const ownLagMaxMs = 500;
+export const loopLagMaxMs = 500;
 
 const tickMs = 20;
 /** Time between two ticks above this does not count: the loop was busy. */
@@ -46,7 +46,7 @@ export function createLoopClock(clock: Pick<Clock, 'monotonicMs'>): LoopClock {
     now,
     leftMs(since, waitMs) {
       const { turnedMs: turned, atMs } = now();
-      return Math.min(waitMs - (turned - since.turnedMs), waitMs + ownLagMaxMs - (atMs - since.atMs));
+      return Math.min(waitMs - (turned - since.turnedMs), waitMs + loopLagMaxMs - (atMs - since.atMs));
     },
     stop: () => clearInterval(ticking),
   };

@@ -1,5 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
-import { ownsProcess } from './own-process.ts';
+import { isSoleProcess } from './sole-process.ts';
 
 let relays = 0;
 
@@ -11,7 +11,7 @@ let relays = 0;
  * That rule lets it grow by only a tenth on a busy machine.
  */
 export function relayBegins(): () => void {
-  if (!ownsProcess()) return () => undefined;
+  if (!isSoleProcess()) return () => undefined;
   relays += 1;
   if (relays === 1) setFlagsFromString('--heap-growing-percent=300');
   return () => {

@@ -21,7 +21,7 @@ export interface WorkThread {
   /** Starts the thread before its first order; nothing happens where it runs, or when it is closed. */
   start(): void;
   /** Without an answer; nothing happens where no thread runs. */
-  tell(message: object): void;
+  post(message: object): void;
   /** Ends the thread unless something is asked; the next order starts another one. */
   letGo(): void;
   /** Ends the thread with what it is asked, which rejects; the next order starts another one. */
@@ -72,12 +72,12 @@ export function createWorkThread(entry: URL, name: string, options: WorkThreadOp
 
   /** Forgotten at once, since it takes a while to end and would drop what it is still given. */
   function forget(error: Error): Worker | null {
-    const gone = worker;
+    const ended = worker;
     worker = null;
     for (const order of waiting.values()) order.reject(error);
     waiting.clear();
-    if (gone !== null) onLost?.();
-    return gone;
+    if (ended !== null) onLost?.();
+    return ended;
   }
 
   const kill = () => forget(new ThreadLost(`the ${name} was ended`))?.terminate();
@@ -98,7 +98,7 @@ export function createWorkThread(entry: URL, name: string, options: WorkThreadOp
     start() {
       if (!closed) running();
     },
-    tell: (message) => worker?.postMessage(message),
+    post: (message) => worker?.postMessage(message),
     letGo() {
       if (waiting.size === 0) void kill();
     },

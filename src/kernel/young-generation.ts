@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import type { Worker } from 'node:worker_threads';
-import { ownsProcess } from './own-process.ts';
+import { isSoleProcess } from './sole-process.ts';
 
 /** For a thread that reads bodies or pages: the objects that it parses die young, and are never copied. */
 const semiSpaceMb = 16;
@@ -11,7 +11,7 @@ const semiSpaceMb = 16;
  * (measured: 718 collections for 60 bodies, and 37 so). The size is V8's for all threads, so it is set back at once.
  */
 export function withLargeYoungGeneration(start: () => Worker): Worker {
-  if (!ownsProcess()) return start();
+  if (!isSoleProcess()) return start();
   setFlagsFromString(`--min-semi-space-size=${semiSpaceMb}`);
   const worker = start();
   const setBack = () => setFlagsFromString('--min-semi-space-size=0');

@@ -34,7 +34,7 @@ export class EmbeddedGateway implements Gateway {
   }
 
   readonly handler: Gateway['handler'] = (request, response, next) => {
-    if (request.readableEnded && hasBody(request)) return failed(bodyIsGone, response, next);
+    if (request.readableEnded && hasBody(request)) return failed(bodyUsed, response, next);
     this.#strip(request, this.#basePath);
     if (this.#opened !== null && this.#closing === null) return this.#opened.handle(request, response);
     this.#running().then(
@@ -68,11 +68,11 @@ export class EmbeddedGateway implements Gateway {
     });
 
   async listen(at: { host?: string; port?: number } = {}): Promise<{ url: string }> {
-    return { url: await (await this.#running()).listen(at).catch(asOwn) };
+    return { url: await (await this.#running()).listen(at).catch(rethrown) };
   }
 
   async reload(config?: CulvertConfig | string): Promise<void> {
-    await (await this.#running()).reload(config).catch(asOwn);
+    await (await this.#running()).reload(config).catch(rethrown);
   }
 
   close({ graceMs = graceMsDefault }: { graceMs?: number } = {}): Promise<void> {
@@ -98,7 +98,7 @@ export class EmbeddedGateway implements Gateway {
       return this.#opened;
     } catch (error) {
       this.#opening = null;
-      return asOwn(error);
+      return rethrown(error);
     }
   }
 
@@ -114,15 +114,15 @@ export class EmbeddedGateway implements Gateway {
   }
 }
 
-/** What opens gateways is another bundle, whose class is not the one that applications import. */
-function asOwn(error: unknown): never {
+/** Rethrows an error: another bundle opens gateways, whose class is not the one that applications import. */
+function rethrown(error: unknown): never {
   const problems = error instanceof Error && 'problems' in error ? error.problems : null;
   throw Array.isArray(problems) ? new GatewayError(problems) : error;
 }
 
 const isClosed = 'this gateway is closed; make another one';
 
-const bodyIsGone = new Error(
+const bodyUsed = new Error(
   "The body of this request was read before the gateway saw it. Put the gateway's handler before parsers such as express.json().",
 );
 
@@ -140,8 +140,8 @@ function pathOf(url: string): string {
 function failed(error: unknown, response: ServerResponse, next: ((error?: unknown) => void) | undefined): void {
   if (next !== undefined) return next(error);
   if (response.headersSent) return void response.destroy();
-  const status = error === bodyIsGone ? 500 : 503;
-  const message = error === bodyIsGone ? bodyIsGone.message : 'The gateway has not started. Its operator can see why.';
+  const status = error === bodyUsed ? 500 : 503;
+  const message = error === bodyUsed ? bodyUsed.message : 'The gateway has not started. Its operator can see why.';
   const body = JSON.stringify({ error: { message, type: 'upstream_error', code: status, param: null } });
   response.writeHead(status, { 'content-type': 'application/json', 'retry-after': '1' }).end(body);
 }

@@ -25,7 +25,7 @@ export interface GatewayOptions {
   log?: 'stdout' | 'off' | ((line: string) => void);
 }
 
-/** What is known of the caller of a request that a framework hands over. */
+/** Caller of a request that a framework hands over. */
 export interface FetchContext {
   /** Address of the caller. Without it, keys that are bound to addresses open nothing. */
   address?: string | undefined;
@@ -87,7 +87,7 @@ export interface Gateway {
   close(options?: { graceMs?: number }): Promise<void>;
 }
 
-/** What `GatewayError` says in addition to its message. */
+/** Content of a `GatewayError` in addition to its message. */
 export interface GatewayProblem {
   /** Place in the configuration, such as `providers.openai.api_key`; '' where it has none. */
   path: string;

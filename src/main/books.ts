@@ -47,7 +47,7 @@ export async function openBooks({ config, clock, seat, order, onTrouble, opened 
   opened(lock.release);
   const stores = await openStores({ config, folder, clock, seat, order, onTrouble });
   opened(stores.close);
-  const folderWatch = watchDataFolder({ folder, tell: onTrouble, clock });
+  const folderWatch = watchDataFolder({ folder, report: onTrouble, clock });
   opened(folderWatch.stop);
   const damage = seat?.standing.books == null ? lookForDamage({ folder, tell: onTrouble }) : damageAtPrimary(seat);
   opened(damage.stop);

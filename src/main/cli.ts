@@ -25,7 +25,7 @@ import type { Stores } from '../stores/opened-stores.ts';
 import type { Database } from '../stores/postgres/database.ts';
 import { readBackup } from '../stores/read-backup.ts';
 import { openSecrets, type Secrets } from '../stores/secrets.ts';
-import type { OwnTables } from '../stores/sql-tables.ts';
+import type { ClosableTables } from '../stores/sql-tables.ts';
 import { writeBackup } from '../stores/sqlite/backup.ts';
 import { dataFolderAt, openDataFolder, whyUnusable } from '../stores/sqlite/data-folder.ts';
 import { migrateDataFolder, pendingMigrations, sqliteFacts } from '../stores/sqlite/facts.ts';
@@ -166,7 +166,7 @@ async function adminApi(config: Config, configFile: string | null, version: stri
   };
 }
 
-function listsIn(tables: OwnTables, secrets: Secrets) {
+function listsIn(tables: ClosableTables, secrets: Secrets) {
   const store = createMcpGrantStore(tables);
   const sealer = () => createSealer(secrets.all(), mcpGrantsPurpose);
   const mcpGrants = createMcpGrants({ open: async () => store, sealer, clock });
@@ -181,7 +181,9 @@ function localEngines(config: Config, { localSearch }: Snapshot, transport: Tran
 
 async function openForAdmin(
   config: Config,
-): Promise<Pick<Stores, 'ledger' | 'booksId' | 'replicas' | 'close'> & { store: AccountStore; tables: OwnTables }> {
+): Promise<
+  Pick<Stores, 'ledger' | 'booksId' | 'replicas' | 'close'> & { store: AccountStore; tables: ClosableTables }
+> {
   const options = {
     bootId: randomUUID(),
     clock,

@@ -22,7 +22,7 @@ import { openSpool } from '../net/spool.ts';
 import { requestLog } from '../observe/log.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import { StartRefused } from '../processes/lifetime.ts';
-import type { OwnProcess } from '../processes/own-process.ts';
+import type { ThisProcess } from '../processes/this-process.ts';
 import type { Health } from '../routing/health.ts';
 import type { HealthHints } from '../routing/health-hints.ts';
 import { openCache } from '../stores/cache/open-cache.ts';
@@ -279,10 +279,10 @@ async function openServer(
   const dashboard = config.admin.dashboard
     ? openDashboard({ callers, stores, secrets, snapshot, clock, version, pagesFolder, onTrouble: parts.onTrouble })
     : null;
-  let known: OwnProcess | null = null;
-  async function soleProcess(): Promise<OwnProcess> {
-    const { createOwnProcess } = await import('../processes/own-process.ts');
-    known ??= createOwnProcess(parts, () => server);
+  let known: ThisProcess | null = null;
+  async function soleProcess(): Promise<ThisProcess> {
+    const { createThisProcess } = await import('../processes/this-process.ts');
+    known ??= createThisProcess(parts, () => server);
     return known;
   }
   const routes = await openRoutes({

@@ -57,13 +57,13 @@ export async function startWorkers({
     items: { keepItems: items.keep, findItems: items.find },
     books,
     vectors,
-    onGone() {
+    onAllEnded() {
       flush();
       lock.release();
       process.exit(1);
     },
   });
-  books?.watch(() => workers.tellStanding());
+  books?.watch(() => workers.notifyStanding());
   const close = async (graceMs: number, delayMs = 0) => {
     await workers.stop({ graceMs, delayMs });
     await vectors?.close();

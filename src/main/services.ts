@@ -190,7 +190,7 @@ function openStoring({
   snapshot,
   onTrouble,
 }: ServicesParts) {
-  const { bootId, replies, responses: open, responsesKept: storedBefore } = stores;
+  const { bootId, replies, responses: open, mayHaveResponses: storedBefore } = stores;
   return {
     bodyKeeper: createBodyKeeper({
       ...{ rules: callers.bodyRules, stores, room, sealer: secrets.sealer('bodies'), clock, onTrouble },

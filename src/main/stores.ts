@@ -83,7 +83,7 @@ async function openEmbedded({ folder, clock, seat, order, onTrouble }: StoreOpti
   const { ledger, counters, tally, pace } =
     seat === undefined
       ? { ...(await openEmbeddedBooks({ folder, bootId, clock, order, onTrouble })), tally: null, pace: null }
-      : (await import('../processes/books/asked-books.ts')).askBooks(seat, order);
+      : (await import('../processes/books/remote-books.ts')).askBooks(seat, order);
   const replies = naming(folder.culvertDb, () =>
     openSqliteReplyStore({ file: folder.culvertDb, bootId, isOver, onTrouble }),
   );
@@ -109,19 +109,19 @@ async function openEmbedded({ folder, clock, seat, order, onTrouble }: StoreOpti
     pages,
     // Alone, the folder's lock proves that the process that worked at them before is dead.
     crawls: async () => ({ store: await crawls.open(), others, pace }),
-    crawlsKept: () => existsSync(crawlDb),
+    mayHaveCrawls: () => existsSync(crawlDb),
     providerObjects: async () => openSqliteProviderObjectStore({ file: folder.culvertDb, others, onTrouble }),
     responses: responses.open,
-    responsesKept: () => existsSync(responsesDb),
+    mayHaveResponses: () => existsSync(responsesDb),
     batches: async () => ({ store: await batches.open(), others }),
-    batchesKept: () => existsSync(batchesDb),
+    mayHaveBatches: () => existsSync(batchesDb),
     bodies: bodies.open,
-    bodiesKept: () => existsSync(bodiesDb),
+    mayHaveBodies: () => existsSync(bodiesDb),
     async vectorStores() {
       const { createVectorStoreRows } = await import('../stores/vectors/vector-store-rows.ts');
       return { rows: createVectorStoreRows(openVectorStoreTables({ file: vectorStoresDb, onTrouble })), others };
     },
-    vectorStoresKept: () => existsSync(vectorStoresDb),
+    mayHaveVectorStores: () => existsSync(vectorStoresDb),
     sessions: sessions.open,
     mcpGrants: mcpGrants.open,
     vectorRegistry: registry.open,
@@ -243,19 +243,19 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
       const pace = others === 'alone' ? null : createPostgresCrawlPace(database);
       return { store: createPostgresCrawlStore(database), others, pace };
     },
-    crawlsKept: () => true,
+    mayHaveCrawls: () => true,
     providerObjects: async () => createPostgresProviderObjectStore(database),
     responses: async () => createPostgresResponseStore(database),
-    responsesKept: () => true,
+    mayHaveResponses: () => true,
     batches: async () => ({ store: createBatchStore(tablesIn(database)), others }),
-    batchesKept: () => true,
+    mayHaveBatches: () => true,
     bodies: async () => createBodyStore(tablesIn(database)),
-    bodiesKept: () => true,
+    mayHaveBodies: () => true,
     async vectorStores() {
       const { createVectorStoreRows } = await import('../stores/vectors/vector-store-rows.ts');
       return { rows: createVectorStoreRows(tablesIn(database)), others };
     },
-    vectorStoresKept: () => true,
+    mayHaveVectorStores: () => true,
     sessions: async () =>
       createSessionStore(tablesIn(database), tablesIn({ rest: database.keys }, { answerMaxMs: sessionAnswerMaxMs })),
     mcpGrants: async () => createMcpGrantStore(tablesIn(database)),

@@ -45,7 +45,7 @@ export async function openVectors({
 }: VectorsOptions): Promise<VectorWorkers> {
   const { engine, url, api_key: apiKey = null, memory, workers, limits } = config.vectors;
   if (engine === 'embedded' && seat !== undefined) {
-    const { askVectors } = await import('../processes/vectors/asked-vectors.ts');
+    const { askVectors } = await import('../processes/vectors/remote-vectors.ts');
     return askVectors(() => new Socket({ fd: vectorsStream }), onStored);
   }
   const opened = createVectorWorkers({

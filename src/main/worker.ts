@@ -40,7 +40,7 @@ export async function work({
       },
       measure: gateway.measure,
       facts: gateway.facts,
-      hear: gateway.takeHints,
+      takeHints: gateway.takeHints,
       stop(graceMs, delayMs) {
         const end = (code: number) => {
           flush();

@@ -28,7 +28,7 @@ const urlCharsMax = 8_192;
 /** A TLS handshake record (RFC 8446 §5.1): nothing else goes through a tunnel, so that `ws:` does not. */
 const tlsHandshake = 0x16;
 /** Headers of one connection, or of the proxy itself (RFC 9110 §7.6.1). */
-const ownHeaders = new Set([
+const proxyHeaders = new Set([
   'connection',
   'keep-alive',
   'proxy-authenticate',
@@ -120,8 +120,8 @@ async function forward(passes: Passes, request: IncomingMessage, response: Serve
   }
   const { pass } = one;
   pass.holds(request.socket);
-  const { url: wanted = '' } = request;
-  const place = /^http:/i.test(wanted) ? await checked(one, wanted) : null;
+  const { url: target = '' } = request;
+  const place = /^http:/i.test(target) ? await checked(one, target) : null;
   // A page that is refused gets no answer of ours, which it would take for its server's.
   if (place === null) return void request.socket.destroy();
   const { url } = place;
@@ -214,7 +214,7 @@ function passedOn(raw: readonly string[], but = ''): string[] {
   const forwarded: string[] = [];
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const [name = '', value = ''] = raw.slice(at, at + 2);
-    if (name.toLowerCase() === but || ownHeaders.has(name.toLowerCase())) continue;
+    if (name.toLowerCase() === but || proxyHeaders.has(name.toLowerCase())) continue;
     forwarded.push(name, value);
   }
   return forwarded;

@@ -96,10 +96,10 @@ function fileAt(path: string, held: RoomHold, beside: SpooledFile['beside']): Sp
         bytesPassed(piece.length);
       }
     },
-    async head(wanted) {
+    async head(bytesMax) {
       const file = await open(path, 'r');
       try {
-        const { bytesRead, buffer } = await file.read(Buffer.alloc(wanted), 0, wanted, 0);
+        const { bytesRead, buffer } = await file.read(Buffer.alloc(bytesMax), 0, bytesMax, 0);
         return buffer.subarray(0, bytesRead);
       } finally {
         await file.close();

@@ -8,10 +8,14 @@ const headBytes = 4;
 const joinedBytesMax = 16 * 1024;
 
 /**
- * A link over a separate stream: many megabytes that pass there hold up no message of another link. `onGone` is called
+ * A link over a separate stream: many megabytes that pass there hold up no message of another link. `onClosed` is called
  * once, when the other end is closed.
  */
-export function createByteLink<Theirs extends Offers>(stream: Duplex, ours: Offers, onGone: () => void): Link<Theirs> {
+export function createByteLink<Theirs extends Offers>(
+  stream: Duplex,
+  ours: Offers,
+  onClosed: () => void,
+): Link<Theirs> {
   const link = createLink<Theirs>((message) => {
     const bytes = serialize(message);
     const head = Buffer.allocUnsafe(headBytes);
@@ -27,8 +31,8 @@ export function createByteLink<Theirs extends Offers>(stream: Duplex, ours: Offe
   // Its end follows.
   stream.on('error', () => undefined);
   stream.once('close', () => {
-    link.gone('the other process ended');
-    onGone();
+    link.closed('the other process ended');
+    onClosed();
   });
   return link;
 }

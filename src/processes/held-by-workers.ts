@@ -2,7 +2,7 @@ import { addTo } from '../kernel/sharing/elsewhere.ts';
 import type { Link } from './link.ts';
 import type { WorkerOffers } from './seat.ts';
 
-type WorkerLink = Pick<Link<WorkerOffers>, 'tell'>;
+type WorkerLink = Pick<Link<WorkerOffers>, 'notify'>;
 
 /** Holdings of each worker of what all callers share: the others learn of them. */
 export class HeldByWorkers {
@@ -21,14 +21,14 @@ export class HeldByWorkers {
       this.#held.set(of, held);
     }
     addTo(held, name, by);
-    for (const link of this.#serving()) if (link !== of) link.tell('heldElsewhere', name, by);
+    for (const link of this.#serving()) if (link !== of) link.notify('heldElsewhere', name, by);
   }
 
   /** Tells a worker that serves from now on what the others hold. */
   begin(worker: WorkerLink): void {
     for (const [link, held] of this.#held) {
       if (link === worker) continue;
-      for (const [name, amount] of held) worker.tell('heldElsewhere', name, amount);
+      for (const [name, amount] of held) worker.notify('heldElsewhere', name, amount);
     }
   }
 

@@ -2,7 +2,7 @@ import { putNewest } from '../kernel/put-newest.ts';
 import type { HealthHint } from '../routing/health-hints.ts';
 
 /** Hints that a new worker gets: the oldest go first. */
-const keptMax = 5_000;
+const hintsMax = 5_000;
 
 /** Hints that any worker has learnt of upstreams, for the others and for those that start later. */
 export class HintRelay {
@@ -16,7 +16,7 @@ export class HintRelay {
       if (hint.kind === 'back') this.#kept.delete(`open ${lane}`);
       else {
         const untilMs = 'forMs' in hint ? performance.now() + hint.forMs : Number.POSITIVE_INFINITY;
-        putNewest(this.#kept, `${hint.kind} ${lane}`, { hint, untilMs }, keptMax);
+        putNewest(this.#kept, `${hint.kind} ${lane}`, { hint, untilMs }, hintsMax);
       }
     }
   }

@@ -14,17 +14,17 @@ export interface Link<Theirs extends Offers> {
    */
   ask<Name extends keyof Theirs & string>(name: Name, ...args: Args<Theirs[Name]>): Promise<Result<Theirs[Name]>>;
   /** The same without an answer. */
-  tell<Name extends keyof Theirs & string>(name: Name, ...args: Args<Theirs[Name]>): void;
+  notify<Name extends keyof Theirs & string>(name: Name, ...args: Args<Theirs[Name]>): void;
   /** Takes a message of the other process. */
   take(message: unknown): void;
   /** Questions without an answer. */
-  readonly asked: number;
+  readonly pending: number;
   /** Rejects what waits, and all later questions. */
-  gone(why: string): void;
+  closed(why: string): void;
 }
 
 /** Arrays, because every name of a member would be sent with each. `id` 0: nobody waits for an answer. */
-type Said =
+type LinkMessage =
   | [kind: 'ask', id: number, name: string, args: unknown[]]
   | [kind: 'answer', id: number, result: unknown]
   | [kind: 'failed', id: number, message: string, failure: Failure | null];
@@ -37,42 +37,42 @@ interface Waiting {
 /** `send` gives a message to the other process, and may throw where that is gone. */
 export function createLink<Theirs extends Offers>(send: (message: object) => void, ours: Offers): Link<Theirs> {
   const waiting = new Map<number, Waiting>();
-  let asked = 0;
+  let pending = 0;
   let over: string | null = null;
-  let said: Said[] = [];
+  let outgoing: LinkMessage[] = [];
 
   /** A process that is about to end cannot be sent to; its end rejects what waits. */
   function flush(): void {
-    if (said.length === 0) return;
-    const link = said;
-    said = [];
+    if (outgoing.length === 0) return;
+    const link = outgoing;
+    outgoing = [];
     try {
       send({ link });
     } catch (error) {
-      // Else the link learns of the end by `gone`.
+      // Else the link learns of the end by `closed`.
       if (error instanceof Error && error.name === 'DataCloneError') sendApart(link, error);
     }
   }
 
   /** One that cannot be cloned must not take the others with it. */
-  function sendApart(all: readonly Said[], error: Error): void {
+  function sendApart(all: readonly LinkMessage[], error: Error): void {
     for (const one of all) {
-      const failed: Said = ['failed', one[1], String(error), null];
+      const failed: LinkMessage = ['failed', one[1], String(error), null];
       if (all.length === 1 && one[0] === 'ask') takeOne(failed);
       else {
-        said = [all.length === 1 ? failed : one];
+        outgoing = [all.length === 1 ? failed : one];
         flush();
       }
     }
   }
 
-  function say(one: Said): void {
-    if (said.push(one) === 1) setImmediate(flush);
+  function enqueue(one: LinkMessage): void {
+    if (outgoing.push(one) === 1) setImmediate(flush);
   }
 
-  const answer = createAnswers(ours, say);
+  const answer = createAnswers(ours, enqueue);
 
-  function takeOne(one: Said): void {
+  function takeOne(one: LinkMessage): void {
     if (one[0] === 'ask') return answer(one[1], one[2], one[3]);
     const asker = waiting.get(one[1]);
     waiting.delete(one[1]);
@@ -83,22 +83,22 @@ export function createLink<Theirs extends Offers>(send: (message: object) => voi
   return {
     ask(name, ...args) {
       if (over !== null) return Promise.reject(new Error(over));
-      asked += 1;
-      const id = asked;
+      pending += 1;
+      const id = pending;
       return new Promise((resolve, reject) => {
         waiting.set(id, { resolve: (result) => resolve(result as never), reject });
-        say(['ask', id, name, args]);
+        enqueue(['ask', id, name, args]);
       });
     },
-    tell: (name, ...args) => say(['ask', 0, name, args]),
+    notify: (name, ...args) => enqueue(['ask', 0, name, args]),
     take(message) {
       if (!isMessage(message)) return;
       for (const one of message.link) takeOne(one);
     },
-    get asked() {
+    get pending() {
       return waiting.size;
     },
-    gone(why) {
+    closed(why) {
       over = why;
       for (const one of waiting.values()) one.reject(new Error(why));
       waiting.clear();
@@ -107,11 +107,11 @@ export function createLink<Theirs extends Offers>(send: (message: object) => voi
 }
 
 /** Answers questions by what is offered. */
-function createAnswers(ours: Offers, say: (one: Said) => void) {
+function createAnswers(ours: Offers, enqueue: (one: LinkMessage) => void) {
   function failed(id: number, error: unknown): void {
     if (id === 0) return throwLater(error);
     const message = error instanceof Error ? error.message : String(error);
-    say(['failed', id, message, error instanceof FailureError ? error.failure : null]);
+    enqueue(['failed', id, message, error instanceof FailureError ? error.failure : null]);
   }
 
   return function answer(id: number, name: string, args: unknown[]): void {
@@ -122,10 +122,10 @@ function createAnswers(ours: Offers, say: (one: Said) => void) {
       // What is known at once costs no promise.
       if (result instanceof Promise)
         result.then(
-          (late) => id !== 0 && say(['answer', id, late]),
+          (late) => id !== 0 && enqueue(['answer', id, late]),
           (error) => failed(id, error),
         );
-      else if (id !== 0) say(['answer', id, result]);
+      else if (id !== 0) enqueue(['answer', id, result]);
     } catch (error) {
       failed(id, error);
     }
@@ -140,6 +140,6 @@ function throwLater(error: unknown): void {
 }
 
 /** `cluster` sends messages over the same channel. */
-function isMessage(message: unknown): message is { link: Said[] } {
+function isMessage(message: unknown): message is { link: LinkMessage[] } {
   return typeof message === 'object' && message !== null && 'link' in message && Array.isArray(message.link);
 }

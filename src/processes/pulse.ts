@@ -1,5 +1,5 @@
 import type { SeenProcess } from '../books/metering/replicas.ts';
-import { goneShownMs } from '../kernel/limits.ts';
+import { endedShownMs } from '../kernel/limits.ts';
 import type { Link } from './link.ts';
 import type { WorkerOffers } from './seat.ts';
 
@@ -13,10 +13,10 @@ const askEveryMs = 1_000;
 const silentTurnsMax = 20;
 
 /** Workers that have ended and are still shown. */
-const goneMax = 100;
+const endedMax = 100;
 
 /** A worker that is asked. */
-interface Asked {
+interface PulsedWorker {
   /** Its boot. */
   id: string;
   link: Pick<Link<WorkerOffers>, 'ask'>;
@@ -26,11 +26,11 @@ interface Asked {
 
 /** The heartbeat of all workers, by which the primary knows their load, and which of them hangs. */
 export class Pulse {
-  readonly #workers = new Map<string, Asked & { seen: SeenProcess; silentTurns: number }>();
+  readonly #workers = new Map<string, PulsedWorker & { seen: SeenProcess; silentTurns: number }>();
   #gone: SeenProcess[] = [];
   #timer: NodeJS.Timeout | null = null;
 
-  begin(worker: Asked): void {
+  begin(worker: PulsedWorker): void {
     const seen = { id: worker.id, facts: null, seenMs: Date.now(), over: false };
     this.#workers.set(worker.id, { ...worker, seen, silentTurns: 0 });
     this.#ask(worker.id);
@@ -42,12 +42,12 @@ export class Pulse {
     const seen = this.#workers.get(id)?.seen;
     if (seen === undefined) return;
     this.#workers.delete(id);
-    this.#gone = [...this.#gone.slice(1 - goneMax), { ...seen, seenMs: Date.now(), over: true }];
+    this.#gone = [...this.#gone.slice(1 - endedMax), { ...seen, seenMs: Date.now(), over: true }];
   }
 
   /** Replicas that serve, and those that ended a while ago. */
   seen(): SeenProcess[] {
-    const sinceMs = Date.now() - goneShownMs;
+    const sinceMs = Date.now() - endedShownMs;
     this.#gone = this.#gone.filter(({ seenMs }) => seenMs > sinceMs);
     return [...[...this.#workers.values()].map(({ seen }) => seen), ...this.#gone];
   }

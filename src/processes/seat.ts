@@ -73,12 +73,12 @@ export interface WorkerOffers {
   measure(): Promise<SeriesValues>;
   facts(): Promise<ProcessFacts>;
   /** Hints that others have learnt of upstreams. */
-  hear(hints: readonly HealthHint[]): void;
+  takeHints(hints: readonly HealthHint[]): void;
   stand(standing: Standing): void;
   /** Other workers hold so much more of what all callers share. */
   heldElsewhere(name: string, by: number): void;
   /** Answers when all that was said before is on its way. */
-  heard(): void;
+  delivered(): void;
   /** Ends it as `Gateway.close` does. */
   stop(graceMs: number, delayMs: number): void;
 }
@@ -93,12 +93,12 @@ export interface Seat {
   readonly given: Given;
   readonly standing: Standing;
   /** The way to the books of the embedded storage. */
-  readonly books: Pick<Link<BooksOffers>, 'ask' | 'tell' | 'asked'>;
+  readonly books: Pick<Link<BooksOffers>, 'ask' | 'notify' | 'pending'>;
   /** Whether the process of this boot is over, and what it began with it. */
   isOver(boot: string): boolean;
   /** From now on it does what the primary asks for. */
   serve(
-    offers: Pick<WorkerOffers, 'configure' | 'measure' | 'facts' | 'hear' | 'stop'>,
+    offers: Pick<WorkerOffers, 'configure' | 'measure' | 'facts' | 'takeHints' | 'stop'>,
     url: string,
     onReady: () => void,
   ): void;
@@ -120,10 +120,10 @@ const turnItemsMax = 1_000;
 /** Asks for each item once, in turns. */
 export function findInTurns(ask: Seat['findItems']): Seat['findItems'] {
   return async (tenant, references) => {
-    const asked = [...new Map(references.map((reference) => [reference.id, reference])).values()];
+    const distinct = [...new Map(references.map((reference) => [reference.id, reference])).values()];
     const found: Record<string, JsonObject> = {};
-    for (let from = 0; from < asked.length; from += turnItemsMax)
-      Object.assign(found, await ask(tenant, asked.slice(from, from + turnItemsMax)));
+    for (let from = 0; from < distinct.length; from += turnItemsMax)
+      Object.assign(found, await ask(tenant, distinct.slice(from, from + turnItemsMax)));
     return found;
   };
 }
@@ -138,11 +138,11 @@ export async function takeSeat(loaded: Promise<unknown>): Promise<Seat> {
       Object.assign(standing, next);
       if (isFirst) onReady();
     },
-    heard() {},
-    heldElsewhere: (name, by) => elsewhere.hear(name, by),
+    delivered() {},
+    heldElsewhere: (name, by) => elsewhere.receive(name, by),
   };
   const primary = createLink<PrimaryOffers>((message) => void process.send?.(message, () => undefined), offers);
-  const elsewhere = createElsewhere((name, by) => primary.tell('holds', name, by));
+  const elsewhere = createElsewhere((name, by) => primary.notify('holds', name, by));
   process.on('message', primary.take);
   // The primary alone decides when workers end: a supervisor or a terminal signals all of a group.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
@@ -157,15 +157,15 @@ export async function takeSeat(loaded: Promise<unknown>): Promise<Seat> {
     serve(more, url, ready) {
       Object.assign(offers, more);
       onReady = ready;
-      primary.tell('serving', url);
+      primary.notify('serving', url);
     },
     refused: (message) => primary.ask('refused', message),
     reload: (mode) => primary.ask('reload', mode),
     measured: () => primary.ask('measured'),
-    hint: (hints) => primary.tell('hint', hints),
+    hint: (hints) => primary.notify('hint', hints),
     elsewhere,
     processes: () => primary.ask('processes'),
-    keepItems: (tenant, items) => primary.tell('keepItems', tenant, items),
+    keepItems: (tenant, items) => primary.notify('keepItems', tenant, items),
     findItems: findInTurns((tenant, references) => primary.ask('findItems', tenant, references)),
   };
 }

@@ -7,7 +7,6 @@ import type { Log } from '../observe/log.ts';
 import { type SeriesValues, sumOfCounts } from '../observe/metrics.ts';
 import type { BooksOffers, BooksStanding } from './books-offers.ts';
 import { bootOf } from './boots.ts';
-import { Hearing, isLook } from './hearing.ts';
 import { HeldByWorkers } from './held-by-workers.ts';
 import { HintRelay } from './hint-relay.ts';
 import { StartRefused } from './lifetime.ts';
@@ -16,6 +15,7 @@ import { Pulse } from './pulse.ts';
 import { withTakenAtStart } from './reloads.ts';
 import { type Given, type PrimaryOffers, type Standing, vectorsStream, type WorkerOffers } from './seat.ts';
 import { Spares } from './spares.ts';
+import { Hearing, isLook } from './wait-for-reports.ts';
 
 export interface WorkersParts {
   count: number;
@@ -32,7 +32,7 @@ export interface WorkersParts {
   form: Given['form'];
   log: Log;
   /** No worker is left, and none is started any more. */
-  onGone(): void;
+  onAllEnded(): void;
 }
 
 /** The books of all workers. */
@@ -107,7 +107,7 @@ export class Workers {
     await Promise.race([this.#startAll(), this.#failedStart.promise]);
     if (this.#phase === 'starting') this.#phase = 'serving';
     this.#spares.begin();
-    this.tellStanding();
+    this.notifyStanding();
     return this.#address;
   }
 
@@ -121,10 +121,10 @@ export class Workers {
     this.#phase = 'stopping';
     this.#spares.end();
     const left = this.#running();
-    const gone = left.map(({ worker }) => goneOf(worker));
+    const ended = left.map(({ worker }) => endOf(worker));
     for (const { at, worker, link } of left) {
       // One that starts has nothing to lose.
-      if (at === 'serving') link.tell('stop', graceMs, delayMs);
+      if (at === 'serving') link.notify('stop', graceMs, delayMs);
       else worker.process.kill('SIGKILL');
     }
     const cut = setTimeout(
@@ -133,7 +133,7 @@ export class Workers {
       },
       graceMs + delayMs + closingMaxMs,
     );
-    await Promise.all(gone);
+    await Promise.all(ended);
     this.#pulse.stop();
     clearTimeout(cut);
   }
@@ -161,9 +161,9 @@ export class Workers {
   }
 
   /** Sends all workers the current state, which they must know at once. */
-  tellStanding(): void {
+  notifyStanding(): void {
     const standing = this.#standing();
-    for (const { link } of this.#serving()) link.tell('stand', standing);
+    for (const { link } of this.#serving()) link.notify('stand', standing);
   }
 
   async #startAll(): Promise<void> {
@@ -198,9 +198,9 @@ export class Workers {
         this.#watch(place, worker, link);
         const { config } = this.#parts.given();
         if (config !== began) void this.#configured(place.number, link, config);
-        link.tell('stand', this.#standing());
+        link.notify('stand', this.#standing());
         const hints = this.#hints.now();
-        if (hints.length > 0) link.tell('hear', hints);
+        if (hints.length > 0) link.notify('takeHints', hints);
         this.#held.begin(link);
         this.#spares.prepare();
         const start = this.#starts.get(place.number);
@@ -212,9 +212,9 @@ export class Workers {
     );
     worker.once('exit', (code, signal) => {
       this.#pulse.end(boot);
-      link.gone(`worker ${place.number} ended`);
+      link.closed(`worker ${place.number} ended`);
       this.#ended(place, signal ?? code);
-      this.tellStanding();
+      this.notifyStanding();
     });
     // All that it has said before is taken by then.
     worker.once('disconnect', () => {
@@ -273,7 +273,7 @@ export class Workers {
       measured: () => this.#measured(),
       hint: (hints) => {
         this.#hints.take(hints);
-        for (const other of this.#serving()) if (other.number !== number) other.link.tell('hear', hints);
+        for (const other of this.#serving()) if (other.number !== number) other.link.notify('takeHints', hints);
       },
       holds: (name, by) => this.#held.take(link, name, by),
       processes: () => this.#pulse.seen(),
@@ -327,7 +327,7 @@ export class Workers {
 
   #ended(place: Place, how: string | number): void {
     const { number } = place;
-    const { log, onGone } = this.#parts;
+    const { log, onAllEnded } = this.#parts;
     place.state = { at: 'ended' };
     if (this.#phase === 'stopping') return;
     if (this.#phase === 'starting')
@@ -341,13 +341,13 @@ export class Workers {
     }
     place.state = { at: 'given up' };
     log.error({ worker: number }, `${this.#standing().trouble} See the log for the cause, then restart Culvert.`);
-    this.tellStanding();
-    if (this.#running().length === 0) onGone();
+    this.notifyStanding();
+    if (this.#running().length === 0) onAllEnded();
   }
 }
 
 /** Resolves when the process has ended, and all that it said is taken. */
-async function goneOf(worker: Worker): Promise<void> {
+async function endOf(worker: Worker): Promise<void> {
   const exit = new Promise((done) => worker.once('exit', done));
   const silence = worker.isConnected() ? new Promise((done) => worker.once('disconnect', done)) : null;
   await Promise.all([exit, silence]);

@@ -17,8 +17,8 @@ export function openLanguage(): Environment {
   return language;
 }
 
-/** What the library found wrong, with its place as offsets; null: it is another error. */
-export function faultOf(error: unknown): { code: string; summary: string; start: number; end: number } | null {
+/** Problem that the library found, with its place as offsets; null: it is another error. */
+export function syntaxProblem(error: unknown): { code: string; summary: string; start: number; end: number } | null {
   if (!(error instanceof ParseError || error instanceof TypeFault)) return null;
   const { code, summary, range } = error;
   return { code, summary, start: range?.start ?? 0, end: range?.end ?? range?.start ?? 0 };

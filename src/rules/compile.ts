@@ -58,7 +58,7 @@ function codeOf(node: ASTNode, scope: Scope): Code {
     case '?:':
       return choice(node.args, scope);
     case 'in':
-      return among(node.args, scope);
+      return membership(node.args, scope);
     case 'call':
       return call(node, scope);
     case 'rcall':
@@ -174,7 +174,7 @@ function choice([condition, then, otherwise]: readonly [ASTNode, ASTNode, ASTNod
   };
 }
 
-function among([item, holder]: readonly [ASTNode, ASTNode], scope: Scope): Code {
+function membership([item, holder]: readonly [ASTNode, ASTNode], scope: Scope): Code {
   const value = codeOf(item, scope);
   if (holder.op === 'id' && holder.args === 'headers' && !scope.bound.has('headers')) {
     const named = header(holder, holder, value, textOf(item), scope);
@@ -182,9 +182,9 @@ function among([item, holder]: readonly [ASTNode, ASTNode], scope: Scope): Code 
   }
   const all = codeOf(holder, scope);
   return (facts) => {
-    const [wanted, values] = [value(facts), all(facts)];
-    if (wanted === undefined || !Array.isArray(values)) return undefined;
-    return values.includes(wanted);
+    const [sought, values] = [value(facts), all(facts)];
+    if (sought === undefined || !Array.isArray(values)) return undefined;
+    return values.includes(sought);
   };
 }
 
@@ -282,8 +282,8 @@ function method(node: ASTNode & { op: 'rcall' }, scope: Scope): Code {
   }
   const other = codeOf(first, scope);
   return (facts) => {
-    const [own, given] = [text(facts), other(facts)];
-    return typeof own === 'string' && typeof given === 'string' ? apply(own, given) : undefined;
+    const [subject, given] = [text(facts), other(facts)];
+    return typeof subject === 'string' && typeof given === 'string' ? apply(subject, given) : undefined;
   };
 }
 

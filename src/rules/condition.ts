@@ -11,7 +11,7 @@ export interface Condition {
 }
 
 export interface ConditionPart {
-  /** As the operator wrote it. */
+  /** Text as the operator wrote it. */
   text: string;
   /** Facts that must be looked up first. */
   late: readonly LateFact[];
@@ -43,7 +43,7 @@ export function readCondition(text: string): Condition | ConditionFault {
     if (checked.type !== 'bool') return fault(`expected a condition that is true or false, not a ${checked.type}`, 0);
     root = parsed.ast;
   } catch (error) {
-    const found = cel.faultOf(error);
+    const found = cel.syntaxProblem(error);
     if (found === null) return fault('this is no expression of CEL', 0);
     return fault(wordsOf(found, text), found.start);
   }

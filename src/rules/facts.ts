@@ -21,7 +21,7 @@ export interface RuleFacts {
   media: readonly string[];
   /** By lower-case name; undefined: it is not there, or holds a secret. */
   header(name: string): string | undefined;
-  /** Of its texts, by ISO 639-1; '' where it cannot be determined. Undefined: nobody has looked yet. */
+  /** Language of its texts, by ISO 639-1; '' where it cannot be determined. Undefined: nobody has looked yet. */
   language?: string | undefined;
   /** Share that is left of the fullest budget of the caller, 0 to 1; undefined: nobody has looked yet. */
   budget_left?: number | undefined;

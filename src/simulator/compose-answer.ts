@@ -127,8 +127,8 @@ function jsonFor(prompt: Prompt, voice: Voice): JsonValue {
 }
 
 function plainText(prompt: Prompt, voice: Voice): string {
-  if (prompt.heard !== undefined) {
-    const { name, seconds } = prompt.heard;
+  if (prompt.audio !== undefined) {
+    const { name, seconds } = prompt.audio;
     return voice.purpose === 'zero-key' ? zeroKeyTranscript(seconds) : mockTranscript(voice.name, name, seconds);
   }
   return voice.purpose === 'zero-key' ? zeroKeyText(prompt.lastUserText) : mockText(voice.name, prompt.lastUserText);
@@ -147,7 +147,7 @@ function callsFor(prompt: Prompt, spec: FaultSpec, voice: Voice): Call[] {
   else if (tools.length === 0 || toolChoice === 'none' || prompt.turn === 'tool-result') return [];
   else if (typeof toolChoice === 'object') called = prompt.tools.filter((tool) => tool.name === toolChoice.name);
   else {
-    called = prompt.tools.filter((tool) => asksFor(prompt.lastUserText, tool.name));
+    called = prompt.tools.filter((tool) => requests(prompt.lastUserText, tool.name));
     if (called.length === 0 && toolChoice === 'required') called = prompt.tools.slice(0, 1);
   }
   if (prompt.toolCalls === 'single') called = called.slice(0, 1);
@@ -161,7 +161,7 @@ function callsFor(prompt: Prompt, spec: FaultSpec, voice: Voice): Call[] {
   }));
 }
 
-function asksFor(text: string, tool: string): boolean {
+function requests(text: string, tool: string): boolean {
   const phrase = `call ${tool}`;
   for (let at = text.indexOf(phrase); at >= 0; at = text.indexOf(phrase, at + 1)) {
     // `call get` must not be found in `call get_weather`.

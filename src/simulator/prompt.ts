@@ -34,18 +34,18 @@ export interface Prompt {
   dimensions?: number;
   encoding?: 'float' | 'base64';
   /** Input of speech, transcription or images, when it is not a text. */
-  spoken?: Spoken;
-  heard?: Heard;
+  speech?: SpeechOutput;
+  audio?: AudioInput;
   drawn?: Drawn;
 }
 
-export interface Spoken {
+export interface SpeechOutput {
   format: SoundFormat;
   ms: number;
 }
 
 /** An audio file, and what is wanted of it. */
-export interface Heard {
+export interface AudioInput {
   name: string;
   seconds: number;
   task: 'transcribe' | 'translate';

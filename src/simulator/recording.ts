@@ -80,7 +80,7 @@ export function createRecording(clock: Clock, onEnded?: (request: RecordedReques
   let era = 0;
   let waiters: Waiter[] = [];
 
-  function tell(exchange: Exchange): void {
+  function record(exchange: Exchange): void {
     if (waiters.length === 0) return;
     const request = shown(exchange);
     waiters = waiters.filter((waiter) => {
@@ -110,12 +110,12 @@ export function createRecording(clock: Clock, onEnded?: (request: RecordedReques
         exchange.bodyText = recorded;
         chars += recorded.length;
       }
-      tell(exchange);
+      record(exchange);
     },
     end(exchange, how) {
       exchange.endedMs = clock.wallMs();
       exchange.aborted = how === 'aborted' && exchange.endedByUs === 'no';
-      tell(exchange);
+      record(exchange);
       onEnded?.(shown(exchange));
     },
     list(sinceMs) {

@@ -16,11 +16,11 @@ const wordsPerSegment = 8;
 
 /** Every part begins where the one before it ends, by how many letters it has. */
 export function timed(text: string, seconds: number): TimedTranscript {
-  const spoken = text.split(/\s+/).filter((word) => word !== '');
-  const chars = spoken.reduce((sum, word) => sum + word.length, 0);
+  const textWords = text.split(/\s+/).filter((word) => word !== '');
+  const chars = textWords.reduce((sum, word) => sum + word.length, 0);
   const words: TimedPart[] = [];
   let before = 0;
-  for (const word of spoken) {
+  for (const word of textWords) {
     const startS = at(before / chars, seconds);
     before += word.length;
     words.push({ startS, endS: at(before / chars, seconds), text: word });
@@ -28,8 +28,8 @@ export function timed(text: string, seconds: number): TimedTranscript {
   const segments: TimedPart[] = [];
   for (let from = 0; from < words.length; from += wordsPerSegment) {
     const part = words.slice(from, from + wordsPerSegment);
-    const spoken = part.map((word) => word.text).join(' ');
-    segments.push({ startS: part[0]!.startS, endS: part.at(-1)!.endS, text: ` ${spoken}` });
+    const line = part.map((word) => word.text).join(' ');
+    segments.push({ startS: part[0]!.startS, endS: part.at(-1)!.endS, text: ` ${line}` });
   }
   return { segments, words };
 }

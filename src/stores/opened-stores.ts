@@ -38,10 +38,10 @@ export interface Stores {
   /** Kept responses and conversations; opened when the first is kept or asked for. */
   responses(): Promise<ResponseStore>;
   /** Whether there may be some already. */
-  responsesKept(): boolean;
+  mayHaveResponses(): boolean;
   /** Bodies that operators want kept; opened when the first is kept or asked for, unless there are some. */
   bodies(): Promise<BodyStore>;
-  bodiesKept(): boolean;
+  mayHaveBodies(): boolean;
   /** Logins to the dashboard; opened at the first. */
   sessions(): Promise<SessionStore>;
   /** Logins at MCP servers; opened when one of these is first asked. */
@@ -53,16 +53,16 @@ export interface Stores {
   /** Crawls, and whether another process may be at work at them; opened when they are first asked for. */
   crawls(): Promise<{ store: CrawlStore; others: 'alone' | 'may-live'; pace: SharedPace | null }>;
   /** Whether there may be crawls already: then a start continues them. */
-  crawlsKept(): boolean;
+  mayHaveCrawls(): boolean;
   /** Bytes that accounts keep in them, by kind. */
   storageSizes(): Promise<readonly StoredBytes[]>;
   /** Files and batches, and whether another process may be at work at them; opened when they are first asked for. */
   batches(): Promise<{ store: BatchStore; others: 'alone' | 'may-live' }>;
   /** Whether there may be batches already: then a start continues them. */
-  batchesKept(): boolean;
+  mayHaveBatches(): boolean;
   /** Vector stores of OpenAI's API, likewise. */
   vectorStores(): Promise<{ rows: VectorStoreRows; others: 'alone' | 'may-live' }>;
-  vectorStoresKept(): boolean;
+  mayHaveVectorStores(): boolean;
   /** Processes of this server that write the data folder. */
   folderWriters: 'one' | 'several';
   /** Names what is recorded in the database, for ever. */

@@ -16,12 +16,12 @@ test('a store is waited for while it answers anybody, up to a bound, and given u
   const since = patience.now();
   turn(200);
   assert.equal(patience.leftMs(since), silentMaxMs - 200, 'nothing was heard');
-  patience.heard();
+  patience.answered();
   assert.equal(patience.leftMs(since), silentMaxMs, 'it answered somebody');
   assert.equal(patience.leftMs(since, 250), 50, 'not longer than the caller may wait');
   for (let waitedMs = 200; waitedMs < answerMaxMs; waitedMs += 100) {
     turn(100);
-    patience.heard();
+    patience.answered();
   }
   assert.ok(patience.leftMs(since) <= 0, 'it answers others, but not this');
 

@@ -25,7 +25,7 @@ export const slowAfterMs = 100;
 /** How long to wait for a store: on a busy machine it answers late, and as long as it answers anybody it is not gone. */
 export interface Patience {
   /** The store has answered something. */
-  heard(): void;
+  answered(): void;
   /** The beginning of a wait. */
   now(): LoopInstant;
   /** Ms left of a wait that began at `since`; 0 or less: give up. `maxMs` bounds it in all. */
@@ -35,14 +35,14 @@ export interface Patience {
 
 export function createPatience(clock: Pick<Clock, 'monotonicMs'>): Patience {
   const loop = createLoopClock(clock);
-  let heardAt = loop.now();
+  let answeredAt = loop.now();
   return {
-    heard() {
-      heardAt = loop.now();
+    answered() {
+      answeredAt = loop.now();
     },
     now: loop.now,
     leftMs(since, maxMs = answerMaxMs) {
-      const last = heardAt.atMs > since.atMs ? heardAt : since;
+      const last = answeredAt.atMs > since.atMs ? answeredAt : since;
       return Math.min(loop.leftMs(last, silentMaxMs), since.atMs + maxMs - clock.monotonicMs());
     },
     stop: loop.stop,

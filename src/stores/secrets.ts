@@ -47,7 +47,7 @@ export function openSecrets(
 
 function byNow(all: () => readonly string[]): Pick<Secrets, 'all' | 'sealer' | 'signer'> {
   /** Made anew when the secrets have changed. */
-  function kept<Made>(make: (secrets: readonly string[]) => Made): () => Made {
+  function memoized<Made>(make: (secrets: readonly string[]) => Made): () => Made {
     let secrets = all();
     let made = make(secrets);
     return () => {
@@ -61,14 +61,14 @@ function byNow(all: () => readonly string[]): Pick<Secrets, 'all' | 'sealer' | '
   return {
     all,
     sealer(purpose) {
-      const now = kept((secrets) => createSealer(secrets, purpose));
+      const now = memoized((secrets) => createSealer(secrets, purpose));
       return {
         seal: (plain, context) => now().seal(plain, context),
         open: (sealed, context) => now().open(sealed, context),
       };
     },
     signer(purpose) {
-      const now = kept((secrets) => createSigner(secrets, purpose));
+      const now = memoized((secrets) => createSigner(secrets, purpose));
       return {
         sign: (text) => now().sign(text),
         isSigned: (text, signature) => now().isSigned(text, signature),

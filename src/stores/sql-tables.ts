@@ -41,7 +41,7 @@ export interface SqlWords {
 }
 
 /** Tables of one store alone: it closes them. */
-export interface OwnTables extends SqlTables {
+export interface ClosableTables extends SqlTables {
   close(): Promise<void>;
 }
 
@@ -52,12 +52,12 @@ export interface Step {
 }
 
 /** Statements of a transaction, each yielded to the driver, which answers it. */
-export type Work<T> = Generator<AskedStatement, T, Answer>;
+export type Work<T> = Generator<YieldedStatement, T, Answer>;
 
-export interface AskedStatement {
+export interface YieldedStatement {
   sql: Sql;
   values: readonly unknown[];
-  wants: 'rows' | 'changes';
+  needs: 'rows' | 'changes';
 }
 
 export interface Answer {
@@ -67,12 +67,12 @@ export interface Answer {
 }
 
 export function* read(sql: Sql, values: readonly unknown[]): Work<Row[]> {
-  return (yield { sql, values, wants: 'rows' }).rows;
+  return (yield { sql, values, needs: 'rows' }).rows;
 }
 
 /** How many rows it changed. */
 export function* change(sql: Sql, values: readonly unknown[]): Work<number> {
-  return (yield { sql, values, wants: 'changes' }).changes;
+  return (yield { sql, values, needs: 'changes' }).changes;
 }
 
 /** The same as `SqlTables.write`, within a transaction. */

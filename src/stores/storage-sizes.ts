@@ -49,7 +49,10 @@ export const storageLooks: readonly StorageLook[] = [
 ];
 
 /** Rows of `look.sql` as the storage book takes them. */
-export function keptBytesOf({ kind, accountOf }: StorageLook, rows: readonly Record<string, unknown>[]): StoredBytes[] {
+export function storedBytesOf(
+  { kind, accountOf }: StorageLook,
+  rows: readonly Record<string, unknown>[],
+): StoredBytes[] {
   return rows.map(({ owner, bytes }) => ({ account: accountOf(String(owner)), kind, bytes: Number(bytes ?? 0) }));
 }
 

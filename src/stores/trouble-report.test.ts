@@ -10,7 +10,7 @@ function openReport() {
   const report = createTroubleReport({
     trouble: () => trouble,
     words: ledgerWords,
-    tell: (message) => told.push(message),
+    report: (message) => told.push(message),
     clock,
   });
   return {

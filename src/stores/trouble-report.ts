@@ -16,10 +16,10 @@ export interface TroubleReport {
 export function createTroubleReport(options: {
   trouble: () => string | null;
   words: { begins(trouble: string): string; over: string };
-  tell: (message: string) => void;
+  report: (message: string) => void;
   clock: Pick<Clock, 'monotonicMs'>;
 }): TroubleReport {
-  const { trouble, words, tell, clock } = options;
+  const { trouble, words, report, clock } = options;
   let reported: string | null = null;
   let reportedMs = Number.NEGATIVE_INFINITY;
   return {
@@ -28,14 +28,14 @@ export function createTroubleReport(options: {
       if (now === reported) return;
       if (now === null) {
         reported = null;
-        tell(words.over);
+        report(words.over);
         return;
       }
       const nowMs = clock.monotonicMs();
       if (nowMs - reportedMs < quietMs) return;
       reported = now;
       reportedMs = nowMs;
-      tell(words.begins(now));
+      report(words.begins(now));
     },
   };
 }

@@ -72,7 +72,7 @@ export class ThreadCalls {
     }
 
     function end(): void {
-      if (isPrepared) worker.tell({ kind: 'drop', prepared });
+      if (isPrepared) worker.post({ kind: 'drop', prepared });
       isPrepared = false;
       held.giveBack();
     }

@@ -59,7 +59,7 @@ ready = true;
 await opened.takeUpImages?.();
 
 async function openStore(): Promise<VectorStore & Partial<Pick<EmbeddedStore, 'takeUpImages'>>> {
-  const tell = (message: string) => send({ kind: 'tell', message });
+  const report = (message: string) => send({ kind: 'tell', message });
   if (driver.kind === 'qdrant') {
     const [{ createQdrantStore }, { linkRegistry }] = await Promise.all([
       import('./qdrant/qdrant-store.ts'),
@@ -67,10 +67,10 @@ async function openStore(): Promise<VectorStore & Partial<Pick<EmbeddedStore, 't
     ]);
     const { url, apiKey, way } = driver;
     const registry = linkRegistry(driver.registry);
-    return createQdrantStore({ url, apiKey, way, registry, clock: systemClock, limits, onTrouble: tell });
+    return createQdrantStore({ url, apiKey, way, registry, clock: systemClock, limits, onTrouble: report });
   }
   const { createEmbeddedStore } = await import('./embedded/embedded-store.ts');
-  return createEmbeddedStore({ ...driver, limit: { take, give, onStoredBytes }, tell, turns });
+  return createEmbeddedStore({ ...driver, limit: { take, give, onStoredBytes }, report, turns });
 }
 
 /** A language of a text index in the store is loaded on demand; a call that throws has done nothing. */

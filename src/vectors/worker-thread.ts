@@ -15,7 +15,7 @@ const closeTimeoutMs = 10_000;
 export interface WorkerThread {
   /** Rejects with a FailureError: the store's, or a 503 when the thread died. */
   ask<T>(message: WorkerRequest, transfer?: ArrayBuffer[]): Promise<T>;
-  tell(message: ToWorker): void;
+  post(message: ToWorker): void;
   /** Starts it, and resolves when it has reported its contents; rejects with a 503. */
   ready(): Promise<void>;
   /** Why it is not running although it should; null when it is, or was not asked for. */
@@ -116,7 +116,7 @@ export function createWorkerThread(options: WorkerThreadOptions): WorkerThread {
         running.postMessage({ ...message, id }, transfer);
       });
     },
-    tell: (message) => worker?.postMessage(message),
+    post: (message) => worker?.postMessage(message),
     async ready() {
       if (worker === null) start();
       await ready;

@@ -94,7 +94,7 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
         // Until all have reported, nobody knows how many an account has. A dead one has reported.
         await Promise.allSettled(threads.map((thread) => thread.worker.ready()));
         const failure = places.take(number, message.account);
-        worker.tell({ kind: 'place', id: message.id, failure });
+        worker.post({ kind: 'place', id: message.id, failure });
         return;
       }
     }
@@ -159,9 +159,9 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
 }
 
 function workerCount(workers: number | 'auto', kind: VectorWorkersOptions['driver']['kind']): number {
-  const wanted = workers === 'auto' ? Math.min(autoWorkersMax, Math.max(1, availableParallelism() - 1)) : workers;
+  const workerCount = workers === 'auto' ? Math.min(autoWorkersMax, Math.max(1, availableParallelism() - 1)) : workers;
   // A shard is one thread's.
-  return kind === 'embedded' ? Math.min(wanted, allShards.length) : wanted;
+  return kind === 'embedded' ? Math.min(workerCount, allShards.length) : workerCount;
 }
 
 const stopped: Failure = { kind: 'overloaded', message: 'The vector store is stopping. Retry it.' };

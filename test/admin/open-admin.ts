@@ -168,7 +168,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
       shards: allShards,
       memoryBytes: 64 * 1024 * 1024,
       limit: { take: async () => {}, give() {}, onStoredBytes() {} },
-      tell() {},
+      report() {},
     });
     return vectorStore;
   }

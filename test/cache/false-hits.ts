@@ -82,7 +82,7 @@ export function labelledCache() {
       const canonical = canonicalConversation(raw, 'openai-chat', 'question');
       if (!canonical.ok) throw new Error(JSON.stringify(canonical.failure));
       if ('kind' in wish || rule === undefined || canonical.value.elsewhere === true) return null;
-      const call = { principal: by, wishes: defaultPreferences, callerHeaders: headers };
+      const call = { principal: by, preferences: defaultPreferences, callerHeaders: headers };
       const { candidates: targets } = alias;
       const facts = {
         alias,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { renameSync, symlinkSync } from 'node:fs';
 import { after, type TestContext, test } from 'node:test';
 import { findEspeak } from '../../src/engines/espeak.ts';
-import { extrasFolderAt, tellProgress } from '../../src/engines/extras/extras-folder.ts';
+import { extrasFolderAt, reportProgress } from '../../src/engines/extras/extras-folder.ts';
 import { runtimeInstalled } from '../../src/engines/extras/install-runtime.ts';
 import { testRuntime } from '../onnx/tiny-models.ts';
 import { writeTinyWhisper } from '../onnx/tiny-whisper.ts';
@@ -36,14 +36,14 @@ test('espeak-ng speaks through the gateway, and says that it did', needsEspeak, 
 });
 
 test('while a model comes, its capability answers 503 with the percentage and when to come again', async () => {
-  tellProgress(folder, 'bge-m3', { doneBytes: 43, totalBytes: 100, bytesPerS: 10, wallMs: Date.now(), pid: 1 });
+  reportProgress(folder, 'bge-m3', { doneBytes: 43, totalBytes: 100, bytesPerS: 10, wallMs: Date.now(), pid: 1 });
   await gateway.reload({});
   const answer = await gateway.fetch('/v1/embeddings', { method: 'POST', json: { model: 'bge-m3', input: 'hello' } });
   const { error } = (await answer.json()) as { error: { message: string } };
   assert.equal(answer.status, 503, error.message);
   assert.match(error.message, /bge-m3 is being downloaded: 43 % has come/);
   assert.ok(Number(answer.headers.get('retry-after')) >= 1);
-  tellProgress(folder, 'bge-m3', null);
+  reportProgress(folder, 'bge-m3', null);
 });
 
 test('speech of espeak-ng is written down by a model that was added while the server ran', needsRuntime, async () => {

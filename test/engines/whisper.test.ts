@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { extrasFolderAt } from '../../src/engines/extras/extras-folder.ts';
 import { runtimeInstalled } from '../../src/engines/extras/install-runtime.ts';
 import { createLocalEngines } from '../../src/engines/local-engines.ts';
-import type { SpokenFile, TranscribedSegment } from '../../src/engines/transcription-engine.ts';
+import type { TranscribedSegment, TranscriptionInput } from '../../src/engines/transcription-engine.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { testRuntime, tinyWhisper } from '../onnx/tiny-models.ts';
 import { writeTinyWhisper } from '../onnx/tiny-whisper.ts';
@@ -42,7 +42,7 @@ function whisper(t: TestContext, sound: Float32Array) {
   });
   t.after(() => local.close());
   const engine = local.look().transcription.get('tiny-whisper')!;
-  return async (options: Partial<SpokenFile> = {}): Promise<TranscribedSegment[]> =>
+  return async (options: Partial<TranscriptionInput> = {}): Promise<TranscribedSegment[]> =>
     all(
       engine.transcribe({
         tenant: 'a',

@@ -11,7 +11,7 @@ const store = createEmbeddedStore({
   shards: allShards,
   memoryBytes: 16 * 1024 * 1024,
   limit: { take: async () => {}, give() {}, onStoredBytes() {} },
-  tell() {},
+  report() {},
 });
 
 const spec = { name: 'docs', size: 4, distance: 'Dot', embeddingModel: null } as const;

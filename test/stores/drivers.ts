@@ -35,7 +35,7 @@ import {
   createPostgresResponseStore,
   tablesIn,
 } from '../../src/stores/postgres/stores.ts';
-import type { OwnTables } from '../../src/stores/sql-tables.ts';
+import type { ClosableTables } from '../../src/stores/sql-tables.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
 import { createSqlitePageThread } from '../../src/stores/sqlite/page-thread.ts';
 import {
@@ -67,7 +67,7 @@ export interface StoreUnderTest {
   /** For child processes: what `driverNamed(name).over(place)` opens again. */
   place: string;
   /** The tables of accounts, as stores that all databases share get them. */
-  tables(): OwnTables | Promise<OwnTables>;
+  tables(): ClosableTables | Promise<ClosableTables>;
   accounts(): AccountStore | Promise<AccountStore>;
   ledger(bootId: string, clock?: Clock, order?: RecordOrder): Ledger | Promise<Ledger>;
   replies(bootId: string): Closable<ReplyStore> | Promise<Closable<ReplyStore>>;

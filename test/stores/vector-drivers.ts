@@ -42,7 +42,7 @@ const embedded: VectorDriver = {
       shards: allShards,
       memoryBytes: 64 * 1024 * 1024,
       limit: { take: async () => {}, give() {}, onStoredBytes() {} },
-      tell() {},
+      report() {},
     });
     t.after(async () => {
       await store.close();

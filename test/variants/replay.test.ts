@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
-import { saidIn } from '../../src/cli/commands/replay.ts';
+import { outcomeIn } from '../../src/cli/commands/replay.ts';
 import { adminKey, startGateway, testKey } from '../start-gateway.ts';
 import { runCommand, temporaryFolder } from '../start-process.ts';
 import { startQuietUpstream } from '../steps/quiet-upstream.ts';
@@ -77,13 +77,13 @@ test('without bodies it says what to set up', async (t) => {
 test('how an answer ended and which tools it calls are read of every format, whole and streamed', () => {
   const quoted = JSON.stringify('a text with "finish_reason":"length" and "type":"tool_use","name":"x"');
   const chat = `{"choices":[{"message":{"content":${quoted},"tool_calls":[{"function":{"name":"f"}}]},"finish_reason":"tool_calls"}]}`;
-  assert.deepEqual(saidIn(chat), { finish: 'tool_calls', tools: ['f'] });
+  assert.deepEqual(outcomeIn(chat), { finish: 'tool_calls', tools: ['f'] });
   const messages = `{"content":[{"type":"text","text":${quoted}},{"type":"tool_use","id":"1","name":"f"}],"stop_reason":"tool_use"}`;
-  assert.deepEqual(saidIn(messages), { finish: 'tool_calls', tools: ['f'] });
+  assert.deepEqual(outcomeIn(messages), { finish: 'tool_calls', tools: ['f'] });
   const responses =
     '{"status":"completed","output":[{"type":"function_call","id":"i","name":"f","status":"completed"}]}';
-  assert.deepEqual(saidIn(responses), { finish: 'tool_calls', tools: ['f'] });
+  assert.deepEqual(outcomeIn(responses), { finish: 'tool_calls', tools: ['f'] });
   const stream =
     'data: {"choices":[{"delta":{"content":"a"},"finish_reason":null}]}\n\ndata: {"choices":[{"delta":{},"finish_reason":"length"}]}';
-  assert.deepEqual(saidIn(stream), { finish: 'length', tools: [] });
+  assert.deepEqual(outcomeIn(stream), { finish: 'length', tools: [] });
 });

@@ -14,7 +14,7 @@ import type { AdminParts } from '../parts.ts';
 import { accountOf, declaredConflict } from './accounts.ts';
 
 const usdMax = 1_000_000;
-/** As with budgets, amounts stay whole numbers of nano-USD. */
+/** Largest grant: as with budgets, amounts stay whole numbers of nano-USD. */
 const grantedUsdMax = 5_000_000;
 const listedMax = 1_000;
 const exportedMax = 100_000;

@@ -73,7 +73,7 @@ export function bodyRuleOperations(parts: AdminParts, records: Records): Operati
   ];
 }
 
-/** Those in force, as far as the operator sees their accounts. All accounts share models. */
+/** Rules in force, as far as the operator sees their accounts. All accounts share models. */
 function rulesNow({ clock }: AdminParts, directory: Directory, { accounts }: Operator): BodyRuleRow[] {
   const nowMs = clock.wallMs();
   const isSeen = ({ of, name }: BodyRuleRow) =>

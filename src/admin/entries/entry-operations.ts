@@ -8,14 +8,14 @@ import type { Area } from '../roles.ts';
 export interface EntryKind<Reply extends z.ZodType> {
   /** Path of the list. An entry is one level below it. */
   path: string;
-  /** What paths call the name of an entry. */
+  /** Name in paths for the name of an entry. */
   named: 'id' | 'name';
   area: Area;
   /** An entry as its list shows it. */
   reply: Reply;
 }
 
-/** What a list shows: rows in the order of `textOf`, which is unique to each row. */
+/** Rows of a list, in the order of `textOf`, which is unique to each row. */
 export interface EntryList<Row, Shown> {
   rows: readonly Row[];
   textOf(row: Row): string;
@@ -43,7 +43,7 @@ type Added<Body extends z.ZodType, Reply extends z.ZodType> = Omit<OnEntry<z.Zod
   run(call: Pick<Call, 'operator' | 'written'> & { body: z.output<Body> }): Promise<z.input<Reply>>;
 };
 
-/** What a query gives for the parameters of a list. */
+/** Values of a query for the parameters of a list. */
 export type FiltersOf<Filters extends z.ZodRawShape> = { [Name in keyof Filters]: z.output<Filters[Name]> };
 
 export type EntryOperations<Entry extends z.ZodType> = ReturnType<typeof entryOperations<Entry>>;

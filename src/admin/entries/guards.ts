@@ -113,7 +113,7 @@ function usedBy(guard: string, { config, plans, accounts, keys }: Directory): Sh
   };
 }
 
-/** Those in force, and stored ones that cannot be used. */
+/** Guards in force, and stored ones that cannot be used. */
 async function shownGuards(parts: AdminParts, entryRecords: EntryRecords, directory: Directory): Promise<ShownGuard[]> {
   const rows = await entryRecords.rows();
   const inForce = directory.config.guards;

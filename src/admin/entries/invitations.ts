@@ -87,7 +87,7 @@ export function invitationOperations(parts: AdminParts, records: Records): Opera
   ];
 }
 
-/** Those that work now, as far as an operator sees their accounts. */
+/** Invitations that work now, as far as an operator sees their accounts. */
 async function waitingInvitations({ clock }: AdminParts, records: Records, scope: AccountScope) {
   const nowMs = clock.wallMs();
   const { invitations } = (await records.current(null)).stored;

@@ -205,7 +205,7 @@ function keyChanges(parts: AdminParts, records: Records) {
   };
 }
 
-/** Of a change without a version, while others change the same key. */
+/** Tries of a change without a version, while others change the same key. */
 const triesMax = 5;
 
 function shown(directory: Directory, key: KnownKey, nowMs: number): z.input<typeof keySchema> {

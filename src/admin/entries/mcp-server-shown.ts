@@ -3,7 +3,7 @@ import type { EntryRow } from '../../books/auth/account-store.ts';
 import { fragmentKey } from '../../config/merge-stored.ts';
 import { redactPart } from '../../config/redact.ts';
 import type { McpServerConfig } from '../../config/schema.ts';
-import type { KeptGrant } from '../../tools/mcp/grants.ts';
+import type { StoredGrant } from '../../tools/mcp/grants.ts';
 import type { UpstreamServer } from '../../tools/mcp/upstream-server.ts';
 import { timeField } from '../fields.ts';
 import { refuse } from '../operation.ts';
@@ -51,7 +51,7 @@ export async function shownServer(parts: AdminParts, entryRecords: EntryRecords,
   return found ?? refuse({ kind: 'not-found', message: `There is no MCP server '${name.slice(0, 64)}'.` });
 }
 
-/** Those in force, and stored ones that cannot be used. */
+/** Servers in force, and stored ones that cannot be used. */
 export async function shownServers(parts: AdminParts, entryRecords: EntryRecords): Promise<ShownServer[]> {
   const [rows, grants] = await Promise.all([entryRecords.rows(), parts.mcpGrants.list()]);
   const loginOf = (name: string) => grants.find(({ row }) => row.server === name) ?? null;
@@ -74,7 +74,7 @@ function shown(
   server: UpstreamServer | undefined,
   source: 'file' | 'kept',
   row: EntryRow | null,
-  login: KeptGrant | null,
+  login: StoredGrant | null,
 ): ShownServer {
   const { clock } = parts;
   const at = (monotonicMs: number) => new Date(clock.wallMs() + monotonicMs - clock.monotonicMs()).toISOString();
@@ -95,7 +95,7 @@ function shown(
   };
 }
 
-function shownLogin({ row: { loginMs, loginBy, ended }, grant }: KeptGrant): ShownServer['login'] {
+function shownLogin({ row: { loginMs, loginBy, ended }, grant }: StoredGrant): ShownServer['login'] {
   const { issuer = null, scope = null } = grant ?? {};
   return { at: new Date(loginMs).toISOString(), by: loginBy, issuer, scope, ended };
 }

@@ -128,7 +128,7 @@ function refuseOtherVersions(before: Members, after: Members): void {
   }
 }
 
-/** Those in force, and stored ones that cannot be used. */
+/** Prompts in force, and stored ones that cannot be used. */
 async function shownPrompts(parts: AdminParts, entryRecords: EntryRecords): Promise<ShownPrompt[]> {
   const rows = await entryRecords.rows();
   const inForce = parts.snapshot().config.prompts;

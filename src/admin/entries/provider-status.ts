@@ -19,7 +19,7 @@ export const closedOut: readonly Standing[] = ['open', 'refused', 'due', 'probin
 const failedMin = 3;
 
 /**
- * What an operator should know of a provider, from its targets and all its lanes. A breaker opens late, when its target
+ * Status of a provider for operators, from its targets and all its lanes. A breaker opens late, when its target
  * is as good as dead, so a provider that mostly fails is reported before.
  */
 export function providerStatus(
@@ -42,7 +42,7 @@ export function providerStatus(
   return status === 'down' ? 'degraded' : status;
 }
 
-/** What is known of each provider, by its name. A provider's name has no slash; models' names may have one. */
+/** Lanes of each provider, by its name. A provider's name has no slash; models' names may have one. */
 export function lanesByProvider(health: Health, nowMs: number): Map<string, LaneSnapshot[]> {
   return Map.groupBy(health.snapshot(nowMs), ({ target }) => target.slice(0, target.indexOf('/')));
 }

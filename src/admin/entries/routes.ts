@@ -61,7 +61,7 @@ export function routeOperations(parts: AdminParts, entryRecords: EntryRecords): 
 
 const effectNames = ['model', 'ladder', 'targets', 'parameters', 'tag', 'refuse'] as const;
 
-/** Those in force in their order, then stored ones that cannot be used. */
+/** Rules in force in their order, then stored ones that cannot be used. */
 async function shownRoutes(parts: AdminParts, entryRecords: EntryRecords): Promise<ShownRoute[]> {
   const rows = await entryRecords.rows();
   const inForce = parts.snapshot().config.routes;

@@ -12,7 +12,7 @@ const source = z
     'file: the configuration file, and changed there; kept: made here; detected: found by a key in the environment, a server on this machine or a list of models; built-in: part of Culvert.',
   );
 
-/** What providers and models in lists say of their origin. */
+/** Fields of the origin of providers and models in lists. */
 export const storedFields = {
   source,
   version: z

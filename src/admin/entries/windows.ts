@@ -83,7 +83,7 @@ export async function windowsOf(
   });
 }
 
-/** Those that know how full limits are. */
+/** Counters that know how full limits are. */
 export function runningCounters({ counters }: AdminParts): NonNullable<AdminParts['counters']> {
   return (
     counters ??

@@ -22,8 +22,8 @@ export async function creditOf(
   return withAdmin(flags, parts, async (admin) => {
     const path = `/accounts/${encodeURIComponent(id)}/credit`;
     const body = { usd: Number(usd), note, id: topUp };
-    const asked = usd === undefined ? admin.request('GET', path) : admin.request('POST', path, { body });
-    const credit = (await asked) as AccountCredit;
+    const reply = usd === undefined ? admin.request('GET', path) : admin.request('POST', path, { body });
+    const credit = (await reply) as AccountCredit;
     if (listForm(flags) === 'json') {
       printJson(credit);
       return 0;

@@ -54,7 +54,7 @@ export const accounts: CommandBody = {
       example: 'culvert accounts suspend acme',
       call: 'PATCH /accounts/{id}',
       body: () => ({ status: 'suspended' }),
-      says: (_account, id) => `Account '${id}' is suspended.`,
+      describe: (_account, id) => `Account '${id}' is suspended.`,
     }),
     activate: calls({
       description: 'accept calls of an account again',
@@ -62,7 +62,7 @@ export const accounts: CommandBody = {
       example: 'culvert accounts activate acme',
       call: 'PATCH /accounts/{id}',
       body: () => ({ status: 'active' }),
-      says: (_account, id) => `Account '${id}' is active.`,
+      describe: (_account, id) => `Account '${id}' is active.`,
     }),
     guards: overAdmin({
       description: 'set the guards of an account, which the next request of its keys meets',

@@ -44,7 +44,12 @@ export async function add(extra: ExtraName | undefined, flags: AddFlags, parts: 
   if (flags.list) return list(folder, flags);
   const manifest = pinned(chosen(extra, flags.model), flags.pin);
   if (installedModel(folder, manifest.id) !== null && runtimeInstalled(folder)) {
-    return said(flags, manifest, 'already there', `${manifest.id} is there already, in ${folder.model(manifest.id)}.`);
+    return printState(
+      flags,
+      manifest,
+      'already there',
+      `${manifest.id} is there already, in ${folder.model(manifest.id)}.`,
+    );
   }
   const leaving = new AbortController();
   const leave = () =>
@@ -64,7 +69,7 @@ export async function add(extra: ExtraName | undefined, flags: AddFlags, parts: 
       const installing = installRuntime({ folder, signal, network, nowMs: Date.now });
       await whileWaiting(flags, 'npm installs the packages', installing);
     }
-    await bringModel(flags, { folder, manifest, hosted, signal }, () => tellServer(flags, parts));
+    await bringModel(flags, { folder, manifest, hosted, signal }, () => updateServer(flags, parts));
   } catch (error) {
     if (leaving.signal.aborted) throw new CommandFailed((leaving.signal.reason as Error).message);
     if (error instanceof AddFailed) throw new CommandFailed(error.message);
@@ -72,11 +77,11 @@ export async function add(extra: ExtraName | undefined, flags: AddFlags, parts: 
   } finally {
     process.removeListener('SIGINT', leave);
   }
-  const told = await tellServer(flags, parts);
-  const next = told
+  const serverUpdated = await updateServer(flags, parts);
+  const next = serverUpdated
     ? 'The running server uses it now.'
     : `A server uses it after its next start, or after ${culvert} reload.`;
-  return said(flags, manifest, 'added', `${manifest.id} is added: culvert/${manifest.id}. ${next}`);
+  return printState(flags, manifest, 'added', `${manifest.id} is added: culvert/${manifest.id}. ${next}`);
 }
 
 function modelHost(): string {
@@ -183,7 +188,7 @@ async function bringModel(
   begun: () => Promise<boolean>,
 ): Promise<void> {
   const progress = createProgress(flags, 'waits');
-  let told: Promise<boolean> | null = null;
+  let pendingUpdate: Promise<boolean> | null = null;
   try {
     await installModel(manifest, hosted, {
       folder,
@@ -192,17 +197,17 @@ async function bringModel(
       onProgress(doneBytes, totalBytes) {
         progress.at(howFar(doneBytes, totalBytes));
         // The first report is written when the second one comes.
-        if (doneBytes > 0) told ??= begun();
+        if (doneBytes > 0) pendingUpdate ??= begun();
       },
     });
-    await told;
+    await pendingUpdate;
   } finally {
     progress.end();
   }
 }
 
 /** Has a server of this data folder look at its engines again; false where none runs, or it does not let us. */
-async function tellServer(flags: AddFlags, parts: CliParts): Promise<boolean> {
+async function updateServer(flags: AddFlags, parts: CliParts): Promise<boolean> {
   try {
     if (serverUrl(flags, () => readConfig(flags.config)) === null) return false;
     return await withAdmin(flags, parts, async (admin) => {
@@ -215,7 +220,7 @@ async function tellServer(flags: AddFlags, parts: CliParts): Promise<boolean> {
   }
 }
 
-function said(flags: AddFlags, { extra, id }: ModelManifest, state: string, sentence: string): number {
+function printState(flags: AddFlags, { extra, id }: ModelManifest, state: string, sentence: string): number {
   if (flags.json) printJson({ extra, model: id, state });
   else print(sentence);
   return 0;

@@ -98,11 +98,11 @@ async function load(order: Order, flags: BenchFlags, forMs: number | null): Prom
   const first = await whileWaiting(flags, 'waiting for the first answer', askOnce(order));
   if (!first.ok)
     throw new CommandFailed(plain(`The first request failed: ${first.outcome} ${first.message ?? ''}`.trim()));
-  const wanted = forMs === null ? (flags.requests ?? requestsDefault) : requestsMax;
+  const requestsLimit = forMs === null ? (flags.requests ?? requestsDefault) : requestsMax;
   const expected = Math.ceil(((forMs ?? 0) / first.ms) * flags.concurrency);
   note(
     forMs === null
-      ? `${wanted.toLocaleString('en')} requests follow, ${flags.concurrency} at a time.`
+      ? `${requestsLimit.toLocaleString('en')} requests follow, ${flags.concurrency} at a time.`
       : `About ${expected.toLocaleString('en')} requests follow within ${forMs / 1_000} s, ${flags.concurrency} at a time, and never more than ${requestsMax.toLocaleString('en')}.`,
   );
   const tally = createTally();
@@ -111,7 +111,7 @@ async function load(order: Order, flags: BenchFlags, forMs: number | null): Prom
   const endsMs = forMs === null ? Number.POSITIVE_INFINITY : startedMs + forMs;
   let begun = 0;
   const caller = async () => {
-    while (begun < wanted && performance.now() < endsMs && !order.signal.aborted) {
+    while (begun < requestsLimit && performance.now() < endsMs && !order.signal.aborted) {
       progress.count(++begun, 'requests');
       const answered = await askOnce(order);
       if (answered.outcome !== 'interrupted') tally.add(answered);

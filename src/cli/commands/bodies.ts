@@ -61,14 +61,14 @@ export const bodies: CommandBody = {
       example: 'culvert bodies keep model smart --until 2h --reason "ticket 7"',
       call: 'POST /body-rules',
       body: ({ reason = '', until }, of, name) => ({ of, name, reason, until }),
-      says: ({ id, label, until }) => `Bodies of ${label} are kept until ${until} (${id}).`,
+      describe: ({ id, label, until }) => `Bodies of ${label} are kept until ${until} (${id}).`,
     }),
     stop: calls<BodyRuleReply>({
       description: 'keep no further requests and answers by a rule',
       arguments: [['<id>', 'its id, as bodies rules shows it']],
       example: 'culvert bodies stop br_5fKq2hXw81Ls',
       call: 'DELETE /body-rules/{id}',
-      says: ({ label }) => `Bodies of ${label} are no longer kept.`,
+      describe: ({ label }) => `Bodies of ${label} are no longer kept.`,
     }),
     remove: calls<BodiesRemovedReply, { account?: string; key?: string; model?: string }>({
       description: 'remove kept requests and answers that meet all options, or all of them',
@@ -80,7 +80,7 @@ export const bodies: CommandBody = {
       example: 'culvert bodies remove --account dev',
       call: 'DELETE /bodies',
       query: ({ account, key, model }) => ({ account, key, model }),
-      says: ({ removed }) => (removed === 1 ? 'Removed 1 request.' : `Removed ${removed} requests.`),
+      describe: ({ removed }) => (removed === 1 ? 'Removed 1 request.' : `Removed ${removed} requests.`),
     }),
   },
 };

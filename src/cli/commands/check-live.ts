@@ -26,12 +26,12 @@ export interface LiveReport {
 export async function checkLive({ providers, config, localSearch }: Snapshot): Promise<LiveReport> {
   const transport = createTransport({ proxyOf: environmentProxies(process.env) });
   try {
-    const asked = [...providers.values()]
+    const checked = [...providers.values()]
       .filter((provider) => !provider.simulated)
       .map(({ connection }) => lookAtProvider(transport, connection));
     const { engines } = configuredEngines(providersInForce(config.tools.search.providers, localSearch));
     const [looks, search, found] = await Promise.all([
-      Promise.all(asked),
+      Promise.all(checked),
       lookAtEngines({ transport, clock, scrub }, engines),
       probeLocalServers({ probeGet }),
     ]);
@@ -68,8 +68,8 @@ export function liveTable(report: LiveReport): string {
       verdict === 'ok' ? String(hits) : '',
       message,
     ]);
-    const asked = 'Each search engine got one query, which costs one search of its plan:';
-    parts.push(`\n${asked}\n${table(['engine', 'verdict', 'latency', 'results', 'message'], rows)}`);
+    const searchNote = 'Each search engine got one query, which costs one search of its plan:';
+    parts.push(`\n${searchNote}\n${table(['engine', 'verdict', 'latency', 'results', 'message'], rows)}`);
   }
   for (const { type, url, models, note } of report.local) {
     parts.push(`Found on this machine: ${type} at ${url}, ${models} models${note === null ? '' : ` (${note})`}`);

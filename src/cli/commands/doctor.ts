@@ -109,8 +109,8 @@ async function troublesNow(url: string | null, config: Config): Promise<Finding[
   const key = url === null ? null : adminKey(url, false, () => config);
   if (url === null || key === null) return [];
   try {
-    const asked = overHttp(url, key).request('GET', '/doctor') as Promise<DoctorReply>;
-    const reply = await Promise.race([asked, pause(answerTimeoutMs, null, { ref: false })]);
+    const report = overHttp(url, key).request('GET', '/doctor') as Promise<DoctorReply>;
+    const reply = await Promise.race([report, pause(answerTimeoutMs, null, { ref: false })]);
     return reply?.findings.filter(({ state }) => state !== 'ok') ?? [];
   } catch {
     // That it does not answer is a separate finding.

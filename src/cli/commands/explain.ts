@@ -41,7 +41,7 @@ export async function explain(source: string, flags: ExplainFlags, parts: CliPar
     snapshot,
     principal,
     raw: readBody(source, config.server.body_limit),
-    wishes: defaultPreferences,
+    preferences: defaultPreferences,
     health: createHealth({ clock: systemClock }),
     nowMs: systemClock.monotonicMs(),
     ruled: ruledAs(flags.header ?? []),
@@ -54,7 +54,7 @@ export async function explain(source: string, flags: ExplainFlags, parts: CliPar
   const explained =
     endpoint === 'embeddings'
       ? await explainEmbeddings(question)
-      : await explainChat(planning, { ...question, endpoint, dialect: spokenAt[endpoint] });
+      : await explainChat(planning, { ...question, endpoint, dialect: dialectOfEndpoint[endpoint] });
   const json = listForm(flags) === 'json';
   if (explained.kind !== 'explained') {
     const { status, type, message, param } = factsOf(explained, systemClock.wallMs());
@@ -68,13 +68,13 @@ export async function explain(source: string, flags: ExplainFlags, parts: CliPar
   return sent ? 0 : 1;
 }
 
-const spokenAt = {
+const dialectOfEndpoint = {
   chat: 'openai-chat',
   messages: 'anthropic-messages',
   responses: 'openai-responses',
 } as const satisfies Record<ConversationEndpoint, CallerDialectId>;
 
-type Endpoint = keyof typeof spokenAt | 'embeddings';
+type Endpoint = keyof typeof dialectOfEndpoint | 'embeddings';
 
 /** Counters are those of a running server: here nobody knows what is left. */
 function ruledAs(headers: readonly string[]): NonNullable<Question['ruled']> {

@@ -52,7 +52,7 @@ export const guards: CommandBody = {
       arguments: [['<name>', 'its name']],
       example: 'culvert guards delete pii',
       call: 'DELETE /guards/{name}',
-      says: (_guard, name) => `Guard '${name}' is deleted.`,
+      describe: (_guard, name) => `Guard '${name}' is deleted.`,
     }),
   },
 };

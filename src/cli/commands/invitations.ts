@@ -33,7 +33,7 @@ export const invitations: CommandBody = {
       example: 'culvert invitations create --role viewer --accounts dev',
       call: 'POST /invitations',
       body: ({ role, accounts = null, name, email, expires }) => ({ role, accounts, name, email, expires }),
-      says: ({ path, role, expires }) => [
+      describe: ({ path, role, expires }) => [
         `Send this to one person, after the address of your server. It works once, until ${shownDate(expires, '')}, for the role ${role}:`,
         path,
       ],
@@ -60,7 +60,7 @@ export const invitations: CommandBody = {
       arguments: [['<id>', 'its id']],
       example: 'culvert invitations withdraw inv_7Hq2',
       call: 'DELETE /invitations/{id}',
-      says: ({ id }) => `The invitation ${id} is withdrawn.`,
+      describe: ({ id }) => `The invitation ${id} is withdrawn.`,
     }),
   },
 };

@@ -41,14 +41,14 @@ export const mcpServers: CommandBody = {
       example: 'culvert mcp-servers add tickets https://tickets.example.org/mcp',
       call: 'POST /mcp-servers',
       body: newServer,
-      says: (_server, name) => `MCP server '${name}' is stored.`,
+      describe: (_server, name) => `MCP server '${name}' is stored.`,
     }),
     test: calls({
       description: 'ask an MCP server for its tools now',
       arguments: [['<name>', 'its name']],
       example: 'culvert mcp-servers test tickets',
       call: 'POST /mcp-servers/{name}/test',
-      says: ({ status, why, tools }, name) =>
+      describe: ({ status, why, tools }, name) =>
         status === 'up'
           ? `${name}: up, with the tools ${(tools as string[]).join(', ')}.`
           : `${name}: ${status}. ${why ?? 'No server runs that could ask it.'}`,
@@ -65,14 +65,14 @@ export const mcpServers: CommandBody = {
       arguments: [['<name>', 'its name']],
       example: 'culvert mcp-servers logout tickets',
       call: 'DELETE /mcp-servers/{name}/login',
-      says: (_server, name) => `The tokens for '${name}' are forgotten.`,
+      describe: (_server, name) => `The tokens for '${name}' are forgotten.`,
     }),
     remove: calls({
       description: 'remove a stored MCP server; its sessions end',
       arguments: [['<name>', 'its name']],
       example: 'culvert mcp-servers remove tickets',
       call: 'DELETE /mcp-servers/{name}',
-      says: (_server, name) => `MCP server '${name}' is removed.`,
+      describe: (_server, name) => `MCP server '${name}' is removed.`,
     }),
   },
 };

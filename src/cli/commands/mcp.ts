@@ -65,7 +65,7 @@ class Bridge {
   }
 
   abandon(): void {
-    for (const asked of this.#asked.values()) asked.abort();
+    for (const pending of this.#asked.values()) pending.abort();
   }
 
   async #post(message: JSONRPCMessage, id: RequestId | null): Promise<void> {
@@ -91,10 +91,10 @@ class Bridge {
     const response = await reach(this.#url, '/mcp', init);
     const text = await response.text();
     if (!response.ok) {
-      const told = answerIn(text, message);
-      if (told !== null) return told;
-      const said = errorIn(text.slice(0, errorTextCharsMax))?.message;
-      throw new Error(said ?? `${this.#url} answered ${response.status} ${response.statusText}`.trim());
+      const answered = answerIn(text, message);
+      if (answered !== null) return answered;
+      const errorMessage = errorIn(text.slice(0, errorTextCharsMax))?.message;
+      throw new Error(errorMessage ?? `${this.#url} answered ${response.status} ${response.statusText}`.trim());
     }
     if (text === '') return null;
     try {

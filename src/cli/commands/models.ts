@@ -60,7 +60,7 @@ async function fromFiles(flags: ModelsFlags, parts: CliParts): Promise<ListedMod
 }
 
 function modelTable(listed: readonly ListedModel[]): string {
-  const told = listed.some(({ status }) => status !== undefined);
+  const hasStatus = listed.some(({ status }) => status !== undefined);
   const rows = listed.map(({ id, model_type, owned_by, context_window, status }) => [
     id,
     model_type,
@@ -68,5 +68,5 @@ function modelTable(listed: readonly ListedModel[]): string {
     context_window === null ? '' : String(context_window),
     status ?? '',
   ]);
-  return table(['model', 'type', 'by', 'context', told ? 'status' : ''], rows);
+  return table(['model', 'type', 'by', 'context', hasStatus ? 'status' : ''], rows);
 }

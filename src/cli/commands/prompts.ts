@@ -38,7 +38,7 @@ export const prompts: CommandBody = {
       example: 'culvert prompts show reply',
       call: 'GET /prompts/{name}',
       exact: true,
-      says: async ({ labels, versions }) => (await import('yaml')).stringify({ labels, versions }).trimEnd(),
+      describe: async ({ labels, versions }) => (await import('yaml')).stringify({ labels, versions }).trimEnd(),
     }),
     add: calls<Row, TextFlags>({
       description: 'create a prompt; every replica serves it at once',
@@ -47,7 +47,7 @@ export const prompts: CommandBody = {
       example: "culvert prompts add reply --system 'Reply in a {{tone}} tone.' --variables tone --model smart",
       call: 'POST /prompts',
       body: (flags, name) => ({ name, ...textOf(flags) }),
-      says: (_prompt, name) => `Prompt '${name}' is stored as version 1.`,
+      describe: (_prompt, name) => `Prompt '${name}' is stored as version 1.`,
     }),
     version: calls<Row, TextFlags & { labels?: string[] }>({
       description: 'add the next version of a prompt; without a label it is a draft',
@@ -56,7 +56,7 @@ export const prompts: CommandBody = {
       example: "culvert prompts version reply --system 'Be brief.' --model smart",
       call: 'POST /prompts/{name}/versions',
       body: ({ labels, ...flags }) => ({ ...textOf(flags), labels }),
-      says: ({ versions }, name) => `Prompt '${name}' has version ${(versions as Row[])[0]?.number} now.`,
+      describe: ({ versions }, name) => `Prompt '${name}' has version ${(versions as Row[])[0]?.number} now.`,
     }),
     label: calls<Row, { label: string; to: number }>({
       description: 'give a label to a version of a prompt, which the next request uses',
@@ -68,14 +68,14 @@ export const prompts: CommandBody = {
       example: 'culvert prompts label reply --label production --to 2',
       call: 'POST /prompts/{name}/labels',
       body: ({ label, to }) => ({ label, version: to }),
-      says: (prompt, name) => `Prompt '${name}': ${labelsOf(prompt)}`,
+      describe: (prompt, name) => `Prompt '${name}': ${labelsOf(prompt)}`,
     }),
     remove: calls({
       description: 'remove the stored versions of a prompt',
       arguments: [['<name>', 'its name']],
       example: 'culvert prompts remove reply',
       call: 'DELETE /prompts/{name}',
-      says: (_prompt, name) => `Prompt '${name}' is removed.`,
+      describe: (_prompt, name) => `Prompt '${name}' is removed.`,
     }),
   },
 };

@@ -46,7 +46,7 @@ export const providers: CommandBody = {
       arguments: [['<name>', 'its name']],
       example: 'culvert providers test openai',
       call: 'POST /providers/{name}/test',
-      says: ({ data }) =>
+      describe: ({ data }) =>
         data.map(
           ({ credential, verdict, message, models, ms }) =>
             `${credential}: ${verdict === 'ok' ? `${models} models in ${ms} ms` : `${verdict}: ${message}`}`,
@@ -58,7 +58,7 @@ export const providers: CommandBody = {
       arguments: [['<name>', 'its name']],
       example: 'culvert providers remove openai',
       call: 'DELETE /providers/{name}',
-      says: (_provider, name) => `Provider '${name}' is removed.`,
+      describe: (_provider, name) => `Provider '${name}' is removed.`,
     }),
   },
 };

@@ -35,16 +35,16 @@ async function run(flags: RecalculateFlags, parts: CliParts): Promise<number> {
   const nowMs = Date.now();
   const span = { from: pastInstant('--from', flags.from, nowMs), to: pastInstant('--to', flags.to, nowMs) };
   const requests = flags.all === true ? 'all' : 'unpriced';
-  const asked = { account: flags.account, model: flags.model, requests, apply: flags.apply === true };
+  const requestBody = { account: flags.account, model: flags.model, requests, apply: flags.apply === true };
   return withAdmin(flags, parts, async (admin) => {
     const call = async (body: object) => (await admin.request('POST', '/usage/recalculate', { body })) as Recalculation;
-    let sum = await call({ ...asked, ...span });
+    let sum = await call({ ...requestBody, ...span });
     for (let cursor = sum.next_cursor; cursor !== null; cursor = sum.next_cursor) {
       note(`${sum.looked_at} requests looked at, back to ${sum.from} it goes on.`);
-      sum = joined(sum, await call({ ...asked, from: sum.from, to: sum.to, cursor }));
+      sum = joined(sum, await call({ ...requestBody, from: sum.from, to: sum.to, cursor }));
     }
     if (listForm(flags) === 'json') printJson(sum);
-    else print(said(sum));
+    else print(summary(sum));
     return 0;
   });
 }
@@ -73,7 +73,7 @@ export function joined(one: Recalculation, next: Recalculation): Recalculation {
   };
 }
 
-function said(sum: Recalculation): string {
+function summary(sum: Recalculation): string {
   const { applied, requests, unpriced_requests, old_usd, new_usd, still_unpriced, unclear, targets } = sum;
   const lines = [
     `${requests} of ${sum.looked_at} requests ${applied ? 'have another cost now' : 'would have another cost'}: $${old_usd} → $${new_usd}; ${unpriced_requests} of them had no price.`,

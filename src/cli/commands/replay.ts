@@ -38,7 +38,7 @@ const paths: Readonly<Record<string, string>> = {
 };
 const atOnce = 4;
 /** So many requests are looked at for each one that has its body. */
-const lookedPerKept = 20;
+const examinedPerStored = 20;
 const settledTries = 40;
 const settledPauseMs = 50;
 
@@ -62,7 +62,7 @@ interface Replayed {
   error: string | null;
 }
 
-interface Kept {
+interface StoredRequest {
   row: Row;
   body: Record<string, unknown>;
   answer: string;
@@ -75,15 +75,15 @@ async function replayRequests(flags: ReplayFlags, parts: CliParts): Promise<numb
   if (url === null) throw new CommandFailed('No server runs here that could ask again. Name one with --url.');
   if (key === null) throw new CommandFailed('No API key is set that pays for it. Put one into CULVERT_API_KEY.');
   return withAdmin(flags, parts, async (admin, progress) => {
-    const { kept, looked } = await keptRequests(admin, flags);
-    if (kept.length === 0) throw new CommandFailed(whyNone(looked));
+    const { stored, examined } = await storedRequests(admin, flags);
+    if (stored.length === 0) throw new CommandFailed(whyNone(examined));
     const replayed: Replayed[] = [];
-    for (let at = 0; at < kept.length; at += atOnce) {
-      replayed.push(...(await Promise.all(kept.slice(at, at + atOnce).map((one) => again(url, key, flags.to, one)))));
+    for (let at = 0; at < stored.length; at += atOnce) {
+      replayed.push(...(await Promise.all(stored.slice(at, at + atOnce).map((one) => again(url, key, flags.to, one)))));
       progress.count(replayed.length, 'requests asked again');
     }
     progress.end();
-    const totals = totalsOf(replayed, looked - kept.length);
+    const totals = totalsOf(replayed, examined - stored.length);
     if (listForm(flags) === 'json') printJson({ object: 'replay', to: flags.to, totals, data: replayed });
     else print(`${replayTable(replayed)}\n\n${rowTable([totals.was, totals.now], totalColumns)}`);
     if (totals.skipped > 0 && listForm(flags) === 'table') {
@@ -95,10 +95,10 @@ async function replayRequests(flags: ReplayFlags, parts: CliParts): Promise<numb
   });
 }
 
-function whyNone(looked: number): string {
-  if (looked === 0) return 'There is no conversation in this time that could be asked again.';
+function whyNone(examined: number): string {
+  if (examined === 0) return 'There is no conversation in this time that could be asked again.';
   return [
-    `None of the ${looked} conversations in this time has its whole body in the process that answers.`,
+    `None of the ${examined} conversations in this time has its whole body in the process that answers.`,
     'Culvert keeps bodies of keys that telemetry.log.bodies names, in the memory of the process that served them.',
     'Name a key there, and replay its next requests.',
     'Of several replicas, name each with --url: none has the bodies of another, and neither do workers of server.processes.',
@@ -106,23 +106,26 @@ function whyNone(looked: number): string {
 }
 
 /** Requests whose bodies are whole, newest first, and how many were looked at. */
-async function keptRequests(admin: AdminClient, flags: ReplayFlags): Promise<{ kept: Kept[]; looked: number }> {
+async function storedRequests(
+  admin: AdminClient,
+  flags: ReplayFlags,
+): Promise<{ stored: StoredRequest[]; examined: number }> {
   const { model, from, limit } = flags;
   const query = { model, class: 'ok', since: pastInstant('--from', from, Date.now()) };
-  const { rows } = await listRows(admin, '/requests', query, limit * lookedPerKept);
+  const { rows } = await listRows(admin, '/requests', query, limit * examinedPerStored);
   const conversations = rows.filter(({ endpoint }) => Object.hasOwn(paths, String(endpoint)));
-  const kept: Kept[] = [];
-  let looked = 0;
+  const stored: StoredRequest[] = [];
+  let examined = 0;
   for (const row of conversations) {
-    if (kept.length === limit) break;
-    looked += 1;
+    if (stored.length === limit) break;
+    examined += 1;
     const { bodies } = (await admin.request('GET', `/requests/${String(row.id)}`)) as {
       bodies: { request: string; answer: string } | null;
     };
     const body = bodies === null ? null : wholeBody(bodies.request);
-    if (bodies !== null && body !== null) kept.push({ row, body, answer: bodies.answer });
+    if (bodies !== null && body !== null) stored.push({ row, body, answer: bodies.answer });
   }
-  return { kept, looked };
+  return { stored, examined };
 }
 
 /** Null: it was cut, withheld, had a credential in it, or its model was a prompt, so that the same cannot be asked again. */
@@ -136,7 +139,7 @@ function wholeBody(text: string): Record<string, unknown> | null {
   }
 }
 
-async function again(url: string, key: string, model: string, { row, body, answer }: Kept): Promise<Replayed> {
+async function again(url: string, key: string, model: string, { row, body, answer }: StoredRequest): Promise<Replayed> {
   const { stream: _, stream_options: __, ...rest } = body;
   const headers = {
     authorization: `Bearer ${key}`,
@@ -144,9 +147,9 @@ async function again(url: string, key: string, model: string, { row, body, answe
     'x-culvert-tag': 'replay',
     'x-culvert-cache': 'off',
   };
-  const asked = { ...rest, model, ...(row.endpoint === 'responses' && { store: false }) };
+  const replayed = { ...rest, model, ...(row.endpoint === 'responses' && { store: false }) };
   const path = paths[String(row.endpoint)] ?? '';
-  const response = await reach(url, path, { method: 'POST', headers, body: JSON.stringify(asked) });
+  const response = await reach(url, path, { method: 'POST', headers, body: JSON.stringify(replayed) });
   const text = await response.text();
   const facts = { id: String(row.id), was: cameOf(row, answer), replay: response.headers.get('x-culvert-request-id') };
   if (!response.ok) {
@@ -176,7 +179,7 @@ function cameOf(record: Row, answer: string): Came {
     usd: typeof record.cost_usd === 'number' ? record.cost_usd : null,
     ms: Number(record.ms),
     output_tokens: Number(tokens ?? 0),
-    ...saidIn(answer),
+    ...outcomeIn(answer),
   };
 }
 
@@ -194,7 +197,7 @@ const finishes: Readonly<Record<string, string>> = {
  * How an answer ended and which tools it calls, of any of the three formats, whole or as a stream. Quotes within a text of
  * the answer are escaped, so that no text is taken for a member.
  */
-export function saidIn(answer: string): { finish: string | null; tools: string[] } {
+export function outcomeIn(answer: string): { finish: string | null; tools: string[] } {
   const ends = [...answer.matchAll(/"(?:finish_reason|stop_reason|status)":\s*"(\w+)"/g)].map(([, end = '']) => end);
   const end = ends.findLast((each) => each !== 'in_progress') ?? null;
   const calls = answer.matchAll(

@@ -52,12 +52,12 @@ export function describedRequest(request: Row): string {
   }
   const { feedback = [] } = request as { feedback?: readonly Row[] };
   if (feedback.length > 0) {
-    const said = [
+    const facts = [
       ['metric', (row: Row) => row.metric],
       ['value', (row: Row) => String(row.value)],
       ['comment', (row: Row) => row.comment],
     ] as const;
-    lines.push('', rowTable(feedback, said));
+    lines.push('', rowTable(feedback, facts));
   }
   lines.push('', attempts.length === 0 ? 'Nothing was sent to an upstream.' : attemptTable(attempts));
   if (losses.length > 0) {

@@ -81,7 +81,7 @@ export const requests: CommandBody = {
       arguments: [['<id>', "its id (x-culvert-request-id), or the caller's own"]],
       example: 'culvert requests show req_019aa0d2-6f0e-7b53-9c7e-0c6c2d1b5a11',
       call: 'GET /requests/{id}',
-      says: describedRequest,
+      describe: describedRequest,
     }),
     export: overAdmin({
       description: 'write all requests of a time as CSV or JSON lines',

@@ -45,7 +45,7 @@ export async function restore(file: string, flags: RestoreFlags, parts: RestoreP
     ...(isEmbedded && head.format === 2 ? pageNames : []),
     ...(head.format === 2 ? localNames : []),
   ];
-  let kept: readonly string[] = [];
+  let replacedFiles: readonly string[] = [];
   try {
     if (dataIn(folder, names).length > 0 && !flags.yes) {
       throw new CommandFailed(
@@ -53,7 +53,7 @@ export async function restore(file: string, flags: RestoreFlags, parts: RestoreP
       );
     }
     if (!isEmbedded) await refuseUnlessEmpty(config, parts);
-    kept = await replaceData(folder, names, new Date(), (side) => {
+    replacedFiles = await replaceData(folder, names, new Date(), (side) => {
       const target = isEmbedded ? { ...config, storage: { ...config.storage, data_dir: side } } : config;
       return parts.writeBackup(
         target,
@@ -66,10 +66,10 @@ export async function restore(file: string, flags: RestoreFlags, parts: RestoreP
     progress.end();
     lock.release();
   }
-  if (flags.json) printJson({ file, ...size, from: head, kept });
+  if (flags.json) printJson({ file, ...size, from: head, kept: replacedFiles });
   else {
     note(`Restored ${sizeInWords(size)} of ${head.at} (Culvert ${head.culvert}, ${head.database}).`);
-    if (kept.length > 0) note(`The earlier files are kept: ${kept.join(', ')}`);
+    if (replacedFiles.length > 0) note(`The earlier files are kept: ${replacedFiles.join(', ')}`);
   }
   return 0;
 }

@@ -75,8 +75,8 @@ function metricsOf(row: Row): readonly Metric[] {
 }
 
 function ratings(row: Row, name: string): string {
-  const own = metricsOf(row).filter(({ metric }) => metric === name);
-  return own.map(({ n, mean, interval }) => `${withInterval(mean, interval, decimal)} n=${n}`).join(', ');
+  const ofMetric = metricsOf(row).filter(({ metric }) => metric === name);
+  return ofMetric.map(({ n, mean, interval }) => `${withInterval(mean, interval, decimal)} n=${n}`).join(', ');
 }
 
 function withInterval(value: unknown, interval: unknown, shown: (value: unknown) => unknown): string {

@@ -47,7 +47,7 @@ export const routes: CommandBody = {
       arguments: [['<name>', 'its name']],
       example: 'culvert routes delete night',
       call: 'DELETE /routes/{name}',
-      says: (_route, name) => `Rule '${name}' is deleted.`,
+      describe: (_route, name) => `Rule '${name}' is deleted.`,
     }),
   },
 };

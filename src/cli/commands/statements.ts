@@ -50,14 +50,14 @@ export const statements: CommandBody = {
       example: 'culvert statements close 2026-10 --time-zone Europe/Berlin',
       call: 'POST /statements/close',
       body: ({ timeZone }, name) => ({ month: name, time_zone: timeZone }),
-      says: (closed) =>
+      describe: (closed) =>
         `${closed.month} is closed in ${closed.time_zone} since ${shownTime(closed.closed_at)}, by ${closed.closed_by}: $${closed.totals.cost_usd}.`,
     }),
     closed: calls<ClosedStatements>({
       description: 'list the months that are closed',
       example: 'culvert statements closed',
       call: 'GET /statements/closed',
-      says: ({ data }) =>
+      describe: ({ data }) =>
         data.length === 0
           ? 'No month is closed.'
           : data.map((one) => `${one.month} in ${one.time_zone}, ${shownTime(one.closed_at)} by ${one.closed_by}`),

@@ -86,7 +86,7 @@ export function usageTable(groups: readonly Row[], groupBy: string): string {
     'cost_usd',
     'errors',
     'unpriced_requests',
-    ...notTold.map(([, of]) => of),
+    ...omittedNotes.map(([, of]) => of),
   ];
   const total = Object.fromEntries(
     sums.map((name) => [name, groups.reduce((sum, group) => sum + Number(group[name] ?? 0), 0)]),
@@ -101,7 +101,7 @@ export function usageTable(groups: readonly Row[], groupBy: string): string {
     ['output tokens', (row) => row.output_tokens],
     ['USD', usdOf],
     ['errors', (row) => row.errors],
-    ...notTold
+    ...omittedNotes
       .filter(([, name]) => groups.some((group) => Number(group[name] ?? 0) > 0))
       .map(([heading, name]): Column => [heading, (row) => rounded(row[name], 6)]),
   ]);
@@ -116,7 +116,7 @@ export function usdOf(row: Row): unknown {
 }
 
 /** Parts of the sums before them that no provider reported: columns only where there are any. */
-const notTold = [
+const omittedNotes = [
   ['counted tokens', 'counted_tokens'],
   ['estimated tokens', 'estimated_tokens'],
   ['counted USD', 'counted_cost_usd'],

@@ -26,7 +26,7 @@ const read = [
 ];
 
 /** Names that its database has for sections of the file. */
-const keptSections = ['litellm_settings', 'router_settings', 'general_settings'];
+const importedSections = ['litellm_settings', 'router_settings', 'general_settings'];
 
 /**
  * Converts the configuration of a LiteLLM proxy (https://docs.litellm.ai/docs/proxy/configs). `text` is empty where all of
@@ -38,8 +38,8 @@ export function importLiteLlm(text: string, database: LiteLlmRows | null = null,
   const { value, lineOf } = source.file;
   const file = value ?? (database === null ? value : {});
   if (!isObject(file)) return { ok: false, message: 'is not a mapping' };
-  const { root, isKept } = withDatabase(file, database);
-  const notes = new Notes((path) => (isKept(path) ? null : lineOf(path)));
+  const { root, isKept: isImported } = withDatabase(file, database);
+  const notes = new Notes((path) => (isImported(path) ? null : lineOf(path)));
   const values: Values = { notes, variables: new Map() };
   sectionsLeftOut(root, database, notes);
   if (database?.sealed === true) notes.add(['LiteLLM_ProxyModelTable'], sealedValues);
@@ -75,26 +75,26 @@ export function importLiteLlm(text: string, database: LiteLlmRows | null = null,
 const sealedValues =
   'some values cannot be decrypted; set LITELLM_SALT_KEY, or LITELLM_MASTER_KEY where LiteLLM had no salt key';
 
-/** The file with the settings that the database keeps. `isKept`: whether a place is the database's. */
+/** The file with the settings that the database keeps. `isImported`: whether a place is the database's. */
 function withDatabase(file: JsonObject, database: LiteLlmRows | null) {
-  const kept: Record<string, JsonObject> = {};
+  const sections: Record<string, JsonObject> = {};
   for (const { param_name: name, param_value: value } of database?.tables.LiteLLM_Config ?? []) {
-    if (typeof name === 'string' && keptSections.includes(name) && isObject(value)) kept[name] = value;
+    if (typeof name === 'string' && importedSections.includes(name) && isObject(value)) sections[name] = value;
   }
   const root: JsonObject = { ...file };
-  for (const [name, value] of Object.entries(kept)) root[name] = { ...objectOf(file[name]), ...value };
+  for (const [name, value] of Object.entries(sections)) root[name] = { ...objectOf(file[name]), ...value };
   // Its address has done its work.
   if (database !== null) root.general_settings = { ...objectOf(root.general_settings), database_url: null };
-  const isKept = ([section, name]: Path): boolean =>
-    String(section).startsWith('LiteLLM_') || Object.hasOwn(kept[section ?? ''] ?? {}, name ?? '');
-  return { root, isKept };
+  const isImported = ([section, name]: Path): boolean =>
+    String(section).startsWith('LiteLLM_') || Object.hasOwn(sections[section ?? ''] ?? {}, name ?? '');
+  return { root, isKept: isImported };
 }
 
 function deploymentsOf(values: Values, root: JsonObject, database: LiteLlmRows | null): Deployment[] {
   const list = Array.isArray(root.model_list) ? root.model_list : [];
   const credentials = new Map<string, JsonObject>();
-  const kept = database?.tables.LiteLLM_CredentialsTable ?? [];
-  for (const one of [...(Array.isArray(root.credential_list) ? root.credential_list : []), ...kept]) {
+  const credentialRows = database?.tables.LiteLLM_CredentialsTable ?? [];
+  for (const one of [...(Array.isArray(root.credential_list) ? root.credential_list : []), ...credentialRows]) {
     if (isObject(one)) credentials.set(String(one.credential_name), objectOf(one.credential_values));
   }
   const inFile = list.flatMap(
@@ -126,7 +126,7 @@ function sectionsLeftOut(root: JsonObject, database: LiteLlmRows | null, notes: 
   }
   for (const { param_name: name } of database?.tables.LiteLLM_Config ?? []) {
     // LiteLLM makes mcp_catalog itself.
-    if (![...keptSections, 'mcp_catalog'].includes(String(name)))
+    if (![...importedSections, 'mcp_catalog'].includes(String(name)))
       notes.add(['LiteLLM_Config', String(name)], whyLeftOut(String(name)));
   }
 }

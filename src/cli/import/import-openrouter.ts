@@ -8,7 +8,7 @@ import { isKeyOfOpenRouter, keyOfOpenRouter } from './openrouter-keys.ts';
 import { isWritable, listOfTexts, objectOf, plain, reference, textOr, type Values } from './plain-values.ts';
 
 /** A model that callers name, and how OpenRouter is asked for it. */
-interface Wanted {
+interface RequestedModel {
   alias: string;
   /** Ids of OpenRouter's, tried in this order. */
   models: readonly string[];
@@ -46,7 +46,7 @@ export function importOpenRouter(sources: readonly ForeignSource[], nowMs = Date
   const read = readSources(sources);
   if (!read.ok) return read;
   const variables: Values['variables'] = new Map();
-  const wanted: Wanted[] = [];
+  const requestedModels: RequestedModel[] = [];
   const headers: Record<string, string> = {};
   const keys = new Map<string, JsonObject>();
   const names = namesOfSlugs(read.files.map(({ value }) => value));
@@ -54,10 +54,10 @@ export function importOpenRouter(sources: readonly ForeignSource[], nowMs = Date
   for (const { name, value, lineOf } of read.files) {
     const notes = new Notes(lineOf, sources.length > 1 ? name : undefined);
     all.push(notes);
-    collect(value, [], { values: { notes, variables }, wanted, headers, names, keys, nowMs });
+    collect(value, [], { values: { notes, variables }, requestedModels, headers, names, keys, nowMs });
   }
   const models: Record<string, JsonObject> = {};
-  for (const one of wanted) {
+  for (const one of requestedModels) {
     const { alias, path, values } = one;
     if (!isModelName(alias) || alias.includes('*')) {
       values.notes.add(path, `the model ${alias} is not carried over: ${nameRule}, and here none`);
@@ -89,7 +89,7 @@ export function importOpenRouter(sources: readonly ForeignSource[], nowMs = Date
 
 interface Collected {
   values: Values;
-  wanted: Wanted[];
+  requestedModels: RequestedModel[];
   headers: Record<string, string>;
   /** By the slug that a model keeps for ever, the name by which callers ask for it. */
   names: ReadonlyMap<string, string>;
@@ -121,7 +121,7 @@ function collect(value: unknown, path: Path, into: Collected): void {
   else if (isObject(objectOf(value.provider).openrouter))
     collectOpencode(value, [...path, 'provider', 'openrouter'], into);
   else if (typeof value.model_permaslug === 'string' && typeof value.model === 'string') {
-    into.wanted.push({ alias: value.model, models: [value.model], body: {}, path, values: into.values });
+    into.requestedModels.push({ alias: value.model, models: [value.model], body: {}, path, values: into.values });
   } else if (typeof value.model_permaslug === 'string') collectGeneration(value, path, into);
   else if (isKeyOfOpenRouter(value)) {
     const key = keyOfOpenRouter(value, path, [...into.keys.values()], into.values.notes, into.nowMs);
@@ -136,7 +136,7 @@ function collect(value: unknown, path: Path, into: Collected): void {
       `this list tells names of presets alone; give the answer of GET ${address} as a file too`,
     );
     const alias = `@preset/${value.slug}`;
-    into.wanted.push({ alias, models: [alias], body: {}, path, values: into.values });
+    into.requestedModels.push({ alias, models: [alias], body: {}, path, values: into.values });
   } else {
     // `data` of the API, `models` of Continue, or a mapping by name.
     for (const [member, inner] of Object.entries(value)) collect(inner, [...path, member], into);
@@ -144,53 +144,60 @@ function collect(value: unknown, path: Path, into: Collected): void {
 }
 
 /** A line of the Activity page's CSV, which tells the slug of the model that was asked, and its variant. */
-function collectGeneration(row: JsonObject, path: Path, { values, wanted, names }: Collected): void {
+function collectGeneration(row: JsonObject, path: Path, { values, requestedModels, names }: Collected): void {
   const slug = String(row.model_permaslug);
   const variant = textOr(row.variant, 'standard');
   const alias = `${names.get(slug) ?? slug}${variant === 'standard' || slug.includes(':') ? '' : `:${variant}`}`;
-  if (slug === '' || wanted.some((one) => one.alias === alias)) return;
+  if (slug === '' || requestedModels.some((one) => one.alias === alias)) return;
   if (!names.has(slug)) {
     const fix = 'give the answer of GET /api/v1/models as a file too, which tells the name that callers send';
     values.notes.add([...path, 'model_permaslug'], `${slug} is what OpenRouter calls this model for ever; ${fix}`);
   }
-  wanted.push({ alias, models: [alias], body: {}, path, values });
+  requestedModels.push({ alias, models: [alias], body: {}, path, values });
 }
 
 /** A preset without a prompt becomes a model; one with a prompt or tools stays at OpenRouter, which adds them. */
-function collectPreset(preset: JsonObject, path: Path, { values, wanted }: Collected): void {
+function collectPreset(preset: JsonObject, path: Path, { values, requestedModels }: Collected): void {
   const alias = `@preset/${String(preset.slug)}`;
   const version = objectOf(preset.designated_version);
   const at = [...path, 'designated_version'];
   const config = objectOf(version.config);
   const models = modelsOf(config);
-  const kept = ['system_prompt', 'tools', 'messages'].filter(
+  const ignored = ['system_prompt', 'tools', 'messages'].filter(
     (name) => ![undefined, null, ''].includes((version[name] ?? config[name]) as string | null | undefined),
   );
-  if (kept.length > 0 || models.length === 0) {
-    const why = kept.length > 0 ? `it has ${kept.join(' and ')}, which no model of Culvert’s has` : 'it names no model';
+  if (ignored.length > 0 || models.length === 0) {
+    const why =
+      ignored.length > 0 ? `it has ${ignored.join(' and ')}, which no model of Culvert’s has` : 'it names no model';
     values.notes.add(at, `the preset stays at OpenRouter, which is asked for ${alias}: ${why}`);
-    wanted.push({ alias, models: [alias], body: {}, path, values });
+    requestedModels.push({ alias, models: [alias], body: {}, path, values });
     return;
   }
   noteDefaults(config, [...at, 'config'], values);
-  wanted.push({ alias, models, body: routingOf(config), path, values });
+  requestedModels.push({ alias, models, body: routingOf(config), path, values });
 }
 
 /** https://opencode.ai/docs/providers: `provider.openrouter.models.ID.options.provider`. */
-function collectOpencode(file: JsonObject, at: Path, { values, wanted, headers }: Collected): void {
+function collectOpencode(file: JsonObject, at: Path, { values, requestedModels, headers }: Collected): void {
   const { models, options } = objectOf(objectOf(file.provider).openrouter);
   takeHeaders(objectOf(objectOf(options).headers), [...at, 'options', 'headers'], values, headers);
   noteKey(objectOf(options).apiKey, [...at, 'options', 'apiKey'], values);
   for (const [id, model] of Object.entries(objectOf(models))) {
     const path = [...at, 'models', id];
-    const own = objectOf(objectOf(model).options);
-    noteDefaults(own, [...path, 'options'], values);
-    wanted.push({ alias: id, models: [textOr(objectOf(model).id, id)], body: routingOf(own), path, values });
+    const modelOptions = objectOf(objectOf(model).options);
+    noteDefaults(modelOptions, [...path, 'options'], values);
+    requestedModels.push({
+      alias: id,
+      models: [textOr(objectOf(model).id, id)],
+      body: routingOf(modelOptions),
+      path,
+      values,
+    });
   }
 }
 
 /** https://docs.continue.dev/reference: an entry of `models`. */
-function collectContinue(entry: JsonObject, path: Path, { values, wanted, headers }: Collected): void {
+function collectContinue(entry: JsonObject, path: Path, { values, requestedModels, headers }: Collected): void {
   if (entry.provider !== 'openrouter') {
     values.notes.add([...path, 'provider'], `not carried over: it is a model of ${String(entry.provider)}`);
     return;
@@ -201,15 +208,15 @@ function collectContinue(entry: JsonObject, path: Path, { values, wanted, header
   noteDefaults(objectOf(entry.defaultCompletionOptions), [...path, 'defaultCompletionOptions'], values);
   const alias = String(entry.model);
   const body = routingOf(objectOf(options.extraBodyProperties));
-  wanted.push({ alias, models: [alias], body, path, values });
+  requestedModels.push({ alias, models: [alias], body, path, values });
 }
 
-function collectRequest(request: JsonObject, path: Path, { values, wanted }: Collected): void {
+function collectRequest(request: JsonObject, path: Path, { values, requestedModels }: Collected): void {
   const models = modelsOf(request);
   const [alias = ''] = models;
   noteDefaults(request, path, values);
   const extra = { ...objectOf(request.extra_body), ...request };
-  wanted.push({ alias, models, body: routingOf(extra), path, values });
+  requestedModels.push({ alias, models, body: routingOf(extra), path, values });
 }
 
 /** `model` first, then those of `models`, each once. */
@@ -223,12 +230,12 @@ function routingOf(request: JsonObject): JsonObject {
   );
 }
 
-function modelOf({ alias, models, body: wanted, path, values }: Wanted): JsonObject | null {
+function modelOf({ alias, models, body: requestBody, path, values }: RequestedModel): JsonObject | null {
   const fitting = models.filter((id) => isModelName(id) && !id.includes('*')).slice(0, prioritiesMax);
   if (fitting.length < models.length)
     values.notes.add(path, `some targets of ${alias} are not carried over: ${nameRule}`);
   if (fitting.length === 0) return null;
-  const body = bodyOf(values, wanted, path);
+  const body = bodyOf(values, requestBody, path);
   const { type } = modelFactsOf(values, {}, {}, alias, path);
   const hasBody = Object.keys(body).length > 0;
   const targets = fitting.map((id, index) =>

@@ -90,10 +90,10 @@ function collect(value: unknown, path: Path, name: string, into: Collected): voi
     return;
   }
   if (!isObject(value)) return;
-  const own = [value.slug, value.name, value.id].find((one): one is string => typeof one === 'string') ?? name;
+  const givenName = [value.slug, value.name, value.id].find((one): one is string => typeof one === 'string') ?? name;
   if (value.config !== undefined) {
     const config = typeof value.config === 'string' ? jsonOf(value.config) : value.config;
-    if (isObject(config)) addConfig(config, [...path, 'config'], own, into);
+    if (isObject(config)) addConfig(config, [...path, 'config'], givenName, into);
     else into.values.notes.add([...path, 'config'], 'not carried over: it is not a config');
     return;
   }
@@ -104,7 +104,7 @@ function collect(value: unknown, path: Path, name: string, into: Collected): voi
   }
   const config = withSnakeCase(value);
   if (['strategy', 'targets', 'virtual_key', 'provider'].some((member) => config[member] !== undefined)) {
-    addConfig(value, path, own, into);
+    addConfig(value, path, givenName, into);
     return;
   }
   // A list of the API, or a mapping by name.
@@ -130,8 +130,8 @@ function jsonOf(text: string): unknown {
 function aliasOf({ alias }: Branch, targets: readonly Deployment[], taken: ReadonlyMap<string, number>): string {
   const free = targets.some(({ model }) => model.includes('*')) && !alias.includes('*') ? `${alias}/*` : alias;
   for (let number = 1; ; number++) {
-    const wanted = number === 1 ? free : `${free}-${number}`;
-    if (!taken.has(wanted)) return wanted;
+    const candidate = number === 1 ? free : `${free}-${number}`;
+    if (!taken.has(candidate)) return candidate;
   }
 }
 

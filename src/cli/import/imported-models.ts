@@ -56,14 +56,14 @@ function modelOf(
   for (const { path } of targets.slice(targetsMax)) {
     notes.add(path, `this model is not carried over: a model has at most ${targetsMax} targets`);
   }
-  const kept = targets.slice(0, targetsMax);
-  const dimensions = kept.find(({ facts }) => facts.dimensions !== null)?.facts.dimensions ?? null;
+  const limited = targets.slice(0, targetsMax);
+  const dimensions = limited.find(({ facts }) => facts.dimensions !== null)?.facts.dimensions ?? null;
   return {
     ...(type !== 'chat' && { type }),
-    targets: kept.map((target, _, all) => targetOf(target, weightOf(target, all), providerOf(target))),
+    targets: limited.map((target, _, all) => targetOf(target, weightOf(target, all), providerOf(target))),
     ...(attempts !== null && { attempts }),
     ...(dimensions !== null && { dimensions }),
-    ...(type === 'embedding' && kept.length > 1 && { space: spaceName(alias) }),
+    ...(type === 'embedding' && limited.length > 1 && { space: spaceName(alias) }),
   };
 }
 

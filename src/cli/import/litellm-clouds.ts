@@ -94,11 +94,11 @@ const places: Readonly<Record<Cloud, (v: Values, p: JsonObject, at: Path, region
   },
   azure(values, params, at) {
     const members = membersOf(values, params, at, entra);
-    const asked = Object.keys(members).length > 0;
+    const hasMembers = Object.keys(members).length > 0;
     return {
-      members: asked ? { entra: members } : {},
+      members: hasMembers ? { entra: members } : {},
       read: Object.keys(entra),
-      keyless: asked || params.azure_ad_token != null,
+      keyless: hasMembers || params.azure_ad_token != null,
     };
   },
 };

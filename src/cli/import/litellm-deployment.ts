@@ -76,11 +76,11 @@ export function readDeployment(
     return drop([...path, 'model_name'], nameRule);
   }
   const at = [...path, 'litellm_params'];
-  const own = objectOf(entry.litellm_params);
-  const params = { ...credentials.get(String(own.litellm_credential_name)), ...own };
+  const litellmParams = objectOf(entry.litellm_params);
+  const params = { ...credentials.get(String(litellmParams.litellm_credential_name)), ...litellmParams };
   if (typeof params.model !== 'string' || params.model === '') return drop(at, 'it names no model');
-  const said = typeof params.custom_llm_provider === 'string' ? params.custom_llm_provider : null;
-  const found = serviceOf(params.model, said);
+  const customProvider = typeof params.custom_llm_provider === 'string' ? params.custom_llm_provider : null;
+  const found = serviceOf(params.model, customProvider);
   if (found === null) return drop([...at, 'model'], `nothing says which service has the model ${params.model}`);
   const service = ownMember(services, found.service) ?? null;
   if (service === null) return drop([...at, 'model'], `there is no provider for ${found.service}`);
@@ -99,7 +99,7 @@ export function readDeployment(
   const provider = providerOf(values, params, at, { name: found.service, service, place });
   if (provider === null) return null;
 
-  for (const name of Object.keys(own)) {
+  for (const name of Object.keys(litellmParams)) {
     if (!known.has(name) && !place.read.includes(name)) notes.add([...at, name], unknownParameter);
   }
   const body = bodyOf(values, params.extra_body, [...at, 'extra_body']);

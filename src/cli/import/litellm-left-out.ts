@@ -59,34 +59,38 @@ export function noteLeftOut(row: JsonObject, path: Path, notes: Notes): void {
 
 /** Notes tables whose rows have no counterpart. `users`: ids of those who became accounts. */
 export function noteOtherTables({ tables, others }: LiteLlmRows, users: ReadonlySet<unknown>, notes: Notes): void {
-  const say = (table: LiteLlmTable, rows: readonly JsonObject[], why: string) => {
+  const noteLeftOut = (table: LiteLlmTable, rows: readonly JsonObject[], why: string) => {
     if (rows.length > 0) notes.add([table], `${rows.length} not carried over: ${why}`);
   };
   const bounded = ({ budget_id: id, blocked, allowed_model_region: region }: JsonObject) =>
     id != null || blocked === true || region != null;
-  say(
+  noteLeftOut(
     'LiteLLM_EndUserTable',
     tables.LiteLLM_EndUserTable.filter(bounded),
     'the user of a request has no budget, and is not blocked; give each a key where that matters',
   );
-  say(
+  noteLeftOut(
     'LiteLLM_OrganizationMembership',
     tables.LiteLLM_OrganizationMembership.filter(bounded),
     'people in an organization have no budgets; keys have',
   );
-  say(
+  noteLeftOut(
     'LiteLLM_ModelTable',
     tables.LiteLLM_ModelTable.filter((row) => !isEmpty(row.aliases)),
     'these are names that teams have for models; names are the same for all accounts',
   );
   const isAdmin = ({ user_role: role }: JsonObject) => String(role).startsWith('proxy_admin');
   const admins = tables.LiteLLM_UserTable.filter(isAdmin);
-  say('LiteLLM_UserTable', admins, 'people who administer log in as operators');
+  noteLeftOut('LiteLLM_UserTable', admins, 'people who administer log in as operators');
   const limited = ['max_budget', 'tpm_limit', 'rpm_limit', 'max_parallel_requests'];
   const keyless = tables.LiteLLM_UserTable.filter(
     (row) => !users.has(row.user_id) && !isAdmin(row) && limited.some((column) => row[column] != null),
   );
-  say('LiteLLM_UserTable', keyless, 'these people have limits, and no key outside of teams to which they apply');
+  noteLeftOut(
+    'LiteLLM_UserTable',
+    keyless,
+    'these people have limits, and no key outside of teams to which they apply',
+  );
   for (const { table, rows } of others) {
     const why = unread[table] ?? 'the import does not read this table';
     if (!history.test(table)) notes.add([table], `${rows} not carried over: ${why}`);

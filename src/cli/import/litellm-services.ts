@@ -118,20 +118,21 @@ const bare: readonly (readonly [pattern: RegExp, service: string])[] = [
 
 /** `us-east-1/anthropic.claude…` of Bedrock, also behind a route → the region and the model's own id. */
 export function modelOf({ cloud, routes }: Service, model: string): { model: string; region: string | null } {
-  let own = model;
-  while (routes?.test(own) === true) own = own.replace(routes, '');
-  own = own.replace(/^(responses|chat)\//, '');
-  const [, region, id] = (cloud === 'aws' && /^([a-z]{2}(?:-[a-z]+)+-\d)\/(.+)$/.exec(own)) || [];
+  let bareModel = model;
+  while (routes?.test(bareModel) === true) bareModel = bareModel.replace(routes, '');
+  bareModel = bareModel.replace(/^(responses|chat)\//, '');
+  const [, region, id] = (cloud === 'aws' && /^([a-z]{2}(?:-[a-z]+)+-\d)\/(.+)$/.exec(bareModel)) || [];
   if (region !== undefined && id !== undefined) return { region, model: id };
   // A tuned Gemini.
-  return { region: null, model: cloud === 'google' ? own.replace(/^gemini\/(?=\d+$)/, 'endpoints/') : own };
+  return { region: null, model: cloud === 'google' ? bareModel.replace(/^gemini\/(?=\d+$)/, 'endpoints/') : bareModel };
 }
 
 /** `azure/gpt-4o-eu` → its service and the upstream model; the service may be one that is not in the table. */
-export function serviceOf(model: string, said: string | null): { service: string; model: string } | null {
+export function serviceOf(model: string, customProvider: string | null): { service: string; model: string } | null {
   const slash = model.indexOf('/');
   const word = slash < 0 ? '' : model.slice(0, slash);
-  if (said !== null) return { service: said, model: word === said ? model.slice(slash + 1) : model };
+  if (customProvider !== null)
+    return { service: customProvider, model: word === customProvider ? model.slice(slash + 1) : model };
   if (Object.hasOwn(services, word)) return { service: word, model: model.slice(slash + 1) };
   const known = slash < 0 ? bare.find(([pattern]) => pattern.test(model)) : undefined;
   if (known !== undefined) return { service: known[1], model };

@@ -94,10 +94,10 @@ export function portkeyProvider(
   const named = textIn(objectOf(config.override_params).model);
   // `@slug/model` of the model catalog.
   const [, ofModel = null, bare = named] = /^@([^/]+)\/(.+)$/.exec(named ?? '') ?? [];
-  const said = textIn(config.provider);
-  const slug = textIn(config.virtual_key) ?? (said?.startsWith('@') ? said.slice(1) : ofModel);
-  const key = slug === null ? null : (keys.get(slug) ?? unlisted(slug, said, path, values));
-  const name = (said?.startsWith('@') ? null : said?.toLowerCase()) ?? key?.provider ?? null;
+  const providerText = textIn(config.provider);
+  const slug = textIn(config.virtual_key) ?? (providerText?.startsWith('@') ? providerText.slice(1) : ofModel);
+  const key = slug === null ? null : (keys.get(slug) ?? unlisted(slug, providerText, path, values));
+  const name = (providerText?.startsWith('@') ? null : providerText?.toLowerCase()) ?? key?.provider ?? null;
   if (name === null) {
     return drop(
       path,
@@ -131,10 +131,10 @@ export function portkeyProvider(
 }
 
 /** The slug of a virtual key often begins with its provider. */
-function unlisted(slug: string, said: string | null, path: Path, values: Values): PortkeyKey {
+function unlisted(slug: string, providerText: string | null, path: Path, values: Values): PortkeyKey {
   const known = [...Object.keys(types), ...catalog.map(({ id }) => id)].toSorted((a, b) => b.length - a.length);
   const provider = known.find((name) => slug.toLowerCase().startsWith(name)) ?? null;
-  if (provider !== null && (said === null || said.startsWith('@'))) {
+  if (provider !== null && (providerText === null || providerText.startsWith('@'))) {
     values.notes.add(path, `the key ${slug} is taken to be of ${provider}, by its name`);
   }
   return { slug, provider, settings: {}, rpm: null };
@@ -147,8 +147,8 @@ function typeOf(name: string): ProviderConfig['type'] | null {
 /** Portkey keeps the secrets of virtual keys, so the new file names a variable for each. */
 function keyOf(config: JsonObject, slug: string | null, type: string, path: Path, values: Values): string | null {
   const envKey = catalog.find(({ id }) => id === type)?.envKey ?? null;
-  const own = textOf(values, config.api_key, [...path, 'api_key'], 'secret', envKey ?? '');
-  if (own !== null) return own;
+  const apiKey = textOf(values, config.api_key, [...path, 'api_key'], 'secret', envKey ?? '');
+  if (apiKey !== null) return apiKey;
   if (slug !== null) return reference(values, `${variableName(slug)}_API_KEY`, 'secret');
   return envKey === null ? null : reference(values, envKey, 'secret');
 }

@@ -50,7 +50,7 @@ export function branchesOf(config: JsonObject, path: Path, name: string, notes: 
   if (strategy.mode !== 'conditional') return [{ alias: name, config, path }];
   noteLeftOut(config, path, notes);
   const targets = targetsOf(config, path);
-  const targetNamed = (wanted: unknown) => targets.find(({ config: { name } }) => name === wanted);
+  const targetNamed = (targetName: unknown) => targets.find(({ config: { name } }) => name === targetName);
   const branches: Branch[] = [];
   const taken = new Set<unknown>();
   const conditions = Array.isArray(strategy.conditions) ? strategy.conditions : [];
@@ -78,14 +78,14 @@ export function branchesOf(config: JsonObject, path: Path, name: string, notes: 
 /** Names of the models that it asks for, with a `*` behind a beginning; null where it asks for anything else. */
 function modelsOfQuery(query: unknown): string[] | null {
   const entries = Object.entries(objectOf(query));
-  const [[member, wanted] = []] = entries;
+  const [[member, condition] = []] = entries;
   if (entries.length !== 1 || member !== 'params.model') {
     const inner =
-      member === '$or' && entries.length === 1 && Array.isArray(wanted) ? wanted.map(modelsOfQuery) : [null];
+      member === '$or' && entries.length === 1 && Array.isArray(condition) ? condition.map(modelsOfQuery) : [null];
     return inner.some((one) => one === null) ? null : inner.flatMap((one) => one ?? []);
   }
-  if (typeof wanted === 'string') return [wanted];
-  const operators = Object.entries(objectOf(wanted));
+  if (typeof condition === 'string') return [condition];
+  const operators = Object.entries(objectOf(condition));
   const [[operator, value] = []] = operators;
   if (operators.length !== 1) return null;
   if (operator === '$eq' && typeof value === 'string') return [value];
@@ -114,8 +114,8 @@ function spread(at: Leaf, notes: Notes): { leaves: Leaf[]; next: number } {
   const leaves: Leaf[] = [];
   let next = priority;
   if (mode === 'loadbalance') {
-    const shareOf = ({ config: { weight: own } }: (typeof targets)[0]) =>
-      typeof own === 'number' && own >= 0 ? own : 1;
+    const shareOf = ({ config: { weight } }: (typeof targets)[0]) =>
+      typeof weight === 'number' && weight >= 0 ? weight : 1;
     const sum = targets.reduce((all, target) => all + shareOf(target), 0);
     for (const target of targets) {
       const share = shareOf(target);

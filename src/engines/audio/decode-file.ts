@@ -49,8 +49,8 @@ export async function* decodeFile(
   signal?: AbortSignal,
 ): AsyncGenerator<Float32Array, void> {
   const secondsMax = jobs.limits.decodedSecondsMax;
-  const ownWay = !jobs.hasFfmpeg() && (await wavHeaderOf(path)) !== null;
-  const pieces = ownWay
+  const inProcess = !jobs.hasFfmpeg() && (await wavHeaderOf(path)) !== null;
+  const pieces = inProcess
     ? decodeWav(path, rateHz, signal)
     : floats(jobs.stream('Decoding audio', decodeArguments(path, rateHz, secondsMax + 1), 'none', { signal }));
   let samples = 0;
@@ -91,7 +91,7 @@ async function* decodeWav(path: string, rateHz: number, signal?: AbortSignal): A
 export async function probeDurationMs(jobs: FfmpegJobs, path: string, signal?: AbortSignal): Promise<number> {
   const wav = await wavHeaderOf(path);
   if (wav !== null) return wavDurationMs(wav.header, wav.fileBytes);
-  const durationMs = jobs.hasFfmpeg() ? null : await ownDurationMs(path, signal);
+  const durationMs = jobs.hasFfmpeg() ? null : await probedDurationMs(path, signal);
   if (durationMs !== null) return durationMs;
   let text = '';
   const progress = jobs.stream('Reading how long this audio is', durationArguments(path), 'none', { signal });
@@ -124,7 +124,7 @@ async function wavHeaderOf(path: string): Promise<{ header: WavHeader; fileBytes
  * Ms of audio in an mp3, aac (ADTS) or flac file, without ffmpeg: counted from its frames, because a header may lie.
  * Null for other files, and for those without a frame.
  */
-async function ownDurationMs(path: string, signal?: AbortSignal): Promise<number | null> {
+async function probedDurationMs(path: string, signal?: AbortSignal): Promise<number | null> {
   const file = await open(path, 'r');
   try {
     const first = await file.read(Buffer.alloc(sniffBytesNeeded), 0, sniffBytesNeeded, 0);

@@ -128,7 +128,7 @@ export function createTranscoder(options: TranscoderOptions): SharedTranscoder {
 
   const transcoderOf = (jobs: FfmpegJobs): Transcoder => ({
     transcode(conversion, signal) {
-      const convertHere = ownConversion(conversion);
+      const convertHere = builtInConversion(conversion);
       if (convertHere !== null) return signal === undefined ? convertHere() : addAbortSignal(signal, convertHere());
       return jobs.stream(needOf(conversion.to.format), pipeArguments(conversion), 'piped', {
         signal,
@@ -149,7 +149,7 @@ export function createTranscoder(options: TranscoderOptions): SharedTranscoder {
   return {
     of: (tenant) => transcoderOf(jobsOf(tenant)),
     refusal: (conversion) =>
-      ownConversion(conversion) !== null || program() !== null ? null : ffmpegMissing(needOf(conversion.to.format)),
+      builtInConversion(conversion) !== null || program() !== null ? null : ffmpegMissing(needOf(conversion.to.format)),
     async close() {
       closing.abort(new FailureError({ kind: 'overloaded', message: 'The gateway is shutting down.' }));
       const ends = [...running].map((process) => {
@@ -170,7 +170,7 @@ function headOf({ format, rateHz = speechRateHz }: Conversion['to']): Buffer | u
 }
 
 /** Null where ffmpeg is needed. */
-function ownConversion({ from, to, tempo }: Conversion): (() => Duplex) | null {
+function builtInConversion({ from, to, tempo }: Conversion): (() => Duplex) | null {
   const { format, rateHz = speechRateHz } = to;
   if (from.format !== 'wav' && from.format !== 'pcm') return null;
   if (format !== 'wav' && format !== 'pcm' && format !== 'flac') return null;

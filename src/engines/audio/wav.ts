@@ -51,8 +51,8 @@ export function wavHeader(format: { rateHz: number; channels: number }, dataByte
  */
 export function readWavHeader(bytes: Uint8Array): WavHeader | 'more' | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const wanted = Buffer.from('RIFF....WAVE', 'latin1');
-  for (let i = 0; i < Math.min(12, bytes.length); i += 1) if ((i < 4 || i >= 8) && bytes[i] !== wanted[i]) return null;
+  const pattern = Buffer.from('RIFF....WAVE', 'latin1');
+  for (let i = 0; i < Math.min(12, bytes.length); i += 1) if ((i < 4 || i >= 8) && bytes[i] !== pattern[i]) return null;
   let format: { encoding: SampleEncoding; rateHz: number; channels: number } | null = null;
   let at = 12;
   while (at + 8 <= bytes.length) {

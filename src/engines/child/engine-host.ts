@@ -25,9 +25,9 @@ process.on('message', (message: ToHost) => {
     const load = message.load as EngineLoad;
     work = loadTransformers(load).then((transformers) => makers[load.extra](transformers, load));
     work.then(
-      () => tell({ kind: 'loaded' }),
+      () => send({ kind: 'loaded' }),
       (error: unknown) =>
-        tell({ kind: 'not-loaded', message: `${load.model} could not be loaded: ${messageOf(error)}` }),
+        send({ kind: 'not-loaded', message: `${load.model} could not be loaded: ${messageOf(error)}` }),
     );
     return;
   }
@@ -35,12 +35,12 @@ process.on('message', (message: ToHost) => {
   work
     ?.then((run) => run(order as never))
     .then(
-      (answer) => tell({ kind: 'done', id, answer }),
-      (error: unknown) => tell({ kind: 'failed', id, message: messageOf(error) }),
+      (answer) => send({ kind: 'done', id, answer }),
+      (error: unknown) => send({ kind: 'failed', id, message: messageOf(error) }),
     );
 });
 
-function tell(message: FromHost): void {
+function send(message: FromHost): void {
   process.send?.(message);
 }
 

@@ -47,7 +47,7 @@ export async function createWhisper(transformers: Transformers, load: EngineLoad
 
   return async ({ samples, language, task, words }: TranscribeOrder): Promise<TranscribedWindow> => {
     const { input_features: features } = await processor(samples);
-    const spoken = facts.is_multilingual ? (language ?? (await languageOf(features))) : null;
+    const languageCode = facts.is_multilingual ? (language ?? (await languageOf(features))) : null;
     const withWords = words && facts.alignment_heads !== undefined;
     const seconds = samples.length / rateHz;
     const made = await model.generate({
@@ -55,7 +55,7 @@ export async function createWhisper(transformers: Transformers, load: EngineLoad
       num_frames: Math.floor(samples.length / hop),
       return_timestamps: true,
       ...(withWords && { return_token_timestamps: true }),
-      ...(spoken !== null && { language: spoken, task }),
+      ...(languageCode !== null && { language: languageCode, task }),
     });
     const tokens = (withWords ? made.sequences : made).tolist()[0] as (bigint | number)[];
     const first = Math.max(
@@ -81,7 +81,7 @@ export async function createWhisper(transformers: Transformers, load: EngineLoad
       words: null as WindowSegment['words'],
     }));
     if (withWords) shareOut(decoded('word'), segments);
-    return { language: spoken, segments };
+    return { language: languageCode, segments };
   };
 }
 

@@ -70,7 +70,7 @@ export function addingProgress(folder: ExtrasFolder, id: string, nowMs: number):
   return progress === null || nowMs - progress.wallMs > progressAgeMaxMs ? null : progress;
 }
 
-export function tellProgress(folder: ExtrasFolder, id: string, progress: AddingProgress | null): void {
+export function reportProgress(folder: ExtrasFolder, id: string, progress: AddingProgress | null): void {
   if (progress === null) rmSync(progressFile(folder, id), { force: true });
   else writeWhole(progressFile(folder, id), progress);
 }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type FileHostOptions, fixtureCommit, startFileHost } from '../../../test/fixtures/file-host.ts';
-import { addingProgress, extrasFolderAt, installedModel, tellProgress } from './extras-folder.ts';
+import { addingProgress, extrasFolderAt, installedModel, reportProgress } from './extras-folder.ts';
 import { type InstallParts, installModel } from './install-model.ts';
 import { modelAtHand } from './model-at-hand.ts';
 import { askHost } from './model-host.ts';
@@ -117,11 +117,11 @@ test('what had come when it was given up is gone on from by the next command', a
 test('a second command for the same model leaves the file to the first, and goes on where that one died', async (t) => {
   const { folder, install } = await world(t);
   const progress = { doneBytes: 1, totalBytes: 100, bytesPerS: 10, wallMs: 1_000 };
-  tellProgress(folder, 'tiny', { ...progress, pid: process.ppid });
+  reportProgress(folder, 'tiny', { ...progress, pid: process.ppid });
   await assert.rejects(install(), new RegExp(`Process ${process.ppid} is downloading`));
   assert.notEqual(addingProgress(folder, 'tiny', 1_000), null, 'the first goes on telling');
   const { pid } = spawnSync(process.execPath, ['--version']);
-  tellProgress(folder, 'tiny', { ...progress, pid });
+  reportProgress(folder, 'tiny', { ...progress, pid });
   await install();
   assert.notEqual(installedModel(folder, 'tiny'), null);
 });
@@ -192,7 +192,7 @@ test('how far it is can be read meanwhile, and a command that died is not waited
   t.after(() => rmSync(dir, { recursive: true }));
   const folder = extrasFolderAt(dir);
   const progress = { doneBytes: 30, totalBytes: 100, bytesPerS: 10, wallMs: 5_000, pid: 1 };
-  tellProgress(folder, 'tiny', progress);
+  reportProgress(folder, 'tiny', progress);
   assert.deepEqual(addingProgress(folder, 'tiny', 64_000), progress);
   assert.equal(addingProgress(folder, 'tiny', 66_000), null);
 });

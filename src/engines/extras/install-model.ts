@@ -2,7 +2,13 @@ import { statfs } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { culvert } from '../../kernel/command-form.ts';
 import { downloadFile } from './download-file.ts';
-import { addingProgress, type ExtrasFolder, type InstalledFile, markInstalled, tellProgress } from './extras-folder.ts';
+import {
+  addingProgress,
+  type ExtrasFolder,
+  type InstalledFile,
+  markInstalled,
+  reportProgress,
+} from './extras-folder.ts';
 import { AddFailed, type HostedModel } from './model-host.ts';
 import type { ModelManifest } from './model-manifest.ts';
 
@@ -33,7 +39,7 @@ export async function installModel(manifest: ModelManifest, hosted: HostedModel,
     if (wallMs - reportedMs < reportEveryMs) return;
     reportedMs = wallMs;
     const bytesPerS = Math.round((doneBytes * 1_000) / Math.max(1, wallMs - startedMs));
-    tellProgress(folder, manifest.id, { doneBytes, totalBytes, bytesPerS, wallMs, pid: process.pid });
+    reportProgress(folder, manifest.id, { doneBytes, totalBytes, bytesPerS, wallMs, pid: process.pid });
   };
   try {
     report(0);
@@ -49,7 +55,7 @@ export async function installModel(manifest: ModelManifest, hosted: HostedModel,
     }
     markInstalled(folder, { id: manifest.id, repository: manifest.repository, commit: hosted.commit, files });
   } finally {
-    tellProgress(folder, manifest.id, null);
+    reportProgress(folder, manifest.id, null);
   }
 }
 

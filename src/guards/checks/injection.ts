@@ -89,7 +89,7 @@ const template: Form = {
 };
 
 /**
- * What nobody sees and a model reads: tag characters (but for flags, such as that of Wales), runs of signs without width,
+ * Characters that nobody sees and a model reads: tag characters (but for flags, such as that of Wales), runs of signs without width,
  * and signs that turn the direction.
  */
 const hidden: Form = {
@@ -109,8 +109,8 @@ const formChars = 240;
 
 /** A rule for instructions to a model, in texts that should hold none: results of tools, pages and documents. */
 export function injection(kinds: readonly InjectionKind[]): Check {
-  const among = (all: readonly Form[]) => all.filter(({ kind }) => kinds.includes(kind));
-  const [ofWords, ofSigns, unseen] = [among(forms), among([template]), among([hidden])];
+  const ofKinds = (all: readonly Form[]) => all.filter(({ kind }) => kinds.includes(kind));
+  const [ofWords, ofSigns, unseen] = [ofKinds(forms), ofKinds([template]), ofKinds([hidden])];
   return beginnings.map(
     (beginning): Rule => ({
       longest,
@@ -135,7 +135,7 @@ export function injection(kinds: readonly InjectionKind[]): Check {
   );
 }
 
-/** Of what `hidden` finds; a unit of UTF-16 is enough. */
+/** First unit of what `hidden` finds; a unit of UTF-16 is enough. */
 const invisible = /[\u200b-\u200d\u2060-\u2064\u202d\u202e\ufeff\udc00-\udfff\udb40]/u;
 
 function formAt(tried: readonly Form[], text: string, start: number): Finding | null {

@@ -12,7 +12,7 @@ const gapChars = 4;
 const placeChars = 16;
 /** How far back a `![` or `src` is looked for. */
 const pictureChars = 60;
-/** Of an address, in which its host must end. */
+/** Beginning of an address, in which its host must end. */
 const headChars = 300;
 /** The beginning of what can have a host: a scheme, two slashes of either kind, `www.`, or one of them written otherwise. */
 const hosted = /[^\w&\\/]{0,4}(?:[a-z][a-z\d+.-]{0,15}[:&\\]|[\\/]{2}|[\\/]?&|www\.|\\)/iy;

@@ -1,4 +1,4 @@
-/** What is wrong with a pattern, in words for the operator. */
+/** Problem of a pattern, for the operator. */
 export interface PatternFault {
   why: string;
 }

@@ -64,7 +64,7 @@ interface Numbers {
   phones: PhoneNumbers | null;
 }
 
-/** What begins with digits, or a few characters before them: one look at each group of digits serves all kinds. */
+/** Beginnings with digits, or a few characters before them: one look at each group of digits serves all kinds. */
 function numbersOf(numbers: Numbers): Rule {
   const least = numbers.phones?.least ?? 9;
   return {

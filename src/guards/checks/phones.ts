@@ -19,7 +19,7 @@ const international = /(?:\+|00)\d(?:[ .\-/()\u00a0]{0,2}\d){6,16}/y;
 /** Within a country whose numbers are looked for. */
 const domestic = /\(?\d(?:[ .\-/()\u00a0]{0,2}\d){6,13}/y;
 
-/** As people write them within some countries; digits alone say too little, but for forms that nothing else has. */
+/** Numbers as people write them within some countries; digits alone say too little, but for forms that nothing else has. */
 const national = [
   // North America.
   /(?:1[ .-])?\(?[2-9]\d{2}\)?[ .-]{1,2}[2-9]\d{2}[ .-]\d{4}(?![\w-])/y,
@@ -49,8 +49,8 @@ export function phoneNumbers(countries: readonly string[] = []): PhoneNumbers {
     end(text, start) {
       const abroad = endOf(international, text, start, isPossible);
       if (abroad !== -1) return abroad;
-      const own = plans.length === 0 ? -1 : endOf(domestic, text, start, isDomestic);
-      return own === -1 ? nationalEnd(text, start) : own;
+      const domesticEnd = plans.length === 0 ? -1 : endOf(domestic, text, start, isDomestic);
+      return domesticEnd === -1 ? nationalEnd(text, start) : domesticEnd;
     },
   };
 }

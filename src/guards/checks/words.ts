@@ -74,7 +74,7 @@ function nextPhrase(
   return null;
 }
 
-/** Of ASCII; null: another character. */
+/** Whether a code of ASCII is part of a word; null: another character. */
 function isWordCode(code: number): boolean | null {
   if (code >= 128) return null;
   const letter = code | 0x20;

@@ -30,7 +30,7 @@ export function bedrockGuardrails(baseUrl: string, { id, version }: Guardrail): 
   ];
 }
 
-/** What intervened, at any depth of the assessments: an object with an `action` that is not `NONE`. */
+/** Interventions, at any depth of the assessments: an object with an `action` that is not `NONE`. */
 function collect(value: JsonValue, policy: string, texts: OutsideQuestion['texts'], found: OutsideFinding[]): void {
   if (Array.isArray(value)) for (const one of value) collect(one, policy, texts, found);
   else if (isObject(value)) {

@@ -2,7 +2,7 @@ import type { JsonValue } from '../../kernel/json.ts';
 
 /** Texts that a service is asked about. */
 export interface OutsideQuestion {
-  /** Of the request, by which its record is found. */
+  /** Id of the request, by which its record is found. */
   id: string;
   on: 'input' | 'output';
   /** Name of the alias; null: no model answers. */

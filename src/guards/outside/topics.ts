@@ -8,7 +8,7 @@ export type Embed = (texts: readonly string[]) => Promise<readonly (readonly num
 const pieceChars = 400;
 const piecesMax = 128;
 /** A model may have been replaced since the examples were embedded. */
-const examplesKeptMs = 10 * 60_000;
+const examplesCachedMs = 10 * 60_000;
 
 /** The nearest example of a text; `topic`: null where it says none. */
 export interface NearestExample {
@@ -50,13 +50,14 @@ export function nearestExamples(
   nowMs: () => number,
 ): (texts: readonly string[]) => Promise<readonly NearestExample[]> {
   const names = Object.entries(topics).flatMap(([name, examples]) => examples.map(() => name));
-  let kept: { examples: Awaited<ReturnType<Embed>>; untilMs: number } | null = null;
+  let cachedExamples: { examples: Awaited<ReturnType<Embed>>; untilMs: number } | null = null;
   return async (texts) => {
-    const wanted = kept === null || kept.untilMs < nowMs() ? Object.values(topics).flat() : [];
-    const all = await embed([...wanted, ...texts]);
-    if (wanted.length > 0) kept = { examples: all.slice(0, wanted.length), untilMs: nowMs() + examplesKeptMs };
-    const examples = kept?.examples ?? [];
-    return all.slice(wanted.length).map((vector) => {
+    const toEmbed = cachedExamples === null || cachedExamples.untilMs < nowMs() ? Object.values(topics).flat() : [];
+    const all = await embed([...toEmbed, ...texts]);
+    if (toEmbed.length > 0)
+      cachedExamples = { examples: all.slice(0, toEmbed.length), untilMs: nowMs() + examplesCachedMs };
+    const examples = cachedExamples?.examples ?? [];
+    return all.slice(toEmbed.length).map((vector) => {
       const [best, score] = nearest(vector, examples);
       return { score, topic: names[best] ?? null };
     });

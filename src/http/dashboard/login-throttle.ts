@@ -94,8 +94,8 @@ export function createLoginThrottle(
       return waitMs === 0 ? null : refused(waitMs);
     },
     async attempt(address) {
-      const ownMs = waitOf(counted(address));
-      if (ownMs > 0) return refused(ownMs);
+      const addressMs = waitOf(counted(address));
+      if (addressMs > 0) return refused(addressMs);
       // Before anything is awaited: those that come meanwhile must see it.
       const counts = count(address);
       const passed = () => {

@@ -81,12 +81,12 @@ export function createSessionDoor(parts: DoorParts): SessionDoor {
       const keyId = headerOf(exchange, keyHeader);
       if (keyId === undefined) return noKeyNamed;
       const { operator } = session.who;
-      return parts.mayNotCall(operator) ?? spokenFor(operator, parts.ring.principalOf(keyId));
+      return parts.mayNotCall(operator) ?? allowedFor(operator, parts.ring.principalOf(keyId));
     },
   };
 }
 
-function spokenFor({ accounts }: Operator, principal: Principal | Failure): Principal | Failure {
+function allowedFor({ accounts }: Operator, principal: Principal | Failure): Principal | Failure {
   if ('kind' in principal) return principal;
   // The same answer as for a missing key: nothing tells that another account has it.
   return accounts === null || accounts.includes(principal.account) ? principal : noSuchKey;

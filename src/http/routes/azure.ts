@@ -19,7 +19,7 @@ export function modelInfoRoute(services: Services): Route {
     quota: 'free',
     dialect: openAiChat,
     handle(exchange) {
-      const alias = modelAsked(services, exchange);
+      const alias = requestedModel(services, exchange);
       if ('kind' in alias) return refuse(exchange.client, alias, []);
       const { id, ownedBy, listedAs } = alias;
       const type = types[listedAs] ?? listedAs;
@@ -36,7 +36,7 @@ const types: Readonly<Record<string, string>> = {
   speech: 'audio-generation',
 };
 
-function modelAsked({ snapshot }: Services, exchange: Exchange): Alias | Failure {
+function requestedModel({ snapshot }: Services, exchange: Exchange): Alias | Failure {
   const model = new URLSearchParams(exchange.search).get('model');
   const caller = callerOf(exchange);
   const { models } = snapshot();

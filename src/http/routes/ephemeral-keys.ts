@@ -76,7 +76,7 @@ async function answer(parts: EphemeralKeyParts, exchange: Exchange): Promise<voi
   if (guestPrefixes.some((prefix) => caller.keyId.startsWith(prefix))) return refused(ofGuest);
   const raw = await readJsonBody(exchange, bodyBytesMax);
   if (raw === null) return;
-  const read = Buffer.isBuffer(raw) ? readWishes(raw) : raw;
+  const read = Buffer.isBuffer(raw) ? readKeyOptions(raw) : raw;
   if ('kind' in read) return refused(read);
   const beyond = modelsBeyond(parts, caller, read.models) ?? limitsBeyond(parts, caller, read);
   if (beyond !== null) return refused(beyond);
@@ -100,14 +100,14 @@ const ofGuest: Failure = {
   message: 'A caller without a key of this server makes no further keys. Ask with a key of this server.',
 };
 
-interface Wishes {
+interface KeyOptions {
   minutes: number;
   models: readonly string[] | null;
   usd: number | null;
   rpm: number | null;
 }
 
-function readWishes(raw: Buffer): Wishes | Failure {
+function readKeyOptions(raw: Buffer): KeyOptions | Failure {
   const parsed = raw.length === 0 ? null : parseObject(raw);
   if (parsed !== null && !parsed.ok) return parsed.failure;
   const {
@@ -141,7 +141,7 @@ function isWhole(value: unknown, most: number): value is number {
 function modelsBeyond(
   { snapshot, clock }: EphemeralKeyParts,
   caller: Principal,
-  models: Wishes['models'],
+  models: KeyOptions['models'],
 ): Failure | null {
   for (const [at, name] of (models ?? []).entries()) {
     const alias = snapshot().models.resolve(name, caller);
@@ -151,7 +151,7 @@ function modelsBeyond(
 }
 
 /** A key of a run that may do more than its parent would only mislead. */
-function limitsBeyond({ plans }: EphemeralKeyParts, caller: Principal, { usd, rpm }: Wishes): Failure | null {
+function limitsBeyond({ plans }: EphemeralKeyParts, caller: Principal, { usd, rpm }: KeyOptions): Failure | null {
   const { calls, windows } = plans().limits(caller, null);
   const least = (limits: readonly Limit[]) => Math.min(...limits.map(({ allowed }) => allowed));
   const usdNano = least(windows.filter(({ measure }) => measure === 'usd'));

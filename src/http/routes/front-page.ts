@@ -17,7 +17,7 @@ export function writeFrontPage(
   server: Config['server'],
 ): void {
   const vary = ['vary', 'accept'];
-  if (!wantsHtml(exchange)) {
+  if (!acceptsHtml(exchange)) {
     // Qdrant's client asks here and reads `version` as that of Qdrant's API.
     const title = { title: 'Culvert', version: qdrantApiVersion, culvert_version: version };
     return writeJson(exchange, 200, title, vary);
@@ -40,7 +40,7 @@ export function writeFrontPage(
 const plainText = ['content-type', 'text/plain; charset=utf-8', 'cache-control', 'no-store'];
 
 /** Browsers name it; API clients send `application/json`, any type, or nothing. */
-function wantsHtml(exchange: Exchange): boolean {
+function acceptsHtml(exchange: Exchange): boolean {
   return /\btext\/html\b/i.test(headerOf(exchange, 'accept') ?? '');
 }
 

@@ -1,6 +1,6 @@
 import type { Admission } from '../../books/metering/admission.ts';
 import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
-import { answerKept, KeptAnswer, type Outcome } from '../../inference/spine/kept-answer.ts';
+import { BufferedAnswer, bufferAnswer, type Outcome } from '../../inference/spine/buffered-answer.ts';
 import { refuse, sendWhole } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type ErrorContext, type Failure, factsOf, invalid, statusOf } from '../../kernel/failure.ts';
@@ -150,7 +150,7 @@ async function callApi(
   let outcome: Outcome | null;
   try {
     const exchange = { ...outer, route, params, search, path, givenBody, admitted };
-    outcome = await answerKept(signal, new KeptAnswer(), (client) => route.handle({ ...exchange, client }));
+    outcome = await bufferAnswer(signal, new BufferedAnswer(), (client) => route.handle({ ...exchange, client }));
   } catch (error) {
     onUnexpected(error, requestId, outer.trace);
     return refusal({ kind: 'internal' });

@@ -27,9 +27,9 @@ export function modelRoutes(services: Services): Route[] {
 }
 
 function listModels(services: Services, exchange: Exchange): void {
-  if (wantsGoogleShape(exchange)) return listGeminiModels(services, exchange);
+  if (usesGoogleShape(exchange)) return listGeminiModels(services, exchange);
   const aliases = services.snapshot().models.list(callerOf(exchange));
-  if (!wantsAnthropicShape(exchange)) {
+  if (!usesAnthropicShape(exchange)) {
     return writeJson(exchange, 200, { object: 'list', data: aliases.map((alias) => openAiEntry(services, alias)) });
   }
   const page = anthropicPage(aliases, new URLSearchParams(exchange.search));
@@ -45,13 +45,13 @@ function listModels(services: Services, exchange: Exchange): void {
 }
 
 function describeModel(services: Services, exchange: Exchange): Promise<void> | void {
-  if (wantsGoogleShape(exchange)) return describeGeminiModel(services, exchange);
+  if (usesGoogleShape(exchange)) return describeGeminiModel(services, exchange);
   const alias = services.snapshot().models.resolve(exchange.params['*'] ?? '', callerOf(exchange));
   if ('kind' in alias) return refuse(exchange.client, alias, []);
   writeJson(
     exchange,
     200,
-    wantsAnthropicShape(exchange) ? anthropicEntry(services, alias) : openAiEntry(services, alias),
+    usesAnthropicShape(exchange) ? anthropicEntry(services, alias) : openAiEntry(services, alias),
   );
 }
 
@@ -61,11 +61,11 @@ function isMadeUp({ simulated }: Target, capability: 'vision' | 'tools' | 'reaso
 }
 
 /** Google's SDKs ask below `/v1` from their version 3 on. */
-function wantsGoogleShape(exchange: Exchange): boolean {
+function usesGoogleShape(exchange: Exchange): boolean {
   return headerOf(exchange, 'x-goog-api-key') !== undefined;
 }
 
-function wantsAnthropicShape(exchange: Exchange): boolean {
+function usesAnthropicShape(exchange: Exchange): boolean {
   return headerOf(exchange, 'anthropic-version') !== undefined;
 }
 

@@ -123,9 +123,9 @@ function modelToLoad(raw: Buffer): { name: string; isUnloaded: boolean } | null 
   if (raw.length > loadBytesMax) return null;
   const parsed = parseObject(raw);
   if (!parsed.ok) return null;
-  const { model, messages, prompt, keep_alive: kept } = parsed.value.body;
-  const saysNothing = (messages === undefined || (Array.isArray(messages) && messages.length === 0)) && !prompt;
-  return typeof model === 'string' && saysNothing ? { name: model, isUnloaded: kept === 0 } : null;
+  const { model, messages, prompt, keep_alive: keepAlive } = parsed.value.body;
+  const isEmpty = (messages === undefined || (Array.isArray(messages) && messages.length === 0)) && !prompt;
+  return typeof model === 'string' && isEmpty ? { name: model, isUnloaded: keepAlive === 0 } : null;
 }
 
 /** Nothing is loaded here: every model is ready. */
@@ -219,11 +219,11 @@ function infoOf({ ownedBy, candidates, listedDimensions }: Alias): JsonObject {
 function capabilitiesOf({ listedAs, candidates }: Alias): string[] {
   if (listedAs === 'embedding') return ['embedding'];
   if (listedAs !== 'chat') return [];
-  const own = candidates.filter(({ rank }) => rank === 0).map(({ target }) => target.capabilities);
+  const capabilities = candidates.filter(({ rank }) => rank === 0).map(({ target }) => target.capabilities);
   return [
     'completion',
-    ...(own.some(({ tools }) => tools) ? ['tools'] : []),
-    ...(own.some(({ vision }) => vision) ? ['vision'] : []),
-    ...(own.some(({ reasoning }) => reasoning) ? ['thinking'] : []),
+    ...(capabilities.some(({ tools }) => tools) ? ['tools'] : []),
+    ...(capabilities.some(({ vision }) => vision) ? ['vision'] : []),
+    ...(capabilities.some(({ reasoning }) => reasoning) ? ['thinking'] : []),
   ];
 }

@@ -47,18 +47,18 @@ export function requestsRoute(ledger: Pick<Ledger, 'list'>): Route {
     async handle(exchange) {
       try {
         const { account, keyId } = callerOf(exchange);
-        const asked = new URLSearchParams(exchange.search);
-        const session = asked.get('session');
+        const parameters = new URLSearchParams(exchange.search);
+        const session = parameters.get('session');
         const { events, next } = await ledger.list({
           accounts: [account],
           where: {
             key: keyId,
-            class: oneOf(asked, 'class', ['any', 'ok', 'failed']) ?? 'any',
+            class: oneOf(parameters, 'class', ['any', 'ok', 'failed']) ?? 'any',
             ...(session !== null && session !== '' && { session: { name: session } }),
           },
           ...{ sinceMs: null, untilMs: null, after: null },
-          limit: wholeOf(asked, 'limit', listLimitMax) ?? listLimit,
-          cursor: asked.get('cursor'),
+          limit: wholeOf(parameters, 'limit', listLimitMax) ?? listLimit,
+          cursor: parameters.get('cursor'),
         });
         const data = events.map((event) => requestRecord(event, 'caller'));
         writeJson(exchange, 200, { object: 'list', data, next_cursor: next });
@@ -124,7 +124,7 @@ export function feedbackRoute(parts: FeedbackParts): Route {
         const raw = await readJsonBody(exchange, feedbackBytesMax);
         if (raw === null) return;
         if (!Buffer.isBuffer(raw)) throw new FailureError(raw);
-        writeJson(exchange, 200, await kept(parts, exchange, objectIn(raw)));
+        writeJson(exchange, 200, await recordFeedback(parts, exchange, objectIn(raw)));
       } catch (error) {
         if (!(error instanceof FailureError)) throw error;
         refuse(exchange.client, error.failure, []);
@@ -133,12 +133,16 @@ export function feedbackRoute(parts: FeedbackParts): Route {
   };
 }
 
-async function kept({ ledger, clock }: FeedbackParts, exchange: Exchange, body: JsonObject): Promise<JsonObject> {
-  const asked = feedbackIn(body);
+async function recordFeedback(
+  { ledger, clock }: FeedbackParts,
+  exchange: Exchange,
+  body: JsonObject,
+): Promise<JsonObject> {
+  const ratings = feedbackIn(body);
   const id = exchange.params.id ?? '';
   const request = await ledger.find(id, callerOf(exchange).account);
   if (request === null) throw new FailureError(noRequest(id));
-  const feedback: Feedback = { ...asked, requestId: request.requestId, atMs: clock.wallMs() };
+  const feedback: Feedback = { ...ratings, requestId: request.requestId, atMs: clock.wallMs() };
   if ((await ledger.experiments.rate(feedback, request, metricsPerRequestMax)) === 'too-many') {
     const message = `The request has feedback in ${metricsPerRequestMax} metrics, which is the most. Rate one of these anew.`;
     throw new FailureError(invalid('metric', message));

@@ -65,7 +65,7 @@ export const unsupportedQdrantCalls: readonly UnsupportedCall[] = [
 ];
 
 /** At the root these are the gateway's own. */
-export const ownRootPaths: ReadonlySet<string> = new Set(['/metrics', '/healthz', '/readyz']);
+export const gatewayRootPaths: ReadonlySet<string> = new Set(['/metrics', '/healthz', '/readyz']);
 
 export function unsupportedQdrant({ message }: UnsupportedCall): Failure {
   return { kind: 'unsupported', message };

@@ -70,11 +70,11 @@ async function answerUsage({ counters, ledger, plans, storage, clock }: UsagePar
 /** The users, tags and models whose budgets are asked for, besides those that a budget names. */
 function partsIn(search: string): RequestedParts {
   const parameters = new URLSearchParams(search);
-  const asked = (['user', 'tag', 'model'] as const).flatMap((kind) => {
+  const requested = (['user', 'tag', 'model'] as const).flatMap((kind) => {
     const value = parameters.get(kind);
     return value === null ? [] : [[kind, value.slice(0, partCharsMax)]];
   });
-  return Object.fromEntries(asked);
+  return Object.fromEntries(requested);
 }
 
 /** Length that the ledger keeps. */

@@ -13,7 +13,7 @@ import { createRoom, type RoomBounds } from '../../kernel/sharing/room.ts';
 import { createBodyMemory } from '../../vectors/body-memory.ts';
 import type { Prepared, VectorAnswer, VectorCall, VectorEngine } from '../../vectors/vector-engine.ts';
 import { vectorVerbNames, vectorVerbs } from '../../vectors/verbs.ts';
-import { ownRootPaths, unsupportedQdrantCalls } from './unsupported-qdrant.ts';
+import { gatewayRootPaths, unsupportedQdrantCalls } from './unsupported-qdrant.ts';
 import { vectorBodyBytesMax, vectorRoutes } from './vectors.ts';
 
 const qdrantApi = JSON.parse(readFileSync('test/spec/qdrant-openapi.json', 'utf8')) as {
@@ -261,7 +261,7 @@ test("S14 snapshot routes and all else of Qdrant's that is not done answer 501 i
   const { url, send, calls, logged } = await serve(t);
   for (const { path, methods, message } of unsupportedQdrantCalls) {
     const filled = path.replaceAll(/:\w+/g, 'x');
-    for (const at of ownRootPaths.has(path) ? ['/v1/vectors'] : ['/v1/vectors', '']) {
+    for (const at of gatewayRootPaths.has(path) ? ['/v1/vectors'] : ['/v1/vectors', '']) {
       for (const method of methods) {
         const response = await send(at + filled, { method, ...(method !== 'GET' && { body: '{"location":"/etc"}' }) });
         assert.equal(response.status, 501, `${method} ${at}${filled}`);

@@ -13,7 +13,7 @@ import { admittedOf, type Exchange, type Route } from '../exchange.ts';
 import { plainCallOf } from '../model-call.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
-import { ownRootPaths, unsupportedQdrant, unsupportedQdrantCalls } from './unsupported-qdrant.ts';
+import { gatewayRootPaths, unsupportedQdrant, unsupportedQdrantCalls } from './unsupported-qdrant.ts';
 
 /** Error bodies of the vector API: ours, with Qdrant's `status` and `time` (seconds), which its clients read. */
 const vectorErrors: Route['dialect'] = {
@@ -133,7 +133,7 @@ function takesBody(verb: VectorVerb): boolean {
 
 function unsupportedRoutes(at: string): Route[] {
   return unsupportedQdrantCalls
-    .filter(({ path }) => at !== '' || !ownRootPaths.has(path))
+    .filter(({ path }) => at !== '' || !gatewayRootPaths.has(path))
     .flatMap((call) => {
       const failure = unsupportedQdrant(call);
       const handle = (exchange: Exchange) => refuse(exchange.client, failure, admittedOf(exchange).headers);

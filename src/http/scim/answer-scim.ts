@@ -113,13 +113,13 @@ function described(type: string, base: string): object {
 }
 
 function listOf(rows: readonly ScimRow[], query: URLSearchParams, base: string): object {
-  const wanted = matching(rows, query.get('filter'));
+  const matched = matching(rows, query.get('filter'));
   const start = Math.max(1, wholeIn(query, 'startIndex') ?? 1);
   const count = Math.min(pageMax, Math.max(0, wholeIn(query, 'count') ?? pageMax));
-  const page = wanted.slice(start - 1, start - 1 + count).map((row) => shown(row, base, query));
+  const page = matched.slice(start - 1, start - 1 + count).map((row) => shown(row, base, query));
   return {
     schemas: [message('ListResponse')],
-    totalResults: wanted.length,
+    totalResults: matched.length,
     startIndex: start,
     itemsPerPage: page.length,
     Resources: page,
@@ -142,19 +142,19 @@ const filterForm = /^\s*([A-Za-z.]+(?:\[type eq "work"\]\.value)?)\s+eq\s+"((?:[
 function matching(rows: readonly ScimRow[], filter: string | null): readonly ScimRow[] {
   if (filter === null) return rows;
   const [, attribute = '', text = ''] = filterForm.exec(filter.slice(0, 1_024)) ?? [];
-  const wanted = text.replaceAll(/\\(.)/g, '$1');
+  const userName = text.replaceAll(/\\(.)/g, '$1');
   switch (attribute.toLowerCase()) {
     case 'username':
     case 'displayname':
-      return rows.filter(({ name }) => name === wanted.toLowerCase());
+      return rows.filter(({ name }) => name === userName.toLowerCase());
     case 'externalid':
-      return rows.filter(({ data }) => data.externalId === wanted);
+      return rows.filter(({ data }) => data.externalId === userName);
     case 'id':
-      return rows.filter(({ id }) => id === wanted);
+      return rows.filter(({ id }) => id === userName);
     case 'emails.value':
     case 'emails[type eq "work"].value':
       return rows.filter(
-        ({ kind, data }) => kind === 'user' && userOf(data).emails.some(({ value }) => value === wanted),
+        ({ kind, data }) => kind === 'user' && userOf(data).emails.some(({ value }) => value === userName),
       );
     default:
       return refuse(invalid('filter', 'filter: expected userName, displayName, externalId or id, eq, and a text'));

@@ -4,9 +4,9 @@ import { chatEndpoint } from '../families/chat/endpoint.ts';
 import { embeddingsEndpoint } from '../families/embeddings/endpoint.ts';
 import { forwardedEndpoint } from '../families/forwarded/endpoint.ts';
 import { responsesEndpoint } from '../families/responses/endpoint.ts';
+import type { Outcome } from '../spine/buffered-answer.ts';
 import { type CallBounds, type CallOwner, call } from '../spine/call.ts';
 import type { Endpoint, Plan } from '../spine/endpoint.ts';
-import type { Outcome } from '../spine/kept-answer.ts';
 import type { RequestBody } from '../spine/request-body.ts';
 
 /** Runs a request of one endpoint to its end. */

@@ -12,7 +12,7 @@ export interface StoredBatches {
   /** `others`: whether another process may be at work at the batches. */
   batches(): Promise<{ store: BatchStore; others: 'alone' | 'may-live' }>;
   /** Whether there may be some already: then a start continues them. */
-  batchesKept(): boolean;
+  mayHaveBatches(): boolean;
 }
 
 export interface UploadsParts {
@@ -63,9 +63,9 @@ export function createUploads({ stores, bucket, ...parts }: UploadsParts): Uploa
   return {
     ...parts,
     open,
-    mayHaveStored: stores.batchesKept,
+    mayHaveStored: stores.mayHaveBatches,
     async find(tenant, id) {
-      if (opening === null && !stores.batchesKept()) return null;
+      if (opening === null && !stores.mayHaveBatches()) return null;
       const { files } = await open();
       const file = await files.find(tenant, id);
       if (file === null || !shownPurposes.includes(file.purpose)) return null;

@@ -6,13 +6,13 @@ import type { RouteCandidate } from '../../routing/route.ts';
 import type { Alias, AliasCache } from '../models/alias.ts';
 import type { ConfiguredProvider } from '../models/connections.ts';
 import type { Canonical } from '../models/steps.ts';
-import type { KeptForm } from '../spine/endpoint.ts';
+import type { CachedForm } from '../spine/endpoint.ts';
 import type { ModelCall } from '../spine/model-call.ts';
 import type { RequestFacts } from '../spine/request-body.ts';
 
 /** Where an answer is kept. Two requests share one only where both are equal. */
 export interface CacheKey {
-  /** Who shares it: the name of the scope, and its id. */
+  /** Sharers: the name of the scope, and its id. */
   scope: string;
   digest: string;
 }
@@ -27,13 +27,13 @@ export interface KeyFacts {
   alias: Alias;
   rule: AliasCache;
   providers: ReadonlyMap<string, ConfiguredProvider>;
-  /** Those of the plan, which are not the alias's alone where the request names fallbacks. */
+  /** Targets of the plan, which are not the alias's alone where the request names fallbacks. */
   targets: readonly RouteCandidate[];
-  call: Pick<ModelCall, 'principal' | 'wishes' | 'callerHeaders' | 'gate'>;
+  call: Pick<ModelCall, 'principal' | 'preferences' | 'callerHeaders' | 'gate'>;
   /** Name in the ledger. */
   endpoint: string;
-  form: KeptForm;
-  /** Of the request. */
+  form: CachedForm;
+  /** Facts of the request. */
   facts: Pick<RequestFacts, 'stream'> & { includeUsage?: boolean };
 }
 
@@ -42,7 +42,7 @@ const keyVersion = 3;
 
 export function cacheKeyOf(facts: KeyFacts, { fields: { model, ...fields } }: Canonical): PartedKey {
   const { alias, rule, providers, targets, call, endpoint, form } = facts;
-  const { principal, wishes, callerHeaders, gate } = call;
+  const { principal, preferences, callerHeaders, gate } = call;
   const parts = {
     ...fields,
     ' configuration of the model': fingerprintOf(alias, providers),
@@ -51,7 +51,7 @@ export function cacheKeyOf(facts: KeyFacts, { fields: { model, ...fields } }: Ca
     ...(form === 'bytes' && { ' form': `${endpoint} ${facts.facts.stream} ${facts.facts.includeUsage ?? false}` }),
     // A key without a guard that repairs answers does not share them.
     ...(gate?.repaired !== undefined && { ' repaired': 'true' }),
-    ' x-culvert-no-fallback': wishes.fallback,
+    ' x-culvert-no-fallback': preferences.fallback,
     ' anthropic-beta': String(callerHeaders['anthropic-beta'] ?? ''),
   };
   // The name that the caller wrote may be a pattern's or one that nobody has: the alias answers.
@@ -97,7 +97,7 @@ function scopeOf(scope: AliasCache['scope'], { keyId, account, plan }: Principal
 
 const fingerprints = new WeakMap<Alias, string>();
 
-/** Of all that the configuration says of a model: its targets with prices and options, and how their providers are reached. */
+/** Digest of all that the configuration says of a model: its targets with prices and options, and how their providers are reached. */
 function fingerprintOf(alias: Alias, providers: KeyFacts['providers']): string {
   const known = fingerprints.get(alias);
   if (known !== undefined) return known;

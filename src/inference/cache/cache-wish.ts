@@ -1,7 +1,7 @@
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { ModelCall } from '../spine/model-call.ts';
 
-/** What a caller wants of the cache. It may only tighten what the operator allows. */
+/** Directives of a caller for the cache. They may only tighten what the operator allows. */
 export interface CacheWish {
   /** `off`: neither read nor written. `only`: nobody is asked. `refresh`: asked anew, and written. */
   use: 'any' | 'off' | 'only' | 'refresh';
@@ -13,7 +13,7 @@ export interface CacheWish {
 
 const uses: readonly string[] = ['off', 'only', 'refresh', 'exact'] satisfies (CacheWish['use'] | 'exact')[];
 
-/** Of `x-culvert-cache`, `x-culvert-cache-max-age` and `Cache-Control`; a 400 names the wrong header. */
+/** Reads `x-culvert-cache`, `x-culvert-cache-max-age` and `Cache-Control`; a 400 names the wrong header. */
 export function readCacheWish(headers: ModelCall['callerHeaders']): CacheWish | Failure {
   const asked = headers['x-culvert-cache'];
   if (asked !== undefined && (typeof asked !== 'string' || !uses.includes(asked))) {

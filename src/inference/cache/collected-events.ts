@@ -20,7 +20,7 @@ export interface KeepingEvents {
   others?: Waiting | undefined;
   /** Does what is left to do for `keep` or `lost` once the caller has its answer. */
   later(work: () => void): void;
-  /** What of an answer is kept that passes as bytes: `events`, where others may not get its own bytes. */
+  /** Form in which an answer is kept that passes as bytes: `events`, where others may not get its own bytes. */
   as: 'bytes' | 'events';
 }
 

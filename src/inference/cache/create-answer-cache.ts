@@ -13,7 +13,7 @@ import type {
   CheckedHits,
   InnerCalls,
 } from '../spine/answer-cache.ts';
-import type { Asked, Endpoint, KeptForm, Plan } from '../spine/endpoint.ts';
+import type { CachedForm, Endpoint, Plan, PlannedRequest } from '../spine/endpoint.ts';
 import type { ModelCall } from '../spine/model-call.ts';
 import type { RequestBody } from '../spine/request-body.ts';
 import type { SpineServices } from '../spine/services.ts';
@@ -78,7 +78,7 @@ async function enter<I, R extends RequestBody, P extends Plan>(
   parts: Entered,
   services: SpineServices,
   endpoint: Endpoint<I, R, P>,
-  asked: Asked<R, P>,
+  asked: PlannedRequest<R, P>,
   input: I,
 ): Promise<CacheTurn<P>> {
   const { clock, cacheLooked, flights } = parts;
@@ -139,7 +139,7 @@ async function enter<I, R extends RequestBody, P extends Plan>(
 
 /** A request whose model is asked. */
 interface Missed {
-  form: KeptForm;
+  form: CachedForm;
   endpoint: string;
   /** Others may take its stream while it comes. */
   isJoinable: boolean;
@@ -153,7 +153,7 @@ interface Missed {
 
 function missed<R, P extends Plan>(
   keyed: Keyed,
-  asked: Asked<R, P>,
+  asked: PlannedRequest<R, P>,
   { form, endpoint, isJoinable, isLabelled, flight, remove, similar }: Missed,
 ): CacheTurn<P> {
   const { clock, recent, key, rule } = keyed;
@@ -174,7 +174,7 @@ function missed<R, P extends Plan>(
     flight?.begin(begins);
   };
   // Others are not bound by a time that this caller sets.
-  const isLed = isJoinable && call.wishes.timeoutMs === null;
+  const isLed = isJoinable && call.preferences.timeoutMs === null;
   const sink = flight?.sinkOf(call.sink, (failed) => live?.end(failed)) ?? call.sink;
   const lost = () => {
     flight?.land(null);
@@ -209,7 +209,7 @@ function missed<R, P extends Plan>(
 function joined<I, R extends RequestBody, P extends Plan>(
   services: SpineServices,
   endpoint: Endpoint<I, R, P>,
-  asked: Asked<R, P>,
+  asked: PlannedRequest<R, P>,
   live: LiveAnswer,
 ): Promise<void> {
   return answerHeld(services, endpoint, asked, 'hit', (trials, job) => joinStream(trials, job, live, services.clock));
@@ -229,10 +229,10 @@ function lateMisses({ cacheLooked }: Pick<AnswerCacheParts, 'cacheLooked'>) {
   };
 }
 
-/** What collects the answer for `keep`. */
+/** Sink that collects the answer for `keep`. */
 function keptBy(
   { keep, lost, ...live }: Omit<KeepingEvents, 'toolCalls'>,
-  form: KeptForm,
+  form: CachedForm,
   { toolCalls }: AliasCache,
   sink: Sink,
   endpoint: string,
@@ -262,7 +262,7 @@ async function openSemanticCache(
 /** Null: no answer to a similar question may serve this one, and nobody learns from it. */
 async function askSimilar(
   keyed: Keyed,
-  { call, plan, snapshot }: Pick<Asked<unknown, Plan>, 'call' | 'plan' | 'snapshot'>,
+  { call, plan, snapshot }: Pick<PlannedRequest<unknown, Plan>, 'call' | 'plan' | 'snapshot'>,
   facts: KeyFacts,
   canonical: Canonical,
 ): Promise<Similar | null> {
@@ -327,7 +327,7 @@ function refused({ sink, admitted }: ModelCall, failure: Failure): 'answered' {
 }
 
 function goingOn<R, P extends Plan>(
-  { call, plan }: Asked<R, P>,
+  { call, plan }: PlannedRequest<R, P>,
   said: 'miss' | 'bypass',
   changed: Partial<Pick<ModelCall, 'client' | 'sink' | 'keeping' | 'cacheUse'>>,
   end: () => void,
@@ -339,7 +339,7 @@ function goingOn<R, P extends Plan>(
 /** Null: nobody can say what this request has in common with others. */
 async function canonicalOf<I, R extends RequestBody, P extends Plan>(
   { readable }: Endpoint<I, R, P>,
-  { call, request }: Asked<R, P>,
+  { call, request }: PlannedRequest<R, P>,
   input: I,
   wanted?: 'question',
 ): Promise<Canonical | null> {
@@ -349,8 +349,8 @@ async function canonicalOf<I, R extends RequestBody, P extends Plan>(
   return found?.ok === true && found.value.elsewhere !== true ? found.value : null;
 }
 
-function leftMs(clock: Clock, { call, plan }: Pick<Asked<unknown, Plan>, 'call' | 'plan'>): number {
+function leftMs(clock: Clock, { call, plan }: Pick<PlannedRequest<unknown, Plan>, 'call' | 'plan'>): number {
   const { totalMs } = plan.alias;
-  const allowedMs = Math.min(totalMs, call.wishes.timeoutMs ?? totalMs);
+  const allowedMs = Math.min(totalMs, call.preferences.timeoutMs ?? totalMs);
   return Math.max(0, call.startedMs + allowedMs - clock.monotonicMs());
 }

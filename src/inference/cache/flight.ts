@@ -9,7 +9,7 @@ export interface Landed {
   entry: KeptEntry;
   /** Wall-clock ms at which it was complete. */
   atMs: number;
-  /** Of the question that it answered to the one that gets it; absent: they are equal. */
+  /** Similarity of the question that it answered to the one that gets it; absent: they are equal. */
   similarity?: number;
 }
 
@@ -130,7 +130,7 @@ class SharedClient implements Client {
     this.#sink = sink;
   }
 
-  /** What stopped because the caller's reader is behind goes on. */
+  /** Resumes an answer that stopped because the caller's reader is behind. */
   otherCame(): void {
     if (this.#sink !== null) this.#onDrain?.();
   }

@@ -9,10 +9,10 @@ export const keptBytesMax = 1024 * 1024;
 /** An answer as it is kept, whatever the store. */
 export interface KeptEntry {
   answer: readonly NeutralEvent[] | KeptPassed | KeptBytes;
-  /** Who answered. */
+  /** Provider and model that answered. */
   provider: string;
   model: string;
-  /** What the answer cost; null: unknown. */
+  /** Cost of the answer; null: unknown. */
   usd: number | null;
   /** Parts of the request that the target could not take, in words of `endpoint`'s format. */
   losses: readonly Loss[];

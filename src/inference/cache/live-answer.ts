@@ -3,9 +3,9 @@ import type { Loss } from '../../formats/neutral/loss.ts';
 import type { Failed } from '../spine/sink.ts';
 import { withoutOwnId } from './kept-entry.ts';
 
-/** Of an answer that others may take while it comes: its events, roughly. */
+/** Bytes of an answer that others may take while it comes: its events, roughly. */
 const liveBytesMax = 16 * 1024 * 1024;
-/** Of an event without its text, roughly. */
+/** Bytes of an event without its text, roughly. */
 const eventBytes = 64;
 
 /** Bytes of an event in memory, roughly. */
@@ -21,19 +21,19 @@ const tooLong: Failed = {
 
 /** A stream that has begun, for requests that join it: each reads at its pace, and the stream waits for none. */
 export class LiveAnswer {
-  /** Who answers. */
+  /** Provider and model that answer. */
   readonly provider: string;
   readonly model: string;
   /** Parts of the request that the target could not take, in words of `endpoint`'s format. */
   readonly losses: readonly Loss[];
   readonly endpoint: string;
-  /** What has come so far, from the first event. */
+  /** Events that have come so far, from the first event. */
   readonly events: NeutralEvent[] = [];
   /** How it ended, null for well; undefined: more may come. */
   ended: Failed | null | undefined;
   /** False once it turns out that it is not kept. */
   takesMore = true;
-  /** What it cost, once it is kept. */
+  /** Cost, once it is kept. */
   usd: number | null = null;
   #bytes = 0;
   #more = Promise.withResolvers<void>();

@@ -25,7 +25,7 @@ interface Template {
   places: readonly ('id' | 'seconds' | 'time')[];
 }
 
-/** Of an answer, by whatever makes a difference to its callers. */
+/** Templates of an answer, by whatever makes a difference to its callers. */
 const templates = new WeakMap<KeptPassed, Map<string, Template>>();
 /** Callers choose names of models. */
 const templatesMax = 4;

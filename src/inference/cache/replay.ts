@@ -4,7 +4,7 @@ import { type Loss, lossComment, lossHeaderName } from '../../formats/neutral/lo
 import type { Fault } from '../../formats/neutral/outcome.ts';
 import { type Failure, statusOf } from '../../kernel/failure.ts';
 import { costHeaders, headerSafe, withLosses } from '../spine/answer.ts';
-import type { Asked, Endpoint, Plan, Trials } from '../spine/endpoint.ts';
+import type { Endpoint, Plan, PlannedRequest, Trials } from '../spine/endpoint.ts';
 import { filteredSink } from '../spine/filtered-events.ts';
 import { gatedSink } from '../spine/gated-events.ts';
 import { holdCall } from '../spine/held-call.ts';
@@ -22,7 +22,7 @@ import { renewedPassed } from './renewed-passed.ts';
 export function replay<I, R extends RequestBody, P extends Plan>(
   services: SpineServices,
   endpoint: Endpoint<I, R, P>,
-  asked: Asked<R, P>,
+  asked: PlannedRequest<R, P>,
   landed: Landed,
   given: Given,
 ): Promise<void> {
@@ -39,7 +39,7 @@ const read = new WeakMap<KeptPassed, readonly NeutralEvent[]>();
 /** Null: it cannot be read any more. */
 export function givenTo<I, R extends RequestBody, P extends Plan>(
   { passed }: Endpoint<I, R, P>,
-  asked: Asked<R, P>,
+  asked: PlannedRequest<R, P>,
   { answer, provider }: KeptEntry,
   nowMs: number,
 ): Given | null {
@@ -62,7 +62,7 @@ export function givenTo<I, R extends RequestBody, P extends Plan>(
 export async function answerHeld<I, R extends RequestBody, P extends Plan>(
   services: SpineServices,
   endpoint: Endpoint<I, R, P>,
-  asked: Asked<R, P>,
+  asked: PlannedRequest<R, P>,
   cacheUse: 'hit' | 'semantic',
   give: (trials: Trials, job: Job) => Promise<void>,
 ): Promise<void> {
@@ -92,7 +92,7 @@ export async function answerHeld<I, R extends RequestBody, P extends Plan>(
 async function give<R extends RequestBody, P extends Plan>(
   { clock }: Pick<SpineServices, 'clock'>,
   { write }: Trials,
-  { call, plan }: Asked<R, P>,
+  { call, plan }: PlannedRequest<R, P>,
   job: Job,
   { entry, atMs, similarity }: Landed,
   given: Given,

@@ -46,7 +46,7 @@ export async function shareWork<I, R extends ReadRequest, P extends WorkPlan>(
     const keeping: Pick<typeof endpoint, 'work'> = {
       async work(held) {
         const done = await endpoint.work(held);
-        const entry = done.kept === undefined ? null : entryOf(done.kept, charge);
+        const entry = done.cacheable === undefined ? null : entryOf(done.cacheable, charge);
         if (entry === null) return done;
         const landed = { entry, atMs: parts.clock.wallMs() };
         flight?.land(landed);
@@ -81,7 +81,7 @@ function give<R extends ReadRequest, P extends WorkPlan>(
   const kept = 'base64' in answer ? Buffer.from(answer.base64, 'base64').toString('utf8') : '';
   const work = async () => ({ body: shared.write(kept), failure: null, progress });
   const said = ['x-culvert-cache', `hit; age=${Math.floor(cacheAgeMs / 1_000)}`];
-  const charge = { ...plan.charge, costMilli: shared.keptMilli };
+  const charge = { ...plan.charge, costMilli: shared.cachedMilli };
   return runWork(services, { work }, { ...call, cacheUse: 'hit' }, request, { ...plan, charge, headers: said });
 }
 

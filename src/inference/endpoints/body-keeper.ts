@@ -55,7 +55,7 @@ interface KeeperParts {
   stores: {
     bodies(): Promise<BodyStore>;
     /** Whether there may be some already. */
-    bodiesKept(): boolean;
+    mayHaveBodies(): boolean;
   };
   sealer: Sealer;
   /** The present `storage.bodies`. */
@@ -86,7 +86,7 @@ export function createBodyKeeper(parts: KeeperParts): BodyKeeper {
   }
 
   async function sweep(nowMs: number): Promise<unknown> {
-    if (!isUsed && !stores.bodiesKept()) return 0;
+    if (!isUsed && !stores.mayHaveBodies()) return 0;
     const { retention, max_bytes } = parts.limits();
     return (await stores.bodies()).sweep(nowMs - retention, max_bytes);
   }
@@ -94,7 +94,7 @@ export function createBodyKeeper(parts: KeeperParts): BodyKeeper {
   /** Once what was under way is there; null: nothing was ever kept. */
   async function written(): Promise<BodyStore | null> {
     await Promise.allSettled(writes);
-    return isUsed || stores.bodiesKept() ? stores.bodies() : null;
+    return isUsed || stores.mayHaveBodies() ? stores.bodies() : null;
   }
 
   return {

@@ -12,7 +12,7 @@ import { type EmbeddingBody, type EmbeddingBodyKind, readEmbeddings } from '../f
 import { type ForwardedBody, readForwarded } from '../families/forwarded/forwarded-body.ts';
 import { type ImageBody, readImages } from '../families/images/image-body.ts';
 import { readSpeech, type SpeechBody } from '../families/speech/speech-body.ts';
-import type { BodyLook, BodyReader, LookedUp } from '../spine/body-reader.ts';
+import type { BodyAnswers, BodyLook, BodyReader } from '../spine/body-reader.ts';
 import { promptIn, withAdded } from '../spine/prompted.ts';
 import { canonicalBody } from '../spine/readable-input.ts';
 
@@ -47,8 +47,8 @@ export function readBody(raw: Buffer, kind: BodyKind): Result<AnyBody> {
 }
 
 /** The answer to a question about a body, in whatever thread. All but `object`, `named` and `prompt` are of one that was read before. */
-export function lookInto<L extends BodyLook>(raw: Buffer, kind: string, look: L): Result<LookedUp<L>>;
-export function lookInto(raw: Buffer, kind: string, look: BodyLook): Result<LookedUp<BodyLook>> {
+export function lookInto<L extends BodyLook>(raw: Buffer, kind: string, look: L): Result<BodyAnswers<L>>;
+export function lookInto(raw: Buffer, kind: string, look: BodyLook): Result<BodyAnswers<BodyLook>> {
   if (look.get === 'object') {
     const parsed = parseObject(raw, undefined, loopWidthMax);
     return parsed.ok ? { ok: true, value: parsed.value.body } : parsed;

@@ -2,7 +2,7 @@ import type { Result } from '../../formats/dialects/dialect.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
 import { createTurns, type Turn } from '../../kernel/sharing/turns.ts';
 import { createWorkThread, ThreadLost } from '../../kernel/work-thread.ts';
-import type { BodyLook, LookedUp } from '../spine/body-reader.ts';
+import type { BodyAnswers, BodyLook } from '../spine/body-reader.ts';
 import type { RequestFacts } from '../spine/request-body.ts';
 import { bodyLost } from './body-lost.ts';
 import type { AllBodies, Bodies, BodyKind } from './body-readers.ts';
@@ -45,13 +45,13 @@ export function createBodyWorkers(): AllBodies {
     if (idle !== null) clearTimeout(idle);
     try {
       const answer = await turns.run(tenant, null, () =>
-        thread.ask<Result<LookedUp<L>>>((id) => {
+        thread.ask<Result<BodyAnswers<L>>>((id) => {
           const copy = new Uint8Array(raw);
           return { message: { id, kind: 'look', raw: copy, bodyKind, look }, transfer: [copy.buffer] };
         }),
       );
       if (!answer.ok || !(answer.value instanceof Uint8Array)) return answer;
-      return { ok: true, value: Buffer.from(answer.value.buffer) as LookedUp<L> } as const;
+      return { ok: true, value: Buffer.from(answer.value.buffer) as BodyAnswers<L> } as const;
     } catch (error) {
       return lostOf(error);
     } finally {
@@ -113,7 +113,7 @@ export function createBodyWorkers(): AllBodies {
       release() {
         if (!isHeld) return;
         isHeld = false;
-        thread.tell({ kind: 'release', body } satisfies WorkerOrder);
+        thread.post({ kind: 'release', body } satisfies WorkerOrder);
         release(turn);
       },
     };

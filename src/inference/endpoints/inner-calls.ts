@@ -28,7 +28,7 @@ export function createInnerCalls(services: InnerServices, tag: 'cache' | 'guard'
   ): Promise<JsonObject | null> {
     const leaving = new AbortController();
     const owner = { principal: serverPrincipal, tag, headers: { 'x-culvert-cache': 'exact' } };
-    const bounds = { signal: leaving.signal, wishes: { timeoutMs: ms } };
+    const bounds = { signal: leaving.signal, preferences: { timeoutMs: ms } };
     const late = Promise.withResolvers<null>();
     const timer = setTimeout(() => {
       leaving.abort();
@@ -56,10 +56,10 @@ export function createInnerCalls(services: InnerServices, tag: 'cache' | 'guard'
       return vectors.length === texts.length ? vectors : null;
     },
     async judge(model, question, [first, second]) {
-      const asked = JSON.stringify({ question, first, second });
+      const prompt = JSON.stringify({ question, first, second });
       const messages = [
         { role: 'system', content: judgeText },
-        { role: 'user', content: asked },
+        { role: 'user', content: prompt },
       ];
       const answer = await answerOf(chat, { model, messages, temperature: 0 }, judgeMsMax);
       const [choice] = objectsIn(answer?.choices);

@@ -6,8 +6,8 @@ import { chatEndpoint } from '../families/chat/endpoint.ts';
 import type { CascadeSteps, StepOrder } from '../families/realtime/cascade-steps.ts';
 import { speechEndpoint } from '../families/speech/endpoint.ts';
 import { transcriptionEndpoint } from '../families/transcription/endpoint.ts';
+import { BufferedAnswer, type Outcome } from '../spine/buffered-answer.ts';
 import { call } from '../spine/call.ts';
-import { KeptAnswer, type Outcome } from '../spine/kept-answer.ts';
 import type { Bytes, Pace } from '../spine/sink.ts';
 import { abandoned } from '../spine/work.ts';
 import type { Services } from './services.ts';
@@ -54,16 +54,16 @@ export function createRealtimeSteps(services: Services): CascadeSteps {
 }
 
 /** For whom a step is, and until when. */
-function stepOf({ call: { principal, clientRequestId, requestId, tag, wishes }, signal }: StepOrder) {
+function stepOf({ call: { principal, clientRequestId, requestId, tag, preferences }, signal }: StepOrder) {
   return {
     // By which all calls of a session are found.
     owner: { principal, of: clientRequestId ?? requestId, tag },
-    bounds: { signal, wishes: { ...wishes, session: null } },
+    bounds: { signal, preferences: { ...preferences, session: null } },
   };
 }
 
 /** Passes an answer on as it comes, and keeps how it ended. */
-class PassedOn extends KeptAnswer {
+class PassedOn extends BufferedAnswer {
   readonly #take: (bytes: Bytes) => void;
 
   constructor(take: (bytes: Bytes) => void) {

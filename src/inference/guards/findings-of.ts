@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { type Check, type Finding, findingsIn, openAt } from '../../guards/check.ts';
 import { HeldText } from '../../guards/held-text.ts';
 
-/** What is looked through at a stretch: the slowest check takes 3 ms for so many characters. */
+/** Characters that are checked at a stretch: the slowest check takes 3 ms for so many characters. */
 const stretchChars = 16 * 1024;
 
 /** The findings of each text. After a stretch others on the loop have their turn, however much one caller sends. */

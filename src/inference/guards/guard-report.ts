@@ -1,4 +1,4 @@
-/** What one guard did to a request and its answer. */
+/** Record of what one guard did to a request and its answer. */
 export interface GuardReport {
   name: string;
   /** Null: it found nothing. */

@@ -7,7 +7,7 @@ import { MaskBook } from './mask-book.ts';
 
 export type { GuardReport };
 
-/** What the guards of one request share. */
+/** State that the guards of one request share. */
 export interface GuardShare {
   book: MaskBook;
   reports: GuardReport[];

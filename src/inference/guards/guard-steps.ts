@@ -82,7 +82,7 @@ export async function guardSteps(
   return steps;
 }
 
-/** What a check reads where its guard says nothing; the others read all. */
+/** Parts that a check reads where its guard names none; the others read all. */
 const partsOf: Partial<Record<GuardConfig['check'], readonly string[]>> = {
   injection: partsFromElsewhere,
   languages: partsOfConversation,

@@ -5,7 +5,7 @@ import type { TextFilter } from '../models/steps.ts';
 import { mayBeJson, placeInJson } from './json-mask.ts';
 import { beforeWord, type MaskBook } from './mask-book.ts';
 
-/** What a guard does with the texts of an answer. */
+/** Work of a guard on the texts of an answer. */
 export interface AnswerRule {
   /** Null: it only gives back what the request's words replace. */
   check: Check | null;

@@ -16,7 +16,7 @@ export interface OutsideGuard extends GuardRule {
   ask: AskOutside;
 }
 
-/** What the service found in some texts: the places of each by its index, and whether the guard lets them pass. */
+/** Findings of the service in some texts: the places of each by its index, and whether the guard lets them pass. */
 interface Judged {
   failure: Failure | null;
   places: readonly (readonly { kind: string; start: number; end: number }[])[];

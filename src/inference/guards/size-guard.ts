@@ -44,7 +44,7 @@ export function tooLarge({ limits = {} }: Pick<GuardConfig, 'limits'>, sizes: Pa
 
 /** The limits of one guard over a request and each of its answers. */
 export class RunningSizeGuard extends RunningGuard {
-  /** Of answers by their index, as far as they came. */
+  /** Sizes of answers by their index, as far as they came. */
   readonly #answers = new Map<number, { chars: number; bytes: number }>();
   readonly #found = new Set<number>();
 

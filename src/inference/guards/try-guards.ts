@@ -10,7 +10,7 @@ import { builtInCheck, partsReadBy } from './guard-steps.ts';
 import { MaskBook } from './mask-book.ts';
 import { sizesOf, tooLarge } from './size-guard.ts';
 
-/** What guards would do with a request. */
+/** Verdict of guards on a request that nobody sends. */
 export interface Tried {
   /** The one that decides, the first of `triedVerdicts`. */
   verdict: TriedVerdict;
@@ -26,7 +26,7 @@ export interface Tried {
 /** Guards as they would act if they enforced. */
 export interface GuardTrial {
   on(texts: Texts, of: 'request' | 'answer'): Promise<Tried>;
-  /** Those that ask a service outside, or read answers alone and got none. */
+  /** Guards that ask a service outside, or read answers alone and got none. */
   notTried(): string[];
   close(): Promise<void>;
 }
@@ -144,7 +144,7 @@ async function lookedAt(config: GuardConfig, check: Check, parts: readonly TextP
   };
 }
 
-/** What a later guard finds within what an earlier one masked is masked already. */
+/** A finding of a later guard within what an earlier one masked is masked already. */
 function maskedText(text: string, masks: readonly Finding[]): string {
   const book = new MaskBook();
   book.keepWordsOf(text);

@@ -14,7 +14,7 @@ export interface HookParts {
   folder: string;
 }
 
-/** Who listens to settled requests; null: nobody. */
+/** Listeners to settled requests; null: nobody. */
 export interface SettledListener {
   settled: ((event: UsageEvent) => void) | null;
 }

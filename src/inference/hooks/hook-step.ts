@@ -126,7 +126,7 @@ class RunningHook {
     return { value: null, failure: this.#failed(`${on}: ${checked.why}`) };
   }
 
-  /** What becomes of a request whose hook gave no reply that can be used; null: it goes on. */
+  /** Fate of a request whose hook gave no reply that can be used; null: it goes on. */
   #failed(why: string): Failure | null {
     const { name, config, log, warned } = this.#hook;
     const nowMs = performance.now();

@@ -22,7 +22,7 @@ export interface AnswerPlace<C> {
  */
 export interface AnswerStep {
   /** Needs the JSON schema that the request asks for. Absent: it does not. */
-  wants?: 'schema';
+  needs?: 'schema';
   over<C>(next: AttemptSink, place: AnswerPlace<C>): AttemptSink;
 }
 

@@ -1,7 +1,7 @@
 import type { Alias } from '../models/alias.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { Canonical } from '../models/steps.ts';
-import type { Asked, Endpoint, KeptForm, Plan } from './endpoint.ts';
+import type { CachedForm, Endpoint, Plan, PlannedRequest } from './endpoint.ts';
 import type { ModelCall } from './model-call.ts';
 import type { RequestBody, RequestFacts } from './request-body.ts';
 import type { SpineServices } from './services.ts';
@@ -13,11 +13,11 @@ export interface AnswerCache extends WorkCache {
   enter<I, R extends RequestBody, P extends Plan>(
     services: SpineServices,
     endpoint: Endpoint<I, R, P>,
-    asked: Asked<R, P>,
+    asked: PlannedRequest<R, P>,
     input: I,
   ): Promise<CacheTurn<P>>;
   /** Result that a request would have now, without a trace in metrics. */
-  explain(asked: CacheQuestion): Promise<CacheExplained>;
+  explain(question: CacheQuestion): Promise<CacheExplained>;
   /** Requests that wait for an equal one. */
   waiting(): number;
   /** Hits of semantic caches that this process checked, by model. */
@@ -30,14 +30,14 @@ export interface CheckedHits {
   wrong: number;
 }
 
-export interface CacheQuestion extends Pick<ModelCall, 'principal' | 'wishes' | 'callerHeaders'> {
+export interface CacheQuestion extends Pick<ModelCall, 'principal' | 'preferences' | 'callerHeaders'> {
   snapshot: Snapshot;
   alias: Alias;
   /** Targets of its plan. */
   targets: Plan['query']['targets'];
   endpoint: string;
   /** Null: its answer may not be kept. */
-  form: KeptForm | null;
+  form: CachedForm | null;
   facts: Pick<RequestFacts, 'stream'>;
   /** Null: nobody can say what the request has in common with others. */
   canonical: Canonical | null;

@@ -46,7 +46,7 @@ export function countsNoOutput(usage: Usage | null): boolean {
 }
 
 /** True if these are all events of an empty answer. Withheld, cut off or paused ones give a reason, so they are not. */
-export function saysNothing(events: readonly NeutralEvent[]): boolean {
+export function isEmptyAnswer(events: readonly NeutralEvent[]): boolean {
   return events.at(-1)?.type === 'end' && events.every((event) => !isContent(event) && !standsForContent(event));
 }
 
@@ -79,8 +79,8 @@ export class UnlikeAnswer implements AnswerReader {
   readonly outputTokensSeen = 0;
   readonly fault: Fault;
 
-  constructor(streamAsked: boolean) {
-    this.fault = fault('malformed', streamAsked ? 'answered whole, not as a stream' : 'answered as a stream');
+  constructor(streamRequested: boolean) {
+    this.fault = fault('malformed', streamRequested ? 'answered whole, not as a stream' : 'answered as a stream');
   }
 
   push(): null {

@@ -95,11 +95,11 @@ export class Answer<C = Bytes> implements Watched {
   /** Cost of a whole answer; null if its target has no price, or its use is found out later. */
   #costUsd(): number | null {
     const { endpoint, progress, atMs } = this.#contest.job;
-    const own = this.trial?.seen(true, null).usage ?? null;
-    const usage = own === null ? progress.usage : sumOf(progress.usage, own);
+    const trialUsage = this.trial?.seen(true, null).usage ?? null;
+    const usage = trialUsage === null ? progress.usage : sumOf(progress.usage, trialUsage);
     if (usage === null || (measuredLater.has(endpoint) && usage.audioMs === undefined)) return null;
-    const ownUsd = usdOf(usage, this.attempt.target.price, atMs);
-    return ownUsd === null ? null : ownUsd + progress.besideUsd;
+    const trialUsd = usdOf(usage, this.attempt.target.price, atMs);
+    return trialUsd === null ? null : trialUsd + progress.besideUsd;
   }
 
   /** The headers that say who answered, over how many attempts, for how much and what was left out (design §6). */
@@ -368,8 +368,10 @@ export function withCost(headers: HeaderList, units: number): HeaderList {
 export function withLosses(headers: HeaderList, losses: readonly Loss[]): HeaderList {
   if (losses.length === 0) return headers;
   const at = headers.indexOf(lossHeaderName);
-  const told = lossHeader(losses);
-  return at < 0 ? [...headers, lossHeaderName, told] : headers.with(at + 1, `${headers[at + 1]}, ${told}`);
+  const lossesHeader = lossHeader(losses);
+  return at < 0
+    ? [...headers, lossHeaderName, lossesHeader]
+    : headers.with(at + 1, `${headers[at + 1]}, ${lossesHeader}`);
 }
 
 /** With a refusal instead of an answer: how much was tried, and that it was for nothing. */

@@ -1,18 +1,18 @@
 import type { PromptMessage } from '../../formats/dialects/prompted-body.ts';
 import { newRequestId } from '../../kernel/ids.ts';
 import type { JudgedText } from '../models/steps.ts';
+import { BufferedAnswer } from './buffered-answer.ts';
 import type { Plan } from './endpoint.ts';
-import { KeptAnswer } from './kept-answer.ts';
 import { admittedBefore, type ModelCall } from './model-call.ts';
 import type { RequestBody } from './request-body.ts';
-import { type KeptRun, runKept } from './run-kept.ts';
+import { type DerivedRun, runDerived } from './run-derived.ts';
 
 /**
  * Asks the model of a conversation once more, with `turns` after it. It is a call of its caller with a separate row,
  * which names the first one. Null: there is no answer, or it uses tools of this server. Never rejects.
  */
 export async function askAgain<I, R extends RequestBody, P extends Plan>(
-  run: KeptRun<I, R, P>,
+  run: DerivedRun<I, R, P>,
   callers: ModelCall,
   input: I,
   turns: readonly PromptMessage[],
@@ -21,11 +21,11 @@ export async function askAgain<I, R extends RequestBody, P extends Plan>(
   const addition = { messages: [], after: turns, parameters: {}, over: false, model: null };
   const added = await endpoint.addable?.(callers, input).with(addition);
   if (added === undefined || !added.ok) return null;
-  const client = new KeptAnswer();
+  const client = new BufferedAnswer();
   callers.client.onGone(() => client.leave());
   if (callers.client.gone) return null;
   const [atMs, startedMs] = [services.clock.wallMs(), services.clock.monotonicMs()];
-  const { timeoutMs } = callers.wishes;
+  const { timeoutMs } = callers.preferences;
   const left = timeoutMs === null ? null : Math.max(1, timeoutMs - (startedMs - callers.startedMs));
   let text = '';
   const judge = async (texts: readonly JudgedText[]) => {
@@ -37,12 +37,12 @@ export async function askAgain<I, R extends RequestBody, P extends Plan>(
     ...rest,
     ...{ requestId: newRequestId(atMs), clientRequestId: callers.requestId, admitted: { ...admittedBefore } },
     ...{ delivery: client, client, sink: client, atMs, startedMs },
-    wishes: { ...callers.wishes, timeoutMs: left },
+    preferences: { ...callers.preferences, timeoutMs: left },
     ...{ idempotencyKey: null, trace: null },
     gate: { request: null, judge, whole: true },
   };
   try {
-    await runKept(run, call, added.value, (request) => (endpoint.keeps?.(request) ?? null) !== null);
+    await runDerived(run, call, added.value, (request) => (endpoint.keeps?.(request) ?? null) !== null);
   } catch {
     return null;
   }
@@ -52,6 +52,6 @@ export async function askAgain<I, R extends RequestBody, P extends Plan>(
 
 /** The answer's text, without its reasoning and its sources. */
 export function answerIn(texts: readonly JudgedText[], choice = 0): string {
-  const own = texts.filter((one) => one.choice === choice && one.kind === 'assistant' && one.isBeside !== true);
-  return own.map(({ text }) => text).join('');
+  const answerTexts = texts.filter((one) => one.choice === choice && one.kind === 'assistant' && one.isBeside !== true);
+  return answerTexts.map(({ text }) => text).join('');
 }

@@ -63,15 +63,15 @@ export function statusFault(
       error === null || error.message === ''
         ? `answered ${status}`
         : `answered ${status}: ${scrub(error.message, connection)}`,
-    ...wordsOf(error ?? {}, connection),
+    ...shortErrorText(error ?? {}, connection),
     ...(error !== null && faultClass === 'too_long' && lengthOf(error, connection)),
     ...(error?.members !== undefined && { members: scrubMembers(error.members, connection) }),
-    retryAfterMs: waitTold(headers, error, nowMs),
+    retryAfterMs: requestedWait(headers, error, nowMs),
   };
 }
 
 /** Ms that the answer asks to wait, within those of a cooling; null: it does not say. */
-function waitTold(headers: UpstreamHeaders | null, error: UpstreamError | null, nowMs: number): number | null {
+function requestedWait(headers: UpstreamHeaders | null, error: UpstreamError | null, nowMs: number): number | null {
   const bodyMs = error === null ? null : waitInBody(error, nowMs);
   if (headers !== null) return retryAfterMs(headers, nowMs, bodyMs);
   return bodyMs === null ? null : coolingMs(bodyMs);
@@ -84,13 +84,13 @@ function waitTold(headers: UpstreamHeaders | null, error: UpstreamError | null, 
 export function faultInAnswer(found: Fault, connection: ProviderConnection, nowMs: number): Fault {
   const { code = '', status, message, param = null } = found;
   const { provider } = connection;
-  const said = { code, message, param };
-  const ruled = status === null ? null : ruledClass(provider, status, said);
-  const faultClass = ruled ?? classByText(provider, found.class, status, said);
+  const reported = { code, message, param };
+  const ruled = status === null ? null : ruledClass(provider, status, reported);
+  const faultClass = ruled ?? classByText(provider, found.class, status, reported);
   return {
     ...scrubbedFault(found, connection),
     class: faultClass,
-    ...(faultClass === 'too_long' && lengthOf(said, connection)),
+    ...(faultClass === 'too_long' && lengthOf(reported, connection)),
     ...(faultClass === 'rate_limited' && { retryAfterMs: found.retryAfterMs ?? waitInBody(bodyOf(found), nowMs) }),
   };
 }
@@ -100,7 +100,7 @@ export function scrubbedFault(found: Fault, connection: ProviderConnection): Fau
   const { code: _code, param: _param, members, ...rest } = found;
   return {
     ...rest,
-    ...wordsOf(found, connection),
+    ...shortErrorText(found, connection),
     message: scrub(found.message, connection),
     ...(members !== undefined && { members: scrubMembers(members, connection) }),
   };
@@ -111,7 +111,7 @@ function bodyOf({ message, members }: Fault): ErrorBody {
 }
 
 /** The short words of an error, which may repeat a credential as its message may (S36). */
-function wordsOf(
+function shortErrorText(
   { code, param }: { code?: string; param?: string | null },
   connection: ProviderConnection,
 ): Pick<Fault, 'code' | 'param'> {

@@ -228,17 +228,22 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
 
   #expired(kind: ExpiredTimer): Fault {
     const { deadlineMs } = this.#job;
-    const told = { ...this.#attempt.target.timeouts, deadlineMs, silence: 'sent no content', status: this.status };
-    return expiredFault(kind, told, this.#parts.clock.monotonicMs());
+    const limits = { ...this.#attempt.target.timeouts, deadlineMs, silence: 'sent no content', status: this.status };
+    return expiredFault(kind, limits, this.#parts.clock.monotonicMs());
   }
 
   /** A non-2xx answer, by its status and whatever its body says. */
   #refused(): Fault {
-    const said = { status: this.status ?? 0, headers: this.#responseHeaders, body: Buffer.concat(this.#errorBody) };
-    const found = statusFault(said, this.#body.upstreamDialect, this.#provider.connection, this.#parts.clock.wallMs());
+    const refusal = { status: this.status ?? 0, headers: this.#responseHeaders, body: Buffer.concat(this.#errorBody) };
+    const found = statusFault(
+      refusal,
+      this.#body.upstreamDialect,
+      this.#provider.connection,
+      this.#parts.clock.wallMs(),
+    );
     // What the request names may have been removed there: that says nothing of the model or the credential.
-    const isGone = this.#job.bound !== null && (found.status === 404 || found.status === 403);
-    return isGone && found.code !== 'model_not_found' ? { ...found, class: 'caller_fault' } : found;
+    const isRemoved = this.#job.bound !== null && (found.status === 404 || found.status === 403);
+    return isRemoved && found.code !== 'model_not_found' ? { ...found, class: 'caller_fault' } : found;
   }
 
   /** A fault found inside a 200: its words come from the upstream too. */
@@ -282,7 +287,7 @@ export function usageOf(
   reader: AnswerReader | null,
   served: boolean,
   outcome: Fault | null,
-): Pick<AttemptSeen, 'usage' | 'usageSource' | 'told'> {
+): Pick<AttemptSeen, 'usage' | 'usageSource' | 'reported'> {
   // Searches are all that some rerankers tell: the tokens are ours to count.
   if (reader?.usage?.searchUnits !== undefined && reader.usage.inputTokens === 0) {
     const usage = { ...reader.usage, inputTokens: inputTokensEstimate };
@@ -290,7 +295,7 @@ export function usageOf(
   }
   if (reader?.usage != null) {
     const { usage } = reader;
-    return served ? { usage, usageSource: 'upstream' } : { usage, usageSource: 'abandoned', told: true };
+    return served ? { usage, usageSource: 'upstream' } : { usage, usageSource: 'abandoned', reported: true };
   }
   // It answered 200 or was left while it ran: the provider may well charge its input, so the books say so.
   const ran = served || reader !== null || outcome?.class === 'cancelled' || outcome?.class.startsWith('stall_');

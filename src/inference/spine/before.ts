@@ -14,7 +14,7 @@ import type {
   TextFilter,
   Verdict,
 } from '../models/steps.ts';
-import { KeptAnswer } from './kept-answer.ts';
+import { BufferedAnswer } from './buffered-answer.ts';
 import type { ModelCall } from './model-call.ts';
 import type { AddableInput } from './prompted.ts';
 import type { ReadableInput } from './readable-input.ts';
@@ -89,7 +89,7 @@ export async function throughSteps<I, V extends SteppedValue>(
     if (error instanceof FailureError) return { refused: error.failure, headers: headersOf(running) };
     throw error;
   }
-  const isHeld = endpoint.filters === 'events' && !(call.client instanceof KeptAnswer);
+  const isHeld = endpoint.filters === 'events' && !(call.client instanceof BufferedAnswer);
   const gate = await gateOf(beside, running, isHeld ? 'answer' : 'request');
   if (gate !== null && 'refused' in gate) return { ...gate, headers: headersOf(running) };
   const filtered = steppedCall(tag === call.tag ? call : { ...call, tag }, running, gate);
@@ -127,14 +127,17 @@ function viewOf<I>(readable: () => ReadableInput<I> | null): RequestView {
 /** The call whose answer the steps see. */
 function steppedCall(call: ModelCall, running: readonly RunningStep[], gate: AnswerGate | null): ModelCall {
   void gate?.request?.then((failure) => failure !== null && call.withhold?.());
-  const says = running.some(({ headers }) => headers !== undefined);
+  const hasHeaders = running.some(({ headers }) => headers !== undefined);
   return {
     ...call,
     answerTexts: answerTextsOf(running),
     chooses: choosesOf(running),
     attempted: attemptedOf(running),
     ...(gate !== null && { gate }),
-    ...(says && { stepHeaders: () => headersOf(running), sink: new HeadedSink(call.sink, () => headersOf(running)) }),
+    ...(hasHeaders && {
+      stepHeaders: () => headersOf(running),
+      sink: new HeadedSink(call.sink, () => headersOf(running)),
+    }),
   };
 }
 
@@ -226,12 +229,12 @@ async function gateOf(
   const judge = judges.length === 0 ? null : judgedBy(judges);
   const whole = judges.some((one) => one.whole === true);
   const repaired = judges.find((one) => one.repaired !== undefined)?.repaired;
-  const own = { judge, whole, ...(repaired !== undefined && { repaired }) };
-  if (beside.length === 0) return judge === null ? null : { request: null, ...own };
+  const answerGate = { judge, whole, ...(repaired !== undefined && { repaired }) };
+  if (beside.length === 0) return judge === null ? null : { request: null, ...answerGate };
   const request = Promise.all(beside).then(firstFailure);
-  if (waits === 'answer') return { request, ...own };
+  if (waits === 'answer') return { request, ...answerGate };
   const refused = await request;
-  return refused !== null ? { refused } : judge === null ? null : { request: null, ...own };
+  return refused !== null ? { refused } : judge === null ? null : { request: null, ...answerGate };
 }
 
 /** Judge that asks those that change texts in turn, then all others concurrently. */

@@ -29,7 +29,7 @@ export interface BodyLooks {
     raw: Buffer,
     kind: string,
     look: L,
-  ): Result<LookedUp<L>> | Promise<Result<LookedUp<L>>>;
+  ): Result<BodyAnswers<L>> | Promise<Result<BodyAnswers<L>>>;
 }
 
 /** Questions about a body, as plain data. */
@@ -42,7 +42,7 @@ export type BodyLook =
   | { get: 'prompt' }
   | { get: 'added'; addition: BodyAddition };
 
-export type LookedUp<L extends BodyLook> = {
+export type BodyAnswers<L extends BodyLook> = {
   texts: Texts;
   canonical: Canonical;
   object: JsonObject;

@@ -5,9 +5,9 @@ import { statusOf } from '../../kernel/failure.ts';
 import { newRequestId } from '../../kernel/ids.ts';
 import { defaultPreferences, type RoutingPreferences } from '../../routing/route.ts';
 import type { ServeServices } from './answer-cache.ts';
+import { BufferedAnswer, bufferAnswer, type Outcome } from './buffered-answer.ts';
 import type { Endpoint, Plan } from './endpoint.ts';
 import type { ChargedCall } from './held-call.ts';
-import { answerKept, KeptAnswer, type Outcome } from './kept-answer.ts';
 import { admittedBefore, type ModelCall, type RunCall } from './model-call.ts';
 import type { RequestBody } from './request-body.ts';
 import { serve } from './serve.ts';
@@ -33,11 +33,11 @@ export interface CallBounds {
   /** Leaves the call: what has run is charged as for a caller who left. Absent: it runs to its end. */
   signal?: AbortSignal;
   /** Absent: of no caller. */
-  wishes?: Partial<RoutingPreferences>;
+  preferences?: Partial<RoutingPreferences>;
   /** Name of the trace that the call begins and ends, and what it is about; absent: it has none. */
   traced?: { route: string; about?: string };
   /** Takes the answer; absent: it is kept whole. */
-  client?: KeptAnswer;
+  client?: BufferedAnswer;
 }
 
 /** A call that Culvert makes, which begins now. */
@@ -65,8 +65,8 @@ export type WithinCall = Pick<ModelCall, 'requestId' | 'principal' | 'atMs' | 's
 };
 
 /** The facts for attempts of such work, whose answer is kept. */
-export function keptWithin(call: WithinCall, answer: KeptAnswer): RunCall {
-  return { ...call, client: call.client ?? answer, sink: answer, callerHeaders: {}, wishes: defaultPreferences };
+export function bufferedWithin(call: WithinCall, answer: BufferedAnswer): RunCall {
+  return { ...call, client: call.client ?? answer, sink: answer, callerHeaders: {}, preferences: defaultPreferences };
 }
 
 /**
@@ -84,14 +84,14 @@ export async function call<
   endpoint: Endpoint<I, R, P> | WorkEndpoint<I, W, Q>,
   owner: CallOwner,
   input: I,
-  { signal, wishes, traced, client = new KeptAnswer() }: CallBounds,
+  { signal, preferences, traced, client = new BufferedAnswer() }: CallBounds,
 ): Promise<Outcome | null> {
   const { clock, traces } = services;
   const inside = insideCall(clock, owner);
   const { requestId, atMs, startedMs, principal } = inside;
   const trace = traced === undefined ? undefined : traces?.begin({ atMs, startedMs, headers: null });
   try {
-    return await answerKept(signal, client, () =>
+    return await bufferAnswer(signal, client, () =>
       serve(
         services,
         endpoint,
@@ -100,7 +100,7 @@ export async function call<
           trace: trace ?? null,
           ...{ delivery: client, client, sink: client },
           callerHeaders: owner.headers ?? {},
-          wishes: wishes === undefined ? defaultPreferences : { ...defaultPreferences, ...wishes },
+          preferences: preferences === undefined ? defaultPreferences : { ...defaultPreferences, ...preferences },
           idempotencyKey: null,
         },
         input,

@@ -158,7 +158,7 @@ export class Contest<C> implements Overdue<Answer<C>>, AnswerContest<C> {
     this.#leaves(answer);
     const ours = fault('gateway_fault', 'the gateway could not give the answer out');
     // Its result serves nobody, and may still have to be paid for.
-    const { kept: _, ...seen } = trial.seen(false, ours);
+    const { isRetained: _, ...seen } = trial.seen(false, ours);
     const wasted = seen.usage === null ? seen : { ...seen, usageSource: 'abandoned' as const };
     recordAttempt(this.job, answer, wasted, ours, this.clock.monotonicMs());
     this.#crash(answer, error);
@@ -254,12 +254,12 @@ export function recordAttempt<C>(
   const { progress, trace, startedMs: arrivedMs } = job;
   const { attempt, firstTokenMs } = ended;
   const { usage, usageSource, status, bytes } = seen;
-  if (progress.answeredBy === attempt || (seen.kept === true && usage !== null)) {
+  if (progress.answeredBy === attempt || (seen.isRetained === true && usage !== null)) {
     progress.usage = usage === null || progress.usage === null ? usage : sumOf(progress.usage, usage);
     if (progress.usageSource !== 'counted') progress.usageSource = usageSource;
     progress.firstTokenMs ??= firstTokenMs;
     progress.malformedLines += seen.malformedLines ?? 0;
-  } else if (seen.told === true && outcome?.class === 'cancelled' && progress.answeredBy === null) {
+  } else if (seen.reported === true && outcome?.class === 'cancelled' && progress.answeredBy === null) {
     // The client left before any content: the possible cost is known, and our estimate would be a guess.
     progress.usage = usage;
     progress.usageSource = 'upstream';

@@ -50,10 +50,11 @@ export function encodeForwarded(
 ): Result<EncodedBody> {
   const provider = providerTypes.get(order.provider)!;
   const { endpoint } = order;
-  const own = endpoint === undefined ? undefined : provider.forwardBodies?.[endpoint]?.(order.model);
+  const forwardBody = endpoint === undefined ? undefined : provider.forwardBodies?.[endpoint]?.(order.model);
   // Bodies of other endpoints have other members.
-  const quirks = endpoint === undefined ? ofChat : { ...ofChat, omit: own?.omit ?? [], rename: own?.rename ?? {} };
-  const { members, losses: lostBetas } = membersFor(own ?? provider.bodies?.[order.dialect], order.betas);
+  const quirks =
+    endpoint === undefined ? ofChat : { ...ofChat, omit: forwardBody?.omit ?? [], rename: forwardBody?.rename ?? {} };
+  const { members, losses: lostBetas } = membersFor(forwardBody ?? provider.bodies?.[order.dialect], order.betas);
   if (request.stream && order.neverStreams === true) return forwardedAs('whole', request, order, quirks, members);
   if (!request.stream && order.wholeByStream === true) return forwardedAs('stream', request, order, quirks, members);
   const { bytes, losses } = request.forward({
@@ -95,7 +96,7 @@ function forwardedAs(
       ...membersAdded(order, members),
       // In Google's format the path says whether it streams.
       ...(order.dialect !== 'gemini' && { stream }),
-      ...(stream && order.dialect === 'openai-chat' && quirks.streamUsage && askedUsage),
+      ...(stream && order.dialect === 'openai-chat' && quirks.streamUsage && usageOption),
     },
     streamUsage: 'leave',
     omit: stream ? quirks.omit : [...quirks.omit, 'stream_options'],
@@ -129,14 +130,14 @@ export function membersFor(
   betas: string | undefined,
 ): { members: BodyMembers | undefined; losses: Loss[] } {
   if (members?.betas === undefined || betas === undefined) return { members, losses: [] };
-  const asked = [...new Set(betas.split(',').map((beta) => beta.trim()))].filter((beta) => beta !== '');
-  const known = asked.filter((beta) => members.betas!.test(beta));
-  const losses: Loss[] = known.length < asked.length ? [{ field: 'anthropic-beta', why: 'narrowed' }] : [];
+  const betaNames = [...new Set(betas.split(',').map((beta) => beta.trim()))].filter((beta) => beta !== '');
+  const known = betaNames.filter((beta) => members.betas!.test(beta));
+  const losses: Loss[] = known.length < betaNames.length ? [{ field: 'anthropic-beta', why: 'narrowed' }] : [];
   if (known.length === 0) return { members, losses };
   return { members: { ...members, with: { ...members.with, anthropic_beta: known } }, losses };
 }
 
-const askedUsage = { stream_options: { include_usage: true } };
+const usageOption = { stream_options: { include_usage: true } };
 
 function childFields(child: { seed: number | null }): Record<string, unknown> {
   return child.seed === null ? { n: 1 } : { n: 1, seed: child.seed };

@@ -36,10 +36,10 @@ export interface Plan {
  * Form in which answers are kept for equal requests: the events of a conversation, which every format can write again,
  * or the bytes of a whole body.
  */
-export type KeptForm = 'events' | 'bytes';
+export type CachedForm = 'events' | 'bytes';
 
 /** One request on its way, as its family knows it. */
-export interface Asked<R, P> {
+export interface PlannedRequest<R, P> {
   call: ModelCall;
   snapshot: Snapshot;
   request: R;
@@ -67,9 +67,9 @@ export interface Endpoint<I, R extends RequestBody, P extends Plan = Plan> {
   /** Targets that may answer, and their cost; the failure comes before anything is held. */
   plan(snapshot: Snapshot, call: ModelCall, request: R): P | Failure | Promise<P | Failure>;
   /** The work of its attempts, once its cost is held. */
-  trials(asked: Asked<R, P>, job: Job): Trials;
+  trials(planned: PlannedRequest<R, P>, job: Job): Trials;
   /** Form in which the answer to this request may be kept for equal ones; null: it may not. Absent: none may. */
-  keeps?(request: R): KeptForm | null;
+  keeps?(request: R): CachedForm | null;
   /** Answers that were kept as their upstream's bytes. Absent: none is. */
   passed?: PassedAnswers<R, P>;
   /** The same request without what it continues, and of which nothing is kept; null or absent: there is none. */
@@ -81,9 +81,9 @@ export interface Endpoint<I, R extends RequestBody, P extends Plan = Plan> {
 /** Answers of a provider that were kept as bytes. */
 export interface PassedAnswers<R, P> {
   /** Null: they cannot be read. */
-  events(asked: Asked<R, P>, provider: string, form: PassedForm, bytes: Buffer): readonly NeutralEvent[] | null;
+  events(planned: PlannedRequest<R, P>, provider: string, form: PassedForm, bytes: Buffer): readonly NeutralEvent[] | null;
   /** Answer in this caller's form; null: it takes another form. */
-  again(asked: Asked<R, P>, provider: string, form: PassedForm, bytes: Buffer): PassedAgain | null;
+  again(planned: PlannedRequest<R, P>, provider: string, form: PassedForm, bytes: Buffer): PassedAgain | null;
 }
 
 export interface PassedAgain {

@@ -10,7 +10,7 @@ export interface Question {
   snapshot: Snapshot;
   principal: Principal;
   raw: Buffer;
-  wishes: RoutingPreferences;
+  preferences: RoutingPreferences;
   /** Facts of the caller, for rules: its tag and lower-case headers, and the states of its limits. Absent: none. */
   ruled?: Pick<RuledCall, 'tag' | 'callerHeaders' | 'atMs'> & { left: ReadLeft | null };
   health: Health;

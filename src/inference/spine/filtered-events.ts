@@ -105,12 +105,12 @@ class FilteredEvents implements AttemptSink {
     this.#refused = true;
     if (this.#began || passed.some(isContent)) return void passed.push(...cutEvents(this.#choices));
     passed.length = 0;
-    this.#source?.stop(faultOf(failure));
+    this.#source?.stop(gatewayFault(failure));
   }
 }
 
 /** The fault of an answer that a step refuses before its first content. */
-export function faultOf(failure: Failure): Fault {
+export function gatewayFault(failure: Failure): Fault {
   const message = 'message' in failure && typeof failure.message === 'string' ? failure.message : failure.kind;
   return { ...fault('filtered', message, statusOf(failure)), failure };
 }

@@ -19,9 +19,9 @@ export function engineTimers(
   onExpire: (found: Fault) => void,
 ): AttemptTimers {
   const totalDeadlineMs = Math.min(clock.monotonicMs() + totalMs, deadlineMs);
-  const told = { firstTokenMs, idleMs, deadlineMs, silence, status: null };
+  const limits = { firstTokenMs, idleMs, deadlineMs, silence, status: null };
   return new AttemptTimers({ firstTokenMs, idleMs, totalDeadlineMs }, (kind) =>
-    onExpire(expiredFault(kind, told, clock.monotonicMs())),
+    onExpire(expiredFault(kind, limits, clock.monotonicMs())),
   );
 }
 

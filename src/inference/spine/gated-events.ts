@@ -7,7 +7,7 @@ import type { AnswerGate, AnswerTexts, JudgedText } from '../models/steps.ts';
 import type { AnswerStep } from './after.ts';
 import { type Answer, answeredElsewhere } from './answer.ts';
 import { completeEvents } from './complete-events.ts';
-import { cutEvents, faultOf, filteredPart } from './filtered-events.ts';
+import { cutEvents, filteredPart, gatewayFault } from './filtered-events.ts';
 import type { AttemptSink, AttemptSource, Chunk, Pace } from './sink.ts';
 
 /** Gate of an answer as a step over its events. */
@@ -148,7 +148,7 @@ class GatedEvents implements AttemptSink {
     this.#state = 'over';
     this.#held = [];
     if (began) return void this.#next.chunk(cutEvents(this.#choices));
-    this.#refusal = { ...faultOf(failure), class: as };
+    this.#refusal = { ...gatewayFault(failure), class: as };
     this.#source?.stop(this.#refusal);
   }
 }

@@ -27,7 +27,7 @@ export interface ChargedCall {
   /** Findings of steps, as headers; absent: none applies. */
   stepHeaders?: (() => HeaderList) | undefined;
   /** Session of its headers; absent: it has none. */
-  wishes?: Pick<RoutingPreferences, 'session'>;
+  preferences?: Pick<RoutingPreferences, 'session'>;
   /** Its session where neither headers nor body name one: the trace of its caller. Absent: there is none. */
   run?: string | undefined;
   /** Wall-clock and monotonic ms of arrival. */
@@ -127,7 +127,7 @@ export async function holdCall(services: HoldParts, call: ChargedCall, charge: C
         user: ended.user,
         tag: call.tag ?? ended.tag ?? null,
         session:
-          call.wishes?.session ??
+          call.preferences?.session ??
           (principal.run === undefined ? null : `run:${principal.run.id}`) ??
           ended.session ??
           call.run ??

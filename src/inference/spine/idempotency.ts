@@ -6,7 +6,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import { offLoopBodyBytes } from '../../kernel/limits.ts';
 import type { Sealer } from '../../kernel/seal.ts';
-import { KeptAnswer, type Outcome } from './kept-answer.ts';
+import { BufferedAnswer, type Outcome } from './buffered-answer.ts';
 import { PatientWrites } from './patient-writes.ts';
 import { type HeaderList, refuse, type Sink, sendWhole } from './sink.ts';
 
@@ -21,7 +21,7 @@ export interface Idempotency {
    * 503 instead of it: after a crash nobody has an answer to a key that would run again. Only what delivered something
    * (2xx) is kept; after a refusal or failure the key is free again. Rejects when `run` does.
    */
-  once(request: KeyedRequest, run: (kept: KeptAnswer) => Promise<void>): Promise<void>;
+  once(request: KeyedRequest, run: (answer: BufferedAnswer) => Promise<void>): Promise<void>;
 }
 
 export interface KeyedRequest {
@@ -75,9 +75,9 @@ export function createIdempotency(parts: IdempotencyParts): Idempotency {
     const { key, requestId } = request;
     const nowMs = clock.wallMs();
     const bodyHash = await hashOf(request.body);
-    const asked = store.take({ scope, key, bodyHash, requestId, bootId, nowMs, expiresMs: nowMs + keepForMs });
+    const entry = store.take({ scope, key, bodyHash, requestId, bootId, nowMs, expiresMs: nowMs + keepForMs });
     try {
-      const taken = await Promise.race([asked, pause(storeWaitMs).then(() => null)]);
+      const taken = await Promise.race([entry, pause(storeWaitMs).then(() => null)]);
       if (taken !== null) return taken;
     } catch (error) {
       // Whether the key was taken is unknown: a commit may have been made before its connection broke.
@@ -85,7 +85,7 @@ export function createIdempotency(parts: IdempotencyParts): Idempotency {
       return error instanceof FailureError ? error.failure : unavailable;
     }
     const giveBack = () => write(() => store.release(scope, key, requestId), requestId);
-    asked.then((taken) => taken.kind === 'taken' && giveBack(), giveBack);
+    entry.then((taken) => taken.kind === 'taken' && giveBack(), giveBack);
     return unavailable;
   }
 
@@ -147,17 +147,17 @@ export function createIdempotency(parts: IdempotencyParts): Idempotency {
       if (!('requestId' in taken) && taken.kind !== 'taken') return refuse(sink, taken, request.headers);
       if (taken.kind !== 'taken') return repeat(request, scope, taken);
 
-      const kept = new KeptAnswer();
+      const answer = new BufferedAnswer();
       let mayGo = true;
       try {
-        await run(kept);
+        await run(answer);
       } finally {
         // Before the answer: a caller that has seen one finds it again, and one that was refused finds the key free.
-        mayGo = await keep(request, scope, kept.outcome);
+        mayGo = await keep(request, scope, answer.outcome);
       }
-      const { outcome } = kept;
+      const { outcome } = answer;
       if (outcome === null) throw new Error('a request ended without an answer');
-      if (!mayGo) return refuse(sink, notKept, request.headers);
+      if (!mayGo) return refuse(sink, notStored, request.headers);
       if (outcome.kind === 'answered') sendWhole(sink, outcome.headers, outcome.body, outcome.status);
       else refuse(sink, outcome.failure, outcome.headers);
     },
@@ -171,7 +171,7 @@ const unavailable: Failure = {
   message: 'The Idempotency-Key cannot be checked right now, so the request did not run. Retry shortly.',
 };
 
-const notKept: Failure = {
+const notStored: Failure = {
   kind: 'quota-unavailable',
   message:
     'The request ran, but its answer cannot be recorded for its Idempotency-Key right now. Retry it with the same key: you get that answer once it is recorded, and 409 until then.',
@@ -188,7 +188,7 @@ async function hashOf(body: Buffer): Promise<string> {
 }
 
 /** A whole reply as it is kept for a repeat of its request. */
-interface KeptReply {
+interface StoredReply {
   headers: HeaderList;
   body: Buffer;
 }
@@ -196,7 +196,7 @@ interface KeptReply {
 const lengthBytes = 4;
 
 /** Length of the headers' JSON, the JSON, the body unchanged. */
-function packReply({ headers, body }: KeptReply): Buffer {
+function packReply({ headers, body }: StoredReply): Buffer {
   const head = Buffer.from(JSON.stringify(ofTheAnswer(headers)));
   const length = Buffer.alloc(lengthBytes);
   length.writeUInt32BE(head.length);
@@ -204,7 +204,7 @@ function packReply({ headers, body }: KeptReply): Buffer {
 }
 
 /** `packed` comes from `packReply`: nothing is checked again. */
-function unpackReply(packed: Buffer): KeptReply {
+function unpackReply(packed: Buffer): StoredReply {
   const bodyAt = lengthBytes + packed.readUInt32BE(0);
   const headers = JSON.parse(packed.toString('utf8', lengthBytes, bodyAt)) as HeaderList;
   return { headers, body: packed.subarray(bodyAt) };
@@ -212,10 +212,10 @@ function unpackReply(packed: Buffer): KeptReply {
 
 /** Headers on how the answer came about. Limits are left out: a repeat gets its present ones. */
 function ofTheAnswer(headers: HeaderList): HeaderList {
-  const kept: string[] = [];
+  const stored: string[] = [];
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!;
-    if (name.startsWith('x-culvert-') || name.startsWith('content-')) kept.push(name, headers[i + 1]!);
+    if (name.startsWith('x-culvert-') || name.startsWith('content-')) stored.push(name, headers[i + 1]!);
   }
-  return kept;
+  return stored;
 }

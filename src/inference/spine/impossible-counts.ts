@@ -5,13 +5,13 @@ import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts'
 const suspect = /[tT]oken(?:s|Count)"\s*:\s*(?:-|"|[tfNI]|\d+[.eE]|\d{10})/;
 
 /** Counts of this process, in tokens. */
-export interface OwnCounts {
+export interface GatewayCounts {
   input: number;
   output: number;
 }
 
 /** A quick look at a JSON text, before it is parsed for `correctCounts`: false where nothing is to be corrected. */
-export function mayTellImpossibleCounts(json: string): boolean {
+export function mayHaveImpossibleCounts(json: string): boolean {
   return suspect.test(json);
 }
 
@@ -20,12 +20,12 @@ export function mayTellImpossibleCounts(json: string): boolean {
  * numbers there and bill by them. Input, output and total are corrected together, and their parts with them. Reads only
  * the usage of each format. True if `answer` was changed.
  */
-export function correctCounts(answer: unknown, own: OwnCounts): boolean {
+export function correctCounts(answer: unknown, counted: GatewayCounts): boolean {
   let changed = false;
   for (const usage of usagesIn(answer)) {
     if (!hasOddValue(usage)) continue;
-    const areOurs = Object.entries(usage).some(([name, told]) => isImpossible(told) && isMain(name));
-    if (correct(usage, areOurs ? own : null)) changed = true;
+    const areOurs = Object.entries(usage).some(([name, value]) => isImpossible(value) && isMain(name));
+    if (correct(usage, areOurs ? counted : null)) changed = true;
   }
   return changed;
 }
@@ -52,31 +52,31 @@ function takeUsage(holder: JsonValue | undefined, found: JsonObject[]): void {
  */
 function hasOddValue(usage: JsonObject): boolean {
   for (const name in usage) {
-    const told = usage[name];
-    if (typeof told === 'object' && told !== null) {
-      if (Array.isArray(told) || hasOddValue(told)) return true;
-    } else if (isImpossible(told)) return true;
+    const value = usage[name];
+    if (typeof value === 'object' && value !== null) {
+      if (Array.isArray(value) || hasOddValue(value)) return true;
+    } else if (isImpossible(value)) return true;
   }
   return false;
 }
 
-function correct(usage: JsonObject, own: OwnCounts | null): boolean {
+function correct(usage: JsonObject, counted: GatewayCounts | null): boolean {
   let changed = false;
-  for (const [name, told] of Object.entries(usage)) {
-    if (typeof told === 'object' && told !== null) {
-      for (const inside of Array.isArray(told) ? told : [told]) {
-        if (isObject(inside) && correct(inside, own)) changed = true;
+  for (const [name, value] of Object.entries(usage)) {
+    if (typeof value === 'object' && value !== null) {
+      for (const inside of Array.isArray(value) ? value : [value]) {
+        if (isObject(inside) && correct(inside, counted)) changed = true;
       }
-    } else if ((own === null ? isImpossible(told) : told !== null) && isTokens(name)) {
-      usage[name] = own === null ? 0 : ownCount(name, own);
+    } else if ((counted === null ? isImpossible(value) : value !== null) && isTokens(name)) {
+      usage[name] = counted === null ? 0 : gatewayCount(name, counted);
       changed = true;
     }
   }
   return changed;
 }
 
-function isImpossible(told: JsonValue | undefined): boolean {
-  return told !== null && reportedCount(told) === null;
+function isImpossible(value: JsonValue | undefined): boolean {
+  return value !== null && reportedCount(value) === null;
 }
 
 const inputName = /^(?:prompt_tokens|input_tokens|promptTokenCount)$/;
@@ -91,7 +91,7 @@ function isTokens(name: string): boolean {
   return /tokens$|TokenCount$|^tokenCount$/.test(name);
 }
 
-function ownCount(name: string, { input, output }: OwnCounts): number {
+function gatewayCount(name: string, { input, output }: GatewayCounts): number {
   if (inputName.test(name)) return input;
   if (outputName.test(name)) return output;
   return totalName.test(name) ? input + output : 0;

@@ -14,7 +14,7 @@ export interface ModelCall extends ChargedCall {
   sink: Sink;
   /** Headers of the caller with lower-case names; of them only an allow-list reaches an upstream. */
   callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
-  wishes: RoutingPreferences;
+  preferences: RoutingPreferences;
   /** Value of `Idempotency-Key`. A stream runs in any case. */
   idempotencyKey: string | null;
   /** A step changed or refused it: logs and traces leave its texts out. Absent: none shows them. */
@@ -44,7 +44,7 @@ export type RunCall = Pick<
   | 'sink'
   | 'atMs'
   | 'startedMs'
-  | 'wishes'
+  | 'preferences'
   | 'callerHeaders'
   | 'trace'
   | 'stepHeaders'

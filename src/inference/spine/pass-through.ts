@@ -18,12 +18,12 @@ import {
   type AnswerReader,
   countsNoOutput,
   emptyAnswer,
+  isEmptyAnswer,
   parseAnswer,
-  saysNothing,
   tooLargeEvent,
   WholeBody,
 } from './answer-reader.ts';
-import { correctCounts, mayTellImpossibleCounts } from './impossible-counts.ts';
+import { correctCounts, mayHaveImpossibleCounts } from './impossible-counts.ts';
 import type { Bytes } from './sink.ts';
 
 /** Readers of a format whose answers are forwarded; for conversations, also how to read them. */
@@ -153,7 +153,7 @@ export class PassedStream implements AnswerReader {
   #isEmpty(): boolean {
     if (this.#unsaid === null || !countsNoOutput(this.usage)) return false;
     const decoder = this.#dialect.decodeStream!();
-    return saysNothing([...this.#unsaid.flatMap((event) => decoder.step(event)), ...decoder.finish()]);
+    return isEmptyAnswer([...this.#unsaid.flatMap((event) => decoder.step(event)), ...decoder.finish()]);
   }
 
   /** The event with the name that its model has for the caller; null: unchanged. */
@@ -165,10 +165,10 @@ export class PassedStream implements AnswerReader {
 
   /** The event with the counts of this process, if its counts are impossible; null: unchanged. */
   #corrected({ data }: SseEvent): string | null {
-    if (!data.includes('"usage') || !mayTellImpossibleCounts(data)) return null;
-    const told = parsedData(data);
-    const own = { input: this.#inputTokensEstimate, output: this.outputTokensSeen };
-    return correctCounts(told, own) ? JSON.stringify(told) : null;
+    if (!data.includes('"usage') || !mayHaveImpossibleCounts(data)) return null;
+    const parsed = parsedData(data);
+    const counted = { input: this.#inputTokensEstimate, output: this.outputTokensSeen };
+    return correctCounts(parsed, counted) ? JSON.stringify(parsed) : null;
   }
 
   /** One slice per run of shown events: usually the whole chunk, uncopied. */
@@ -278,19 +278,19 @@ export class PassedWhole implements AnswerReader {
     this.contentEvents = 1;
     const { given } = this.#reader.seen;
     if (given !== undefined && given.length > 0) this.#onGiven?.(given);
-    const own = { input: this.#inputTokensEstimate, output: this.outputTokensSeen };
+    const counted = { input: this.#inputTokensEstimate, output: this.outputTokensSeen };
     if (this.#shape !== undefined) {
-      correctCounts(parsed.value, own);
+      correctCounts(parsed.value, counted);
       return Buffer.from(JSON.stringify(this.#shape(parsed.value as JsonValue)));
     }
     const named = this.#answerModel === undefined ? bytes : wholeWithModel(bytes, parsed.value, this.#answerModel);
-    if (correctCounts(parsed.value, own)) return Buffer.from(JSON.stringify(parsed.value));
+    if (correctCounts(parsed.value, counted)) return Buffer.from(JSON.stringify(parsed.value));
     return named === bytes ? (text ?? bytes) : named;
   }
 
   #isEmpty(answer: unknown): boolean {
     if (this.#dialect.decodeWhole === undefined || !countsNoOutput(this.usage)) return false;
-    return isObject(answer) && saysNothing(this.#dialect.decodeWhole(answer));
+    return isObject(answer) && isEmptyAnswer(this.#dialect.decodeWhole(answer));
   }
 }
 

@@ -47,9 +47,9 @@ export async function endOfJob(
     pauseMs = Math.min(pauseMaxMs, Math.round(pauseMs * 1.5));
     const address = encodeGet(connection, url.pathname + url.search, connection.credentials.get(credential));
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(answerTimeoutMs)]);
-    const asked = { ...address, origin: url.origin, method: 'GET', body: null } as const;
+    const request = { ...address, origin: url.origin, method: 'GET', body: null } as const;
     const bounds = { connectTimeoutMs, bytesMax: answerBytesMax, deadline };
-    const answered = await wholeAnswer(transport, asked, bounds).catch(() => null);
+    const answered = await wholeAnswer(transport, request, bounds).catch(() => null);
     if (signal.aborted) return fault('cancelled', 'stopped');
     const state = answered === null ? undefined : parsedJson(answered.bytes.toString('utf8'));
     if (answered !== null && answered.status < 300 && isObject(state)) {

@@ -84,8 +84,8 @@ export function readableBody<I>(
     async rewrite(changes) {
       // Google has the model in the path.
       const placed = kind.startsWith('gemini') ? changes.map(inGemini) : changes;
-      const looked = await bodies.look(tenant, raw, kind, { get: 'rewritten', changes: placed });
-      return looked.ok ? { ok: true, value: make(looked.value) } : looked;
+      const rewritten = await bodies.look(tenant, raw, kind, { get: 'rewritten', changes: placed });
+      return rewritten.ok ? { ok: true, value: make(rewritten.value) } : rewritten;
     },
   };
 }

@@ -225,8 +225,8 @@ const movedMax = 200;
  * has the model that was asked for.
  */
 function moved(models: Snapshot['models'], principal: Principal, from: string, { by, config }: Effects): Principal {
-  const asked = models.resolve(from, principal);
-  const model = 'kind' in asked ? null : (config.model ?? null);
+  const resolved = models.resolve(from, principal);
+  const model = 'kind' in resolved ? null : (config.model ?? null);
   const move: MovedBy = { rule: by, model, targets: config.targets ?? null };
   const name = JSON.stringify(move);
   let known = movedCallers.get(principal);

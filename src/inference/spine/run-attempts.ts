@@ -42,7 +42,7 @@ export async function runAttempts<C>(
       if (client.gone) return left(job);
       const step = route.next(clock.monotonicMs());
       if (step.kind === 'exhausted') {
-        const refused = progress.attempts.length > 0 || unencodable === null ? null : saidOf(unencodable, unable);
+        const refused = progress.attempts.length > 0 || unencodable === null ? null : withTargets(unencodable, unable);
         return await lastWay(job, steps, refused, () => exhausted(step, job, route, refusal));
       }
       const delayMs = step.kind === 'wait' ? step.ms : step.delayMs;
@@ -90,18 +90,18 @@ export async function runAttempts<C>(
       }
     }
   } finally {
-    const told = route.verdicts();
-    progress.verdicts = progress.verdicts.length === 0 ? told : [...told, ...progress.verdicts];
+    const verdicts = route.verdicts();
+    progress.verdicts = progress.verdicts.length === 0 ? verdicts : [...verdicts, ...progress.verdicts];
   }
 }
 
 /** A refusal that a converter words for whichever target it is. */
-function saidOf(failure: Failure, targets: readonly string[]): Failure {
+function withTargets(failure: Failure, targets: readonly string[]): Failure {
   if (failure.kind !== 'invalid-request') return failure;
-  return { ...failure, message: `${failure.message} (${targets.slice(0, targetsSaidMax).join(', ')})` };
+  return { ...failure, message: `${failure.message} (${targets.slice(0, targetsNamedMax).join(', ')})` };
 }
 
-const targetsSaidMax = 3;
+const targetsNamedMax = 3;
 
 /**
  * Nothing is left to try: a held-back answer, the family's last resort, or the failure. `unencodable`: the refusal of
@@ -165,16 +165,16 @@ function exhausted<C>(
     kind: 'no-target',
     model: job.query.alias,
     retryAfterMs: step.soonestMs,
-    message: `Every provider of model '${job.query.alias}' is unavailable or rate-limited right now${ownWords(job)}${boundWords(job)}. Retry in ${Math.max(1, Math.ceil(step.soonestMs / 1_000))} s.`,
+    message: `Every provider of model '${job.query.alias}' is unavailable or rate-limited right now${engineReason(job)}${boundReason(job)}. Retry in ${Math.max(1, Math.ceil(step.soonestMs / 1_000))} s.`,
   };
 }
 
 /** In words that say whose limit it is; how they end is what Codex reads the wait from (clients.md §2b). */
 function upstreamsLimited<C>(job: Job<C>, limits: readonly UpstreamLimit[], waitMs: number): Failure {
   const { alias } = job.query;
-  const told = limits.map(({ provider, message }) => `${provider}: ${message ?? 'rate-limited'}`).join('; ');
+  const messages = limits.map(({ provider, message }) => `${provider}: ${message ?? 'rate-limited'}`).join('; ');
   const waitS = Math.max(1, Math.ceil(waitMs / 1_000));
-  const message = `Rate limit exceeded at every provider of model '${alias}' (${told})${boundWords(job)}. This is the provider's limit, not your plan's. Try again in ${waitS}s.`;
+  const message = `Rate limit exceeded at every provider of model '${alias}' (${messages})${boundReason(job)}. This is the provider's limit, not your plan's. Try again in ${waitS}s.`;
   return { kind: 'upstreams-limited', model: alias, retryAfterMs: waitMs, message };
 }
 
@@ -184,12 +184,12 @@ function isCrowded({ class: outcome, status }: AttemptRecord): boolean {
 }
 
 /** Why nobody else was asked. */
-function boundWords<C>({ bound }: Job<C>): string {
+function boundReason<C>({ bound }: Job<C>): string {
   return bound === null ? '' : ` (only one credential reaches what '${bound}' names)`;
 }
 
 /** Words of the engines of this machine: the progress of a download. */
-function ownWords<C>({ progress }: Job<C>): string {
+function engineReason<C>({ progress }: Job<C>): string {
   const message = progress.attempts.findLast(({ provider }) => provider === engineProvider)?.message;
   return message == null ? '' : ` (${message})`;
 }
@@ -242,17 +242,17 @@ function failed<C>(job: Job<C>, last: Fault | null = null, rest: 'none' | 'some'
       reason: attempt.message ?? attempt.class,
     })),
     ...(rest === 'none' && lastingIn(attempts)),
-    ...(job.progress.delivered !== 'nothing' && { begun: true, ...(last !== null && saidIn(last)) }),
+    ...(job.progress.delivered !== 'nothing' && { begun: true, ...(last !== null && reportedIn(last)) }),
   };
 }
 
 /** For callers. What concerns the operator's credential or account is not theirs. */
-function saidIn({ class: outcome, status, code, members }: Fault): Pick<UpstreamsFailed, 'reported'> {
+function reportedIn({ class: outcome, status, code, members }: Fault): Pick<UpstreamsFailed, 'reported'> {
   if (outcome !== 'rate_limited' && outcome !== 'transient' && outcome !== 'malformed') return {};
-  const isTold = status !== null && (status === 429 || status >= 500);
+  const isShown = status !== null && (status === 429 || status >= 500);
   return {
     reported: {
-      ...(isTold && { status }),
+      ...(isShown && { status }),
       ...(code !== undefined && { code }),
       ...(members !== undefined && { members }),
     },

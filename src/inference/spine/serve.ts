@@ -109,8 +109,8 @@ async function runKeyed<I, R extends RequestBody, P extends Plan>(
   const { tenant } = principal;
   const body = await endpoint.content(received);
   const keyed = { key, tenant, endpoint: endpoint.id, requestId, body, sink, headers: admitted.headers };
-  await services.idempotency.once(keyed, (kept) =>
-    run(services, endpoint, { ...call, client: kept, sink: kept }, request, input),
+  await services.idempotency.once(keyed, (answer) =>
+    run(services, endpoint, { ...call, client: answer, sink: answer }, request, input),
   );
 }
 
@@ -148,11 +148,11 @@ function filtered(call: ModelCall): ModelCall {
 async function run<I, R extends RequestBody, P extends Plan>(
   services: ServeServices,
   endpoint: Endpoint<I, R, P>,
-  asked: ModelCall,
+  received: ModelCall,
   request: R,
   input: I,
 ): Promise<void> {
-  const own = endpoint.filters === undefined ? filtered(asked) : asked;
+  const own = endpoint.filters === undefined ? filtered(received) : received;
   const { sink, admitted, callerHeaders } = own;
   const pricing = services.pricing();
   if (pricing !== null) await pricing;
@@ -181,9 +181,9 @@ async function run<I, R extends RequestBody, P extends Plan>(
       const ran = trials.run === undefined ? runAttempts(services, job, trials) : trials.run();
       const { shadow } = plan.alias;
       if (shadow === undefined) return ran;
-      const asked = { call, snapshot, request, plan };
+      const planned = { call, snapshot, request, plan };
       return thenShadow(ran, shadow, {
-        ...{ services, endpoint, asked, input },
+        ...{ services, endpoint, planned, input },
         runPlan: planRunner(services, endpoint, snapshot),
       });
     });
@@ -235,7 +235,7 @@ export async function runPlan(
 export function jobOf(
   { providers }: Snapshot,
   endpoint: string,
-  { principal, client, sink, atMs, startedMs, wishes, callerHeaders, trace, attempted }: RunCall,
+  { principal, client, sink, atMs, startedMs, preferences, callerHeaders, trace, attempted }: RunCall,
   { alias, query, form, bound = null, given = null, calls, headers }: Omit<Plan, 'charged'>,
   { requestId, headers: limits, costMilli }: Reservation,
   { user, tag = null, session = null }: Pick<RequestFacts, 'user' | 'tag' | 'session'>,
@@ -256,7 +256,7 @@ export function jobOf(
     inputTokensEstimate: query.needs.inputTokensEstimate,
     atMs,
     startedMs,
-    deadlineMs: startedMs + Math.min(alias.totalMs, wishes.timeoutMs ?? alias.totalMs),
+    deadlineMs: startedMs + Math.min(alias.totalMs, preferences.timeoutMs ?? alias.totalMs),
     headers: headers === undefined ? limits : [...limits, ...headers],
     costMilli,
     calls,

@@ -120,11 +120,11 @@ export abstract class SplitTrial implements Trial {
     }
   }
 
-  /** A call gave what it was asked for. `told`: the upstream gave its usage. */
-  protected took(usage: Usage, told: boolean): void {
+  /** A call gave what it was asked for. `isReported`: the upstream gave its usage. */
+  protected took(usage: Usage, isReported: boolean): void {
     this.answer.noteFirst();
     this.#usage = sumOf(this.#usage, usage);
-    if (!told) this.#counted = true;
+    if (!isReported) this.#counted = true;
   }
 
   /** A call may have cost this many tokens, for nothing. */
@@ -146,7 +146,7 @@ export abstract class SplitTrial implements Trial {
   seen(): AttemptSeen {
     const seen = { status: this.#status, bytes: this.#bytes };
     if (this.#usage !== null) {
-      return { ...seen, usage: this.#usage, usageSource: this.#counted ? 'counted' : 'upstream', kept: true };
+      return { ...seen, usage: this.#usage, usageSource: this.#counted ? 'counted' : 'upstream', isRetained: true };
     }
     // Stopped calls that have not reported yet.
     for (const call of this.#calls) this.leave(call.seen(false, this.#failed).usage?.inputTokens);

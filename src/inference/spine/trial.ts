@@ -28,9 +28,9 @@ export interface AttemptSeen {
   usage: Usage | null;
   usageSource: UsageSource;
   /** True: `usage` is the upstream's count, for an attempt that served no caller. */
-  told?: true;
+  reported?: true;
   /** Its results belong to the request even when another attempt makes the rest. */
-  kept?: true;
+  isRetained?: true;
   malformedLines?: number;
   /** Model that the answer named, and why it ended; null or absent: it did not say. */
   answeredAs?: string | null;

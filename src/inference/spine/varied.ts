@@ -23,14 +23,14 @@ export interface VariedFacts {
  */
 export function variantOf(
   { models, out }: Pick<Snapshot, 'models' | 'out'>,
-  { principal, wishes }: Pick<ModelCall, 'principal' | 'wishes'>,
+  { principal, preferences }: Pick<ModelCall, 'principal' | 'preferences'>,
   facts: VariedFacts,
 ): Variant | null {
   const alias = models.resolve(facts.model, principal);
   if ('kind' in alias || alias.variants === undefined) return null;
   const { sticky } = alias.variants;
   const { user = facts.user } = principal;
-  const session = wishes.session ?? facts.conversationStart ?? user;
+  const session = preferences.session ?? facts.conversationStart ?? user;
   const stays = sticky === 'user' ? user : sticky === 'session' ? session : null;
   const names = [alias.id, principal.keyId, stays ?? ''];
   const { all, shape } = alias.variants;
@@ -56,8 +56,8 @@ export function additionOf(
   { prompt, parameters }: Variant,
   prompts: PromptTable | null,
 ): BodyAddition | Failure | null {
-  const own = Object.values(parameters).some((value) => value !== undefined);
-  if (prompt === undefined) return own ? { messages: [], parameters, over: true, model: null } : null;
+  const hasParameters = Object.values(parameters).some((value) => value !== undefined);
+  if (prompt === undefined) return hasParameters ? { messages: [], parameters, over: true, model: null } : null;
   const { name, ref } = promptRef(prompt);
   const found = prompts?.find(name, ref) ?? null;
   if (found === null) return { kind: 'not-found', message: `There is no prompt '${name}' for this model any more.` };
@@ -79,7 +79,7 @@ function promptOf({ prompt }: Variant, prompts: PromptTable | null): string | nu
 export async function throughVariant<
   I,
   V extends { release(): void | Promise<void>; facts?: VariedFacts },
-  C extends Pick<ModelCall, 'principal' | 'wishes' | 'variant' | 'prompt'> = ModelCall,
+  C extends Pick<ModelCall, 'principal' | 'preferences' | 'variant' | 'prompt'> = ModelCall,
 >(
   snapshot: Snapshot,
   endpoint: {

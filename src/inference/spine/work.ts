@@ -27,7 +27,7 @@ export interface WorkEndpoint<I, R extends ReadRequest = ReadRequest, P extends 
   /** Maximum cost; the failure comes before anything is held. */
   plan(snapshot: Snapshot, call: ModelCall, request: R): P | Failure | Promise<P | Failure>;
   /** Does it, once its cost is held. Rejects only for a fault of ours. */
-  work(asked: AskedWork<R, P>): Promise<Done>;
+  work(work: RunningWork<R, P>): Promise<Done>;
 }
 
 export interface WorkPlan {
@@ -51,12 +51,12 @@ export interface SharedWork {
   /** Until when (monotonic ms) it may wait for an equal request. */
   untilMs: number;
   /** Milli-units of a kept answer. */
-  keptMilli: number;
+  cachedMilli: number;
   /** The answer, of what `Done.kept` was. */
-  write(kept: string): Bytes;
+  write(cached: string): Bytes;
 }
 
-export interface AskedWork<R, P> {
+export interface RunningWork<R, P> {
   call: ModelCall;
   request: R;
   plan: P;
@@ -80,13 +80,13 @@ export interface Done {
   progress?: JobProgress | undefined;
   mcp?: McpCallRecord;
   /** Answer for equal requests, if its plan is shared; absent: they get none. */
-  kept?: string;
+  cacheable?: string;
   /** Settled so, and answered already; absent: as the others say. */
   settled?: EndedJob;
 }
 
 /** Work that may be answered with what is kept. */
-export interface PlannedWork<R, P> extends Omit<AskedWork<R, P>, 'held'> {
+export interface PlannedWork<R, P> extends Omit<RunningWork<R, P>, 'held'> {
   shared: SharedWork;
 }
 
@@ -96,7 +96,7 @@ export interface WorkCache {
   share<I, R extends ReadRequest, P extends WorkPlan>(
     services: SpineServices,
     endpoint: WorkEndpoint<I, R, P>,
-    asked: PlannedWork<R, P>,
+    planned: PlannedWork<R, P>,
     input: I,
   ): Promise<Failure | null>;
 }
@@ -170,16 +170,24 @@ function answer(
   else sendWhole(sink, all, body!, status);
 }
 
-function settle(held: HeldCall, done: Done, gone: boolean, mcpAsked?: McpCallRecord): void {
+function settle(held: HeldCall, done: Done, left: boolean, requestedMcp?: McpCallRecord): void {
   if (done.settled !== undefined) return held.settle(done.settled);
-  const { body, failure, worked = false, lasting = false, doneMilli, progress = newProgress(), mcp = mcpAsked } = done;
+  const {
+    body,
+    failure,
+    worked = false,
+    lasting = false,
+    doneMilli,
+    progress = newProgress(),
+    mcp = requestedMcp,
+  } = done;
   const status = done.status ?? (failure !== null ? statusOf(failure) : body === null ? 499 : 200);
-  const whole = body !== null && status < 400 && (lasting || !gone);
+  const whole = body !== null && status < 400 && (lasting || !left);
   progress.delivered = whole ? 'whole' : worked ? 'partial' : 'nothing';
   progress.status = status;
   progress.class = failure?.kind ?? (mcp?.outcome === 'tool-error' ? 'tool-error' : 'ok');
   if (whole || worked) progress.usage ??= { inputTokens: 0, outputTokens: 0 };
-  held.settle({ user: null, stream: false, progress, client: { gone, committed: whole }, mcp }, doneMilli);
+  held.settle({ user: null, stream: false, progress, client: { gone: left, committed: whole }, mcp }, doneMilli);
 }
 
 /** Aborts when the caller leaves. Replaces an earlier listener. */

@@ -31,7 +31,7 @@ export interface StoredVectorStores {
   /** `others`: whether another process may be at work at their files. */
   vectorStores(): Promise<{ rows: VectorStoreRows; others: 'alone' | 'may-live' }>;
   /** Whether there may be some already: then a start continues them. */
-  vectorStoresKept(): boolean;
+  mayHaveVectorStores(): boolean;
 }
 
 export interface OpenedVectorStores {
@@ -43,7 +43,7 @@ export interface OpenedVectorStores {
 
 /** Vector stores: taken up at the start where there are any, otherwise loaded and opened from the first call on. */
 export function openVectorStores(options: VectorStoresOptions): OpenedVectorStores {
-  const { services, stores: kept, uploads, endpoint, extracting, config, onTrouble, ...parts } = options;
+  const { services, stores: storedRows, uploads, endpoint, extracting, config, onTrouble, ...parts } = options;
   let closed = false;
   let opening: ReturnType<OpenedVectorStores['open']> | null = null;
 
@@ -53,7 +53,7 @@ export function openVectorStores(options: VectorStoresOptions): OpenedVectorStor
       import('./passages.ts'),
       import('./read-file.ts'),
     ]);
-    const { rows, others } = await kept.vectorStores();
+    const { rows, others } = await storedRows.vectorStores();
     const passages = createPassages(services, endpoint);
     const stores = createVectorStores({
       ...parts,
@@ -77,7 +77,7 @@ export function openVectorStores(options: VectorStoresOptions): OpenedVectorStor
     return opening;
   }
 
-  if (kept.vectorStoresKept()) {
+  if (storedRows.mayHaveVectorStores()) {
     open().catch((error: unknown) => onTrouble(`vector stores could not be continued: ${String(error)}`));
   }
   return {

@@ -8,22 +8,22 @@ function twoProcesses() {
   const said: string[] = [];
   const one = createElsewhere((name, by) => {
     said.push(`${name} ${by}`);
-    other.hear(name, by);
+    other.receive(name, by);
   });
-  const other = createElsewhere((name, by) => one.hear(name, by));
+  const other = createElsewhere((name, by) => one.receive(name, by));
   return { one, other, said };
 }
 
 test('others hear of what is a 64th of the bound, and when nothing is left', () => {
   const { one, other, said } = twoProcesses();
-  one.tell('bodies', 9, 640);
+  one.report('bodies', 9, 640);
   assert.equal(other.held('bodies'), 0);
-  one.tell('bodies', 10, 640);
+  one.report('bodies', 10, 640);
   assert.equal(other.held('bodies'), 10);
-  one.tell('bodies', 19, 640);
-  one.tell('bodies', 1, 640);
-  one.tell('bodies', 0, 640);
-  one.tell('bodies', 0, 640);
+  one.report('bodies', 19, 640);
+  one.report('bodies', 1, 640);
+  one.report('bodies', 0, 640);
+  one.report('bodies', 0, 640);
   assert.equal(other.held('bodies'), 0);
   assert.deepEqual(said, ['bodies 10', 'bodies -10']);
 });
@@ -31,7 +31,7 @@ test('others hear of what is a 64th of the bound, and when nothing is left', () 
 test('of a small bound each one is told', () => {
   const { one, other } = twoProcesses();
   for (const amount of [1, 2, 1]) {
-    one.tell('connections', amount, 5);
+    one.report('connections', amount, 5);
     assert.equal(other.held('connections'), amount);
   }
 });

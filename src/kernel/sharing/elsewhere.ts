@@ -1,5 +1,5 @@
 /** Others learn of a change when it is this part of the bound, so that small ones cost no message. */
-const toldPart = 1 / 64;
+const reportedPart = 1 / 64;
 
 /**
  * Amounts that other processes of a server hold of what all callers share, as of some milliseconds ago. Nobody waits for
@@ -8,26 +8,26 @@ const toldPart = 1 / 64;
 export interface Elsewhere {
   held(name: string): number;
   /** This process holds so much of `name` now, of `bound` that all may have. */
-  tell(name: string, amount: number, bound: number): void;
+  report(name: string, amount: number, bound: number): void;
 }
 
-/** `say` tells the others by how much it has changed. Their own changes come to `hear`. */
+/** `send` tells the others by how much it has changed. Their own changes come to `receive`. */
 export function createElsewhere(
-  say: (name: string, by: number) => void,
-): Elsewhere & { hear(name: string, by: number): void } {
+  send: (name: string, by: number) => void,
+): Elsewhere & { receive(name: string, by: number): void } {
   /** Amounts of this process that the others know. */
   const reported = new Map<string, number>();
   const others = new Map<string, number>();
 
   return {
     held: (name) => others.get(name) ?? 0,
-    tell(name, amount, bound) {
+    report(name, amount, bound) {
       const by = amount - (reported.get(name) ?? 0);
-      if (by === 0 || (amount !== 0 && Math.abs(by) < bound * toldPart)) return;
+      if (by === 0 || (amount !== 0 && Math.abs(by) < bound * reportedPart)) return;
       addTo(reported, name, by);
-      say(name, by);
+      send(name, by);
     },
-    hear: (name, by) => addTo(others, name, by),
+    receive: (name, by) => addTo(others, name, by),
   };
 }
 

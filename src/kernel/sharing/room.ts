@@ -68,10 +68,10 @@ class SharedRoom implements Room {
     (this.accounts.get(name)?.bytes ?? 0) + (this.elsewhere?.held(`${this.what} of ${name}`) ?? 0);
 
   /** Tells other processes what this one holds. */
-  tell(elsewhere: Elsewhere, { name, bytes }: AccountBytes): void {
+  report(elsewhere: Elsewhere, { name, bytes }: AccountBytes): void {
     const { bytesMax, accountBytesMax } = this.bounds();
-    elsewhere.tell(this.what, this.bytes, bytesMax);
-    elsewhere.tell(`${this.what} of ${name}`, bytes, accountBytesMax);
+    elsewhere.report(this.what, this.bytes, bytesMax);
+    elsewhere.report(`${this.what} of ${name}`, bytes, accountBytesMax);
   }
 }
 
@@ -103,7 +103,7 @@ class Hold implements RoomHold {
     this.mine += bytes;
     this.account.bytes += bytes;
     this.room.bytes += bytes;
-    if (this.room.elsewhere !== null) this.room.tell(this.room.elsewhere, this.account);
+    if (this.room.elsewhere !== null) this.room.report(this.room.elsewhere, this.account);
   }
 
   giveBack(): void {

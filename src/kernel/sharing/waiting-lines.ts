@@ -53,22 +53,22 @@ export class WaitingLines<Place, Tenant extends Line<Place>> {
   /** A place, once this line's turn has come. Rejects with the signal's reason, or as `refuse` says. */
   wait(tenant: Tenant, signal: AbortSignal | null, bytes: number): Promise<Place> {
     return new Promise((resolve, reject) => {
-      const gone = () => {
+      const leave = () => {
         this.#leave(tenant, waiter);
         reject(signal?.reason);
       };
       const waiter: Waiter<Place> = {
         bytes,
         begin(place) {
-          signal?.removeEventListener('abort', gone);
+          signal?.removeEventListener('abort', leave);
           resolve(place);
         },
         refuse(reason) {
-          signal?.removeEventListener('abort', gone);
+          signal?.removeEventListener('abort', leave);
           reject(reason);
         },
       };
-      signal?.addEventListener('abort', gone, { once: true });
+      signal?.addEventListener('abort', leave, { once: true });
       tenant.waiting.push(waiter);
       tenant.waitingBytes += bytes;
       this.#waitingBytes += bytes;

@@ -8,6 +8,6 @@ export function convertError(from: ProviderFormat, to: CallerFormat, body: unkno
   const error = providerFormat(from).readError(body as JsonObject);
   const { status = 502, id = 'converted' } = options;
   const failure = refusedBy(from, error?.message ?? 'gave an error without a message', status);
-  const told = { ...failure, param: error?.param ?? null, ...(error?.code && { code: error.code }) };
-  return caller.errorBody(told, { requestId: id, nowMs: 0 });
+  const facts = { ...failure, param: error?.param ?? null, ...(error?.code && { code: error.code }) };
+  return caller.errorBody(facts, { requestId: id, nowMs: 0 });
 }

@@ -112,7 +112,7 @@ export interface ErrorOptions {
   id?: string;
 }
 
-/** What `FormatError` says. */
+/** Content of a `FormatError`. */
 export interface FormatErrorFacts {
   /** The field at fault, in the words of the format that it came from; null: none is. */
   readonly param: string | null;

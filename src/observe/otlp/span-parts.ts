@@ -62,8 +62,8 @@ export function stepPart({ name, error }: TracedStep, database: string): SharedP
 
 /** Attributes that differ between attempts. */
 export function attemptFacts(a: TracedAttempt): readonly Fact[] {
-  const whose = [a.endpoint, a.provider, a.origin, a.credential, a.model, a.number, a.hedge, a.streamed];
-  return [...whose, a.answeredAs, a.finishReason, a.status, a.class, a.message, a.usageSource];
+  const attributes = [a.endpoint, a.provider, a.origin, a.credential, a.model, a.number, a.hedge, a.streamed];
+  return [...attributes, a.answeredAs, a.finishReason, a.status, a.class, a.message, a.usageSource];
 }
 
 /** The name, the attributes and the status of an attempt, encoded. */

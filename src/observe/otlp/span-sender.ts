@@ -54,10 +54,10 @@ export class SpanSender {
   }
 
   /** Place of the next span, which has at most this many bytes in addition to its shared part; null: it is lost. */
-  take(shared: SharedPart, ownBytes: number): SpanWriter | null {
-    if (!this.#writer.hasRoom(shared, ownBytes) && !this.#next()) return this.#lose(1, 'the receiver is too slow');
+  take(shared: SharedPart, spanBytes: number): SpanWriter | null {
+    if (!this.#writer.hasRoom(shared, spanBytes) && !this.#next()) return this.#lose(1, 'the receiver is too slow');
     // One of a very long prompt is larger than any batch.
-    if (!this.#writer.hasRoom(shared, ownBytes)) return this.#lose(1, 'a span is too large');
+    if (!this.#writer.hasRoom(shared, spanBytes)) return this.#lose(1, 'a span is too large');
     this.#spans += 1;
     return this.#writer;
   }

@@ -134,8 +134,8 @@ export class SpanWriter {
   }
 
   /** Whether a span of this shared part and this many further bytes fits. */
-  hasRoom(shared: SharedPart, ownBytes: number): boolean {
-    return this.at + fixedBytes + shared.length + ownBytes <= this.buffer.length;
+  hasRoom(shared: SharedPart, spanBytes: number): boolean {
+    return this.at + fixedBytes + shared.length + spanBytes <= this.buffer.length;
   }
 
   /** Begins a span, which `end` ends; its attributes come in between. */

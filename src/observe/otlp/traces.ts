@@ -47,7 +47,7 @@ const idsAtOnce = 64;
 /** The bound of the W3C; longer ones may be dropped. */
 const traceStateCharsMax = 512;
 /** Room for the attributes that an attempt or a request has for itself alone. */
-const ownBytes = 512;
+const spanBytes = 512;
 
 export function createTraces(parts: TracesParts): Traces {
   const tracer = new Tracer(parts);
@@ -220,7 +220,7 @@ class RequestTrace implements Trace {
     place.remoteParent = this.#hasParent;
     place.startMs = this.#epochMs + this.#startedMs;
     place.endMs = this.#epochMs + endedMs;
-    const writer = this.#tracer.sender!.take(part, ownBytes + (beside?.length ?? 0));
+    const writer = this.#tracer.sender!.take(part, spanBytes + (beside?.length ?? 0));
     if (writer === null) return;
     writer.begin(place, part);
     writer.ascii(keys.requestId, end.requestId);
@@ -263,7 +263,7 @@ class RequestTrace implements Trace {
     endedMs: number,
     rare: Buffer | null,
   ): SpanWriter | null {
-    const writer = this.#tracer.sender!.take(part, ownBytes + (rare?.length ?? 0));
+    const writer = this.#tracer.sender!.take(part, spanBytes + (rare?.length ?? 0));
     if (writer === null) return null;
     this.#partId(number);
     const place = this.#place;

@@ -11,16 +11,16 @@ import type { Link } from '../link.ts';
 type Answer<F> = F extends (...args: never[]) => infer R ? R : never;
 
 /** Methods of a port that answer by a promise: these cross between processes as they are. */
-type Asked<Port> = {
+type MethodOf<Port> = {
   [Name in keyof Port & string]: Extract<Answer<Port[Name]>, Promise<unknown>> extends never ? never : Name;
 }[keyof Port & string];
 
 function of<Port>() {
-  return <Name extends Asked<Port>>(...names: Name[]): readonly Name[] => names;
+  return <Name extends MethodOf<Port>>(...names: Name[]): readonly Name[] => names;
 }
 
 /** Methods that workers call by port and name at the process that has the books. Others have another way, or none. */
-export const askedPorts = {
+export const remotePorts = {
   counters: of<Counters>()('read', 'running'),
   ledger: of<Ledger>()(
     ...(['buckets', 'recentCalls', 'seed', 'newestBucketMs', 'openReservations', 'settled', 'find', 'list'] as const),
@@ -53,21 +53,21 @@ interface Ports {
   pace: SharedPace;
 }
 
-type AskedOf<Port extends keyof Ports> = Pick<Ports[Port], (typeof askedPorts)[Port][number] & keyof Ports[Port]>;
+type RemoteOf<Port extends keyof Ports> = Pick<Ports[Port], (typeof remotePorts)[Port][number] & keyof Ports[Port]>;
 
 /** The methods of a port that are called in the other process. */
-export function askedPort<Port extends keyof Ports>(
+export function remotePort<Port extends keyof Ports>(
   port: Port,
   { ask }: Pick<Link<BooksOffers>, 'ask'>,
-): AskedOf<Port> {
-  const methods = askedPorts[port].map((name) => [name, (...args: unknown[]) => ask('call', port, name, args)]);
-  return Object.fromEntries(methods) as AskedOf<Port>;
+): RemoteOf<Port> {
+  const methods = remotePorts[port].map((name) => [name, (...args: unknown[]) => ask('call', port, name, args)]);
+  return Object.fromEntries(methods) as RemoteOf<Port>;
 }
 
-/** The other end: calls what `askedPorts` names, and nothing else. */
-export function callPorts(ports: { [Port in keyof Ports]: AskedOf<Port> }): BooksOffers['call'] {
+/** The other end: calls what `remotePorts` names, and nothing else. */
+export function callPorts(ports: { [Port in keyof Ports]: RemoteOf<Port> }): BooksOffers['call'] {
   const known = new Map<string, unknown>();
-  for (const [port, names] of Object.entries(askedPorts)) {
+  for (const [port, names] of Object.entries(remotePorts)) {
     for (const name of names) known.set(`${port}.${name}`, ports[port as keyof Ports]);
   }
   return (port, name, args) => {

@@ -45,9 +45,9 @@ export async function openPrimaryBooks({
   /** Bodies of events that are about to be written. */
   const bodies = new Map<string, string>();
   const bodiesOf = (requestId: string) => {
-    const kept = bodies.get(requestId) ?? null;
+    const sentBodies = bodies.get(requestId) ?? null;
     bodies.delete(requestId);
-    return kept;
+    return sentBodies;
   };
   const order = config.telemetry.sinks.length > 0 ? { bodiesOf } : undefined;
   const { ledger, counters } = await openEmbeddedBooks({ folder, bootId, clock, order, onTrouble });

@@ -59,7 +59,7 @@ class VectorsHost {
 
   /** Each worker knows how much room the disk has left. */
   stored(bytes: number): void {
-    for (const link of this.#links) link.tell('stored', bytes);
+    for (const link of this.#links) link.notify('stored', bytes);
   }
 
   close(): Promise<void> {

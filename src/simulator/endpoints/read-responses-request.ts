@@ -27,7 +27,7 @@ export const readResponsesRequest: ReadPrompt = (body) => {
   const text = isObject(body.text) ? body.text : {};
   const reasoning = isObject(body.reasoning) ? body.reasoning : {};
   const include = Array.isArray(body.include) ? body.include : [];
-  const asksLogprobs = include.includes('message.output_text.logprobs');
+  const requestsLogprobs = include.includes('message.output_text.logprobs');
   const thinks = typeof reasoning.effort === 'string' && reasoning.effort !== 'none';
   const prompt: Prompt = {
     model,
@@ -44,7 +44,7 @@ export const readResponsesRequest: ReadPrompt = (body) => {
     stop: [],
     maxTokens: typeof body.max_output_tokens === 'number' ? body.max_output_tokens : null,
     reasoning: thinks || isReasoningModel(model) ? 'shown' : 'none',
-    topLogprobs: asksLogprobs ? (typeof body.top_logprobs === 'number' ? body.top_logprobs : 0) : null,
+    topLogprobs: requestsLogprobs ? (typeof body.top_logprobs === 'number' ? body.top_logprobs : 0) : null,
   };
   return prompt;
 };

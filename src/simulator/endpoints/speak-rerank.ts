@@ -48,9 +48,9 @@ export const rerankSpeech: Speech = {
 
 /** By how many of the query's words are in a document: an order that can be checked by hand. */
 export function ranked({ lastUserText, items = [], top = items.length, itemsShown }: Prompt): JsonObject[] {
-  const wanted = wordSet(lastUserText);
+  const queryWords = wordSet(lastUserText);
   return items
-    .map((text, index) => ({ text, index, score: shareOf(wanted, wordSet(text)) }))
+    .map((text, index) => ({ text, index, score: shareOf(queryWords, wordSet(text)) }))
     .sort((a, b) => b.score - a.score || a.index - b.index)
     .slice(0, top)
     .map(({ text, index, score }) => ({
@@ -60,11 +60,11 @@ export function ranked({ lastUserText, items = [], top = items.length, itemsShow
     }));
 }
 
-function shareOf(wanted: ReadonlySet<string>, there: ReadonlySet<string>): number {
-  if (wanted.size === 0) return 0;
+function shareOf(queryWords: ReadonlySet<string>, there: ReadonlySet<string>): number {
+  if (queryWords.size === 0) return 0;
   let found = 0;
-  for (const word of wanted) if (there.has(word)) found += 1;
-  return Math.round((found / wanted.size) * 1e4) / 1e4;
+  for (const word of queryWords) if (there.has(word)) found += 1;
+  return Math.round((found / queryWords.size) * 1e4) / 1e4;
 }
 
 function wordSet(text: string): Set<string> {

@@ -2,8 +2,8 @@ import type { JsonObject } from '../../kernel/json.ts';
 import { beforeDelta } from '../answer-pace.ts';
 import type { Answer } from '../compose-answer.ts';
 import type { FaultSpec } from '../faults/fault-spec.ts';
-import { isSoundFormat, mediaTypeOf, soundFormatNames, soundPieces, spokenMs } from '../media/sound.ts';
-import type { Prompt, Refusal, Spoken } from '../prompt.ts';
+import { isSoundFormat, mediaTypeOf, soundFormatNames, soundPieces, speechMs } from '../media/sound.ts';
+import type { Prompt, Refusal, SpeechOutput } from '../prompt.ts';
 import type { Step } from '../steps.ts';
 import { chatSpeech } from './speak-chat.ts';
 import { plainPrompt } from './speak-completions.ts';
@@ -19,7 +19,7 @@ export const soundSpeech: Speech = {
       return { refused: 'you must provide a model parameter', param: 'model' };
     }
     if (typeof voice !== 'string' || voice === '') return { refused: "'voice' is missing.", param: 'voice' };
-    return spokenPrompt({
+    return speechPrompt({
       model,
       text: input,
       textParam: 'input',
@@ -33,8 +33,8 @@ export const soundSpeech: Speech = {
   requestIdHeader: 'x-request-id',
   ownEndless: true,
   media: (_answer, prompt, spec) => ({
-    mediaType: mediaTypeOf(spokenIn(prompt).format),
-    body: soundSteps(spokenIn(prompt), spec),
+    mediaType: mediaTypeOf(speechIn(prompt).format),
+    body: soundSteps(speechIn(prompt), spec),
   }),
   whole: () => '',
   frames: soundEvents,
@@ -53,18 +53,18 @@ export interface SpeechOptions {
 }
 
 /** Checks the fields that every dialect has. */
-export function spokenPrompt({ model, text, textParam, format, speed, delivery }: SpeechOptions): Prompt | Refusal {
+export function speechPrompt({ model, text, textParam, format, speed, delivery }: SpeechOptions): Prompt | Refusal {
   if (typeof text !== 'string' || text === '') return { refused: `'${textParam}' is missing.`, param: textParam };
   if (!isSoundFormat(format)) {
     return { refused: `'response_format' must be one of ${soundFormatNames.join(', ')}.`, param: 'response_format' };
   }
   if (!(speed >= 0.25 && speed <= 4)) return { refused: "'speed' must be from 0.25 to 4.", param: 'speed' };
-  return { ...plainPrompt(model, text), delivery, spoken: { format, ms: spokenMs([...text].length, speed) } };
+  return { ...plainPrompt(model, text), delivery, speech: { format, ms: speechMs([...text].length, speed) } };
 }
 
-function spokenIn(prompt: Prompt): Spoken {
-  if (prompt.spoken === undefined) throw new Error('nothing is to be spoken');
-  return prompt.spoken;
+function speechIn(prompt: Prompt): SpeechOutput {
+  if (prompt.speech === undefined) throw new Error('nothing is to be spoken');
+  return prompt.speech;
 }
 
 const notSound = Buffer.from('This is not sound, whatever its header says. '.repeat(100));
@@ -72,7 +72,7 @@ const notSound = Buffer.from('This is not sound, whatever its header says. '.rep
 const endlessMs = 365 * 86_400_000;
 
 /** The sound in the pieces that a server sends it in, with the faults that are not the transport's. */
-export function* soundSteps({ format, ms }: Spoken, spec: FaultSpec): Generator<Step> {
+export function* soundSteps({ format, ms }: SpeechOutput, spec: FaultSpec): Generator<Step> {
   if (spec.corrupt || spec.malformed !== undefined) {
     yield notSound;
     return;
@@ -105,7 +105,7 @@ function* soundEvents(answer: Answer, prompt: Prompt, spec: FaultSpec): Generato
   const frame = (event: JsonObject) => `data: ${JSON.stringify(event)}\n\n`;
   const { malformed = 0, interval: _, ...quiet } = spec;
   let sent = 0;
-  for (const step of soundSteps(spokenIn(prompt), quiet)) {
+  for (const step of soundSteps(speechIn(prompt), quiet)) {
     if (typeof step === 'number') continue;
     yield* beforeDelta(spec, sent);
     yield frame({ type: 'speech.audio.delta', audio: Buffer.from(step).toString('base64') });

@@ -2,7 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts'
 import { beforeDelta, textParts } from '../answer-pace.ts';
 import { type Answer, firstChoice } from '../compose-answer.ts';
 import type { FaultSpec } from '../faults/fault-spec.ts';
-import type { Heard, Prompt, Refusal } from '../prompt.ts';
+import type { AudioInput, Prompt, Refusal } from '../prompt.ts';
 import { stringsOf } from '../prompt.ts';
 import type { Step } from '../steps.ts';
 import { segmentJson, srtOf, timed, vttOf } from '../transcript.ts';
@@ -35,7 +35,7 @@ export function transcriptSpeech(read: Speech['read']): Speech {
     introFrames: () => 0,
     finalParts: ['done'],
     requestIdHeader: 'x-request-id',
-    whole: (answer, prompt, spec) => JSON.stringify(jsonOf(answer, heardIn(prompt), spec)),
+    whole: (answer, prompt, spec) => JSON.stringify(jsonOf(answer, audioIn(prompt), spec)),
     media: textOf,
     frames: deltas,
     errorBody: chatSpeech.errorBody,
@@ -46,8 +46,8 @@ export function transcriptSpeech(read: Speech['read']): Speech {
 export function promptOf(
   body: JsonObject,
   model: string,
-  task: Heard['task'],
-  words: Heard['words'] = 'apart',
+  task: AudioInput['task'],
+  words: AudioInput['words'] = 'apart',
 ): Prompt | Refusal {
   const { file, language } = body;
   if (!isObject(file)) return { refused: "Missing required parameter: 'file'.", param: 'file' };
@@ -57,7 +57,7 @@ export function promptOf(
     return { refused: `'response_format' must be one of ${formats.join(', ')}.`, param: 'response_format' };
   }
   const granularities = stringsOf(body.timestamp_granularities);
-  const heard: Heard = {
+  const audio: AudioInput = {
     name: String(file.filename),
     seconds: Number(file.seconds),
     task,
@@ -67,62 +67,62 @@ export function promptOf(
     words: words === 'in segments' ? words : granularities.includes('word') ? 'apart' : 'none',
   };
   const delivery = body.stream === 'true' || body.stream === true ? 'stream' : 'whole';
-  return { ...plainPrompt(model, ''), delivery, heard };
+  return { ...plainPrompt(model, ''), delivery, audio };
 }
 
-function heardIn(prompt: Prompt): Heard {
-  if (prompt.heard === undefined) throw new Error('nothing was heard');
-  return prompt.heard;
+function audioIn(prompt: Prompt): AudioInput {
+  if (prompt.audio === undefined) throw new Error('nothing was heard');
+  return prompt.audio;
 }
 
-function jsonOf(answer: Answer, heard: Heard, spec: FaultSpec): JsonObject {
+function jsonOf(answer: Answer, audio: AudioInput, spec: FaultSpec): JsonObject {
   const { text } = firstChoice(answer);
-  const usage = (spec.omit ?? []).includes('usage') ? {} : { usage: usageOf(heard) };
-  if (heard.format === 'diarized_json')
-    return { task: heard.task, duration: heard.seconds, text, segments: spokenInTurn(text, heard.seconds), ...usage };
-  if (heard.format !== 'verbose_json') return { text, ...usage };
-  const { segments, words } = timed(text, heard.seconds);
+  const usage = (spec.omit ?? []).includes('usage') ? {} : { usage: usageOf(audio) };
+  if (audio.format === 'diarized_json')
+    return { task: audio.task, duration: audio.seconds, text, segments: turnSegments(text, audio.seconds), ...usage };
+  if (audio.format !== 'verbose_json') return { text, ...usage };
+  const { segments, words } = timed(text, audio.seconds);
   const wordJson = words.map(({ startS, endS, text: word }): JsonObject => ({ word, start: startS, end: endS }));
   const inSegments = (startS: number, endS: number): JsonObject[] =>
     wordJson.filter(({ start, end }) => Number(start) >= startS && Number(end) <= endS);
   return {
-    task: heard.task,
-    language: languageName(heard.language),
-    duration: heard.seconds,
+    task: audio.task,
+    language: languageName(audio.language),
+    duration: audio.seconds,
     text,
-    ...(heard.segments && {
+    ...(audio.segments && {
       segments: segments.map((segment, id) => ({
         ...segmentJson(segment, id),
-        ...(heard.words === 'in segments' && { words: inSegments(segment.startS, segment.endS) }),
+        ...(audio.words === 'in segments' && { words: inSegments(segment.startS, segment.endS) }),
       })),
     }),
-    ...(heard.words === 'apart' && { words: wordJson }),
+    ...(audio.words === 'apart' && { words: wordJson }),
     ...usage,
   };
 }
 
 /** Two speakers, one after the other. */
-function spokenInTurn(text: string, seconds: number): JsonObject[] {
-  return timed(text, seconds).segments.map(({ startS, endS, text: spoken }, at) => ({
+function turnSegments(text: string, seconds: number): JsonObject[] {
+  return timed(text, seconds).segments.map(({ startS, endS, text: segmentText }, at) => ({
     type: 'transcript.text.segment',
     id: `seg_${at}`,
     start: startS,
     end: endS,
-    text: spoken,
+    text: segmentText,
     speaker: at % 2 === 0 ? 'A' : 'B',
   }));
 }
 
-function usageOf({ seconds }: Heard): JsonValue {
+function usageOf({ seconds }: AudioInput): JsonValue {
   return { type: 'duration', seconds: Math.ceil(seconds) };
 }
 
 /** The formats that are not JSON. */
 function textOf(answer: Answer, prompt: Prompt): Media | null {
-  const heard = heardIn(prompt);
+  const audio = audioIn(prompt);
   const { text } = firstChoice(answer);
-  const { segments } = timed(text, heard.seconds);
-  switch (heard.format) {
+  const { segments } = timed(text, audio.seconds);
+  switch (audio.format) {
     case 'text':
       return { mediaType: 'text/plain; charset=utf-8', body: `${text}\n` };
     case 'srt':
@@ -144,11 +144,11 @@ function* deltas(answer: Answer, prompt: Prompt, spec: FaultSpec): Generator<Ste
     yield frame({ type: 'transcript.text.delta', delta: tokens.join('') });
     if (at === 0) for (let broken = 0; broken < (spec.malformed ?? 0); broken += 1) yield brokenFrame;
   }
-  const { format, seconds } = heardIn(prompt);
-  if (format === 'diarized_json') for (const segment of spokenInTurn(text, seconds)) yield frame(segment);
+  const { format, seconds } = audioIn(prompt);
+  if (format === 'diarized_json') for (const segment of turnSegments(text, seconds)) yield frame(segment);
   const omit = spec.omit ?? [];
   if (omit.includes('done')) return;
-  const usage = omit.includes('usage') ? {} : { usage: usageOf(heardIn(prompt)) };
+  const usage = omit.includes('usage') ? {} : { usage: usageOf(audioIn(prompt)) };
   yield frame({ type: 'transcript.text.done', text, ...usage });
 }
 

@@ -52,7 +52,7 @@ export function createFaultChoice(script: Script, serverSpec: FaultSpec, clock: 
 
   /** With several conditions, each must pick the request. */
   function strikes({ flap, every, alternate, prompt, seed = 1 }: FaultSpec, body: ArrivedBody): boolean {
-    if (prompt !== undefined && !says(body, prompt)) return false;
+    if (prompt !== undefined && !contains(body, prompt)) return false;
     if (alternate !== undefined) {
       const odd = Math.floor(clock.wallMs() / alternate.windowMs) % 2 === 1;
       if (odd !== (alternate.first === 'up')) return false;
@@ -96,7 +96,7 @@ function isConditional({ flap, every, alternate, prompt }: FaultSpec): boolean {
 }
 
 /** The model's name may carry the spec itself, and with it the words. */
-function says(body: ArrivedBody, words: string): boolean {
+function contains(body: ArrivedBody, words: string): boolean {
   return isObject(body) && JSON.stringify({ ...body, model: '' }).includes(words);
 }
 

@@ -60,6 +60,6 @@ const msMin = 400;
 const msMax = 600_000;
 
 /** About as long as someone would speak it. */
-export function spokenMs(characters: number, speed: number): number {
+export function speechMs(characters: number, speed: number): number {
   return Math.min(msMax, Math.max(msMin, Math.round((characters * msPerCharacter) / speed)));
 }

@@ -25,7 +25,7 @@ export interface AccountTables {
   api_key: KeyColumns;
   api_key_secret: SecretColumns;
   plan: PlanColumns;
-  kept: KeptColumns;
+  kept: EntryColumns;
   credential: CredentialColumns;
   operator: OperatorColumns;
   invitation: InvitationColumns;
@@ -91,7 +91,7 @@ export interface PlanColumns {
   updated_ms: number;
 }
 
-export interface KeptColumns {
+export interface EntryColumns {
   kind: EntryRow['kind'];
   name: string;
   definition: string;
@@ -174,7 +174,7 @@ export function storedOf(rows: {
   keys: readonly KeyColumns[];
   secrets: readonly SecretColumns[];
   plans: readonly PlanColumns[];
-  kept: readonly KeptColumns[];
+  kept: readonly EntryColumns[];
   credentials: readonly CredentialColumns[];
   operators: readonly OperatorColumns[];
   invitations: readonly InvitationColumns[];
@@ -191,7 +191,7 @@ export function storedOf(rows: {
     accounts: rows.accounts.map(accountOf),
     keys: rows.keys.map((key) => keyOf(key, secrets.get(key.id) ?? [])),
     plans: rows.plans.map(planOf),
-    entries: rows.kept.map(keptOf),
+    entries: rows.kept.map(entryOf),
     credentials: rows.credentials.map(credentialOf),
     operators: rows.operators.map(operatorOf),
     invitations: rows.invitations.map(invitationOf),
@@ -240,7 +240,7 @@ function planOf(row: PlanColumns): PlanRow {
   return { name: row.name, definition: fromJson(row.definition) as PlanRow['definition'], updatedMs: row.updated_ms };
 }
 
-function keptOf(row: KeptColumns): EntryRow {
+function entryOf(row: EntryColumns): EntryRow {
   return {
     kind: row.kind,
     name: row.name,

@@ -18,8 +18,8 @@ import {
   type AccountTables,
   type BodyRuleColumns,
   type CredentialColumns,
+  type EntryColumns,
   type InvitationColumns,
-  type KeptColumns,
   namesColumn,
   type OperatorColumns,
   type ScimColumns,
@@ -121,26 +121,26 @@ function changeSteps(queries: Kysely<AccountTables>, change: Change): AccountSte
     case 'delete-plan':
       return [must(queries.deleteFrom('plan').where('name', '=', change.name))];
     case 'create-kept':
-      return [may(queries.insertInto('kept').values(keptColumns(change.row)))];
+      return [may(queries.insertInto('kept').values(entryColumns(change.row)))];
     case 'replace-kept':
       return [
         must(
           queries
             .updateTable('kept')
-            .set(keptColumns(change.row))
+            .set(entryColumns(change.row))
             .where('kind', '=', change.row.kind)
             .where('name', '=', change.row.name)
             .where('version', '=', change.was),
         ),
       ];
     case 'delete-kept': {
-      const kept = queries
+      const entryRows = queries
         .deleteFrom('kept')
         .where('kind', '=', change.of)
         .where('name', '=', change.name)
         .where('version', '=', change.was);
       const credentials = queries.deleteFrom('credential').where('provider', '=', change.name);
-      return change.of === 'provider' ? [must(kept), may(credentials)] : [must(kept)];
+      return change.of === 'provider' ? [must(entryRows), may(credentials)] : [must(entryRows)];
     }
     case 'create-credential':
       return [may(queries.insertInto('credential').values(credentialColumns(change.credential)))];
@@ -256,7 +256,7 @@ function planStep(queries: Kysely<AccountTables>, { plan, was }: Extract<Change,
   );
 }
 
-function keptColumns({ createdMs, updatedMs, updatedBy, definition, ...row }: EntryRow): KeptColumns {
+function entryColumns({ createdMs, updatedMs, updatedBy, definition, ...row }: EntryRow): EntryColumns {
   return {
     ...row,
     definition: JSON.stringify(definition),

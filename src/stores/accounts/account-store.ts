@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { AccountStore, KeyPlace, Stored } from '../../books/auth/account-store.ts';
 import { keyPlacesMax } from '../../kernel/limits.ts';
-import { Conflict, change, type OwnTables, read, type SqlTables, type Work } from '../sql-tables.ts';
+import { type ClosableTables, Conflict, change, read, type SqlTables, type Work } from '../sql-tables.ts';
 import {
   type AccountColumns,
   type AccountTables,
@@ -12,8 +12,8 @@ import {
   type BodyRuleColumns,
   type CredentialColumns,
   type CreditColumns,
+  type EntryColumns,
   type InvitationColumns,
-  type KeptColumns,
   type KeyColumns,
   type OperatorColumns,
   type PlanColumns,
@@ -26,7 +26,7 @@ import {
 import { accountQueries, stepsOf } from './account-steps.ts';
 
 /** Tables of accounts, in either database. Where they cannot be used, everything rejects `quota-unavailable`. */
-export interface AccountTablesOf extends OwnTables {
+export interface AccountTablesOf extends ClosableTables {
   /** The same tables, for the row that is looked at every second. */
   quick: Pick<SqlTables, 'rows'>;
   /** The same tables, where a revocation waits for no other query. */
@@ -123,7 +123,7 @@ function* stored({ prefix, byBytes }: SqlTables): Work<Stored> {
     // The one that lasts first.
     secrets: yield* all<SecretColumns>('api_key_secret ORDER BY key_id, until_ms DESC NULLS FIRST, hash'),
     plans: yield* all<PlanColumns>('plan ORDER BY name'),
-    kept: yield* all<KeptColumns>(`kept ORDER BY kind ${byBytes}, name ${byBytes}`),
+    kept: yield* all<EntryColumns>(`kept ORDER BY kind ${byBytes}, name ${byBytes}`),
     credentials: yield* all<CredentialColumns>(`credential ORDER BY provider ${byBytes}, created_ms, id ${byBytes}`),
     operators: yield* all<OperatorColumns>(`operator ORDER BY name ${byBytes}`),
     invitations: yield* all<InvitationColumns>('invitation ORDER BY created_ms, id'),

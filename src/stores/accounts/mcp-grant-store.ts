@@ -1,8 +1,8 @@
 import type { McpGrantRow, McpGrantStore } from '../../books/auth/mcp-grant-store.ts';
-import type { OwnTables } from '../sql-tables.ts';
+import type { ClosableTables } from '../sql-tables.ts';
 
 /** Grants of MCP servers, and logins that have begun, over either database. */
-export function createMcpGrantStore({ prefix, rows, write, close }: OwnTables): McpGrantStore {
+export function createMcpGrantStore({ prefix, rows, write, close }: ClosableTables): McpGrantStore {
   const grant = `${prefix}mcp_grant`;
   const login = `${prefix}mcp_login`;
   const hasChanged = async (sql: string, values: readonly unknown[]) => (await write([{ sql, values }]))[0]! > 0;

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { GivenObject, ProviderObjectStore } from '../../books/auth/provider-object-store.ts';
-import type { OwnTables, Row, SqlTables, Step } from '../sql-tables.ts';
+import type { ClosableTables, Row, SqlTables, Step } from '../sql-tables.ts';
 
 /** Rows of one statement. */
 const givenAtOnce = 100;
@@ -9,7 +9,7 @@ const removedAtOnce = 500;
 /** Between two such transactions, so that they get in first. */
 const pauseMs = 20;
 
-export interface ProviderObjectTables extends OwnTables {
+export interface ProviderObjectTables extends ClosableTables {
   /** See the port. */
   lookAgainAfterMs: number | null;
   /** Upkeep, in this thread or in another. */

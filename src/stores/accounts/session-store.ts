@@ -1,12 +1,12 @@
 import type { LoginTokenRow, SessionRow, SessionStore } from '../../books/auth/session-store.ts';
-import type { OwnTables, SqlTables } from '../sql-tables.ts';
+import type { ClosableTables, SqlTables } from '../sql-tables.ts';
 
 /**
  * Sessions of the dashboard, and links to log in with, over either database. `quick`: the same tables, for the one row
  * that every click waits for.
  */
 export function createSessionStore(
-  { prefix, rows, write, close }: OwnTables,
+  { prefix, rows, write, close }: ClosableTables,
   quick: Pick<SqlTables, 'rows'> = { rows },
 ): SessionStore {
   const session = `${prefix}session`;

@@ -1,5 +1,5 @@
 import type { AlertRow, AlertStep, AlertStore } from '../../books/metering/alert-store.ts';
-import { change, type OwnTables, type Row, read } from '../sql-tables.ts';
+import { type ClosableTables, change, type Row, read } from '../sql-tables.ts';
 
 /** For `lock`: one process after another changes alerts. */
 const alertLock = 0x63_76_6c;
@@ -11,7 +11,7 @@ export function createAlertStore({
   transaction,
   lock,
   close,
-}: OwnTables): AlertStore & Pick<OwnTables, 'close'> {
+}: ClosableTables): AlertStore & Pick<ClosableTables, 'close'> {
   const alert = `${prefix}alert`;
   const all = `SELECT * FROM ${alert}`;
   const put = `INSERT INTO ${alert} (name, severity, text, fix, since_ms, seen_ms, told, told_ms)

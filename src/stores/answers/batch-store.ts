@@ -6,10 +6,10 @@ import type {
   FileRow,
   Listed,
 } from '../../books/metering/batch-store.ts';
-import type { OwnTables, SqlTables, Step } from '../sql-tables.ts';
+import type { ClosableTables, SqlTables, Step } from '../sql-tables.ts';
 
 /** Files, batches and their lines over either database. */
-export function createBatchStore(tables: OwnTables): BatchStore {
+export function createBatchStore(tables: ClosableTables): BatchStore {
   return {
     ...filesIn(tables),
     ...batchesIn(tables),

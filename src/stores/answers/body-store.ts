@@ -1,11 +1,11 @@
 import type { BodyFilter, BodyRow, BodyStore } from '../../books/metering/body-store.ts';
-import type { OwnTables, Row } from '../sql-tables.ts';
+import type { ClosableTables, Row } from '../sql-tables.ts';
 
 /** Rows looked at and removed in one statement of a sweep. */
 const sweptAtOnce = 500;
 
 /** Kept bodies over either database. Ids of requests are in the order of time. */
-export function createBodyStore({ prefix, rows, write, oneOf, close }: OwnTables): BodyStore {
+export function createBodyStore({ prefix, rows, write, oneOf, close }: ClosableTables): BodyStore {
   const body = `${prefix}kept_body`;
   const columns = 'request_id, at_ms, account, key_id, model, path, status, sealed';
 

@@ -1,11 +1,16 @@
 import type { EndedNotice, ListedNotice, Notice, NoticeQuery, NoticeStore } from '../../books/metering/notice-store.ts';
-import type { OwnTables } from '../sql-tables.ts';
+import type { ClosableTables } from '../sql-tables.ts';
 
 /** The history holds this many, and none that ended longer ago. */
 export const noticeHistory = { rowsMax: 10_000, ageMaxMs: 30 * 86_400_000 } as const;
 
 /** Notices, and what was reported of each window, over either database. */
-export function createNoticeStore({ prefix, rows, write, close }: OwnTables): NoticeStore & Pick<OwnTables, 'close'> {
+export function createNoticeStore({
+  prefix,
+  rows,
+  write,
+  close,
+}: ClosableTables): NoticeStore & Pick<ClosableTables, 'close'> {
   const crossing = `${prefix}crossing`;
   const notice = `${prefix}notice`;
   const ended = `${prefix}ended_notice`;

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ReplyStore, ReplyTake, ReplyTaken } from '../../books/metering/reply-store.ts';
 import { FailureError } from '../../kernel/failure.ts';
-import type { OwnTables, Row, SqlTables } from '../sql-tables.ts';
+import type { ClosableTables, Row, SqlTables } from '../sql-tables.ts';
 
 /** Tables of replies, in either database. */
-export interface ReplyTables extends OwnTables {
+export interface ReplyTables extends ClosableTables {
   /** SQL: whether the boot in this column is over. */
   bootIsOver(column: string): string;
 }
@@ -24,7 +24,7 @@ const sweptAtOnce = 10;
 export function createReplyStore(
   { prefix, rows, write, bootIsOver, close }: ReplyTables,
   quick: Pick<SqlTables, 'rows' | 'write'> = { rows, write },
-): ReplyStore & Pick<OwnTables, 'close'> {
+): ReplyStore & Pick<ClosableTables, 'close'> {
   const { take, known, keep, release, sweep } = statementsOf(`${prefix}reply`, bootIsOver('old.boot_id'));
 
   async function taken(row: ReplyTake): Promise<ReplyTaken> {

@@ -1,8 +1,8 @@
 import type { ConversationRow, FoundResponse, ItemRow, ResponseStore } from '../../books/metering/response-store.ts';
-import type { OwnTables, Step } from '../sql-tables.ts';
+import type { ClosableTables, Step } from '../sql-tables.ts';
 
 /** Tables of responses, in either database. */
-export interface ResponseTables extends OwnTables {
+export interface ResponseTables extends ClosableTables {
   /** SQL: whether the boot in this column is over. */
   bootIsOver(column: string): string;
 }

@@ -110,7 +110,7 @@ function openLink({ url, clock, onTrouble }: RedisCacheOptions) {
   let timer: NodeJS.Timeout | null = null;
   let closed = false;
   const words = { begins: (text: string) => `cache: Redis is lost: ${text}`, over: 'cache: Redis answers again' };
-  const report = createTroubleReport({ trouble: () => trouble, words, tell: onTrouble, clock });
+  const report = createTroubleReport({ trouble: () => trouble, words, report: onTrouble, clock });
 
   function lose(reason: string): void {
     wire = null;

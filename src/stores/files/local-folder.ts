@@ -10,7 +10,7 @@ const folderBytesMax = 4 * 1024 ** 3;
 const unfinishedMs = 3_600_000;
 const unfinished = '.part';
 
-interface Kept {
+interface StoredFile {
   bytes: number;
   atMs: number;
 }
@@ -18,9 +18,9 @@ interface Kept {
 /** Files in a folder, which is made with the first one; only its owner reads it. `atMs` is kept as their time. */
 export function createLocalFiles(folder: string, bytesMax = folderBytesMax): FileStore {
   /** Ordered by the time of their put, except for those found at the start. */
-  let known: Promise<Map<string, Kept>> | null = null;
+  let known: Promise<Map<string, StoredFile>> | null = null;
 
-  function kept(): Promise<Map<string, Kept>> {
+  function storedFiles(): Promise<Map<string, StoredFile>> {
     known ??= look().catch((error: unknown) => {
       known = null;
       throw error;
@@ -28,9 +28,9 @@ export function createLocalFiles(folder: string, bytesMax = folderBytesMax): Fil
     return known;
   }
 
-  async function look(): Promise<Map<string, Kept>> {
+  async function look(): Promise<Map<string, StoredFile>> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    const found: [string, Kept][] = [];
+    const found: [string, StoredFile][] = [];
     for (const name of await readdir(folder)) {
       const facts = isFileName(name) ? await stat(join(folder, name)).catch(() => null) : null;
       if (facts !== null) found.push([name, { bytes: facts.size, atMs: facts.mtimeMs }]);
@@ -38,7 +38,7 @@ export function createLocalFiles(folder: string, bytesMax = folderBytesMax): Fil
     return new Map(found.sort(([, one], [, other]) => one.atMs - other.atMs));
   }
 
-  async function makeRoom(files: Map<string, Kept>, bytes: number): Promise<void> {
+  async function makeRoom(files: Map<string, StoredFile>, bytes: number): Promise<void> {
     let sum = bytes;
     for (const one of files.values()) sum += one.bytes;
     for (const [name, one] of files) {
@@ -52,7 +52,7 @@ export function createLocalFiles(folder: string, bytesMax = folderBytesMax): Fil
   return {
     async put(name, bytes, atMs) {
       if (!isFileName(name)) throw new Error('not a name for a file');
-      const files = await kept();
+      const files = await storedFiles();
       files.set(name, { bytes: bytes.length, atMs });
       const part = join(folder, `${randomBytes(8).toString('hex')}${unfinished}`);
       try {
@@ -84,14 +84,14 @@ export function createLocalFiles(folder: string, bytesMax = folderBytesMax): Fil
     },
     async remove(name) {
       if (!isFileName(name)) return;
-      (await kept()).delete(name);
+      (await storedFiles()).delete(name);
       await rm(join(folder, name), { force: true });
     },
     async sweep(beforeMs) {
       // Nothing was ever put here: no folder is made for that.
       const names = await readdir(folder).catch(() => []);
       let removed = 0;
-      const files = names.length === 0 ? null : await kept();
+      const files = names.length === 0 ? null : await storedFiles();
       for (const name of names) {
         const path = join(folder, name);
         if (isFileName(name)) {

@@ -4,9 +4,9 @@ import type { Bucket } from '../s3/bucket.ts';
 
 /**
  * Files in a bucket, which all replicas share. `open` is called with the first file. While the bucket cannot be used
- * callers get 503, and `tell` is called once with the reason, and once when it is over.
+ * callers get 503, and `report` is called once with the reason, and once when it is over.
  */
-export function createS3Files(open: () => Promise<Bucket>, tell: (message: string) => void): FileStore {
+export function createS3Files(open: () => Promise<Bucket>, report: (message: string) => void): FileStore {
   let opening: Promise<Bucket> | null = null;
   let trouble: string | null = null;
 
@@ -18,12 +18,12 @@ export function createS3Files(open: () => Promise<Bucket>, tell: (message: strin
   async function reportingTrouble<T>(work: (bucket: Bucket) => Promise<T>): Promise<T> {
     try {
       const result = await work(await bucket());
-      if (trouble !== null) tell('files can be kept in the bucket again');
+      if (trouble !== null) report('files can be kept in the bucket again');
       trouble = null;
       return result;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      if (trouble === null) tell(`files cannot be kept in the bucket: ${reason}`);
+      if (trouble === null) report(`files cannot be kept in the bucket: ${reason}`);
       trouble = reason;
       throw new FailureError({ kind: 'overloaded', message: unreachable });
     }

@@ -12,7 +12,7 @@ export function cacheUseIndex(schema: '' | 'culvert.'): string {
 
 /** Share of one request in each sum, as in `cacheSumsOf`. */
 const savedNano = 'CAST(round(coalesce(saved_usd, 0) * 1e9) AS BIGINT)';
-const ofKept: Readonly<Record<string, string>> = {
+const ofCached: Readonly<Record<string, string>> = {
   hits: `CASE WHEN cache = 'hit' THEN 1 ELSE 0 END`,
   semantic_hits: `CASE WHEN cache = 'semantic' THEN 1 ELSE 0 END`,
   misses: `CASE WHEN cache = 'miss' THEN 1 ELSE 0 END`,
@@ -29,7 +29,7 @@ const ofPrompt: Readonly<Record<string, string>> = {
 
 /** Fills the hours of the past, for the migration that made them. */
 export function cacheSumsOfPast(schema: '' | 'culvert.'): string {
-  const shares = Object.entries({ ...ofKept, ...ofPrompt });
+  const shares = Object.entries({ ...ofCached, ...ofPrompt });
   return `INSERT INTO ${schema}cache_sum (hour, account, alias, ${shares.map(([name]) => name).join(', ')})
     SELECT at_ms / ${hourMs}, account, alias, ${shares.map(([, share]) => `CAST(sum(${share}) AS BIGINT)`).join(', ')}
     FROM ${schema}usage_event WHERE cache IS NOT NULL OR ${usesPromptCache} GROUP BY 1, 2, 3;`;
@@ -60,7 +60,7 @@ function rowsOver(
 
 /** The query's statement in both databases. */
 export function cacheUseSql(query: CacheUseQuery, marks: Marks, schema: '' | 'culvert.'): string {
-  const rows = rowsOver(query, marks, schema, ofKept, 'cache IS NOT NULL');
+  const rows = rowsOver(query, marks, schema, ofCached, 'cache IS NOT NULL');
   return `SELECT alias, CAST(sum(hits) AS BIGINT) AS exact, CAST(sum(semantic_hits) AS BIGINT) AS semantic,
       CAST(sum(misses) AS BIGINT) AS misses, CAST(sum(saved_nano) AS BIGINT) AS saved_nano
     FROM (${rows}) AS parts GROUP BY alias HAVING sum(hits + semantic_hits + misses) > 0 ORDER BY alias`;

@@ -90,18 +90,18 @@ export async function readResults(
   place: EventPlace,
   { alias, accounts, fromMs, toMs }: ResultsQuery,
 ): Promise<ExperimentRows> {
-  const whose = (at: string) => (accounts === null ? '' : `AND ${oneOf('account', at)}`);
+  const accountFilter = (at: string) => (accounts === null ? '' : `AND ${oneOf('account', at)}`);
   const times = await rows(
     `SELECT variant, CASE WHEN first_token_ms > 10000 THEN first_token_ms / 100 * 100 ELSE first_token_ms END AS ms,
        count(*) AS requests, sum(CASE WHEN class = 'ok' THEN 0 ELSE 1 END) AS errors, sum(coalesce(cost_usd, 0)) AS usd
      FROM ${prefix}usage_event
      WHERE alias = $1 AND at_ms >= $2 AND at_ms < $3 AND ${place.column} >= $4 AND ${place.column} < $5
-       AND usage_source <> 'refused' ${whose('$6')} GROUP BY 1, 2`,
+       AND usage_source <> 'refused' ${accountFilter('$6')} GROUP BY 1, 2`,
     [alias, fromMs, toMs, place.at(fromMs - idSlackMs), place.at(toMs + idSlackMs), ...(accounts ? [accounts] : [])],
   );
   const ratings = await rows(
     `SELECT variant, metric, is_boolean, count(*) AS n, sum(value) AS total, sum(value * value) AS squares
-     FROM ${prefix}feedback WHERE alias = $1 AND request_ms >= $2 AND request_ms < $3 ${whose('$4')}
+     FROM ${prefix}feedback WHERE alias = $1 AND request_ms >= $2 AND request_ms < $3 ${accountFilter('$4')}
      GROUP BY variant, metric, is_boolean ORDER BY metric, is_boolean`,
     [alias, fromMs, toMs, ...(accounts ? [accounts] : [])],
   );

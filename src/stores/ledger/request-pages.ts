@@ -50,8 +50,8 @@ export async function listPages<Place extends string | number>(
   const events: UsageEvent[] = [];
   let at = range.before;
   let sliceRows = Math.min(sliceRowsMax, Math.max(firstSliceRows, limit * 2));
-  for (let looked = 0; ; looked += sliceRows) {
-    if (after !== null && looked >= lateRowsMax) return { events, next: null };
+  for (let examined = 0; ; examined += sliceRows) {
+    if (after !== null && examined >= lateRowsMax) return { events, next: null };
     const hop = await overEmptyHours(rows, at);
     if (hop === null) return { events, next: null };
     at = hop;

@@ -33,8 +33,8 @@ export interface UsageDialect {
  */
 export function usageParts(query: UsageQuery, summedMs: number): UsagePart[] {
   const { groupBy, splitBy, where, fromMs, toMs } = query;
-  const asked = new Set<string>([groupBy, splitBy ?? '', ...Object.keys(where)]);
-  const isByName = asked.has('user') || asked.has('tag');
+  const dimensions = new Set<string>([groupBy, splitBy ?? '', ...Object.keys(where)]);
+  const isByName = dimensions.has('user') || dimensions.has('tag');
   const isOfEvents = isByName || query.exact === true;
   const source = isOfEvents ? 'usage_event' : 'rollup';
   const unitMs = isOfEvents ? 1 : hourMs;
@@ -44,20 +44,21 @@ export function usageParts(query: UsageQuery, summedMs: number): UsagePart[] {
   const firstDay = Math.ceil(from / perDay);
   const endDay = Math.min(Math.floor(to / perDay), Math.floor(summedMs / dayMs));
   // Days are not kept by hour or in a time zone, and by user and tag not by these.
-  const isByHour = asked.has('hour') || (asked.has('day') && query.days !== undefined);
-  const isKept = query.exact !== true && !isByHour && !(isByName && (asked.has('provider') || asked.has('endpoint')));
-  if (!isKept || endDay <= firstDay) return [{ source, from, to }];
+  const isByHour = dimensions.has('hour') || (dimensions.has('day') && query.days !== undefined);
+  const hasDayTable =
+    query.exact !== true && !isByHour && !(isByName && (dimensions.has('provider') || dimensions.has('endpoint')));
+  if (!hasDayTable || endDay <= firstDay) return [{ source, from, to }];
   const parts: UsagePart[] = [
     { source, from, to: firstDay * perDay },
-    { source: daysOf(asked), from: firstDay, to: endDay },
+    { source: daysOf(dimensions), from: firstDay, to: endDay },
     { source, from: endDay * perDay, to },
   ];
   return parts.filter((part) => part.from < part.to);
 }
 
-function daysOf(asked: ReadonlySet<string>): DayTable['name'] {
-  if (asked.has('user')) return asked.has('tag') ? 'rollup_name' : 'rollup_user';
-  return asked.has('tag') ? 'rollup_tag' : 'rollup_day';
+function daysOf(dimensions: ReadonlySet<string>): DayTable['name'] {
+  if (dimensions.has('user')) return dimensions.has('tag') ? 'rollup_name' : 'rollup_user';
+  return dimensions.has('tag') ? 'rollup_tag' : 'rollup_day';
 }
 
 export const usageSumNames = [

@@ -1,5 +1,5 @@
 import { type BackupRow, bytesAsText, RestoreRefused } from '../backup-row.ts';
-import { type KeptTable, keptOfAccounts, keptOfLedger } from '../kept-tables.ts';
+import { accountTables, type BackupTable, ledgerTables } from '../backup-tables.ts';
 import type { Database, Run, Transaction } from './database.ts';
 
 const batchRows = 500;
@@ -10,7 +10,7 @@ export async function* readPostgresBackup({
 }: Pick<Database, 'rest'>): AsyncGenerator<BackupRow, void, undefined> {
   const transaction: Transaction = await rest.begin('snapshot');
   try {
-    for (const { name: table, order } of keptTables) {
+    for (const { name: table, order } of backupTables) {
       await transaction.run(`DECLARE kept CURSOR FOR SELECT * FROM culvert.${table} ORDER BY ${order}`);
       for (;;) {
         const { rows } = await transaction.run(`FETCH ${batchRows} FROM kept`);
@@ -59,7 +59,7 @@ export async function writePostgresBackup(
 async function writeBatch(run: Run, batch: readonly BackupRow[]): Promise<void> {
   const table = batch[0]?.table;
   if (table === undefined) return;
-  if (!keptTables.some(({ name }) => name === table))
+  if (!backupTables.some(({ name }) => name === table))
     throw new RestoreRefused(`The backup holds a table that this version does not know: ${JSON.stringify(table)}.`);
   const json = JSON.stringify(
     batch.map(({ row }) => row),
@@ -75,14 +75,14 @@ function asText(_key: string, value: unknown): unknown {
   return typeof value === 'string' ? value.replaceAll('\0', '\uFFFD').toWellFormed() : value;
 }
 
-export const keptTables: readonly KeptTable[] = [...keptOfAccounts, ...keptOfLedger];
+export const backupTables: readonly BackupTable[] = [...accountTables, ...ledgerTables];
 
 /** Whether any table of a backup has a row; missing tables have none. */
 export async function holdsRows(run: Run): Promise<boolean> {
   const { rows: there } = await run<{ tablename: string }>(
     `SELECT tablename FROM pg_tables WHERE schemaname = 'culvert'`,
   );
-  const tables = keptTables.filter(({ name }) => there.some(({ tablename }) => tablename === name));
+  const tables = backupTables.filter(({ name }) => there.some(({ tablename }) => tablename === name));
   if (tables.length === 0) return false;
   const any = tables.map(({ name }) => `EXISTS (SELECT FROM culvert.${name})`).join(' OR ');
   const { rows } = await run<{ any: boolean }>(`SELECT ${any} AS any`);

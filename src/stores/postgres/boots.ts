@@ -1,6 +1,6 @@
 import type { Replicas, SeenProcess } from '../../books/metering/replicas.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { goneShownMs, seenProcessesMax } from '../../kernel/limits.ts';
+import { endedShownMs, seenProcessesMax } from '../../kernel/limits.ts';
 import { type Database, type Run, unavailable } from './database.ts';
 
 /** A boot says that it lives this often; while PostgreSQL is away it asks for it faster. */
@@ -26,14 +26,14 @@ export function bootIsOver(column: string): string {
 }
 
 /** SQL: whether it said itself that it is over, or never was. */
-export function bootSaidGoodbye(column: string): string {
+export function bootEndedCleanly(column: string): string {
   return `NOT EXISTS (SELECT 1 FROM culvert.boot WHERE boot.id = ${column} AND boot.seen_ms > 0)`;
 }
 
 export interface Boots {
   /** Resolves once this boot is known to be living; rejects when PostgreSQL cannot be written. */
   begin(): Promise<void>;
-  /** Whether `bootIsOver` may be believed; `bootSaidGoodbye` always may. */
+  /** Whether `bootIsOver` may be believed; `bootEndedCleanly` always may. */
   mayJudgeSilence(): boolean;
   /** How many live by now, this one included. Rejects when PostgreSQL cannot be asked. */
   living(): Promise<number>;
@@ -56,13 +56,13 @@ export function createBoots(
   let facts: Parameters<Replicas['report']>[0] | null = null;
 
   /** Facts that cannot be read keep no boot from beating. */
-  async function told(): Promise<string | null> {
+  async function factsJson(): Promise<string | null> {
     return facts === null ? null : facts().then(JSON.stringify, () => null);
   }
 
   async function beat(): Promise<void> {
     try {
-      await rest.run(upsertBeat, [bootId, await told()]);
+      await rest.run(upsertBeat, [bootId, await factsJson()]);
       beatingSinceMs ??= clock.monotonicMs();
       onBeat(null);
     } catch (error) {
@@ -134,7 +134,7 @@ const listSeen = {
   text: `
     SELECT id, facts, $1::bigint - ${databaseNowMs} + last_ms AS seen_ms, seen_ms <= ${databaseNowMs} - ${silentMs} AS over
     FROM (SELECT id, facts, seen_ms, GREATEST(seen_ms, ended_ms) AS last_ms FROM culvert.boot) AS known
-    WHERE last_ms > ${databaseNowMs} - ${goneShownMs} ORDER BY last_ms DESC LIMIT ${seenProcessesMax}`,
+    WHERE last_ms > ${databaseNowMs} - ${endedShownMs} ORDER BY last_ms DESC LIMIT ${seenProcessesMax}`,
 };
 
 function seenOf({ id, facts, seen_ms: seenMs, over }: SeenRow): SeenProcess {
@@ -145,7 +145,7 @@ function seenOf({ id, facts, seen_ms: seenMs, over }: SeenRow): SeenProcess {
 export async function forgetOldBoots(run: Run): Promise<void> {
   await run(`
     DELETE FROM culvert.boot WHERE seen_ms < ${databaseNowMs} - ${forgottenAfterMs}
-      AND coalesce(ended_ms, 0) < ${databaseNowMs} - ${goneShownMs}
+      AND coalesce(ended_ms, 0) < ${databaseNowMs} - ${endedShownMs}
       AND NOT EXISTS (SELECT 1 FROM culvert.reservation WHERE reservation.boot_id = boot.id)`);
 }
 
@@ -182,7 +182,7 @@ export async function takeLease(options: LeaseOptions): Promise<LeaseResult> {
   const { database, folderId, bootId, clock } = options;
   const { run } = database.rest;
   // The folder's lock proves that its own last server is dead, whatever its last beat says.
-  await run(buryOwn, [folderId]);
+  await run(buryPrevious, [folderId]);
   const { rows: sharing } = await run<{ servers: number }>(othersThatLive, [bootId]);
   const servers = sharing[0]?.servers ?? 0;
   if (servers > 0) return { kind: 'held', message: sharedMessage(servers, database.place) };
@@ -197,9 +197,9 @@ export async function takeLease(options: LeaseOptions): Promise<LeaseResult> {
   let released = false;
 
   async function renew(): Promise<void> {
-    const askedMs = clock.monotonicMs();
+    const sentMs = clock.monotonicMs();
     const { changes } = await run(renewal, [bootId]);
-    if (changes === 1) renewedMs = askedMs;
+    if (changes === 1) renewedMs = sentMs;
     else lost = true;
   }
 
@@ -254,7 +254,7 @@ function sharedMessage(servers: number, place: string): string {
   return `${others} quota counters over ${place}, but this one would count in its own memory (storage.state). Stop them and wait 30 s, or let this one share the counters too (storage.state: redis://…).`;
 }
 
-const buryOwn = `${buryBoot} WHERE id = (SELECT boot_id FROM culvert.lease WHERE folder_id = $1)`;
+const buryPrevious = `${buryBoot} WHERE id = (SELECT boot_id FROM culvert.lease WHERE folder_id = $1)`;
 /** Other servers that live, without the holder of the lease: the lease refuses that one, or waits for it. */
 const othersThatLive = `
   SELECT count(*) AS servers FROM culvert.boot

@@ -54,7 +54,7 @@ export interface Database {
   /** Without user or password: `127.0.0.1:5432/culvert`. */
   place: string;
   /** Calls `listener` with each answer of the server, on whichever connection. */
-  heard(listener: () => void): void;
+  onAnswer(listener: () => void): void;
   close(): Promise<void>;
 }
 
@@ -115,7 +115,7 @@ export async function connect(url: string, sizes: PoolSizes = poolSizes): Promis
     keys: pool(sizes.keys, restStatementTimeoutMs),
     rest: pool(sizes.rest, restStatementTimeoutMs),
     place: placeOf(url),
-    heard: (listener) => void listeners.push(listener),
+    onAnswer: (listener) => void listeners.push(listener),
     async close() {
       await Promise.all(pools.map((one) => one.end()));
     },
@@ -266,7 +266,7 @@ function isDefect(error: unknown): boolean {
 }
 
 /** Patience with PostgreSQL: on whichever connection it answers, all who wait for it know. */
-export interface Heard {
+export interface AnswerWatch {
   patience: Patience;
   /** Asks whether it answers at all: for a request that waits. */
   probe(): void;
@@ -276,9 +276,9 @@ export interface Heard {
 
 const probeStatement: Statement = { name: 'probe', text: 'SELECT 1', answerMaxMs: 1_000 };
 
-export function createHeard(database: Pick<Database, 'heard' | 'keys'>, clock: Clock): Heard {
+export function createAnswerWatch(database: Pick<Database, 'onAnswer' | 'keys'>, clock: Clock): AnswerWatch {
   const patience = createPatience(clock);
-  database.heard(patience.heard);
+  database.onAnswer(patience.answered);
   let probing = false;
 
   function probe(): void {

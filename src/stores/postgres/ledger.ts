@@ -13,10 +13,10 @@ import { deadBefore, quotaGrainsMs } from '../ledger/quota-grains.ts';
 import { createStatementBook } from '../ledger/statement-book.ts';
 import type { SqlTables } from '../sql-tables.ts';
 import { createTroubleReport, ledgerWords } from '../trouble-report.ts';
-import { type Boots, bootIsOver, bootSaidGoodbye, createBoots, forgetOldBoots } from './boots.ts';
+import { type Boots, bootEndedCleanly, bootIsOver, createBoots, forgetOldBoots } from './boots.ts';
 import {
   type Connections,
-  createHeard,
+  createAnswerWatch,
   type Database,
   poolSizes,
   type Run,
@@ -80,7 +80,7 @@ const reservedMax = 100_000;
 /** Records of refused requests are not kept while more closes than these wait. */
 const queuedNotesMax = 1_000;
 /** A reader waits this long for its own process' closes to be written, so that callers see their own requests. */
-const ownClosesWaitMs = 250;
+const closesWaitMs = 250;
 const sweepIntervalMs = 1_000;
 /** Other replicas' pages show what went on here so late at most. */
 const trafficIntervalMs = 5_000;
@@ -92,7 +92,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
   /** Committed reservations of this process: what `close` may close, once. */
   const reserved = new Set<string>();
   const leftovers = createLeftovers(clock);
-  const { patience, probe, inTime } = createHeard(database, clock);
+  const { patience, probe, inTime } = createAnswerWatch(database, clock);
   let fault: string | null = null;
   let dropped = 0;
 
@@ -123,7 +123,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
       onTrouble(`ledger: the end of ${which} could not be written, so the estimate will be charged: ${reason}`);
     },
   });
-  const troubles = createTroubleReport({ trouble: () => fault, words: ledgerWords, tell: onTrouble, clock });
+  const troubles = createTroubleReport({ trouble: () => fault, words: ledgerWords, report: onTrouble, clock });
   const boots = createBoots(database, bootId, clock, noteOutcome);
   // Before the first reservation, which would look like a dead boot's without it.
   if (use === 'serve') await patient(() => boots.begin());
@@ -135,7 +135,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
 
   /** After this process' own closes are written. */
   async function reading<T>(read: () => Promise<T>): Promise<T> {
-    await closes.flush(ownClosesWaitMs);
+    await closes.flush(closesWaitMs);
     return unavailable(read());
   }
 
@@ -266,7 +266,7 @@ function takeWhere(name: string, isOver: string): Statement {
 }
 
 const takeSilent = takeWhere('recover-silent', bootIsOver('held.boot_id'));
-const takeEnded = takeWhere('recover-ended', bootSaidGoodbye('held.boot_id'));
+const takeEnded = takeWhere('recover-ended', bootEndedCleanly('held.boot_id'));
 
 /** A statement that was sent before may still be running: the server ends it after a second. */
 const leftoverSettleMs = 2_500;

@@ -1,7 +1,7 @@
 import type { StoredBytes } from '../../books/metering/storage-counts.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Migration, NewerSchema, type SchemaState } from '../migration.ts';
-import { keptBytesOf, storageLooks } from '../storage-sizes.ts';
+import { storageLooks, storedBytesOf } from '../storage-sizes.ts';
 import { holdsRows } from './backup.ts';
 import { databaseNowMs } from './boots.ts';
 import { type Connections, connect, type Database, type PoolSizes, type Run, sqlState } from './database.ts';
@@ -181,7 +181,7 @@ export interface PostgresFacts {
 }
 
 export async function postgresFacts({ run }: Pick<Connections, 'run'>, clock: Clock): Promise<PostgresFacts> {
-  const askedMs = clock.wallMs();
+  const sentMs = clock.wallMs();
   const { rows } = await run<{ version: string; now_ms: number }>(
     `SELECT current_setting('server_version') AS version, ${databaseNowMs} AS now_ms`,
   );
@@ -189,7 +189,7 @@ export async function postgresFacts({ run }: Pick<Connections, 'run'>, clock: Cl
   return {
     version: `PostgreSQL ${rows[0]?.version ?? ''}`,
     empty: !(await holdsRows(run)),
-    clockAheadMs: Math.round((rows[0]?.now_ms ?? askedMs) - (askedMs + answeredMs) / 2),
+    clockAheadMs: Math.round((rows[0]?.now_ms ?? sentMs) - (sentMs + answeredMs) / 2),
   };
 }
 
@@ -197,7 +197,7 @@ export async function postgresFacts({ run }: Pick<Connections, 'run'>, clock: Cl
 export async function postgresStorageSizes({ rest }: Pick<Database, 'rest'>): Promise<StoredBytes[]> {
   const sizes: StoredBytes[] = [];
   // One after the other: it is nobody's hurry, and other queries need the connections.
-  for (const look of storageLooks) sizes.push(...keptBytesOf(look, (await rest.run(look.sql('culvert.'))).rows));
+  for (const look of storageLooks) sizes.push(...storedBytesOf(look, (await rest.run(look.sql('culvert.'))).rows));
   return sizes;
 }
 

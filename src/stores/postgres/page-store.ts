@@ -4,12 +4,12 @@ import type { Corpus } from '../../tools/search/corpus.ts';
 import {
   columnsOf,
   foundPageOf,
-  keptPageOf,
   type MatchColumns,
   type PageColumns,
   pageBounds,
   pageCharsMax,
   searchedCharsMax,
+  storedPageOf,
   variantsMax,
 } from '../web/page-rows.ts';
 import { isBeginning, searchedText, wordsInQuery } from '../web/page-words.ts';
@@ -46,7 +46,7 @@ export function createPostgresPageStore(
     },
     async find(tenant, url, variant) {
       const { rows } = await unavailable(rest.run<PageColumns>(byId, [idOf(tenant, url), tenant, variant]));
-      return rows[0] === undefined ? null : keptPageOf(rows[0]);
+      return rows[0] === undefined ? null : storedPageOf(rows[0]);
     },
     async search(tenant, query, limit, offset) {
       const words = wordsInQuery(query);
@@ -68,11 +68,11 @@ export function createPostgresPageStore(
 /** Pages with some of the words are better than none, but they do not mix with those that have all. */
 async function matching(run: Run, tenant: string, words: readonly string[], limit: number, offset: number) {
   const terms = words.map((word) => (isBeginning(word) ? `${word}:*` : word));
-  const asked = (joined: string, first: number, count: number) =>
+  const queryOf = (joined: string, first: number, count: number) =>
     run<MatchColumns>(match, [tenant, joined, count, first]).then(({ rows }) => rows);
-  const all = await asked(terms.join(' & '), offset, limit);
-  const none = all.length === 0 && (offset === 0 || (await asked(terms.join(' & '), 0, 1)).length === 0);
-  return none ? asked(terms.join(' | '), offset, limit) : all;
+  const all = await queryOf(terms.join(' & '), offset, limit);
+  const none = all.length === 0 && (offset === 0 || (await queryOf(terms.join(' & '), 0, 1)).length === 0);
+  return none ? queryOf(terms.join(' | '), offset, limit) : all;
 }
 
 /** First half of an advisory lock: variants of one URL are kept one after another. */

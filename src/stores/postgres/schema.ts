@@ -191,18 +191,18 @@ const crawlTurnTable = `
   CREATE INDEX crawl_turn_began ON culvert.crawl_turn (began_ms);
 `;
 
-const keptMcp = `
+const mcpEntries = `
   ALTER TABLE culvert.kept DROP CONSTRAINT kept_kind_check;
   ALTER TABLE culvert.kept ADD CONSTRAINT kept_kind_check CHECK (kind IN ('provider', 'model', 'mcp'));
 `;
 
-const keptPrompts = `
+const promptEntries = `
   ALTER TABLE culvert.kept DROP CONSTRAINT kept_kind_check;
   ALTER TABLE culvert.kept ADD CONSTRAINT kept_kind_check
     CHECK (kind IN ('provider', 'model', 'mcp', 'prompt', 'guard'));
 `;
 
-const keptRoutes = `
+const routeEntries = `
   ALTER TABLE culvert.kept DROP CONSTRAINT kept_kind_check;
   ALTER TABLE culvert.kept ADD CONSTRAINT kept_kind_check
     CHECK (kind IN ('provider', 'model', 'mcp', 'prompt', 'guard', 'route'));
@@ -240,7 +240,7 @@ export const migrations: readonly Migration[] = [
   { version: 10, name: 'objects at providers', sql: postgresDdl(accounts.providerObjectTable) },
   usageSourceMigration,
   { version: 12, name: 'named vectors', sql: postgresDdl(namedVectors) },
-  { version: 13, name: 'providers and models set up at run time', sql: postgresDdl(accounts.keptTables) },
+  { version: 13, name: 'providers and models set up at run time', sql: postgresDdl(accounts.entryTables) },
   { version: 14, name: 'operators and sessions', sql: postgresDdl(accounts.sessionTables) },
   trafficMigration,
   { version: 16, name: 'settings of collections of vectors', sql: postgresDdl(vectorSettings) },
@@ -250,11 +250,11 @@ export const migrations: readonly Migration[] = [
   // Of these two no backup holds rows.
   { version: 20, name: 'responses and conversations', sql: postgresDdl(responseTables) },
   { version: 21, name: 'files and batches', sql: postgresDdl(batchTables) },
-  { version: 22, name: 'MCP servers set up at run time', sql: keptMcp },
+  { version: 22, name: 'MCP servers set up at run time', sql: mcpEntries },
   { version: 23, name: 'logins at MCP servers', sql: postgresDdl(accounts.grantTables) },
   { version: 24, name: 'lines of batches at providers', sql: postgresDdl(awayLines) },
   videoSecondsMigration,
-  { version: 26, name: 'prompts and guards set up at run time', sql: keptPrompts },
+  { version: 26, name: 'prompts and guards set up at run time', sql: promptEntries },
   savedUsdMigration,
   cacheWriteTokensMigration,
   { version: 29, name: 'variants of models', sql: postgresDdl(ledger.variantColumn) },
@@ -294,6 +294,6 @@ export const migrations: readonly Migration[] = [
   { version: 50, name: 'sessions of requests', sql: sessionColumn('culvert.', 'request_id') },
   // Of these no backup holds rows.
   { version: 51, name: 'bodies', sql: postgresDdl(accounts.bodyRuleTable, bodyTable) },
-  { version: 52, name: 'rules for routes set up at run time', sql: keptRoutes },
+  { version: 52, name: 'rules for routes set up at run time', sql: routeEntries },
   { version: 53, name: 'history of notices and alerts', sql: postgresDdl(noticeHistory) },
 ];

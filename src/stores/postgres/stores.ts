@@ -8,10 +8,10 @@ import { createProviderObjectStore, objectUpkeep } from '../accounts/provider-ob
 import { createReplyStore } from '../answers/reply-store.ts';
 import { createResponseStore } from '../answers/response-store.ts';
 import {
+  type ClosableTables,
   Conflict,
   change,
   changeAll,
-  type OwnTables,
   type Sql,
   type SqlWords,
   type TransactionKind,
@@ -50,7 +50,7 @@ const words: SqlWords = {
 };
 
 /** The tables that stores of both databases share. Nothing is to be closed: the connections are the server's. */
-export function tablesIn({ rest }: Pick<Database, 'rest'>, { answerMaxMs, giveUpMs }: Patience = {}): OwnTables {
+export function tablesIn({ rest }: Pick<Database, 'rest'>, { answerMaxMs, giveUpMs }: Patience = {}): ClosableTables {
   const named = (sql: Sql): Statement => {
     const statement: Statement = typeof sql === 'string' ? { text: sql } : sql;
     return answerMaxMs === undefined ? statement : { ...statement, answerMaxMs };
@@ -128,7 +128,7 @@ export function createPostgresResponseStore(database: Pick<Database, 'rest'>): R
 }
 
 /** Longer than any delay between two pages of a host. */
-const turnKeptMs = 86_400_000;
+const turnRetentionMs = 86_400_000;
 
 /** A key or shape may be longer than an index can hold: their hashes are columns. */
 export function createPostgresCrawlStore(database: Pick<Database, 'rest'>): CrawlStore {
@@ -141,7 +141,9 @@ export function createPostgresCrawlStore(database: Pick<Database, 'rest'>): Craw
   return {
     ...store,
     async prune(nowMs) {
-      await tables.write([{ sql: 'DELETE FROM culvert.crawl_turn WHERE began_ms < $1', values: [nowMs - turnKeptMs] }]);
+      await tables.write([
+        { sql: 'DELETE FROM culvert.crawl_turn WHERE began_ms < $1', values: [nowMs - turnRetentionMs] },
+      ]);
       return store.prune(nowMs);
     },
   };

@@ -37,7 +37,7 @@ import { Slots } from './slots.ts';
 import { createSweep, type Sweep } from './sweep.ts';
 import { createTakes, type Takes } from './takes.ts';
 import { createRedisTally, tallyScript } from './tally.ts';
-import { type Asked, createTurns, type OperationName, type Turns } from './turns.ts';
+import { createTurns, type OperationName, type TurnAnswer, type Turns } from './turns.ts';
 import type { Reply } from './wire.ts';
 
 /** A scope may be lost again behind its seed; not for ever. */
@@ -115,13 +115,13 @@ export class RedisCounters implements Counters {
     this.#knownOver = createKnownOver(steadyMs);
     this.#slots = new Slots(steadyMs);
     this.#headroom = new Headroom({
-      ask: (...asked) => this.#ask(...asked),
+      ask: (...args) => this.#ask(...args),
       ready: () => this.#link.ready(),
       nowMs: steadyMs,
     });
     this.#leases = createLeases({
-      run: (...asked) => this.#link.run(...asked),
-      ask: (...asked) => this.#turns.ask(...asked),
+      run: (...args) => this.#link.run(...args),
+      ask: (...args) => this.#turns.ask(...args),
     });
     this.#link = new Link({
       url,
@@ -193,8 +193,8 @@ export class RedisCounters implements Counters {
 
   async #hold(hold: Hold, needs: (limit: Limit) => number): Promise<Held | Full | Unavailable> {
     const { requestId, account, costMilli, limits } = hold;
-    const asked = await this.#ask('hold', account, this.#plans.hold(hold), [requestId, String(costMilli)]);
-    const { answer, sentMs, behind, behindSum } = asked;
+    const held = await this.#ask('hold', account, this.#plans.hold(hold), [requestId, String(costMilli)]);
+    const { answer, sentMs, behind, behindSum } = held;
     this.#sweep.used(account);
     if (answer === 'unknown') this.#settlements.settle(hold, { costMilli: 0, tokens: 0, usdNano: 0 });
     if (typeof answer === 'string') return this.#knownOver.find(limits, needs, 'stale') ?? unavailable;
@@ -283,16 +283,16 @@ export class RedisCounters implements Counters {
   }
 
   /** Asks, seeds what Redis does not count yet, and asks again. */
-  async #ask(name: OperationName, account: string, plan: ScopedPlan, values: readonly string[]): Promise<Asked> {
+  async #ask(name: OperationName, account: string, plan: ScopedPlan, values: readonly string[]): Promise<TurnAnswer> {
     const untilMs = this.#clock.monotonicMs() + seedWaitMaxMs;
     for (let seeds = 0; ; seeds++) {
-      const asked = await this.#turns.ask(name, plan, values);
-      const { answer } = asked;
-      if (typeof answer === 'string' || answer[0] !== needsSeed) return asked;
-      if (seeds === seedsPerAskMax) return { ...asked, answer: 'unsent' };
+      const turn = await this.#turns.ask(name, plan, values);
+      const { answer } = turn;
+      if (typeof answer === 'string' || answer[0] !== needsSeed) return turn;
+      if (seeds === seedsPerAskMax) return { ...turn, answer: 'unsent' };
       const missing = answer.slice(1).map((place) => plan.scopes[(place as number) - 1]!);
       const leftMs = untilMs - this.#clock.monotonicMs();
-      if (!(await within(this.#seeding.ensure(account, missing), leftMs))) return { ...asked, answer: 'unsent' };
+      if (!(await within(this.#seeding.ensure(account, missing), leftMs))) return { ...turn, answer: 'unsent' };
     }
   }
 

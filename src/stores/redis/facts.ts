@@ -19,14 +19,14 @@ export async function redisFacts(url: string, clock: Clock): Promise<RedisFacts>
   try {
     wire = await openWire(url, clock, { onOver() {}, onFlowing() {} });
     const info = String(await wire.send(['INFO', 'server']));
-    const askedMs = clock.wallMs();
+    const sentMs = clock.wallMs();
     const [seconds, micros] = (await wire.send(['TIME'])) as [string, string];
     const theirsMs = Number(seconds) * 1_000 + Number(micros) / 1_000;
     return {
       trouble: null,
       version: `Redis ${/^redis_version:(\S+)/m.exec(info)?.[1] ?? ''}`,
       maxmemoryPolicy: await evictionPolicy(wire),
-      clockAheadMs: Math.round(theirsMs - (askedMs + clock.wallMs()) / 2),
+      clockAheadMs: Math.round(theirsMs - (sentMs + clock.wallMs()) / 2),
     };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

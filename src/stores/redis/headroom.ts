@@ -3,7 +3,7 @@ import { Demand, demandMs } from './demand.ts';
 import { statesOf } from './limits-on-wire.ts';
 import { newLeaseId } from './lua-ahead.ts';
 import { type ScopedPlan, tierCallMilli } from './plans.ts';
-import type { Asked, OperationName } from './turns.ts';
+import type { OperationName, TurnAnswer } from './turns.ts';
 import type { Reply } from './wire.ts';
 
 /**
@@ -54,7 +54,7 @@ interface Line {
   notBeforeMs: number;
 }
 
-type Ask = (name: OperationName, account: string, plan: ScopedPlan, values: readonly string[]) => Promise<Asked>;
+type Ask = (name: OperationName, account: string, plan: ScopedPlan, values: readonly string[]) => Promise<TurnAnswer>;
 
 const operations = {
   enter: { ahead: 'enterAhead', back: 'enterBack' },
@@ -143,7 +143,7 @@ export class Headroom {
     const spent = [spending?.tokens.milli ?? 0, spending?.usdNano.milli ?? 0];
     const values = kind === 'enter' ? [String(milli)] : [id, ...[milli, requests, ...spent].map(String)];
     line.isAsking = true;
-    const askedMs = this.#nowMs();
+    const startedMs = this.#nowMs();
     const { answer, sentMs } = await this.#ask(operations[kind].ahead, account, plan, values);
     line.isAsking = false;
     if (typeof answer === 'string' || answer[0] !== 0 || answer[1] === 0) {
@@ -154,7 +154,7 @@ export class Headroom {
       return;
     }
     void this.#end(line);
-    line.lease = leaseOf(answer, line, askedMs, { id, milli, requests, sentMs });
+    line.lease = leaseOf(answer, line, startedMs, { id, milli, requests, sentMs });
     this.#live.add(line);
     if (this.#isClosed) void this.#end(line);
     else this.#tidyLater();
@@ -229,12 +229,12 @@ export function statesAfter(
 function leaseOf(
   answer: readonly Reply[],
   { kind, plan }: Line,
-  askedMs: number,
-  asked: Pick<Lease, 'id' | 'milli' | 'requests' | 'sentMs'>,
+  sentMs: number,
+  lease: Pick<Lease, 'id' | 'milli' | 'requests' | 'sentMs'>,
 ): Lease {
   const quotaMs = answer[1] as number;
   // What is taken counts at its instant, so it is taken before that bucket is over.
   const bucketMs = kind === 'enter' || plan.args.includes('c') ? 1_000 : 60_000;
-  const untilMs = askedMs + Math.min(leaseLifeMs, bucketMs - (quotaMs % bucketMs));
-  return { ...asked, quotaMs, untilMs, version: String(answer[2]), states: statesOf(answer, 3) };
+  const untilMs = sentMs + Math.min(leaseLifeMs, bucketMs - (quotaMs % bucketMs));
+  return { ...lease, quotaMs, untilMs, version: String(answer[2]), states: statesOf(answer, 3) };
 }

@@ -82,7 +82,7 @@ export class Link {
         begins: (text) => `redis: nothing can be admitted: ${text}`,
         over: 'redis: the counters can be asked again',
       },
-      tell: options.onTrouble,
+      report: options.onTrouble,
       clock: options.clock,
     });
     this.#pulse = setInterval(() => this.#beat(), pulseEveryMs);
@@ -192,8 +192,8 @@ export class Link {
       if (runId === undefined) throw new Error('INFO does not tell its run_id');
       const renew = this.#distrusted;
       this.#distrusted = false;
-      const asked = ['EVAL', epochScript.text, '1', this.#ours + epochKey, runId, randomUUID(), renew ? '*' : ''];
-      const [current, ageMs] = (await on.send(asked).catch((error: unknown) => {
+      const command = ['EVAL', epochScript.text, '1', this.#ours + epochKey, runId, randomUUID(), renew ? '*' : ''];
+      const [current, ageMs] = (await on.send(command).catch((error: unknown) => {
         this.#distrusted ||= renew;
         throw error;
       })) as [string, number];

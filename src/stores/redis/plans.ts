@@ -67,7 +67,7 @@ export function createPlans(nowMs: () => number): Plans {
 
 function enterPlan({ account, limits, places }: Entry): ScopedPlan {
   const scopes: Scope[] = [];
-  const asked = limits.flatMap((limit) => {
+  const limitArgs = limits.flatMap((limit) => {
     spanOnWire(limit, 0);
     return [placeOf(limit.scope, scopes), allowedOnWire(limit.allowed)];
   });
@@ -81,7 +81,7 @@ function enterPlan({ account, limits, places }: Entry): ScopedPlan {
     args: [
       String(scopes.length),
       String(limits.length),
-      ...asked,
+      ...limitArgs,
       ...places.map(({ allowed }) => allowedOnWire(allowed)),
     ],
   };
@@ -92,7 +92,7 @@ const endless = Number.POSITIVE_INFINITY;
 function holdPlan(hold: Hold, nowMs: number): ScopedPlan {
   const { account, limits } = hold;
   const scopes = [...hold.scopes];
-  const asked = limits.flatMap((limit) => [
+  const limitArgs = limits.flatMap((limit) => [
     placeOf(limit.scope, scopes),
     ...spanOnWire(limit, nowMs),
     allowedOnWire(limit.allowed),
@@ -101,7 +101,13 @@ function holdPlan(hold: Hold, nowMs: number): ScopedPlan {
   return {
     scopes,
     keys: [openKey(account), ...scopes.map((scope) => scopeKey(account, scope))],
-    args: [String(hold.scopes.length), hold.scopes.join('\n'), String(scopes.length), String(tierCallMilli), ...asked],
+    args: [
+      String(hold.scopes.length),
+      hold.scopes.join('\n'),
+      String(scopes.length),
+      String(tierCallMilli),
+      ...limitArgs,
+    ],
   };
 }
 

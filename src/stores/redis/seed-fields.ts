@@ -100,7 +100,7 @@ const totals: readonly {
   bucketMs: number;
   spanMs: number;
   span: SpanName;
-  keptMs?: number;
+  retentionMs?: number;
 }[] = [
   { buckets: 'cs', total: 'c1', bucketMs: secondMs, spanMs: minuteMs, span: 'minute' },
   { buckets: 'ts', total: 't1', bucketMs: secondMs, spanMs: minuteMs, span: 'minute' },
@@ -126,7 +126,7 @@ const totals: readonly {
       spanMs: 30 * 24 * hourMs,
       span: 'month' as const,
       // Calendar months are longer.
-      ...(measure === 'd' && { keptMs: (31 * 24 + 1) * hourMs }),
+      ...(measure === 'd' && { retentionMs: (31 * 24 + 1) * hourMs }),
     },
   ]),
 ];
@@ -151,12 +151,12 @@ class Sums {
     for (const { buckets, bucketMs } of totals)
       for (const bucket of this.#byBuckets.get(buckets)?.keys() ?? []) newestMs = Math.max(newestMs, bucket * bucketMs);
     const live = new Map<string, number>();
-    for (const { buckets, total, bucketMs, spanMs, keptMs = spanMs } of totals) {
+    for (const { buckets, total, bucketMs, spanMs, retentionMs = spanMs } of totals) {
       const first = Math.floor((newestMs - spanMs) / bucketMs);
       let sum = 0;
       let oldest = Number.POSITIVE_INFINITY;
       for (const [bucket, amount] of this.#byBuckets.get(buckets) ?? []) {
-        if (bucket >= Math.floor((newestMs - keptMs) / bucketMs)) live.set(`${buckets}${bucket}`, amount);
+        if (bucket >= Math.floor((newestMs - retentionMs) / bucketMs)) live.set(`${buckets}${bucket}`, amount);
         if (bucket < first) continue;
         sum += amount;
         oldest = Math.min(oldest, bucket);

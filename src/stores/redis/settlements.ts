@@ -45,9 +45,9 @@ export function createSettlements(
   }
 
   /** True once Redis has done it, or knows nothing of the request. */
-  async function tell({ requestId, account, scopes }: Ended, spent: Spent): Promise<boolean> {
-    const told = link.takes.told(requestId);
-    if (told !== true && !(await told)) return false;
+  async function report({ requestId, account, scopes }: Ended, spent: Spent): Promise<boolean> {
+    const taken = link.takes.reported(requestId);
+    if (taken !== true && !(await taken)) return false;
     for (let seeded = false; ; seeded = true) {
       const values = [requestId, String(spent.costMilli), String(spent.tokens), String(spent.usdNano)];
       const { answer } = await link.turns.ask('settle', link.plans.settle(account, scopes), values);
@@ -66,7 +66,7 @@ export function createSettlements(
       const one = async () => {
         for (const [requestId, { held, spent, sinceMs }] of work) {
           if (!link.ready()) return;
-          if ((await tell(held, spent)) || nowMs() - sinceMs > pendingMaxMs) {
+          if ((await report(held, spent)) || nowMs() - sinceMs > pendingMaxMs) {
             pending.delete(requestId);
             link.takes.forget(requestId);
           }
@@ -80,7 +80,7 @@ export function createSettlements(
 
   return {
     settle(held, spent) {
-      void tell(held, spent).then((done) => {
+      void report(held, spent).then((done) => {
         if (done) link.takes.forget(held.requestId);
         else keep(held, spent);
       });

@@ -12,7 +12,7 @@ type Taken = Pick<Held, 'requestId' | 'account' | 'scopes' | 'costMilli'>;
 export interface Takes {
   take(held: Taken, lease: Lease): void;
   /** Called before Redis learns of the end of this request: a promise when that must wait, since Redis may not know its beginning. */
-  told(requestId: string): true | Promise<boolean>;
+  reported(requestId: string): true | Promise<boolean>;
   /** Its end is known. */
   forget(requestId: string): void;
 }
@@ -20,7 +20,7 @@ export interface Takes {
 export function createTakes(turns: Turns, plans: Pick<Plans, 'settle'>): Takes {
   const untold = new Map<string, { held: Taken; values: readonly string[] }>();
 
-  async function tell(held: Taken, values: readonly string[]): Promise<boolean> {
+  async function report(held: Taken, values: readonly string[]): Promise<boolean> {
     const { requestId, account, scopes } = held;
     const { answer } = await turns.ask('take', plans.settle(account, scopes), values);
     if (typeof answer !== 'string') {
@@ -34,11 +34,11 @@ export function createTakes(turns: Turns, plans: Pick<Plans, 'settle'>): Takes {
   return {
     take(held, { id, quotaMs, version }) {
       const generation = version.slice(0, version.indexOf(':'));
-      void tell(held, [id, held.requestId, String(held.costMilli), String(quotaMs), generation]);
+      void report(held, [id, held.requestId, String(held.costMilli), String(quotaMs), generation]);
     },
-    told(requestId) {
+    reported(requestId) {
       const taken = untold.size === 0 ? undefined : untold.get(requestId);
-      return taken === undefined || tell(taken.held, taken.values);
+      return taken === undefined || report(taken.held, taken.values);
     },
     forget(requestId) {
       if (untold.size > 0) untold.delete(requestId);

@@ -23,14 +23,14 @@ return answer
 
 /** Counts that are gone with Redis, and expire when their window is over. */
 export function createRedisTally(link: Pick<Link, 'run'>): SharedTally {
-  async function asked(names: readonly string[], windowMs: string): Promise<readonly Tallied[] | null> {
+  async function readTally(names: readonly string[], windowMs: string): Promise<readonly Tallied[] | null> {
     const keys = names.map((name) => `tally:${name}`);
     const answer = await link.run(tallyScript, keys, [windowMs]);
     return typeof answer === 'string' ? null : talliedOf(answer, names.length);
   }
   return {
-    read: (names) => asked(names, ''),
-    add: (names, windowMs) => asked(names, String(windowMs)),
+    read: (names) => readTally(names, ''),
+    add: (names, windowMs) => readTally(names, String(windowMs)),
   };
 }
 

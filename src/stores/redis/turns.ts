@@ -38,7 +38,7 @@ const patient: ReadonlySet<OperationName> = new Set(['take', 'settle', 'leave', 
 /** How long they wait for others. */
 const patientMs = 10;
 
-export interface Asked {
+export interface TurnAnswer {
   answer: Answer;
   /** Monotonic, when it was on its way to Redis. */
   sentMs: number;
@@ -50,7 +50,7 @@ export interface Asked {
 /** The way of requests to Redis: those of one turn of the loop go together. */
 export interface Turns {
   /** Takes as many values as the operation has (`valuesOf`); they hold no secrets. */
-  ask(name: OperationName, plan: OperationPlan, values: readonly string[]): Promise<Asked>;
+  ask(name: OperationName, plan: OperationPlan, values: readonly string[]): Promise<TurnAnswer>;
 }
 
 interface Waiting {
@@ -58,7 +58,7 @@ interface Waiting {
   plan: OperationPlan;
   values: readonly string[];
   sinceMs: number;
-  resolve(asked: Asked): void;
+  resolve(answered: TurnAnswer): void;
 }
 
 export function createTurns(link: Pick<Link, 'run'>, clock: Clock, onTrouble: (message: string) => void): Turns {
@@ -132,7 +132,7 @@ export function createTurns(link: Pick<Link, 'run'>, clock: Clock, onTrouble: (m
   };
 }
 
-function alone(answer: Answer, sentMs: number): Asked {
+function alone(answer: Answer, sentMs: number): TurnAnswer {
   return { answer, sentMs, behind: 0, behindSum: 0 };
 }
 

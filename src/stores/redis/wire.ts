@@ -142,7 +142,7 @@ export async function openWire(
         watch();
         const answered = (): boolean => {
           if (!waiting.delete(one)) return false;
-          patience.heard();
+          patience.answered();
           if (!one.overdue) return true;
           overdue -= 1;
           if (overdue === 0) events.onFlowing();

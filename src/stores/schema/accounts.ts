@@ -57,7 +57,7 @@ export const storeVersion: Ddl = `
   INSERT INTO @store_version VALUES (1, 1);`;
 
 /** Fragments of culvert.yaml, and the credentials of those that are providers. */
-export const keptTables: Ddl = `
+export const entryTables: Ddl = `
   CREATE TABLE @kept (
     kind TEXT NOT NULL CHECK (kind IN ('provider', 'model')),
     name TEXT NOT NULL,

@@ -11,7 +11,7 @@ import { crashedEvent } from '../../books/metering/settlement.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { createNoticeStore } from '../answers/notice-store.ts';
 import { type BackupRow, RestoreRefused } from '../backup-row.ts';
-import { keptOfAccounts } from '../kept-tables.ts';
+import { accountTables } from '../backup-tables.ts';
 import { readBackup, writeBackup } from './backup.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
 import { openSqliteLedger } from './ledger.ts';
@@ -145,7 +145,7 @@ test('a backup has every table of accounts, but for those that only the running 
     .all()
     .map(({ name }) => String(name));
   database.close();
-  const kept = new Set(keptOfAccounts.map(({ name }) => name));
+  const kept = new Set(accountTables.map(({ name }) => name));
   assert.deepEqual(tables.filter((name) => !kept.has(name)).sort(), leftOut);
   await ledger.shutdown();
   await accounts.close();

@@ -1,15 +1,15 @@
 import { existsSync, rmSync } from 'node:fs';
 import { type BackupRow, bytesAsText, RestoreRefused, textAsBytes } from '../backup-row.ts';
-import type { KeptTable } from '../kept-tables.ts';
+import type { BackupTable } from '../backup-tables.ts';
 import { openCulvertDatabase } from './culvert-schema.ts';
 import type { DataFolder } from './data-folder.ts';
 import { type Database, naming, type SqlValue } from './database.ts';
-import { holdsRows, keptTables } from './facts.ts';
+import { backupTables, holdsRows } from './facts.ts';
 import { openLedgerDatabase } from './ledger-schema.ts';
 import { ledgerKey, ledgerKeySpan } from './ledger-writer.ts';
 
 const commitRows = 5_000;
-type FileName = keyof typeof keptTables;
+type FileName = keyof typeof backupTables;
 const fileNames: readonly FileName[] = ['culvertDb', 'ledgerDb'];
 
 /**
@@ -23,7 +23,7 @@ export async function* readBackup(folder: DataFolder): AsyncGenerator<BackupRow,
     const database = openFile(folder, file);
     try {
       database.exec('BEGIN');
-      for (const table of keptTables[file]) {
+      for (const table of backupTables[file]) {
         const { name, order } = table;
         for (const found of database.prepare(`SELECT * FROM ${name} ORDER BY ${order}`).iterate()) {
           yield { table: name, row: portable(table, found) };
@@ -39,7 +39,7 @@ export async function* readBackup(folder: DataFolder): AsyncGenerator<BackupRow,
   }
 }
 
-function portable({ order }: KeptTable, found: Readonly<Record<string, unknown>>): BackupRow['row'] {
+function portable({ order }: BackupTable, found: Readonly<Record<string, unknown>>): BackupRow['row'] {
   const row: Record<string, unknown> = { ...found };
   // The rowid is made of the request id, here alone.
   if (order === 'key') delete row.key;
@@ -59,7 +59,7 @@ export async function writeBackup(folder: DataFolder, rows: AsyncIterable<Backup
     for (const file of fileNames) {
       const database = openFile(folder, file);
       databases.set(file, database);
-      if (holdsRows(database, keptTables[file])) {
+      if (holdsRows(database, backupTables[file])) {
         throw new RestoreRefused(`${database.file} is not empty. Restore into a new data folder (storage.data_dir).`);
       }
     }
@@ -96,13 +96,13 @@ type Insert = (row: BackupRow['row']) => void;
 function tablesOf(databases: ReadonlyMap<FileName, Database>): Map<string, Insert> {
   const tables = new Map<string, Insert>();
   for (const [file, database] of databases) {
-    for (const table of keptTables[file]) tables.set(table.name, insertInto(database, table));
+    for (const table of backupTables[file]) tables.set(table.name, insertInto(database, table));
   }
   return tables;
 }
 
 /** A column that a row lacks gets its default; what a row may not lack, SQLite refuses. */
-function insertInto(database: Database, { name, order }: KeptTable): Insert {
+function insertInto(database: Database, { name, order }: BackupTable): Insert {
   const known = new Map(
     database
       .prepare(`PRAGMA table_info(${name})`)

@@ -14,7 +14,7 @@ import { crawlHookTable, crawlPageTable, crawlTable } from '../schema/crawls.ts'
 import { sqliteDdl } from '../schema/ddl.ts';
 import { namedVectors, vectorSettings, vectorStoreTables, vectorTables } from '../schema/vectors.ts';
 import { type Database, type Durability, openDatabase } from './database.ts';
-import { migrateKept } from './migrations.ts';
+import { migrateWithCopy } from './migrations.ts';
 
 /** Longest wait of a start for another that migrates. */
 const migrationBusyTimeoutMs = 10_000;
@@ -23,7 +23,7 @@ const migrationBusyTimeoutMs = 10_000;
 export function openCulvertDatabase(file: string, durability: Durability): Database {
   const database = openDatabase(file, durability, migrationBusyTimeoutMs);
   try {
-    migrateKept(database, culvertMigrations);
+    migrateWithCopy(database, culvertMigrations);
     database.exec('PRAGMA busy_timeout = 0');
     return database;
   } catch (error) {
@@ -77,7 +77,7 @@ export const culvertMigrations: readonly Migration[] = [
   { version: 3, name: 'collections of vectors', sql: sqliteDdl(vectorTables) },
   { version: 4, name: 'objects at providers', sql: sqliteDdl(accounts.providerObjectTable) },
   { version: 5, name: 'named vectors', sql: sqliteDdl(namedVectors) },
-  { version: 6, name: 'providers and models set up at run time', sql: sqliteDdl(accounts.keptTables) },
+  { version: 6, name: 'providers and models set up at run time', sql: sqliteDdl(accounts.entryTables) },
   { version: 7, name: 'operators and sessions', sql: sqliteDdl(accounts.sessionTables) },
   { version: 8, name: 'settings of collections of vectors', sql: sqliteDdl(vectorSettings) },
   { version: 9, name: 'alerts', sql: sqliteDdl(alertTable) },

@@ -137,11 +137,11 @@ export interface DataFolderWatch {
 /**
  * Looks every second whether the folder and its files are still those that this process has open. A removed file goes
  * on taking writes that nobody will ever read. New files are watched from then on. A file that was moved away and back
- * is the same file: then the trouble is over. `tell` is the operator's log.
+ * is the same file: then the trouble is over. `report` is the operator's log.
  */
 export function watchDataFolder(options: {
   folder: DataFolder;
-  tell(message: string): void;
+  report(message: string): void;
   clock: Pick<Clock, 'monotonicMs'>;
 }): DataFolderWatch {
   const { path } = options.folder;
@@ -155,7 +155,7 @@ export function watchDataFolder(options: {
         `data folder: ${file} was removed or replaced while Culvert runs. Requests are refused. The earlier file holds what was recorded: move it back, and requests are served again. If it is gone for good, restore a backup (${culvert} restore) and restart Culvert.`,
       over: `data folder: ${path} is the earlier file again; requests are served`,
     },
-    tell: options.tell,
+    report: options.report,
     clock: options.clock,
   });
 

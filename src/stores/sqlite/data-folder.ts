@@ -50,22 +50,22 @@ export function keyFiles(folder: Pick<DataFolder, 'path'>): { admin: string; fir
  */
 export function ensureAdminKey(folder: DataFolder, mint: () => string): { key: string; created: boolean } {
   const file = keyFiles(folder).admin;
-  const kept = readIfThere(file)?.trim();
-  if (kept !== undefined && kept !== '') return { key: kept, created: false };
+  const stored = readIfThere(file)?.trim();
+  if (stored !== undefined && stored !== '') return { key: stored, created: false };
   const key = mint();
-  const own = `${file}.${process.pid}`;
-  replaceFile(own, `${key}\n`);
+  const temporary = `${file}.${process.pid}`;
+  replaceFile(temporary, `${key}\n`);
   try {
     // At a reload all workers make one. The first one counts.
-    if (kept === undefined) linkSync(own, file);
-    else renameSync(own, file);
+    if (stored === undefined) linkSync(temporary, file);
+    else renameSync(temporary, file);
   } catch {
     const others = readIfThere(file)?.trim();
     if (others !== undefined && others !== '') return { key: others, created: false };
     // A file system without links.
-    renameSync(own, file);
+    renameSync(temporary, file);
   } finally {
-    rmSync(own, { force: true });
+    rmSync(temporary, { force: true });
   }
   return { key, created: true };
 }
@@ -78,18 +78,18 @@ export function ensureAdminKey(folder: DataFolder, mint: () => string): { key: s
  */
 export function ensureSecret(folder: DataFolder, mint: () => string): string {
   const file = join(folder.path, 'secret');
-  const kept = readIfThere(file)?.trim();
-  if (kept === undefined || kept === '') {
+  const stored = readIfThere(file)?.trim();
+  if (stored === undefined || stored === '') {
     const secret = mint();
     replaceFile(file, `${secret}\n`);
     return secret;
   }
-  if (Buffer.byteLength(kept) < secretBytesMin) {
+  if (Buffer.byteLength(stored) < secretBytesMin) {
     throw new SecretCutShort(
       `${file} holds fewer than ${secretBytesMin} bytes. Put the earlier file back, or remove this one to begin again`,
     );
   }
-  return kept;
+  return stored;
 }
 
 /**
@@ -175,8 +175,8 @@ const messageOfCode: Readonly<Record<string, string>> = {
 /** Names a data folder for good: a server that finds its own name on the lease knows that the holder was itself. */
 export function folderIdOf(folder: DataFolder): string {
   const file = join(folder.path, 'folder.id');
-  const kept = readIfThere(file)?.trim();
-  if (kept !== undefined && kept !== '') return kept;
+  const stored = readIfThere(file)?.trim();
+  if (stored !== undefined && stored !== '') return stored;
   const made = randomUUID();
   replaceFile(file, `${made}\n`);
   return made;

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { type KeptTable, keptOfAccounts, keptOfLedger } from '../kept-tables.ts';
+import { accountTables, type BackupTable, ledgerTables } from '../backup-tables.ts';
 import type { SchemaState } from '../migration.ts';
 import { culvertMigrations, openCulvertDatabase } from './culvert-schema.ts';
 import type { DataFolder } from './data-folder.ts';
@@ -28,7 +28,7 @@ export function sqliteFacts(folder: DataFolder): SqliteFacts {
   return { version: `SQLite ${version}`, empty };
 }
 
-function isEmpty(folder: DataFolder, file: keyof typeof keptTables): boolean {
+function isEmpty(folder: DataFolder, file: keyof typeof backupTables): boolean {
   const path = folder[file];
   if (!existsSync(path)) return true;
   const database = naming(path, () => new DatabaseSync(path, { readOnly: true, timeout: lookTimeoutMs }));
@@ -36,7 +36,7 @@ function isEmpty(folder: DataFolder, file: keyof typeof keptTables): boolean {
     return naming(path, () => {
       // An older version's file may lack some of them.
       const there = new Set(database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all().map(nameOf));
-      const tables = keptTables[file].filter(({ name }) => there.has(name));
+      const tables = backupTables[file].filter(({ name }) => there.has(name));
       return tables.every(({ name }) => database.prepare(`SELECT 1 FROM ${name} LIMIT 1`).get() === undefined);
     });
   } finally {
@@ -74,12 +74,13 @@ export function migrateDataFolder(folder: DataFolder): void {
 }
 
 /** By the file that they are in. A request's primary key here is a number made of its id (ledger-writer.ts). */
-export const keptTables: Readonly<Record<keyof Pick<DataFolder, 'culvertDb' | 'ledgerDb'>, readonly KeptTable[]>> = {
-  culvertDb: keptOfAccounts,
-  ledgerDb: keptOfLedger.map((table) => (table.order === 'request_id' ? { ...table, order: 'key' } : table)),
-};
+export const backupTables: Readonly<Record<keyof Pick<DataFolder, 'culvertDb' | 'ledgerDb'>, readonly BackupTable[]>> =
+  {
+    culvertDb: accountTables,
+    ledgerDb: ledgerTables.map((table) => (table.order === 'request_id' ? { ...table, order: 'key' } : table)),
+  };
 
-export function holdsRows(database: Database, tables: readonly KeptTable[]): boolean {
+export function holdsRows(database: Database, tables: readonly BackupTable[]): boolean {
   const any = tables.map(({ name }) => `EXISTS (SELECT 1 FROM ${name})`).join(' OR ');
   return database.prepare(`SELECT ${any} AS found`).get()?.found === 1;
 }

@@ -72,7 +72,7 @@ export function createHousekeeper(file: string): Housekeeper {
     return started;
   }
 
-  async function run<Name extends JobName>(job: Name, asked: Jobs[Name]['asked']): Promise<Jobs[Name]['answer']> {
+  async function run<Name extends JobName>(job: Name, input: Jobs[Name]['input']): Promise<Jobs[Name]['answer']> {
     if (waiting.size >= jobsMax) {
       throw new FailureError({ kind: 'overloaded', message: 'Too many reports are being made. Retry in a moment.' });
     }
@@ -81,7 +81,7 @@ export function createHousekeeper(file: string): Housekeeper {
     // ends.
     if (job !== 'checkpoint') worker.ref();
     const id = ++jobs;
-    worker.postMessage({ id, job, ...asked });
+    worker.postMessage({ id, job, ...input });
     const end = await new Promise<JobEnd & { kind: 'done' }>((resolve, reject) => waiting.set(id, { resolve, reject }));
     return end.answer as Jobs[Name]['answer'];
   }

@@ -38,29 +38,29 @@ import { tablesIn } from './tables.ts';
 
 /** Orders to the worker thread of a database, and its answers. */
 export interface Jobs {
-  checkpoint: { asked: Record<never, never>; answer: number };
+  checkpoint: { input: Record<never, never>; answer: number };
   /** Answers how many events were removed. */
-  prune: { asked: { beforeKey: number; nowMs: number }; answer: number };
-  trimObjects: { asked: { tenant: string; keepMax: number }; answer: number };
-  sweepObjects: { asked: { nowMs: number }; answer: number };
-  readRecords: { asked: { after: number; limit: number }; answer: OrderedRecord[] };
-  recordsArrived: { asked: { sink: string; position: number; nowMs: number }; answer: number };
-  list: { asked: { query: RequestQuery }; answer: { events: UsageEvent[]; next: string | null } };
-  usage: { asked: { query: UsageQuery }; answer: UsageRow[] };
-  traffic: { asked: { query: TrafficQuery }; answer: TrafficPoint[] };
-  attempts: { asked: { query: AttemptQuery }; answer: AttemptSum[] };
-  cacheUses: { asked: { query: CacheUseQuery }; answer: CacheUses[] };
-  promptCacheDays: { asked: { query: CacheUseQuery }; answer: PromptCacheDay[] };
-  results: { asked: { query: ResultsQuery }; answer: ExperimentRows };
+  prune: { input: { beforeKey: number; nowMs: number }; answer: number };
+  trimObjects: { input: { tenant: string; keepMax: number }; answer: number };
+  sweepObjects: { input: { nowMs: number }; answer: number };
+  readRecords: { input: { after: number; limit: number }; answer: OrderedRecord[] };
+  recordsArrived: { input: { sink: string; position: number; nowMs: number }; answer: number };
+  list: { input: { query: RequestQuery }; answer: { events: UsageEvent[]; next: string | null } };
+  usage: { input: { query: UsageQuery }; answer: UsageRow[] };
+  traffic: { input: { query: TrafficQuery }; answer: TrafficPoint[] };
+  attempts: { input: { query: AttemptQuery }; answer: AttemptSum[] };
+  cacheUses: { input: { query: CacheUseQuery }; answer: CacheUses[] };
+  promptCacheDays: { input: { query: CacheUseQuery }; answer: PromptCacheDay[] };
+  results: { input: { query: ResultsQuery }; answer: ExperimentRows };
   /** Answers how many requests were changed. */
-  reprice: { asked: { changes: readonly Repriced[]; atMs: number; nowMs: number }; answer: number };
-  repriced: { asked: { query: RepricedQuery }; answer: RepricedRow[] };
-  close: { asked: Record<never, never>; answer: number };
+  reprice: { input: { changes: readonly Repriced[]; atMs: number; nowMs: number }; answer: number };
+  repriced: { input: { query: RepricedQuery }; answer: RepricedRow[] };
+  close: { input: Record<never, never>; answer: number };
 }
 
 export type JobName = keyof Jobs;
 
-export type Job = { [Name in JobName]: { id: number; job: Name } & Jobs[Name]['asked'] }[JobName];
+export type Job = { [Name in JobName]: { id: number; job: Name } & Jobs[Name]['input'] }[JobName];
 
 /** One per job, by its id. */
 export type JobEnd =
@@ -164,12 +164,12 @@ function serve(port: NonNullable<typeof parentPort>, file: string): void {
 
   async function run(job: Job): Promise<void> {
     const { id } = job;
-    const say = (end: JobEnd) => port.postMessage(end);
+    const post = (end: JobEnd) => port.postMessage(end);
     try {
-      say({ id, kind: 'done', answer: await work(job) });
+      post({ id, kind: 'done', answer: await work(job) });
     } catch (error) {
-      if (error instanceof FailureError) say({ id, kind: 'refused', failure: error.failure });
-      else say({ id, kind: 'failed', message: String(error) });
+      if (error instanceof FailureError) post({ id, kind: 'refused', failure: error.failure });
+      else post({ id, kind: 'failed', message: String(error) });
     }
     if (job.job === 'close') port.close();
   }

@@ -93,9 +93,9 @@ export function lookForDamage({ folder, tell }: { folder: DataFolder; tell(messa
     );
   }
 
-  const timer = setTimeout(() => void look().catch((error: unknown) => tellUnlessStopped(error)), beginMs);
+  const timer = setTimeout(() => void look().catch((error: unknown) => reportUnlessStopped(error)), beginMs);
   timer.unref();
-  const tellUnlessStopped = (error: unknown) => {
+  const reportUnlessStopped = (error: unknown) => {
     if (!stopped) tell(`the databases could not be checked: ${String(error)}`);
   };
 

@@ -12,7 +12,7 @@ import * as ledger from '../schema/ledger.ts';
 import { repricingDdl } from '../schema/repricing.ts';
 import { statementDdl } from '../schema/statements.ts';
 import { type Database, openDatabase } from './database.ts';
-import { migrateKept } from './migrations.ts';
+import { migrateWithCopy } from './migrations.ts';
 import { recordOrderSql } from './record-order.ts';
 
 /**
@@ -189,7 +189,7 @@ const pageBytes = 2_048;
 export function openLedgerDatabase(file: string): Database {
   const database = openDatabase(file, 'fsync', migrationBusyTimeoutMs, pageBytes);
   try {
-    migrateKept(database, ledgerMigrations);
+    migrateWithCopy(database, ledgerMigrations);
     return database;
   } catch (error) {
     database.close();

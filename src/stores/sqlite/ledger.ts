@@ -54,7 +54,7 @@ const heartbeatIntervalMs = 5_000;
 /** A requested page may write this many rows of minutes first: some 10 ms of the loop, with many busy accounts. */
 const readTrafficMinutesMax = 512;
 /** Longer than the minute in which calls are limited. */
-const callsKeptMs = 65_000;
+const callsRetentionMs = 65_000;
 
 /**
  * Opens or creates `ledger.db`, of which this is the only writer. Commits run in the loop's own turn (measured: a
@@ -69,8 +69,8 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   const writer = createLedgerWriter(database, options.bucketsOf, clock, options.order ?? null);
   const reader = createLedgerReader(database);
   const housekeeper = createHousekeeper(file);
-  const calls = new RecentCalls(callsKeptMs);
-  for (const call of reader.calls(clock.wallMs() - callsKeptMs)) calls.add(call.atMs, call);
+  const calls = new RecentCalls(callsRetentionMs);
+  for (const call of reader.calls(clock.wallMs() - callsRetentionMs)) calls.add(call.atMs, call);
 
   const walSync = new WalSync(database, {
     longBytes: walCheckpointBytes,
@@ -86,7 +86,12 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   });
 
   queue.heartbeat(bootId, clock.wallMs());
-  const troubles = createTroubleReport({ trouble: () => queue.trouble(), words: ledgerWords, tell: onTrouble, clock });
+  const troubles = createTroubleReport({
+    trouble: () => queue.trouble(),
+    words: ledgerWords,
+    report: onTrouble,
+    clock,
+  });
   const heartbeat = setInterval(() => {
     // Why the last beat was refused, if it was.
     troubles.look();

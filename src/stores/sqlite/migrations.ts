@@ -18,7 +18,7 @@ export function migrationState(database: Pick<Database, 'prepare'>, migrations: 
  * The same as `migrate`, for a file that cannot be made again: the file of an earlier version is copied first, so that
  * its program can be used again. Throws an error for `whyUnusable` when the disk has no room for the copy.
  */
-export function migrateKept(database: Database, migrations: readonly Migration[]): string[] {
+export function migrateWithCopy(database: Database, migrations: readonly Migration[]): string[] {
   const { current, pending } = migrationState(database, migrations);
   if (current > 0 && pending.length > 0) keepCopy(database, current, () => userVersion(database));
   return migrate(database, migrations);

@@ -6,12 +6,12 @@ import type { Migration } from '../migration.ts';
 import {
   columnsOf,
   foundPageOf,
-  keptPageOf,
   type MatchColumns,
   type PageColumns,
   pageBounds,
   pageCharsMax,
   searchedCharsMax,
+  storedPageOf,
   variantsMax,
 } from '../web/page-rows.ts';
 import { isBeginning, searchedText, wordsInQuery } from '../web/page-words.ts';
@@ -98,7 +98,7 @@ export function openSqlitePageStore(file: string, bounds = pageBounds): PageStor
     },
     async find(tenant, url, variant) {
       const row = byUrl.get(tenant, url, variant);
-      return row === undefined ? null : keptPageOf(row as PageColumns);
+      return row === undefined ? null : storedPageOf(row as PageColumns);
     },
     async search(tenant, query, limit, offset) {
       const words = wordsInQuery(query);

@@ -42,8 +42,8 @@ export function createSqlitePageThread(file: string, bounds: PageBounds = pageBo
 
   return {
     keep: (page) => call('keep', page),
-    find: (...asked) => call('find', ...asked),
-    search: (...asked) => call('search', ...asked),
+    find: (...args) => call('find', ...args),
+    search: (...args) => call('search', ...args),
     holdsPages: (tenant) => call('holdsPages', tenant),
     // Pages of an earlier start are removed when the store is used again.
     prune: async (beforeMs) => (used ? call('prune', beforeMs) : 0),

@@ -28,8 +28,8 @@ export class RecentCalls {
   readonly #known = new Map<string, Caller>();
   #last: Caller | null = null;
 
-  constructor(keptMs: number) {
-    this.#keptMs = keptMs;
+  constructor(retentionMs: number) {
+    this.#keptMs = retentionMs;
   }
 
   add(atMs: number, caller: Caller): void {
@@ -57,8 +57,8 @@ export class RecentCalls {
       const at = (this.#head + back) % this.#times.length;
       const atMs = this.#times[at]!;
       if (atMs < sinceMs - disorderMs) break;
-      const { tenant, tier, endpoint, account: whose } = this.#callers[at]!;
-      if (atMs >= sinceMs && whose === account) found.push({ atMs, tenant, tier, endpoint });
+      const { tenant, tier, endpoint, account: caller } = this.#callers[at]!;
+      if (atMs >= sinceMs && caller === account) found.push({ atMs, tenant, tier, endpoint });
     }
     return found;
   }

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { StoredBytes } from '../../books/metering/storage-counts.ts';
 import { yieldToMainThread } from '../../kernel/priority.ts';
 import { threadPort } from '../../kernel/thread-port.ts';
-import { keptBytesOf, storageLooks } from '../storage-sizes.ts';
+import { storageLooks, storedBytesOf } from '../storage-sizes.ts';
 
 /** Bytes of accounts in the databases of a data folder. Blocks, so it is called in a thread. */
 export function storageSizes(path: string): StoredBytes[] {
@@ -13,7 +13,7 @@ export function storageSizes(path: string): StoredBytes[] {
     if (!existsSync(file)) return [];
     const database = new DatabaseSync(file, { readOnly: true, timeout: 250 });
     try {
-      return keptBytesOf(look, database.prepare(look.sql('')).all());
+      return storedBytesOf(look, database.prepare(look.sql('')).all());
     } finally {
       database.close();
     }

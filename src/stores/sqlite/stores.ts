@@ -11,7 +11,7 @@ import { createBodyStore } from '../answers/body-store.ts';
 import { createReplyStore } from '../answers/reply-store.ts';
 import { createResponseStore } from '../answers/response-store.ts';
 import type { Migration } from '../migration.ts';
-import type { OwnTables } from '../sql-tables.ts';
+import type { ClosableTables } from '../sql-tables.ts';
 import { createCrawlStore } from '../web/crawl-store.ts';
 import {
   batchMigrations,
@@ -24,14 +24,14 @@ import {
 } from './culvert-schema.ts';
 import { openDatabase } from './database.ts';
 import { createHousekeeper, createLateCheckpoint, type Housekeeper } from './housekeeper.ts';
-import { migrateKept } from './migrations.ts';
+import { migrateWithCopy } from './migrations.ts';
 import { tablesIn } from './tables.ts';
 
 /** Longest wait of a start for another that migrates. */
 const migrationBusyTimeoutMs = 10_000;
 
 /** Tables whose commits a thread makes durable later. Upkeep that takes long may run there too. */
-export interface LateTables extends OwnTables {
+export interface LateTables extends ClosableTables {
   housekeeper: Housekeeper;
 }
 
@@ -51,7 +51,7 @@ function openTables(options: {
   const { file, noun, migrations, isOver, onTrouble, ...patience } = options;
   const database = openDatabase(file, 'checkpoint', migrationBusyTimeoutMs);
   try {
-    migrateKept(database, migrations);
+    migrateWithCopy(database, migrations);
     database.exec('PRAGMA busy_timeout = 0');
     if (isOver !== undefined) database.define('boot_is_over', (boot) => (isOver(String(boot)) ? 1 : 0));
   } catch (error) {
@@ -73,7 +73,7 @@ function openTables(options: {
 }
 
 /** The tables of `culvert.db`, for a store that both databases share. An acknowledged change survives a power cut. */
-export function openCulvertTables(file: string): OwnTables {
+export function openCulvertTables(file: string): ClosableTables {
   const database = openCulvertDatabase(file, 'fsync');
   return { ...tablesIn(database), close: async () => database.close() };
 }
@@ -148,7 +148,7 @@ export function openSqliteBodyStore(late: LateFile): BodyStore {
 }
 
 /** Tables of vector stores in `vector-stores.db`: where it is, a start continues to read their files. */
-export function openVectorStoreTables(late: LateFile): OwnTables {
+export function openVectorStoreTables(late: LateFile): ClosableTables {
   return openTables({ ...late, noun: 'vector stores', migrations: vectorStoreMigrations });
 }
 

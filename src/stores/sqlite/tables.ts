@@ -1,6 +1,5 @@
 import type { StatementSync } from 'node:sqlite';
 import {
-  type AskedStatement,
   Conflict,
   changeAll,
   type Sql,
@@ -8,6 +7,7 @@ import {
   type SqlWords,
   type TransactionKind,
   type Work,
+  type YieldedStatement,
 } from '../sql-tables.ts';
 import { type Database, type SqlValue, sqliteExtendedCode, type TransactionOptions, transaction } from './database.ts';
 
@@ -50,8 +50,8 @@ export function tablesIn(database: Database, { wrote, ...patience }: TablesOptio
     return statement(sql).all(...values.map(bound));
   }
 
-  function answerOf({ sql, values, wants }: AskedStatement) {
-    if (wants === 'rows') return { rows: rowsOf(sql, values), changes: 0 };
+  function answerOf({ sql, values, needs }: YieldedStatement) {
+    if (needs === 'rows') return { rows: rowsOf(sql, values), changes: 0 };
     const { changes } = statement(sql).run(...values.map(bound));
     writtenBytes += largeBytesOf(values);
     return { rows: [], changes: Number(changes) };

@@ -1,5 +1,5 @@
 import type { AliasesChanged, Deletion, RegisteredCollection, VectorRegistry } from '../../vectors/registry.ts';
-import { change, type OwnTables, read, type SqlTables, type Work } from '../sql-tables.ts';
+import { type ClosableTables, change, read, type SqlTables, type Work } from '../sql-tables.ts';
 import { planAliases } from './vector-aliases.ts';
 import { collectionOf, deletionOf, jsonText, oldestFirst, payloadIndexOf } from './vector-rows.ts';
 
@@ -7,7 +7,7 @@ import { collectionOf, deletionOf, jsonText, oldestFirst, payloadIndexOf } from 
 const locks = { tenant: 0x63_76_74, account: 0x63_76_61 } as const;
 
 /** The registry over either database. Of an embedded one, an acknowledged change survives a power cut. */
-export function createVectorRegistry(tables: OwnTables): VectorRegistry & Pick<OwnTables, 'close'> {
+export function createVectorRegistry(tables: ClosableTables): VectorRegistry & Pick<ClosableTables, 'close'> {
   const known = collectionsIn(tables);
   return {
     ...collectionsPart(tables, known),

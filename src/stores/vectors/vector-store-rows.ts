@@ -7,13 +7,13 @@ import type {
   StoreRow,
   VectorStoreRows,
 } from '../../books/metering/vector-store-rows.ts';
-import { change, type OwnTables, read, type SqlTables } from '../sql-tables.ts';
+import { type ClosableTables, change, read, type SqlTables } from '../sql-tables.ts';
 
 /** Files that one tenant may have leased at the same time, so that others find a place. */
 const leasedOfTenantMax = 6;
 
 /** Vector stores, their files and batches over either database. */
-export function createVectorStoreRows(tables: OwnTables): VectorStoreRows {
+export function createVectorStoreRows(tables: ClosableTables): VectorStoreRows {
   return {
     ...storesIn(tables),
     ...filesIn(tables),
@@ -86,9 +86,9 @@ function filesIn({ prefix, rows, write, transaction, oneOf }: SqlTables) {
       return transaction('write', function* () {
         const names = files.map((one) => one.file);
         const again = `DELETE FROM ${file} WHERE store = $1 AND ${oneOf('file', '$2')}`;
-        const kept = `SELECT count(*) AS files FROM ${file} WHERE store = $1 AND NOT (${oneOf('file', '$2')})`;
+        const countOthers = `SELECT count(*) AS files FROM ${file} WHERE store = $1 AND NOT (${oneOf('file', '$2')})`;
         const open = `SELECT count(*) AS files FROM ${file} WHERE tenant = $1 AND status = 'in_progress'`;
-        const [{ files: inStore } = { files: 0 }] = yield* read(kept, [first.store, names]);
+        const [{ files: inStore } = { files: 0 }] = yield* read(countOthers, [first.store, names]);
         if (Number(inStore) + files.length > filesMax) return 'store-full';
         const [{ files: waiting } = { files: 0 }] = yield* read(open, [first.tenant]);
         if (Number(waiting) + files.length > waitingMax) return 'too-many-waiting';

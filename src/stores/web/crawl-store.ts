@@ -7,11 +7,11 @@ import type {
   NewHook,
   TakenPage,
 } from '../../tools/crawl/crawl-store.ts';
-import { change, type OwnTables, type Row, read, type Step, type Work } from '../sql-tables.ts';
+import { type ClosableTables, change, type Row, read, type Step, type Work } from '../sql-tables.ts';
 import { crawlOf, hookOf } from './crawl-rows.ts';
 
 /** Tables of crawls, in either database. */
-export interface CrawlTables extends OwnTables {
+export interface CrawlTables extends ClosableTables {
   /** Columns of a page's key and shape, and SQL for the value at `place` in them. */
   pages: { key: string; shape: string; value(place: string): string };
   /** FROM: the elements of the JSON array in `$2`, as `value` and their order `at`. */

@@ -32,7 +32,7 @@ export type PageColumns = {
   metadata: string;
 };
 
-export function keptPageOf(row: PageColumns): StoredPage {
+export function storedPageOf(row: PageColumns): StoredPage {
   return {
     tenant: row.tenant,
     url: row.url,

@@ -53,7 +53,7 @@ export function createHookDelivery(parts: HookParts): HookDelivery {
   const telling = new Map<string, Promise<void>>();
   let held = 0;
 
-  async function tell(tenant: string, hooks: readonly Hook[]): Promise<void> {
+  async function post(tenant: string, hooks: readonly Hook[]): Promise<void> {
     held += hooks.length;
     try {
       await Promise.all(hooks.map((hook) => deliver(parts, hook)));
@@ -73,7 +73,7 @@ export function createHookDelivery(parts: HookParts): HookDelivery {
       const limit = atOnceMax - held;
       if (limit > 0) {
         const due = await takeDue(parts, limit, [...telling.keys()]);
-        for (const [tenant, hooks] of Map.groupBy(due, (hook) => hook.tenant)) telling.set(tenant, tell(tenant, hooks));
+        for (const [tenant, hooks] of Map.groupBy(due, (hook) => hook.tenant)) telling.set(tenant, post(tenant, hooks));
       }
       if (again || telling.size === 0) continue;
       wake = Promise.withResolvers();

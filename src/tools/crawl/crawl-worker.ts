@@ -49,11 +49,11 @@ interface Compiled {
 }
 
 function compiledOf({ include, exclude }: CrawlPatterns): Compiled | CrawlWork['check']['answer'] {
-  const wanted = include === null ? null : compilePatterns(include);
-  if (wanted !== null && !Array.isArray(wanted)) return { fault: { ...wanted, field: 'include' } };
+  const included = include === null ? null : compilePatterns(include);
+  if (included !== null && !Array.isArray(included)) return { fault: { ...included, field: 'include' } };
   const unwanted = compilePatterns(exclude ?? []);
   if (!Array.isArray(unwanted)) return { fault: { ...unwanted, field: 'exclude' } };
-  return { include: wanted, exclude: unwanted };
+  return { include: included, exclude: unwanted };
 }
 
 /** Kept from one page of a crawl to the next. */

@@ -138,13 +138,13 @@ export function webhookIn(fields: ToolFields): CrawlWebhook | null {
 }
 
 /** Ours are the connection's and those that sign. */
-const ownHeaders =
+const callerHeaders =
   /^(?:host|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|content-.*|webhook-.*|proxy-.*)$/i;
 
 function webhookHeadersIn(fields: ToolFields): Record<string, string> {
   const headers = stringsIn(fields, 'headers', webhookHeadersMax);
   for (const [name, value] of Object.entries(headers)) {
-    if (!/^[a-z0-9-]{1,100}$/i.test(name) || !isHeaderValue(value) || ownHeaders.test(name))
+    if (!/^[a-z0-9-]{1,100}$/i.test(name) || !isHeaderValue(value) || callerHeaders.test(name))
       fields.refuse(
         'headers',
         'an object of header names that Culvert does not set itself, and values of visible characters',

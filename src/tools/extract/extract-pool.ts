@@ -93,15 +93,15 @@ export function createExtractPool(options: ExtractPoolOptions): ExtractPool {
   function freeThread(signal: AbortSignal): Promise<ExtractThread> {
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();
-      const gone = () => {
+      const leave = () => {
         takers.splice(takers.indexOf(taken), 1);
         reject(signal.reason);
       };
       const taken = (thread: ExtractThread) => {
-        signal.removeEventListener('abort', gone);
+        signal.removeEventListener('abort', leave);
         resolve(thread);
       };
-      signal.addEventListener('abort', gone, { once: true });
+      signal.addEventListener('abort', leave, { once: true });
       takers.push(taken);
       serve();
     });
@@ -109,20 +109,20 @@ export function createExtractPool(options: ExtractPoolOptions): ExtractPool {
 
   return {
     async extract(tenant, order, timeoutMs, signal) {
-      const gone = AbortSignal.any([signal, closing.signal]);
-      if (gone.aborted) return nobody;
+      const stopped = AbortSignal.any([signal, closing.signal]);
+      if (stopped.aborted) return nobody;
       const endMs = performance.now() + timeoutMs;
-      const waiting = AbortSignal.any([gone, AbortSignal.timeout(Math.ceil(timeoutMs))]);
+      const waiting = AbortSignal.any([stopped, AbortSignal.timeout(Math.ceil(timeoutMs))]);
       let turn: Turn | null = null;
       try {
         turn = await turns.take(tenant, waiting, order.body.byteLength);
         const thread = await freeThread(waiting);
         const leftMs = Math.max(0, endMs - performance.now());
-        if (!gone.aborted) return await thread.run(tenant, order, { cpuMs: killMs, timeoutMs: leftMs }, gone);
+        if (!stopped.aborted) return await thread.run(tenant, order, { cpuMs: killMs, timeoutMs: leftMs }, stopped);
         thread.rest(nobody);
         return nobody;
       } catch (error) {
-        if (gone.aborted) return nobody;
+        if (stopped.aborted) return nobody;
         return { kind: 'busy', failure: error instanceof FailureError ? error.failure : waitedTooLong };
       } finally {
         turn?.giveBack();

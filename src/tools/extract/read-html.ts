@@ -35,7 +35,7 @@ export function readHtml(html: string, url: string, options: ExtractOptions): Om
   const facts = pageFacts(document, base);
   const warnings: string[] = [];
   const links = linksOf(document, base, warnings);
-  const wanted = {
+  const parts = {
     ...(options.images === true && { images: pageImages(document, base, warnings) }),
     ...(options.attributes !== undefined && { attributes: attributesOf(document, options.attributes, warnings) }),
   };
@@ -52,7 +52,7 @@ export function readHtml(html: string, url: string, options: ExtractOptions): Om
     text: writeText(root),
     html: htmlOfMarks(root.innerHTML.trim()),
     links,
-    ...wanted,
+    ...parts,
     facts,
     warnings,
   };
@@ -128,18 +128,18 @@ function selected(document: PageDocument, field: SelectorField, selector: string
 }
 
 function includedOf(document: PageDocument, selectors: readonly string[]): PageElement {
-  const wanted = new Set(selectors.flatMap((selector) => selected(document, 'includeTags', selector)));
+  const included = new Set(selectors.flatMap((selector) => selected(document, 'includeTags', selector)));
   const root = document.createElement('div');
   // In the order of the page. An element inside another wanted one comes with it.
   for (const element of [...document.querySelectorAll('*')]) {
-    if (wanted.has(element) && !hasAncestorIn(element, wanted)) root.append(element);
+    if (included.has(element) && !hasAncestorIn(element, included)) root.append(element);
   }
   return withoutUnread(root);
 }
 
-function hasAncestorIn(element: PageElement, wanted: ReadonlySet<unknown>): boolean {
+function hasAncestorIn(element: PageElement, included: ReadonlySet<unknown>): boolean {
   for (let at = element.parentNode as PageElement | null; at !== null; at = at.parentNode as PageElement | null) {
-    if (wanted.has(at)) return true;
+    if (included.has(at)) return true;
   }
   return false;
 }

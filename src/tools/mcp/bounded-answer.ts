@@ -125,8 +125,8 @@ class AnswerTransformer implements Transformer<Uint8Array, Uint8Array> {
 /** Text that is no object may be several messages: the SDK looks at them. */
 function isAnswerTo(id: string, json: Buffer, { afterBrace, members }: JsonScan): boolean {
   if (afterBrace < 0) return json.length > 0;
-  const said = memberValue(json, members, 'id');
-  const isOfIt = said !== null && json.toString('latin1', said.start, said.end).replaceAll('"', '') === id;
+  const answerId = memberValue(json, members, 'id');
+  const isOfIt = answerId !== null && json.toString('latin1', answerId.start, answerId.end).replaceAll('"', '') === id;
   return isOfIt && (memberValue(json, members, 'result') ?? memberValue(json, members, 'error')) !== null;
 }
 

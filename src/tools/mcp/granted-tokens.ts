@@ -10,9 +10,9 @@ import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
-import type { Grant, KeptGrant, McpGrants, Tokens } from './grants.ts';
+import type { Grant, McpGrants, StoredGrant, Tokens } from './grants.ts';
 import { McpFault, McpFaultError } from './mcp-fault.ts';
-import { faultOf } from './session.ts';
+import { sessionFault } from './session.ts';
 
 /** A token is renewed so long before its end, or in the last tenth of its time. */
 const earlyMs = 60_000;
@@ -62,7 +62,7 @@ class GrantedTokens {
   readonly #parts: GrantedTokensParts;
   #renewing: Promise<string> | null = null;
   /** Not kept yet. They are the only ones that work, since a refresh token may work once. */
-  #unwritten: { row: KeptGrant['row']; grant: UsableGrant } | null = null;
+  #unwritten: { row: StoredGrant['row']; grant: UsableGrant } | null = null;
   /** Null: without a token. */
   #refused: { token: string | null; untilMs: number } = { token: null, untilMs: 0 };
 
@@ -113,19 +113,19 @@ class GrantedTokens {
     await this.#write();
     const giveUpMs = clock.monotonicMs() + leaseMs + 5_000;
     while (clock.monotonicMs() < giveUpMs) {
-      const kept = await grants.find(server);
-      const grant = this.#usable(kept);
-      if (kept === null || grant === null) throw needsLogin(noLogin);
+      const stored = await grants.find(server);
+      const grant = this.#usable(stored);
+      if (stored === null || grant === null) throw needsLogin(noLogin);
       const { tokens } = grant;
       // Another process was first.
       if (tokens.access !== refused && !isOver(tokens, clock.wallMs())) return tokens.access;
       if (tokens.refresh === null) {
-        await this.#end(kept, grant, 'its token is over, and its authorization server gave no refresh token');
+        await this.#end(stored, grant, 'its token is over, and its authorization server gave no refresh token');
         continue;
       }
-      if (await grants.lease(kept.row, leaseMs)) {
+      if (await grants.lease(stored.row, leaseMs)) {
         // It may be the same token, with a new time.
-        const access = await this.#ask(kept, grant, tokens.refresh);
+        const access = await this.#ask(stored, grant, tokens.refresh);
         if (access !== null) return access;
       } else await pause(leaseLookMs);
     }
@@ -133,7 +133,7 @@ class GrantedTokens {
   }
 
   /** By the process that has the lease. Null: what is kept has changed, and tells more. */
-  async #ask(kept: KeptGrant, grant: Grant, refreshToken: string): Promise<string | null> {
+  async #ask(stored: StoredGrant, grant: Grant, refreshToken: string): Promise<string | null> {
     const { grants, fetch, clock } = this.#parts;
     const { issuer, metadata, client, resource } = grant;
     let given: OAuthTokens;
@@ -147,17 +147,17 @@ class GrantedTokens {
       });
     } catch (error) {
       if (isFinal(error)) {
-        await this.#end(kept, grant, `its authorization server does not renew the token (${error.errorCode})`);
+        await this.#end(stored, grant, `its authorization server does not renew the token (${error.errorCode})`);
         return null;
       }
       // Otherwise it expires.
-      await grants.release(kept.row).catch(() => undefined);
-      const why = error instanceof OAuthError ? error.errorCode : faultOf(error).reason;
+      await grants.release(stored.row).catch(() => undefined);
+      const why = error instanceof OAuthError ? error.errorCode : sessionFault(error).reason;
       const message = `could not be asked: its authorization server does not renew the token right now (${why})`;
       throw new McpFaultError(new McpFault('unreachable', message));
     }
     const tokens = tokensOf(given, clock.wallMs());
-    this.#unwritten = { row: kept.row, grant: { ...grant, tokens } };
+    this.#unwritten = { row: stored.row, grant: { ...grant, tokens } };
     return (await this.#write().catch(() => this.#writeLater())) ? tokens.access : null;
   }
 
@@ -188,14 +188,14 @@ class GrantedTokens {
   }
 
   /** Keeps who we are there, for the next login. */
-  async #end(kept: KeptGrant, grant: Grant, why: string): Promise<void> {
-    await this.#parts.grants.replace(kept.row, { ...grant, tokens: null }, why);
+  async #end(stored: StoredGrant, grant: Grant, why: string): Promise<void> {
+    await this.#parts.grants.replace(stored.row, { ...grant, tokens: null }, why);
   }
 
   /** Null: none, or it was given for another address. */
-  #usable(kept: KeptGrant | null): UsableGrant | null {
-    if (kept === null) return null;
-    const { row, grant } = kept;
+  #usable(stored: StoredGrant | null): UsableGrant | null {
+    if (stored === null) return null;
+    const { row, grant } = stored;
     if (grant === null) throw needsLogin('needs a new login: another storage.secret has sealed the last one');
     if (grant.url !== this.#parts.url) return null;
     if (grant.tokens === null) throw needsLogin(`needs a new login: ${row.ended}`);

@@ -48,7 +48,7 @@ export interface Pending extends Authorization {
   by: string;
 }
 
-export interface KeptGrant {
+export interface StoredGrant {
   row: McpGrantRow;
   /** Null: another `storage.secret` has sealed it. */
   grant: Grant | null;
@@ -56,14 +56,14 @@ export interface KeptGrant {
 
 /** Grants of MCP servers, opened. */
 export interface McpGrants {
-  find(server: string): Promise<KeptGrant | null>;
+  find(server: string): Promise<StoredGrant | null>;
   /** The grant as of the last second, or of the store's last answer; changes by this process are seen at once. */
-  recent(server: string): Promise<KeptGrant | null>;
-  list(): Promise<readonly KeptGrant[]>;
+  recent(server: string): Promise<StoredGrant | null>;
+  list(): Promise<readonly StoredGrant[]>;
   /** In the place of an earlier one. */
   save(server: string, grant: Grant, by: string): Promise<void>;
   /** Null: another process has replaced or removed it. `ended`: why its tokens are of no more use. */
-  replace(row: McpGrantRow, grant: Grant, ended: string | null): Promise<KeptGrant | null>;
+  replace(row: McpGrantRow, grant: Grant, ended: string | null): Promise<StoredGrant | null>;
   remove(server: string): Promise<boolean>;
   /** One process renews at a time. */
   lease(row: McpGrantRow, forMs: number): Promise<boolean>;
@@ -91,23 +91,26 @@ export function createMcpGrants(parts: { open(): Promise<McpGrantStore>; sealer(
     const plain = sealer().open(Buffer.from(sealed, 'base64'), context);
     return plain === null ? null : JSON.parse(plain.toString());
   };
-  const keptOf = (row: McpGrantRow): KeptGrant => ({ row, grant: opened(row.sealed, contextOf(row.server)) as Grant });
+  const storedOf = (row: McpGrantRow): StoredGrant => ({
+    row,
+    grant: opened(row.sealed, contextOf(row.server)) as Grant,
+  });
   /** Above every earlier one, also of a row that is gone. */
   const versionAfter = (was: number) => Math.max(clock.wallMs(), was + 1);
 
   /** By server. */
-  const known = new Map<string, { kept: KeptGrant | null; readMs: number }>();
-  function know(server: string, kept: KeptGrant | null): KeptGrant | null {
-    known.set(server, { kept, readMs: clock.monotonicMs() });
-    return kept;
+  const known = new Map<string, { stored: StoredGrant | null; readMs: number }>();
+  function know(server: string, stored: StoredGrant | null): StoredGrant | null {
+    known.set(server, { stored, readMs: clock.monotonicMs() });
+    return stored;
   }
 
-  async function find(server: string): Promise<KeptGrant | null> {
+  async function find(server: string): Promise<StoredGrant | null> {
     const row = await (await open()).find(server);
-    return know(server, row === null ? null : keptOf(row));
+    return know(server, row === null ? null : storedOf(row));
   }
 
-  async function replace(row: McpGrantRow, grant: Grant, ended: string | null): Promise<KeptGrant | null> {
+  async function replace(row: McpGrantRow, grant: Grant, ended: string | null): Promise<StoredGrant | null> {
     const sealed = seal(grant, contextOf(row.server));
     const next = { ...row, sealed, ended, leaseMs: 0, version: versionAfter(row.version) };
     if (await (await open()).put(next, row.version)) return know(row.server, { row: next, grant });
@@ -120,12 +123,12 @@ export function createMcpGrants(parts: { open(): Promise<McpGrantStore>; sealer(
     async recent(server) {
       const found = known.get(server);
       if (found === undefined) return find(server);
-      if (clock.monotonicMs() - found.readMs < freshMs) return found.kept;
+      if (clock.monotonicMs() - found.readMs < freshMs) return found.stored;
       // While the store is out of reach, the tokens at hand go on.
-      return find(server).catch(() => found.kept);
+      return find(server).catch(() => found.stored);
     },
     async list() {
-      return (await (await open()).list()).map(keptOf);
+      return (await (await open()).list()).map(storedOf);
     },
     async save(server, grant, by) {
       const store = await open();
@@ -163,7 +166,7 @@ export function createMcpGrants(parts: { open(): Promise<McpGrantStore>; sealer(
       const left: string[] = [];
       let resealed = 0;
       for (const row of await (await open()).list()) {
-        const { grant } = keptOf(row);
+        const { grant } = storedOf(row);
         if (grant === null) left.push(row.server);
         // Who has replaced it meanwhile has sealed it with the current secret.
         else if ((await replace(row, grant, row.ended)) !== null) resealed += 1;

@@ -18,7 +18,7 @@ import type { JsonObject } from '../../kernel/json.ts';
 import { writtenOrigins } from './authorization-fetch.ts';
 import { tokensOf } from './granted-tokens.ts';
 import type { Authorization, Client, Grant, McpGrants, Pending } from './grants.ts';
-import { faultOf } from './session.ts';
+import { sessionFault } from './session.ts';
 
 /** Longest time that a login may take. */
 const loginMs = 10 * 60_000;
@@ -54,9 +54,9 @@ export async function beginLogin(
   nowMs: number,
 ): Promise<BegunLogin> {
   const { name, redirectUri } = target;
-  const found = await asked(name, () => authorizationOf(target, grants));
+  const found = await orUnreachable(name, () => authorizationOf(target, grants));
   const state = randomBase62(stateChars);
-  const { authorizationUrl, codeVerifier } = await asked(name, () =>
+  const { authorizationUrl, codeVerifier } = await orUnreachable(name, () =>
     startAuthorization(found.issuer, {
       metadata: found.metadata,
       clientInformation: found.client.information,
@@ -91,14 +91,14 @@ export async function finishLogin(
     throw failed(server, `its authorization server refused the login${shown}`);
   }
   // RFC 9207: an answer of another server would send the code there.
-  const said = params.get('iss');
-  const mustSay = (metadata as JsonObject).authorization_response_iss_parameter_supported === true;
-  if (said === null ? mustSay : said !== metadata.issuer) {
+  const namedIssuer = params.get('iss');
+  const issuerRequired = (metadata as JsonObject).authorization_response_iss_parameter_supported === true;
+  if (namedIssuer === null ? issuerRequired : namedIssuer !== metadata.issuer) {
     throw failed(server, 'the answer to the login comes from another authorization server');
   }
   const authorizationCode = params.get('code');
   if (authorizationCode === null) throw failed(server, 'the answer to the login has no code');
-  const given = await asked(server, () =>
+  const given = await orUnreachable(server, () =>
     exchangeAuthorization(issuer, {
       metadata,
       clientInformation: client.information,
@@ -119,7 +119,7 @@ async function authorizationOf(target: LoginTarget, grants: McpGrants): Promise<
   const { url, oauth } = config;
   const challenge = await challengeOf(config, fetch);
   const resource = await discoverOAuthProtectedResourceMetadata(url, challenge, fetch).catch((error: unknown) => {
-    if (faultOf(error).reason !== 'broken') throw error;
+    if (sessionFault(error).reason !== 'broken') throw error;
     // Older servers have none, and are their own authorization servers.
     return null;
   });
@@ -133,21 +133,21 @@ async function authorizationOf(target: LoginTarget, grants: McpGrants): Promise<
   const metadata = await discoverAuthorizationServerMetadata(issuer, { fetchFn: fetch });
   if (metadata === undefined) throw failed(name, 'it names no authorization server, so nobody can log in there');
   checkMetadata(name, metadata, issuer, writtenOrigins(config));
-  const wanted = oauth?.scope ?? challenge.scope ?? resource?.scopes_supported?.join(' ');
+  const requestedScope = oauth?.scope ?? challenge.scope ?? resource?.scopes_supported?.join(' ');
   // Without it some give no refresh token.
   const more =
     metadata.scopes_supported?.includes('offline_access') && oauth?.scope === undefined ? ['offline_access'] : [];
-  const scope = wanted === undefined ? null : [...new Set([...wanted.split(' '), ...more])].join(' ');
+  const scope = requestedScope === undefined ? null : [...new Set([...requestedScope.split(' '), ...more])].join(' ');
   const authorization = { url, issuer, metadata, resource: resource?.resource ?? url, scope };
   return { ...authorization, client: await clientOf(target, authorization, grants, redirectUri) };
 }
 
 /** The server's answer to a request without a token. */
 async function challengeOf(
-  { url, headers: own }: LoginTarget['config'],
+  { url, headers: configured }: LoginTarget['config'],
   fetch: FetchLike,
 ): Promise<{ resourceMetadataUrl?: URL; scope?: string }> {
-  const headers = { ...own, accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
+  const headers = { ...configured, accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
   const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual' });
   await response.body?.cancel();
@@ -229,12 +229,12 @@ function isSame(one: string, other: string): boolean {
   return one.replace(/\/$/, '') === other.replace(/\/$/, '');
 }
 
-async function asked<T>(name: string, work: () => Promise<T>): Promise<T> {
+async function orUnreachable<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (error instanceof FailureError) throw error;
-    const { reason, message } = faultOf(error);
+    const { reason, message } = sessionFault(error);
     throw failed(
       name,
       reason === 'broken' ? 'an answer on the way could not be read' : `a server on the way ${message}`,

@@ -1,7 +1,14 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import {
+  failedResult,
+  gatewayTools,
+  gatewayToolWork,
+  type McpResult,
+  messageIn,
+  type ToolWork,
+} from './gateway-tools.ts';
 import type { McpMessage, McpOffer } from './mcp-message.ts';
 import type { ApiCall } from './mcp-tools.ts';
-import { failedResult, type McpResult, messageIn, ownTools, ownToolWork, type ToolWork } from './own-tools.ts';
 
 /** The first description of the offer that a client gets. */
 export function describedOffer({ only, lists }: McpOffer) {
@@ -56,13 +63,13 @@ export function methodsFor(message: Pick<McpMessage, 'offer' | 'call' | 'signal'
 
   async function listTools(): Promise<JsonObject> {
     const others = lists === null ? [] : (await lists()).tools;
-    return listed({ tools: only === null ? [...ownTools, ...others] : others });
+    return listed({ tools: only === null ? [...gatewayTools, ...others] : others });
   }
 
   async function callTool({ name, arguments: args = {} }: JsonObject): Promise<McpResult> {
     if (typeof name !== 'string') throw new RpcFault(invalidParams, "'params.name' must be the name of a tool.");
     if (!isObject(args)) throw new RpcFault(invalidParams, "'params.arguments' must be an object.");
-    const work = only === null ? ownToolWork(name, args) : null;
+    const work = only === null ? gatewayToolWork(name, args) : null;
     if (typeof work === 'string') return failedResult(work);
     if (work === null && lists === null) return failedResult(unknownTool(name));
     const { call, resultOf } = work ?? ofUpstream({ tool: full(name), arguments: args });
@@ -100,5 +107,5 @@ function listed(lists: object): JsonObject {
 }
 
 function unknownTool(name: string): string {
-  return `There is no tool '${name.slice(0, 100)}'. Tools: ${ownTools.map((one) => one.name).join(', ')}.`;
+  return `There is no tool '${name.slice(0, 100)}'. Tools: ${gatewayTools.map((one) => one.name).join(', ')}.`;
 }

@@ -13,8 +13,8 @@ export interface Offered {
 
 /** Whether the configuration offers a tool or prompt of this name. */
 export function isOffered({ tools: { allow, deny } }: McpServerConfig, name: string): boolean {
-  const among = (globs: readonly string[]) => globs.some((glob) => matchesGlob(glob, name));
-  return (allow === undefined || among(allow)) && !among(deny);
+  const matchesAny = (globs: readonly string[]) => globs.some((glob) => matchesGlob(glob, name));
+  return (allow === undefined || matchesAny(allow)) && !matchesAny(deny);
 }
 
 /** The name of a tool or prompt among those of all servers. */

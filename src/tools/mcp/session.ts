@@ -225,7 +225,7 @@ async function within<T>(
       work(options),
     );
   } catch (error) {
-    return fault ?? faultOf(error, [...sent]);
+    return fault ?? sessionFault(error, [...sent]);
   } finally {
     clearTimeout(timer);
     // A server should end its stream of events behind the answer. The connection of one that does not is closed.
@@ -235,10 +235,10 @@ async function within<T>(
 }
 
 /** Words of the SDK for a connection that ends. */
-const ownWords: ReadonlySet<string> = new Set(['Connection closed', 'Request was cancelled']);
+const sdkMessages: ReadonlySet<string> = new Set(['Connection closed', 'Request was cancelled']);
 
 /** The fault that ended a request to an MCP server or to its authorization server. */
-export function faultOf(error: unknown, secrets: readonly string[] = []): McpFault {
+export function sessionFault(error: unknown, secrets: readonly string[] = []): McpFault {
   if (error instanceof McpFaultError) return error.fault;
   if (error instanceof FailureError) {
     return new McpFault('unreachable', 'could not be asked: the store of its login is out of reach');
@@ -246,13 +246,13 @@ export function faultOf(error: unknown, secrets: readonly string[] = []): McpFau
   if (error instanceof Blocked) return new McpFault('blocked', `may not be asked: ${error.message}`);
   if (error instanceof StreamableHTTPError) return faultOfStatus(error.code ?? 0);
   if (error instanceof McpError) {
-    const said = error.message.replace(/^MCP error -?\d+: /, '');
+    const message = error.message.replace(/^MCP error -?\d+: /, '');
     // Servers use the code of the SDK for their errors.
-    if (error.code === ErrorCode.ConnectionClosed && ownWords.has(said)) {
+    if (error.code === ErrorCode.ConnectionClosed && sdkMessages.has(message)) {
       return new McpFault('unreachable', 'closed the connection');
     }
-    const words = scrub(said, { secrets: secrets.flatMap(spellingsOf), hosts: [] });
-    return new McpFault('refused', `refused: ${words} (${error.code})`);
+    const scrubbed = scrub(message, { secrets: secrets.flatMap(spellingsOf), hosts: [] });
+    return new McpFault('refused', `refused: ${scrubbed} (${error.code})`);
   }
   if (codeOf(error) !== 'unknown') return new McpFault('unreachable', `could not be reached (${codeOf(error)})`);
   if (error instanceof OAuthError) return new McpFault('unauthorized', `was not authorized (${error.errorCode})`);
@@ -264,7 +264,7 @@ export function faultOf(error: unknown, secrets: readonly string[] = []): McpFau
     );
   }
   const { cause } = error as { cause?: unknown };
-  if (cause instanceof Blocked) return faultOf(cause);
+  if (cause instanceof Blocked) return sessionFault(cause);
   if (error instanceof TypeError && cause !== undefined) {
     return new McpFault('unreachable', `could not be reached (${codeOf(cause)})`);
   }

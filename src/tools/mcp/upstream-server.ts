@@ -34,7 +34,7 @@ const loginLookMs = 1_000;
 /** A session that nobody uses is closed. */
 const idleMs = 10 * 60_000;
 
-const lookedFor: ReadonlySet<McpFaultReason> = new Set(['unreachable', 'unauthorized', 'needs-login']);
+const recheckedReasons: ReadonlySet<McpFaultReason> = new Set(['unreachable', 'unauthorized', 'needs-login']);
 
 interface Held {
   opening: Promise<McpSession | McpFault>;
@@ -121,7 +121,7 @@ export class UpstreamServer {
         // It did nothing: it did not know the session.
         if (done.reason === 'session-lost' && tries === 1) continue;
         // Our own look decides: a tenant's trouble does not take the server from others.
-        if (lookedFor.has(done.reason)) void this.look();
+        if (recheckedReasons.has(done.reason)) void this.look();
         return done;
       } finally {
         held.calls -= 1;

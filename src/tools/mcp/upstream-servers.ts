@@ -48,12 +48,12 @@ export function createUpstreamServers(parts: UpstreamServersParts): UpstreamServ
 
   /** The servers of the present configuration. A changed one is closed, and another opened. */
   function inForce(): ReadonlyMap<string, UpstreamServer> {
-    const { servers: wanted } = parts.config().mcp;
-    if (wanted === taken) return servers;
-    taken = wanted;
+    const { servers: configured } = parts.config().mcp;
+    if (configured === taken) return servers;
+    taken = configured;
     const before = new Map(servers);
     servers.clear();
-    for (const [name, config] of Object.entries(wanted)) {
+    for (const [name, config] of Object.entries(configured)) {
       const known = before.get(name);
       const same = known !== undefined && isDeepStrictEqual(known.config, config);
       const server = same ? known : open(name, config);
@@ -61,7 +61,7 @@ export function createUpstreamServers(parts: UpstreamServersParts): UpstreamServ
       if (same) before.delete(name);
       else void server.look();
     }
-    for (const gone of before.values()) void gone.close();
+    for (const removed of before.values()) void removed.close();
     return servers;
   }
 

@@ -19,11 +19,11 @@ export interface BrowserHomes {
  * are gone too.
  */
 export function createBrowserHomes(dataDir: string): BrowserHomes {
-  const whose = createHash('sha256')
+  const ownerHash = createHash('sha256')
     .update(`${hostname()}\n${resolve(dataDir)}`)
     .digest('hex')
     .slice(0, 6);
-  const prefix = `cv-chromium-${whose}-`;
+  const prefix = `cv-chromium-${ownerHash}-`;
   // Its processes end a moment after it, and write until then.
   const remove = (home: string) =>
     rm(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 }).catch(() => undefined);

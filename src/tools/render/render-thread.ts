@@ -18,7 +18,7 @@ import type {
  */
 export interface RenderThread {
   /** Never rejects, and resolves when all of the page is closed; `died`, when the thread is lost, too. */
-  visit(visit: Omit<PageVisit, 'id' | 'follow'>, asked: Pick<RenderOrder, 'mayFollow' | 'signal'>): Promise<VisitEnd>;
+  visit(visit: Omit<PageVisit, 'id' | 'follow'>, order: Pick<RenderOrder, 'mayFollow' | 'signal'>): Promise<VisitEnd>;
   close(): Promise<void>;
 }
 

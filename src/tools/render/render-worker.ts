@@ -18,9 +18,9 @@ const { home } = workerData as { home: string };
 process.env.TMPDIR = home;
 yieldToMainThread();
 
-const say = (message: FromRenderThread, moved: ArrayBuffer[] = []) => threadPort().postMessage(message, moved);
-const onTrouble = (message: string) => say({ kind: 'trouble', message });
-const keeper = createBrowserKeeper({ home, onBrowser: (pid) => say({ kind: 'browser', pid }) });
+const post = (message: FromRenderThread, moved: ArrayBuffer[] = []) => threadPort().postMessage(message, moved);
+const onTrouble = (message: string) => post({ kind: 'trouble', message });
+const keeper = createBrowserKeeper({ home, onBrowser: (pid) => post({ kind: 'browser', pid }) });
 const leaving = new Map<number, AbortController>();
 const requests = new Map<number, (reply: RenderReply) => void>();
 let lastAsk = 0;
@@ -29,7 +29,7 @@ function ask(question: RenderQuestion): Promise<RenderReply> {
   return new Promise((resolve) => {
     const number = ++lastAsk;
     requests.set(number, resolve);
-    say({ kind: 'ask', ask: number, question });
+    post({ kind: 'ask', ask: number, question });
   });
 }
 
@@ -53,7 +53,7 @@ async function visit(page: PageVisit): Promise<void> {
   });
   leaving.delete(id);
   const moved = movable(end);
-  say({ kind: 'visited', id, end: moved.end }, moved.buffers);
+  post({ kind: 'visited', id, end: moved.end }, moved.buffers);
 }
 
 /** A Buffer may be a part of a larger one, which others use. */

@@ -21,7 +21,7 @@ export function needsBrowser(body: Buffer): boolean {
   const html = body.subarray(0, headBytesMax).toString('latin1').toLowerCase();
   let scripts = 0;
   let chars = 0;
-  let asks = false;
+  let needed = false;
   // One pass, each step from where the last ended: a hostile page costs no more than a good one.
   for (let at = 0; at < html.length && chars < enoughChars; ) {
     const opens = html.indexOf('<', at);
@@ -32,17 +32,17 @@ export function needsBrowser(body: Buffer): boolean {
     at = closes + 1;
     const tag = html.slice(opens + 1, Math.min(closes, opens + 500));
     const name = /^[a-z][\w-]*/.exec(tag)?.[0] ?? '';
-    if ((rootElements.test(tag) || emptyRoots.test(tag)) && isEmptyAt(html, at)) asks = true;
+    if ((rootElements.test(tag) || emptyRoots.test(tag)) && isEmptyAt(html, at)) needed = true;
     if (!notShown.has(name)) continue;
     const end = html.indexOf(`</${name}`, at);
     const inner = html.slice(at, end === -1 ? undefined : end);
     if (name === 'script' && !isData.test(tag)) scripts += 1;
     if (name === 'head') scripts += inner.includes('<script') ? 1 : 0;
-    if (name === 'noscript' && inner.includes('javascript')) asks = true;
+    if (name === 'noscript' && inner.includes('javascript')) needed = true;
     if (end === -1) break;
     at = end;
   }
-  return scripts > 0 && chars < enoughChars && (asks || chars < emptyChars);
+  return scripts > 0 && chars < enoughChars && (needed || chars < emptyChars);
 }
 
 /** Only spaces and a comment before the element ends. */

@@ -58,8 +58,8 @@ export function createPageCache({ store, clock, onTrouble }: PageCacheParts): Pa
       if (page.fetchedMs >= clock.wallMs() - maxAgeMs) return { is: 'fresh', page };
       const { etag, lastModified } = page.validators;
       // A caller's headers may change a page without changing its validators. A browser sends its own.
-      const asksAgain = Object.keys(headers).length === 0 && renderer === 'none';
-      if (!asksAgain || (etag === null && lastModified === null)) return null;
+      const revalidates = Object.keys(headers).length === 0 && renderer === 'none';
+      if (!revalidates || (etag === null && lastModified === null)) return null;
       return { is: 'stale', page, known: { url: page.metadata.url, etag, lastModified } };
     },
     renew: (page, { etag, lastModified }) =>

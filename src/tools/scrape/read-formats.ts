@@ -44,11 +44,11 @@ export function readFormats(fields: ToolFields, warnings: string[]): FormatOptio
   if (list.length > listMax || formats.includes(null)) {
     return fields.refuse('formats', `an array of ${[...scrapeFormats, 'json', 'attributes'].join(', ')}`);
   }
-  const wanted = new Set(formats as ScrapeFormat[]);
+  const requestedFormats = new Set(formats as ScrapeFormat[]);
   const requested = (format: ScrapeFormat) => list.find((one) => formatOf(one) === format);
   const [screenshot, attributes, json] = [requested('screenshot'), requested('attributes'), requested('json')];
   return {
-    formats: wanted.size === 0 ? ['markdown'] : [...wanted],
+    formats: requestedFormats.size === 0 ? ['markdown'] : [...requestedFormats],
     ...(screenshot !== undefined && { screenshot: screenshotIn(fields, screenshot, warnings) }),
     ...(attributes !== undefined && { attributes: attributesIn(fields, attributes) }),
     ...(json !== undefined && { json: jsonIn(fields, json) }),

@@ -110,15 +110,15 @@ export function createPageReader(parts: PageReaderParts): PageReader {
     { tenant, url, options, paced, mayFollow, signal }: PageOrder,
     cached: (CachedPage & { is: 'stale' }) | null,
   ): Promise<PageFetched> {
-    const wishedBytes = options.maxBytes ?? Number.POSITIVE_INFINITY;
-    const page = Math.min(parts.bytesMax(), wishedBytes);
+    const requestedBytesMax = options.maxBytes ?? Number.POSITIVE_INFINITY;
+    const page = Math.min(parts.bytesMax(), requestedBytesMax);
     return parts.fetcher.fetch({
       tenant,
       url,
       accept,
       headers: options.headers,
       mobile: options.mobile,
-      bytesMax: { page, pdf: Math.min(pdfBytesMax, wishedBytes) },
+      bytesMax: { page, pdf: Math.min(pdfBytesMax, requestedBytesMax) },
       timeoutMs: options.timeoutMs,
       known: cached?.known ?? null,
       mayFollow: mayFollow ?? null,

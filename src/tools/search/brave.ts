@@ -52,7 +52,7 @@ export const brave: SearchEngine = {
     if (body.web === undefined) return body.type === 'search' ? { hits: [] } : null;
     return isObject(body.web) && Array.isArray(body.web.results) ? { hits: hitsOf(body.web.results) } : null;
   },
-  faultOf(status, message) {
+  faultOfStatus(status, message) {
     // It answers 422 to an unknown token as well as to a malformed query.
     if (status === 422 && /SUBSCRIPTION_TOKEN_INVALID|subscription token/i.test(message)) {
       return { class: 'bad_credential', message: 'it does not know the API key' };

@@ -13,7 +13,7 @@ export const emptyCorpus =
 export const corpusWarning = 'These results come from pages that this key scraped or crawled, not from the web.';
 
 /** Pages looked at, at most, before domains and times leave some out. */
-const lookedAtMax = 200;
+const examinedMax = 200;
 
 const dayMs = 86_400_000;
 const days: Record<TimeRange, number> = { day: 1, week: 7, month: 31, year: 366 };
@@ -21,8 +21,8 @@ const days: Record<TimeRange, number> = { day: 1, week: 7, month: 31, year: 366 
 /** The tenant's own pages that hold the words; null when there is none at all, whatever the words. */
 export async function askCorpus(corpus: Corpus, tenant: string, query: SearchQuery): Promise<RawHit[] | null> {
   const filtered = query.timeRange !== null || query.includeDomains.length + query.excludeDomains.length > 0;
-  const wanted = query.offset + query.limit;
-  const pages = await corpus.search(tenant, query.query, filtered ? lookedAtMax : wanted, 0);
+  const lastRank = query.offset + query.limit;
+  const pages = await corpus.search(tenant, query.query, filtered ? examinedMax : lastRank, 0);
   if (pages.length === 0 && !(await corpus.holdsPages(tenant))) return null;
   const sinceMs = query.timeRange === null ? 0 : query.nowMs - days[query.timeRange] * dayMs;
   return pages

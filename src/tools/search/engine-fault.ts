@@ -16,7 +16,7 @@ export function faultOfAnswer(
 ): Fault {
   const { status, headers, body } = answer;
   const text = messageIn(body.subarray(0, errorBytesMax).toString('utf8'));
-  const known = engine.faultOf?.(status, text) ?? null;
+  const known = engine.faultOfStatus?.(status, text) ?? null;
   const words = clean(text);
   const message = known?.message ?? (words === '' ? `answered ${status}` : `answered ${status}: ${words}`);
   return {

@@ -193,13 +193,13 @@ test('no hits is an answer too', () => {
 });
 
 test('what its statuses mean, each engine knows best', () => {
-  assert.match(searxng.faultOf!(403, '')!.message, /search\.formats.* lacks json/);
-  assert.equal(brave.faultOf!(422, 'SUBSCRIPTION_TOKEN_INVALID: …')!.class, 'bad_credential');
-  assert.equal(brave.faultOf!(429, 'QUOTA_LIMITED')!.class, 'quota_exhausted');
-  assert.equal(brave.faultOf!(429, 'RATE_LIMITED'), null);
-  assert.equal(tavily.faultOf!(432, '')!.class, 'quota_exhausted');
-  assert.equal(serper.faultOf!(400, 'Not enough credits')!.class, 'quota_exhausted');
-  assert.equal(serper.faultOf!(400, 'Missing query'), null);
+  assert.match(searxng.faultOfStatus!(403, '')!.message, /search\.formats.* lacks json/);
+  assert.equal(brave.faultOfStatus!(422, 'SUBSCRIPTION_TOKEN_INVALID: …')!.class, 'bad_credential');
+  assert.equal(brave.faultOfStatus!(429, 'QUOTA_LIMITED')!.class, 'quota_exhausted');
+  assert.equal(brave.faultOfStatus!(429, 'RATE_LIMITED'), null);
+  assert.equal(tavily.faultOfStatus!(432, '')!.class, 'quota_exhausted');
+  assert.equal(serper.faultOfStatus!(400, 'Not enough credits')!.class, 'quota_exhausted');
+  assert.equal(serper.faultOfStatus!(400, 'Missing query'), null);
 });
 
 const raw = (given: string, rest: object = {}) => ({ url: given, title: 'A title', description: 'words', ...rest });

@@ -35,7 +35,7 @@ export function mergeHits(raw: readonly RawHit[], query: SearchQuery, skip: numb
   const byPage = new Map<string, PageHit>();
   for (const one of raw) {
     const canonical = typeof one.url === 'string' && one.url.length <= hitUrlCharsMax ? canonicalUrl(one.url) : null;
-    if (canonical === null || !isWanted(canonical, query)) continue;
+    if (canonical === null || !matchesDomains(canonical, query)) continue;
     const key = samePageKey(canonical);
     const known = byPage.get(key);
     if (known === undefined) {
@@ -54,7 +54,7 @@ function mergeImages(raw: readonly RawHit[], query: SearchQuery, skip: number): 
   for (const { url, title, image } of raw) {
     const page = webAddress(url);
     const picture = webAddress(image?.url);
-    if (page === null || picture === null || !isWanted(page, query) || byPicture.has(picture)) continue;
+    if (page === null || picture === null || !matchesDomains(page, query) || byPicture.has(picture)) continue;
     const width = sideOf(image?.width);
     const height = sideOf(image?.height);
     byPicture.set(picture, {
@@ -76,7 +76,7 @@ function sideOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= sideMax ? value : null;
 }
 
-function isWanted(url: string, { includeDomains, excludeDomains }: SearchQuery): boolean {
+function matchesDomains(url: string, { includeDomains, excludeDomains }: SearchQuery): boolean {
   if (excludeDomains.some((domain) => isOfDomain(url, domain))) return false;
   return includeDomains.length === 0 || includeDomains.some((domain) => isOfDomain(url, domain));
 }

@@ -126,12 +126,12 @@ function ask(
   { driver, settings, target }: ConfiguredEngine,
   run: SearchRun,
 ): Promise<EngineOutcome> {
-  if (driver === null) return searchOwnPages(parts, run);
+  if (driver === null) return searchStoredPages(parts, run);
   const timeoutMs = Math.min(target.timeouts.totalMs, run.deadlineMs - parts.clock.monotonicMs());
   return queryEngine(parts, { driver, settings }, run.query, { timeoutMs, signal: run.signal });
 }
 
-async function searchOwnPages({ corpus }: SearchRunParts, { tenant, query }: SearchRun): Promise<EngineOutcome> {
+async function searchStoredPages({ corpus }: SearchRunParts, { tenant, query }: SearchRun): Promise<EngineOutcome> {
   if (query.source !== 'web') return fault('caller_fault', `it holds no ${query.source}`, 400);
   try {
     const raw = await askCorpus(corpus, tenant, query);

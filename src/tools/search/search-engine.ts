@@ -66,14 +66,14 @@ export interface SearchEngine {
   encode(query: SearchQuery, settings: EngineSettings): EngineRequest | CannotAsk;
   decode(body: unknown, query: SearchQuery): Decoded;
   /** The fault that its own words mean at a status; null: as everywhere. */
-  faultOf?(status: number, message: string): Pick<Fault, 'class' | 'message'> | null;
+  faultOfStatus?(status: number, message: string): Pick<Fault, 'class' | 'message'> | null;
 }
 
 /** `site:` words for engines that know no list of domains; '' when there is no wish. */
 function domainWords({ includeDomains, excludeDomains }: SearchQuery): string {
-  const wanted = includeDomains.map((domain) => `site:${domain}`).join(' OR ');
+  const sites = includeDomains.map((domain) => `site:${domain}`).join(' OR ');
   const unwanted = excludeDomains.map((domain) => `-site:${domain}`).join(' ');
-  return [includeDomains.length > 1 ? `(${wanted})` : wanted, unwanted].filter((words) => words !== '').join(' ');
+  return [includeDomains.length > 1 ? `(${sites})` : sites, unwanted].filter((words) => words !== '').join(' ');
 }
 
 /** The query with its `site:` words. */

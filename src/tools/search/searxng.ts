@@ -36,7 +36,7 @@ export const searxng: SearchEngine = {
       ? { hits, warning: `These engines gave no answer: ${silent}.` }
       : { hits };
   },
-  faultOf(status) {
+  faultOfStatus(status) {
     if (status !== 403) return null;
     return {
       // Not a refused credential, which would rest for minutes: the operator corrects it now, and tries.

@@ -52,7 +52,7 @@ export const serper: SearchEngine = {
       })),
     };
   },
-  faultOf(status, message) {
+  faultOfStatus(status, message) {
     return status === 400 && /credits/i.test(message)
       ? { class: 'quota_exhausted', message: 'its credits are used up' }
       : null;

@@ -41,7 +41,7 @@ export const tavily: SearchEngine = {
       })),
     };
   },
-  faultOf(status) {
+  faultOfStatus(status) {
     // Its own statuses for the plan's limit and that of pay-as-you-go.
     return status === 432 || status === 433 ? { class: 'quota_exhausted', message: 'its plan is used up' } : null;
   },

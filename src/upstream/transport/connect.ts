@@ -95,9 +95,9 @@ function orWhereItMoved(
     let state: 'opening' | 'over' = 'opening';
     let current = open(timeoutMs, (error, socket, refusedAt) => {
       if (error === null || error.kind === 'dns') return connected(error, socket);
-      const asked = failedAt(host, refusedAt);
+      const nextAddresses = failedAt(host, refusedAt);
       if (refusedAt.length === 0) return connected(error, null);
-      void asked.then((moved) => {
+      void nextAddresses.then((moved) => {
         const leftMs = untilMs - performance.now();
         if (state === 'over') return;
         if (moved && leftMs > 0) current = open(leftMs, connected);

@@ -155,7 +155,7 @@ export class Connection {
   }
 
   /** The answer of an exchange has begun. */
-  heard(): void {
+  responded(): void {
     this.answers += 1;
     if (this.answers === 1 && this.protocol === 'h2' && !this.retired) this.keeper.share(this);
   }
@@ -243,16 +243,16 @@ function joinWrites(socket: Socket): void {
 let isReading = false;
 
 /**
- * A chunk that is `wanted` goes to the readers as it comes: Node's stream would keep it, and tell of it a tick later. What
+ * A chunk that is `accepts` goes to the readers as it comes: Node's stream would keep it, and tell of it a tick later. What
  * they leave, as undici does of a paused answer, is kept by the stream, and so is all that comes behind it.
  */
-function readAtOnce(socket: Socket, wanted: (chunk: Buffer) => boolean): void {
-  const { push: keep, read: readKept } = socket;
+function readAtOnce(socket: Socket, accepts: (chunk: Buffer) => boolean): void {
+  const { push: keep, read: readStored } = socket;
   let come: Buffer | null = null;
   /** The stream holds nothing, and the socket is being read. */
   let isAtOnce = false;
   socket.push = (chunk: Buffer | null, encoding?: BufferEncoding) => {
-    if (chunk !== null && !wanted(chunk)) return false;
+    if (chunk !== null && !accepts(chunk)) return false;
     isAtOnce = chunk !== null && !isReading && socket.readableLength === 0;
     if (chunk === null || !isAtOnce) return keep.call(socket, chunk, encoding);
     come = chunk;
@@ -268,7 +268,8 @@ function readAtOnce(socket: Socket, wanted: (chunk: Buffer) => boolean): void {
     return left === null || keep.call(socket, left);
   };
   socket.read = (size?: number) => {
-    if (size !== undefined || socket.readableLength > 0 || !(isReading || isAtOnce)) return readKept.call(socket, size);
+    if (size !== undefined || socket.readableLength > 0 || !(isReading || isAtOnce))
+      return readStored.call(socket, size);
     const chunk = come;
     come = null;
     return chunk;

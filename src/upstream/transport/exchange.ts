@@ -170,7 +170,7 @@ export class Exchange implements UpstreamCall, UpstreamHeaders, Dispatcher.Dispa
     if (this.state === 'done' || status < 200) return;
     this.headSeen = true;
     this.moved = true;
-    this.connection!.heard();
+    this.connection!.responded();
     this.answerHeaders = headers;
     const coding = this.get('transfer-encoding');
     if (coding !== undefined && coding.toLowerCase() !== 'chunked') {

@@ -33,7 +33,7 @@ interface KnownName {
   freshUntilMs: number;
   staleUntilMs: number;
   /** The last query ended then. */
-  askedAtMs: number;
+  queriedAtMs: number;
   /** The last query failed: answer with the known address, and ask in the background. */
   failing: boolean;
 }
@@ -58,7 +58,7 @@ export function createLookup(options: { resolve?: ResolveName; time?: Time } = {
         addresses,
         freshUntilMs: nowMs + Math.min(Math.max(ttlMs, ttlMinMs), ttlMaxMs),
         staleUntilMs: nowMs + staleMaxMs,
-        askedAtMs: nowMs,
+        queriedAtMs: nowMs,
         failing: false,
       });
       return addresses;
@@ -78,8 +78,8 @@ export function createLookup(options: { resolve?: ResolveName; time?: Time } = {
     const name = known.get(hostname);
     if (name === undefined) return;
     name.failing = true;
-    name.askedAtMs = time.monotonicMs();
-    name.freshUntilMs = name.askedAtMs + retryFailedMs;
+    name.queriedAtMs = time.monotonicMs();
+    name.freshUntilMs = name.queriedAtMs + retryFailedMs;
   }
 
   /** Starts a query or joins the one that runs; for those who wait it fails after `queryTimeoutMs`. */
@@ -129,7 +129,7 @@ export function createLookup(options: { resolve?: ResolveName; time?: Time } = {
     const name = known.get(hostname);
     if (name === undefined) return false;
     if (hasOther(hostname, addresses)) return true;
-    if (time.monotonicMs() - name.askedAtMs < askAgainMs && !queries.has(hostname)) return false;
+    if (time.monotonicMs() - name.queriedAtMs < askAgainMs && !queries.has(hostname)) return false;
     await new Promise<void>((done) => {
       const alarm = time.after(askAgainWaitMs, done);
       const end = () => {

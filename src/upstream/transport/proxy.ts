@@ -65,10 +65,11 @@ function exceptions(list: string): (origin: URL) => boolean {
   return ({ hostname, port, protocol }) => {
     const address = plainAddress(hostname);
     if (all || (address !== null && networks.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6'))) return true;
-    const asked = port === '' ? (protocol === 'https:' ? '443' : '80') : port;
+    const effectivePort = port === '' ? (protocol === 'https:' ? '443' : '80') : port;
     return names.some(
       (name) =>
-        (name.port === null || name.port === asked) && (hostname === name.host || hostname.endsWith(`.${name.host}`)),
+        (name.port === null || name.port === effectivePort) &&
+        (hostname === name.host || hostname.endsWith(`.${name.host}`)),
     );
   };
 }

@@ -120,11 +120,11 @@ function readHosts(path: string): string {
 
 /** hosts(5): an address and its names per line, `#` begins a comment. */
 export function addressesInHosts(hosts: string, hostname: string): Address[] {
-  const wanted = hostname.toLowerCase();
+  const lowered = hostname.toLowerCase();
   const found: Address[] = [];
   for (const line of hosts.split('\n')) {
     const [address, ...names] = (line.split('#')[0] ?? '').trim().toLowerCase().split(/\s+/);
-    if (address && names.includes(wanted)) found.push({ address, family: address.includes(':') ? 6 : 4 });
+    if (address && names.includes(lowered)) found.push({ address, family: address.includes(':') ? 6 : 4 });
   }
   return found.sort((a, b) => a.family - b.family);
 }

@@ -42,9 +42,9 @@ export async function openWebSocket(
   const headers: Record<string, string> = {};
   let { subject } = request;
   try {
-    const asked = plainRequest(request);
-    const proof = await request.authorize?.(asked, transport);
-    if (subject !== undefined) subject = asked.path;
+    const plain = plainRequest(request);
+    const proof = await request.authorize?.(plain, transport);
+    if (subject !== undefined) subject = plain.path;
     for (const list of [request.headers, proof ?? []])
       for (let at = 0; at < list.length; at += 2) headers[list[at]!] = list[at + 1]!;
   } catch (error) {

@@ -12,7 +12,7 @@ export interface Damage {
   has(cid: number): boolean;
 }
 
-export function createDamage(tell: (message: string) => void): Damage {
+export function createDamage(report: (message: string) => void): Damage {
   const damaged = new Set<number>();
   return {
     guard({ cid, spec }, run) {
@@ -24,7 +24,7 @@ export function createDamage(tell: (message: string) => void): Damage {
         if (trouble === null) throw error;
         if (trouble !== 'damaged') throw error;
         damaged.add(cid);
-        tell(
+        report(
           `vectors: collection '${spec.name}' is damaged on the disk (${reasonOf(error)}) and is refused; others are served`,
         );
         throw refusal(spec.name);
@@ -35,7 +35,7 @@ export function createDamage(tell: (message: string) => void): Damage {
         return run();
       } catch (error) {
         if (storageTrouble(error) !== 'damaged') throw error;
-        tell(`vectors: a list of collections is damaged on the disk (${reasonOf(error)})`);
+        report(`vectors: a list of collections is damaged on the disk (${reasonOf(error)})`);
         throw overloaded(
           'The list of these collections is damaged on the disk. Other collections are served. Restore the vector data from a backup.',
         );

@@ -25,7 +25,7 @@ export interface EmbeddedOptions {
   memoryBytes: number;
   limit: CollectionLimit;
   /** Messages for the operator, once each. */
-  tell(message: string): void;
+  report(message: string): void;
   random?: Random;
   /** Bounds of each shard's write-ahead log. */
   wal?: WalBounds;
@@ -61,13 +61,13 @@ export interface EmbeddedStore extends VectorStore {
 
 /** The driver of `VectorStore` in this process: SQLite files as the truth, indexes in memory made of them. */
 export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
-  const { limit, tell } = options;
+  const { limit, report } = options;
   const folder = join(options.dataDir, 'vectors');
   const random = options.random ?? systemRandom;
   const clock = options.clock ?? systemClock;
   const bounds = options.bounds ?? callBounds;
   const watch = createRowWatch(clock, bounds.rowsMs);
-  const budget = createMemoryBudget({ bytesMax: options.memoryBytes, tell, watch });
+  const budget = createMemoryBudget({ bytesMax: options.memoryBytes, report, watch });
   const turns = options.turns ?? createWorkTurns(clock);
   const batches = createQueryBatches(clock, bounds, turns);
   const making = new IndexMaking(clock);
@@ -78,7 +78,7 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
     budget,
     random,
     clock,
-    tell,
+    report,
     bounds,
     batches,
     making,
@@ -143,9 +143,9 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
       return { collections: moved.collections };
     },
     async purge(tenant) {
-      const gone = await of(tenant).purge(tenant);
-      for (const account of gone) limit.give(account, 1);
-      return { collections: gone.length };
+      const purged = await of(tenant).purge(tenant);
+      for (const account of purged) limit.give(account, 1);
+      return { collections: purged.length };
     },
     trouble: async () => shards.trouble(),
     commits: () => Array.from(shards.opened(), (one) => one.commits()).reduce((sum, one) => sum + one, 0),

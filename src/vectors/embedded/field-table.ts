@@ -81,8 +81,8 @@ export function openFieldTable(shard: ShardFile): FieldTable {
     purge(cid, limit) {
       for (const found of ofCollection.all(cid)) {
         const fid = rowOf(found)[0] as number;
-        const gone = Number(purge.run(...keyRange(fid), limit).changes);
-        if (gone > 0) return gone;
+        const purged = Number(purge.run(...keyRange(fid), limit).changes);
+        if (purged > 0) return purged;
         forget.run(fid);
       }
       return 0;

@@ -23,12 +23,12 @@ export class IndexMemory {
   readonly #tell: (message: string) => void;
   readonly #users = new LeastRecent<CollectionMemory>();
 
-  constructor(bytesMax: number, { watch, tell }: { watch: RowWatch; tell(message: string): void }) {
+  constructor(bytesMax: number, { watch, report }: { watch: RowWatch; report(message: string): void }) {
     this.#arena = createArena({ bytesMax });
     this.#sparseBytesMax = Math.floor(this.#arena.bytesMax * sparseShare);
     this.#watch = watch;
-    this.#tell = tell;
-    if (this.#arena.warning !== null) tell(`vectors: ${this.#arena.warning}`);
+    this.#tell = report;
+    if (this.#arena.warning !== null) report(`vectors: ${this.#arena.warning}`);
   }
 
   get bytesUsed(): number {

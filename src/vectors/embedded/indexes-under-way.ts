@@ -54,15 +54,15 @@ export class IndexesUnderWay<Owner> {
   *#followed(index: FieldIndex, name: string, changed: Set<number>): Steps<FieldIndex | null> {
     let isDone = false;
     try {
-      let looked = 0;
+      let examined = 0;
       // One that changes once more queues behind the others again.
       for (const slot of changed) {
         changed.delete(slot);
         const value = this.#source.look(name, slot);
         if (value === null) index.remove(slot, null);
         else index.put(slot, value, null);
-        looked += 1;
-        if (looked % followedPerStep === 0) yield;
+        examined += 1;
+        if (examined % followedPerStep === 0) yield;
       }
       isDone = true;
       return index;

@@ -36,7 +36,7 @@ export interface MemoryBudget {
 
 export function createMemoryBudget(options: {
   bytesMax: number;
-  tell(message: string): void;
+  report(message: string): void;
   watch: RowWatch;
 }): MemoryBudget {
   const { watch } = options;
@@ -99,7 +99,7 @@ export function createMemoryBudget(options: {
               openImage: () => images.open(columnsKey(now())),
               watch,
               tooLarge(key) {
-                if (!logged) options.tell(columnTooLarge(spec.name, key, columnBytesMax));
+                if (!logged) options.report(columnTooLarge(spec.name, key, columnBytesMax));
                 logged = true;
               },
             },

@@ -140,10 +140,10 @@ class PointWriter {
   }
 
   #deleteVectors(slots: Iterable<number>, names: readonly string[]): void {
-    const wanted = names.map((name) => vectorsUsed(this.#open, name));
+    const usedVectors = names.map((name) => vectorsUsed(this.#open, name));
     for (const slot of slots) {
       this.#takePoint();
-      const vectors = wanted.map((one) => this.#vectors.remove(slot, one)).filter((change) => change !== null);
+      const vectors = usedVectors.map((one) => this.#vectors.remove(slot, one)).filter((change) => change !== null);
       this.#open.memory.note({ kind: 'put', slot, vectors });
     }
   }

@@ -20,8 +20,8 @@ export async function groupRanked(
   query: GroupQuery,
   rank: (limit: number) => Promise<RankedHere>,
 ): Promise<PointGroup[]> {
-  for (let looked = query.groups * query.groupSize * firstLook; ; looked *= nextLook) {
-    const limit = Math.min(looked, groupedPointsMax);
+  for (let lookMax = query.groups * query.groupSize * firstLook; ; lookMax *= nextLook) {
+    const limit = Math.min(lookMax, groupedPointsMax);
     const ranked = await rank(limit);
     const { groups, whole } = groupPoints(await groupValues(reading, partition, ranked, query.groupBy), query);
     if (!whole && ranked.length === limit && limit < groupedPointsMax) continue;

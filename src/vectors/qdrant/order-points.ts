@@ -42,8 +42,8 @@ export async function orderPoints(
   const passing = writeFilter(partition, filter);
   let seen = 0;
   const filterOf = () => {
-    const wanted = writeBetween(key, { direction, from: startFrom, before: rows.last() });
-    return { ...passing, must: [...passing.must, wanted] };
+    const condition = writeBetween(key, { direction, from: startFrom, before: rows.last() });
+    return { ...passing, must: [...passing.must, condition] };
   };
   const place = (id: PointId, values: readonly JsonValue[]) => {
     const row = { id, at: seen++ };

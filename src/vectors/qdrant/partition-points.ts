@@ -86,7 +86,7 @@ export function partitionPoints(partitions: Partitions, clock: Pick<Clock, 'mono
     async query(tenant, name, queries) {
       const partition = await partitions.open(tenant, name);
       for (const query of queries) checkInputs(partition, query);
-      const lookups = await lookedUp(partitions, tenant, queries);
+      const lookups = await lookUp(partitions, tenant, queries);
       const reading = createReading(partitions, scans, clock);
       const orders = orderQueries(reading, partition, (batch) => run(partition, batch, lookups, reading.room));
       const byQdrant: PointQuery[] = [];
@@ -102,7 +102,7 @@ export function partitionPoints(partitions: Partitions, clock: Pick<Clock, 'mono
     async queryGroups(tenant, name, grouped) {
       const partition = await partitions.open(tenant, name);
       checkInputs(partition, grouped);
-      const lookups = await lookedUp(partitions, tenant, [grouped]);
+      const lookups = await lookUp(partitions, tenant, [grouped]);
       const reading = createReading(partitions, scans, clock);
       const orders = orderQueries(reading, partition, (batch) => run(partition, batch, lookups, reading.room));
       if (isRankedHere(grouped)) return orders.answerGroups(grouped);
@@ -145,7 +145,7 @@ export function partitionPoints(partitions: Partitions, clock: Pick<Clock, 'mono
 }
 
 /** The collections that the queries look points up in. */
-async function lookedUp(partitions: Partitions, tenant: string, queries: readonly Searched[]): Promise<Lookups> {
+async function lookUp(partitions: Partitions, tenant: string, queries: readonly Searched[]): Promise<Lookups> {
   const names = new Set(queries.flatMap(searchesOf).flatMap((search) => lookupOf(search)?.collection ?? []));
   return new Map(
     await Promise.all(Array.from(names, async (name) => [name, await partitions.open(tenant, name)] as const)),

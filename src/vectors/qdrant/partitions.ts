@@ -8,7 +8,7 @@ import { type AnswerRoom, type Connection, QdrantRefused } from './qdrant-connec
 import { listIn, numberIn, objectIn, selectorOf, storedPoint } from './read-answers.ts';
 
 /** Points of one look whether they exist. */
-const lookedUpMax = 1_000;
+const cachedMax = 1_000;
 
 /** The callers' collections as parts of Qdrant's: opened by name, and asked. */
 export class Partitions {
@@ -68,8 +68,8 @@ export class Partitions {
   /** Ids among `ids` that no point has. */
   async missing(partition: Partition, ids: readonly PointId[]): Promise<readonly PointId[]> {
     const there = new Set<PointId>();
-    for (let from = 0; from < ids.length; from += lookedUpMax) {
-      const points = await this.lookUp(partition, ids.slice(from, from + lookedUpMax), {
+    for (let from = 0; from < ids.length; from += cachedMax) {
+      const points = await this.lookUp(partition, ids.slice(from, from + cachedMax), {
         payload: false,
         vector: false,
       });

@@ -18,8 +18,8 @@ export async function summarize(
 ): Promise<readonly TenantSummary[]> {
   const rows = await allRows(registry);
   const points = new Map<string, number>();
-  for (const [name, wanted] of byPhysical(rows)) {
-    for (const [generation, count] of await counts(connection, name, wanted)) points.set(generation, count);
+  for (const [name, expected] of byPhysical(rows)) {
+    for (const [generation, count] of await counts(connection, name, expected)) points.set(generation, count);
   }
   const summaries = new Map<string, TenantSummary>();
   for (const { tenant, account, generation } of rows) {
@@ -44,19 +44,19 @@ async function allRows(registry: Pick<VectorRegistry, 'all'>): Promise<readonly 
 
 /** How many collections of ours each Qdrant collection holds. */
 function byPhysical(rows: readonly RegisteredCollection[]): ReadonlyMap<string, number> {
-  const wanted = new Map<string, number>();
+  const expected = new Map<string, number>();
   for (const row of rows) {
     const name = physicalName(row);
-    wanted.set(name, (wanted.get(name) ?? 0) + 1);
+    expected.set(name, (expected.get(name) ?? 0) + 1);
   }
-  return wanted;
+  return expected;
 }
 
 /** Generations that are still being deleted are counted too. */
-const goneMax = 1_000;
+const deletedMax = 1_000;
 
-async function counts(connection: Connection, name: string, wanted: number): Promise<readonly [string, number][]> {
-  const body = JSON.stringify({ key: generationKey, limit: wanted + goneMax, exact: true });
+async function counts(connection: Connection, name: string, expected: number): Promise<readonly [string, number][]> {
+  const body = JSON.stringify({ key: generationKey, limit: expected + deletedMax, exact: true });
   try {
     const path = `/collections/${name}/facet`;
     const answer = objectIn(await connection.ask({ method: 'POST', path, body, use: 'read' }));

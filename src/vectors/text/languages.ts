@@ -58,8 +58,8 @@ export function languageOf(name: LanguageName): Language {
 
 /** By its name or its code, in any case; null when it is not here. */
 export function languageNamed(text: string): LanguageName | null {
-  const wanted = text.toLowerCase();
-  return languageNames.find((name) => name === wanted || codes[name] === wanted) ?? null;
+  const lowered = text.toLowerCase();
+  return languageNames.find((name) => name === lowered || codes[name] === lowered) ?? null;
 }
 
 /** Longer words are of no language; some stemmers take the square of a word's length. */

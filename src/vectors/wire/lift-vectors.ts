@@ -130,9 +130,9 @@ function closingQuote(text: Buffer, from: number): number {
 /** Where the array begins that is the value of the key before `from`, behind its bracket; −1: it is something else. */
 function arrayBehind(text: Buffer, from: number): number {
   let at = from;
-  for (const wanted of [0x3a, openBracket]) {
+  for (const byte of [0x3a, openBracket]) {
     while (text[at] === 0x20 || text[at] === 0x0a || text[at] === 0x0d || text[at] === 0x09) at += 1;
-    if (text[at] !== wanted) return -1;
+    if (text[at] !== byte) return -1;
     at += 1;
   }
   return at;

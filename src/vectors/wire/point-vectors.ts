@@ -7,14 +7,14 @@ import { optional } from './read-scalars.ts';
 import type { VectorReader, VectorSource } from './vector-reader.ts';
 
 /** The vectors of one point as a body gives them. */
-export interface LookedVectors {
+export interface PointVectors {
   /** The unnamed vector when it is dense, and its path. */
   unnamed: { source: VectorSource; at: string } | null;
   named: ReadonlyMap<string, VectorValue>;
 }
 
 /** `vector` of a point: the unnamed one itself, or an object of them by name. */
-export function lookVectors(value: JsonValue, at: string, vectors: VectorReader): LookedVectors {
+export function lookVectors(value: JsonValue, at: string, vectors: VectorReader): PointVectors {
   if (!isObject(value) || isDocument(value, vectors)) return lookByName([['', value]], at, vectors, () => at);
   return lookByName(Object.entries(value), at, vectors, (name) => (name === '' ? `${at}[""]` : `${at}.${name}`));
 }
@@ -31,8 +31,8 @@ function lookByName(
   _at: string,
   vectors: VectorReader,
   placeOf: (name: string) => string,
-): LookedVectors {
-  let unnamed: LookedVectors['unnamed'] = null;
+): PointVectors {
+  let unnamed: PointVectors['unnamed'] = null;
   const named = new Map<string, VectorValue>();
   for (const [name, value] of entries) {
     const at = placeOf(name.slice(0, 64));
@@ -47,7 +47,7 @@ export function textVectors(
   payload: JsonObject | null,
   { vectorAt, payloadAt }: { vectorAt: string; payloadAt: string },
   vectors: VectorReader,
-): LookedVectors {
+): PointVectors {
   const names = vectors.namesWithModel;
   if (names.length === 0) {
     if (vectorNamesOf(vectors.collection).length > 0) refuse(vectorAt, 'is missing');
@@ -58,7 +58,7 @@ export function textVectors(
     refuse(vectorAt, `is missing, and there is no text to embed in ${payloadAt}.text`);
   }
   const at = `${payloadAt}.text`;
-  let unnamed: LookedVectors['unnamed'] = null;
+  let unnamed: PointVectors['unnamed'] = null;
   const named = new Map<string, VectorValue>();
   for (const name of names) {
     const source = vectors.text(text, at, name);
@@ -70,7 +70,7 @@ export function textVectors(
 
 /** Columns of all points: unnamed vectors row after row, and a column for each name that one of them has. */
 export function vectorBatch(
-  rows: readonly LookedVectors[],
+  rows: readonly PointVectors[],
   vectors: VectorReader,
 ): { vectors: Float32Array; without?: ReadonlySet<number>; named?: NamedColumn[] } {
   const { size } = vectors.collection;

@@ -47,9 +47,9 @@ export async function prepareCall(
   const startedMs = clock.monotonicMs();
   const opened = openCall(call);
   const spec = await specOf(store, call.owner.tenant, opened);
-  const { request, texts, fill, lookedIn } = await withLanguages(() => readCall(opened, spec, limits));
-  if (spec !== null) for (const [want, at] of wantsOf(request)) checkWant(spec, want, at);
-  for (const name of lookedIn) {
+  const { request, texts, fill, otherCollections } = await withLanguages(() => readCall(opened, spec, limits));
+  if (spec !== null) for (const [want, at] of selectorsOf(request)) checkWant(spec, want, at);
+  for (const name of otherCollections) {
     if ((await store.find(call.owner.tenant, name)) === null) throw noCollection(name);
   }
   const answerOf = (result: unknown) => writeAnswer(result, clock.monotonicMs() - startedMs);
@@ -74,7 +74,7 @@ export async function prepareCall(
 }
 
 /** Wanted parts of points, with the path of the member that asks for them. */
-function wantsOf(request: VectorRequest): [Want, string][] {
+function selectorsOf(request: VectorRequest): [Want, string][] {
   switch (request.kind) {
     case 'retrieve':
       return [[request.want, '']];

@@ -6,8 +6,8 @@ import type { PointId } from '../point.ts';
 import { readPointId } from '../point-id.ts';
 import type { Embedded, TextsToEmbed, VectorCall } from '../vector-engine.ts';
 import type { VectorVerb } from '../verbs.ts';
+import { readGroupLookup } from './group-lookups.ts';
 import { liftVectors, type VectorMember } from './lift-vectors.ts';
-import { readGroupLookup } from './looked-up-groups.ts';
 import { parseBody } from './parse-vector-body.ts';
 import {
   type CreatedCollection,
@@ -45,7 +45,7 @@ export interface ReadCall {
   texts: TextsToEmbed | null;
   fill(embedded: Embedded): void;
   /** Other collections, which must exist too. */
-  lookedIn: Iterable<string>;
+  otherCollections: Iterable<string>;
 }
 
 export interface ReadLimits {
@@ -122,7 +122,7 @@ export function readCall(call: OpenedCall, spec: CollectionSpec | null, limits: 
   const acknowledge = readOptions(call.search);
   const { verb, body } = call;
   const collection = call.collection!;
-  const ready = (request: VectorRequest): ReadCall => ({ request, texts: null, fill() {}, lookedIn: [] });
+  const ready = (request: VectorRequest): ReadCall => ({ request, texts: null, fill() {}, otherCollections: [] });
   switch (verb) {
     case 'list-collections':
       return ready({ kind: 'list' });
@@ -233,8 +233,8 @@ function readQueryCall(
 }
 
 function withTexts(request: VectorRequest, vectors: VectorReader): ReadCall {
-  const { texts, lookedIn } = vectors;
-  return { request, texts, fill: (embedded) => vectors.fill(embedded), lookedIn };
+  const { texts, otherCollections } = vectors;
+  return { request, texts, fill: (embedded) => vectors.fill(embedded), otherCollections };
 }
 
 /** A missing size is that of the model's vectors; a given one must equal it. */
@@ -242,7 +242,7 @@ function readCreation({ spec, sizes }: CreatedCollection, form: 'contract' | 'qd
   return {
     request: { kind: 'create', spec, form },
     texts: sizes === null ? null : { model: sizes.model, purpose: 'document', texts: [] },
-    lookedIn: [],
+    otherCollections: [],
     fill({ size }) {
       for (const { name, at, given } of sizes?.of ?? []) {
         if (given !== 0 && given !== size) {

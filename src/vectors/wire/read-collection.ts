@@ -70,7 +70,7 @@ export function readCreate(json: JsonObject, name: string | null): CreatedCollec
     ...(vectors.size > 0 && { named: Object.fromEntries(vectors) }),
     ...(settings !== undefined && { settings }),
   };
-  return { spec, sizes: wantedSizes(spec, body) };
+  return { spec, sizes: sizesOf(spec, body) };
 }
 
 export interface CreatedCollection {
@@ -121,10 +121,7 @@ function readContractVector(body: JsonObject, name: string | null): VectorSpec {
 }
 
 /** One call embeds with one model: where several have one, sizes of all but one model's vectors must be given. */
-function wantedSizes(
-  { size, embeddingModel, named = {} }: CollectionSpec,
-  body: JsonObject,
-): CreatedCollection['sizes'] {
+function sizesOf({ size, embeddingModel, named = {} }: CollectionSpec, body: JsonObject): CreatedCollection['sizes'] {
   const unnamedAt = optional(body.vectors) ? 'vector_size' : 'vectors.size';
   const embedded = [
     ...(embeddingModel === null ? [] : [{ name: '', at: unnamedAt, given: size, model: embeddingModel }]),

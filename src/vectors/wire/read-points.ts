@@ -23,13 +23,13 @@ export function readUpsert(body: JsonObject, at: string, vectors: VectorReader, 
   const rows = !optional(body.batch) ? readBatch(body.batch, `${at}batch`, budget) : readRows(body, at, budget);
   if (!optional(body.batch) && !optional(body.points)) refuse(`${at}batch`, 'give points or batch, not both');
   // Every length is known to be right before memory is taken for all.
-  const looked = rows.map((row) => {
+  const read = rows.map((row) => {
     if (optional(row.vector)) return textVectors(row.payload, row, vectors);
     return lookVectors(row.vector, row.vectorAt, vectors);
   });
   const points: PointBatch = {
     ids: rows.map(({ id }) => id),
-    ...vectorBatch(looked, vectors),
+    ...vectorBatch(read, vectors),
     payloads: rows.map(({ payload, payloadAt }) => (payload === null ? null : payloadJson(payload, payloadAt))),
   };
   return { kind: 'upsert', points, ...condition };

@@ -2,7 +2,7 @@ import type { StoredPoint } from '../point.ts';
 import { noPoint } from '../vector-refusals.ts';
 import type { Owner, PointGroup, VectorStore } from '../vector-store.ts';
 import { matrixOffsets, matrixPairs } from './distance-matrix.ts';
-import { lookUpGroups } from './looked-up-groups.ts';
+import { lookUpGroups } from './group-lookups.ts';
 import { shownInfo, shownPoint, shownPoints, shownScored, shownSpec } from './shown-collection.ts';
 import type { Acknowledge, VectorRequest } from './vector-request.ts';
 

@@ -29,7 +29,7 @@ export type VectorSource =
 export type LiftedVectors = ReadonlyMap<unknown, Float32Array>;
 
 /** Collections that one call looks points up in. */
-const lookedInMax = 100;
+const otherCollectionsMax = 100;
 
 /** The member that names the embedding model of a text. */
 interface NamedModel {
@@ -76,10 +76,11 @@ export class VectorReader {
   /** Throws a FailureError (400) for one too many. */
   lookIn(collection: string, at: string): void {
     this.#lookedIn.add(collection);
-    if (this.#lookedIn.size > lookedInMax) refuse(at, `at most ${lookedInMax} other collections a call`);
+    if (this.#lookedIn.size > otherCollectionsMax)
+      refuse(at, `at most ${otherCollectionsMax} other collections a call`);
   }
 
-  get lookedIn(): ReadonlySet<string> {
+  get otherCollections(): ReadonlySet<string> {
     return this.#lookedIn;
   }
 

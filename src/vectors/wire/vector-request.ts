@@ -5,7 +5,7 @@ import type { Filter } from '../filter/filter.ts';
 import type { PointId, Want } from '../point.ts';
 import type { AliasChange, FacetQuery, GroupQuery, PointQuery, ScrollQuery, WriteOperation } from '../vector-store.ts';
 import type { DistanceMatrix } from './distance-matrix.ts';
-import type { GroupLookup } from './looked-up-groups.ts';
+import type { GroupLookup } from './group-lookups.ts';
 import type { Rerank } from './read-rerank.ts';
 
 /** A checked call. `form` has what differs between the two vocabularies, or in the answer alone. */

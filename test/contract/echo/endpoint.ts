@@ -29,12 +29,12 @@ export function echoEndpoint(services: SpineServices): Endpoint<Buffer, EchoBody
       return { ok: true, value: { facts: { ...plainFacts(said), text }, release() {} } };
     },
     content: (raw) => raw,
-    plan(snapshot, { principal, wishes }, { facts }) {
+    plan(snapshot, { principal, preferences }, { facts }) {
       const alias = snapshot.models.resolve(facts.model, principal);
       if ('kind' in alias) return alias;
       const { candidates } = alias;
       if (candidates.length === 0) return noneUsable(alias.id);
-      const query = plainQuery({ alias, candidates }, facts, wishes, principal.tenant);
+      const query = plainQuery({ alias, candidates }, facts, preferences, principal.tenant);
       return { alias, charged: alias, calls: 1, query, form: facts.stream ? 'events' : 'whole' };
     },
     trials: ({ request: { facts } }, job) => ({

@@ -39,7 +39,7 @@ export interface Callers {
 export function useCaller(ofKey: readonly string[] = []): Callers {
   const session = useSession();
   const [{ key: named }, setFilters] = useFilters<string>();
-  const [kept, setKept] = useState(() => localStorage.getItem(chosenKey));
+  const [chosen, setChosen] = useState(() => localStorage.getItem(chosenKey));
   const refused = session.kind === 'operator' ? whyNot(session, 'calls', 'write') : null;
   const { data, error } = useQuery({
     queryKey: ['/admin/v1/keys', 'active'],
@@ -52,10 +52,10 @@ export function useCaller(ofKey: readonly string[] = []): Callers {
   }
   if (refused !== null) return { caller: undefined, keys: [], choose: () => {}, error: new Error(refused) };
   const keys = data?.data ?? [];
-  const key = keys.find(({ id }) => id === named) ?? keys.find(({ id }) => id === kept) ?? usualKey(session, keys);
+  const key = keys.find(({ id }) => id === named) ?? keys.find(({ id }) => id === chosen) ?? usualKey(session, keys);
   const choose = (id: string) => {
     localStorage.setItem(chosenKey, id);
-    setKept(id);
+    setChosen(id);
     setFilters({ ...Object.fromEntries(ofKey.map((name) => [name, ''])), key: id });
   };
   const caller = data === undefined ? undefined : key === undefined ? null : callerOf(session, key);
@@ -66,15 +66,15 @@ export function useCaller(ofKey: readonly string[] = []): Callers {
 export async function speaksAs(session: Session, signal: AbortSignal): Promise<Caller | null> {
   const query = { status: 'active', limit: keysMax };
   const { data } = await get<Listed<KeyRow>>('/admin/v1/keys', query, signal);
-  const kept = localStorage.getItem(chosenKey);
-  const key = data.find(({ id }) => id === kept) ?? usualKey(session, data);
+  const chosen = localStorage.getItem(chosenKey);
+  const key = data.find(({ id }) => id === chosen) ?? usualKey(session, data);
   return key === undefined ? null : callerOf(session, key);
 }
 
 /** The key with the operator's name, else the first one. */
 function usualKey(session: Session, keys: readonly KeyRow[]): KeyRow | undefined {
-  const own = session.kind === 'operator' ? keys.find(({ name }) => name === session.name) : undefined;
-  return own ?? keys[0];
+  const ownKey = session.kind === 'operator' ? keys.find(({ name }) => name === session.name) : undefined;
+  return ownKey ?? keys[0];
 }
 
 function callerOf({ csrf, kind }: Session, { id, name, account, prefix }: KeyRow): Caller {

@@ -15,7 +15,7 @@ export function onReachable(listener: () => void): () => void {
 }
 
 /** A call got an answer. */
-export function heard(): void {
+export function answered(): void {
   if (timer !== null) clearTimeout(timer);
   timer = null;
   set(true);
@@ -31,7 +31,7 @@ async function ask(): Promise<void> {
   timer = null;
   try {
     await fetch('/healthz', { cache: 'no-store' });
-    heard();
+    answered();
   } catch {
     unheard();
   }

@@ -31,9 +31,9 @@ function entriesOf<Entry>(path: string, also: readonly string[] = []) {
 }
 
 /** An account as its own page reads it. */
-export type LookedAt = AccountReply & { open_requests: number };
+export type DetailedAccount = AccountReply & { open_requests: number };
 
-export const accounts = entriesOf<LookedAt>('/admin/v1/accounts');
+export const accounts = entriesOf<DetailedAccount>('/admin/v1/accounts');
 export const guards = entriesOf<GuardReply>('/admin/v1/guards');
 export const keys = entriesOf<KeyReply>('/admin/v1/keys');
 export const mcpServers = entriesOf<McpServerReply>('/admin/v1/mcp-servers');

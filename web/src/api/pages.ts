@@ -41,7 +41,7 @@ export function usePages<Row>(
 
 type Asking<Row, Cursor> = (cursor: Cursor | undefined, signal: AbortSignal) => Promise<Listed<Row, Cursor>>;
 
-interface Asked<Row> {
+interface PageQuery<Row> {
   everyMs?: (rows: readonly Row[] | undefined) => number | false;
   /** A page is requested again when this changes, and stays meanwhile. */
   revisionOf?: (page: number) => unknown;
@@ -53,12 +53,12 @@ interface Asked<Row> {
 const pagesInUrlMax = 40;
 
 /** The cursors of the pages up to this one: in the URL, or only here. */
-function usePlace<Cursor extends string | number>(asked: string, inUrl: string | undefined) {
+function usePlace<Cursor extends string | number>(queryKey: string, inUrl: string | undefined) {
   const [filters, setFilters] = useFilters<string>();
-  const [place, setPlace] = useState<{ asked: string; cursors: Cursor[] }>({ asked, cursors: [] });
+  const [place, setPlace] = useState<{ queryKey: string; cursors: Cursor[] }>({ queryKey, cursors: [] });
   if (inUrl === undefined) {
-    const go = (cursors: Cursor[]) => setPlace({ asked, cursors });
-    return [place.asked === asked ? place.cursors : [], go] as const;
+    const go = (cursors: Cursor[]) => setPlace({ queryKey, cursors });
+    return [place.queryKey === queryKey ? place.cursors : [], go] as const;
   }
   const cursors = (filters[inUrl] ?? '').split(' ').filter((cursor) => cursor !== '') as Cursor[];
   return [cursors, (next: Cursor[]) => setFilters({ [inUrl]: next.slice(-pagesInUrlMax).join(' ') })] as const;
@@ -68,10 +68,10 @@ function usePlace<Cursor extends string | number>(asked: string, inUrl: string |
 export function usePagesOf<Row, Cursor extends string | number>(
   key: QueryKey,
   ask: Asking<Row, Cursor>,
-  { everyMs = () => false, revisionOf, inUrl }: Asked<Row> = {},
+  { everyMs = () => false, revisionOf, inUrl }: PageQuery<Row> = {},
 ): Pages<Row> {
-  const asked = JSON.stringify(key);
-  const [cursors, setCursors] = usePlace<Cursor>(asked, inUrl);
+  const queryKey = JSON.stringify(key);
+  const [cursors, setCursors] = usePlace<Cursor>(queryKey, inUrl);
   const cursor = cursors.at(-1);
   const page = cursors.length + 1;
   const { data, error, isPlaceholderData, refetch } = useQuery({

@@ -16,11 +16,11 @@ export interface RequestRecord {
 }
 
 /** A call is written down a moment after its end. */
-const askedAtMs = [0, 300, 1_200, 4_000];
+const retryDelaysMs = [0, 300, 1_200, 4_000];
 
 /** The ledger's record of a call that has just ended; null when it has none in time. */
 export async function recordOf(id: string, caller: Caller): Promise<RequestRecord | null> {
-  for (const ms of askedAtMs) {
+  for (const ms of retryDelaysMs) {
     if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
     try {
       return await get<RequestRecord>(`/v1/requests/${id}`, {}, undefined, caller.headers);

@@ -1,4 +1,4 @@
-import { heard, unheard } from './connection.ts';
+import { answered, unheard } from './connection.ts';
 
 export type Query = Record<string, string | number | boolean | null | undefined>;
 
@@ -21,11 +21,11 @@ export class ApiError extends Error {
 
   constructor(status: number, body: unknown) {
     const { error, ...members } = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>;
-    const said = (typeof error === 'object' && error !== null ? error : {}) as Record<string, unknown>;
-    super(typeof said.message === 'string' ? said.message : `Culvert answered with status ${status}.`);
+    const details = (typeof error === 'object' && error !== null ? error : {}) as Record<string, unknown>;
+    super(typeof details.message === 'string' ? details.message : `Culvert answered with status ${status}.`);
     this.status = status;
-    this.type = typeof said.type === 'string' ? said.type : 'unknown';
-    this.param = typeof said.param === 'string' ? said.param : null;
+    this.type = typeof details.type === 'string' ? details.type : 'unknown';
+    this.param = typeof details.param === 'string' ? details.param : null;
     this.members = members;
   }
 }
@@ -69,7 +69,7 @@ export async function send(method: string, path: string, options: CallOptions = 
     unheard();
     throw new ConnectionError();
   }
-  heard();
+  answered();
   if (response.ok) return response;
   throw new ApiError(response.status, await response.json().catch(() => null));
 }

@@ -89,11 +89,11 @@ export function Choose({ label, value, options, onValue, placeholder = 'Chooseâ€
 }
 
 /** Names that begin so, names that hold it, then what other words find. */
-function nearest(options: readonly Choice[], asked: string): readonly Choice[] {
-  if (asked === '') return options;
+function nearest(options: readonly Choice[], typed: string): readonly Choice[] {
+  if (typed === '') return options;
   const ranks = options.map((option) => {
-    const at = option.label.toLowerCase().indexOf(asked);
-    return at === 0 ? 0 : at > 0 ? 1 : option.words?.toLowerCase().includes(asked) ? 2 : 3;
+    const at = option.label.toLowerCase().indexOf(typed);
+    return at === 0 ? 0 : at > 0 ? 1 : option.words?.toLowerCase().includes(typed) ? 2 : 3;
   });
   return [0, 1, 2].flatMap((rank) => options.filter((_, at) => ranks[at] === rank));
 }

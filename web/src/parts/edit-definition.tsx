@@ -41,8 +41,10 @@ export function EditDefinition({ entry, path, address, fixed, hint, onSaved }: E
   const [rest, setRest] = useState(() => restOf(entry.definition));
   const parsed = objectIn(rest);
   const before = base.definition ?? {};
-  const kept = Object.fromEntries(fixed.flatMap((name) => (before[name] === undefined ? [] : [[name, before[name]]])));
-  const after = { ...kept, ...(typed.trim() !== '' && { [address.name]: typed.trim() }), ...parsed };
+  const fixedMembers = Object.fromEntries(
+    fixed.flatMap((name) => (before[name] === undefined ? [] : [[name, before[name]]])),
+  );
+  const after = { ...fixedMembers, ...(typed.trim() !== '' && { [address.name]: typed.trim() }), ...parsed };
   const save = useMutation({
     mutationFn: () => call('PATCH', path, { body: { version: base.version, ...mergePatch(before, after) } }),
     async onSuccess() {

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { useKept } from './kept.ts';
+import { useStored } from './use-stored.ts';
 
 type TextNames<Values> = { [Name in keyof Values]: Values[Name] extends string ? Name : never }[keyof Values];
 
@@ -17,9 +17,9 @@ export function useFields<Values extends object>(blank: Values) {
   return fieldsOf(useState(blank));
 }
 
-/** The same, kept over a reload as `useKept` does. */
-export function useKeptFields<Values extends object>(...kept: Parameters<typeof useKept<Values>>) {
-  return fieldsOf(useKept(...kept));
+/** The same, kept over a reload as `useStored` does. */
+export function useStoredFields<Values extends object>(...stored: Parameters<typeof useStored<Values>>) {
+  return fieldsOf(useStored(...stored));
 }
 
 function fieldsOf<Values extends object>([values, set]: [Values, (next: (before: Values) => Values) => void]) {

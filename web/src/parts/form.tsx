@@ -12,15 +12,15 @@ import {
 import { ApiError } from '../api/request.ts';
 import { classes } from './classes.ts';
 import { ErrorNote } from './error-note.tsx';
-import { FieldFault } from './typed.ts';
+import { FieldProblem } from './typed.ts';
 
 interface FormFacts {
   /** The server's message about a field, by `error.param`. */
-  faultOf: (name: string) => string | null;
+  messageAt: (name: string) => string | null;
   claim: (name: string) => () => void;
 }
 
-const FormContext = createContext<FormFacts>({ faultOf: () => null, claim: () => () => {} });
+const FormContext = createContext<FormFacts>({ messageAt: () => null, claim: () => () => {} });
 
 interface FormProps {
   /** Error of the last attempt. A message about a field appears at the Field of that name, any other at the end. */
@@ -34,11 +34,11 @@ interface FormProps {
 
 export function Form({ error, onSubmit, children, className, footer }: FormProps) {
   const [names, setNames] = useState<ReadonlySet<string>>(new Set());
-  const param = error instanceof ApiError ? error.param : error instanceof FieldFault ? error.field : null;
+  const param = error instanceof ApiError ? error.param : error instanceof FieldProblem ? error.field : null;
   const home = param === null ? null : fieldOf(param, names);
   const facts = useMemo<FormFacts>(
     () => ({
-      faultOf: (name) => (error !== null && home === name ? saidAt(name, error.message, param) : null),
+      messageAt: (name) => (error !== null && home === name ? labelledMessage(name, error.message, param) : null),
       claim(name) {
         setNames((before) => new Set(before).add(name));
         return () =>
@@ -78,7 +78,7 @@ function fieldOf(param: string, names: ReadonlySet<string>): string | null {
 }
 
 /** The message is next to the field's name already; where it is about a part of it, that is named. */
-function saidAt(name: string, message: string, param: string | null): string {
+function labelledMessage(name: string, message: string, param: string | null): string {
   if (name !== param) return message;
   const rest = message.startsWith(`${param}: `) ? message.slice(param.length + 2) : message;
   return rest.charAt(0).toUpperCase() + rest.slice(1);
@@ -105,19 +105,19 @@ export interface ControlProps {
 
 export function Field({ name, label, hint, fault, className, children }: FieldProps) {
   const id = useId();
-  const { faultOf, claim } = useContext(FormContext);
+  const { messageAt, claim } = useContext(FormContext);
   useEffect(() => claim(name), [claim, name]);
-  const said = fault ?? faultOf(name);
-  const described = said !== null ? `${id}-fault` : hint === undefined ? undefined : `${id}-hint`;
+  const message = fault ?? messageAt(name);
+  const described = message !== null ? `${id}-fault` : hint === undefined ? undefined : `${id}-hint`;
   return (
     <div className={classes('flex min-w-0 flex-col gap-1', className)}>
       <label htmlFor={id} className="font-medium text-sm">
         {label}
       </label>
-      {children({ id, name, 'aria-invalid': said !== null, 'aria-describedby': described })}
-      {said !== null ? (
+      {children({ id, name, 'aria-invalid': message !== null, 'aria-describedby': described })}
+      {message !== null ? (
         <p id={`${id}-fault`} role="alert" className="text-bad text-xs">
-          {said}
+          {message}
         </p>
       ) : (
         hint !== undefined && (

@@ -100,12 +100,12 @@ export function NamesInput({ value, onChange, from, field = 'name', placeholder,
 
 /** The names of a list, from the first time that they are asked for. */
 export function useOffered(from: string | undefined, field: string): { names: readonly string[]; ask: () => void } {
-  const [asked, setAsked] = useState(false);
+  const [isOpen, setOpen] = useState(false);
   const { data } = useQuery({
     queryKey: [from, 'names', field],
     queryFn: ({ signal }) => get<Listed<Record<string, string>>>(from ?? '', { limit: offeredMax }, signal),
-    enabled: asked && from !== undefined,
+    enabled: isOpen && from !== undefined,
     staleTime: 60_000,
   });
-  return { names: data?.data.flatMap((row) => row[field] ?? []) ?? [], ask: () => setAsked(true) };
+  return { names: data?.data.flatMap((row) => row[field] ?? []) ?? [], ask: () => setOpen(true) };
 }

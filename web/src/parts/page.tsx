@@ -3,7 +3,7 @@ import { ChevronLeft } from 'lucide-react';
 import { type ReactNode, useEffect } from 'react';
 import { buttonClass } from './button.tsx';
 import { classes } from './classes.ts';
-import { type Asked, Read } from './read.tsx';
+import { Read, type ReadState } from './read.tsx';
 
 interface PageProps {
   title: string;
@@ -57,7 +57,7 @@ interface EntryPageProps<Entry> {
   title: string;
   /** The list that it is of. */
   list: { to: string; label: string };
-  query: Asked<Entry>;
+  query: ReadState<Entry>;
   actions?: (entry: Entry) => ReactNode;
   children: (entry: Entry) => ReactNode;
 }

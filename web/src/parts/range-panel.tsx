@@ -5,7 +5,7 @@ import { Input } from './controls.tsx';
 import { useFilters } from './filters.ts';
 import { Field, Form } from './form.tsx';
 import { anyTime, between, calendar, instantOf, isBetweenHours, lasting, localText } from './range.ts';
-import { FieldFault } from './typed.ts';
+import { FieldProblem } from './typed.ts';
 import type { Ranged } from './use-range.ts';
 import { chooseZone, isZone } from './zone.ts';
 
@@ -91,7 +91,7 @@ function Custom({ range, onPick }: { range: Ranged; onPick: (range: string) => v
   const [error, setError] = useState<Error | null>(null);
   const apply = () => {
     const [fromMs, toMs] = [instantOf(from, range.zone), instantOf(to, range.zone)];
-    const fault = faultIn(fromMs, toMs);
+    const fault = problemIn(fromMs, toMs);
     setError(fault);
     if (fault === null) onPick(between(fromMs, toMs));
   };
@@ -116,12 +116,12 @@ function Custom({ range, onPick }: { range: Ranged; onPick: (range: string) => v
   );
 }
 
-function faultIn(fromMs: number, toMs: number): FieldFault | null {
-  if (Number.isNaN(fromMs)) return new FieldFault('from', 'Enter a date and a time.');
-  if (Number.isNaN(toMs)) return new FieldFault('to', 'Enter a date and a time.');
-  if (fromMs === toMs) return new FieldFault('to', 'The range is empty: it ends when it begins.');
-  if (fromMs > toMs) return new FieldFault('to', 'The range ends before it begins.');
-  return fromMs > Date.now() ? new FieldFault('from', 'This time has not come yet.') : null;
+function problemIn(fromMs: number, toMs: number): FieldProblem | null {
+  if (Number.isNaN(fromMs)) return new FieldProblem('from', 'Enter a date and a time.');
+  if (Number.isNaN(toMs)) return new FieldProblem('to', 'Enter a date and a time.');
+  if (fromMs === toMs) return new FieldProblem('to', 'The range is empty: it ends when it begins.');
+  if (fromMs > toMs) return new FieldProblem('to', 'The range ends before it begins.');
+  return fromMs > Date.now() ? new FieldProblem('from', 'This time has not come yet.') : null;
 }
 
 function Zone({ range }: { range: Ranged }) {
@@ -131,7 +131,7 @@ function Zone({ range }: { range: Ranged }) {
   const [error, setError] = useState<Error | null>(null);
   const apply = (zone: string) => {
     const fits = isZone(zone.trim());
-    setError(fits ? null : new FieldFault('zone', `There is no time zone "${zone}". Europe/Berlin or UTC is one.`));
+    setError(fits ? null : new FieldProblem('zone', `There is no time zone "${zone}". Europe/Berlin or UTC is one.`));
     if (!fits || zone.trim() === range.zone) return;
     chooseZone(zone.trim());
     if (range.search.zone !== undefined) setFilters({ zone: zone.trim() });

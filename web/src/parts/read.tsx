@@ -3,7 +3,7 @@ import { ErrorNote } from './error-note.tsx';
 import { SkeletonRows } from './skeleton.tsx';
 
 /** A query of TanStack's, as far as what shows its answer needs it. */
-export interface Asked<Answer> {
+export interface ReadState<Answer> {
   data: Answer | undefined;
   error: Error | null;
   refetch: () => unknown;
@@ -14,7 +14,7 @@ export function Read<Answer>({
   query: { data, error, refetch },
   children,
 }: {
-  query: Asked<Answer>;
+  query: ReadState<Answer>;
   children: (data: Answer) => ReactNode;
 }) {
   return (

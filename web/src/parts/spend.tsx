@@ -8,7 +8,7 @@ export interface Spent {
 }
 
 /** Says it of a sum, exactly. */
-export function spentWords({ cost_usd, unpriced_requests }: Spent): string {
+export function spendText({ cost_usd, unpriced_requests }: Spent): string {
   return unpriced_requests === 0
     ? `$${cost_usd}`
     : `$${cost_usd} + ${plural(unpriced_requests, 'request')} without a price`;
@@ -29,7 +29,7 @@ interface SpendProps {
 /** A sum of USD, with the count of requests that it lacks because their model has no price. */
 export function Spend({ sum, at }: SpendProps) {
   if (sum == null || sum.unpriced_requests === 0) return <Money value={sum?.cost_usd} />;
-  const title = `${spentWords(sum)}. Set one at the model, then recalculate.`;
+  const title = `${spendText(sum)}. Set one at the model, then recalculate.`;
   return (
     <span title={title}>
       {sum.cost_usd !== 0 && `${usd(sum.cost_usd)} + `}

@@ -1,8 +1,8 @@
 import { isValidElement, type ReactNode, useMemo } from 'react';
 import { Ago, Count, Moment, Money, Span } from './figures.tsx';
 import { useFilters } from './filters.ts';
-import { useKept } from './kept.ts';
 import type { SortValue } from './sorting.ts';
+import { useStored } from './use-stored.ts';
 
 export interface Column<Row> {
   /** In the head; also what a screen reader says. */
@@ -81,7 +81,7 @@ export interface Columns<Row> {
 /** Which columns a table shows: as a link says, else as this browser remembers. */
 export function useColumns<Row>(label: string, columns: readonly Column<Row>[]): Columns<Row> {
   const table = slugOf(label);
-  const [kept, setKept] = useKept<Arranged>(`columns.${table}`, untouched, 'browser');
+  const [kept, setArranged] = useStored<Arranged>(`columns.${table}`, untouched, 'browser');
   const [filters, setFilters] = useFilters<typeof inAddress>();
   const linked = linkedTo(filters[inAddress] ?? '', table);
   return useMemo(() => {
@@ -107,12 +107,12 @@ export function useColumns<Row>(label: string, columns: readonly Column<Row>[]):
       movable: sorted,
       isShown,
       arrange(arranged: Arranged) {
-        setKept(arranged);
+        setArranged(arranged);
         if (linked !== null) setFilters({ [inAddress]: '' });
       },
       address: isChanged ? `${table}:${visible.map(nameOf).join('.')}` : null,
     };
-  }, [columns, kept, linked, setFilters, setKept, table]);
+  }, [columns, kept, linked, setFilters, setArranged, table]);
 }
 
 const linkedNames = new Map<string, string[] | null>();

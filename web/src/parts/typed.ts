@@ -12,7 +12,7 @@ export function numberOrText(text: string): number | string {
 }
 
 /** Something that was typed cannot be sent. */
-export class FieldFault extends Error {
+export class FieldProblem extends Error {
   readonly field: string;
   constructor(field: string, message: string) {
     super(message);
@@ -24,7 +24,7 @@ export class FieldFault extends Error {
 export function numberOf(text: string, field: string): number | undefined {
   if (text.trim() === '') return undefined;
   const value = numberOrText(text);
-  if (typeof value === 'string') throw new FieldFault(field, 'Expected a number.');
+  if (typeof value === 'string') throw new FieldProblem(field, 'Expected a number.');
   return value;
 }
 
@@ -47,7 +47,7 @@ export function objectIn(text: string): Record<string, unknown> | null {
 }
 
 /** Why a text is not JSON; null when it is, or when there is none. */
-export function faultInJson(text: string): string | null {
+export function jsonProblem(text: string): string | null {
   if (text.trim() === '') return null;
   try {
     JSON.parse(text);

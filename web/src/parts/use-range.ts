@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from 'react';
 import { useFilters } from './filters.ts';
-import { keep, keptOr } from './kept.ts';
 import { anyTime, between, calendar, isRange, queryOf, type SpanQuery, spanOf } from './range.ts';
+import { keep, storedOr } from './use-stored.ts';
 import { useZone } from './zone.ts';
 
 const name = 'range';
@@ -31,9 +31,9 @@ export function useRange(first = '24h', offers: 'any' | 'ranges' = 'ranges'): Ra
   const zone = useZone();
   const fits = (text: string | undefined) =>
     text !== undefined && isRange(text) && (text !== anyTime || offers === 'any') ? text : undefined;
-  const [entered] = useState(() => (filters.range === undefined ? fits(keptOr(name, '', 'session')) : undefined));
-  const asked = fits(filters.range);
-  const text = asked ?? (filters.range === undefined ? entered : undefined) ?? first;
+  const [entered] = useState(() => (filters.range === undefined ? fits(storedOr(name, '', 'session')) : undefined));
+  const preset = fits(filters.range);
+  const text = preset ?? (filters.range === undefined ? entered : undefined) ?? first;
   // So that the address of a page says what it shows, also where the range came along from another page.
   // biome-ignore lint/correctness/useExhaustiveDependencies: once, when the page is entered.
   useEffect(() => {

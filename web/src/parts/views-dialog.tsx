@@ -6,19 +6,19 @@ import { Input } from './controls.tsx';
 import { Dialog } from './dialog.tsx';
 import { searchForm } from './filters.ts';
 import { Field, Form } from './form.tsx';
-import { keep, useKept } from './kept.ts';
 import { toast } from './toast.tsx';
-import { FieldFault } from './typed.ts';
+import { FieldProblem } from './typed.ts';
+import { keep, useStored } from './use-stored.ts';
 import { type View, viewsMax, viewsName } from './views.ts';
 
 /** Named views of all pages, kept in this browser. Each is a link, which works for everybody who may see its page. */
 export default function ViewsDialog({ address, onClose }: { address: string; onClose: () => void }) {
-  const [views, setViews] = useKept<View[]>(viewsName, [], 'browser');
+  const [views, setViews] = useStored<View[]>(viewsName, [], 'browser');
   const [name, setName] = useState('');
   const [error, setError] = useState<Error | null>(null);
   const navigate = useNavigate();
   const save = () => {
-    const fault = faultIn(name.trim(), views);
+    const fault = problemIn(name.trim(), views);
     setError(fault);
     if (fault !== null) return;
     // The dialog closes before its state would be kept.
@@ -89,10 +89,11 @@ function placeOf({ address }: View): string {
   return address.replace(/\?.*/, '').replace(/^\/dashboard\/?/, '') || 'overview';
 }
 
-function faultIn(name: string, views: readonly View[]): FieldFault | null {
-  if (name === '') return new FieldFault('name', 'Enter a name.');
-  if (views.some((view) => view.name === name)) return new FieldFault('name', 'There is a view of this name already.');
+function problemIn(name: string, views: readonly View[]): FieldProblem | null {
+  if (name === '') return new FieldProblem('name', 'Enter a name.');
+  if (views.some((view) => view.name === name))
+    return new FieldProblem('name', 'There is a view of this name already.');
   return views.length < viewsMax
     ? null
-    : new FieldFault('name', `There are ${viewsMax} views already. Remove one before you save another.`);
+    : new FieldProblem('name', `There are ${viewsMax} views already. Remove one before you save another.`);
 }

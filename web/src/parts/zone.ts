@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 import { useFilters } from './filters.ts';
-import { keep, keptOr } from './kept.ts';
+import { keep, storedOr } from './use-stored.ts';
 
 // The time zone in which the pages show times, and in which days, weeks and months begin.
 
@@ -26,8 +26,8 @@ const listeners = new Set<() => void>();
 /** The operator's choice, kept in this browser; without one, the zone of the machine. */
 function chosenZone(): string {
   if (chosen === null) {
-    const kept = keptOr(name, '', 'browser');
-    chosen = isZone(kept) ? kept : browserZone();
+    const stored = storedOr(name, '', 'browser');
+    chosen = isZone(stored) ? stored : browserZone();
   }
   return chosen;
 }
@@ -42,11 +42,11 @@ export function chooseZone(zone: string): void {
 /** That of the address, so that a shared link means the same days everywhere; else the operator's choice. */
 export function useZone(): string {
   const [filters] = useFilters<'zone'>();
-  const own = useSyncExternalStore((listener) => {
+  const deviceZone = useSyncExternalStore((listener) => {
     listeners.add(listener);
     return () => listeners.delete(listener);
   }, chosenZone);
-  return filters.zone !== undefined && isZone(filters.zone) ? filters.zone : own;
+  return filters.zone !== undefined && isZone(filters.zone) ? filters.zone : deviceZone;
 }
 
 /** In which `format.ts` writes times. The shell sets it before its page is drawn. */

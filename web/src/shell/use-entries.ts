@@ -46,11 +46,11 @@ const restMs = 120;
 
 /** Accounts, keys, models and all else that has a page and holds the text. Nothing for an empty one. */
 export function useEntries(text: string, session: Session): FoundEntry[] {
-  const asked = useDeferredValue(useRested(text.trim(), restMs));
-  const visible = session.kind === 'operator' && asked !== '';
+  const searchText = useDeferredValue(useRested(text.trim(), restMs));
+  const visible = session.kind === 'operator' && searchText !== '';
   const results = useQueries({
     queries: kinds.map(({ path, area, search }) => {
-      const query = search === true ? { text: asked, limit: foundMax } : { limit: listMax };
+      const query = search === true ? { text: searchText, limit: foundMax } : { limit: listMax };
       return {
         queryKey: [`/admin/v1/${path}`, 'find', query],
         queryFn: ({ signal }: { signal: AbortSignal }) => get<Listed<Row>>(`/admin/v1/${path}`, query, signal),

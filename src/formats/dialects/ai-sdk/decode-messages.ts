@@ -117,8 +117,8 @@ function resultOf({ toolCallId, output }: JsonObject): NeutralPart & { type: 'to
   if (type === 'content' && Array.isArray(value)) {
     return { type: 'tool-result', callId, parts: value.filter(isObject).flatMap(innerPart), isError };
   }
-  const said = type === 'execution-denied' ? (reason ?? 'The user does not allow this call.') : (value ?? null);
-  const text = typeof said === 'string' ? said : JSON.stringify(said);
+  const outputValue = type === 'execution-denied' ? (reason ?? 'The user does not allow this call.') : (value ?? null);
+  const text = typeof outputValue === 'string' ? outputValue : JSON.stringify(outputValue);
   return { type: 'tool-result', callId, parts: [{ type: 'text', text }], isError };
 }
 

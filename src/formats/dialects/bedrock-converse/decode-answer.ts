@@ -274,10 +274,14 @@ class AnswerDecoder implements StreamDecoder {
     const read = reportedCount(usage.cacheReadInputTokens) ?? 0;
     const written = reportedCount(usage.cacheWriteInputTokens) ?? 0;
     // Bedrock counts cached input apart from inputTokens, the neutral form inside of it: added here.
-    const told: Usage = { inputTokens: (input ?? 0) + read + written, outputTokens: output ?? 0 };
-    if (usage.cacheReadInputTokens !== undefined) told.cachedInputTokens = read;
-    if (usage.cacheWriteInputTokens !== undefined) told.cacheWriteTokens = written;
-    this.#say({ type: 'usage', usage: told, ...(reportsInvalidCount(usage, counts) && { impossible: true as const }) });
+    const counted: Usage = { inputTokens: (input ?? 0) + read + written, outputTokens: output ?? 0 };
+    if (usage.cacheReadInputTokens !== undefined) counted.cachedInputTokens = read;
+    if (usage.cacheWriteInputTokens !== undefined) counted.cacheWriteTokens = written;
+    this.#say({
+      type: 'usage',
+      usage: counted,
+      ...(reportsInvalidCount(usage, counts) && { impossible: true as const }),
+    });
   }
 
   #say(event: NeutralEvent): void {

@@ -163,15 +163,15 @@ function encodeReasoning(request: EncodedMembers, target: EncodeTarget, encoding
         sampling: 'refused',
       };
     case 'claude-budget': {
-      const wanted = reasoning.budgetTokens ?? budgetByEffort.get(reasoning.effort ?? '') ?? budgetUsual;
+      const budgetTokens = reasoning.budgetTokens ?? budgetByEffort.get(reasoning.effort ?? '') ?? budgetUsual;
       const limit = Math.min(request.maxOutputTokens ?? unlimited, target.maxOutputTokens ?? unlimited);
       // Claude counts thoughts and answer together: a quarter is kept for the answer.
-      const room = limit === unlimited ? wanted : Math.floor(limit * 0.75);
+      const room = limit === unlimited ? budgetTokens : Math.floor(limit * 0.75);
       if (room < budgetMin) {
         loseReasoning(reasoning, encoding);
         return none;
       }
-      const budget = Math.max(budgetMin, Math.min(wanted, room));
+      const budget = Math.max(budgetMin, Math.min(budgetTokens, room));
       return {
         thoughts: { thinking: { type: 'enabled', budget_tokens: budget } },
         sampling: 'refused',

@@ -185,12 +185,12 @@ class AnswerDecoder implements StreamDecoder {
     if (argumentsJson !== '') this.#say({ type: 'tool-call-delta', choice: 0, call, argumentsJson });
   }
 
-  #citation(said: JsonObject): void {
+  #citation(event: JsonObject): void {
     // Those of plans and thoughts are none of the answer.
-    if (typeof said.type === 'string' && said.type !== 'TEXT_CONTENT') return;
-    const index = reportedCount(said.content_index);
+    if (typeof event.type === 'string' && event.type !== 'TEXT_CONTENT') return;
+    const index = reportedCount(event.content_index);
     const block = index === null ? [...this.#texts.values()].at(-1) : this.#texts.get(index);
-    for (const citation of citationsOf(said, block)) this.#say({ type: 'citation', choice: 0, citation });
+    for (const citation of citationsOf(event, block)) this.#say({ type: 'citation', choice: 0, citation });
   }
 
   #end({ finish_reason: word, error, usage }: JsonObject): void {
@@ -221,11 +221,11 @@ class AnswerDecoder implements StreamDecoder {
     const outputTokens = reportedCount(counts.output_tokens);
     const impossible = reportsInvalidCount(counts, ['input_tokens', 'output_tokens']);
     if (inputTokens === null && outputTokens === null && !impossible) return;
-    const told: Usage = { inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0 };
+    const counted: Usage = { inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0 };
     const read = reportedCount(cached);
     // The template is cached as well, and is none of the billed input.
-    if (read !== null) told.cachedInputTokens = Math.min(read, told.inputTokens);
-    this.#say({ type: 'usage', usage: told, ...(impossible && { impossible: true as const }) });
+    if (read !== null) counted.cachedInputTokens = Math.min(read, counted.inputTokens);
+    this.#say({ type: 'usage', usage: counted, ...(impossible && { impossible: true as const }) });
   }
 
   #failed(body: JsonObject): void {

@@ -55,19 +55,19 @@ export const novaCanvasImages: ImageFormat = {
 
 function taskOf({ request, source }: ImageOrder): JsonObject {
   const { prompt, extra } = request;
-  const said = { text: prompt, ...renamed(extra, ofTask) };
-  if (source === null) return { taskType: 'TEXT_IMAGE', textToImageParams: said };
+  const taskParams = { text: prompt, ...renamed(extra, ofTask) };
+  if (source === null) return { taskType: 'TEXT_IMAGE', textToImageParams: taskParams };
   const pictures = source.pictures.map(({ base64 }) => base64);
   if (source.mask !== null || extra[maskPrompt] !== undefined) {
     const where = source.mask === null ? { maskPrompt: extra[maskPrompt] } : { maskImage: source.mask.base64 };
-    const params = { image: pictures[0], ...where, ...said };
+    const params = { image: pictures[0], ...where, ...taskParams };
     const mode = extra[outpainting];
     return mode === undefined
       ? { taskType: 'INPAINTING', inPaintingParams: params }
       : { taskType: 'OUTPAINTING', outPaintingParams: { ...params, outPaintingMode: mode } };
   }
   const near = extra[strength];
-  const params = { images: pictures, ...said, ...(near !== undefined && { similarityStrength: asNumber(near) }) };
+  const params = { images: pictures, ...taskParams, ...(near !== undefined && { similarityStrength: asNumber(near) }) };
   return { taskType: 'IMAGE_VARIATION', imageVariationParams: params };
 }
 

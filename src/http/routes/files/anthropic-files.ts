@@ -15,8 +15,8 @@ const one = `${path}/:id`;
 const format: FileFormat = { factsOf, shown: shownFile };
 
 /** Anthropic's bound of `expires_in_seconds`. */
-const keptForSMin = 3_600;
-const keptForSMax = 90 * 24 * 3_600;
+const retentionSMin = 3_600;
+const retentionSMax = 90 * 24 * 3_600;
 /** Anthropic's bound of a list by ids. */
 const idsMax = 100;
 
@@ -107,8 +107,8 @@ function factsOf(fields: readonly FormField[]) {
   const text = fieldOf(fields, 'expires_in_seconds');
   if (text === null) return { purpose: 'user_data', keptForMs: null };
   const seconds = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-  if (seconds < keptForSMin || seconds > keptForSMax) {
-    const range = `from ${keptForSMin} to ${keptForSMax}`;
+  if (seconds < retentionSMin || seconds > retentionSMax) {
+    const range = `from ${retentionSMin} to ${retentionSMax}`;
     throw new FailureError(invalid('expires_in_seconds', `'expires_in_seconds' must be a whole number ${range}.`));
   }
   return { purpose: 'user_data', keptForMs: seconds * 1_000 };
@@ -133,7 +133,7 @@ function uploadSchema() {
     required: ['file'],
     properties: {
       file: { type: 'string', format: 'binary' },
-      expires_in_seconds: { type: 'integer', minimum: keptForSMin, maximum: keptForSMax },
+      expires_in_seconds: { type: 'integer', minimum: retentionSMin, maximum: retentionSMax },
     },
   };
 }

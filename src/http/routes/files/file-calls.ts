@@ -110,6 +110,6 @@ function readUpload({ fields, files }: Multipart, format: FileFormat) {
 }
 
 /** Value of the first field of this name; null: there is none. */
-export function fieldOf(fields: readonly FormField[], wanted: string): string | null {
-  return fields.find(({ name }) => name === wanted)?.value ?? null;
+export function fieldOf(fields: readonly FormField[], fieldName: string): string | null {
+  return fields.find(({ name }) => name === fieldName)?.value ?? null;
 }

@@ -15,8 +15,8 @@ const path = '/v1/files';
 const one = `${path}/:id`;
 
 const format: FileFormat = { factsOf, shown: shownFile };
-const keptForSMin = 3_600;
-const keptForSMax = 30 * 24 * 3_600;
+const retentionSMin = 3_600;
+const retentionSMax = 30 * 24 * 3_600;
 
 /** `/v1/files`: OpenAI's files, kept here for their key; in Anthropic's format where `anthropic-version` is sent. */
 export function filesRoutes(parts: FilesParts): Route[] {
@@ -105,10 +105,10 @@ function factsOf(fields: readonly FormField[]) {
   if (!purposes.some((known) => known === purpose)) {
     throw new FailureError(invalid('purpose', `'purpose' must be one of ${purposes.join(', ')}.`));
   }
-  return { purpose: purpose!, keptForMs: keptForOf(fields) };
+  return { purpose: purpose!, keptForMs: retentionOf(fields) };
 }
 
-function keptForOf(fields: readonly FormField[]): number | null {
+function retentionOf(fields: readonly FormField[]): number | null {
   const anchor = fieldOf(fields, 'expires_after[anchor]');
   const seconds = fieldOf(fields, 'expires_after[seconds]');
   if (anchor === null && seconds === null) return null;
@@ -119,10 +119,15 @@ function keptForOf(fields: readonly FormField[]): number | null {
 export function expiryOf({ anchor, seconds }: JsonObject, param: string): number {
   if (anchor !== 'created_at')
     throw new FailureError(invalid(`${param}.anchor`, `'${param}.anchor' must be created_at.`));
-  if (typeof seconds === 'number' && Number.isInteger(seconds) && seconds >= keptForSMin && seconds <= keptForSMax) {
+  if (
+    typeof seconds === 'number' &&
+    Number.isInteger(seconds) &&
+    seconds >= retentionSMin &&
+    seconds <= retentionSMax
+  ) {
     return seconds * 1_000;
   }
-  const range = `from ${keptForSMin} to ${keptForSMax}`;
+  const range = `from ${retentionSMin} to ${retentionSMax}`;
   throw new FailureError(invalid(`${param}.seconds`, `'${param}.seconds' must be a whole number ${range}.`));
 }
 
@@ -147,7 +152,7 @@ function uploadSchema() {
       file: { type: 'string', format: 'binary' },
       purpose: { type: 'string', enum: [...purposes] },
       'expires_after[anchor]': { type: 'string', enum: ['created_at'] },
-      'expires_after[seconds]': { type: 'integer', minimum: keptForSMin, maximum: keptForSMax },
+      'expires_after[seconds]': { type: 'integer', minimum: retentionSMin, maximum: retentionSMax },
     },
   };
 }

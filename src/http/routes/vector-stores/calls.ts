@@ -13,7 +13,7 @@ import {
   fileOf,
   filesOfBatch,
   filesOfStore,
-  listAsked,
+  listPageOf,
   modelOf,
   storeFacts,
 } from './fields.ts';
@@ -43,9 +43,9 @@ function storeCalls(parts: VectorStoreCallsParts) {
       return shownStore(made);
     },
     async list({ tenant, query }) {
-      const asked = listAsked(query);
-      const found = await stores.list(tenant, { ...asked, limit: asked.limit + 1 });
-      return pageOf(found.map(shownStore), asked);
+      const page = listPageOf(query);
+      const found = await stores.list(tenant, { ...page, limit: page.limit + 1 });
+      return pageOf(found.map(shownStore), page);
     },
     async find({ tenant, params }) {
       return shownStore(await stores.store(tenant, params.id ?? ''));
@@ -113,11 +113,11 @@ async function listFiles(
   { tenant, params, query }: StoredCall,
   batch: string | null,
 ): Promise<JsonObject> {
-  const asked = listAsked(query);
+  const page = listPageOf(query);
   const status = oneOf(query, 'filter', statuses) as StoreFileStatus | null;
   const of = { store: params.id ?? '', batch, status };
-  const found = await stores.listFiles(tenant, of, { ...asked, limit: asked.limit + 1 });
-  return pageOf(found.map(shownFile), asked);
+  const found = await stores.listFiles(tenant, of, { ...page, limit: page.limit + 1 });
+  return pageOf(found.map(shownFile), page);
 }
 
 /** Page of a list. Before an id, the row too many is the first. */

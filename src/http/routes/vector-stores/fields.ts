@@ -99,7 +99,7 @@ export function attributesOf(value: JsonValue | undefined, at: string): FileAttr
 }
 
 /** The page that a list is asked for. */
-export function listAsked(query: URLSearchParams): ListPage {
+export function listPageOf(query: URLSearchParams): ListPage {
   const page = listed(query, { limitMax: 100, limit: 20 });
   const before = query.get('before');
   if (page.after !== null && before !== null) throw wrong('before', "and 'after' exclude each other");

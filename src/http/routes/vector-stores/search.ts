@@ -27,11 +27,11 @@ export async function searchStore(
   const queries = queriesOf(body.query);
   const { max_num_results: most = 10 } = body;
   if (!isWhole(most, 1, resultsMax)) throw wrong('max_num_results', `must be a whole number from 1 to ${resultsMax}`);
-  const asked = { filter: filterOf(body.filters), resultsMax: most, scoreMin: scoreOf(body.ranking_options) };
+  const searchOptions = { filter: filterOf(body.filters), resultsMax: most, scoreMin: scoreOf(body.ranking_options) };
   const store = await stores.usable(tenant, params.id ?? '');
   await stores.touch(store);
   const found: FoundPassage[] = [];
-  for (const query of queries) found.push(...(await passages.search(caller, store.id, { ...asked, query })));
+  for (const query of queries) found.push(...(await passages.search(caller, store.id, { ...searchOptions, query })));
   const answer = {
     object: 'vector_store.search_results.page',
     search_query: queries,

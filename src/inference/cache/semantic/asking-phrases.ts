@@ -2,7 +2,7 @@
 interface AskingPhrases {
   /** At the beginning of a text, before anything but a letter. */
   openings: readonly string[];
-  /** As `openings`, where a comma or the end of a sentence follows: "Hello, …", but not "hello world". */
+  /** Openings where a comma or the end of a sentence follows: "Hello, …", but not "hello world". */
   greetings: readonly string[];
   /** "What is", before a word of `articles`: "what is safe" asks for more than "safe". */
   asking: readonly string[];
@@ -158,7 +158,7 @@ export interface AskedText {
   /** Each word of the question decides. */
   exact: boolean;
   after: string;
-  /** Of each phrase that was taken off, the languages that have it. */
+  /** Languages of each phrase that was taken off. */
   asked: AskingLanguage[][];
 }
 

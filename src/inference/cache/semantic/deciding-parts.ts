@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { type AskingLanguage, hiddenLanguages, questionIn } from './asking-phrases.ts';
 
-/** What decides the meaning of a question. Two questions may share an answer only where both members are equal. */
+/** Parts that decide the meaning of a question. Two questions may share an answer only where both members are equal. */
 export interface DecidingParts {
   /** Numbers, names, codes, quotations and signs, in their order: another order is another question. */
   ordered: readonly string[];

@@ -4,7 +4,7 @@ import type { Observed } from './error-bound.ts';
 /** A question that was asked, with what the upstream's answers to others near it have shown. */
 export interface KnownQuestion {
   id: string;
-  /** Of length 1. */
+  /** Vector of length 1. */
   vector: Float32Array;
   /** The template that was taken out before it was embedded; vectors of another one say nothing. */
   template: string;
@@ -13,10 +13,10 @@ export interface KnownQuestion {
   observed: Observed;
 }
 
-/** Of one place; among more, the best observed stay. */
+/** Questions of one place; among more, the best observed stay. */
 export const questionsMax = 8;
 
-/** As a row of the cache's store has them: those that differ in common words and word order alone. */
+/** Packs questions as a row of the cache's store has them: those that differ in common words and word order alone. */
 export function packQuestions(questions: readonly KnownQuestion[], { scope, digest }: CacheKey): Buffer {
   const rows = questions.map(({ vector, ...question }) => ({
     ...question,
@@ -67,14 +67,14 @@ export function nearest(
   return found;
 }
 
-/** Of vectors of length 1. */
+/** Similarity of vectors of length 1. */
 export function cosine(one: Float32Array, other: Float32Array): number {
   let sum = 0;
   for (let at = 0; at < one.length; at += 1) sum += (one[at] ?? 0) * (other[at] ?? 0);
   return Math.min(1, sum);
 }
 
-/** Of length 1; none where one of them is no vector that can be compared. */
+/** Vectors of length 1; none where one of them is no vector that can be compared. */
 export function vectorsOf(rows: readonly (readonly number[])[] | null): Float32Array[] {
   const vectors = (rows ?? []).map((row) => ({ row, length: Math.hypot(...row) }));
   if (vectors.some(({ length }) => !(length > 0 && length < Number.POSITIVE_INFINITY))) return [];

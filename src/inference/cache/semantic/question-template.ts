@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** What recurs in all questions of one place, which says nothing of what they ask. */
+/** Text that recurs in all questions of one place, which says nothing of what they ask. */
 export interface QuestionTemplate {
   prefix: string;
   suffix: string;
@@ -13,7 +13,7 @@ export const learntFrom = 8;
 const recurringCharsMin = 24;
 const lineCharsMin = 8;
 
-/** What all of these texts have; null: nothing. */
+/** Beginning or end that all of these texts have; null: nothing. */
 export function learnTemplate(texts: readonly string[]): QuestionTemplate | null {
   const [first = '', ...others] = texts;
   const prefix = ofWords(others.reduce(commonStart, first), 'start');

@@ -29,7 +29,7 @@ export interface SimilarQuestion {
   rule: SemanticRule;
   /** Its last turn. */
   text: string;
-  /** Of all else that can change the answer: questions of another filter never meet. */
+  /** Key of all else that can change the answer: questions of another filter never meet. */
   filter: CacheKey;
   /** Where its own answer will be kept. */
   own: CacheKey;
@@ -55,7 +55,7 @@ export interface SemanticCacheParts {
 const learnMsMax = 30_000;
 /** Times that a change meets one of another process before it is given up: one observation less. */
 const changesMax = 100;
-/** What was observed outlives the answers: it says which questions are alike. */
+/** Observations outlive the answers: they say which questions are alike. */
 const observedMs = 30 * 86_400_000;
 
 /**

@@ -39,7 +39,7 @@ export function checksOf(
   const check = { quality: checked, onFilter, facts, schemas, tenant };
   return [
     {
-      ...(checked?.checks.includes('schema') === true && { wants: 'schema' as const }),
+      ...(checked?.checks.includes('schema') === true && { needs: 'schema' as const }),
       over: (next, { answer, job, schema }) => new CheckedAnswer(next, answer, job, { ...check, schema }),
     },
   ];

@@ -133,7 +133,7 @@ export function prepareFor(
     ...(target.promptCaching !== undefined && {
       promptCache: { ...target.promptCaching, scope: JSON.stringify([job?.tenant, job?.query.alias]) },
     }),
-    ...(after?.some(({ wants }) => wants === 'schema') && { schema: 'wanted' as const }),
+    ...(after?.some(({ needs }) => needs === 'schema') && { schema: 'wanted' as const }),
   };
   const encoded = body.encode(order);
   return encoded instanceof Promise ? encoded.then(prepared) : prepared(encoded);

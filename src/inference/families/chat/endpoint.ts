@@ -8,7 +8,7 @@ import type { Alias } from '../../models/alias.ts';
 import { chats } from '../../models/connections.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
 import { EncodedAnswer, headerSafe, type WrittenFor } from '../../spine/answer.ts';
-import type { Asked, Endpoint, Plan } from '../../spine/endpoint.ts';
+import type { Endpoint, Plan, PlannedRequest } from '../../spine/endpoint.ts';
 import type { Job } from '../../spine/job.ts';
 import { addableBody } from '../../spine/prompted.ts';
 import { readableBody } from '../../spine/readable-input.ts';
@@ -63,8 +63,8 @@ export function chatEndpoint(
     content: (raw) => raw,
     passed: passedAnswers(dialects[dialectId], (plan, facts) => answerModelOf(plan, facts, dialectId), idPrefixes[id]),
     keeps: ({ facts: { extras } }) => (extras === null || answersAlone(extras) ? 'events' : null),
-    plan: (snapshot, { principal, wishes, variant }, { facts }) =>
-      planOf(services, snapshot, { principal, wishes, variant, dialect: dialectId }, facts),
+    plan: (snapshot, { principal, preferences, variant }, { facts }) =>
+      planOf(services, snapshot, { principal, preferences, variant, dialect: dialectId }, facts),
     trials(planned, job) {
       const plain = trialsOf(services, id, dialects[dialectId], planned, job);
       const { extras } = planned.plan;
@@ -113,7 +113,7 @@ function trialsOf(
   services: ChatServices,
   endpoint: ConversationEndpoint,
   dialect: CallerDialect,
-  { call, snapshot, request, plan }: Asked<ConversationBody, ChatPlan>,
+  { call, snapshot, request, plan }: PlannedRequest<ConversationBody, ChatPlan>,
   job: Job,
 ): PlainTrials {
   const { n, stream, includeUsage, echo } = request.facts;
@@ -204,7 +204,7 @@ export function candidatesOf({ providers }: Snapshot, alias: Alias): readonly Ro
 
 /** The request's facts that routing needs. */
 function routeQueryOf(
-  call: Pick<ChatCall, 'principal' | 'wishes' | 'dialect'>,
+  call: Pick<ChatCall, 'principal' | 'preferences' | 'dialect'>,
   facts: ConversationFacts,
   alias: Alias,
   candidates: readonly RouteCandidate[],
@@ -214,9 +214,9 @@ function routeQueryOf(
     tenant: call.principal.tenant,
     targets: candidates,
     needs: facts.needs,
-    conversation: call.wishes.session ?? facts.conversationStart,
+    conversation: call.preferences.session ?? facts.conversationStart,
     attemptsMax: alias.attempts,
-    fallback: call.wishes.fallback,
+    fallback: call.preferences.fallback,
     callerDialect: call.dialect,
     hedge: alias.hedge,
     ...(alias.barred !== undefined && { barred: alias.barred }),

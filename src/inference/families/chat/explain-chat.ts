@@ -57,7 +57,7 @@ export async function explainChat(
   if (!whole.ok) return whole.failure;
   let { value } = whole;
   try {
-    let asked: VariedQuestion = { ...question, raw };
+    let current: VariedQuestion = { ...question, raw };
     const readable = (_: unknown, body: Buffer) => plainReadable(body, dialect);
     const again = {
       id: question.endpoint,
@@ -66,17 +66,17 @@ export async function explainChat(
       read: (_: unknown, body: Buffer) => readConversation(body, dialect),
     };
     if (snapshot.rules !== null) {
-      const ruled = await explainRules<Buffer, ConversationBody, VariedQuestion>(snapshot, again, asked, raw, value);
+      const ruled = await explainRules<Buffer, ConversationBody, VariedQuestion>(snapshot, again, current, raw, value);
       if ('kind' in ruled) return ruled;
       ({ value } = ruled);
-      asked = { ...ruled.call, raw: ruled.input };
+      current = { ...ruled.call, raw: ruled.input };
     }
-    if (!snapshot.varies) return await explained(planning, asked, value);
+    if (!snapshot.varies) return await explained(planning, current, value);
     const varied = await throughVariant<Buffer, ConversationBody, VariedQuestion>(
       snapshot,
       again,
-      asked,
-      asked.raw,
+      current,
+      current.raw,
       value,
     );
     if ('kind' in varied) return varied;
@@ -90,7 +90,7 @@ export async function explainChat(
 /** A look into the cache of the model; null: nobody here can look into it. */
 async function cacheOf(
   { cache }: ExplainServices,
-  { snapshot, principal, wishes, endpoint, dialect, raw }: ChatQuestion,
+  { snapshot, principal, preferences, endpoint, dialect, raw }: ChatQuestion,
   { alias, query: { targets } }: Pick<ChatPlan, 'alias' | 'query'>,
   facts: ConversationFacts,
 ): Promise<CacheExplained | null> {
@@ -101,7 +101,7 @@ async function cacheOf(
   return await cache.explain({
     snapshot,
     principal,
-    wishes,
+    preferences,
     endpoint,
     alias,
     targets,
@@ -135,9 +135,9 @@ async function explained(
     endpoint,
     stream: facts.stream,
     cost: costMilliOf(snapshot.config.costs, endpoint, charged.cost, fansOut ? calls : 1) / 1_000,
-    attemptsMax: question.wishes.fallback === 'off' ? 1 : alias.attempts,
+    attemptsMax: question.preferences.fallback === 'off' ? 1 : alias.attempts,
     hedgedWhen:
-      candidates.length < 2 || question.wishes.fallback === 'off' ? [] : hedgedWhen(alias.hedge, facts.stream),
+      candidates.length < 2 || question.preferences.fallback === 'off' ? [] : hedgedWhen(alias.hedge, facts.stream),
     inputTokensEstimate: facts.needs.inputTokensEstimate,
     upstreamRequests: fansOut ? calls : 1,
     cache: alias.cache === undefined ? null : await cacheOf(planning, question, plan, facts),

@@ -10,7 +10,7 @@ import { chats } from '../../models/connections.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
 import { runToolLoop, type ToolLoop } from '../../server-tools/tool-loop.ts';
 import type { WrittenFor } from '../../spine/answer.ts';
-import type { Asked, Endpoint, Plan, Trials } from '../../spine/endpoint.ts';
+import type { Endpoint, Plan, PlannedRequest, Trials } from '../../spine/endpoint.ts';
 import type { Job } from '../../spine/job.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
 import type { RequestBody } from '../../spine/request-body.ts';
@@ -44,7 +44,7 @@ export interface ChatPlan extends Plan {
 
 /** A request that is planned, and the format of its caller. */
 /** `variant`: counts unless a step has named another model since. */
-export type ChatCall = Pick<ModelCall, 'principal' | 'wishes' | 'variant'> & { dialect: CallerDialectId };
+export type ChatCall = Pick<ModelCall, 'principal' | 'preferences' | 'variant'> & { dialect: CallerDialectId };
 
 /** Candidates when nothing binds the request. */
 export interface UnboundPlan {
@@ -232,7 +232,7 @@ export interface PlainTrials {
 export function trialsWithExtras(
   services: ChatServices,
   endpoint: Pick<Endpoint<never, RequestBody>, 'id' | 'cost'>,
-  planned: Asked<ConversationBody, ChatPlan>,
+  planned: PlannedRequest<ConversationBody, ChatPlan>,
   { tools, unwritten }: PlannedExtras,
   job: Job,
   plain: PlainTrials,
@@ -254,7 +254,7 @@ export function trialsWithExtras(
 function trialsWithTools(
   services: ChatServices,
   endpoint: Pick<Endpoint<never, RequestBody>, 'id' | 'cost'>,
-  { call, snapshot, request, plan }: Asked<ConversationBody, ChatPlan>,
+  { call, snapshot, request, plan }: PlannedRequest<ConversationBody, ChatPlan>,
   tools: ToolsHere,
   job: Job,
   { conversation, writtenFor, trials }: PlainTrials,

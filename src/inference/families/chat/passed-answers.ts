@@ -1,7 +1,7 @@
 import type { CallerDialect, DecodeOptions, DialectId } from '../../../formats/dialects/dialect.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import type { AnswerPlace, KeepingSteps, PassedReading } from '../../spine/after.ts';
-import type { Asked, PassedAnswers, Plan } from '../../spine/endpoint.ts';
+import type { PassedAnswers, Plan, PlannedRequest } from '../../spine/endpoint.ts';
 import { PassedStream, type PassedTaker, PassedWhole } from '../../spine/pass-through.ts';
 import type { AttemptSink, Bytes } from '../../spine/sink.ts';
 import type { ConversationBody, ConversationFacts } from './conversation-body.ts';
@@ -51,7 +51,7 @@ export function passedAnswers(
   modelOf: (plan: Plan, facts: ConversationFacts) => string | undefined,
   idPrefix: string,
 ): PassedAnswers<ConversationBody, Plan> {
-  const usageOf = ({ snapshot }: Asked<unknown, Plan>, provider: string) =>
+  const usageOf = ({ snapshot }: PlannedRequest<unknown, Plan>, provider: string) =>
     snapshot.providers.get(provider)?.connection.provider.usageOf;
   return {
     events(planned, provider, form, bytes) {

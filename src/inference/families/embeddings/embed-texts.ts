@@ -1,9 +1,9 @@
 import type { Reservation } from '../../../books/metering/admission.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
-import { keptWithin, type WithinCall } from '../../spine/call.ts';
+import { BufferedAnswer } from '../../spine/buffered-answer.ts';
+import { bufferedWithin, type WithinCall } from '../../spine/call.ts';
 import type { JobProgress } from '../../spine/job.ts';
-import { KeptAnswer } from '../../spine/kept-answer.ts';
 import { runAttempts } from '../../spine/run-attempts.ts';
 import { jobOf } from '../../spine/serve.ts';
 import { type EmbeddingBody, embeddingBody } from './embedding-body.ts';
@@ -52,8 +52,8 @@ export async function embedTexts(
   call: WithinCall,
   { body, way, reserved }: { body: EmbeddingBody; way: EmbeddingWay; reserved: Reservation },
 ): Promise<{ outcome: EmbeddedTexts | Failure; progress: JobProgress }> {
-  const answer = new KeptAnswer();
-  const runCall = keptWithin(call, answer);
+  const answer = new BufferedAnswer();
+  const runCall = bufferedWithin(call, answer);
   let vectors: EmbeddedTexts | null = null;
   const plan = embeddingPlan(way, body.facts, runCall);
   const job = jobOf(snapshot, 'embeddings', runCall, plan, reserved, { user: null });

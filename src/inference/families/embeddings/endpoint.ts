@@ -110,13 +110,13 @@ export interface EmbeddedInputs {
   inputTokens: number;
 }
 
-/** `wishes`: of the caller. */
+/** `preferences`: of the caller. */
 export function embeddingPlan(
   way: EmbeddingWay,
   facts: RequestFacts,
-  { wishes, principal }: Pick<ModelCall, 'wishes' | 'principal'>,
+  { preferences, principal }: Pick<ModelCall, 'preferences' | 'principal'>,
 ): Plan {
-  const query = plainQuery(way, facts, wishes, principal.tenant);
+  const query = plainQuery(way, facts, preferences, principal.tenant);
   return { alias: way.alias, charged: way.alias, calls: 1, query, form: 'whole' };
 }
 

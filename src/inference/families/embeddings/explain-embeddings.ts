@@ -14,7 +14,7 @@ import { embeddingPlan, embeddingWay } from './endpoint.ts';
 
 /** The way that a body would take at `/v1/embeddings`, by the same code, without sending anything. */
 export async function explainEmbeddings(question: Question): Promise<ExplainedRequest | Failure> {
-  const { snapshot, wishes, health, nowMs } = question;
+  const { snapshot, preferences, health, nowMs } = question;
   const request = readEmbeddings(question.raw, 'embeddings');
   if (!request.ok) return request.failure;
   const ruled =
@@ -25,7 +25,7 @@ export async function explainEmbeddings(question: Question): Promise<ExplainedRe
   const { facts } = body;
   const way = embeddingWay(snapshot, facts, principal);
   if ('kind' in way) return way;
-  const { alias, charged, query } = embeddingPlan(way, facts, { wishes, principal });
+  const { alias, charged, query } = embeddingPlan(way, facts, { preferences, principal });
   const route = explainRoute(query, health, nowMs);
   const byId = new Map(query.targets.map(({ target }) => [target.id, target]));
   return {
@@ -36,7 +36,7 @@ export async function explainEmbeddings(question: Question): Promise<ExplainedRe
     endpoint: 'embeddings',
     stream: false,
     cost: costMilliOf(snapshot.config.costs, 'embeddings', charged.cost) / 1_000,
-    attemptsMax: wishes.fallback === 'off' ? 1 : alias.attempts,
+    attemptsMax: preferences.fallback === 'off' ? 1 : alias.attempts,
     hedgedWhen: [],
     inputTokensEstimate: facts.needs.inputTokensEstimate,
     upstreamRequests: 1,

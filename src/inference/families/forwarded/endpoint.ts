@@ -47,7 +47,7 @@ export function forwardedEndpoint(
 /** Candidates for such a request, and its price; a 404, 403 or 400 when there is none. */
 export function forwardPlan(
   snapshot: Snapshot,
-  { principal, wishes }: Pick<ModelCall, 'principal' | 'wishes'>,
+  { principal, preferences }: Pick<ModelCall, 'principal' | 'preferences'>,
   id: ForwardedEndpointId,
   facts: ForwardedFacts,
 ): Plan | Failure {
@@ -60,9 +60,9 @@ export function forwardPlan(
   if ('kind' in candidates) return candidates;
   const incapable = noneCapable(alias, candidates, facts.needs, () => snapshot.models.list(principal));
   if (incapable !== null) return incapable;
-  const session = wishes.session ?? facts.conversationStart;
+  const session = preferences.session ?? facts.conversationStart;
   const query = {
-    ...plainQuery({ alias, candidates }, facts, wishes, principal.tenant),
+    ...plainQuery({ alias, candidates }, facts, preferences, principal.tenant),
     conversation: session === '' ? null : session,
   };
   return { alias, charged: alias, calls: 1, query, form: facts.stream ? 'events' : 'whole' };

@@ -6,11 +6,11 @@ import { estimatedTokens } from '../../../formats/neutral/usage.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import { defaultPreferences } from '../../../routing/route.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
-import { keptWithin, type WithinCall } from '../../spine/call.ts';
+import { BufferedAnswer } from '../../spine/buffered-answer.ts';
+import { bufferedWithin, type WithinCall } from '../../spine/call.ts';
 import type { Plan } from '../../spine/endpoint.ts';
 import { newProgress } from '../../spine/held-call.ts';
 import type { JobProgress } from '../../spine/job.ts';
-import { KeptAnswer } from '../../spine/kept-answer.ts';
 import { runAttempts } from '../../spine/run-attempts.ts';
 import { jobOf } from '../../spine/serve.ts';
 import { forwardPlan, forwardTrial } from './endpoint.ts';
@@ -30,7 +30,7 @@ export interface RankedBy {
 export function rankPlan(snapshot: Snapshot, principal: Principal, { model, query }: RankedBy): Plan | Failure {
   const needs = { ...noNeeds, inputTokensEstimate: estimatedTokens(query.length) };
   const facts = { model, stream: false, user: null, needs, includeUsage: false, conversationStart: '' };
-  return forwardPlan(snapshot, { principal, wishes: defaultPreferences }, 'rerank', facts);
+  return forwardPlan(snapshot, { principal, preferences: defaultPreferences }, 'rerank', facts);
 }
 
 /**
@@ -49,8 +49,8 @@ export async function rankTexts(
   if (!read.ok) return { outcome: read.failure, progress: newProgress() };
   const body = read.value;
   try {
-    const answer = new KeptAnswer();
-    const runCall = keptWithin(call, answer);
+    const answer = new BufferedAnswer();
+    const runCall = bufferedWithin(call, answer);
     const query = { ...plan.query, needs: body.facts.needs };
     const job = jobOf(snapshot, 'rerank', runCall, { ...plan, query }, reserved, { user: null });
     const format = rerankOf(texts.length);
@@ -61,7 +61,7 @@ export async function rankTexts(
   }
 }
 
-function ranksOf({ outcome }: KeptAnswer, count: number): readonly TextRank[] | Failure {
+function ranksOf({ outcome }: BufferedAnswer, count: number): readonly TextRank[] | Failure {
   if (outcome?.kind === 'refused') return outcome.failure;
   const ranks = outcome === null ? null : ranksIn(JSON.parse(outcome.body.toString()), count);
   return ranks ?? { kind: 'internal' };

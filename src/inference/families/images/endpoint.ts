@@ -7,7 +7,7 @@ import { noneCapable, noneServes, noneUsable } from '../../../routing/capability
 import type { RouteCandidate } from '../../../routing/route.ts';
 import type { Alias } from '../../models/alias.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
-import type { Asked, Endpoint, Plan, Trials } from '../../spine/endpoint.ts';
+import type { Endpoint, Plan, PlannedRequest, Trials } from '../../spine/endpoint.ts';
 import { contentOfForm, type UploadedForm } from '../../spine/form-content.ts';
 import type { Job } from '../../spine/job.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
@@ -92,14 +92,14 @@ export function imageVariationsEndpoint(services: ImageServices): Endpoint<Image
 
 function drawing(services: ImageServices): Pick<Endpoint<unknown, ImageRequestBody>, 'plan' | 'trials'> {
   return {
-    async plan(snapshot, { principal, wishes }, { facts }) {
+    async plan(snapshot, { principal, preferences }, { facts }) {
       const way = imageWay(snapshot, facts, principal);
       if ('kind' in way) return way;
       const { request } = facts;
       // Before anything is drawn that could not be kept for its link.
       const full = request.answerForm === 'url' ? await services.storage.mayKeep(principal.account) : null;
       if (full !== null) return full;
-      const query = plainQuery(way, facts, wishes, principal.tenant);
+      const query = plainQuery(way, facts, preferences, principal.tenant);
       const form = request.stream === null ? 'whole' : 'events';
       return { alias: way.alias, charged: way.alias, calls: request.n, query, form };
     },
@@ -107,7 +107,11 @@ function drawing(services: ImageServices): Pick<Endpoint<unknown, ImageRequestBo
   };
 }
 
-function trialsOf(services: ImageServices, { call, request: body }: Asked<ImageRequestBody, Plan>, job: Job): Trials {
+function trialsOf(
+  services: ImageServices,
+  { call, request: body }: PlannedRequest<ImageRequestBody, Plan>,
+  job: Job,
+): Trials {
   const { edit, linkBase } = body;
   const { request, needs } = body.facts;
   const gathered = new GatheredImages(request.n);

@@ -46,7 +46,7 @@ export interface StoredCrawls {
   /** `others`: whether another process may be at work at them. */
   crawls(): Promise<{ store: CrawlStore; others: 'alone' | 'may-live'; pace: SharedPace | null }>;
   /** Whether there may be some already: then a start continues them. */
-  crawlsKept(): boolean;
+  mayHaveCrawls(): boolean;
 }
 
 export interface OpenedCrawls {
@@ -78,8 +78,8 @@ export function openCrawls(options: CrawlsOptions): OpenedCrawls {
   let opening: Promise<Crawls> | null = null;
 
   async function open(): Promise<Crawls> {
-    const { store: kept, others, pace } = await stores.crawls();
-    const store = sealedCrawlStore(kept, options.sealer);
+    const { store: crawlStore, others, pace } = await stores.crawls();
+    const store = sealedCrawlStore(crawlStore, options.sealer);
     const wait: CrawlsParts['pause'] = (ms, signal) =>
       pause(ms, undefined, { signal, ref: false }).catch(() => undefined);
     const turns = createHostTurns({ atOnceMax, waitingMax: 512, hostsMax: 10_000, nowMs: clock.monotonicMs });
@@ -110,7 +110,7 @@ export function openCrawls(options: CrawlsOptions): OpenedCrawls {
     return opening;
   }
 
-  if (stores.crawlsKept()) {
+  if (stores.mayHaveCrawls()) {
     opened().catch((error: unknown) => onTrouble(`crawls could not be continued: ${String(error)}`));
   }
 

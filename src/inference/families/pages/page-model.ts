@@ -5,8 +5,8 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import type { PageModel, PageQuestion, PageWriting } from '../../../tools/page-model.ts';
 import type { Alias } from '../../models/alias.ts';
 import type { ServeServices } from '../../spine/answer-cache.ts';
+import type { Outcome } from '../../spine/buffered-answer.ts';
 import { call } from '../../spine/call.ts';
-import type { Outcome } from '../../spine/kept-answer.ts';
 import { abandoned } from '../../spine/work.ts';
 import { chatEndpoint } from '../chat/endpoint.ts';
 import type { ChatServices } from '../chat/services.ts';
@@ -32,7 +32,7 @@ export function createPageModel(services: ChatServices & ServeServices, ring: Pi
       const principal = ring.principalOf(question.keyId);
       if ('kind' in principal) return principal;
       const { timeoutMs } = question;
-      const bounds = { signal, wishes: { timeoutMs }, traced: { route: 'page model' } };
+      const bounds = { signal, preferences: { timeoutMs }, traced: { route: 'page model' } };
       const body = Buffer.from(JSON.stringify(bodyOf(question)));
       return writingIn(await call(services, endpoint, { principal }, body, bounds));
     },

@@ -65,7 +65,7 @@ export const toolEndpoint: WorkEndpoint<MadeOrder<ToolOrder>, ToolRequest, ToolP
     return {
       body: write(answer),
       failure: null,
-      ...(answer.lasting === true && plan.shared?.rule !== undefined && { kept: JSON.stringify(answer) }),
+      ...(answer.lasting === true && plan.shared?.rule !== undefined && { cacheable: JSON.stringify(answer) }),
       ...(pages !== undefined && { doneMilli: plan.milliWith(pages) }),
     };
   },
@@ -93,7 +93,7 @@ function sharedSearch(
     rule: cache === undefined || untilMs === undefined ? undefined : { ttlMs: cache.ttl, scope: cache.scope },
     configuration: { engines, localSearch, scrape: tools.scrape },
     untilMs: untilMs ?? 0,
-    keptMilli: cachedMilli,
+    cachedMilli,
     write(cached) {
       const answer = JSON.parse(cached) as ToolAnswer;
       return write({ ...answer, body: { ...answer.body, cached: true, creditsUsed: cachedMilli / 1_000 } });

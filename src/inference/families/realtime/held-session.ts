@@ -76,7 +76,7 @@ export async function holdSession<Reached>(
   const held = await holdTurn(services, call, alias, call.requestId);
   if (held.kind !== 'held') return refuse(call.sink, held, call.admitted.headers);
 
-  const query = plainQuery(way, { needs: noNeeds }, call.wishes, call.principal.tenant);
+  const query = plainQuery(way, { needs: noNeeds }, call.preferences, call.principal.tenant);
   const sink = new HeadSink(call.sink);
   const plan = { alias, query, calls: 1, form: 'whole' as const };
   const job = jobOf(snapshot, 'realtime', { ...call, sink }, plan, held.reserved, { user: null });

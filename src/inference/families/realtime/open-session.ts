@@ -38,8 +38,8 @@ export interface SocketCall extends SessionCall {
  * A session over a WebSocket. The upstream is connected before the caller's connection becomes one, so that a refusal
  * is a plain HTTP answer. Resolves when the session is over.
  */
-export async function openSession(services: RealtimeServices, asked: SocketCall): Promise<void> {
-  const opened = await ruledSession(services, asked);
+export async function openSession(services: RealtimeServices, socketCall: SocketCall): Promise<void> {
+  const opened = await ruledSession(services, socketCall);
   if (opened === null) return;
   const { clock } = services;
   const { call, settings, ending, errorEvent } = opened;

@@ -7,7 +7,7 @@ import {
 } from '../../../formats/dialects/realtime/session-settings.ts';
 import { invalid } from '../../../kernel/failure.ts';
 import { randomBase62 } from '../../../kernel/ids.ts';
-import { KeptAnswer } from '../../spine/kept-answer.ts';
+import { BufferedAnswer } from '../../spine/buffered-answer.ts';
 import type { HeaderList } from '../../spine/sink.ts';
 import { openSession, type SocketCall } from './open-session.ts';
 import type { LongWork } from './realtime-session.ts';
@@ -30,7 +30,7 @@ export async function openTranscription(services: RealtimeServices, unnamed: Unn
   if (caller === null) return;
   const model = await modelNamedBy(caller, unnamed, idleMs);
   if (model === null) return;
-  const answer = new KeptAnswer();
+  const answer = new BufferedAnswer();
   await openSession(services, {
     ...unnamed,
     call: { ...call, delivery: answer, client: answer, sink: answer },

@@ -39,8 +39,8 @@ const watchAgainMs = 500;
  * the call by a second connection to it, meters its responses, and hangs up where a session over a WebSocket would be
  * closed. Resolves when the call is over.
  */
-export async function placeCall(services: RealtimeServices, asked: OfferedCall): Promise<void> {
-  const offered = await ruledSession(services, asked);
+export async function placeCall(services: RealtimeServices, offeredCall: OfferedCall): Promise<void> {
+  const offered = await ruledSession(services, offeredCall);
   if (offered === null) return;
   const { call, sdp, settings, ending, errorEvent } = offered;
   const reach = (attempt: RouteAttempt, to: ConfiguredProvider, signal: AbortSignal) =>

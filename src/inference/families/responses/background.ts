@@ -52,8 +52,10 @@ export function createBackgroundRuns(services: ResponsesServices): BackgroundRun
   let triesMax = writeTriesMax;
 
   async function look(): Promise<void> {
-    const asked = [...runs.values()].filter(({ run }) => !run.ended).map(({ run: { tenant, id } }) => ({ tenant, id }));
-    for (const { tenant, id } of await responses.stopped(asked)) {
+    const unfinished = [...runs.values()]
+      .filter(({ run }) => !run.ended)
+      .map(({ run: { tenant, id } }) => ({ tenant, id }));
+    for (const { tenant, id } of await responses.stopped(unfinished)) {
       const running = runs.get(keyOf(tenant, id));
       running?.run.cancel();
       running?.stop.abort();

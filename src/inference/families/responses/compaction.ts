@@ -1,7 +1,7 @@
 import { gatewayIdMark } from '../../../formats/dialects/openai-responses/wire.ts';
 import { type Failure, FailureError } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import { KeptAnswer } from '../../spine/kept-answer.ts';
+import { BufferedAnswer } from '../../spine/buffered-answer.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
 import { serve } from '../../spine/serve.ts';
 import type { HeaderList } from '../../spine/sink.ts';
@@ -32,7 +32,7 @@ export async function compacted(
     input: [...inputItems(input), { type: 'message', role: 'user', content: question }],
     store: false,
   };
-  const client = new KeptAnswer();
+  const client = new BufferedAnswer();
   call.client.onGone(() => client.leave());
   const summaryCall = { ...call, delivery: client, client, sink: client, idempotencyKey: null };
   await serve(services, endpoint, summaryCall, Buffer.from(JSON.stringify(request)));

@@ -8,12 +8,12 @@ import { speechTrial } from './speech-attempt.ts';
 import type { SpeechBody } from './speech-body.ts';
 import { type SpeechPlan, speechWay } from './speech-way.ts';
 
-interface SpokenPlan extends Plan {
+interface SpeechCallPlan extends Plan {
   plans: ReadonlyMap<Target, SpeechPlan>;
 }
 
 /** Speech: the answer is the sound. */
-export function speechEndpoint(services: SpeechServices): Endpoint<Buffer, SpeechBody, SpokenPlan> {
+export function speechEndpoint(services: SpeechServices): Endpoint<Buffer, SpeechBody, SpeechCallPlan> {
   return {
     id: 'speech',
     cost: 'speech',
@@ -21,13 +21,13 @@ export function speechEndpoint(services: SpeechServices): Endpoint<Buffer, Speec
     readable: (call, raw) => readableBody(services.bodies, call, raw, 'speech', (body) => body),
     content: (raw) => raw,
     keeps: () => 'bytes',
-    async plan(snapshot, { principal, wishes, idempotencyKey }, { facts }) {
+    async plan(snapshot, { principal, preferences, idempotencyKey }, { facts }) {
       const { request } = facts;
       const wrong = tooLong(request, snapshot.config.limits.speech_chars);
       if (wrong !== null) return wrong;
       const way = await speechWay(services, snapshot, request, principal);
       if ('kind' in way) return way;
-      const query = plainQuery(way, facts, wishes, principal.tenant);
+      const query = plainQuery(way, facts, preferences, principal.tenant);
       // In one piece where it may be kept for a repeat.
       const streamed = idempotencyKey === null ? 'bytes' : 'whole';
       const form = request.delivery === 'events' ? 'events' : streamed;

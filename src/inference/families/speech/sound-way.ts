@@ -40,11 +40,11 @@ function throughConverter(conversion: Conversion, parts: SoundWayParts): SoundWa
   const { transcoder, out, onDrain, onFault } = parts;
   const stream: Duplex = transcoder.transcode(conversion);
   let ended: Fault | null | undefined;
-  let tell: ((fault: Fault | null) => void) | null = null;
+  let settle: ((fault: Fault | null) => void) | null = null;
   const over = (found: Fault | null) => {
     if (ended !== undefined) return;
     ended = found;
-    if (tell !== null) tell(found);
+    if (settle !== null) settle(found);
     else if (found !== null) onFault(found);
   };
   /** A wav's header, which is there before it is known whether any sound is; null once some was. */
@@ -77,7 +77,7 @@ function throughConverter(conversion: Conversion, parts: SoundWayParts): SoundWa
       stream.end();
       return ended === undefined
         ? new Promise((resolve) => {
-            tell = resolve;
+            settle = resolve;
           })
         : Promise.resolve(ended);
     },
@@ -88,7 +88,7 @@ function throughConverter(conversion: Conversion, parts: SoundWayParts): SoundWa
       // The one that stops it knows why.
       if (ended === undefined) {
         ended = fault('cancelled', 'stopped');
-        tell?.(ended);
+        settle?.(ended);
       }
       stream.destroy();
     },

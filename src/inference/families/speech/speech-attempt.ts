@@ -126,7 +126,7 @@ class SpeechTrial implements Trial {
     const requested: SoundForm = { format: plan.ask, rateHz: facts.pcmRateHz ?? null };
     const { tenant, inputTokensEstimate } = this.#job;
     let reader: SoundReader | null = null;
-    const spoken = new SpeechAnswer(this.#answer, {
+    const speechAnswer = new SpeechAnswer(this.#answer, {
       transcoder,
       tenant,
       request,
@@ -140,12 +140,12 @@ class SpeechTrial implements Trial {
     const { body, losses } = prepared(this.#job, request, plan, this.#source, attempt.target, (contentType) => {
       const { answer } = speechDialects[facts.format];
       reader = answer === 'gemini' ? readGeminiAnswer(contentType) : readSoundBytes(contentType, plan.ask);
-      spoken.open(requested);
+      speechAnswer.open(requested);
       return reader;
     });
-    spoken.losses = [...plan.losses, ...losses];
-    this.#spoken = spoken;
-    this.#call = new Attempt(this.#services, this.#job, attempt, body, spoken);
+    speechAnswer.losses = [...plan.losses, ...losses];
+    this.#spoken = speechAnswer;
+    this.#call = new Attempt(this.#services, this.#job, attempt, body, speechAnswer);
   }
 }
 

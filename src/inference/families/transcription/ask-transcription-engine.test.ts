@@ -3,7 +3,11 @@ import { test } from 'node:test';
 import { FakeClient } from '../../../../test/fake-client.ts';
 import { AudioFault } from '../../../engines/audio/audio-fault.ts';
 import { engineBusy } from '../../../engines/engine-error.ts';
-import type { SpokenFile, TranscribedSegment, TranscriptionEngine } from '../../../engines/transcription-engine.ts';
+import type {
+  TranscribedSegment,
+  TranscriptionEngine,
+  TranscriptionInput,
+} from '../../../engines/transcription-engine.ts';
 import { readTranscriptionRequest } from '../../../formats/dialects/transcription/read-request.ts';
 import { fault as faultOf } from '../../../formats/neutral/outcome.ts';
 import { systemClock } from '../../../kernel/clock.ts';
@@ -133,7 +137,7 @@ async function ask(
   patience: 'waits' | 'leaves' = 'waits',
   deadlineMs = 60_000,
 ) {
-  const asked: SpokenFile[] = [];
+  const asked: TranscriptionInput[] = [];
   const client = new FakeClient();
   const read = readTranscriptionRequest(
     Object.entries({ model: 'm', ...fields }).map(([name, value]) => ({ name, value })),

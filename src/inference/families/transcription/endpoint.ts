@@ -48,10 +48,10 @@ export function transcriptionEndpoint(
     readable: (_call, form) => readableForm(form, (changed) => changed),
     content: (form) => contentOfForm(form),
     keeps: () => 'bytes',
-    plan(snapshot, { principal, wishes }, { facts, request, sound }) {
+    plan(snapshot, { principal, preferences }, { facts, request, sound }) {
       const way = transcriptionWay(services, snapshot, request, facts.needs, sound, principal);
       if ('kind' in way) return way;
-      const query = plainQuery(way, facts, wishes, principal.tenant);
+      const query = plainQuery(way, facts, preferences, principal.tenant);
       const form = request.stream ? 'events' : 'whole';
       return { alias: way.alias, charged: way.alias, calls: 1, query, form, plans: way.plans };
     },

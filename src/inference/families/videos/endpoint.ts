@@ -51,13 +51,13 @@ export function videosEndpoint(services: VideoServices): Endpoint<VideoInput, Vi
         ? readableForm(input.form, (form) => ({ form }))
         : readableBody(services.bodies, call, input.body, 'video', (body) => ({ body })),
     content: (input) => ('form' in input ? contentOfForm(input.form) : input.body),
-    async plan(snapshot, { principal, wishes }, { facts, request, picture }) {
+    async plan(snapshot, { principal, preferences }, { facts, request, picture }) {
       const way = videoWay(snapshot, request, principal);
       if ('kind' in way) return way;
       const fitting = way.candidates.filter(({ target }) => unmetBy(target, request, picture) === null);
       if (fitting.length === 0) return unmetBy(way.candidates[0]!.target, request, picture)!;
       await services.objects.ready();
-      const query = plainQuery({ ...way, candidates: fitting }, facts, wishes, principal.tenant);
+      const query = plainQuery({ ...way, candidates: fitting }, facts, preferences, principal.tenant);
       return { alias: way.alias, charged: way.alias, calls: request.seconds, query, form: 'whole' };
     },
     trials: ({ request }, job) => ({ trial: (answer) => new VideoTrial(services, job, request, answer) }),
@@ -91,14 +91,14 @@ export function videoRemixEndpoint(services: VideoServices): Endpoint<RemixInput
     readable: (call, { body, id }) =>
       readableBody(services.bodies, call, body, 'video-remix', (changed) => ({ body: changed, id })),
     content: ({ body, id }) => Buffer.concat([Buffer.from(id), body]),
-    async plan(snapshot, { principal, wishes }, { facts, request, remixOf }) {
+    async plan(snapshot, { principal, preferences }, { facts, request, remixOf }) {
       const found = modelOfTarget(snapshot, request.model, principal);
       if ('kind' in found) return found;
       const { alias, candidate } = found;
       const credentials = candidate.target.credentials.filter(({ id }) => id === remixOf!.credential);
       const bound = [{ ...candidate, target: { ...candidate.target, credentials } }];
       await services.objects.ready();
-      const query = plainQuery({ alias, candidates: bound }, facts, wishes, principal.tenant);
+      const query = plainQuery({ alias, candidates: bound }, facts, preferences, principal.tenant);
       return { alias, charged: alias, calls: request.seconds, query, form: 'whole', bound: 'video_id' };
     },
   };

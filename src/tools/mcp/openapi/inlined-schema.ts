@@ -43,12 +43,12 @@ export function inliner(document: JsonObject): (schema: unknown) => JsonObject {
 }
 
 function withoutReadOnly(schema: JsonObject): JsonObject {
-  const kept = Object.entries(schema.properties as JsonObject).filter(
+  const properties = Object.entries(schema.properties as JsonObject).filter(
     ([, one]) => !(isObject(one) && one.readOnly === true),
   );
-  const names = new Set(kept.map(([name]) => name));
+  const names = new Set(properties.map(([name]) => name));
   if (Array.isArray(schema.required)) schema.required = schema.required.filter((name) => names.has(String(name)));
-  return Object.fromEntries(kept);
+  return Object.fromEntries(properties);
 }
 
 function isOneOf(names: readonly string[], name: string): boolean {

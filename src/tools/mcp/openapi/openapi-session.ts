@@ -47,7 +47,7 @@ export class OpenApiServer {
   async open(bounds: CallBounds): Promise<McpSession | McpFault> {
     const first = this.#known ?? (await this.#look(bounds));
     if (first instanceof McpFault) return first;
-    const gone = async () => new McpFault('refused', 'has no prompts and no resources');
+    const unsupported = async () => new McpFault('refused', 'has no prompts and no resources');
     return {
       listTools: async () => toolsOf(this.#known ?? first),
       callTool: (name, args, of) => this.#call(this.#known ?? first, name, args, of),
@@ -55,8 +55,8 @@ export class OpenApiServer {
         const api = await this.#look(of);
         return api instanceof McpFault ? api : { tools: toolsOf(api), ...nothing };
       },
-      getPrompt: gone,
-      readResource: gone,
+      getPrompt: unsupported,
+      readResource: unsupported,
       isOpen: () => true,
       close: async () => {},
     };
@@ -74,7 +74,7 @@ export class OpenApiServer {
       this.#known = { digest, base, operations: new Map(operations.map((one) => [one.tool.name, one])) };
       return this.#known;
     } catch (error) {
-      return error instanceof BadDocument ? new McpFault('broken', error.message) : faultOf(error, bounds);
+      return error instanceof BadDocument ? new McpFault('broken', error.message) : callFault(error, bounds);
     }
   }
 
@@ -107,7 +107,7 @@ export class OpenApiServer {
       return withoutSecrets(resultOf(answer), this.#api.headers);
     } catch (error) {
       if (error instanceof BadArguments) return textResult(`The call was not sent: ${error.message}.`, 'error');
-      return faultOf(error, bounds);
+      return callFault(error, bounds);
     }
   }
 
@@ -213,7 +213,7 @@ function textResult(text: string, outcome: 'ok' | 'error'): McpResult {
   return { content: [{ type: 'text', text }], ...(outcome === 'error' && { isError: true }) };
 }
 
-function faultOf(error: unknown, { timeoutMs, signal }: CallBounds): McpFault {
+function callFault(error: unknown, { timeoutMs, signal }: CallBounds): McpFault {
   if (signal?.aborted === true) return new McpFault('aborted', 'was not waited for');
   if (!(error instanceof NoAnswer)) return new McpFault('broken', 'could not be asked');
   if (error.kind === 'timed-out') return new McpFault('timeout', `took longer than ${Math.ceil(timeoutMs) / 1_000} s`);

@@ -85,13 +85,15 @@ function operationOf(document: JsonObject, { path, method, item, operation, take
   }
   const { summary, description, deprecated, operationId } = operation;
   const texts = [summary, description].filter((one) => typeof one === 'string' && one !== '');
-  const told = [...texts, ...(deprecated === true ? ['Deprecated.'] : [])].join('\n\n').slice(0, descriptionCharsMax);
+  const fullText = [...texts, ...(deprecated === true ? ['Deprecated.'] : [])]
+    .join('\n\n')
+    .slice(0, descriptionCharsMax);
   const name = nameFor(typeof operationId === 'string' ? operationId : `${method}_${path}`, taken);
   return {
     tool: {
       name,
       ...(typeof summary === 'string' && { title: summary.slice(0, 200) }),
-      description: told === '' ? `${method.toUpperCase()} ${path}` : told,
+      description: fullText === '' ? `${method.toUpperCase()} ${path}` : fullText,
       inputSchema: { type: 'object', properties: properties as Record<string, object>, required },
       annotations: {
         readOnlyHint: method === 'get',

@@ -79,8 +79,8 @@ async function logIn(env: ManagerParts['env'], post: Post): Promise<Perishable<s
     return tokenIn(await post(`auth/${env.VAULT_K8S_MOUNT || 'kubernetes'}/login`, { role: podRole, jwt }));
   }
   // What `vault login` writes.
-  const kept = await readFile(join(env.HOME || homedir(), '.vault-token'), 'utf8').catch(() => '');
-  if (kept.trim() !== '') return { value: kept.trim(), expiresAtMs: null };
+  const tokenFile = await readFile(join(env.HOME || homedir(), '.vault-token'), 'utf8').catch(() => '');
+  if (tokenFile.trim() !== '') return { value: tokenFile.trim(), expiresAtMs: null };
   throw new SecretUnread(
     'there is no login for Vault: set VAULT_TOKEN, VAULT_ROLE_ID and VAULT_SECRET_ID, or VAULT_K8S_ROLE',
   );

@@ -76,14 +76,14 @@ export class ColumnCache {
    * it throws `PartMissing`.
    */
   load(keys: readonly KeyPath[], pace: Pace): ReadonlyMap<string, Column | null> {
-    const { wanted, missing, room } = this.#look(keys);
+    const { columnNames, missing, room } = this.#look(keys);
     if (missing.length > 0 || this.#live === null) {
       if (pace === 'in-steps' && this.#isForLater(missing)) throw new PartMissing({ kind: 'columns', keys });
       finish(this.#done(this.#begin(missing, room), 'rows'));
     }
-    for (const text of wanted) this.#missed.delete(text);
+    for (const text of columnNames) this.#missed.delete(text);
     this.#missed.delete('');
-    const found = new Map(wanted.map((text) => [text, this.#columns.get(text) ?? null]));
+    const found = new Map(columnNames.map((text) => [text, this.#columns.get(text) ?? null]));
     this.#evict();
     return found;
   }
@@ -138,20 +138,20 @@ export class ColumnCache {
   }
 
   /** Keys that are worth a column and have none, and the bytes there are for them; the others count as used now. */
-  #look(keys: readonly KeyPath[]): { wanted: readonly string[]; missing: KeyPath[]; room: number } {
-    const wanted = new Map(keys.slice(0, columnsMax).map((key) => [key.text, key]));
+  #look(keys: readonly KeyPath[]): { columnNames: readonly string[]; missing: KeyPath[]; room: number } {
+    const byText = new Map(keys.slice(0, columnsMax).map((key) => [key.text, key]));
     let room = this.#bytesMax;
-    for (const text of wanted.keys()) {
+    for (const text of byText.keys()) {
       const column = this.#columns.get(text);
       if (column === undefined) continue;
       room -= column.bytes;
       this.#columns.delete(text);
       this.#columns.set(text, column);
     }
-    const missing = [...wanted.values()].filter(
+    const missing = [...byText.values()].filter(
       ({ text }) => !this.#columns.has(text) && this.#isWorthTrying(text, room),
     );
-    return { wanted: [...wanted.keys()], missing, room };
+    return { columnNames: [...byText.keys()], missing, room };
   }
 
   /** Whether the caller is to come again: the first to miss them, and any that come while some are made. */
@@ -201,9 +201,9 @@ export class ColumnCache {
   #take({ live, columns }: SavedColumns, build: Build): void {
     this.#live ??= live;
     build.live = null;
-    const wanted = new Set(build.columns.map(({ key }) => key.text));
-    const isWanted = ({ key }: Column) => wanted.has(key.text);
-    for (const column of [...columns.filter((one) => !isWanted(one)), ...columns.filter(isWanted)]) {
+    const columnKeys = new Set(build.columns.map(({ key }) => key.text));
+    const isBuilt = ({ key }: Column) => columnKeys.has(key.text);
+    for (const column of [...columns.filter((one) => !isBuilt(one)), ...columns.filter(isBuilt)]) {
       if (!this.#columns.has(column.key.text)) this.#columns.set(column.key.text, column);
     }
     build.columns = build.columns.filter(({ key }) => !this.#columns.has(key.text));

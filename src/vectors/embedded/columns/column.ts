@@ -70,10 +70,10 @@ export function createColumn(key: KeyPath, saved?: SavedColumn): Column {
     return values.select(hits, sure, slotEnd);
   }
 
-  function selectShapes(level: (shape: number) => number, wanted: number, slotEnd: number): SlotSet {
+  function selectShapes(level: (shape: number) => number, levelSought: number, slotEnd: number): SlotSet {
     const hits = new Uint8Array(shapeEnd);
     for (let shape = 1; shape < shapeEnd; shape++) hits[shape] = level(shape);
-    return shapes.select(hits, wanted, slotEnd);
+    return shapes.select(hits, levelSought, slotEnd);
   }
 
   return {

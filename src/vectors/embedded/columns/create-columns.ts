@@ -9,13 +9,13 @@ import { createOrderedRows, type OrderedRows } from '../../ordered-rows.ts';
 import type { PointId } from '../../point.ts';
 import { createValueCounts } from '../../value-counts.ts';
 import { eachInSteps, finish, partsInSteps, type Steps, scannedPerStep } from '../index/steps.ts';
+import { CachedSlots } from './cached-slots.ts';
 import type { Column } from './column.ts';
 import { ColumnCache, makingSteps } from './column-cache.ts';
 import type { ColumnSource, Columns, OrderedSlot, Pace } from './columns.ts';
 import { countCodes } from './count-values.ts';
 import { decide, keysOf } from './decide.ts';
 import { isLong, longCode } from './dictionary.ts';
-import { KeptSlots } from './kept-slots.ts';
 import { addSlot, hasSlot, type SlotSet, sizeOf, slotsOf, without, wordsFor } from './slot-set.ts';
 import { isExact } from './verdict.ts';
 
@@ -25,7 +25,7 @@ export const scannedRowsMax = 256;
 /** `bytesMax`: what all columns of this collection may take; the least recently used are given up beyond it. */
 export function createColumns(source: ColumnSource, bytesMax: number, steps = makingSteps): Columns {
   const cache = new ColumnCache(source, bytesMax, steps);
-  const keptSlots = new KeptSlots();
+  const cachedSlots = new CachedSlots();
 
   function isSmall(): boolean {
     if (source.count() > scannedRowsMax) return false;
@@ -84,11 +84,11 @@ export function createColumns(source: ColumnSource, bytesMax: number, steps = ma
 
   /** Every value of a key with its slot, from the rows. */
   function visitValues(key: KeyPath, slots: Uint32Array | null, visit: (slot: number, value: JsonValue) => void): void {
-    const wanted = slots === null ? null : setOf(slots);
+    const slotSet = slots === null ? null : setOf(slots);
     const rowRead = source.watch.start();
     source.each((slot, _id, payload) => {
       rowRead();
-      if (wanted === null || hasSlot(wanted, slot)) for (const value of rowValues(payload, key)) visit(slot, value);
+      if (slotSet === null || hasSlot(slotSet, slot)) for (const value of rowValues(payload, key)) visit(slot, value);
     });
   }
 
@@ -96,7 +96,7 @@ export function createColumns(source: ColumnSource, bytesMax: number, steps = ma
     select: (filter, pace = 'in-steps') => (isSmall() ? scan(filter) : slotsOf(finish(passing(filter, pace)))),
     *selecting(filter) {
       if (isSmall()) return scan(filter);
-      return yield* keptSlots.of(filter, cache.changes, () => passing(filter, 'in-steps'));
+      return yield* cachedSlots.of(filter, cache.changes, () => passing(filter, 'in-steps'));
     },
     count: (filter) => (isSmall() ? scan(filter).length : sizeOf(finish(passing(filter, 'in-steps')))),
     look(filter) {
@@ -108,10 +108,10 @@ export function createColumns(source: ColumnSource, bytesMax: number, steps = ma
       const counts = createValueCounts(key, bytesMax);
       if (column === null) visitValues(key, slots, (_slot, value) => counts.add(value));
       else {
-        const wanted = slots === null ? null : setOf(slots);
+        const slotSet = slots === null ? null : setOf(slots);
         countCodes(column, slots, counts);
         for (const slot of slotsOf(column.having(longCode, cache.slotEnd))) {
-          if (wanted !== null && !hasSlot(wanted, slot)) continue;
+          if (slotSet !== null && !hasSlot(slotSet, slot)) continue;
           for (const value of rowValues(source.row(slot).payload, key)) if (isLong(value)) counts.add(value);
         }
       }
@@ -143,7 +143,7 @@ export function createColumns(source: ColumnSource, bytesMax: number, steps = ma
     image: () => cache.image(),
     clear: () => cache.clear(),
     get bytes() {
-      return cache.bytes + keptSlots.bytes;
+      return cache.bytes + cachedSlots.bytes;
     },
   };
 }

@@ -85,16 +85,16 @@ export function createArena(options: { bytesMax: number; load?: typeof loadKerne
     const atEnd = last !== undefined && last.first + last.count === pages ? last.count : 0;
     const needed = count - atEnd;
     if (pages + needed > maxPages) return false;
-    const wanted = Math.min(maxPages - pages, Math.max(needed, growPages, Math.ceil(pages * growShare)));
+    const added = Math.min(maxPages - pages, Math.max(needed, growPages, Math.ceil(pages * growShare)));
     try {
-      memory.grow(wanted);
+      memory.grow(added);
     } catch {
       // The system has less than it promised.
       return false;
     }
     views = viewsOf(memory);
-    release(pages, wanted);
-    pages += wanted;
+    release(pages, added);
+    pages += added;
     return true;
   }
 

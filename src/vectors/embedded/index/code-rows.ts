@@ -197,23 +197,23 @@ class ArenaCodeRows implements CodeRows {
     this.#query.aim(query);
   }
 
-  multiply(wanted: Uint32Array | null): void {
+  multiply(selected: Uint32Array | null): void {
     const rows = this.#rows;
     const { address: query, step } = this.#query;
     const { stride } = rows;
     const { width } = this;
     const { dotI8, dotI8At } = this.#arena.kernels;
-    if (wanted === null) {
+    if (selected === null) {
       rows.blocks((address, results, count) => dotI8(query, step, address, stride, count, width, results));
       return;
     }
     const { u32 } = this.#arena.views;
     const { list } = this.#query;
     const [addresses, outs] = [list >>> 2, (list >>> 2) + gathered];
-    for (let from = 0; from < wanted.length; from += gathered) {
-      const count = Math.min(gathered, wanted.length - from);
+    for (let from = 0; from < selected.length; from += gathered) {
+      const count = Math.min(gathered, selected.length - from);
       for (let i = 0; i < count; i += 1) {
-        const row = wanted[from + i]!;
+        const row = selected[from + i]!;
         u32[addresses + i] = rows.address(row);
         u32[outs + i] = rows.resultAddress(row);
       }

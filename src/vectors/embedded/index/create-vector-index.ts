@@ -119,10 +119,11 @@ export function* makeVectorIndex(options: IndexOptions, arena: Arena): Steps<Vec
       if (tier?.remove(slot)) shrink(slot);
     },
     *search(query, k, { slots, exact }) {
-      const wanted = comparable(distance, query);
+      const comparableQuery = comparable(distance, query);
       if (k === 0) return { slots: new Uint32Array(), scores: new Float64Array() };
-      if (tier === null || (exact && tier.kind === 'codes')) return yield* scanInSteps(options, wanted, k, slots);
-      return tier.search(wanted, k, slots);
+      if (tier === null || (exact && tier.kind === 'codes'))
+        return yield* scanInSteps(options, comparableQuery, k, slots);
+      return tier.search(comparableQuery, k, slots);
     },
     image: () => tier?.image?.() ?? null,
     close() {

@@ -35,12 +35,12 @@ export function* scanInSteps(
   slots: Uint32Array | null,
 ): Steps<Ranked> {
   const { score, sign } = exactScore(distance);
-  const wanted = comparable(distance, query);
+  const comparableQuery = comparable(distance, query);
   const top = createTopK(Math.min(k, slots === null ? rows.count() : slots.length));
   const rowRead = rows.watch.start();
   const offer = (slot: number, vector: Float32Array) => {
     rowRead();
-    top.offer(score(wanted, vector) * sign, slot);
+    top.offer(score(comparableQuery, vector) * sign, slot);
   };
   if (slots === null) yield* partsInSteps(scannedPerStep, (part) => rows.each(offer, part));
   else {

@@ -33,12 +33,12 @@ export function createMultiIndex({ spec, rows }: MultiOptions): FieldIndex {
     put() {},
     remove() {},
     *search(query, k, { slots }) {
-      const wanted = asCompared(spec, query);
+      const comparableQuery = asCompared(spec, query);
       const top = createTopK(Math.min(k, slots?.length ?? rows.count()));
       const rowRead = rows.watch.start();
       const offer = (slot: number, value: VectorValue) => {
         rowRead();
-        top.offer(alike(wanted, value), slot);
+        top.offer(alike(comparableQuery, value), slot);
       };
       if (slots === null) yield* partsInSteps(multiPerStep, (part) => rows.each(offer, part));
       else {

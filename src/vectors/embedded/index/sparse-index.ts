@@ -74,11 +74,11 @@ export function createSparseIndex(options: SparseOptions): FieldIndex {
       inverted?.remove(slot, before as SparseVector | null);
     },
     *search(query, k, { slots }) {
-      const wanted = query as SparseVector;
+      const sparseQuery = query as SparseVector;
       if (inverted === null && !refused && rows.count() > scannedSparseMax) make();
-      if (inverted === null) return yield* scan(options, wanted, k, slots);
+      if (inverted === null) return yield* scan(options, sparseQuery, k, slots);
       const held = inverted;
-      const weights = modifier === 'idf' ? weighed(wanted, held.count, held.frequency) : wanted;
+      const weights = modifier === 'idf' ? weighed(sparseQuery, held.count, held.frequency) : sparseQuery;
       return held.search(weights, k, slots);
     },
     image: () => null,
@@ -96,7 +96,7 @@ function* scan(
   slots: Uint32Array | null,
 ): Steps<Ranked> {
   const rowRead = rows.watch.start();
-  let wanted = query;
+  let nearest = query;
   if (modifier === 'idf') {
     const frequencies = new Map<number, number>(Array.from(query.indices, (index) => [index, 0]));
     const count = (_: number, value: VectorValue) => {
@@ -107,12 +107,12 @@ function* scan(
       }
     };
     yield* partsInSteps(scannedPerStep, (part) => rows.each(count, part));
-    wanted = weighed(query, rows.count(), (index) => frequencies.get(index)!);
+    nearest = weighed(query, rows.count(), (index) => frequencies.get(index)!);
   }
   const top = createTopK(Math.min(k, slots?.length ?? rows.count()));
   const offer = (slot: number, value: VectorValue) => {
     rowRead();
-    const score = sparseDot(wanted, value as SparseVector);
+    const score = sparseDot(nearest, value as SparseVector);
     if (score !== null) top.offer(Math.fround(score), slot);
   };
   if (slots === null) yield* partsInSteps(scannedPerStep, (part) => rows.each(offer, part));

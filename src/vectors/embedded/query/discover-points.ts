@@ -48,11 +48,11 @@ export function discover(
   candidates: Candidates,
 ): Steps<Ranked> {
   const alike = likeness(used.spec);
-  const wanted = asCompared(used.spec, target);
+  const comparableTarget = asCompared(used.spec, target);
   return scoreEach(used, 1 + pairs.length * 2, candidates, (vector) => {
     let rank = 0;
     for (const { positive, negative } of pairs) rank += Math.sign(margin(alike, positive, negative, vector));
-    return rank + scaledSigmoid(alike(wanted, vector));
+    return rank + scaledSigmoid(alike(comparableTarget, vector));
   });
 }
 

@@ -27,9 +27,9 @@ export function diversified(
     );
   }
   const alike = likeness(spec);
-  const wanted = asCompared(spec, query);
+  const comparableQuery = asCompared(spec, query);
   const vectors = Array.from(candidates.slots, (slot) => used.value(slot)!);
-  const relevance = vectors.map((vector) => alike(wanted, vector));
+  const relevance = vectors.map((vector) => alike(comparableQuery, vector));
   const nearestPicked = new Float64Array(count).fill(Number.NEGATIVE_INFINITY);
   const left = new Set(vectors.keys());
   const picked: number[] = [];

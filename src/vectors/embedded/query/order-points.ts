@@ -28,7 +28,7 @@ export function idOrder(
       .sort((a, b) => comparePointIds(a.id, b.id))
       .slice(0, limit);
   }
-  const wanted = new Set(slots);
+  const slotSet = new Set(slots);
   const found: { slot: number; id: PointId }[] = [];
   let next = from;
   for (;;) {
@@ -36,7 +36,7 @@ export function idOrder(
     // The first of each further batch is the last of the one before it.
     const fresh = next === from ? batch : batch.slice(1);
     for (const point of fresh) {
-      if (!wanted.has(point.slot)) continue;
+      if (!slotSet.has(point.slot)) continue;
       found.push(point);
       if (found.length === limit) return found;
     }

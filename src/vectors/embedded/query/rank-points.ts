@@ -156,7 +156,7 @@ function* nearest(
   const chosen = new Set(
     [...ranked.slots.entries()].flatMap(([i, slot]) => (leaveOut.has(slot) ? [] : [i])).slice(0, k),
   );
-  return keptOf(ranked, (i) => chosen.has(i));
+  return filtered(ranked, (i) => chosen.has(i));
 }
 
 /** Without those that are worse than the threshold. Re-ranked by diversity, scores are in no order. */
@@ -166,11 +166,11 @@ function passing({ slots, scores }: Ranked, query: Prefetch, { vectors }: OpenCo
   const spec = vectors.get(query.using ?? '')?.spec;
   const lessIsNearer = spec !== undefined && isDistance(query.target, spec);
   const passes = scores.map((score) => Number(lessIsNearer ? score <= threshold : score >= threshold));
-  return keptOf({ slots, scores }, (i) => passes[i] === 1);
+  return filtered({ slots, scores }, (i) => passes[i] === 1);
 }
 
-function keptOf({ slots, scores }: Ranked, isKept: (i: number) => boolean): Ranked {
-  return { slots: slots.filter((_, i) => isKept(i)), scores: scores.filter((_, i) => isKept(i)) };
+function filtered({ slots, scores }: Ranked, isIncluded: (i: number) => boolean): Ranked {
+  return { slots: slots.filter((_, i) => isIncluded(i)), scores: scores.filter((_, i) => isIncluded(i)) };
 }
 
 function isScored({ kind }: PointQuery['target']): boolean {

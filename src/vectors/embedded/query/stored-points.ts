@@ -18,7 +18,7 @@ export function pointReader(
 ): PointReader {
   const select = payloadSelector(want.payload);
   const whole = want.payload === true;
-  const wanted = wantedVectors(vectors, want.vector);
+  const vectorRows = selectedVectors(vectors, want.vector);
   return (slot) => {
     const { id, payload } = points.row(cid, slot);
     const point: StoredPoint = { id };
@@ -31,21 +31,21 @@ export function pointReader(
     } else if (select !== null) {
       point.payload = null;
     }
-    if (want.vector !== false) addVectors(point, slot, wanted, budget);
+    if (want.vector !== false) addVectors(point, slot, vectorRows, budget);
     return point;
   };
 }
 
 /** Names that the collection has not are passed over. */
-function wantedVectors(vectors: OpenCollection['vectors'], want: Want['vector']): readonly VectorRows[] {
+function selectedVectors(vectors: OpenCollection['vectors'], want: Want['vector']): readonly VectorRows[] {
   if (want === false) return [];
   return [...vectors.values()].filter(({ name }) => want === true || want.includes(name));
 }
 
-function addVectors(point: StoredPoint, slot: number, wanted: readonly VectorRows[], budget: AnswerBudget): void {
+function addVectors(point: StoredPoint, slot: number, selected: readonly VectorRows[], budget: AnswerBudget): void {
   const named: [string, VectorValue][] = [];
   point.vector = null;
-  for (const { name, spec, value: read } of wanted) {
+  for (const { name, spec, value: read } of selected) {
     const value = read(slot);
     if (value === null) continue;
     budget.keepNumbers(vectorBytes(value) / Float32Array.BYTES_PER_ELEMENT);

@@ -102,7 +102,7 @@ export class OpenShards {
     if (storageTrouble(error) === 'damaged' || error instanceof FailureError) this.#refused.set(number, failure);
     if (!this.#logged.has(number)) {
       const reason = error instanceof FailureError ? messageOf(error) : error instanceof Error ? error.message : error;
-      this.#options.tell(`vectors: shard-${number}.db cannot be opened: ${reason}`);
+      this.#options.report(`vectors: shard-${number}.db cannot be opened: ${reason}`);
     }
     this.#logged.add(number);
     return failure;

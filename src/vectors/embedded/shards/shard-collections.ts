@@ -60,7 +60,7 @@ export function shardCollections(state: ShardState) {
     /** The account that had it; null when there was none. */
     drop(tenant: string, name: string): Promise<string | null> {
       let cid = -1;
-      let gone = { account: '', bytes: 0 };
+      let freed = { account: '', bytes: 0 };
       return state.change(
         tenant,
         () => {
@@ -68,13 +68,13 @@ export function shardCollections(state: ShardState) {
           // By its own name alone: deleting an alias must not delete its collection.
           if (row?.spec.name !== name) return null;
           cid = row.cid;
-          gone = { account: row.account, bytes: collections.bytes(cid) };
+          freed = { account: row.account, bytes: collections.bytes(cid) };
           collections.drop(cid);
           return row.account;
         },
         () => {
           opened.close(cid);
-          if (gone.bytes !== 0) onStoredBytes(gone.account, -gone.bytes);
+          if (freed.bytes !== 0) onStoredBytes(freed.account, -freed.bytes);
         },
       );
     },

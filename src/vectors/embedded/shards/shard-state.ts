@@ -38,7 +38,7 @@ export interface ShardOptions {
   budget: MemoryBudget;
   random: Random;
   clock: Pick<Clock, 'monotonicMs'>;
-  tell(message: string): void;
+  report(message: string): void;
   bounds: CallBounds;
   /** Shared by all shards of the thread. */
   batches: QueryBatches;
@@ -65,7 +65,7 @@ export class ShardState {
   #closing = false;
 
   constructor(options: ShardOptions) {
-    const { file, budget, tell, clock } = options;
+    const { file, budget, report, clock } = options;
     this.options = options;
     this.collections = openCollectionTable(file);
     this.collections.check();
@@ -76,11 +76,11 @@ export class ShardState {
       memoryOf: (row, vectors, now) => budget.memoryOf(points, row, vectors, now, this.images),
       hasImage: (row, vector) => this.images.look(imageKey(row, vector)) !== null,
     });
-    this.damage = createDamage(tell);
+    this.damage = createDamage(report);
     this.group = createGroupCommit(file, {
       onIdle: () => this.#purgeSome(),
       isHeld: options.turns.isSuspended,
-      tell,
+      tell: report,
       clock,
     });
     setImmediate(() => this.#purgeSome());
@@ -304,8 +304,8 @@ export class ShardState {
     const doomed = cid;
     const { points, fields } = this.tables;
     this.change(null, () => {
-      const gone = points.purge(doomed, purgedRows) || fields.purge(doomed, purgedRows);
-      if (gone > 0) return;
+      const purged = points.purge(doomed, purgedRows) || fields.purge(doomed, purgedRows);
+      if (purged > 0) return;
       this.collections.forget(doomed);
       this.images.forget(doomed);
     }).catch(() => this.damage.note(doomed));

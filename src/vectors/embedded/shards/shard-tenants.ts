@@ -16,7 +16,7 @@ export function shardTenants(state: ShardState) {
     /** Within this shard alone. `from`: the accounts that had them. */
     adopt(from: string, to: Owner): Promise<{ collections: number; from: TenantSummary[] }> {
       const moved: { account: string; bytes: number }[] = [];
-      const tellMoved = () => {
+      const reportMoved = () => {
         for (const { account, bytes } of moved) {
           onStoredBytes(account, -bytes);
           onStoredBytes(to.account, bytes);
@@ -35,7 +35,7 @@ export function shardTenants(state: ShardState) {
           collections.moveAliases(from, to.tenant);
           return { collections: rows.length, from: before };
         },
-        tellMoved,
+        reportMoved,
       );
     },
 

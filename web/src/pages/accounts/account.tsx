@@ -3,7 +3,7 @@ import { Link, useParams } from '@tanstack/react-router';
 import { Pause, Pencil, Play } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import type { AccountWindows } from '../../../../src/admin/entries/account-windows.ts';
-import { accounts, type LookedAt } from '../../api/entries.ts';
+import { accounts, type DetailedAccount } from '../../api/entries.ts';
 import { call, get } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { Button } from '../../parts/button.tsx';
@@ -57,7 +57,7 @@ export default function AccountPage() {
   );
 }
 
-function Facts({ account }: { account: LookedAt }) {
+function Facts({ account }: { account: DetailedAccount }) {
   const { id, plan, status, from, open_requests, extra_budget: extra } = account;
   return (
     <div className="flex flex-wrap items-center gap-x-6 gap-y-1 text-sm">
@@ -87,7 +87,7 @@ function Facts({ account }: { account: LookedAt }) {
   );
 }
 
-function Actions({ account }: { account: LookedAt }) {
+function Actions({ account }: { account: DetailedAccount }) {
   const [open, setOpen] = useState<'edit' | 'status' | null>(null);
   const client = useQueryClient();
   const may = useMay('accounts', 'write');

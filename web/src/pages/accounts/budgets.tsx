@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Pencil } from 'lucide-react';
 import { useState } from 'react';
 import type { AccountBudgets } from '../../../../src/admin/entries/account-budgets.ts';
-import { accounts, type LookedAt } from '../../api/entries.ts';
+import { accounts, type DetailedAccount } from '../../api/entries.ts';
 import { get } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { Button } from '../../parts/button.tsx';
@@ -12,10 +12,10 @@ import { Moment } from '../../parts/figures.tsx';
 import { usd } from '../../parts/format.ts';
 import { Section } from '../../parts/page.tsx';
 import { Gauge } from '../../parts/status.tsx';
-import { EditBudgets, kinds, timeWords, typedBudgets } from './edit-budgets.tsx';
+import { EditBudgets, kinds, timeText, typedBudgets } from './edit-budgets.tsx';
 
 /** USD by end user, tag and model within an account. */
-export function Budgets({ account }: { account: LookedAt }) {
+export function Budgets({ account }: { account: DetailedAccount }) {
   const [open, setOpen] = useState(false);
   const [user, setUser] = useState('');
   const may = useMay('accounts', 'write') && account.from !== 'configuration';
@@ -32,23 +32,23 @@ export function Budgets({ account }: { account: LookedAt }) {
       Edit budgets
     </Button>
   );
-  const ofEach = typedBudgets(account.budgets).filter(({ whose }) => whose.startsWith('by '));
+  const ofEach = typedBudgets(account.budgets).filter(({ kind }) => kind.startsWith('by '));
   return (
     <Section title="Budgets within" actions={edit}>
       <div className="flex flex-col gap-4">
         {!has && <p className="text-muted text-sm">No end user, tag or model has a separate budget.</p>}
         {ofEach.map((one) => (
-          <p key={one.whose + timeWords(one)} className="text-sm">
-            {kinds[one.whose]}: {usd(Number(one.usd))} {timeWords(one)}
+          <p key={one.kind + timeText(one)} className="text-sm">
+            {kinds[one.kind]}: {usd(Number(one.usd))} {timeText(one)}
           </p>
         ))}
-        {ofEach.some(({ whose }) => whose === 'by user') && (
+        {ofEach.some(({ kind }) => kind === 'by user') && (
           <SearchInput value={user} onValue={setUser} label="Look up an end user" />
         )}
         {error !== null && <ErrorNote error={error} />}
         <ul className="grid gap-x-8 gap-y-4 sm:grid-cols-2 xl:grid-cols-3">
           {data?.data.map((one) => {
-            const name = `${nameOf(one)} ${timeWords({ time: one.window ?? `calendar ${one.calendar}`, time_zone: one.time_zone ?? '' })}`;
+            const name = `${nameOf(one)} ${timeText({ time: one.window ?? `calendar ${one.calendar}`, time_zone: one.time_zone ?? '' })}`;
             return (
               <li key={name} className="flex flex-col gap-1.5">
                 <div className="flex items-baseline justify-between gap-2 text-sm">

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import type { AccountCredit } from '../../../../src/admin/entries/account-credit.ts';
-import { accounts, type LookedAt } from '../../api/entries.ts';
+import { accounts, type DetailedAccount } from '../../api/entries.ts';
 import { call, get } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { Button } from '../../parts/button.tsx';
@@ -18,7 +18,7 @@ import { toast } from '../../parts/toast.tsx';
 import { numberOrText } from '../../parts/typed.ts';
 
 /** What an account has paid before, and what is left of it. */
-export function Credit({ account }: { account: LookedAt }) {
+export function Credit({ account }: { account: DetailedAccount }) {
   const [open, setOpen] = useState(false);
   const may = useMay('accounts', 'write') && account.from !== 'configuration';
   const path = `${accounts.addressOf(account.id)}/credit`;

@@ -33,14 +33,14 @@ const times = {
 interface TypedBudget {
   /** For the page alone. */
   id: number;
-  whose: keyof typeof kinds;
+  kind: keyof typeof kinds;
   name: string;
   usd: string;
   time: string;
   time_zone: string;
 }
 
-export function timeWords({ time, time_zone }: Pick<TypedBudget, 'time' | 'time_zone'>): string {
+export function timeText({ time, time_zone }: Pick<TypedBudget, 'time' | 'time_zone'>): string {
   const words = times[time as keyof typeof times] ?? time;
   return time.startsWith('calendar') ? `${words} (${time_zone || 'UTC'})` : words;
 }
@@ -51,7 +51,7 @@ export function typedBudgets(budgets: AccountReply['budgets']): TypedBudget[] {
     const kind = (['user', 'tag', 'model'] as const).find((one) => given[one] !== undefined);
     return {
       id,
-      whose: kind ?? (`by ${given.by}` as keyof typeof kinds),
+      kind: kind ?? (`by ${given.by}` as keyof typeof kinds),
       name: kind === undefined ? '' : (given[kind] ?? ''),
       usd: String(budget.usd),
       time: given.window ?? `calendar ${given.calendar}`,
@@ -60,11 +60,11 @@ export function typedBudgets(budgets: AccountReply['budgets']): TypedBudget[] {
   });
 }
 
-function written({ whose, name, usd, time, time_zone }: TypedBudget) {
-  const isEach = whose.startsWith('by ');
+function written({ kind, name, usd, time, time_zone }: TypedBudget) {
+  const isEach = kind.startsWith('by ');
   const isCalendar = time.startsWith('calendar ');
   return {
-    ...(isEach ? { by: whose.slice(3) } : { [whose]: name }),
+    ...(isEach ? { by: kind.slice(3) } : { [kind]: name }),
     usd: numberOrText(usd),
     ...(isCalendar ? { calendar: time.slice('calendar '.length) } : { window: time }),
     ...(isCalendar && time_zone !== '' && { time_zone }),
@@ -104,7 +104,7 @@ function EditForm({ account, onClose }: Omit<EditBudgetsProps, 'open'>) {
     setRows(rows.map((row) => (row.id === id ? { ...row, ...next } : row)));
   const add = () => {
     const id = Math.max(0, ...rows.map((row) => row.id)) + 1;
-    setRows([...rows, { id, whose: 'by user', name: '', usd: '', time: 'month', time_zone: '' }]);
+    setRows([...rows, { id, kind: 'by user', name: '', usd: '', time: 'month', time_zone: '' }]);
   };
   return (
     <Form
@@ -140,7 +140,7 @@ interface RowProps {
   onRemove: () => void;
 }
 
-function Row({ row: { whose, name, usd, time, time_zone }, at, onChange, onRemove }: RowProps) {
+function Row({ row: { kind, name, usd, time, time_zone }, at, onChange, onRemove }: RowProps) {
   const nth = `of budget ${at + 1}`;
   return (
     <Field name={`budgets[${at}]`} label={<span className="sr-only">Budget {at + 1}</span>}>
@@ -149,8 +149,8 @@ function Row({ row: { whose, name, usd, time, time_zone }, at, onChange, onRemov
           <Select
             className="w-36"
             aria-label={`Whose ${nth}`}
-            value={whose}
-            onChange={({ target }) => onChange({ whose: target.value as TypedBudget['whose'] })}
+            value={kind}
+            onChange={({ target }) => onChange({ kind: target.value as TypedBudget['kind'] })}
           >
             {Object.entries(kinds).map(([value, words]) => (
               <option key={value} value={value}>
@@ -158,11 +158,11 @@ function Row({ row: { whose, name, usd, time, time_zone }, at, onChange, onRemov
               </option>
             ))}
           </Select>
-          {!whose.startsWith('by ') && (
+          {!kind.startsWith('by ') && (
             <Input
               className="w-36"
               aria-label={`Name ${nth}`}
-              placeholder={whose === 'model' ? 'such as gpt-*' : 'Name'}
+              placeholder={kind === 'model' ? 'such as gpt-*' : 'Name'}
               spellCheck={false}
               value={name}
               onChange={({ target }) => onChange({ name: target.value })}

@@ -10,7 +10,7 @@ import { useFields } from '../../parts/fields.ts';
 import { Field, Form } from '../../parts/form.tsx';
 import { FormButtons } from '../../parts/form-buttons.tsx';
 import { toast } from '../../parts/toast.tsx';
-import { FieldFault, numberOrText } from '../../parts/typed.ts';
+import { FieldProblem, numberOrText } from '../../parts/typed.ts';
 import { PlanSelect } from './plan-select.tsx';
 
 /** An account that was made, with its first key where one was asked for. */
@@ -111,9 +111,9 @@ function useMaking({ name, id, plan, planName, usd, keyName }: typeof empty): ()
       await makePlan(planName.trim(), usd);
       made.current.plan = planName;
     }
-    const own = plan === another ? planName.trim() : plan;
+    const planOrNew = plan === another ? planName.trim() : plan;
     made.current.account ??= await call<AccountReply>('POST', accounts.path, {
-      body: { ...(name !== '' && { name }), ...(id !== '' && { id }), ...(own !== '' && { plan: own }) },
+      body: { ...(name !== '' && { name }), ...(id !== '' && { id }), ...(planOrNew !== '' && { plan: planOrNew }) },
     });
     const { account } = made.current;
     if (keyName.trim() === '') return { account, key: null };
@@ -123,13 +123,13 @@ function useMaking({ name, id, plan, planName, usd, keyName }: typeof empty): ()
 }
 
 async function makePlan(name: string, usd: string): Promise<void> {
-  if (name === '') throw new FieldFault('new plan', 'A plan has a name.');
+  if (name === '') throw new FieldProblem('new plan', 'A plan has a name.');
   const path = plans.addressOf(name);
   // PUT would replace it.
   const taken = await call('GET', path).then(
     () => true,
     () => false,
   );
-  if (taken) throw new FieldFault('new plan', `There is a plan '${name}' already. Choose it above.`);
+  if (taken) throw new FieldProblem('new plan', `There is a plan '${name}' already. Choose it above.`);
   await call('PUT', path, { body: usd.trim() === '' ? {} : { budget: { month: numberOrText(usd) } } });
 }

@@ -8,7 +8,7 @@ import { RangePicker } from '../../parts/range-picker.tsx';
 import { Pending } from '../../parts/skeleton.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { type Ranged, useRange } from '../../parts/use-range.ts';
-import { wordsOf } from '../requests/outcome.tsx';
+import { failureText } from '../requests/outcome.tsx';
 import { type AttemptRow, useAttempts } from './use-attempts.ts';
 
 const AttemptCharts = lazy(() => import('./charts.tsx'));
@@ -33,8 +33,8 @@ interface AttemptsProps {
 
 /** Who was asked, how often that failed and how long it took, over a range that the page's URL names. */
 export function Attempts({ where = {}, groups, range: ofPage }: AttemptsProps) {
-  const own = useRange();
-  const range = ofPage ?? own;
+  const pageRange = useRange();
+  const range = ofPage ?? pageRange;
   const [filters, setFilters] = useFilters<'by'>();
   const by = groups.find((group) => group === filters.by) ?? groups[0] ?? 'provider';
   const { data, error, refetch } = useAttempts({ ...where, group_by: by, ...range.query, points: true });
@@ -109,7 +109,7 @@ function columnsOf(by: AttemptGroup, range: Ranged): Column<AttemptRow>[] {
         <div className="min-w-0 max-w-[32cqw] truncate font-medium @xl:max-w-48" title={group}>
           {page === undefined ? (
             by === 'class' ? (
-              wordsOf(group)
+              failureText(group)
             ) : (
               group
             )
@@ -174,7 +174,7 @@ function columnsOf(by: AttemptGroup, range: Ranged): Column<AttemptRow>[] {
 
 function Failed({ row: { attempts, failed, failures } }: { row: AttemptRow }) {
   const classes = Object.entries(failures)
-    .map(([outcome, times]) => `${wordsOf(outcome)} ${count(times)}`)
+    .map(([outcome, times]) => `${failureText(outcome)} ${count(times)}`)
     .join(', ');
   if (failed === 0) return classes === '' ? <None /> : <span title={classes}>0 %</span>;
   return (

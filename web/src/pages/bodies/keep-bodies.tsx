@@ -30,10 +30,10 @@ type Subject = Pick<BodyRuleReply, 'of' | 'name'>;
 
 /** Whether requests and answers of a key, an account or a model are kept, and the way to begin and to stop that. */
 export function KeepBodies(subject: Subject) {
-  return useMay('requests', 'read') ? <Kept {...subject} /> : null;
+  return useMay('requests', 'read') ? <StoredUntil {...subject} /> : null;
 }
 
-function Kept({ of, name }: Subject) {
+function StoredUntil({ of, name }: Subject) {
   const { data, error, refetch } = useBodyRules();
   const [open, setOpen] = useState(false);
   const isAdmin = useMay('requests', 'write');

@@ -26,15 +26,15 @@ const textMin = 2;
 export default function BodiesPage() {
   const [{ text, account, key, model }, setFilters] = useFilters<'text' | 'account' | 'key' | 'model' | 'pages'>();
   const range = useRange(anyTime, 'any');
-  const asked = text === undefined || text.length < textMin ? undefined : text;
+  const searchText = text === undefined || text.length < textMin ? undefined : text;
   const pages = usePages<Row>(
     '/admin/v1/bodies',
-    { text: asked, account, key, model, ...range.query },
+    { text: searchText, account, key, model, ...range.query },
     { inUrl: 'pages' },
   );
   const filter = (name: 'account' | 'key' | 'model' | 'text') => (value: string) =>
     setFilters({ [name]: value, pages: '' });
-  const columns = columnsFor(asked);
+  const columns = columnsFor(searchText);
   return (
     <Page
       title="Kept bodies"
@@ -67,7 +67,7 @@ export default function BodiesPage() {
             title={
               pages.next !== null
                 ? 'None so far.'
-                : asked === undefined
+                : searchText === undefined
                   ? 'No requests are kept.'
                   : 'No kept request has these words.'
             }

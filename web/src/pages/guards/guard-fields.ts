@@ -85,9 +85,9 @@ export function guardFields({ properties = {}, required = [] }: Schema): GuardFi
 export function shownFields(fields: readonly GuardField[], draft: GuardDraft): GuardField[] {
   const check = draft.check ?? '';
   const known = new Set([...ofAll, 'check', ...Object.values(ofCheck).flat()]);
-  const own = ofCheck[check] ?? fields.map(({ name }) => name).filter((name) => !known.has(name));
+  const checkFields = ofCheck[check] ?? fields.map(({ name }) => name).filter((name) => !known.has(name));
   const set = fields.map(({ name }) => name).filter((name) => name !== 'check' && (draft[name] ?? '') !== '');
-  return [...new Set([...own, ...ofAll, ...set])]
+  return [...new Set([...checkFields, ...ofAll, ...set])]
     .filter((name) => name !== 'route_to' || draft.action === 'route')
     .flatMap((name) => fields.filter((field) => field.name === name))
     .map((field) => (field.name === 'kinds' ? { ...field, options: kindsOf[check] ?? field.options } : field));

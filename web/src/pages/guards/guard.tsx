@@ -4,9 +4,9 @@ import type { GuardReply } from '../../../../src/admin/entries/guards.ts';
 import { guards } from '../../api/entries.ts';
 import { Note } from '../../parts/error-note.tsx';
 import { Span } from '../../parts/figures.tsx';
-import { KeptActions, KeptFacts, KeptNotes } from '../../parts/kept-entry.tsx';
 import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
+import { EntryActions, EntryFacts, EntryNotes } from '../../parts/stored-entry.tsx';
 import { isSettingOf, labelOf } from './guard-fields.ts';
 import { GuardForm } from './guard-form.tsx';
 import { TryGuards } from './try-guards.tsx';
@@ -30,7 +30,7 @@ function Guard({ guard }: { guard: GuardReply }) {
   const users = usersOf(used_by);
   return (
     <>
-      <KeptNotes of={guard} kind="a guard" />
+      <EntryNotes of={guard} kind="a guard" />
       {mode === 'observe' && (
         <Note tone="plain">It observes: it changes nothing, and the records of requests say what it would do.</Note>
       )}
@@ -44,7 +44,7 @@ function Guard({ guard }: { guard: GuardReply }) {
                   {typeof value === 'number' && name === 'deadline' ? <Span ms={value} /> : shown(value)}
                 </Fact>
               ))}
-            <KeptFacts of={guard} />
+            <EntryFacts of={guard} />
           </Facts>
         </Section>
         <Section title="Used by">
@@ -82,7 +82,7 @@ function shown(value: unknown): string {
 
 function Actions({ guard }: { guard: GuardReply }) {
   return (
-    <KeptActions
+    <EntryActions
       of={guard}
       name={guard.name}
       kind="guard"
@@ -93,6 +93,6 @@ function Actions({ guard }: { guard: GuardReply }) {
       edit={(done) => <GuardForm guard={guard} onDone={done} />}
     >
       You cannot remove it while a model or a plan uses it. Take it out of them first.
-    </KeptActions>
+    </EntryActions>
   );
 }

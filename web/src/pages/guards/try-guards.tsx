@@ -155,10 +155,10 @@ function Guards({ result: { verdict, guards, masked } }: { result: Result }) {
         Together: <Badge tone={tones[verdict]}>{verdict}</Badge>
       </p>
       <ul aria-label="Verdicts" className="flex flex-col gap-1.5">
-        {guards.map(({ name, verdict: own, findings }) => (
+        {guards.map(({ name, verdict: guardVerdict, findings }) => (
           <li key={name} className="flex flex-wrap items-center gap-2">
             <span className="font-medium">{name}</span>
-            <Badge tone={tones[own]}>{own}</Badge>
+            <Badge tone={tones[guardVerdict]}>{guardVerdict}</Badge>
             <span className="text-muted">
               {Object.entries(findings)
                 .map(([kind, count]) => `${kind} × ${count}`)

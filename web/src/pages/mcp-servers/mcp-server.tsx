@@ -9,9 +9,9 @@ import { Button } from '../../parts/button.tsx';
 import { EditDefinition } from '../../parts/edit-definition.tsx';
 import { ErrorNote, Note } from '../../parts/error-note.tsx';
 import { Ago, Count } from '../../parts/figures.tsx';
-import { KeptActions, KeptFacts, KeptNotes } from '../../parts/kept-entry.tsx';
 import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
+import { EntryActions, EntryFacts, EntryNotes } from '../../parts/stored-entry.tsx';
 import { Login } from './log-in.tsx';
 import { ServerStatus } from './server-status.tsx';
 import { TryTool } from './try-tool.tsx';
@@ -39,7 +39,7 @@ function McpServer({ server }: { server: McpServerReply }) {
   });
   return (
     <>
-      <KeptNotes of={server} kind="an MCP server" />
+      <EntryNotes of={server} kind="an MCP server" />
       {why !== null && <Note tone={status === 'down' ? 'bad' : 'warn'}>{why}</Note>}
       <Section
         title="Details"
@@ -62,7 +62,7 @@ function McpServer({ server }: { server: McpServerReply }) {
               </Fact>
             )}
             <Fact name="Address">{url ?? 'a program of this machine'}</Fact>
-            <KeptFacts of={server} />
+            <EntryFacts of={server} />
             <Fact name="Sessions">
               <Count value={sessions} />
             </Fact>
@@ -107,7 +107,7 @@ function McpServer({ server }: { server: McpServerReply }) {
 function Actions({ server }: { server: McpServerReply }) {
   const client = useQueryClient();
   return (
-    <KeptActions
+    <EntryActions
       of={server}
       name={server.name}
       kind="MCP server"
@@ -126,6 +126,6 @@ function Actions({ server }: { server: McpServerReply }) {
       )}
     >
       Keys lose its tools, its sessions end, and Culvert forgets its tokens.
-    </KeptActions>
+    </EntryActions>
   );
 }

@@ -9,7 +9,7 @@ import { Select, TextArea } from '../../parts/controls.tsx';
 import { ErrorNote, Note } from '../../parts/error-note.tsx';
 import { Field } from '../../parts/form.tsx';
 import { NoKey, SpeaksAs } from '../../parts/speaks-as.tsx';
-import { FieldFault, faultInJson, objectIn } from '../../parts/typed.ts';
+import { FieldProblem, jsonProblem, objectIn } from '../../parts/typed.ts';
 import { Trial } from '../playground/trial.tsx';
 import { useCall } from '../playground/use-call.ts';
 import { exampleOf } from '../reference/fields-of.ts';
@@ -68,10 +68,10 @@ function Call({ tools, caller }: { tools: readonly Tool[]; caller: Caller }) {
   const tool = tools.find(({ name }) => name === chosen) ?? tools[0];
   const text = typed ?? JSON.stringify(exampleOf({ paths: {} }, tool?.inputSchema ?? {}), null, 2);
   if (tool === undefined) return <p className="text-muted">This key may not use the tools of this server.</p>;
-  const fault = faultInJson(text);
+  const fault = jsonProblem(text);
   const body = () => {
     const sent = objectIn(text);
-    if (sent === null) throw new FieldFault('arguments', 'Expected a JSON object.');
+    if (sent === null) throw new FieldProblem('arguments', 'Expected a JSON object.');
     return { tool: tool.name, arguments: sent };
   };
   return (

@@ -31,11 +31,11 @@ export function Invite({ account }: { account?: string }) {
 
 function InviteDialog({ account, onClose }: { account: string | undefined; onClose: () => void }) {
   const client = useQueryClient();
-  const own = useOperator().accounts;
+  const ownAccounts = useOperator().accounts;
   const [link, setLink] = useState<Link | null>(null);
   const [{ role, accounts, email }, field] = useFields({
     role: 'viewer',
-    accounts: account ?? own?.join(', ') ?? '',
+    accounts: account ?? ownAccounts?.join(', ') ?? '',
     email: '',
   });
   const body = { role, accounts: listedAccounts(accounts), ...(email !== '' && { email }) };

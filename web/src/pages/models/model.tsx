@@ -7,9 +7,9 @@ import { buttonClass } from '../../parts/button.tsx';
 import { Id } from '../../parts/code.tsx';
 import { None } from '../../parts/figures.tsx';
 import { usd } from '../../parts/format.ts';
-import { KeptActions, KeptFacts, KeptNotes } from '../../parts/kept-entry.tsx';
 import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
 import { healthTones, Status } from '../../parts/status.tsx';
+import { EntryActions, EntryFacts, EntryNotes } from '../../parts/stored-entry.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { Attempts } from '../attempts/attempts.tsx';
 import { KeepBodies } from '../bodies/keep-bodies.tsx';
@@ -71,7 +71,7 @@ function Model({ model }: { model: ModelReply }) {
   const { only } = model;
   return (
     <>
-      <KeptNotes of={model} kind="a model" />
+      <EntryNotes of={model} kind="a model" />
       <Section title="Details">
         <Facts>
           <Fact name="Name">
@@ -100,7 +100,7 @@ function Model({ model }: { model: ModelReply }) {
               Kept answers and hits
             </Link>
           </Fact>
-          <KeptFacts of={model} />
+          <EntryFacts of={model} />
         </Facts>
       </Section>
       <Table
@@ -129,7 +129,7 @@ function Actions({ model }: { model: ModelReply }) {
           <FlaskConical className="size-4" aria-hidden /> Try it
         </Link>
       )}
-      <KeptActions
+      <EntryActions
         of={model}
         name={id}
         kind="model"
@@ -140,7 +140,7 @@ function Actions({ model }: { model: ModelReply }) {
         edit={(done) => <ModelForm model={model} onDone={done} />}
       >
         Callers that ask for this model then get a 404. Running requests finish.
-      </KeptActions>
+      </EntryActions>
     </>
   );
 }

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { Overview } from '../../../../src/admin/overview.ts';
 import { count, percent, short, span } from '../../parts/format.ts';
-import { spentWords, usdOfSum, WithoutPrice } from '../../parts/spend.tsx';
+import { spendText, usdOfSum, WithoutPrice } from '../../parts/spend.tsx';
 
 type Totals = Overview['totals'];
 
@@ -26,7 +26,7 @@ export function Figures({ totals, before }: { totals: Totals; before: Totals }) 
       <Figure name="Tokens" value={short(tokens(totals))} exact={count(tokens(totals))}>
         <Change now={tokens(totals)} before={tokens(before)} since={since} />
       </Figure>
-      <Figure name="Spend" value={usdOfSum(totals)} exact={spentWords(totals)}>
+      <Figure name="Spend" value={usdOfSum(totals)} exact={spendText(totals)}>
         {totals.unpriced_requests > 0 ? (
           <WithoutPrice count={totals.unpriced_requests} at="models" />
         ) : (

@@ -19,7 +19,7 @@ import { Wrongs } from './wrongs.tsx';
 const Charts = lazy(() => import('./charts.tsx'));
 
 /** Ranges of `GET /admin/v1/overview`. */
-const ownRanges = ['1h', '6h', '24h', '7d', '30d', '90d'];
+const presetRanges = ['1h', '6h', '24h', '7d', '30d', '90d'];
 
 /** Interval at which the page is requested again. */
 const everyMs = 10_000;
@@ -29,10 +29,10 @@ export default function OverviewPage() {
   const [{ account }] = useFilters<'account'>();
   const range = useRange();
   // A range that the server has ready-made ends with the step that is running.
-  const asked = ownRanges.includes(range.text) ? { range: range.text } : range.query;
+  const query = presetRanges.includes(range.text) ? { range: range.text } : range.query;
   const { data, error, refetch } = useQuery({
-    queryKey: ['/admin/v1/overview', asked, account],
-    queryFn: ({ signal }) => get<Overview>('/admin/v1/overview', { ...asked, account }, signal),
+    queryKey: ['/admin/v1/overview', query, account],
+    queryFn: ({ signal }) => get<Overview>('/admin/v1/overview', { ...query, account }, signal),
     placeholderData: keepPreviousData,
     refetchInterval: everyMs,
   });

@@ -5,7 +5,7 @@ import { Empty } from '../../parts/empty.tsx';
 import { Count } from '../../parts/figures.tsx';
 import { percent, span } from '../../parts/format.ts';
 import { Section } from '../../parts/page.tsx';
-import { spentWords, usdOfSum } from '../../parts/spend.tsx';
+import { spendText, usdOfSum } from '../../parts/spend.tsx';
 import type { Ranged } from '../../parts/use-range.ts';
 import { useAttempts } from '../attempts/use-attempts.ts';
 
@@ -30,11 +30,11 @@ export function Tops({ overview: { top, from, to }, range, account }: TopsProps)
   );
 }
 
-const askedMax = 8;
+const topsMax = 8;
 
 /** Providers by attempts, so that one which never answers is among them. */
 function Asked({ range, span: covered }: { range: Ranged; span: { from: string; to?: string } }) {
-  const { data } = useAttempts({ group_by: 'provider', ...covered, limit: askedMax });
+  const { data } = useAttempts({ group_by: 'provider', ...covered, limit: topsMax });
   const rows = data?.data ?? [];
   const most = Math.max(1, ...rows.map(({ attempts }) => attempts));
   return (
@@ -152,7 +152,7 @@ function Top({ title, by, rows, range }: TopProps) {
               <span className="w-14 text-right">
                 <Count value={requests} />
               </span>
-              <span className="w-16 text-right text-muted" title={spentWords(sum)}>
+              <span className="w-16 text-right text-muted" title={spendText(sum)}>
                 {usdOfSum(sum)}
               </span>
             </Line>

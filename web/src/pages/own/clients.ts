@@ -2,10 +2,10 @@
 interface Client {
   id: string;
   title: string;
-  steps: readonly { say: string; text: string }[];
+  steps: readonly { instruction: string; text: string }[];
 }
 
-const setKey = { say: 'Set your key once', text: 'export CULVERT_API_KEY=…   # the secret of your key' };
+const setKey = { instruction: 'Set your key once', text: 'export CULVERT_API_KEY=…   # the secret of your key' };
 
 /** `origin` without a slash at its end; `model` is one that the key may use. */
 export function clientsFor(origin: string, model: string): Client[] {
@@ -21,7 +21,7 @@ function programs(origin: string, model: string): Client[] {
       steps: [
         setKey,
         {
-          say: 'Send a request',
+          instruction: 'Send a request',
           text: `curl ${origin}/v1/chat/completions \\
   -H "Authorization: Bearer $CULVERT_API_KEY" \\
   -H 'Content-Type: application/json' \\
@@ -35,7 +35,7 @@ function programs(origin: string, model: string): Client[] {
       steps: [
         setKey,
         {
-          say: 'pip install openai',
+          instruction: 'pip install openai',
           text: `import os
 from openai import OpenAI
 
@@ -54,7 +54,7 @@ print(answer.choices[0].message.content)`,
       steps: [
         setKey,
         {
-          say: 'npm install openai',
+          instruction: 'npm install openai',
           text: `import OpenAI from 'openai';
 
 const client = new OpenAI({ baseURL: '${origin}/v1', apiKey: process.env.CULVERT_API_KEY });
@@ -78,13 +78,13 @@ function assistants(origin: string, model: string): Client[] {
       title: 'Claude Code',
       steps: [
         {
-          say: 'In a shell',
+          instruction: 'In a shell',
           text: `export ANTHROPIC_BASE_URL=${origin}
 export ANTHROPIC_AUTH_TOKEN=…   # the secret of your key
 claude --model ${/^[\w./:@-]+$/.test(model) ? model : `'${model.replaceAll("'", "'\\''")}'`}`,
         },
         {
-          say: 'Or permanently, in ~/.claude/settings.json',
+          instruction: 'Or permanently, in ~/.claude/settings.json',
           text: JSON.stringify(
             {
               env: {
@@ -106,7 +106,7 @@ claude --model ${/^[\w./:@-]+$/.test(model) ? model : `'${model.replaceAll("'", 
       steps: [
         setKey,
         {
-          say: 'In ~/.codex/config.toml',
+          instruction: 'In ~/.codex/config.toml',
           text: `model = ${name}
 model_provider = "culvert"
 
@@ -124,7 +124,7 @@ env_key = "CULVERT_API_KEY"`,
       steps: [
         setKey,
         {
-          say: 'In opencode.json',
+          instruction: 'In opencode.json',
           text: JSON.stringify(
             {
               $schema: 'https://opencode.ai/config.json',

@@ -9,11 +9,11 @@ import { clientsFor } from './clients.ts';
 
 /** How programs and assistants use the key. */
 export default function ConnectPage() {
-  const [{ client = 'curl', model: asked }, setFilters] = useFilters<'client' | 'model'>();
+  const [{ client = 'curl', model: chosenModel }, setFilters] = useFilters<'client' | 'model'>();
   const { caller } = useCaller();
   const { data } = useQuery(modelsQuery(caller));
   const chats = data?.filter(({ model_type }) => model_type === 'chat') ?? [];
-  const model = asked ?? chats[0]?.id ?? 'your-model';
+  const model = chosenModel ?? chats[0]?.id ?? 'your-model';
   const clients = clientsFor(location.origin, model);
   return (
     <Page
@@ -42,9 +42,9 @@ export default function ConnectPage() {
           label: title,
           content: () => (
             <>
-              {steps.map(({ say, text }) => (
-                <Section key={say} title={say}>
-                  <Code text={text} label={say} />
+              {steps.map(({ instruction, text }) => (
+                <Section key={instruction} title={instruction}>
+                  <Code text={text} label={instruction} />
                 </Section>
               ))}
             </>

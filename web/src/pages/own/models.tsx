@@ -40,7 +40,7 @@ const columns: Column<Model>[] = [
 ];
 
 /** Models that the key may use. */
-export default function OwnModelsPage() {
+export default function MemberModelsPage() {
   const [{ text = '' }, setFilters] = useFilters<'text'>();
   const { caller } = useCaller();
   const { data, error, refetch } = useQuery(modelsQuery(caller));

@@ -27,7 +27,7 @@ export interface UsedRow {
 }
 
 /** The answer of `GET /v1/usage`. */
-export interface OwnUsage extends Limits {
+export interface MemberUsage extends Limits {
   account: string;
   plan: string;
   tiers: Record<string, { rpm: Reading; windows: Readings }>;
@@ -47,7 +47,7 @@ export function windowsIn({
   budget,
   calendar_budget: calendar,
   tiers,
-}: Limits & Pick<OwnUsage, 'tiers'>): WindowView[] {
+}: Limits & Pick<MemberUsage, 'tiers'>): WindowView[] {
   return [
     view(rpm, 'minute', 'requests'),
     ...windows.map((window) => view(units[window], window, 'units')),

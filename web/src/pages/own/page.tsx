@@ -14,7 +14,7 @@ import { Gauge } from '../../parts/status.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { WindowGauges } from '../../parts/window-gauges.tsx';
 import { shownZone } from '../../parts/zone.ts';
-import { type OwnUsage, type UsedRow, windowsIn } from './own-usage.ts';
+import { type MemberUsage, type UsedRow, windowsIn } from './own-usage.ts';
 
 const DayChart = lazy(() => import('./day-chart.tsx'));
 
@@ -22,12 +22,12 @@ const DayChart = lazy(() => import('./day-chart.tsx'));
 const everyMs = 10_000;
 
 /** Rights of the logged-in key, and the usage of its account. */
-export default function OwnPage() {
+export default function MemberPage() {
   const session = useSession();
   const { caller } = useCaller();
   const query = useQuery({
     queryKey: ['/v1/usage', 'day'],
-    queryFn: ({ signal }) => get<OwnUsage>('/v1/usage', { group_by: 'day' }, signal, caller!.headers),
+    queryFn: ({ signal }) => get<MemberUsage>('/v1/usage', { group_by: 'day' }, signal, caller!.headers),
     refetchInterval: everyMs,
   });
   if (session.kind !== 'key') return null;
@@ -65,7 +65,7 @@ export default function OwnPage() {
   );
 }
 
-function Storage({ used_bytes, allowed_bytes }: OwnUsage['storage']) {
+function Storage({ used_bytes, allowed_bytes }: MemberUsage['storage']) {
   if (used_bytes === 0 && allowed_bytes === null) return null;
   return (
     <div className="flex flex-col gap-1.5 sm:max-w-xs">
@@ -92,7 +92,7 @@ const columns: Column<UsedRow>[] = [
 function ByModel({ caller }: { caller: Caller }) {
   const { data, error, refetch } = useQuery({
     queryKey: ['/v1/usage', 'model'],
-    queryFn: ({ signal }) => get<OwnUsage>('/v1/usage', { group_by: 'model' }, signal, caller.headers),
+    queryFn: ({ signal }) => get<MemberUsage>('/v1/usage', { group_by: 'model' }, signal, caller.headers),
   });
   return (
     <div className="flex flex-col gap-2">

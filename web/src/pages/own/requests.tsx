@@ -8,10 +8,10 @@ import { useFilters } from '../../parts/filters.ts';
 import { Page } from '../../parts/page.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
 import { Cost } from '../requests/cost.tsx';
-import { Outcome, wordsOf } from '../requests/outcome.tsx';
+import { failureText, Outcome } from '../requests/outcome.tsx';
 
 /** A request as `/v1/requests` shows it to its caller. */
-interface OwnRequest {
+interface MemberRequest {
   id: string;
   created_at: string;
   endpoint: string;
@@ -26,7 +26,7 @@ interface OwnRequest {
   route: { refused?: { message: string } | null; attempts: { class: string; message?: string | null }[] };
 }
 
-const columns: Column<OwnRequest>[] = [
+const columns: Column<MemberRequest>[] = [
   { head: 'Time', cell: ({ created_at }) => <Moment at={created_at} />, className: 'w-px' },
   { head: 'Status', cell: (row) => <Outcome status={row.status} failure={row.class} />, className: 'w-px' },
   {
@@ -43,19 +43,19 @@ const columns: Column<OwnRequest>[] = [
 ];
 
 /** Why it was refused or failed; null: it did not. */
-function reasonOf({ class: failure, route }: OwnRequest): string | null {
+function reasonOf({ class: failure, route }: MemberRequest): string | null {
   if (failure === 'ok') return null;
   const last = route.attempts.at(-1);
   const why = route.refused?.message ?? last?.message ?? null;
-  return why ?? wordsOf(last?.class ?? failure);
+  return why ?? failureText(last?.class ?? failure);
 }
 
 /** What the logged-in key asked for, refused requests too. */
-export default function OwnRequestsPage() {
+export default function MemberRequestsPage() {
   const { caller } = useCaller();
   const [{ class: outcome = 'any' }, setFilters] = useFilters<'class'>();
-  const pages = usePagesOf<OwnRequest, string>(['/v1/requests', outcome], (cursor, signal) =>
-    get<Listed<OwnRequest>>('/v1/requests', { class: outcome, limit: 50, cursor }, signal, caller?.headers),
+  const pages = usePagesOf<MemberRequest, string>(['/v1/requests', outcome], (cursor, signal) =>
+    get<Listed<MemberRequest>>('/v1/requests', { class: outcome, limit: 50, cursor }, signal, caller?.headers),
   );
   return (
     <Page

@@ -16,12 +16,12 @@ const restMs = 400;
 
 /** Accounts that the typed plan would stop. */
 export function Preview({ name, definition }: { name: string; definition: Record<string, unknown> }) {
-  const asked = useRested(JSON.stringify(definition), restMs);
+  const settled = useRested(JSON.stringify(definition), restMs);
   const { data, error, isFetching } = useQuery({
-    queryKey: [plans.path, name, 'preview', asked],
+    queryKey: [plans.path, name, 'preview', settled],
     queryFn: ({ signal }) =>
       call<PlanPreview>('POST', `${plans.addressOf(name)}/preview`, {
-        body: JSON.parse(asked),
+        body: JSON.parse(settled),
         signal,
       }),
     placeholderData: keepPreviousData,

@@ -5,8 +5,8 @@ import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Note } from '../../parts/error-note.tsx';
 import { useFilters } from '../../parts/filters.ts';
-import { useKept } from '../../parts/kept.ts';
-import { FieldFault } from '../../parts/typed.ts';
+import { FieldProblem } from '../../parts/typed.ts';
+import { useStored } from '../../parts/use-stored.ts';
 import { CodeDialog } from './code-dialog.tsx';
 import { Composer, ComposerButton } from './composer.tsx';
 import { noSettings, type Picture, type Settings, type UserTurn } from './conversation.ts';
@@ -23,19 +23,19 @@ import { type Lanes, lanesMax, useLanes } from './use-lanes.ts';
 export function ConversationView({ caller, models }: { caller: Caller; models: readonly Model[] }) {
   const [{ format: formatId, model }, setFilters] = useFilters<'format' | 'model'>();
   const format = formatOf(formatId);
-  const [settings, setSettings] = useKept<Settings>('playground.settings', noSettings, 'browser');
-  const [text, setText] = useKept('playground.draft', '');
+  const [settings, setSettings] = useStored<Settings>('playground.settings', noSettings, 'browser');
+  const [text, setText] = useStored('playground.draft', '');
   const [pictures, setPictures] = useState<readonly Picture[]>([]);
-  const [fault, setFault] = useState<FieldFault | null>(null);
+  const [fault, setFault] = useState<FieldProblem | null>(null);
   const [open, setOpen] = useState<'settings' | 'code' | null>(null);
   const lanes = useLanes(caller, format, settings);
   const end = useRef<HTMLDivElement>(null);
   const running = lanes.running.size > 0;
   const choices = modelChoices(models);
 
-  const [lastModel, keepModel] = useKept('playground.model', '', 'browser');
+  const [lastModel, keepModel] = useStored('playground.model', '', 'browser');
   useFirstLane(lanes, models.find(({ id }) => id === lastModel)?.id ?? models[0]?.id);
-  useAskedModel(lanes, model, () => setFilters({ model: '' }));
+  useLinkedModel(lanes, model, () => setFilters({ model: '' }));
   useStopKey(running, lanes.stop);
   useStayAtEnd(end, lanes.lanes, running);
 
@@ -44,7 +44,7 @@ export function ConversationView({ caller, models }: { caller: Caller; models: r
       setFault(null);
       does();
     } catch (error) {
-      if (!(error instanceof FieldFault)) throw error;
+      if (!(error instanceof FieldProblem)) throw error;
       setFault(error);
       if (!matchMedia('(min-width: 64rem)').matches) setOpen('settings');
     }
@@ -170,7 +170,7 @@ function useFirstLane({ lanes, add }: Lanes, model: string | undefined): void {
 }
 
 /** A link with `?model=` begins a conversation with that one; a reload goes on with it. */
-function useAskedModel({ restart }: Lanes, model: string | undefined, taken: () => void): void {
+function useLinkedModel({ restart }: Lanes, model: string | undefined, taken: () => void): void {
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each link.
   useEffect(() => {
     if (model === undefined) return;

@@ -1,6 +1,6 @@
 // A conversation as the page knows it, whichever format it is sent in.
 
-import { FieldFault } from '../../parts/typed.ts';
+import { FieldProblem } from '../../parts/typed.ts';
 
 export interface Picture {
   name: string;
@@ -169,10 +169,11 @@ export function afterStep(answer: AssistantTurn, step: Step, nowMs: number): Ass
 /** Throws the fault of the text, in a sentence that names the field. */
 export function toolsOf(text: string): Tool[] {
   const tools = jsonOf(text, 'tools');
-  if (!Array.isArray(tools)) throw new FieldFault('tools', 'Expected a JSON array of {name, description, parameters}.');
+  if (!Array.isArray(tools))
+    throw new FieldProblem('tools', 'Expected a JSON array of {name, description, parameters}.');
   return tools.map((tool: unknown, at) => {
     const { name, description, parameters } = (typeof tool === 'object' && tool !== null ? tool : {}) as Json;
-    if (typeof name !== 'string') throw new FieldFault('tools', `Tool ${at + 1} has no name.`);
+    if (typeof name !== 'string') throw new FieldProblem('tools', `Tool ${at + 1} has no name.`);
     return {
       name,
       description: typeof description === 'string' ? description : '',
@@ -184,7 +185,7 @@ export function toolsOf(text: string): Tool[] {
 export function moreOf(text: string): Json {
   const more = jsonOf(text, 'more');
   if (typeof more !== 'object' || more === null || Array.isArray(more)) {
-    throw new FieldFault('more', 'Expected a JSON object, for example {"seed": 7}.');
+    throw new FieldProblem('more', 'Expected a JSON object, for example {"seed": 7}.');
   }
   return more as Json;
 }
@@ -193,12 +194,12 @@ function jsonOf(text: string, field: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new FieldFault(field, `This is not valid JSON: ${(error as Error).message}`);
+    throw new FieldProblem(field, `This is not valid JSON: ${(error as Error).message}`);
   }
 }
 
 /** Without undefined members. */
-export function said(fields: Json): Json {
+export function errorMessage(fields: Json): Json {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 

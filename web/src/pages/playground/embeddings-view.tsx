@@ -2,8 +2,8 @@ import { useState } from 'react';
 import type { Caller, Model } from '../../api/caller.ts';
 import { Input, TextArea } from '../../parts/controls.tsx';
 import { Field } from '../../parts/form.tsx';
-import { useKept } from '../../parts/kept.ts';
 import { numberOf } from '../../parts/typed.ts';
+import { useStored } from '../../parts/use-stored.ts';
 import type { Json } from './conversation.ts';
 import { ModelField, modelOf } from './model-field.tsx';
 import { Similarities } from './similarities.tsx';
@@ -25,9 +25,9 @@ interface Embedded {
 
 /** Texts, one a line, and how alike they are. */
 export function EmbeddingsView({ caller, models }: { caller: Caller; models: readonly Model[] }) {
-  const [kept, setModel] = useKept('playground.embeddings.model', '', 'browser');
-  const model = modelOf(models, kept);
-  const [text, setText] = useKept('playground.embeddings.texts', examples);
+  const [chosenModel, setModel] = useStored('playground.embeddings.model', '', 'browser');
+  const model = modelOf(models, chosenModel);
+  const [text, setText] = useStored('playground.embeddings.texts', examples);
   const [dimensions, setDimensions] = useState('');
   const texts = text.split('\n').filter((line) => line.trim() !== '');
   const call = useCall<Embedded>(caller, async (response) => {

@@ -2,7 +2,7 @@ import { Download } from 'lucide-react';
 import type { Caller, Model } from '../../api/caller.ts';
 import { buttonClass } from '../../parts/button.tsx';
 import { Input, Select, TextArea } from '../../parts/controls.tsx';
-import { useKeptFields } from '../../parts/fields.ts';
+import { useStoredFields } from '../../parts/fields.ts';
 import { Field } from '../../parts/form.tsx';
 import { numberOf } from '../../parts/typed.ts';
 import { ModelField, modelOf } from './model-field.tsx';
@@ -18,22 +18,22 @@ interface Drawn {
 
 /** A sentence, drawn. */
 export function ImagesView({ caller, models }: { caller: Caller; models: readonly Model[] }) {
-  const [kept, field, change] = useKeptFields(
+  const [form, field, change] = useStoredFields(
     'playground.images',
     { model: '', prompt: 'A lighthouse at dusk, seen from the sea.', size: 'auto', n: '1', quality: '' },
     'browser',
   );
-  const model = modelOf(models, kept.model);
+  const model = modelOf(models, form.model);
   const call = useCall<Drawn>(caller, async (response) => {
     const { data } = (await response.json()) as { data: Drawn['pictures'] };
-    return { prompt: kept.prompt, pictures: data };
+    return { prompt: form.prompt, pictures: data };
   });
   const body = () => ({
     model,
-    prompt: kept.prompt,
-    n: numberOf(kept.n, 'n') ?? 1,
-    ...(kept.size !== 'auto' && { size: kept.size }),
-    ...(kept.quality !== '' && { quality: kept.quality }),
+    prompt: form.prompt,
+    n: numberOf(form.n, 'n') ?? 1,
+    ...(form.size !== 'auto' && { size: form.size }),
+    ...(form.quality !== '' && { quality: form.quality }),
     response_format: 'b64_json',
   });
   return (
@@ -41,7 +41,7 @@ export function ImagesView({ caller, models }: { caller: Caller; models: readonl
       caller={caller}
       call={call}
       action="Generate"
-      disabled={kept.prompt.trim() === ''}
+      disabled={form.prompt.trim() === ''}
       onRun={() => call.run('/v1/images/generations', body)}
       shown={() => ({
         path: '/v1/images/generations',

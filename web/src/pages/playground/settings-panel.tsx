@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { Input, Select, TextArea } from '../../parts/controls.tsx';
 import { textFields } from '../../parts/fields.ts';
 import { Field } from '../../parts/form.tsx';
-import type { FieldFault } from '../../parts/typed.ts';
+import type { FieldProblem } from '../../parts/typed.ts';
 import type { Settings } from './conversation.ts';
 import { formatOf, formats } from './formats/formats.ts';
 
@@ -12,7 +12,7 @@ interface SettingsPanelProps {
   settings: Settings;
   onSettings: (settings: Settings) => void;
   /** Fault of the typed text, when it could not be sent. */
-  fault: FieldFault | null;
+  fault: FieldProblem | null;
 }
 
 export const exampleTools = `[
@@ -30,7 +30,7 @@ export const exampleTools = `[
 /** Settings of every turn of a conversation. */
 export function SettingsPanel({ format, onFormat, settings, onSettings, fault }: SettingsPanelProps) {
   const field = textFields(settings, (changes) => onSettings({ ...settings, ...changes }));
-  const faultOf = (name: string) => (fault?.field === name ? fault.message : null);
+  const messageAt = (name: string) => (fault?.field === name ? fault.message : null);
   const numeric = { inputMode: 'decimal', placeholder: 'default' } as const;
   return (
     <div className="flex flex-col gap-4">
@@ -46,10 +46,10 @@ export function SettingsPanel({ format, onFormat, settings, onSettings, fault }:
         )}
       </Field>
       <div className="grid grid-cols-2 gap-3">
-        <Field name="temperature" label="Temperature" fault={faultOf('temperature')}>
+        <Field name="temperature" label="Temperature" fault={messageAt('temperature')}>
           {(control) => <Input {...control} {...numeric} {...field('temperature')} />}
         </Field>
-        <Field name="max_tokens" label="Max tokens" fault={faultOf('max_tokens')}>
+        <Field name="max_tokens" label="Max tokens" fault={messageAt('max_tokens')}>
           {(control) => <Input {...control} {...numeric} {...field('maxTokens')} />}
         </Field>
         <Field name="reasoning" label="Reasoning">
@@ -62,7 +62,7 @@ export function SettingsPanel({ format, onFormat, settings, onSettings, fault }:
             </Select>
           )}
         </Field>
-        <Field name="top_p" label="Top p" fault={faultOf('top_p')}>
+        <Field name="top_p" label="Top p" fault={messageAt('top_p')}>
           {(control) => <Input {...control} {...numeric} {...field('topP')} />}
         </Field>
       </div>
@@ -81,7 +81,7 @@ export function SettingsPanel({ format, onFormat, settings, onSettings, fault }:
         <Field
           name="tools"
           label="Tools, as JSON"
-          fault={faultOf('tools')}
+          fault={messageAt('tools')}
           hint="When the model calls a tool, you enter the result."
         >
           {(control) => (
@@ -114,7 +114,7 @@ export function SettingsPanel({ format, onFormat, settings, onSettings, fault }:
         <Field
           name="more"
           label="Other fields, as JSON"
-          fault={faultOf('more')}
+          fault={messageAt('more')}
           hint='They are added to the request body, for example {"seed": 7}.'
         >
           {(control) => (

@@ -6,7 +6,7 @@ import { get } from '../../api/request.ts';
 import { buttonClass } from '../../parts/button.tsx';
 import { Choose } from '../../parts/choose.tsx';
 import { Input, Select, TextArea } from '../../parts/controls.tsx';
-import { useKeptFields } from '../../parts/fields.ts';
+import { useStoredFields } from '../../parts/fields.ts';
 import { Field } from '../../parts/form.tsx';
 import { bytes } from '../../parts/format.ts';
 import { Section } from '../../parts/page.tsx';
@@ -25,28 +25,28 @@ interface Sound {
 
 /** A text, said by a voice. */
 export function SpeechView({ caller, models }: { caller: Caller; models: readonly Model[] }) {
-  const [kept, field, change] = useKeptFields(
+  const [form, field, change] = useStoredFields(
     'playground.speech',
     { model: '', voice: 'alloy', text: 'Hello from Culvert.', format: 'mp3', speed: '', instructions: '' },
     'browser',
   );
-  const model = modelOf(models, kept.model);
+  const model = modelOf(models, form.model);
   const voices = useVoices(caller, model);
   const call = useCall<Sound>(caller, async (response) => {
     const sound = await response.blob();
-    return { url: URL.createObjectURL(sound), size: sound.size, format: kept.format };
+    return { url: URL.createObjectURL(sound), size: sound.size, format: form.format };
   });
   const url = call.answer?.url;
   useEffect(() => () => (url === undefined ? undefined : URL.revokeObjectURL(url)), [url]);
   const body = () => {
-    const speed = numberOf(kept.speed, 'speed');
+    const speed = numberOf(form.speed, 'speed');
     return {
       model,
-      voice: kept.voice,
-      input: kept.text,
-      response_format: kept.format,
+      voice: form.voice,
+      input: form.text,
+      response_format: form.format,
       ...(speed !== undefined && { speed }),
-      ...(kept.instructions !== '' && { instructions: kept.instructions }),
+      ...(form.instructions !== '' && { instructions: form.instructions }),
     };
   };
   return (
@@ -54,7 +54,7 @@ export function SpeechView({ caller, models }: { caller: Caller; models: readonl
       caller={caller}
       call={call}
       action="Speak"
-      disabled={kept.text.trim() === ''}
+      disabled={form.text.trim() === ''}
       onRun={() => call.run('/v1/audio/speech', body)}
       shown={() => ({
         path: '/v1/audio/speech',
@@ -62,9 +62,9 @@ export function SpeechView({ caller, models }: { caller: Caller; models: readonl
         sdk: 'openai',
         method: 'audio.speech.create',
         use: {
-          curl: `-o speech.${kept.format}`,
-          python: `answer.write_to_file("speech.${kept.format}")`,
-          typescript: `await writeFile('speech.${kept.format}', Buffer.from(await answer.arrayBuffer())); // of node:fs/promises`,
+          curl: `-o speech.${form.format}`,
+          python: `answer.write_to_file("speech.${form.format}")`,
+          typescript: `await writeFile('speech.${form.format}', Buffer.from(await answer.arrayBuffer())); // of node:fs/promises`,
         },
       })}
       hint="The audio plays here."
@@ -89,7 +89,7 @@ export function SpeechView({ caller, models }: { caller: Caller; models: readonl
           <Choose
             id={control.id}
             label="Voice"
-            value={kept.voice}
+            value={form.voice}
             options={voices.map((id) => ({ value: id, label: id }))}
             onValue={(next) => change({ voice: next })}
             className="w-full"

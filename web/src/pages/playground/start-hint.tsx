@@ -1,9 +1,9 @@
 import { MessagesSquare } from 'lucide-react';
 import { Empty } from '../../parts/empty.tsx';
-import { keep, keptOr } from '../../parts/kept.ts';
+import { keep, storedOr } from '../../parts/use-stored.ts';
 
 const name = 'playground.prompts';
-const keptMax = 6;
+const hintsMax = 6;
 /** A longer one, such as a pasted document, is not worth a line here. */
 const lengthMax = 2_000;
 
@@ -11,13 +11,13 @@ const lengthMax = 2_000;
 export function keepPrompt(text: string): void {
   const prompt = text.trim();
   if (prompt === '' || prompt.length > lengthMax) return;
-  const before = keptOr<string[]>(name, [], 'browser').filter((one) => one !== prompt);
-  keep(name, [prompt, ...before].slice(0, keptMax), 'browser');
+  const before = storedOr<string[]>(name, [], 'browser').filter((one) => one !== prompt);
+  keep(name, [prompt, ...before].slice(0, hintsMax), 'browser');
 }
 
 /** Shown before the first message of a conversation: what to do, and the last messages to send again. */
 export function StartHint({ onPrompt }: { onPrompt: (text: string) => void }) {
-  const prompts = keptOr<string[]>(name, [], 'browser');
+  const prompts = storedOr<string[]>(name, [], 'browser');
   return (
     <Empty icon={<MessagesSquare />} title="Write a message below">
       <p>Compare sends it to several models at once. Your messages go through /v1, as those of a program do.</p>

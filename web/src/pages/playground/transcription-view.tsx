@@ -4,7 +4,7 @@ import type { Caller, Model } from '../../api/caller.ts';
 import { Button } from '../../parts/button.tsx';
 import { Code, Copy } from '../../parts/code.tsx';
 import { Input, Select } from '../../parts/controls.tsx';
-import { useKeptFields } from '../../parts/fields.ts';
+import { useStoredFields } from '../../parts/fields.ts';
 import { Field } from '../../parts/form.tsx';
 import { bytes } from '../../parts/format.ts';
 import { useObjectUrl } from '../../parts/object-url.ts';
@@ -25,7 +25,7 @@ interface Transcript {
 
 /** A file or a recording, written down. */
 export function TranscriptionView({ caller, models }: { caller: Caller; models: readonly Model[] }) {
-  const [kept, field, change] = useKeptFields(
+  const [kept, field, change] = useStoredFields(
     'playground.transcription',
     { model: '', reply: 'verbose_json', language: '', prompt: '' },
     'browser',
@@ -142,11 +142,11 @@ function Shown({ text, segments, file }: Transcript) {
         <p className="whitespace-pre-wrap text-base">{text}</p>
       ) : (
         <ol className="flex flex-col gap-1.5 text-base">
-          {segments.map(({ start, text: said }, at) => (
+          {segments.map(({ start, text: segmentText }, at) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: segments have no identity but their place.
             <li key={at} className="grid grid-cols-[3.5rem_minmax(0,1fr)] gap-2">
               <span className="pt-px text-faint text-xs">{start === null ? '' : placeOf(start)}</span>
-              <span className="[overflow-wrap:anywhere]">{said.trim()}</span>
+              <span className="[overflow-wrap:anywhere]">{segmentText.trim()}</span>
             </li>
           ))}
         </ol>

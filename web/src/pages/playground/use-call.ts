@@ -50,13 +50,13 @@ export function useCall<Answer>(caller: Caller, read: (response: Response) => Pr
   const stop = useCallback(() => abort.current?.abort(), []);
   const run = async (path: string, bodyOf: () => unknown) => {
     abort.current?.abort();
-    const own = new AbortController();
-    abort.current = own;
+    const controller = new AbortController();
+    abort.current = controller;
     const startedMs = Date.now();
     setState((before) => ({ ...before, running: true, error: null }));
     try {
       const body = bodyOf();
-      const response = await send('POST', path, { body, headers: caller.headers, signal: own.signal });
+      const response = await send('POST', path, { body, headers: caller.headers, signal: controller.signal });
       const answer = await read(response);
       const header = (name: string) => response.headers.get(name);
       const facts: CallFacts = {
@@ -74,8 +74,8 @@ export function useCall<Answer>(caller: Caller, read: (response: Response) => Pr
         before.facts?.requestId === facts.requestId ? { ...before, facts: { ...facts, record } } : before,
       );
     } catch (error) {
-      if (abort.current !== own) return;
-      setState((before) => ({ ...before, running: false, error: own.signal.aborted ? null : (error as Error) }));
+      if (abort.current !== controller) return;
+      setState((before) => ({ ...before, running: false, error: controller.signal.aborted ? null : (error as Error) }));
     }
   };
   return { ...state, run: (path, bodyOf) => void run(path, bodyOf), stop };

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Caller } from '../../api/caller.ts';
-import { keep, keptOr } from '../../parts/kept.ts';
+import { keep, storedOr } from '../../parts/use-stored.ts';
 import { type AssistantTurn, moreOf, type Picture, type Settings, type Turn, toolsOf } from './conversation.ts';
 import type { Format } from './formats/format.ts';
 import { runAnswer } from './run-answer.ts';
@@ -15,7 +15,7 @@ export interface Lane {
 /** Side by side there is no room for more. */
 export const lanesMax = 4;
 
-const keptName = 'playground.lanes';
+const storageName = 'playground.lanes';
 
 export interface Lanes {
   lanes: readonly Lane[];
@@ -39,12 +39,12 @@ export interface Lanes {
 }
 
 export function useLanes(caller: Caller | null | undefined, format: Format, settings: Settings): Lanes {
-  const [lanes, setLanes] = useState<readonly Lane[]>(() => settled(keptOr<Lane[]>(keptName, [], 'session')));
+  const [lanes, setLanes] = useState<readonly Lane[]>(() => settled(storedOr<Lane[]>(storageName, [], 'session')));
   const [running, setRunning] = useState<ReadonlySet<string>>(new Set());
   const aborts = useRef(new Map<string, AbortController>());
 
   useEffect(() => {
-    if (running.size === 0) keep(keptName, lanes, 'session');
+    if (running.size === 0) keep(storageName, lanes, 'session');
   }, [lanes, running]);
   useEffect(() => {
     const all = aborts.current;
@@ -61,7 +61,7 @@ export function useLanes(caller: Caller | null | undefined, format: Format, sett
 
   const ask = (lane: Lane, turns: readonly Turn[]) => {
     if (caller == null) return;
-    const body = format.body(lane.model, turns.filter(isSaid), settings);
+    const body = format.body(lane.model, turns.filter(hasText), settings);
     const abort = new AbortController();
     aborts.current.set(lane.id, abort);
     setRunning((before) => new Set(before).add(lane.id));
@@ -138,7 +138,7 @@ function checkSettings({ tools, more }: Settings): void {
 }
 
 /** An answer in which nothing came is not sent to the model. */
-function isSaid(turn: Turn): boolean {
+function hasText(turn: Turn): boolean {
   return turn.role === 'user' || turn.text !== '' || turn.calls.length > 0;
 }
 

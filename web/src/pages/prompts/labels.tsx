@@ -15,7 +15,7 @@ import { toast } from '../../parts/toast.tsx';
 import { answering } from './versions.ts';
 
 /** What is asked before it is done: a move to an earlier version, or to none. */
-interface Asked {
+interface PendingMove {
   label: string;
   to: number | null;
 }
@@ -25,7 +25,7 @@ export function Labels({ prompt, mayChange }: { prompt: PromptReply; mayChange: 
   const { name, labels, versions } = prompt;
   const client = useQueryClient();
   const [moving, setMoving] = useState<string | null>(null);
-  const [asked, setAsked] = useState<Asked | null>(null);
+  const [pending, setPending] = useState<PendingMove | null>(null);
   const move = async (label: string, version: number | null) => {
     await call('POST', `${prompts.addressOf(name)}/labels`, { body: { label, version } });
     toast(version === null ? `The label ${label} is removed.` : `${label} is version ${version} now.`);
@@ -61,7 +61,7 @@ export function Labels({ prompt, mayChange }: { prompt: PromptReply; mayChange: 
                   {earlier !== null && (
                     <Button
                       icon={<History className="size-4" />}
-                      onClick={() => setAsked({ label, to: earlier })}
+                      onClick={() => setPending({ label, to: earlier })}
                       aria-label={`Roll ${label} back to ${earlier}`}
                     >
                       Roll back to {earlier}
@@ -70,7 +70,7 @@ export function Labels({ prompt, mayChange }: { prompt: PromptReply; mayChange: 
                   <Button onClick={() => setMoving(label)} aria-label={`Move ${label}`}>
                     Move
                   </Button>
-                  <IconButton label={`Remove the label ${label}`} onClick={() => setAsked({ label, to: null })}>
+                  <IconButton label={`Remove the label ${label}`} onClick={() => setPending({ label, to: null })}>
                     <Trash2 />
                   </IconButton>
                 </>
@@ -88,17 +88,19 @@ export function Labels({ prompt, mayChange }: { prompt: PromptReply; mayChange: 
         <LabelForm prompt={prompt} label={moving ?? ''} move={move} onDone={() => setMoving(null)} />
       </Dialog>
       <Confirm
-        open={asked !== null}
-        onClose={() => setAsked(null)}
+        open={pending !== null}
+        onClose={() => setPending(null)}
         title={
-          asked?.to == null ? `Remove the label ${asked?.label}?` : `Roll ${asked.label} back to version ${asked.to}?`
+          pending?.to == null
+            ? `Remove the label ${pending?.label}?`
+            : `Roll ${pending.label} back to version ${pending.to}?`
         }
-        action={asked?.to == null ? 'Remove label' : 'Roll back'}
-        onConfirm={() => (asked === null ? Promise.resolve() : move(asked.label, asked.to))}
+        action={pending?.to == null ? 'Remove label' : 'Roll back'}
+        onConfirm={() => (pending === null ? Promise.resolve() : move(pending.label, pending.to))}
       >
-        {asked?.to == null
+        {pending?.to == null
           ? 'Requests that name this label then get a 404. The versions stay.'
-          : `The next request of ${asked.label} gets version ${asked.to}. The newer versions stay.`}
+          : `The next request of ${pending.label} gets version ${pending.to}. The newer versions stay.`}
       </Confirm>
     </Section>
   );

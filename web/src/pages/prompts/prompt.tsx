@@ -12,8 +12,8 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { Note } from '../../parts/error-note.tsx';
 import { Count } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
-import { KeptActions, KeptFacts, KeptNotes } from '../../parts/kept-entry.tsx';
 import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
+import { EntryActions, EntryFacts, EntryNotes } from '../../parts/stored-entry.tsx';
 import { Labels } from './labels.tsx';
 import { PromptForm } from './prompt-form.tsx';
 import { TryIt } from './try-it.tsx';
@@ -45,7 +45,7 @@ function Prompt({ prompt }: { prompt: PromptReply }) {
   const version = versions.find(({ number }) => String(number) === filters.version) ?? answering(prompt);
   return (
     <>
-      <KeptNotes of={prompt} kind="a prompt" />
+      <EntryNotes of={prompt} kind="a prompt" />
       {prompt.source === 'file' && (
         <Note tone="plain">
           This prompt is in the configuration file. You change its text, versions and labels there, and read and try it
@@ -58,7 +58,7 @@ function Prompt({ prompt }: { prompt: PromptReply }) {
             <Fact name="Model name">
               <Id text={`prompt/${name}`} />
             </Fact>
-            <KeptFacts of={prompt} />
+            <EntryFacts of={prompt} />
             <Fact name="Versions">
               <Count value={versions.length} />
             </Fact>
@@ -113,9 +113,9 @@ function Actions({ prompt }: { prompt: PromptReply }) {
           New version
         </Button>
       )}
-      <KeptActions of={prompt} name={name} kind="prompt" area="models" entries={prompts} list={list.to}>
+      <EntryActions of={prompt} name={name} kind="prompt" area="models" entries={prompts} list={list.to}>
         Requests that name this prompt then get a 404. All of its versions and labels go with it.
-      </KeptActions>
+      </EntryActions>
       <Dialog
         open={adding}
         onClose={() => setAdding(false)}

@@ -10,10 +10,10 @@ import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { EditDefinition } from '../../parts/edit-definition.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
-import { KeptActions, KeptFacts, KeptNotes } from '../../parts/kept-entry.tsx';
 import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
 import { ProviderMark } from '../../parts/provider-mark.tsx';
 import { healthTones, Status } from '../../parts/status.tsx';
+import { EntryActions, EntryFacts, EntryNotes } from '../../parts/stored-entry.tsx';
 import { Attempts } from '../attempts/attempts.tsx';
 import { AddCredential } from './add-credential.tsx';
 import { Credentials } from './credentials.tsx';
@@ -38,10 +38,10 @@ function Provider({ provider }: { provider: ProviderReply }) {
   });
   const may = useMay('providers', 'write');
   const [adding, setAdding] = useState(false);
-  const kept = provider.source === 'kept';
+  const isStored = provider.source === 'kept';
   return (
     <>
-      <KeptNotes of={provider} kind="a provider" />
+      <EntryNotes of={provider} kind="a provider" />
       <Section
         title="Details"
         actions={
@@ -63,7 +63,7 @@ function Provider({ provider }: { provider: ProviderReply }) {
               </span>
             </Fact>
             <Fact name="Base URL">{provider.base_url}</Fact>
-            <KeptFacts of={provider} />
+            <EntryFacts of={provider} />
             {provider.serves === 'models' && (
               <Fact name="Models">
                 <Link
@@ -85,14 +85,14 @@ function Provider({ provider }: { provider: ProviderReply }) {
         inside="flush"
         actions={
           may &&
-          kept && (
+          isStored && (
             <Button icon={<Plus className="size-4" />} onClick={() => setAdding(true)}>
               Add credential
             </Button>
           )
         }
       >
-        <Credentials provider={provider} removable={may && kept} />
+        <Credentials provider={provider} removable={may && isStored} />
       </Section>
       {provider.serves === 'models' && (
         <Attempts where={{ provider: provider.name }} groups={['target', 'credential', 'class']} />
@@ -113,7 +113,7 @@ function Provider({ provider }: { provider: ProviderReply }) {
 function Actions({ provider }: { provider: ProviderReply }) {
   const client = useQueryClient();
   return (
-    <KeptActions
+    <EntryActions
       of={provider}
       name={provider.name}
       kind="provider"
@@ -137,6 +137,6 @@ function Actions({ provider }: { provider: ProviderReply }) {
       )}
     >
       This also removes its credentials, and models lose their targets there. Running requests finish.
-    </KeptActions>
+    </EntryActions>
   );
 }

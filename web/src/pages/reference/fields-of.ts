@@ -25,19 +25,22 @@ export function fieldsOf(document: Document, schema: Schema): FieldRow[] {
     if (typeof inner.additionalProperties === 'object') add(inner.additionalProperties, `${at}.*`, depth + 1);
     for (const [name, property] of Object.entries(inner.properties ?? {})) {
       const path = at === '' ? name : `${at}.${name}`;
-      const own = resolved(document, property);
+      const propertySchema = resolved(document, property);
       if (rows.length >= rowsMax) return;
       // Choices may share a field.
       if (rows.some((row) => row.path === path)) continue;
       rows.push({
         path,
-        type: typeOf(document, own),
+        type: typeOf(document, propertySchema),
         required: inner.required?.includes(name) === true,
-        description: [own.description, own.default === undefined ? '' : `Default: ${JSON.stringify(own.default)}.`]
+        description: [
+          propertySchema.description,
+          propertySchema.default === undefined ? '' : `Default: ${JSON.stringify(propertySchema.default)}.`,
+        ]
           .filter(Boolean)
           .join(' '),
       });
-      add(own, path, depth + 1);
+      add(propertySchema, path, depth + 1);
     }
   };
   add(schema, '', 0);

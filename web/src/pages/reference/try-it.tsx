@@ -14,7 +14,7 @@ import { useObjectUrl } from '../../parts/object-url.ts';
 import { Section } from '../../parts/page.tsx';
 import { NoKey } from '../../parts/speaks-as.tsx';
 import { Badge } from '../../parts/status.tsx';
-import { faultInJson } from '../../parts/typed.ts';
+import { jsonProblem } from '../../parts/typed.ts';
 import { examples } from './examples.ts';
 import { exampleOf } from './fields-of.ts';
 import { FormFields, type FormValues, formDataOf, missingIn } from './form-fields.tsx';
@@ -42,7 +42,7 @@ export function TryIt({ document, operation, callers: { caller, error } }: TryIt
       ? ''
       : JSON.stringify(examples[id] ?? exampleOf(document, body.schema), null, 2),
   );
-  const fault = body?.type.includes('json') === true ? faultInJson(text) : null;
+  const fault = body?.type.includes('json') === true ? jsonProblem(text) : null;
   const byKey = security.some((one) => 'apiKey' in one);
   const missing = [
     ...parameters.filter(({ name, required }) => required === true && !values[name]),

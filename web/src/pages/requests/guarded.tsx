@@ -5,7 +5,7 @@ import { Badge, type Tone } from '../../parts/status.tsx';
 interface Verdict {
   guard: string;
   /** `pass`, `masked:3`, `would-be-blocked:1` … */
-  said: string;
+  verdict: string;
 }
 
 /** What guards did with a request, of `route.steps` of its record. */
@@ -18,7 +18,7 @@ export function Guarded({ steps }: { steps: readonly string[] | undefined }) {
     <Section title="Guards">
       <ul aria-label="Guards" className="flex flex-col gap-1.5">
         {verdicts.split(', ').map((text) => {
-          const { guard, said } = verdictIn(text);
+          const { guard, verdict } = verdictIn(text);
           return (
             <li key={guard} className="flex items-center gap-2">
               <Link
@@ -27,7 +27,7 @@ export function Guarded({ steps }: { steps: readonly string[] | undefined }) {
               >
                 {guard}
               </Link>
-              <Badge tone={toneOf(said)}>{said.replace(':', ' × ')}</Badge>
+              <Badge tone={toneOf(verdict)}>{verdict.replace(':', ' × ')}</Badge>
             </li>
           );
         })}
@@ -38,14 +38,14 @@ export function Guarded({ steps }: { steps: readonly string[] | undefined }) {
 }
 
 function verdictIn(text: string): Verdict {
-  const [guard = '', said = ''] = text.split('=');
-  return { guard, said };
+  const [guard = '', verdict = ''] = text.split('=');
+  return { guard, verdict };
 }
 
-function toneOf(said: string): Tone {
-  if (/^pass/.test(said)) return 'ok';
-  if (/^(blocked|denied|failed)/.test(said)) return 'bad';
-  return /^masked/.test(said) ? 'accent' : 'warn';
+function toneOf(verdict: string): Tone {
+  if (/^pass/.test(verdict)) return 'ok';
+  if (/^(blocked|denied|failed)/.test(verdict)) return 'bad';
+  return /^masked/.test(verdict) ? 'accent' : 'warn';
 }
 
 function sentence(part: string): string {

@@ -26,9 +26,9 @@ const partTypes: Readonly<Record<string, string>> = {
 /** Gives each loss its place: the turn, tool, setting or part that its field names. */
 export function placeLosses(losses: readonly Loss[], conversation: Conversation, request: string): PlacedLosses {
   const sent = turnsSent(request);
-  const asked = conversation.turns.filter(({ from }) => from === 'request').length;
+  const requestTurns = conversation.turns.filter(({ from }) => from === 'request').length;
   // Where the format has the system's words elsewhere, they are the first turn here.
-  const ahead = sent === null ? null : asked - sent;
+  const ahead = sent === null ? null : requestTurns - sent;
   const settings = new Set(conversation.settings.map(({ name }) => name));
   const types = new Set(conversation.turns.flatMap(({ parts }) => parts.map(({ type }) => String(type))));
   const placed = new Map<string, Loss[]>();

@@ -9,13 +9,13 @@ export function toneOf(status: number): Tone {
 /** A status as the caller got it, and the failure where there was one. */
 export function Outcome({ status, failure }: { status: number; failure: string }) {
   return (
-    <Badge tone={toneOf(status)} title={wordsOf(failure)}>
+    <Badge tone={toneOf(status)} title={failureText(failure)}>
       {status}
     </Badge>
   );
 }
 
 /** `upstreams-failed` → `upstreams failed`. */
-export function wordsOf(failure: string): string {
+export function failureText(failure: string): string {
   return failure.replaceAll(/[-_]/g, ' ');
 }

@@ -18,7 +18,7 @@ import { type Column, PagedTable } from '../../parts/table.tsx';
 import { useRange } from '../../parts/use-range.ts';
 import { Cost } from './cost.tsx';
 import { FilterBar, type FilterName, filterNames } from './filter-bar.tsx';
-import { Outcome, wordsOf } from './outcome.tsx';
+import { failureText, Outcome } from './outcome.tsx';
 import { type RequestRow, useTail } from './use-requests.ts';
 
 const columns: readonly Column<RequestRow>[] = [
@@ -39,7 +39,7 @@ const columns: readonly Column<RequestRow>[] = [
         <div className="flex items-center gap-1.5 truncate text-muted text-xs @xl:hidden">
           <Outcome status={status} failure={failure} /> {account}
         </div>
-        <div className="hidden truncate text-muted text-xs @xl:block">{target ?? wordsOf(failure)}</div>
+        <div className="hidden truncate text-muted text-xs @xl:block">{target ?? failureText(failure)}</div>
       </div>
     ),
   },

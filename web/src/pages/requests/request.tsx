@@ -18,7 +18,7 @@ import { canRunAgain, setUpAgain } from '../playground/run-again.ts';
 import { ConversationView } from './conversation.tsx';
 import { Cost, isHit, whyFree } from './cost.tsx';
 import { Guarded } from './guarded.tsx';
-import { Outcome, wordsOf } from './outcome.tsx';
+import { failureText, Outcome } from './outcome.tsx';
 import { WhyRefused } from './refused.tsx';
 import { Timeline } from './timeline.tsx';
 
@@ -143,7 +143,7 @@ function Summary({ request }: { request: RequestReply }) {
       'Status',
       <span key="s" className="inline-flex items-center gap-2">
         <Outcome status={request.status} failure={request.class} />
-        {request.class !== 'ok' && <span className="font-normal text-muted text-sm">{wordsOf(request.class)}</span>}
+        {request.class !== 'ok' && <span className="font-normal text-muted text-sm">{failureText(request.class)}</span>}
       </span>,
     ],
     ['Duration', <Span key="t" ms={request.ms} />],
@@ -245,7 +245,7 @@ function Called({ called: { server, kind, name, host, outcome, bytes } }: { call
         {server} {host !== null && <span className="text-muted">{host}</span>}
       </Fact>
       <Fact name={sentence(kind)}>
-        {name ?? <None />} <span className="text-muted">{wordsOf(outcome ?? 'no result')}</span>
+        {name ?? <None />} <span className="text-muted">{failureText(outcome ?? 'no result')}</span>
       </Fact>
       <Fact name="Result">
         <Count value={bytes} /> bytes

@@ -3,7 +3,7 @@ import { classes } from '../../parts/classes.ts';
 import { Money } from '../../parts/figures.tsx';
 import { bytes, span } from '../../parts/format.ts';
 import { Badge } from '../../parts/status.tsx';
-import { toneOf, wordsOf } from './outcome.tsx';
+import { failureText, toneOf } from './outcome.tsx';
 
 type Attempt = RequestReply['route']['attempts'][number];
 
@@ -21,7 +21,7 @@ export function Timeline({ request: { route, ms, status, class: failure, cache }
     <div className="flex flex-col gap-4">
       {attempts.length === 0 ? (
         <p className="text-muted">
-          No provider was tried: {failure === 'ok' && cache !== null ? 'the cache answered' : wordsOf(failure)} (
+          No provider was tried: {failure === 'ok' && cache !== null ? 'the cache answered' : failureText(failure)} (
           {status}).
         </p>
       ) : (
@@ -45,7 +45,7 @@ export function Timeline({ request: { route, ms, status, class: failure, cache }
             {considered.map(({ target, verdict }) => (
               <li key={target} className="flex flex-wrap justify-between gap-x-4 px-3 py-1.5">
                 <span className="[overflow-wrap:anywhere]">{target}</span>
-                <span className="text-muted">{said(verdict)}</span>
+                <span className="text-muted">{verdictText(verdict)}</span>
               </li>
             ))}
           </ul>
@@ -65,7 +65,7 @@ const verdictWords: Readonly<Record<string, string>> = {
   'picked as a hedge': 'picked because the one before took long',
 };
 
-function said(verdict: string): string {
+function verdictText(verdict: string): string {
   return verdictWords[verdict] ?? verdict;
 }
 
@@ -98,7 +98,7 @@ function AttemptLine({ attempt, last, wholeMs, verdict }: AttemptLineProps) {
         <div className="flex flex-wrap items-center gap-x-2 gap-y-1">
           <span className="font-medium [overflow-wrap:anywhere]">{target}</span>
           <Badge tone={tone}>
-            {status ?? 'no response'} {!well && wordsOf(outcome)}
+            {status ?? 'no response'} {!well && failureText(outcome)}
           </Badge>
           <span className="ml-auto whitespace-nowrap">{span(ms)}</span>
         </div>
@@ -113,7 +113,7 @@ function AttemptLine({ attempt, last, wholeMs, verdict }: AttemptLineProps) {
           {firstTokenMs !== null && <div className="h-full bg-accent" style={{ width: share(ms - firstTokenMs) }} />}
         </div>
         <p className="mt-1 flex flex-wrap gap-x-3 text-muted text-xs">
-          {verdict !== undefined && <span>{said(verdict)}</span>}
+          {verdict !== undefined && <span>{verdictText(verdict)}</span>}
           {startMs != null && <span>started after {span(startMs)}</span>}
           <span>credential {credential}</span>
           {firstTokenMs !== null && <span>first token after {span(firstTokenMs)}</span>}

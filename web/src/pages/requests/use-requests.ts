@@ -29,8 +29,8 @@ export function useTail(query: Query, live: boolean) {
       const before = client.getQueryData<RequestListReply>(queryKey);
       if (before === undefined || document.hidden) return;
       const { signal } = aborting;
-      const asked = { limit: pageSize, ...query, ...(before.tail !== null && { after: before.tail }) };
-      const since = await get<RequestListReply>('/admin/v1/requests', asked, signal).catch(() => null);
+      const listQuery = { limit: pageSize, ...query, ...(before.tail !== null && { after: before.tail }) };
+      const since = await get<RequestListReply>('/admin/v1/requests', listQuery, signal).catch(() => null);
       if (since !== null && !signal.aborted) client.setQueryData(queryKey, merged(before, since));
     }, everyMs);
     return () => {

@@ -1,7 +1,7 @@
 import type { Caller } from '../../api/caller.ts';
 import { Input, Select } from '../../parts/controls.tsx';
 import { Note } from '../../parts/error-note.tsx';
-import { useKeptFields } from '../../parts/fields.ts';
+import { useStoredFields } from '../../parts/fields.ts';
 import { Field } from '../../parts/form.tsx';
 import { plural } from '../../parts/format.ts';
 import { Section } from '../../parts/page.tsx';
@@ -12,8 +12,8 @@ import type { MapAnswer } from './tool-answers.ts';
 
 /** The links of a site. */
 export function MapView({ caller }: { caller: Caller }) {
-  const [asked, field] = useKeptFields('tools.map', { url: '', search: '', sitemap: 'include' });
-  const { url, search, sitemap } = asked;
+  const [form, field] = useStoredFields('tools.map', { url: '', search: '', sitemap: 'include' });
+  const { url, search, sitemap } = form;
   const call = useCall<MapAnswer>(caller, (response) => response.json());
   const { answer } = call;
   return (

@@ -3,7 +3,7 @@ import type { Caller } from '../../api/caller.ts';
 import { call } from '../../api/request.ts';
 import { Input, TextArea } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { useKeptFields } from '../../parts/fields.ts';
+import { useStoredFields } from '../../parts/fields.ts';
 import { Field, Form } from '../../parts/form.tsx';
 import { FormButtons } from '../../parts/form-buttons.tsx';
 import { listIn, numberOrText } from '../../parts/typed.ts';
@@ -26,7 +26,7 @@ export function NewCrawl(props: CrawlFormProps) {
 
 /** The start of a crawl, and its bounds. */
 export function CrawlForm({ caller, collection, onClose, onBegun }: CrawlFormProps) {
-  const [asked, field, change] = useKeptFields('tools.crawl', {
+  const [form, field, change] = useStoredFields('tools.crawl', {
     url: '',
     limit: '50',
     depth: '5',
@@ -34,7 +34,7 @@ export function CrawlForm({ caller, collection, onClose, onBegun }: CrawlFormPro
     without: '',
     whole: false,
   });
-  const { url, limit, depth, only, without, whole } = asked;
+  const { url, limit, depth, only, without, whole } = form;
   const client = useQueryClient();
   const begin = useMutation({
     mutationFn: () =>

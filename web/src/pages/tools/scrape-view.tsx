@@ -1,9 +1,9 @@
 import type { Caller } from '../../api/caller.ts';
 import { Input, Select } from '../../parts/controls.tsx';
-import { useKeptFields } from '../../parts/fields.ts';
+import { useStoredFields } from '../../parts/fields.ts';
 import { Field } from '../../parts/form.tsx';
-import { useKept } from '../../parts/kept.ts';
 import { Section } from '../../parts/page.tsx';
+import { useStored } from '../../parts/use-stored.ts';
 import { Trial } from '../playground/trial.tsx';
 import { useCall } from '../playground/use-call.ts';
 import { PageContent } from './page-content.tsx';
@@ -22,13 +22,13 @@ const formats = [
 
 /** One page, read. */
 export function ScrapeView({ caller }: { caller: Caller }) {
-  const [asked, field] = useKeptFields('tools.scrape', { url: '', render: 'auto', content: 'main' });
-  const [wanted, setWanted] = useKept<string[]>('tools.scrape.formats', ['markdown', 'links']);
+  const [form, field] = useStoredFields('tools.scrape', { url: '', render: 'auto', content: 'main' });
+  const [wanted, setFormats] = useStored<string[]>('tools.scrape.formats', ['markdown', 'links']);
   const call = useCall<ScrapeAnswer>(caller, (response) => response.json());
-  const { url, render, content } = asked;
+  const { url, render, content } = form;
   const body = { url: url.trim(), formats: wanted, render, onlyMainContent: content === 'main' };
   const toggle = (format: string) =>
-    setWanted((before) => (before.includes(format) ? before.filter((one) => one !== format) : [...before, format]));
+    setFormats((before) => (before.includes(format) ? before.filter((one) => one !== format) : [...before, format]));
   const { answer } = call;
   return (
     <Trial

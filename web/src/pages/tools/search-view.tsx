@@ -2,7 +2,7 @@ import type { Caller } from '../../api/caller.ts';
 import { Away } from '../../parts/away.tsx';
 import { Input, Select } from '../../parts/controls.tsx';
 import { Note } from '../../parts/error-note.tsx';
-import { useKeptFields } from '../../parts/fields.ts';
+import { useStoredFields } from '../../parts/fields.ts';
 import { Field } from '../../parts/form.tsx';
 import { plural } from '../../parts/format.ts';
 import { Markdown } from '../../parts/markdown.tsx';
@@ -15,14 +15,14 @@ const limits = ['5', '10', '20'];
 
 /** Hits of the web, or of the pages that were read before. */
 export function SearchView({ caller }: { caller: Caller }) {
-  const [asked, field, change] = useKeptFields('tools.search', {
+  const [form, field, change] = useStoredFields('tools.search', {
     query: '',
     source: 'web',
     time: '',
     limit: '5',
     read: false,
   });
-  const { query, source, time, limit, read } = asked;
+  const { query, source, time, limit, read } = form;
   const call = useCall<SearchAnswer>(caller, (response) => response.json());
   const body = {
     query,

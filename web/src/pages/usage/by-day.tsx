@@ -60,13 +60,14 @@ function Unpriced({ byDay: { parts } }: { byDay: Arranged }) {
 
 function seriesOf({ parts, times }: Arranged, of: (row: UsageRow) => number, unnamed: string): Series[] {
   const values = (rows: (UsageRow | null)[]) => rows.map((row) => (row === null ? 0 : of(row)));
-  const own = parts.slice(0, colours.length).map(({ group, name, rows }, at) => ({
+  const stacked = parts.slice(0, colours.length).map(({ group, name, rows }, at) => ({
     label: group === '' ? unnamed : name,
     colour: colours[at]!,
     values: values(rows),
   }));
   const others = parts.slice(colours.length).map(({ rows }) => values(rows));
-  if (others.length === 0) return own.length > 0 ? own : [{ label: unnamed, colour: 1, values: times.map(() => 0) }];
+  if (others.length === 0)
+    return stacked.length > 0 ? stacked : [{ label: unnamed, colour: 1, values: times.map(() => 0) }];
   const sum = times.map((_, at) => others.reduce((total, row) => total + row[at]!, 0));
-  return [...own, { label: `${others.length} others`, colour: 6, values: sum }];
+  return [...stacked, { label: `${others.length} others`, colour: 6, values: sum }];
 }

@@ -22,11 +22,11 @@ interface RecalculateProps {
 export function Recalculate({ span, account, model, onDone }: RecalculateProps) {
   const client = useQueryClient();
   const [fields, field] = useFields({ requests: 'unpriced' });
-  const asked = { ...span, account, model, requests: fields.requests };
-  const preview = useMutation({ mutationFn: () => wholeSpan({ ...asked, apply: false }) });
+  const body = { ...span, account, model, requests: fields.requests };
+  const preview = useMutation({ mutationFn: () => wholeSpan({ ...body, apply: false }) });
   const apply = useMutation({
     // The very span that the preview saw.
-    mutationFn: (seen: Recalculation) => wholeSpan({ ...asked, from: seen.from, to: seen.to, apply: true }),
+    mutationFn: (seen: Recalculation) => wholeSpan({ ...body, from: seen.from, to: seen.to, apply: true }),
     async onSuccess({ requests }) {
       toast(`${plural(requests, 'request')} recalculated.`);
       await client.invalidateQueries();

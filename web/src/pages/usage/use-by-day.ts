@@ -32,10 +32,17 @@ export function stepOf(range: Ranged): Step {
 export function useByDay(query: Query, groupBy: string, range: Ranged, sizeOf: (row: UsageRow) => number) {
   const step = stepOf(range);
   const split = groupBy === 'day' ? undefined : groupBy;
-  const asked = { ...query, ...range.query, group_by: step, split_by: split, time_zone: range.zone, limit: rowsMax };
+  const usageQuery = {
+    ...query,
+    ...range.query,
+    group_by: step,
+    split_by: split,
+    time_zone: range.zone,
+    limit: rowsMax,
+  };
   const { data, error, isPlaceholderData } = useQuery({
-    queryKey: ['/admin/v1/usage', asked],
-    queryFn: ({ signal }) => get<UsageReply>('/admin/v1/usage', asked, signal),
+    queryKey: ['/admin/v1/usage', usageQuery],
+    queryFn: ({ signal }) => get<UsageReply>('/admin/v1/usage', usageQuery, signal),
     placeholderData: keepPreviousData,
   });
   return {

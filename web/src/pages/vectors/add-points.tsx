@@ -9,7 +9,7 @@ import { Field, Form } from '../../parts/form.tsx';
 import { FormButtons } from '../../parts/form-buttons.tsx';
 import { count, plural } from '../../parts/format.ts';
 import { toast } from '../../parts/toast.tsx';
-import { faultInJson } from '../../parts/typed.ts';
+import { jsonProblem } from '../../parts/typed.ts';
 import { CrawlForm } from '../tools/new-crawl.tsx';
 import { collectionsKey, vectors } from './vectors-api.ts';
 
@@ -80,7 +80,7 @@ function Texts({ caller, path, onClose }: AddPointsProps) {
   };
   const changeText = change(setText);
   const changeSource = change(setSource);
-  const fault = faultIn(text);
+  const fault = problemIn(text);
   return (
     <Form
       error={add.error}
@@ -152,13 +152,13 @@ function isJson(text: string): boolean {
   return /^\s*(\[\s*)?\{/.test(text);
 }
 
-function faultIn(text: string): string | null {
+function problemIn(text: string): string | null {
   if (!isJson(text)) return null;
-  const fault = faultInJson(text);
+  const fault = jsonProblem(text);
   if (fault === null) return null;
   const lines = linesOf(text);
-  const at = lines.findIndex((line) => faultInJson(line) !== null);
-  return at === -1 ? null : lines.length > 1 && at > 0 ? `Point ${at + 1}: ${faultInJson(lines[at]!)}` : fault;
+  const at = lines.findIndex((line) => jsonProblem(line) !== null);
+  return at === -1 ? null : lines.length > 1 && at > 0 ? `Point ${at + 1}: ${jsonProblem(lines[at]!)}` : fault;
 }
 
 function pointsIn(text: string, source: string): unknown[] {
@@ -166,7 +166,7 @@ function pointsIn(text: string, source: string): unknown[] {
     const more = source === '' ? {} : { source };
     return linesOf(text).map((line) => ({ id: crypto.randomUUID(), payload: { text: line, ...more } }));
   }
-  if (faultInJson(text) !== null) return linesOf(text).map((line) => JSON.parse(line));
+  if (jsonProblem(text) !== null) return linesOf(text).map((line) => JSON.parse(line));
   const parsed: unknown = JSON.parse(text);
   return Array.isArray(parsed) ? parsed : [parsed];
 }

@@ -72,9 +72,9 @@ function Shown({ caller, path, collection }: { caller: Caller; path: string; col
   const filter = filterOf(conditions);
   const change = (next: readonly Condition[]) => setFilters({ where: textOf(next) });
   const bar = <FilterBar caller={caller} name={name} conditions={conditions} onChange={change} />;
-  const look = (asked: string) => {
-    setLong(asked.length > addressCharsMax ? asked : '');
-    setFilters({ text: asked.length > addressCharsMax ? '' : asked });
+  const look = (id: string) => {
+    setLong(id.length > addressCharsMax ? id : '');
+    setFilters({ text: id.length > addressCharsMax ? '' : id });
   };
   return (
     <>

@@ -27,7 +27,7 @@ export function textOf(conditions: readonly Condition[]): string {
 }
 
 /** `topic is not`. */
-export function wordsOf({ key, how }: Condition): string {
+export function conditionText({ key, how }: Condition): string {
   return `${key} ${words[how]}`;
 }
 

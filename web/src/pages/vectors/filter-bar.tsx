@@ -8,7 +8,7 @@ import { Confirm } from '../../parts/dialog.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { plural } from '../../parts/format.ts';
 import { toast } from '../../parts/toast.tsx';
-import { type Condition, filterOf, turned, wordsOf } from './conditions.ts';
+import { type Condition, conditionText, filterOf, turned } from './conditions.ts';
 import { isFilterValue, shownValue, valuesIn } from './payload-values.ts';
 import { collectionPath, collectionsKey, type Point, vectors } from './vectors-api.ts';
 
@@ -48,7 +48,7 @@ export function FilterBar({ caller, name, conditions, onChange }: FilterBarProps
                 className="min-w-0 truncate px-2"
                 onClick={() => onChange(conditions.with(at, turned(condition)))}
               >
-                <span className="text-muted">{wordsOf(condition)}</span>{' '}
+                <span className="text-muted">{conditionText(condition)}</span>{' '}
                 <span className="font-medium">{String(condition.value)}</span>
               </button>
               <button
@@ -94,7 +94,7 @@ export function FilterBar({ caller, name, conditions, onChange }: FilterBarProps
         <ul className="mt-2 list-disc pl-5 [overflow-wrap:anywhere]">
           {conditions.map((condition) => (
             <li key={JSON.stringify(condition)}>
-              {wordsOf(condition)} <span className="font-medium">{String(condition.value)}</span>
+              {conditionText(condition)} <span className="font-medium">{String(condition.value)}</span>
             </li>
           ))}
         </ul>
@@ -104,7 +104,7 @@ export function FilterBar({ caller, name, conditions, onChange }: FilterBarProps
 }
 
 /** Points that are looked at for their fields. */
-const lookedAtMax = 20;
+const sampledMax = 20;
 const valuesMax = 100;
 
 type Hit = { value: Condition['value']; count?: number };
@@ -122,7 +122,7 @@ function AddCondition({ caller, path, onAdd }: AddConditionProps) {
   const { data: seen = [] } = useQuery({
     queryKey: [collectionsKey, caller.key.id, path, 'fields'],
     async queryFn({ signal }) {
-      const body = { query: { sample: 'random' }, limit: lookedAtMax, with_payload: true };
+      const body = { query: { sample: 'random' }, limit: sampledMax, with_payload: true };
       const { points } = await vectors<{ points: Point[] }>(caller, 'POST', `${path}/points/query`, body, signal);
       const values = points.flatMap(({ payload }) => valuesIn(payload ?? {}));
       return values.flatMap(({ path: key, value }) => (key === null || !isFilterValue(value) ? [] : [{ key, value }]));

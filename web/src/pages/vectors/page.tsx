@@ -46,7 +46,7 @@ export default function VectorsPage() {
 }
 
 function Collections({ caller, onMade }: { caller: Caller; onMade: (name: string) => void }) {
-  const [{ name: asked = '' }, setFilters] = useFilters<'name'>();
+  const [{ name: chosenName = '' }, setFilters] = useFilters<'name'>();
   const [making, setMaking] = useState(false);
   const { data, error, refetch } = useQuery({
     queryKey: [collectionsKey, caller.key.id],
@@ -97,7 +97,7 @@ function Collections({ caller, onMade }: { caller: Caller; onMade: (name: string
         <div className="flex flex-wrap items-center justify-between gap-2">
           <SearchInput
             label="Find by name"
-            value={asked}
+            value={chosenName}
             onValue={(value) => setFilters({ name: value })}
             className="w-full sm:w-64"
           />
@@ -107,7 +107,7 @@ function Collections({ caller, onMade }: { caller: Caller; onMade: (name: string
       <Table
         label="Collections"
         columns={columns}
-        rows={data?.filter(({ name }) => name.toLowerCase().includes(asked.toLowerCase()))}
+        rows={data?.filter(({ name }) => name.toLowerCase().includes(chosenName.toLowerCase()))}
         keyOf={({ name }) => name}
         error={error}
         retry={() => void refetch()}

@@ -12,7 +12,7 @@ import { Field, Form } from '../../parts/form.tsx';
 import { plural } from '../../parts/format.ts';
 import { Read } from '../../parts/read.tsx';
 import { toast } from '../../parts/toast.tsx';
-import { faultInJson } from '../../parts/typed.ts';
+import { jsonProblem } from '../../parts/typed.ts';
 import { collectionsKey, type Point, type VectorKind, vectors } from './vectors-api.ts';
 
 interface PointDialogProps {
@@ -91,19 +91,19 @@ function PayloadForm({ caller, path, kinds, point: { id, payload: read }, onSave
   const [text, setText] = useState(before);
   const client = useQueryClient();
   const embedded = kinds.filter(({ model }) => model !== null);
-  const fault = faultInJson(text) ?? (/^\s*\{/.test(text) ? null : 'Expected an object, such as {}.');
+  const fault = jsonProblem(text) ?? (/^\s*\{/.test(text) ? null : 'Expected an object, such as {}.');
   const save = useMutation({
     async mutationFn() {
       // Points have no version: the present point is compared with the one that was read.
       const current = (await readPoint(caller, path, id)).payload ?? {};
       if (textOf(sorted(current)) !== textOf(sorted(payload))) throw new ApiError(409, { current });
       const after: unknown = JSON.parse(text);
-      const said = textIn(after);
-      const anew = embedded.length > 0 && said !== null && said !== textIn(payload);
+      const typedText = textIn(after);
+      const anew = embedded.length > 0 && typedText !== null && typedText !== textIn(payload);
       const operations = [
         { overwrite_payload: { payload: after, points: [id] } },
         // A payload alone leaves vectors unchanged.
-        ...(anew ? [{ update_vectors: { points: [{ id, vector: vectorOf(embedded, said) }] } }] : []),
+        ...(anew ? [{ update_vectors: { points: [{ id, vector: vectorOf(embedded, typedText) }] } }] : []),
       ];
       return vectors(caller, 'POST', `${path}/points/batch`, { operations });
     },

@@ -1,5 +1,5 @@
 import { numberOf } from '../../../parts/typed.ts';
-import { type Json, moreOf, type Settings, said, stopsOf, type Turn, toolsOf } from '../conversation.ts';
+import { errorMessage, type Json, moreOf, type Settings, stopsOf, type Turn, toolsOf } from '../conversation.ts';
 import { type Format, failureOf, numberIn, objectOf, textOf } from './format.ts';
 
 export const chat: Format = {
@@ -10,7 +10,7 @@ export const chat: Format = {
     return {
       model,
       messages: messagesOf(turns, settings),
-      ...said({
+      ...errorMessage({
         temperature: numberOf(settings.temperature, 'temperature'),
         top_p: numberOf(settings.topP, 'top_p'),
         max_completion_tokens: numberOf(settings.maxTokens, 'max_tokens'),

@@ -1,5 +1,5 @@
 import { numberOf } from '../../../parts/typed.ts';
-import { type AssistantTurn, type Json, moreOf, said, stopsOf, type Turn, toolsOf } from '../conversation.ts';
+import { type AssistantTurn, errorMessage, type Json, moreOf, stopsOf, type Turn, toolsOf } from '../conversation.ts';
 import { type Format, failureOf, numberIn, objectOf, textOf } from './format.ts';
 
 /** The format has no answer without a bound. */
@@ -16,7 +16,7 @@ export const messages: Format = {
     return {
       model,
       max_tokens: tokens,
-      ...said({
+      ...errorMessage({
         system: settings.system || undefined,
         temperature: numberOf(settings.temperature, 'temperature'),
         top_p: numberOf(settings.topP, 'top_p'),

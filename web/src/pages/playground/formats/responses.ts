@@ -1,5 +1,5 @@
 import { numberOf } from '../../../parts/typed.ts';
-import { type Json, moreOf, said, type Turn, toolsOf } from '../conversation.ts';
+import { errorMessage, type Json, moreOf, type Turn, toolsOf } from '../conversation.ts';
 import { type Format, failureOf, numberIn, objectOf, textOf } from './format.ts';
 
 export const responses: Format = {
@@ -9,7 +9,7 @@ export const responses: Format = {
   body(model, turns, settings) {
     return {
       model,
-      ...said({
+      ...errorMessage({
         instructions: settings.system || undefined,
         temperature: numberOf(settings.temperature, 'temperature'),
         top_p: numberOf(settings.topP, 'top_p'),
@@ -69,7 +69,7 @@ function itemsOf(turn: Turn): Json[] {
     const content = images.length === 0 ? turn.text : [{ type: 'input_text', text: turn.text }, ...images];
     return [{ role: 'user', content }];
   }
-  const said = turn.text === '' ? [] : [{ role: 'assistant', content: turn.text }];
+  const messages = turn.text === '' ? [] : [{ role: 'assistant', content: turn.text }];
   const calls = turn.calls.map(({ id, name, argumentsJson }) => ({
     type: 'function_call',
     call_id: id,
@@ -81,5 +81,5 @@ function itemsOf(turn: Turn): Json[] {
     call_id: id,
     output: result ?? '',
   }));
-  return [...said, ...calls, ...results];
+  return [...messages, ...calls, ...results];
 }

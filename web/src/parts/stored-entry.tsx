@@ -14,9 +14,9 @@ import { Badge } from './status.tsx';
 import { toast } from './toast.tsx';
 
 /** Where a provider, a model or an MCP server is set, and how its stored entry does. */
-type Kept = Pick<ProviderReply, 'source' | 'shadowed' | 'problem' | 'version' | 'updated_at' | 'updated_by'>;
+type StoredEntry = Pick<ProviderReply, 'source' | 'shadowed' | 'problem' | 'version' | 'updated_at' | 'updated_by'>;
 
-const sources: Record<Kept['source'], { word: string; title: string }> = {
+const sources: Record<StoredEntry['source'], { word: string; title: string }> = {
   file: { word: 'file', title: 'It is set in the configuration file, and you change it there.' },
   kept: { word: 'set up here', title: 'It was created in the dashboard, by the admin API or by the CLI.' },
   detected: {
@@ -27,7 +27,7 @@ const sources: Record<Kept['source'], { word: string; title: string }> = {
 };
 
 /** Its origin, and the fault of its stored entry. */
-export function Source({ of: { source, shadowed, problem } }: { of: Kept }) {
+export function Source({ of: { source, shadowed, problem } }: { of: StoredEntry }) {
   const { word, title } = sources[source];
   return (
     <span className="inline-flex gap-1">
@@ -47,7 +47,7 @@ export function Source({ of: { source, shadowed, problem } }: { of: Kept }) {
 }
 
 /** Why its stored entry is not in use. `kind` is what it is, in a sentence. */
-export function KeptNotes({ of: { problem, shadowed }, kind }: { of: Kept; kind: string }) {
+export function EntryNotes({ of: { problem, shadowed }, kind }: { of: StoredEntry; kind: string }) {
   return (
     <>
       {problem !== null && <Note tone="bad">The settings made here cannot be used: {problem}</Note>}
@@ -62,7 +62,7 @@ export function KeptNotes({ of: { problem, shadowed }, kind }: { of: Kept; kind:
 }
 
 /** Its origin and its last change, among the facts of its page. */
-export function KeptFacts({ of }: { of: Kept }) {
+export function EntryFacts({ of }: { of: StoredEntry }) {
   return (
     <>
       <Fact name="Source">
@@ -77,8 +77,8 @@ export function KeptFacts({ of }: { of: Kept }) {
   );
 }
 
-interface KeptActionsProps {
-  of: Kept;
+interface EntryActionsProps {
+  of: StoredEntry;
   name: string;
   /** What it is, as in `Remove provider`. */
   kind: string;
@@ -96,7 +96,7 @@ interface KeptActionsProps {
 }
 
 /** Stored entries can be changed and removed here; those of the file, in the file. */
-export function KeptActions(props: KeptActionsProps) {
+export function EntryActions(props: EntryActionsProps) {
   const { of, name, kind, area, entries, list, place, edit, children } = props;
   const client = useQueryClient();
   const navigate = useNavigate();

@@ -7,7 +7,7 @@ import type { Row } from '../rows.ts';
 const types = ['chat', 'embedding', 'speech', 'transcription', 'image', 'video', 'rerank'];
 
 /** `culvert models add` and `remove`, below the command that lists. */
-export const keptModels: CommandTable = {
+export const storedModels: CommandTable = {
   add: calls<Row, AddFlags>({
     description: 'create a model that callers can name; every replica serves it at once',
     arguments: [['<id>', 'the name that callers use']],
@@ -25,7 +25,7 @@ export const keptModels: CommandTable = {
     example: 'culvert models add smart --targets openai/gpt-4o,anthropic/claude-sonnet-4-5',
     call: 'POST /models',
     body: newModel,
-    says: (_model, id) => `Model '${id}' is stored.`,
+    describe: (_model, id) => `Model '${id}' is stored.`,
   }),
   restore: calls<Row>({
     description: 'let a variant take part again that was taken out because it was clearly worse',
@@ -35,14 +35,14 @@ export const keptModels: CommandTable = {
     ],
     example: 'culvert models restore smart b',
     call: 'POST /models/{id}/variants/{variant}/restore',
-    says: ({ variant }, id) => `The variant '${variant}' of '${id}' takes part again.`,
+    describe: ({ variant }, id) => `The variant '${variant}' of '${id}' takes part again.`,
   }),
   remove: calls({
     description: 'remove a stored model; running requests finish',
     arguments: [['<id>', 'the name that callers use']],
     example: 'culvert models remove smart',
     call: 'DELETE /models/{id}',
-    says: (_model, id) => `Model '${id}' is removed.`,
+    describe: (_model, id) => `Model '${id}' is removed.`,
   }),
 };
 

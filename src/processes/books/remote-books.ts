@@ -14,10 +14,10 @@ import { type Failure, FailureError } from '../../kernel/failure.ts';
 import type { SharedPace } from '../../tools/crawl/shared-pace.ts';
 import type { BooksStanding, Reserved, SentList, SentStates } from '../books-offers.ts';
 import type { Seat } from '../seat.ts';
-import { askedPort } from './ports.ts';
+import { remotePort } from './ports.ts';
 
 /** Questions of a worker that wait for an answer; further ones are refused. */
-const askedMax = 20_000;
+const callsInFlightMax = 20_000;
 /** How long a request waits for the books. */
 const answerMaxMs = 2_000;
 /** Lists of limits that the books know by number; then all are forgotten and sent again. */
@@ -27,7 +27,7 @@ const unreachable: Unavailable = { kind: 'unavailable', reason: 'the process tha
 const tooMany: Unavailable = { kind: 'unavailable', reason: 'too many requests are active at once' };
 
 /** The limits and the ledger of the embedded storage, which another process of this server has. */
-export interface AskedBooks {
+export interface RemoteBooks {
   ledger: Ledger;
   counters: Counters;
   tally: SharedTally;
@@ -35,38 +35,38 @@ export interface AskedBooks {
 }
 
 /** `order`: the records that the ledger writes for sinks. */
-export function askBooks(seat: Seat, order: RecordOrder | undefined): AskedBooks {
+export function askBooks(seat: Seat, order: RecordOrder | undefined): RemoteBooks {
   const { books } = seat;
   const standing = () => seat.standing.books;
   /** Reservations that were opened with their holds: why the ledger did not take one, or null. */
   const reserved = new Map<string, Failure | null>();
-  const tally = askedPort('tally', books);
+  const tally = remotePort('tally', books);
   return {
-    counters: createAskedCounters(seat, standing, reserved),
-    ledger: createAskedLedger(seat, standing, reserved, order),
+    counters: createRemoteCounters(seat, standing, reserved),
+    ledger: createRemoteLedger(seat, standing, reserved, order),
     tally: {
       read: (names) => tally.read(names).catch(() => null),
       add: (names, windowMs) => tally.add(names, windowMs).catch(() => null),
     },
-    pace: askedPort('pace', books),
+    pace: remotePort('pace', books),
   };
 }
 
 type Opened = Map<string, Failure | null>;
 
-function createAskedCounters({ books }: Seat, standing: () => BooksStanding | null, reserved: Opened): Counters {
-  const lists = createLists(() => books.tell('forgetLists'));
+function createRemoteCounters({ books }: Seat, standing: () => BooksStanding | null, reserved: Opened): Counters {
+  const lists = createLists(() => books.notify('forgetLists'));
   let entries = 0;
 
   async function enter(entry: Entry): Promise<EntryAnswer> {
-    if (books.asked >= askedMax) return tooMany;
+    if (books.pending >= callsInFlightMax) return tooMany;
     entries += 1;
     const id = entries;
     const { account, callMilli, limits, places } = entry;
-    const asked = books.ask('enter', id, account, callMilli, lists.sent(limits), lists.sent(places));
-    const answer = await inTime(asked);
+    const entered = books.ask('enter', id, account, callMilli, lists.sent(limits), lists.sent(places));
+    const answer = await inTime(entered);
     if (answer === null) {
-      books.tell('leave', id);
+      books.notify('leave', id);
       return unreachable;
     }
     if (!Array.isArray(answer)) return answer;
@@ -77,17 +77,17 @@ function createAskedCounters({ books }: Seat, standing: () => BooksStanding | nu
       leave() {
         if (left) return;
         left = true;
-        if (places.length > 0) books.tell('leave', id);
+        if (places.length > 0) books.notify('leave', id);
       },
     };
   }
 
   async function hold({ requestId, account, scopes, costMilli, limits, row }: Hold) {
-    if (books.asked >= askedMax) return tooMany;
+    if (books.pending >= callsInFlightMax) return tooMany;
     const sent = [requestId, account, costMilli, lists.sent(scopes), lists.sent(limits), row ?? null] as const;
     const answer: Reserved | null = await inTime(books.ask('reserve', ...sent));
     if (answer === null) {
-      books.tell('abandon', requestId);
+      books.notify('abandon', requestId);
       return unreachable;
     }
     const states = heldStates(answer);
@@ -102,32 +102,32 @@ function createAskedCounters({ books }: Seat, standing: () => BooksStanding | nu
     hold,
     settle: ({ requestId }, spent) => {
       reserved.delete(requestId);
-      books.tell('settle', requestId, spent);
+      books.notify('settle', requestId, spent);
     },
-    giveBack: (returned) => books.tell('giveBack', returned),
-    ...askedPort('counters', books),
+    giveBack: (returned) => books.notify('giveBack', returned),
+    ...remotePort('counters', books),
     trouble: () => standing()?.counters ?? null,
     async close() {},
   };
 }
 
-function createAskedLedger(
+function createRemoteLedger(
   { books, given }: Seat,
   standing: () => BooksStanding | null,
   reserved: Opened,
   order: RecordOrder | undefined,
 ): Ledger {
   const open = new Set<string>();
-  const asked = askedPort('ledger', books);
+  const remote = remotePort('ledger', books);
   return {
-    ...asked,
+    ...remote,
     async open(row) {
       const { requestId } = row;
       const failure = reserved.get(requestId);
       if (failure === undefined) {
         const answer = await inTime(books.ask('open', row).then(() => true));
         if (answer === null) {
-          books.tell('abandon', requestId);
+          books.notify('abandon', requestId);
           throw new FailureError({ kind: 'quota-unavailable', message: `Nothing was run: ${unreachable.reason}.` });
         }
       } else {
@@ -138,15 +138,15 @@ function createAskedLedger(
     },
     close(event) {
       // As the port says: only what is open, and once.
-      if (open.delete(event.requestId)) books.tell('close', event, order?.bodiesOf(event.requestId) ?? null);
+      if (open.delete(event.requestId)) books.notify('close', event, order?.bodiesOf(event.requestId) ?? null);
     },
-    note: (refused) => books.tell('note', refused),
+    note: (refused) => books.notify('note', refused),
     // The books charge a dead worker's reservations when it dies, and those of an earlier start before any worker.
     recover: async () => 0,
     livingBoots: async () => 1,
-    records: askedPort('records', books),
-    experiments: askedPort('experiments', books),
-    statements: askedPort('statements', books),
+    records: remotePort('records', books),
+    experiments: remotePort('experiments', books),
+    statements: remotePort('statements', books),
     trouble: () => standing()?.ledger ?? null,
     gauges() {
       // Those of the books are shown once.
@@ -154,7 +154,7 @@ function createAskedLedger(
       return { queued, dropped, open: open.size };
     },
     async shutdown() {
-      await asked.flush();
+      await remote.flush();
     },
   };
 }
@@ -178,10 +178,10 @@ function statesOf(sent: SentStates, from: number): LimitState[] {
 }
 
 /** Null: no answer came in time, or none will. Rejects with a FailureError that was the answer. */
-function inTime<T>(asked: Promise<T>): Promise<T | null> {
+function inTime<T>(pending: Promise<T>): Promise<T | null> {
   return new Promise((resolve, reject) => {
     const late = setTimeout(resolve, answerMaxMs, null);
-    asked.then(
+    pending.then(
       (answer) => {
         clearTimeout(late);
         resolve(answer);

@@ -20,7 +20,7 @@ export function askVectors(open: () => Duplex, onStoredBytes: (bytes: number) =>
   /** Calls that run now and may find texts to rank. */
   const ranks = new Map<number, RankTexts>();
   let trouble: string | null = null;
-  const payments = createPayments((paid) => host().tell('paid', paid));
+  const payments = createPayments((paid) => host().notify('paid', paid));
 
   function host(): Link<VectorsOffers> {
     link ??= createByteLink<VectorsOffers>(
@@ -45,7 +45,7 @@ export function askVectors(open: () => Duplex, onStoredBytes: (bytes: number) =>
         ranks.delete(number);
         return answer;
       },
-      drop: () => host().tell('drop', number),
+      drop: () => host().notify('drop', number),
     };
   }
 
@@ -69,13 +69,13 @@ export function askVectors(open: () => Duplex, onStoredBytes: (bytes: number) =>
       return trouble;
     },
     takeUpImages() {},
-    store: askedStore((method, args) => host().ask('store', method, args)),
+    store: remoteStore((method, args) => host().ask('store', method, args)),
     async close() {},
   };
 }
 
 /** Paid calls that are not reported yet: a message for each would wake the other process once more for a search. */
-function createPayments(tell: (paid: number[]) => void) {
+function createPayments(report: (paid: number[]) => void) {
   let paid: number[] = [];
   let timer: NodeJS.Timeout | null = null;
   function take(): number[] {
@@ -89,7 +89,7 @@ function createPayments(tell: (paid: number[]) => void) {
       if (timer !== null) return;
       timer = setTimeout(() => {
         timer = null;
-        if (paid.length > 0) tell(take());
+        if (paid.length > 0) report(take());
       }, paidAfterMs).unref();
     },
     take,
@@ -101,7 +101,7 @@ function failureOf(error: unknown): Failure {
 }
 
 /** Every method crosses as it is: its arguments and answers are data. */
-function askedStore(ask: (method: StoreMethod, args: unknown[]) => Promise<unknown>): VectorStore {
+function remoteStore(ask: (method: StoreMethod, args: unknown[]) => Promise<unknown>): VectorStore {
   return new Proxy({} as VectorStore, {
     get:
       (_, method: StoreMethod) =>

@@ -7,10 +7,10 @@ export type Outcome =
   | { kind: 'refused'; failure: Failure; headers: HeaderList };
 
 /** Runs work that answers `client`, which leaves with the signal. Its answer; null when it left before the end. */
-export async function answerKept(
+export async function bufferAnswer(
   signal: AbortSignal | undefined,
-  client: KeptAnswer,
-  work: (client: KeptAnswer) => void | Promise<void>,
+  client: BufferedAnswer,
+  work: (client: BufferedAnswer) => void | Promise<void>,
 ): Promise<Outcome | null> {
   const leave = () => client.leave();
   signal?.addEventListener('abort', leave, { once: true });
@@ -24,7 +24,7 @@ export async function answerKept(
 }
 
 /** A client within this process, which keeps its answer. It leaves on command only. */
-export class KeptAnswer implements Delivery {
+export class BufferedAnswer implements Delivery {
   gone = false;
   /** Null until the answer has ended. */
   outcome: Outcome | null = null;

@@ -4,12 +4,12 @@ import { useCallback, useState } from 'react';
  * A state that survives a reload. `session`: as long as the tab is open; `browser`: for good. A value that does not
  * fit, or no longer has the shape of `initial`, is forgotten.
  */
-export function useKept<Value>(
+export function useStored<Value>(
   name: string,
   initial: Value,
   place: 'session' | 'browser' = 'session',
 ): [Value, (next: Value | ((before: Value) => Value)) => void] {
-  const [value, setValue] = useState<Value>(() => keptOr(name, initial, place));
+  const [value, setValue] = useState<Value>(() => storedOr(name, initial, place));
   const set = useCallback(
     (next: Value | ((before: Value) => Value)) =>
       setValue((before) => {
@@ -34,7 +34,7 @@ export function keep(name: string, value: unknown, place: 'session' | 'browser')
   }
 }
 
-export function keptOr<Value>(name: string, initial: Value, place: 'session' | 'browser'): Value {
+export function storedOr<Value>(name: string, initial: Value, place: 'session' | 'browser'): Value {
   const text = storageOf[place].getItem(prefix + name);
   if (text === null) return initial;
   try {

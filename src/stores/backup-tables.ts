@@ -1,5 +1,5 @@
 /** A table that a backup keeps, and its primary key: the order of its rows there. */
-export interface KeptTable {
+export interface BackupTable {
   name: string;
   order: string;
 }
@@ -8,7 +8,7 @@ export interface KeptTable {
  * Tables that a restore needs, each before those that refer to it, here and below. Pending notices, sessions and boots
  * are left out.
  */
-export const keptOfAccounts: readonly KeptTable[] = [
+export const accountTables: readonly BackupTable[] = [
   { name: 'account', order: 'id' },
   { name: 'credit', order: 'account, id' },
   { name: 'api_key', order: 'id' },
@@ -31,7 +31,7 @@ export const keptOfAccounts: readonly KeptTable[] = [
   { name: 'provider_object', order: 'id_hash, tenant' },
 ];
 
-export const keptOfLedger: readonly KeptTable[] = [
+export const ledgerTables: readonly BackupTable[] = [
   { name: 'reservation', order: 'request_id' },
   { name: 'usage_event', order: 'request_id' },
   { name: 'feedback', order: 'request_id, metric' },

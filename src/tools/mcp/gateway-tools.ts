@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { type ApiCall, mcpTools } from './mcp-tools.ts';
 
 /** Our own tools, as an assistant sees them. */
-export const ownTools: readonly Tool[] = mcpTools.map(({ name, title, description, input, annotations }) => ({
+export const gatewayTools: readonly Tool[] = mcpTools.map(({ name, title, description, input, annotations }) => ({
   name,
   title,
   description,
@@ -32,7 +32,7 @@ export interface ToolWork {
 }
 
 /** A string says what is wrong with the arguments. Null: we have no such tool. */
-export function ownToolWork(name: string, args: JsonObject): ToolWork | string | null {
+export function gatewayToolWork(name: string, args: JsonObject): ToolWork | string | null {
   const tool = mcpTools.find((one) => one.name === name);
   if (tool === undefined) return null;
   const call = tool.callOf(args);

@@ -6,12 +6,12 @@ import type { Signer } from '../kernel/sign.ts';
 import type { Given } from './seat.ts';
 
 /** Settings that differ between replicas, although both do the same. */
-const ownOfReplica = ['server.host', 'server.port', 'server.processes', 'storage.data_dir', 'storage.secret'];
+const perReplica = ['server.host', 'server.port', 'server.processes', 'storage.data_dir', 'storage.secret'];
 
 /** Characters of a fingerprint: enough to tell configurations apart, too few to be taken for a secret. */
 const fingerprintChars = 12;
 
-interface OwnProcessParts {
+interface ProcessFactsParts {
   /** Absent: it is the only one of its server. */
   options: { version: string; seat?: { given: Pick<Given, 'boot' | 'number'> } };
   books: {
@@ -23,17 +23,17 @@ interface OwnProcessParts {
 }
 
 /** This process as it tells others of itself. */
-export interface OwnProcess {
+export interface ThisProcess {
   facts(): Promise<ProcessFacts>;
   /** With all processes over the same stores. */
   withOthers(): Promise<readonly SeenProcess[]>;
 }
 
 /** Nobody waits for it on the way of a request. `load` is asked each time. */
-export function createOwnProcess(
-  { options: { version, seat }, books: { secrets, stores }, services: { snapshot } }: OwnProcessParts,
+export function createThisProcess(
+  { options: { version, seat }, books: { secrets, stores }, services: { snapshot } }: ProcessFactsParts,
   load: () => { draining: boolean; running: number },
-): OwnProcess {
+): ThisProcess {
   const same = {
     replica: (seat?.given.boot ?? stores.bootId).split('.')[0] ?? '',
     worker: seat?.given.number ?? null,
@@ -46,9 +46,9 @@ export function createOwnProcess(
   let before = performance.eventLoopUtilization();
 
   async function facts(): Promise<ProcessFacts> {
-    const askedMs = performance.now();
+    const startedMs = performance.now();
     await nextTurn();
-    const loopDelayMs = rounded(performance.now() - askedMs, 10);
+    const loopDelayMs = rounded(performance.now() - startedMs, 10);
     const now = performance.eventLoopUtilization();
     const busy = rounded(performance.eventLoopUtilization(now, before).utilization, 100);
     before = now;
@@ -62,9 +62,9 @@ export function createOwnProcess(
   return {
     facts,
     async withOthers() {
-      const own = { id: stores.bootId, facts: await facts(), seenMs: Date.now(), over: false };
+      const self = { id: stores.bootId, facts: await facts(), seenMs: Date.now(), over: false };
       const seen = (await stores.replicas?.seen()) ?? [];
-      return [own, ...seen.filter(({ id }) => id !== own.id)];
+      return [self, ...seen.filter(({ id }) => id !== self.id)];
     },
   };
 }
@@ -87,7 +87,7 @@ function textOf(config: Config): string {
   const inOrder = (value: unknown, path: string): unknown => {
     if (Array.isArray(value)) return value.map((item) => inOrder(item, path));
     if (typeof value !== 'object' || value === null) return value;
-    const members = Object.entries(value).filter(([name]) => !ownOfReplica.includes(path + name));
+    const members = Object.entries(value).filter(([name]) => !perReplica.includes(path + name));
     return Object.fromEntries(
       members.sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, member]) => [name, inOrder(member, `${path}${name}.`)]),
     );

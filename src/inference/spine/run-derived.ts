@@ -8,7 +8,7 @@ import type { RequestBody } from './request-body.ts';
 import { runAttempts } from './run-attempts.ts';
 
 /** A request that Culvert makes of a caller's, with the parts that run it. */
-export interface KeptRun<I, R extends RequestBody, P extends Plan> {
+export interface DerivedRun<I, R extends RequestBody, P extends Plan> {
   services: ServeServices;
   endpoint: Endpoint<I, R, P>;
   snapshot: Snapshot;
@@ -17,8 +17,8 @@ export interface KeptRun<I, R extends RequestBody, P extends Plan> {
 }
 
 /** Reads, plans and runs it, without steps before it. `accepts`: whether this plan may run. */
-export async function runKept<I, R extends RequestBody, P extends Plan>(
-  { services, endpoint, snapshot, runPlan }: KeptRun<I, R, P>,
+export async function runDerived<I, R extends RequestBody, P extends Plan>(
+  { services, endpoint, snapshot, runPlan }: DerivedRun<I, R, P>,
   call: ModelCall,
   input: I,
   accepts: (request: R, plan: P) => boolean,

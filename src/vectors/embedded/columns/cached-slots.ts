@@ -10,7 +10,7 @@ const slotsMax = 100_000;
 const bytesPerSlot = 2 * Uint32Array.BYTES_PER_ELEMENT;
 
 /** Slots that pass filters, until a row changes: callers repeat a few filters, such as that of one of their users. */
-export class KeptSlots {
+export class CachedSlots {
   /** By the filter's text, the least recently used first. */
   readonly #kept = new Map<string, Uint32Array>();
   #at = 0;

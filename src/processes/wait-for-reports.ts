@@ -3,7 +3,7 @@ import type { Link } from './link.ts';
 import type { WorkerOffers } from './seat.ts';
 
 /** A worker that takes longer is not waited for: what it has to say is in the books a little later. */
-const heardMaxMs = 100;
+const waitMaxMs = 100;
 
 /** Ports and what of them people look at, who may have an answer of another worker already. */
 const looks: Readonly<Record<string, ReadonlySet<string>>> = {
@@ -47,8 +47,8 @@ export class Hearing {
   /** Messages of a worker come in their order, so its answer follows all that it said. */
   async #heard(): Promise<void> {
     const late = new AbortController();
-    const answers = Promise.allSettled(this.#links().map((link) => link.ask('heard')));
-    await Promise.race([answers, rest(heardMaxMs, null, { signal: late.signal }).catch(() => null)]);
+    const answers = Promise.allSettled(this.#links().map((link) => link.ask('delivered')));
+    await Promise.race([answers, rest(waitMaxMs, null, { signal: late.signal }).catch(() => null)]);
     late.abort();
   }
 }
