@@ -12,11 +12,21 @@ export interface Sources {
   longFunctions: string[];
   doubleCasts: string[];
   nonNullAssertions: number;
+  /** Declared names with a word that only their author understands, such as `told`. */
+  privateNames: string[];
   /** Files that import each other, types counted too: the files of each circle. */
   circles: string[][];
 }
 
 const longLines = 70;
+
+/** Words that say nothing to a reader of the field, who expects `reported`, `requested`, `stored` and the like. */
+const privateWords = new Set(
+  'among asked asks gone hear heard hears kept looked own owns said say says spoke spoken tell tells told wanted wants whose wish wished wishes'.split(
+    ' ',
+  ),
+);
+const privateNames = new Set(['Among', 'faultOf', 'wordsOf']);
 
 type Node = { type: string; start: number; end: number } & Record<string, unknown>;
 
@@ -29,6 +39,7 @@ export function readSources(): Sources {
     longFunctions: [],
     doubleCasts: [],
     nonNullAssertions: 0,
+    privateNames: [],
     circles: [],
   };
   const imports = new Map<string, string[]>();
@@ -53,6 +64,10 @@ function importedBy(file: string, text: string): string[] {
 function lookAt(file: string, text: string, found: Sources): void {
   const place = (node: Node) => `${file}:${lineAt(text, node.start)}`;
   walk(parseAst(text, { lang: 'ts' }, file) as unknown as Node, null, (node, parent) => {
+    for (const named of declaredBy(node)) {
+      const name = textOf(text, named).replace(/[?:!].*$/s, '');
+      if (isPrivate(name)) found.privateNames.push(`${place(named)} ${name}`);
+    }
     switch (node.type) {
       case 'TSNonNullExpression':
         found.nonNullAssertions += 1;
@@ -81,6 +96,38 @@ function lookAt(file: string, text: string, found: Sources): void {
       }
     }
   });
+}
+
+/** The identifiers that a node itself declares. A shorthand of a pattern has the name of its member. */
+function declaredBy(node: Node): Node[] {
+  const { id, key, params = [], left, argument, elements = [], properties = [] } = node as unknown as Parts;
+  const all: (Node | null | undefined)[] = [];
+  if (/^(?:VariableDeclarator|TSInterfaceDeclaration|TSTypeAliasDeclaration|Class)/.test(node.type)) all.push(id);
+  if (/Function/.test(node.type)) all.push(id, ...params);
+  if (/^(?:TSPropertySignature|TSMethodSignature|PropertyDefinition|MethodDefinition)$/.test(node.type)) {
+    all.push(key, ...params);
+  }
+  if (node.type === 'AssignmentPattern') all.push(left);
+  if (node.type === 'RestElement') all.push(argument);
+  if (node.type === 'ArrayPattern') all.push(...elements);
+  if (node.type === 'ObjectPattern') {
+    for (const { shorthand, value } of properties) if (shorthand === false) all.push(value);
+  }
+  return all.filter((one): one is Node => one?.type === 'Identifier');
+}
+
+interface Parts {
+  id?: Node | null;
+  key?: Node;
+  params?: Node[];
+  left?: Node;
+  argument?: Node;
+  elements?: (Node | null)[];
+  properties?: { shorthand?: boolean; value?: Node }[];
+}
+
+function isPrivate(name: string): boolean {
+  return privateNames.has(name) || name.split(/(?=[A-Z])|[_$]/).some((word) => privateWords.has(word.toLowerCase()));
 }
 
 function walk(node: Node, parent: Node | null, look: (node: Node, parent: Node | null) => void): void {

@@ -81,7 +81,12 @@ export interface Endpoint<I, R extends RequestBody, P extends Plan = Plan> {
 /** Answers of a provider that were kept as bytes. */
 export interface PassedAnswers<R, P> {
   /** Null: they cannot be read. */
-  events(planned: PlannedRequest<R, P>, provider: string, form: PassedForm, bytes: Buffer): readonly NeutralEvent[] | null;
+  events(
+    planned: PlannedRequest<R, P>,
+    provider: string,
+    form: PassedForm,
+    bytes: Buffer,
+  ): readonly NeutralEvent[] | null;
   /** Answer in this caller's form; null: it takes another form. */
   again(planned: PlannedRequest<R, P>, provider: string, form: PassedForm, bytes: Buffer): PassedAgain | null;
 }

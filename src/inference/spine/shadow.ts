@@ -51,7 +51,10 @@ export async function thenShadow<I, R extends RequestBody, P extends Plan>(
 }
 
 /** True if the request alone says what its answer depends on, and nothing of it is kept. */
-function dependsOnRequestAlone<I, R extends RequestBody, P extends Plan>({ keeps }: Endpoint<I, R, P>, request: R): boolean {
+function dependsOnRequestAlone<I, R extends RequestBody, P extends Plan>(
+  { keeps }: Endpoint<I, R, P>,
+  request: R,
+): boolean {
   return (keeps?.(request) ?? null) !== null;
 }
 

@@ -251,7 +251,7 @@ export async function readRepriced(run: Run, query: RepricedQuery): Promise<Repr
 function postgresMarks(): { marks: Marks; values: unknown[] } {
   const values: unknown[] = [];
   const of = (value: unknown) => `$${values.push(value)}`;
-  return { marks: { of, oneOf: (column, values) => `${column} = ANY(${of(values)})` }, values };
+  return { marks: { of, oneOf: (column, texts) => `${column} = ANY(${of(texts)})` }, values };
 }
 
 const dialect: UsageDialect = { schema: 'culvert.', slash: `strpos(target, '/')` };
