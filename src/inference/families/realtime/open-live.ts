@@ -1,7 +1,7 @@
 import { messageIn } from '../../../formats/dialects/realtime/events.ts';
 import { type LiveSetup, liveSetupOf } from '../../../formats/dialects/realtime/live-session.ts';
 import { factsOf } from '../../../kernel/failure.ts';
-import { KeptAnswer } from '../../spine/kept-answer.ts';
+import { BufferedAnswer } from '../../spine/buffered-answer.ts';
 import { LiveCallerEnd } from './live-caller-end.ts';
 import { openSession } from './open-session.ts';
 import type { UnnamedCall } from './open-transcription.ts';
@@ -20,7 +20,7 @@ export async function openLive(services: RealtimeServices, unnamed: UnnamedCall)
   if (caller === null) return;
   const setup = await setupOf(caller, unnamed, idleMs);
   if (setup === null) return;
-  const answer = new KeptAnswer();
+  const answer = new BufferedAnswer();
   await openSession(services, {
     ...unnamed,
     call: { ...call, delivery: answer, client: answer, sink: answer },
