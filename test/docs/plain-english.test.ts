@@ -50,7 +50,7 @@ const readRooms = [
   'src/{admin,cli,config,engines,guards,hooks,http,kernel,library,main,net,observe,processes,rules,simulator}/**/*.ts',
   'src/{main.ts,tools/**/*.ts,vectors/**/*.ts}',
   'src/books/**/*.ts',
-  'src/formats/{neutral,providers}/**/*.ts',
+  'src/formats/**/*.ts',
   'src/inference/{batches,cache,endpoints,guards,hooks,models,server-tools,spine,vector-stores}/**/*.ts',
   'src/inference/families/**/*.ts',
   'src/{routing,stores,upstream}/**/*.ts',
@@ -61,7 +61,7 @@ const readRooms = [
 const namedRooms = [
   'src/{cli,config,engines,http,kernel,main,net,observe,processes,simulator,tools,vectors}/**/*.ts',
   'src/books/**/*.ts',
-  'src/formats/{neutral,providers}/**/*.ts',
+  'src/formats/**/*.ts',
   'src/inference/{batches,endpoints,models,server-tools,spine,vector-stores}/**/*.ts',
   'src/inference/families/**/*.ts',
   'src/{routing,stores,upstream}/**/*.ts',

@@ -3,12 +3,12 @@ import type { Citation } from '../../neutral/citation.ts';
 import type { FinishReason } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
 
-/** How a block is opened; the events after it fill it. */
+/** Opening of a block; the events after it fill it. */
 export type OpenedBlock =
   | { type: 'text' }
   | { type: 'thinking' }
   | { type: 'redacted_thinking'; data: string }
-  /** `as`: a call that whoever answers makes itself, and what stands in its block beside. */
+  /** `as`: a call that the answering server makes, and further members of its block. */
   | { type: 'tool_use'; id: string; name: string; as?: 'server_tool_use' | 'mcp_tool_use'; beside?: JsonObject }
   /** It comes at once. */
   | { type: 'whole'; block: JsonObject };
@@ -25,6 +25,6 @@ export interface BlockSink {
   /** A part of the answer has no place in this format. */
   lose(part: string): void;
   close(): void;
-  /** `filters`: members of its own that the message gets. */
+  /** `filters`: further members of the message. */
   end(reason: FinishReason, stopSequence: string | null, usage: Usage | null, filters: JsonObject): void;
 }

@@ -91,12 +91,12 @@ export class BlockWriter {
     }
   }
 
-  /** Whether this call's block is the open one. */
+  /** True if this call's block is the open one. */
   isAt(call: number): boolean {
     return this.#open?.type === 'tool_use' && this.#open.call === call;
   }
 
-  /** Whether an open call's arguments may still go on. */
+  /** True if an open call's arguments may still go on. */
   callGoesOn(): boolean {
     return this.#open?.type === 'tool_use' && !this.#open.json.complete;
   }
@@ -140,7 +140,7 @@ export class BlockWriter {
     if (this.#citations.length > 0) this.#citations = [];
   }
 
-  /** Pictures are blocks as the caller's own are. */
+  /** Writes pictures as the blocks of a caller's pictures. */
   #media({ kind, source }: ProducedMedia): void {
     if (kind !== 'image') return this.#sink.lose(kind);
     const { base64, mediaType, url } = { base64: '', mediaType: '', url: '', ...source };
@@ -153,7 +153,7 @@ export class BlockWriter {
     this.#close();
   }
 
-  /** A tool that this gateway runs, in the blocks of Anthropic's own. */
+  /** Writes a tool that this gateway runs, in Anthropic's blocks. */
   #serverTool(step: ServerToolStep): void {
     if (step.at === 'called') {
       const block = callBlock(step.call);

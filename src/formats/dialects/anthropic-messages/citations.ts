@@ -18,7 +18,7 @@ export function readCitation(block: JsonObject, span: Span | null): Citation {
   };
 }
 
-/** Marks citations that were written here: Anthropic's own have its encrypted place in the search result. */
+/** Mark of citations that were written here: Anthropic's have its encrypted place in the search result. */
 const foreign = '';
 
 /** Pages as a search of Anthropic's tells them, files and documents as documents of the request. */
@@ -41,7 +41,7 @@ export function citationBlock({ url, title, quote, fileId, document, own: fromVe
   };
 }
 
-/** The citations that Anthropic takes back: its own; null when all are. */
+/** Citations that Anthropic takes back, which are those it wrote; null if all are. */
 export function vendorCitations(citations: JsonValue | undefined): JsonValue[] | null {
   if (!Array.isArray(citations)) return null;
   const fromVendor = citations.filter((one) => (one as JsonObject | null)?.encrypted_index !== foreign);

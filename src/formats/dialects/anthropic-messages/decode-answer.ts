@@ -15,7 +15,7 @@ export function decodeStream(options?: DecodeOptions): StreamDecoder {
   return new AnswerDecoder(options?.unwrapTool);
 }
 
-/** A whole Messages answer as the events of its stream: told by the same decoder, so that the two cannot differ. */
+/** A whole Messages answer as the events of its stream. The same decoder makes them, so that the two cannot differ. */
 export function decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralEvent[] {
   if (readError(body) !== null) return [{ type: 'failed', fault: faultOfError(body) }];
   if (!Array.isArray(body.content)) {
@@ -25,9 +25,9 @@ export function decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralE
 }
 
 type OpenBlock =
-  /** Its citations are told at its end: they are over all of it. */
+  /** Its citations come at its end: they are over all of it. */
   | { kind: 'text'; start: number; citations: JsonObject[] | null }
-  /** The last signature said wins: Anthropic sends it once, at the block's end. */
+  /** The last signature counts: Anthropic sends it once, at the block's end. */
   | { kind: 'thinking'; signature: string }
   | { kind: 'tool'; call: number; input: JsonValue | undefined; argumentsSeen: boolean }
   /** The forced call that carries structured output: its arguments are text. */
@@ -38,7 +38,7 @@ type OpenBlock =
 
 const openBlocksMax = 256;
 
-/** Anthropic's words beside those. */
+/** Reasons that only Anthropic has. */
 const anthropicReasons = { refusal: 'content-filter', pause_turn: 'pause' } as const;
 
 class AnswerDecoder implements StreamDecoder {
@@ -64,7 +64,7 @@ class AnswerDecoder implements StreamDecoder {
 
   step({ data }: SseEvent): NeutralEvent[] {
     this.#events = [];
-    // The type stands in the data too: servers that leave out `event:` are read as well.
+    // The data has the type too: servers that leave out `event:` are read as well.
     if (this.#over || data === '') return this.#events;
     const parsed = parsedData(data);
     if (parsed === null || !this.#read(parsed)) this.#malformed += 1;
@@ -153,7 +153,7 @@ class AnswerDecoder implements StreamDecoder {
     for (let i = 0; i < message.content.length; i++) {
       const block = message.content[i];
       if (!isObject(block)) continue;
-      // Negative indexes: a stream's own blocks begin at 0 again.
+      // Negative indexes: the blocks of the stream begin at 0 again.
       this.#openBlock(-1 - i, block);
       this.#closeBlock(-1 - i);
     }
@@ -306,9 +306,9 @@ const nothing: InputAndOutput = { inputTokens: 0, outputTokens: 0, cachedInputTo
 
 const mainCounts = ['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'];
 
-/** Anthropic's own counts of one answer, each the latest one said. */
+/** Anthropic's counts of one answer, each the latest one. */
 export class UsageCounts {
-  /** One was told that no request can have: none is believed, whatever was told before it and after. */
+  /** A count came that no request can have: none is believed, neither earlier nor later ones. */
   impossible = false;
   output = 0;
   #input = 0;
@@ -317,7 +317,7 @@ export class UsageCounts {
   #cacheWrite1h = 0;
   #searches = 0;
   #thinking: number | null = null;
-  /** Of runs that the other counts leave out. */
+  /** Counts of runs that the other counts leave out. */
   #beside: InputAndOutput = nothing;
 
   /**

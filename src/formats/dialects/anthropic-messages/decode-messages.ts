@@ -166,7 +166,7 @@ function inContent(complaint: Complaint | null): Complaint | null {
   return complaint === null ? null : within('content', complaint);
 }
 
-/** The parts of checked content; what no other dialect can be told is a loss. */
+/** Parts of checked content; a part that no other dialect has is a loss. */
 export function decodeContent(content: string | readonly CallerBlock[], losses: Losses): NeutralPart[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
   return content.flatMap((block) => decodeBlock(block, losses));

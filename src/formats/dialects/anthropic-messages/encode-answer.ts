@@ -171,7 +171,7 @@ function wireUsage(usage: Usage): JsonObject {
   return wire;
 }
 
-/** What a stream says at its start, before anybody has counted: clients read both numbers there. */
+/** Usage at the start of a stream, before any count: clients read both numbers there. */
 function startUsage(inputTokensEstimate: number): JsonObject {
   return wireUsage({ inputTokens: inputTokensEstimate, outputTokens: 0 });
 }

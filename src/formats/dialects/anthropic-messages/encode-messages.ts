@@ -55,7 +55,7 @@ export function encodeMessages(
         else lose(encoding, `messages[${i}].content`, 'unsupported');
       }
     } else if (message.role === 'assistant' && blocks.some(isPicture)) {
-      // Only users show images here: the assistant's own follow as theirs.
+      // Only users show images here: the assistant's follow as theirs.
       speak(
         turns,
         'assistant',
@@ -63,7 +63,7 @@ export function encodeMessages(
       );
       speak(turns, 'user', blocks.filter(isPicture));
     } else {
-      // A later system message stays where it stands, in the user's voice: only the newest models take it otherwise.
+      // A later system message stays in its place, in the user's voice: only the newest models accept another way.
       speak(turns, message.role === 'assistant' ? 'assistant' : 'user', blocks);
     }
   }
@@ -163,7 +163,7 @@ function blocksOf(message: NeutralMessage, index: number, encoding: Encoding): B
       case 'tool-call':
         place.calls++;
         break;
-      // They stand beside the content.
+      // They are separate from the content.
       case 'reasoning':
       case 'redacted-reasoning':
       case 'tool-result':
@@ -258,7 +258,7 @@ function mediaSource(source: MediaSource, path: string, encoding: Encoding): Sou
     case 'url':
       return { type: 'url', url: source.url };
     case 'file-id':
-      // Files live with the provider they were uploaded to: only Anthropic's own ids mean something to it.
+      // A file is at the provider to which it was uploaded: Anthropic knows only its ids.
       if (source.fileId.startsWith('file_')) return { type: 'file', file_id: source.fileId };
       refuse(encoding, path, 'A file at another provider cannot be used with this model. Send its content.');
       return null;

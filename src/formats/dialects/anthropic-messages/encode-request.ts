@@ -38,7 +38,7 @@ export const encodeRequest = encoderOf({
   vendor,
   takes,
   fields: encodedFields,
-  // A field that the target's provider spells its own way has the caller's word in messages to the caller.
+  // A field that the target's provider spells differently has the caller's word in messages to the caller.
   words: new Map([
     ['stop_sequences', 'stop'],
     ['thinking', 'reasoning_effort'],
@@ -99,7 +99,7 @@ function encode(request: EncodedMembers, target: EncodeTarget): Result<EncodedRe
   return { ok: true, value: encoded };
 }
 
-/** How structured output is requested: natively, or as one forced call whose arguments are the answer. */
+/** Form of structured output: native, or one forced call whose arguments are the answer. */
 type EncodedFormat = { kind: 'native'; format: JsonObject } | { kind: 'forced-tool'; tool: Tool };
 
 const field = 'response_format';
@@ -129,7 +129,7 @@ function encodeFormat(
   return { kind: 'forced-tool', tool: { name, description, input_schema: parameters } };
 }
 
-/** The tool that stands in for a format, beside the caller's: the model calls one of them, or several of the caller's. */
+/** Adds the tool that replaces a format to the caller's: the model calls it, or several of the caller's. */
 function withStandIn(
   tool: Tool,
   request: EncodedMembers,
@@ -180,7 +180,7 @@ function encodeThinking(
       lose(encoding, 'reasoning_effort', 'unsupported');
       return {};
     case 'adaptive':
-      // Anthropic refuses thoughts of either kind beside a call that must be made.
+      // Anthropic refuses thoughts of either kind together with a call that must be made.
       if (context.toolChoice === 'forced') {
         lose(encoding, 'reasoning_effort', 'unsupported');
         return withoutThinking(context.rules, encoding);

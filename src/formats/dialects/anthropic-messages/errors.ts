@@ -88,7 +88,7 @@ export function faultOfError(body: JsonObject): Fault {
   return { ...fault, status: fault.status ?? statusByType.get(error.code) ?? null };
 }
 
-/** Of those that may pass later, which no status tells inside a stream (Anthropic's API reference "Errors"). */
+/** Status of faults that may pass later, which no status says inside a stream (Anthropic's API reference "Errors"). */
 const statusByType: ReadonlyMap<string, number> = new Map([
   ['rate_limit_error', 429],
   ['api_error', 500],
@@ -124,7 +124,7 @@ export function classOfAnthropicError(status: number, error: UpstreamError | nul
   if (spent.test(message)) return 'quota_exhausted';
   switch (code) {
     case 'invalid_request_error':
-      // Anthropic uses this type for any 4xx without one of its own: then the status says more.
+      // Anthropic uses this type for any 4xx without a type: then the status says more.
       if (status !== 200 && status !== 400) return classOfStatus(status, message);
       return disabled.test(message) ? 'bad_credential' : 'caller_fault';
     case 'not_found_error':

@@ -9,15 +9,15 @@ import type { CallerBlock, CallerBody, CallerMessage } from './wire.ts';
 const idPattern = /^[\w-]+$/;
 
 /**
- * The messages as Anthropic takes them where an earlier turn was answered by somebody else: thoughts without its own
- * signature go, since it refuses those, as it does others' citations; pictures that a model drew become the user's,
- * empty texts go for the same reason, and ids are spelled in its characters.
- * Null when nothing is to mend, so that the bytes can stay.
+ * Messages in the form that Anthropic accepts if another provider answered an earlier turn. Thoughts without
+ * Anthropic's signature and others' citations go, since it refuses those, and empty texts for the same reason. Pictures
+ * that a model drew become the user's, and ids are spelled in its characters. Null if nothing has to change, so that
+ * the bytes can stay.
  */
 export function historyForAnthropic({ messages }: CallerBody, losses: Loss[]): JsonValue | null {
   let mended = false;
   const result: JsonValue[] = [];
-  /** Of the last turn of the assistant: they follow as the user's, after the answers to its calls. */
+  /** Pictures of the assistant's last turn: they follow as the user's, after the answers to its calls. */
   let pictures: JsonObject[] = [];
   const show = () => {
     if (pictures.length > 0) result.push({ role: 'user', content: pictures });

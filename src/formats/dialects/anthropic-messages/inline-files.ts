@@ -8,7 +8,7 @@ export function inlineFiles(body: JsonObject, fileOf: FileOf): JsonObject {
 
 function inlined(block: JsonObject, fileOf: FileOf): JsonObject | null {
   const { type, source, cache_control: cache } = block;
-  // What a model called a tool with is its own.
+  // Arguments of a model's call of a tool are not changed.
   if (typeof type === 'string' && type.endsWith('tool_use')) return block;
   if ((type !== 'image' && type !== 'document') || !isObject(source) || source.type !== 'file') return null;
   const file = fileOf(source.file_id);

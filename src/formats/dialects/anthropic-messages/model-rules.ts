@@ -1,18 +1,18 @@
 import { putNewest } from '../../../kernel/put-newest.ts';
 
 /**
- * What a Claude model refuses, by its id. Anthropic answers 400 to whole fields by generation, so one body cannot suit
+ * Features that a Claude model refuses, by its id. Anthropic answers 400 to whole fields by generation, so one body cannot suit
  * all; a caller who spoke OpenAI's format never chose these fields and must not be refused for them.
  *
  * Sources: Anthropic's migration guides for 4.7, 5 and 5.5 (sampling parameters removed; `thinking.type.enabled`
  * removed; forced tool choice removed; structured outputs from 4.5 on) and the 400 messages that users report.
  */
 export interface ModelRules {
-  /** How reasoning is requested: a token budget, an effort word, or not at all. */
+  /** Form of a request for reasoning: a token budget, an effort word, or none. */
   thinking: 'none' | 'budget' | 'adaptive';
-  /** What says "don't think" on a model that thinks unasked; `absent`: leaving the field out does. */
+  /** Value for "don't think" on a model that thinks unasked; `absent`: leaving the field out does. */
   thinkingOff: 'absent' | 'disabled' | 'between_tools' | 'effort-low';
-  /** Which of temperature, top_p, top_k it accepts. */
+  /** Members of temperature, top_p, top_k that it accepts. */
   sampling: 'all' | 'one-of-temperature-and-top-p' | 'none';
   /** `tool_choice` of type any or tool. */
   forcedTool: 'accepted' | 'refused';

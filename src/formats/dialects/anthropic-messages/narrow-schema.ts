@@ -96,7 +96,7 @@ function narrowNamed(value: JsonValue, run: { narrowed: boolean }): JsonValue {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, narrowValue(inner ?? null, run)]));
 }
 
-/** Whether a definition refers to itself, in any way: Anthropic's structured outputs refuse that. */
+/** True if a definition refers to itself, in any way: Anthropic's structured outputs refuse that. */
 export function isRecursive(schema: JsonObject): boolean {
   const definitions = new Map<string, JsonValue>([['#', schema]]);
   for (const home of ['$defs', 'definitions']) {
@@ -127,7 +127,7 @@ function references(value: JsonValue, place: 'root' | 'inner'): string[] {
   const found: string[] = [];
   for (const [key, inner] of Object.entries(value)) {
     if (key === '$ref' && typeof inner === 'string') found.push(inner);
-    // Definitions count where they are used, not where they stand.
+    // Definitions count where they are used, not where they are written.
     else if (inner !== undefined && !(place === 'root' && (key === '$defs' || key === 'definitions')))
       found.push(...references(inner, 'inner'));
   }

@@ -9,7 +9,7 @@ import type { GivenId } from '../named-objects.ts';
 import { UsageCounts } from './decode-answer.ts';
 import { faultOfError, readError } from './errors.ts';
 
-// Text around the delta in an event of Anthropic's own spelling.
+// Text around the delta in an event of Anthropic's spelling.
 const deltaFrameChars = '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":""}}'.length;
 /** A block that starts with more than this carries something; it need not be parsed to know. */
 const smallBlockChars = 4_096;
@@ -148,7 +148,7 @@ function typeIn(data: string): string | null {
   return typeof event.type === 'string' ? event.type : '';
 }
 
-/** The delta or block stands last, as Anthropic writes it: an event that was cut at its brace ends once only. */
+/** The delta or block comes last, as Anthropic writes it: an event that was cut at its brace ends once only. */
 function endsNested(data: string): boolean {
   return data.charCodeAt(data.length - 2) === 0x7d;
 }
@@ -173,7 +173,7 @@ function containerGiven({ container }: JsonObject): GivenId[] {
 /** Files that tools made, in a block of an answer. */
 function filesGiven(value: JsonValue | undefined): GivenId[] {
   if (Array.isArray(value)) return value.flatMap(filesGiven);
-  // The caller's own server may say anything.
+  // The caller's server may say anything.
   if (!isObject(value) || value.type === 'mcp_tool_result') return [];
   const fileId: GivenId[] = typeof value.file_id === 'string' ? [{ id: value.file_id, nameable: 'always' }] : [];
   return [...fileId, ...filesGiven(value.content)];

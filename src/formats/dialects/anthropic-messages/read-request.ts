@@ -39,7 +39,7 @@ export interface AnswerOptions extends JsonObject {
   inputTokens: number;
 }
 
-/** The wishes of `readRequest` for its answer; everything is shown by default. */
+/** Options of `readRequest` for its answer; everything is shown by default. */
 export function answerOptionsOf({ echo }: AnswerHead): AnswerOptions {
   return (echo as AnswerOptions | undefined) ?? { thoughts: 'shown', inputTokens: 0 };
 }
@@ -99,14 +99,17 @@ export function readForCount(raw: Buffer, body: JsonObject, scan: JsonScan): Res
 
 /* Bodies that only a provider of this format takes are read too: nothing below is sure of more than `ours` of the table. */
 
-/** A thinking block stands before the text only for those who asked for one: others read `content[0].text`. */
+/** A thinking block comes before the text only for callers who asked for one: others read `content[0].text`. */
 function thoughtsOf(thinking: CallerThinking | null | undefined): AnswerOptions['thoughts'] {
   if (thinking?.type !== 'enabled' && thinking?.type !== 'adaptive') return 'hidden';
   return thinking.display === 'omitted' ? 'sealed' : 'shown';
 }
 
 const startCharsMax = 4_096;
-/** Of each text, its beginning and as much of its end: many conversations have the same long instructions. */
+/**
+ * Characters at the beginning and at the end of each text that count: many conversations have the same long
+ * instructions.
+ */
 const endCharsMax = 256;
 
 /** The instructions and the messages up to the first of the user, which every later turn of the conversation repeats. */
@@ -133,7 +136,7 @@ const words: ReadonlyMap<string, string> = new Map([
   ['max_output_tokens', 'max_tokens'],
   ['user', 'metadata.user_id'],
   ['parallel_tool_calls', 'tool_choice.disable_parallel_tool_use'],
-  // Thoughts of earlier turns; wishes for new ones are named `reasoning_effort`.
+  // Thoughts of earlier turns; the member for new ones is `reasoning_effort`.
   ['thinking', 'messages.thinking'],
   ['reasoning_content', 'messages.thinking'],
 ]);
@@ -238,7 +241,7 @@ function systemMessages({ system }: CallerBody, losses: Losses): NeutralMessage[
   return [{ role: 'system', parts: [part] }];
 }
 
-/** The request's own instructions as one text, without the line for Anthropic's billing, which `onBilling` gets. */
+/** Instructions of the request as one text, without the line for Anthropic's billing, which `onBilling` gets. */
 function systemText(
   system: string | readonly CallerBlock[] | null | undefined,
   onBilling: (name: string) => void = () => undefined,
@@ -267,7 +270,7 @@ function decodeMessage(message: CallerMessage, losses: Losses): NeutralMessage[]
   return parts.length === 0 ? [] : [{ role, parts }];
 }
 
-/** A turn of the assistant in which this gateway ran tools: each result is a message of its own elsewhere. */
+/** A turn of the assistant in which this gateway ran tools: each result is a separate message elsewhere. */
 function turnsWithSteps(content: readonly CallerBlock[], losses: Losses): NeutralMessage[] {
   const turns: (NeutralMessage & { parts: NeutralPart[] })[] = [];
   for (const block of content) {
@@ -289,7 +292,7 @@ function decodeReasoning({ thinking, output_config: config }: CallerBody, losses
   const word = config?.effort;
   if (typeof word !== 'string') {
     if (!isRequested) return null;
-    // Said, since models of others do not think unless they are told to.
+    // It is written, since other vendors' models think only on request.
     return thinking.budget_tokens === undefined ? { effort: 'medium' } : { budgetTokens: thinking.budget_tokens };
   }
   if (efforts.has(word)) return { effort: word };

@@ -71,7 +71,7 @@ const metadata = members('an object such as {"user_id":"…"}', { user_id: strin
 
 const outputConfig = members('an object such as {"effort":"high"}', { effort: string, format: object });
 
-/** Claude Code's stand-in for the tools that it loads later: there is nothing to call behind it. */
+/** Placeholder of Claude Code for the tools that it loads later: it cannot be called. */
 const placeholderName = 'DeferredToolPlaceholder';
 const knownMembers: ReadonlySet<string> = new Set([
   'type',
@@ -83,8 +83,8 @@ const knownMembers: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The caller's own tools. Those that Anthropic defines or runs are known to it alone: left out and listed, and whoever
- * must call one is refused by an encoder, which finds it missing. Deferred ones are given whole at once.
+ * Tools of the caller. Only Anthropic knows those that it defines or runs: they are left out and listed, and an encoder
+ * that finds a required one missing refuses it. Deferred ones are given whole from the start.
  */
 function putTools(request: NeutralRequest, { tools: given }: CallerBody, losses: Losses): undefined {
   const tools: NeutralTool[] = [];
@@ -126,10 +126,10 @@ function putFormat(request: NeutralRequest, { output_config: config, output_form
 }
 
 const modelName = stringOf(1, 256);
-/** Anthropic's own are objects, for which it asks its models itself; names are LiteLLM's. */
+/** Anthropic's are objects, for which it asks its models; names are LiteLLM's. */
 const fallbacks = described({}, (value) => (isNames(value) ? fallbackNames(value) : null));
 
-/** Where it cannot be told how a conversation goes on, none of it must be lost in silence. */
+/** If it is unknown how a conversation goes on, none of it must be lost in silence. */
 const threadForm = "{type: 'create'}, or {type: 'continue', previous_message_id}";
 const thread = byType(threadForm, "'create' or 'continue'", {
   create: null,
@@ -144,7 +144,7 @@ export function isNames(fallbacks: JsonValue | undefined): fallbacks is string[]
 // 0 fills the prompt cache and answers nothing.
 const outputLimit = integerIn(0, Number.MAX_SAFE_INTEGER);
 
-/** What decides how a field is written: the target, its rules, and the body as far as it is made. */
+/** Facts that decide how a field is written: the target, its rules, and the body as far as it is made. */
 export interface SentTo extends Pick<EncodeTarget, 'maxOutputTokens'> {
   rules: ModelRules;
   body: Partial<MessagesBody>;
@@ -177,7 +177,7 @@ export const requestFields = fieldTable<CallerBody, Losses, SentTo>({
   ],
   stream: [boolean, 'read', null, boolean],
   system: [systemContent, 'read'],
-  // Anthropic's own bound is 1; models behind other dialects take up to 2.
+  // Anthropic's bound is 1; models behind other dialects take up to 2.
   temperature: [numberIn(0, 2), 'temperature', when(takesSampling, clamp(0, 1))],
   top_p: [numberIn(0, 1), 'topP', when(takesTopP)],
   top_k: [
@@ -243,9 +243,9 @@ export function checkRequest(body: JsonObject, purpose: RequestFor): Result<Chec
 const endUserCharsMax = 256;
 
 /**
- * Who asks, of `metadata.user_id`, as ledger and log may keep it; null when nobody is named. Claude Code writes the
- * ids of device, account and session there, as JSON or joined by words: the account is the one who asks, else the
- * device. A session is nobody.
+ * End user of `metadata.user_id`, as ledger and log may keep it; null if it names none. Claude Code writes the ids of
+ * device, account and session there, as JSON or joined with words: the account is the end user, else the device. A
+ * session is none.
  */
 export function endUserOf({ metadata }: CallerBody): string | null {
   const id = isObject(metadata) ? metadata.user_id : undefined;
@@ -266,7 +266,7 @@ function named(id: string): string {
       if (typeof value === 'string' && value !== '') return value;
     }
   } catch {
-    // No JSON: whatever it is, it names somebody.
+    // It is not JSON, and names a user in any case.
   }
   return id;
 }

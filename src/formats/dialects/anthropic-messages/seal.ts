@@ -22,7 +22,7 @@ export function seal({ vendor, payload }: Sealed): string {
   return `${prefix}${vendor}.${Buffer.from(payload, 'utf8').toString('base64url')}`;
 }
 
-/** Null for a text that this gateway did not seal, such as Anthropic's own. */
+/** Null for a text that this gateway did not seal, such as Anthropic's. */
 export function unseal(text: string): Sealed | null {
   if (!text.startsWith(prefix)) return null;
   const match = sealedPattern.exec(text);

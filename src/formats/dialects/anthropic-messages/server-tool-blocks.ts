@@ -5,9 +5,9 @@ import type { ServerCall, ServerResult, ServerSource } from '../../neutral/serve
 import type { OpenedBlock } from './block-sink.ts';
 import type { CallerBlock } from './wire.ts';
 
-/** How ids of calls begin that this gateway made. */
+/** Beginnings of the ids of calls that this gateway made. */
 const gatewayIds = { server_tool_use: 'srvtoolu_cv_', mcp_tool_use: 'mcptoolu_cv_' } as const;
-/** Text of a page, as later requests send it back: Anthropic's own is encrypted. */
+/** Text of a page, as later requests send it back: Anthropic's is encrypted. */
 const gatewayMark = 'cv1.';
 
 /** Anthropic's word for a call that no code made. */
@@ -91,7 +91,7 @@ function fetchedPage({ url, title, quote }: ServerSource, { fetchedAt }: ServerR
   };
 }
 
-/** Whether this gateway made the call or the result: no provider knows its id. */
+/** True if this gateway made the call or the result: no provider knows its id. */
 export function isGatewayStep({ type, id, tool_use_id: callId }: JsonObject): boolean {
   // Bodies that only Anthropic may judge hold anything.
   if (typeof type !== 'string') return false;

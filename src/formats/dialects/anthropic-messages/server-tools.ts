@@ -16,8 +16,8 @@ const webSearchTypes = /^web_search_\d{8}$/;
 const webFetchTypes = /^web_fetch_\d{8}$/;
 
 /**
- * The tools of a request that whoever answers runs by itself: a search of the web, reading its pages, MCP servers, and a
- * search of vector collections in OpenAI's words. Null: there are none that this gateway could run.
+ * Tools of a request that the answering server runs: a search of the web, reading its pages, MCP servers, and a search
+ * of vector collections in OpenAI's words. Null: there are none that this gateway could run.
  */
 export function serverToolsOf(body: CallerBody): Result<RequestedServerTools> | null {
   if (!hasServerTools(body.tools) && !Array.isArray(body.mcp_servers)) return null;

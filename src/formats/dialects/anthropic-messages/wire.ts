@@ -58,7 +58,7 @@ export type Block =
   | RedactedThinkingBlock
   | ToolUseBlock
   | ToolResultBlock
-  /** A block we only carry (kept whole from Anthropic's own format). */
+  /** A block that is passed on whole, from Anthropic's format. */
   | JsonObject;
 
 export type Tool = {
@@ -82,9 +82,9 @@ export type Thinking =
   | { type: 'between_tools' };
 
 /*
- * What callers send (Anthropic's API reference "Messages", SDK 1.11 and Claude Code 2.1, see clients.md), after
- * `checkRequest` has passed it: types hold, null stands for absent; where it leaves a complaint to the vendors, only those
- * of fields that the table has a third check for. Whatever else a body holds is kept as it is.
+ * Requests of callers (Anthropic's API reference "Messages", SDK 1.11 and Claude Code 2.1, see clients.md), after
+ * `checkRequest` has passed them: types hold, null means absent. If it leaves a complaint to the vendors, only those of
+ * fields that the table has a third check for. All other members of a body are kept as they are.
  */
 
 export interface CallerBody extends JsonObject {
@@ -109,7 +109,7 @@ export interface CallerBody extends JsonObject {
 }
 
 export interface CallerMessage extends JsonObject {
-  /** A system message may stand anywhere: Claude Code sends one behind the first turn. */
+  /** A system message may come anywhere: Claude Code sends one after the first turn. */
   role: 'user' | 'assistant' | 'system';
   content: string | CallerBlock[];
 }
@@ -121,7 +121,7 @@ export interface CallerBlock extends JsonObject {
 }
 
 export interface CallerTool extends JsonObject {
-  /** Absent, null or `custom` for a tool of the caller's own; else one that Anthropic defines. */
+  /** Absent, null or `custom` for a tool of the caller; else one that Anthropic defines. */
   type?: string | null;
   cache_control?: JsonObject | null;
 }
@@ -142,7 +142,7 @@ export interface CallerThinking extends JsonObject {
   display?: string | null;
 }
 
-/** Whether the caller runs this tool by a schema of its own, which every dialect can express. */
+/** True if the caller runs this tool by a custom schema, which every dialect can express. */
 export function isCustomTool(tool: CallerTool): tool is CustomTool {
   return tool.type === undefined || tool.type === null || tool.type === 'custom';
 }

@@ -10,9 +10,9 @@ export interface ModelFields {
 }
 
 /**
- * Reads `additionalModelRequestFields`, and what Amazon Nova has in `inferenceConfig` beside Converse's own: thoughts as Anthropic (`thinking`, `output_config.effort`), Amazon
- * (`reasoningConfig`) and OpenAI (`reasoning_effort`) ask for them, and `top_k`, which Amazon has as
- * `inferenceConfig.topK`.
+ * Reads `additionalModelRequestFields`, and Amazon Nova's members of `inferenceConfig`: thoughts in the forms of
+ * Anthropic (`thinking`, `output_config.effort`), Amazon (`reasoningConfig`) and OpenAI (`reasoning_effort`), and
+ * `top_k`, which Amazon has as `inferenceConfig.topK`.
  */
 export function modelFieldsOf({ additionalModelRequestFields, inferenceConfig: config }: JsonObject): ModelFields {
   const fields = isObject(additionalModelRequestFields) ? additionalModelRequestFields : {};

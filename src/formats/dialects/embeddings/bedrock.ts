@@ -4,20 +4,20 @@ import { cohereEmbeddings } from './cohere.ts';
 import { type EmbeddingFormat, type EmbeddingOrder, inputTypeFor, lossesOf } from './format.ts';
 import { readRows } from './read-rows.ts';
 
-/** Cohere's models take many texts a call and are told their purpose. */
+/** True for Cohere's models: they take many texts a call and get their purpose. */
 export function isCohere(model: string): boolean {
   return /cohere\.embed/.test(model);
 }
 
-/** Nova's models, which are told the purpose too. */
+/** True for Nova's models, which get the purpose too. */
 export function isNova(model: string): boolean {
   return /nova.*embed/.test(model);
 }
 
 /**
- * Bodies of Bedrock's InvokeModel, which each vendor has its own of; the model stands in the path.
- * https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-embed.html (Cohere), …/titan-embedding-models.html,
- * https://docs.aws.amazon.com/nova/latest/userguide/embeddings-schema.html
+ * Bodies of Bedrock's InvokeModel, which differ by vendor; the path names the model.
+ * https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-embed.html (Cohere),
+ * …/titan-embedding-models.html, https://docs.aws.amazon.com/nova/latest/userguide/embeddings-schema.html
  */
 export const bedrockEmbeddings: EmbeddingFormat = {
   id: 'bedrock',

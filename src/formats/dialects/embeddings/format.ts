@@ -42,12 +42,12 @@ export interface DecodedEmbeddings {
   inputTokens: number | null;
 }
 
-/** How a service embeds, as data. */
+/** Facts of a service that embeds, as data. */
 export interface EmbeddingFacts {
   format: EmbeddingFormatId;
   /** Below the base URL, or from the origin. */
   path: string | { fromOrigin: string };
-  /** The path below the base URL where it depends on the model; wins over `path`. */
+  /** Path below the base URL, if it depends on the model; takes precedence over `path`. */
   pathOf?: (model: string, options: { apiVersion: string | null }) => string;
   /** Most inputs of one call, unless the configuration says another number. */
   batch: number;
@@ -80,11 +80,11 @@ export interface EmbeddingFacts {
 /** The facts that encoding needs: plain data. */
 export type EncodingFacts = Omit<EmbeddingFacts, 'path' | 'pathOf' | 'singly'>;
 
-/** How a service learns the purpose of inputs. */
+/** Form in which a service gets the purpose of inputs. */
 export interface InputTypeFacts {
   field: string;
   words: Readonly<Partial<Record<InputType, string>>>;
-  /** Models that embed queries otherwise than documents: they are told one of both when the caller leaves it open. */
+  /** Models that embed queries in another way than documents: they get one of both if the caller leaves it open. */
   asymmetric: 'all' | RegExp;
 }
 

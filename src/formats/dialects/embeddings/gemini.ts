@@ -5,14 +5,14 @@ import { type EmbeddingFormat, inputTypeFor, lossesOf } from './format.ts';
 import { malformed, readRows } from './read-rows.ts';
 
 /**
- * https://ai.google.dev/api/embeddings, `batchEmbedContents`: every input is a request of its own that names the model
+ * https://ai.google.dev/api/embeddings, `batchEmbedContents`: every input is a separate request that names the model
  * again. It gives no tokens, except for newer models.
  */
 export const geminiEmbeddings: EmbeddingFormat = {
   id: 'gemini',
   encode(order) {
     const { model, inputs, dimensions } = order;
-    // Unknown members of Google's format come from its own callers.
+    // Unknown members of Google's format come from callers of that format.
     const own = order.request.answerForm === 'openai' ? {} : order.request.extra;
     const taskType = inputTypeFor(order);
     const name = /^(models|tunedModels)\//.test(model) ? model : `models/${model}`;

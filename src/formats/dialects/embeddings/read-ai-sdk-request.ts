@@ -32,7 +32,7 @@ export function readAiSdkRequest(body: JsonObject): Result<EmbeddingRequest> {
   const { model = '', values, input = values ?? [], dimensions = null, providerOptions } = body;
   const read = readEmbeddingRequest({ model, input, dimensions });
   if (!read.ok) return read;
-  // Options of vendors have no place elsewhere: one that says something is told as lost.
+  // Options of vendors have no place elsewhere: one that says something is reported as lost.
   const options = isObject(providerOptions) && Object.keys(providerOptions).length > 0 ? { providerOptions } : {};
   return { ok: true, value: { ...read.value, answerForm: 'ai-sdk', extra: { ...read.value.extra, ...options } } };
 }

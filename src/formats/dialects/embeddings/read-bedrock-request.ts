@@ -74,7 +74,7 @@ interface EmbeddingSettings {
   form: AnswerForm;
   input: JsonValue;
   size: JsonValue | undefined;
-  /** What is passed on by its name, or told as lost. */
+  /** Members that are passed on by their names, or reported as lost. */
   others: JsonObject;
 }
 

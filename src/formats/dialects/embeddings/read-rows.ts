@@ -51,7 +51,7 @@ function fillBase64(rows: Float64Array, row: number, size: number, text: string)
   return null;
 }
 
-/** Bytes that a base64 text stands for, if it is one. */
+/** Length in bytes of a base64 text, if it is one. */
 function base64Bytes(text: string): number {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
   return Math.floor(((text.length - padding) * 3) / 4);

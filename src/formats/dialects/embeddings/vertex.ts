@@ -4,14 +4,16 @@ import { errorInside } from '../forwarded/read-whole.ts';
 import { type EmbeddingFormat, inputTypeFor, lossesOf } from './format.ts';
 import { malformed, readRows } from './read-rows.ts';
 
-/** Models that Vertex asks by `embedContent`, one text a call, as Google's own SDK does; all others by `predict`. */
+/**
+ * True for models that Vertex asks by `embedContent`, one text a call, as Google's SDK does; all others by `predict`.
+ */
 export function usesContentMethod(model: string): boolean {
   return (model.includes('gemini') && !/gemini-embedding-001$/.test(model)) || model.includes('maas');
 }
 
 /**
- * https://docs.cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api: `predict` has its own
- * form, and newer models have `embedContent`, whose parameters stand in `embedContentConfig`.
+ * https://docs.cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api: `predict` has a
+ * separate form, and newer models have `embedContent`, with its parameters in `embedContentConfig`.
  */
 export const vertexEmbeddings: EmbeddingFormat = {
   id: 'vertex',

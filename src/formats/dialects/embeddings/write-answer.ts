@@ -67,7 +67,7 @@ function rowsOf(rows: Rows, size: number): Rows[] {
   return Array.from({ length: rows.length / size }, (_, i) => rows.subarray(i * size, (i + 1) * size));
 }
 
-/** Little-endian, whatever the machine's own order is. */
+/** Little-endian, whatever the byte order of the machine is. */
 function float32Base64(row: Rows): string {
   const bytes = Buffer.allocUnsafe(row.length * 4);
   let at = 0;

@@ -2,7 +2,7 @@ import type { JsonObject, JsonScan, JsonValue } from '../../../kernel/json.ts';
 import type { JsonSchema } from '../described-check.ts';
 import type { CallerRequest, PassingReader, Result } from '../dialect.ts';
 
-/** Endpoints that have one format, whoever serves them: bodies go on as they came, answers come back as they are. */
+/** Endpoints that have one format at every provider: bodies go on as they came, answers come back as they are. */
 export type ForwardedEndpointId = 'completions' | 'moderations' | 'ocr' | 'rerank';
 
 /** One of them. Pure: no I/O, no clock. Its errors are chat completions'. */
@@ -25,6 +25,6 @@ export interface ForwardedEndpoint {
 
 /** A body that can go to targets serving the same endpoint, and to no other. */
 export type ForwardedRequest = Omit<CallerRequest, 'neutral' | 'extras' | 'echo' | 'wordFor' | 'withItems'> & {
-  /** What the endpoint's `shape` must know of the request, as plain data; absent: nothing. */
+  /** Plain data of the request that the endpoint's `shape` needs; absent: nothing. */
   answerShape?: JsonObject;
 };

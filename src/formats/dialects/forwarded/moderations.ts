@@ -9,7 +9,7 @@ import { faultInList, readWholeInPassing } from './read-whole.ts';
 const defaultModel = 'omni-moderation-latest';
 const anyLength = Number.POSITIVE_INFINITY;
 
-/** Whether texts or images are harmful, by categories. */
+/** Judges whether texts or images are harmful, by categories. */
 export const moderations: ForwardedEndpoint = {
   id: 'moderations',
   cost: 0,

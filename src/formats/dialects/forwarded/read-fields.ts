@@ -8,7 +8,7 @@ import { asFailure, type Check, cleanUser, complain, stringOf, within } from '..
 import { prepareForTarget } from '../openai-chat/read-request.ts';
 import type { ForwardedEndpoint, ForwardedRequest } from './endpoint.ts';
 
-/** An endpoint's own fields beside those that all have in common. */
+/** Fields of an endpoint in addition to those that all have in common. */
 export interface ForwardedFacts {
   /** Taken when the body names none; null = it must. */
   defaultModel: string | null;
@@ -16,7 +16,7 @@ export interface ForwardedFacts {
   maxOutputTokens: number | null;
   stream: boolean;
   includeUsage: boolean;
-  /** How the text begins that later requests will begin with too; '' when there is nothing of the kind. */
+  /** Beginning of the text that later requests will share; '' if there is none. */
   start: string;
 }
 
@@ -41,7 +41,7 @@ const userCharsMax = 256;
 const modelName = stringOf(1, 256);
 const modelSend = 'the name of a model (GET /v1/models lists them)';
 
-/** JSON Schema of a body with such members beside its own; `required`: of those, with their texts. */
+/** JSON Schema of a body with these members in addition to the common ones; `required`: of those, with their texts. */
 export function schemaBesideModel(
   fields: Readonly<Record<string, Check>>,
   required: Readonly<Record<string, string>>,

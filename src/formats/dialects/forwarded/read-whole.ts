@@ -5,7 +5,7 @@ import type { PassingFacts, PassingReader } from '../dialect.ts';
 import { faultInside } from '../fault-inside.ts';
 import { classOfError, readError } from '../openai-chat/errors.ts';
 
-/** The error that stands in a 200; null when there is none. */
+/** Error inside a 200; null if there is none. */
 export function errorInside(body: unknown): Fault | null {
   const error = readError(body);
   return error === null ? null : faultInside(body, error, classOfError);
@@ -15,7 +15,7 @@ export function errorInside(body: unknown): Fault | null {
 export function faultInList(body: unknown, members: readonly string[], itemsMin: 0 | 1): Fault | null {
   const lists = isObject(body) ? members.map((name) => body[name]).filter(Array.isArray) : [];
   const [list] = lists;
-  // An error may come with an empty list beside it.
+  // An error may come together with an empty list.
   if (list === undefined || list.length === 0) {
     const error = errorInside(body);
     if (error !== null) return error;

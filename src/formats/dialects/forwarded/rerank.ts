@@ -25,7 +25,7 @@ export const rerank: ForwardedEndpoint = {
     const value: ForwardedRequest = {
       ...read.value,
       answerShape,
-      // Some services refuse the wish, and others send texts unasked: the caller gets its own.
+      // Some services refuse the wish, and others send texts unasked: the caller gets the texts of its request.
       forward: (target) => forward({ ...target, without: [...(target.without ?? []), 'return_documents'] }),
     };
     return { ok: true, value };
@@ -91,7 +91,7 @@ export function rerankOf(count: number): ForwardedEndpoint {
 }
 
 export interface TextRank {
-  /** Of the text in the request. */
+  /** Index of the text in the request. */
   index: number;
   score: number;
 }

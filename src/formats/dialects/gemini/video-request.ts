@@ -2,7 +2,7 @@ import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { MediaRequest } from './media-request.ts';
 
-/** As Veo's models have it. */
+/** Default of Veo's models. */
 const secondsDefault = 8;
 const shorterSides: Readonly<Record<string, number>> = { '720p': 720, '1080p': 1080, '4k': 2160 };
 

@@ -6,7 +6,7 @@ import { fieldsFor, unknownIn } from './losses.ts';
 import { malformed, pictureIn } from './read-answer.ts';
 
 /**
- * Members of its own that callers may give. Others choose scripts, settings and files on its machine, which are not a
+ * Further members that callers may give. Others choose scripts, settings and files on its machine, which are not a
  * caller's to choose.
  */
 const a1111Fields = [

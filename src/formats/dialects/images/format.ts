@@ -24,16 +24,16 @@ export interface ImageFormat {
   encode(order: ImageOrder): EncodedImages;
   /** For services that take a job and draw later: `decode` then reads the state with which it ended. */
   job?: {
-    /** Where its state stands, by the answer that began it; null: it does not say. */
+    /** Address of its state, by the answer that began it; null: it does not say. */
     at(begun: JsonObject): string | null;
-    /** Hosts of the service that it may name, beside the one that was asked. */
+    /** Hosts of the service that it may name, in addition to the one that was asked. */
     hosts: RegExp;
-    /** Whether a state says that it still runs. */
+    /** True if a state says that it still runs. */
     runs(state: JsonObject): boolean;
   };
-  /** What the transparent parts of a mask become, where it wants masks of pure black and white; absent: it takes alpha. */
+  /** Color for the transparent parts of a mask, if it wants masks of pure black and white; absent: it takes alpha. */
   maskedAs?(request: ImageRequest): MaskedAs;
-  /** What a 2xx answer holds: at least one picture, else a Fault. */
+  /** Content of a 2xx answer: at least one picture, else a Fault. */
   decode(body: unknown): DecodedImages | Fault;
 }
 
@@ -49,7 +49,7 @@ export interface ImageOrder {
 }
 
 /**
- * Pictures as base64, or as marks that stand for it until the body is sent; a mask's transparent parts are those to be
+ * Pictures as base64, or as marks that replace it until the body is sent; a mask's transparent parts are those to be
  * made anew.
  */
 export interface ImageSource {
@@ -77,14 +77,14 @@ export interface DecodedImages {
   reported: Readonly<Record<string, string>>;
 }
 
-/** A picture in base64, without a `data:` in front, or where it lies. */
+/** A picture in base64, without a `data:` prefix, or its address. */
 export type DecodedImage = ({ base64: string } | { url: string }) & { revisedPrompt: string | null };
 
 /** Usage of models that count in tokens. */
 export interface ImageTokens {
   inputTokens: number;
   outputTokens: number;
-  /** Of the input, if told apart. */
+  /** Text tokens of the input, if they are counted separately. */
   textTokens: number | null;
   imageTokens: number | null;
 }
@@ -100,7 +100,7 @@ export type ImageField =
   | 'input_fidelity'
   | 'user';
 
-/** How one model makes pictures, as plain data. */
+/** Facts of one model that makes pictures, as plain data. */
 export interface ImageModelFacts {
   format: ImageFormatId;
   /** Most images of one call. */
@@ -119,11 +119,11 @@ export interface ImageModelFacts {
   transparent?: boolean;
   /** Streams a single picture, unfinished ones first, in OpenAI's events; absent: it does not. */
   previews?: true;
-  /** How it changes pictures; absent: it does not. */
+  /** Bounds of its changes to pictures; absent: it makes none. */
   edits?: { picturesMax: number; mask: boolean; bytesMax?: number };
 }
 
-/** How a service makes pictures, as data. */
+/** Facts of a service that makes pictures, as data. */
 export interface ImageFacts {
   /** Path below the base URL; `edit` is for models that only edit. */
   pathOf(model: string, task: 'generate' | 'edit', options: { apiVersion: string | null }): string;

@@ -22,7 +22,7 @@ const taken: ReadonlySet<string> = new Set<keyof ImageRequest>([
   'extra',
 ]);
 
-/** The optional fields for a model, in its own words, and those that it has no place for. */
+/** Optional fields for a model, in its words, and those that it has no place for. */
 export function fieldsFor({ request, facts }: Pick<ImageOrder, 'request' | 'facts'>): {
   fields: Partial<Record<ImageField, string | number>>;
   losses: Loss[];

@@ -4,10 +4,10 @@ import type { DecodedImage, ImageFormat, ImageOrder } from './format.ts';
 import { fieldsFor, unknownIn } from './losses.ts';
 import { malformed, pictureIn, refusedContent } from './read-answer.ts';
 
-/** Members of its own that callers may give, and their names there. */
+/** Further members that callers may give, and their names there. */
 const ofTask = { negative_prompt: 'negativeText' } as const;
 const ofImages = { seed: 'seed', cfg_scale: 'cfgScale' } as const;
-/** What to change, in words, instead of a mask. */
+/** Description of the part to change, instead of a mask. */
 const maskPrompt = 'mask_prompt';
 const strength = 'strength';
 /** To draw what is not masked, as `DEFAULT` or `PRECISE`: the background of what is. */

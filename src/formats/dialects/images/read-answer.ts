@@ -25,7 +25,7 @@ export function pictureIn(value: JsonValue | undefined, revisedPrompt: JsonValue
   return { base64: comma === -1 ? value : value.slice(comma + 1), revisedPrompt: revised };
 }
 
-/** Of a member that counts tokens. */
+/** Value of a member that counts tokens. */
 export function countOf(holder: JsonValue | undefined, name: string): number | null {
   return isObject(holder) ? reportedCount(holder[name]) : null;
 }

@@ -19,9 +19,9 @@ import {
 import { gatewayOnlyFields } from '../forward-body.ts';
 import { invalidFieldIn, schemaBesideModel } from '../forwarded/read-fields.ts';
 
-/** As OpenAI's newest models allow. */
+/** Limit of OpenAI's newest models. */
 const promptCharsMax = 32_000;
-/** Of a side, in pixels: no model makes larger ones; each has narrower bounds of its own. */
+/** Limits of a side, in pixels: no model makes larger ones; each has narrower bounds. */
 const sideMin = 16;
 const sideMax = 8_192;
 
@@ -140,7 +140,7 @@ function answerFormOf({ response_format: format, stream, model }: JsonObject): I
   return givesBase64.test(model as string) ? 'b64_json' : 'url';
 }
 
-/** `<w>x<h>` or `auto`, which is the model's own. */
+/** `<w>x<h>` or `auto`, which is the model's default. */
 function readSize(size: JsonValue | undefined): Result<ImageSize | null> {
   if (size === undefined || size === null || size === 'auto') return { ok: true, value: null };
   const sides = typeof size === 'string' ? sizePattern.exec(size) : null;

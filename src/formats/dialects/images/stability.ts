@@ -4,7 +4,9 @@ import type { ImageFormat } from './format.ts';
 import { fieldsFor, ratioFor } from './losses.ts';
 import { malformed, pictureIn, refusedContent } from './read-answer.ts';
 
-/** https://platform.stability.ai/docs/api-reference (v2beta, Generate): a form, one picture a call, told in base64. */
+/**
+ * https://platform.stability.ai/docs/api-reference (v2beta, Generate): a form, one picture a call, answered in base64.
+ */
 export const stabilityImages: ImageFormat = {
   id: 'stability',
   encode(order) {

@@ -1,12 +1,12 @@
 import type { ImageTokens } from './format.ts';
 
-/** A picture as the caller gets it: where it lies, or its base64 as bytes of ASCII. */
+/** A picture as the caller gets it: its address, or its base64 as bytes of ASCII. */
 export type FinishedImage = ({ url: string } | { base64: Uint8Array }) & { revisedPrompt: string | null };
 
 export interface ImageAnswer {
   createdS: number;
   images: readonly FinishedImage[];
-  /** Of all calls; null when one of them gave none. */
+  /** Usage of all calls; null if one of them gave none. */
   usage: ImageTokens | null;
   /** The upstream's facts of its image. */
   reported: Readonly<Record<string, string>>;

@@ -3,7 +3,10 @@ import type { Citation, Span } from '../../neutral/citation.ts';
 import { type NeutralEvent, stringOr } from '../../neutral/event.ts';
 import { openAiChatId } from './wire.ts';
 
-/** What a message's `annotations` say: pages of the web, and what only some providers know, such as parsed files. */
+/**
+ * Content of a message's `annotations`: pages of the web, and annotations of some providers alone, such as parsed
+ * files.
+ */
 export function readAnnotation(annotation: JsonObject, choice: number): NeutralEvent {
   const own = { vendor: openAiChatId, block: annotation };
   // OpenAI's other format has the members in the annotation itself, and some servers mix the two.
@@ -22,7 +25,7 @@ export function spanOf(
   return { span: { start, end } };
 }
 
-/** Pages that an answer rests on, as Perplexity and xAI list them beside the choices. */
+/** Pages that an answer rests on, as Perplexity and xAI list them outside the choices. */
 export function pagesBeside({ search_results: results, citations }: JsonObject): Citation[] {
   const listed = Array.isArray(results) && results.length > 0 ? results : citations;
   if (!Array.isArray(listed)) return [];

@@ -23,7 +23,7 @@ class ChunkDecoder implements StreamDecoder {
   readonly #reader: ChunkReader;
   #closed = false;
   #malformed = 0;
-  /** How each choice ends, by its index. */
+  /** End of each choice, by its index. */
   readonly #finishes = new Map<number, FinishEvent>();
   /** Usage behind them. */
   #usage: NeutralEvent[] = [];
@@ -47,7 +47,7 @@ class ChunkDecoder implements StreamDecoder {
     return this.#now(events);
   }
 
-  /** Those that do not wait for the end. */
+  /** Events that do not wait for the end. */
   #now(events: NeutralEvent[]): NeutralEvent[] {
     if (this.#finishes.size === 0 && !events.some(({ type }) => type === 'finish')) return events;
     return events.filter((event) => {
@@ -96,7 +96,8 @@ export function decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralE
 }
 
 /**
- * Perplexity's whole answers have an empty `delta` beside the message. A filtered choice may have no message at all.
+ * Perplexity's whole answers have an empty `delta` in addition to the message. A filtered choice may have no message at
+ * all.
  */
 function asChunk({ message, ...choice }: JsonObject): JsonObject {
   return { ...choice, delta: message ?? {} };
@@ -124,7 +125,7 @@ function hasReason({ message, finish_reason: reason }: JsonObject): boolean {
 
 export const usual: UsageOf = (body) => body.usage;
 
-/** OpenAI's own bound on `n`. */
+/** OpenAI's bound on `n`. */
 const choicesMax = 128;
 
 type FinishEvent = Extract<NeutralEvent, { type: 'finish' }>;
@@ -136,7 +137,7 @@ interface Choice extends DeltaState {
   finished: boolean;
   /** Pieces of calls that could not be placed, as far as they are counted. */
   skipped: number;
-  /** What Azure's filter found in it so far, by category. */
+  /** Findings of Azure's filter in it so far, by category. */
   filtered: JsonObject;
 }
 
@@ -150,9 +151,9 @@ export class ChunkReader {
   readonly #choicesAsked: number;
   readonly #choices = new Map<number, Choice>();
   #started = false;
-  /** What Azure's filter found in the prompt; undefined: nothing was told. */
+  /** Findings of Azure's filter in the prompt; undefined: none came. */
   #promptFiltered: JsonValue[] | undefined;
-  /** What was used has been told, and nothing was said since. */
+  /** The usage has come, and nothing was said since. */
   #counted = false;
   /** `[DONE]` has come. */
   #marked = false;
@@ -186,7 +187,7 @@ export class ChunkReader {
     if (usage !== null) events.push({ type: 'usage', usage });
   }
 
-  /** Whether every choice that was asked for, and every one that began, has its finish reason behind its content. */
+  /** True if every choice that was asked for, and every one that began, has its finish reason after its content. */
   isComplete(): boolean {
     for (const choice of this.#choices.values()) if (!choice.finished) return false;
     return this.#choices.size > 0 && (this.#marked || this.#choices.size >= this.#choicesAsked);
@@ -207,7 +208,7 @@ export class ChunkReader {
     if (counted || this.allHaveReason()) this.finishAll(events);
   }
 
-  /** Whether every choice that began has said a finish reason, whatever came behind it. */
+  /** True if every choice that began has a finish reason, whatever came after it. */
   allHaveReason(): boolean {
     return [...this.#choices.values()].every(({ finish }) => finish !== null);
   }
@@ -262,7 +263,7 @@ export class ChunkReader {
       this.#finish(choice, index, reason, value.stop_reason, events);
       return null;
     }
-    // OpenRouter says why beside the word.
+    // OpenRouter gives the reason in addition to the word.
     const error = isObject(value.error) ? readError({ error: value.error }) : null;
     if (error !== null) return faultInside(value, error, classOfError);
     return fault('transient', `the upstream broke its answer off (${word.slice(0, 40)})`);
@@ -308,7 +309,7 @@ export class ChunkReader {
     events.push({ type: 'finish', choice: index, ...choice.finish, ...filters });
   }
 
-  /** What Azure's filter has found so far, the prompt's with the first choice. */
+  /** Findings of Azure's filter so far, the prompt's with the first choice. */
   filtersOf(index: number): { filters: JsonObject } | undefined {
     const { filtered = {} } = this.#choices.get(index) ?? {};
     const filters: JsonObject = {};

@@ -221,7 +221,7 @@ function assistantParts(message: ChatMessage, content: NeutralPart[]): NeutralPa
   if (reasoning !== '') parts.push({ type: 'reasoning', text: reasoning });
   const proof = signatureIn(message);
   if ('signature' in proof) parts.push({ type: 'reasoning', text: '', ...proof });
-  // An empty string beside tool calls says nothing, and other formats refuse an empty text.
+  // An empty string together with tool calls says nothing, and other formats refuse an empty text.
   for (const part of content) if (part.type !== 'text' || part.text !== '') parts.push(part);
   if (Array.isArray(message.images)) for (const one of message.images) parts.push(...drawn(one));
   if (message.refusal) parts.push({ type: 'refusal', text: message.refusal });

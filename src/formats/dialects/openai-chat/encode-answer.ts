@@ -10,7 +10,7 @@ import { type ChatFinishReason, doneFrame, openAiChatId } from './wire.ts';
 
 /**
  * Events as OpenAI's chunks. Every choice begins with its role and ends with a finish reason (the SDK's helper wants
- * both), all chunks share id, time and model, usage is a chunk of its own on request, and `[DONE]` follows only `end`:
+ * both), all chunks share id, time and model, usage is a separate chunk on request, and `[DONE]` follows only `end`:
  * after `failed` the caller of this writes the error frame.
  */
 export function encodeStream(head: AnswerHead): StreamEncoder {
@@ -37,7 +37,10 @@ class ChunkEncoder implements StreamEncoder {
   lost: Set<string> | undefined = undefined;
   readonly #head: AnswerHead;
   readonly #choices = new Map<number, SentChoice>();
-  /** By choice, told in one delta at its end: OpenAI's clients keep the last such list, or throw at a second one. */
+  /**
+   * Annotations by choice, sent in one delta at its end: OpenAI's clients keep the last such list, or throw at a second
+   * one.
+   */
   #annotations: Map<number, JsonObject[]> | null = null;
   #start: (NeutralEvent & { type: 'start' }) | null = null;
   /** A chunk up to the value of `choices`, the same in every chunk; '' before the first. */
@@ -204,7 +207,7 @@ class ChunkEncoder implements StreamEncoder {
 /** Members of an object as JSON, behind others. */
 const noFilters = { inChoice: '', beside: '' };
 
-/** What a content filter said, of a choice and beside all of them. */
+/** Texts of a content filter's findings, of a choice and of all of them. */
 function filterTexts({ prompt_filter_results: ofPrompt, ...ofChoice }: JsonObject): typeof noFilters {
   const beside = ofPrompt === undefined ? '' : membersText({ prompt_filter_results: ofPrompt });
   return { inChoice: membersText(ofChoice), beside };

@@ -30,7 +30,9 @@ interface Encoding {
   reasoning: 'send' | 'omit';
 }
 
-/** The neutral messages as OpenAI's; a message may become several, since each tool result is one of its own here. */
+/**
+ * The neutral messages as OpenAI's; a message may become several, since each tool result is a separate message here.
+ */
 export function encodeMessages(messages: readonly NeutralMessage[], reasoning: 'send' | 'omit'): EncodedMessages {
   const encoding: Encoding = { losses: [], unsayable: null, at: 0, beside: [], reasoning };
   const wire: JsonObject[] = [];
@@ -41,7 +43,7 @@ export function encodeMessages(messages: readonly NeutralMessage[], reasoning: '
     }
     const parts = message.parts.filter((part) => part.type !== 'tool-result');
     if (message.role === 'tool' || (parts.length === 0 && message.parts.length > 0)) {
-      // Tool messages must stand together, directly behind the calls: the pictures wait for the last of them.
+      // Tool messages must come together, directly after the calls: the pictures wait for the last of them.
       if (messages[at + 1]?.role !== 'tool') flush(encoding, wire);
       return;
     }
@@ -49,7 +51,7 @@ export function encodeMessages(messages: readonly NeutralMessage[], reasoning: '
     const name = message.name === undefined ? {} : { name: message.name };
     if (message.role === 'assistant') {
       const turn = assistantMessage(parts, encoding);
-      // A turn of nothing but what this format cannot say (foreign thoughts, a provider's own tools) is left out.
+      // A turn without any part that this format has (foreign thoughts, a provider's tools) is left out.
       if (!isEmptyTurn(turn, parts)) wire.push({ ...turn, ...name });
     } else {
       const content = contentOf(parts, encoding);
@@ -122,7 +124,7 @@ function assistantMessage(parts: readonly NeutralPart[], encoding: Encoding): Js
   }
   const text = contentOf(content, encoding);
   const message: JsonObject = { role: 'assistant', content: text, ...extra };
-  // Beside calls or a refusal the published type is null, not an empty text.
+  // Together with calls or a refusal the published type is null, not an empty text.
   if (text === '' && (calls.length > 0 || refusal !== '')) message.content = null;
   if (reasoning !== '' && encoding.reasoning === 'send') message.reasoning_content = reasoning;
   else if (reasoning !== '') lose(encoding, 'reasoning_content', 'unsupported');
@@ -170,7 +172,7 @@ function contentPart(part: NeutralPart, encoding: Encoding): JsonObject | null {
       return null;
     case 'reasoning':
     case 'redacted-reasoning':
-      // Another vendor's proof over its own thoughts means nothing here.
+      // Another vendor's proof over its thoughts means nothing here.
       lose(encoding, 'thinking', 'unsupported');
       return null;
     case 'tool-call':

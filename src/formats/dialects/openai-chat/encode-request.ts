@@ -70,7 +70,7 @@ function putHints(body: JsonObject, { metadata, ...hints }: JsonObject, losses: 
   if (metadata !== undefined) put(body, 'metadata', textsOf(metadata, losses) ?? undefined);
 }
 
-/** Never overwrites: the neutral form wins. Defines members, so `__proto__` stays a plain one (S21). */
+/** Never overwrites: the neutral form takes precedence. Defines members, so `__proto__` stays a plain one (S21). */
 function putAll(body: JsonObject, members: JsonObject): void {
   for (const name of Object.keys(members)) {
     if (Object.hasOwn(body, name)) continue;

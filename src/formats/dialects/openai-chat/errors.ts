@@ -12,8 +12,8 @@ import type { FaultClass } from '../../neutral/outcome.ts';
 import type { UpstreamError } from '../dialect.ts';
 
 /**
- * The body of an error answer: OpenAI's shape with the HTTP status as `code`, or a provider's own word for a refusal of
- * its own; and for a reached limit the facts that a caller can act on.
+ * Body of an error answer: OpenAI's shape with the HTTP status as `code`, or a provider's word for a refusal by it; and
+ * for a reached limit the facts that a caller can act on.
  */
 export function errorBody(failure: Failure, context: ErrorContext): JsonObject {
   const facts = factsOf(failure, context.nowMs);
@@ -67,7 +67,7 @@ export function readError(body: unknown): UpstreamError | null {
   if (isObject(error)) {
     return {
       message: cut(textOf(error.message) ?? textOf(error.detail) ?? 'an error without a message'),
-      // `code` may be the HTTP status again; a word beside it says more.
+      // `code` may be the HTTP status again; a word in `type` says more.
       code: wordIn(error.code) ?? wordIn(error.type) ?? wordIn(error.status) ?? codeOf(error.code),
       param: typeof error.param === 'string' ? error.param : null,
       ...membersOf(error),
@@ -86,7 +86,7 @@ export function readError(body: unknown): UpstreamError | null {
   return detail === null ? null : { message: cut(detail), code: '', param: null };
 }
 
-/** AWS's own message beside it tells the account's number, so it stays here. */
+/** AWS's message contains the account's number, so it is not passed on. */
 function errorPassedOn(original: string, status: JsonValue | undefined): UpstreamError {
   const inside = readError(parsedJson(original)) ?? { message: cut(original || 'no words'), code: '', param: null };
   return typeof status === 'number' && status >= 400 ? { ...inside, status } : inside;
@@ -144,7 +144,7 @@ const byCode: ReadonlyMap<string, FaultClass> = new Map<string, FaultClass>([
   ['string_above_max_length', 'caller_fault'],
   ['content_policy_violation', 'filtered'],
   ['content_filter', 'filtered'],
-  // Azure's, beside `content_filter`.
+  // Azure's word, in addition to `content_filter`.
   ['responsibleaipolicyviolation', 'filtered'],
   ['moderation_blocked', 'filtered'],
   // Words of a failed response (OpenAI's API reference, "The response object").

@@ -18,7 +18,7 @@ interface FoldedChoice {
   audio: JsonObject | null;
   logprobs: { content: JsonValue[] | null; refusal: JsonValue[] | null } | null;
   reason: FinishReason | null;
-  /** What Azure's filter found, as it has it. */
+  /** Findings of Azure's filter, in its form. */
   filters: JsonObject;
 }
 
@@ -163,7 +163,7 @@ function joinedList(before: JsonValue[] | null, piece: JsonValue | undefined): J
 function wireChoice(index: number, choice: FoldedChoice): JsonObject {
   const calls = choice.calls.filter((call) => call !== undefined);
   const message: JsonObject = { role: 'assistant', content: choice.text, refusal: choice.refusal, ...choice.extra };
-  // The contract promises a text; only tool calls, a refusal or audio may stand in its place.
+  // The contract promises a text; only tool calls, a refusal or audio may replace it.
   if (choice.text === null && calls.length === 0 && choice.refusal === null && choice.audio === null)
     message.content = '';
   if (choice.reasoning !== '') message.reasoning_content = choice.reasoning;

@@ -8,7 +8,7 @@ import type { ToolCallReader } from './tool-call-reader.ts';
 /** A choice as far as its deltas change it. */
 export interface DeltaState {
   toolCalls: ToolCallReader;
-  /** It told the pages that it rests on. */
+  /** It named the pages that it rests on. */
   cited: boolean;
 }
 

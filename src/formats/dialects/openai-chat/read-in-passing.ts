@@ -171,7 +171,7 @@ class SeenInPassing implements PassingFacts {
   }
 }
 
-/** A named event of a server's own, such as a sign of life: chunks have no name. */
+/** True for a named event that only this server has, such as a sign of life: chunks have no name. */
 function isForeign(event: string): boolean {
   return event !== '' && event !== 'message' && event !== 'error';
 }
@@ -180,7 +180,7 @@ function isUsageOnly(chunk: JsonObject): boolean {
   return Array.isArray(chunk.choices) && chunk.choices.length === 0 && isObject(chunk.usage);
 }
 
-/** Whether the last member `key` has a value that begins with `first`. */
+/** True if the last member `key` has a value that begins with `first`. */
 function begins(data: string, key: string, first: string): boolean {
   const at = data.lastIndexOf(key);
   return at >= 0 && data.charAt(valueAt(data, at + key.length)) === first;
@@ -215,7 +215,7 @@ function lengthAfter(data: string, at: number, key: string): number {
  * one had its choice and its content are looked at first: a search from the start costs ten times as much.
  *
  * Quotes inside JSON strings are escaped, so `"usage"` with bare quotes is always a key (or a whole string value).
- * `"usage":null` and `"error":null` stand in every chunk of some providers and mean nothing.
+ * `"usage":null` and `"error":null` are in every chunk of some providers and mean nothing.
  */
 class TextFinder {
   #indexAt = 0;
@@ -234,7 +234,7 @@ class TextFinder {
 
   /**
    * Other choices are parsed, so that it is known which began; so are chunks that spell the index otherwise. Calls have
-   * an index too: the first one is the choice's if it stands before the only `delta`, or if there is no other.
+   * an index too: the first one is the choice's if it comes before the only `delta`, or if there is no other.
    */
   #isFirstChoice(data: string): boolean {
     if (!data.startsWith('"index":0', this.#indexAt)) this.#indexAt = data.indexOf('"index":');

@@ -44,7 +44,10 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
 }
 
 const startCharsMax = 4_096;
-/** Of each text, its beginning and as much of its end: many conversations have the same long instructions. */
+/**
+ * Characters at the beginning and at the end of each text that count: many conversations have the same long
+ * instructions.
+ */
 const endCharsMax = 256;
 
 /** The messages up to the first of the user, which every later turn of the conversation repeats. */
@@ -113,8 +116,8 @@ function toNeutral(body: ChatRequest): NeutralRequest {
 }
 
 /**
- * The body for a target that speaks the caller's own format. An output limit above the target's is clamped, never
- * refused: clients send 128000 blindly.
+ * Body for a target that speaks the caller's format. An output limit above the target's is clamped, never refused:
+ * clients send 128000 blindly.
  */
 export function prepareForTarget(raw: Buffer, body: JsonObject, scan: JsonScan, target: ForwardTarget): ForwardBody {
   const losses: Loss[] = [];
@@ -188,7 +191,7 @@ export const objects = objectsBy(rules, ['data_sources'], (body) => {
   return named;
 });
 
-/** For Azure: sources that the resource's own identity reads are the operator's, whoever names them. */
+/** Sources for Azure: those that the resource's identity reads are the operator's, no matter who names them. */
 function azureSources(name: string, sources: JsonValue | undefined): NamedObject[] {
   return (Array.isArray(sources) ? sources : []).flatMap((source, at): NamedObject[] => {
     const parameters = isObject(source) && isObject(source.parameters) ? source.parameters : {};

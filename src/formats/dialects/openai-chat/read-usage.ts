@@ -4,9 +4,9 @@ import { reportedCount, reportsInvalidCount, type Usage } from '../../neutral/us
 const mainCounts = ['prompt_tokens', 'completion_tokens', 'total_tokens'];
 
 /**
- * A `usage` object in neutral terms; null when it holds no counts. OpenAI counts cached input inside
- * `prompt_tokens` and reasoning inside `completion_tokens`, as the neutral form does; what others count beside them is
- * added, so that the parts give the total.
+ * A `usage` object in neutral terms; null if it holds no counts. OpenAI counts cached input inside `prompt_tokens` and
+ * reasoning inside `completion_tokens`, as the neutral form does. Counts that others give separately are added, so that
+ * the parts give the total.
  */
 export function neutralUsage(value: JsonValue | undefined): Usage | null {
   if (!isObject(value) || reportsInvalidCount(value, mainCounts)) return null;
@@ -34,7 +34,7 @@ export function neutralUsage(value: JsonValue | undefined): Usage | null {
     usage.inputTokens += searched;
     usage.outputTokens += reportedCount(value.reasoning_tokens) ?? 0;
   } else if (beside > 0) {
-    // Mistral counts audio beside the prompt, and some layers count cached tokens so. Otherwise it is reasoning: at
+    // Mistral counts audio apart from the prompt, and some layers count cached tokens so. Otherwise it is reasoning: at
     // xAI, and in Google's layer, which does not say so.
     const isInput = beside === audioInput || beside === cached || beside === (cached ?? 0) + (written ?? 0);
     usage[isInput && beside !== reasoning ? 'inputTokens' : 'outputTokens'] += beside;

@@ -52,7 +52,7 @@ const definitionSend = "an object with 'name', 'description' and 'parameters'";
 const tool = byType(toolSend, "'function', 'custom', 'web_search', 'web_fetch', 'file_search' or 'mcp'", {
   function: members(toolSend, { function: needed(functionDefinition, definitionSend) }),
   custom: members(toolSend, { custom: needed(customDefinition, "an object with 'name'") }),
-  // Of newer formats: whoever answers runs them.
+  // Tools of newer formats: the answering server runs them.
   web_search: null,
   web_fetch: null,
   file_search: null,
@@ -255,7 +255,7 @@ export const requestFields = fieldTable<ChatRequest>({
   user: [stringOf(0, 256), putUser, from('user', { fit: (user: string) => (user.length <= 64 ? user : undefined) })],
   metadata: [metadata, 'hint'],
   store: [boolean, 'hint'],
-  // Providers have tiers of their own, so any word passes.
+  // Providers have different tiers, so any word passes.
   service_tier: [string, 'hint'],
   prediction: [prediction, 'hint'],
   prompt_cache_key: [string, 'hint'],
@@ -302,7 +302,7 @@ function combinations(body: JsonObject): Complaint | null {
   return choice === 'required' || isObject(choice) ? choiceFitsTools(choice, body) : null;
 }
 
-/** A choice that forces a tool needs that tool: an upstream's own complaint would come late and name less. */
+/** A choice that forces a tool needs that tool: an upstream's complaint would come late and name less. */
 function choiceFitsTools(choice: 'required' | JsonObject, { tools }: JsonObject): Complaint | null {
   const offered = Array.isArray(tools) ? tools : [];
   if (offered.length === 0) return complain('tools', undefined, "the tools that 'tool_choice' is to choose from");

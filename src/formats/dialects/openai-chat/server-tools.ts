@@ -13,8 +13,8 @@ import {
 import type { ChatRequest } from './wire.ts';
 
 /**
- * The tools of a request that whoever answers runs by itself: OpenAI's `web_search_options`, and those that its newer
- * format has. Null: there are none that this gateway could run.
+ * Tools of a request that the answering server runs: OpenAI's `web_search_options`, and those of its newer format.
+ * Null: there are none that this gateway could run.
  */
 export function serverToolsOf(body: ChatRequest): Result<RequestedServerTools> | null {
   if (!isObject(body.web_search_options) && !hasServerTools(body.tools)) return null;

@@ -11,7 +11,7 @@ interface Call {
   id: string;
   /** Arguments that came before the name. */
   held: string;
-  /** How the arguments end so far. */
+  /** End of the arguments so far. */
   lastPiece: string;
   text: ArgumentsText;
 }
@@ -69,7 +69,7 @@ export class ToolCallReader {
     return this.#dropped + this.#known - this.announced;
   }
 
-  /** Whether the last call's arguments end as an object does, or there are none. */
+  /** True if the last call's arguments end as an object does, or there are none. */
   areWhole(): boolean {
     return this.unfinished() === 0 && /^$|\}\s*$/.test(this.#last?.lastPiece ?? '');
   }

@@ -6,8 +6,8 @@ import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
  */
 
 /**
- * A request that `checkRequest` has passed: types and bounds hold, null stands for absent. Where it leaves a complaint to
- * the vendors, only those of fields that the table has a third check for.
+ * A request that `checkRequest` has passed: types and bounds hold, null means absent. If it leaves a complaint to the
+ * vendors, only those of fields that the table has a third check for.
  */
 export interface ChatRequest extends JsonObject {
   model: string;

@@ -89,7 +89,7 @@ export class AnswerEvents {
     this.#add('response.function_call_arguments.delta', `${itemAt(item)},"delta":${JSON.stringify(argumentsJson)}`);
   }
 
-  /** The text of a custom tool is told here at once: it is known only when the string that holds it is whole. */
+  /** Sends the text of a custom tool in one piece: it is known only when the string that holds it is whole. */
   callDone(item: CallItem): void {
     const at = itemAt(item);
     if (item.kind === 'function') {

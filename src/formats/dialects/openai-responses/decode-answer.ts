@@ -20,7 +20,7 @@ export function decodeStream(options?: DecodeOptions): StreamDecoder {
   return options?.stop === undefined ? decoder : cuttingDecoder(decoder, options.stop);
 }
 
-/** A whole response as the events of its stream: told by the same decoder, so that the two cannot differ. */
+/** A whole response as the events of its stream. The same decoder makes them, so that the two cannot differ. */
 export function decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralEvent[] {
   const wrong = faultInWhole(body);
   if (wrong !== null) return [{ type: 'failed', fault: wrong }];
@@ -30,13 +30,13 @@ export function decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralE
 
 interface Item {
   type: string;
-  /** What of it has been given on: the rest, if it only comes with the item's end, is given then. */
+  /** Part of it that was passed on: the rest, if it only comes with the item's end, is passed on then. */
   shown: 'nothing' | 'something';
   /** For a thought: which of the two forms of its text came first; the other repeats it. */
   thoughtForm: 'summary' | 'text' | null;
-  /** Of a call. */
+  /** Index of a call. */
   call: number;
-  /** Sources told of a message while it grew. */
+  /** Number of sources of a message that came while it grew. */
   citations: number;
   done: boolean;
   /** Arguments of a function; made at the first of them. */
@@ -172,7 +172,7 @@ class AnswerDecoder implements StreamDecoder {
     return item;
   }
 
-  /** Text of a call as it grows; a custom tool's is put into the string that stands for it. */
+  /** Text of a call as it grows; a custom tool's is put into the string that replaces it. */
   #argumentsDelta(item: Item, text: string): void {
     if (text === '' || item.done) return;
     item.shown = 'something';
@@ -220,13 +220,13 @@ class AnswerDecoder implements StreamDecoder {
         this.#closeString(item);
         break;
       default:
-        // Of the provider's own tools.
+        // An item of the provider's tools.
         this.#vendorPart(item.type, wire);
     }
     item.done = true;
   }
 
-  /** Ends the JSON that stands for a custom tool's text. */
+  /** Ends the JSON that replaces a custom tool's text. */
   #closeString(item: Item): void {
     if (item.done || item.type !== 'custom_tool_call') return;
     item.done = true;

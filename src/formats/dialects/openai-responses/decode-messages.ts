@@ -29,7 +29,7 @@ export function decodeInput(instructions: string | null, input: string | readonl
     return { messages, origins };
   }
   let turn: Turn | null = null;
-  /** A proof that stands on the call which follows. */
+  /** A proof on the call which follows. */
   let proof: { signature: string; vendor: string } | null = null;
   input.forEach((item, index) => {
     const thought = item.type === 'reasoning' && item.encrypted_content ? unpackThought(item.encrypted_content) : null;
@@ -98,8 +98,8 @@ function assistantParts(item: InputItem): NeutralPart[] | null {
       return null;
     case 'image_generation_call':
       return typeof item.result === 'string' && item.result !== '' ? [drawn(item, item.result)] : [keptPart(item)];
-    // Calls of the provider's own tools stand where the assistant made them; so do references. What this gateway ran is
-    // in the words of the answer.
+    // Calls of the provider's tools stay where the assistant made them; so do references. Results of tools that this
+    // gateway ran are in the words of the answer.
     default:
       return isGatewayStep(item) ? [] : [keptPart(item)];
   }

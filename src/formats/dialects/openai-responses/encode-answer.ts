@@ -55,8 +55,8 @@ export function fold(head: AnswerHead): AnswerFold {
 }
 
 /**
- * An answer in the making, out of neutral events. Streams are its events on the way, whole answers what stands at the
- * end: both come from here, so that they cannot differ. One choice: others are not asked for and not heard.
+ * An answer in progress, made of neutral events. A stream is its events, a whole answer its final state: both come from
+ * here, so that they cannot differ. One choice: others are not asked for and not read.
  */
 class Answer {
   readonly id: string;
@@ -261,7 +261,7 @@ class Answer {
     this.#events?.summaryDelta(item, text);
   }
 
-  /** The provider's own encryption stays unchanged; others' proofs are packed, so that they find their way back. */
+  /** The provider's encryption stays unchanged; others' proofs are packed, so that they find their way back. */
   #proof(thought: PackedThought): void {
     const item = this.#thoughtItem();
     item.encrypted = thought.vendor === openAiResponsesId ? thought.proof : packThought(thought);
@@ -343,7 +343,7 @@ class Answer {
     if (typeof data === 'string') this.lost.add('audio');
   }
 
-  /** Told with the end of the part: the deltas they belong to are out already. */
+  /** Sends them with the end of the part: the deltas they belong to are out already. */
   #logprobs(logprobs: JsonValue): void {
     const content = isObject(logprobs) ? logprobs.content : null;
     if (!Array.isArray(content) || content.length === 0) return;

@@ -20,13 +20,13 @@ export interface EncodedInput {
 interface Encoding extends EncodedInput {
   /** Path of the message that is being written. */
   at: string;
-  /** Ids of calls of custom tools: their outputs have a type of their own. */
+  /** Ids of calls of custom tools: their outputs have a separate type. */
   customCalls: Set<string>;
 }
 
 type Of<T extends NeutralPart['type']> = Extract<NeutralPart, { type: T }>;
 
-/** The neutral messages as input items: each call, result and thought is an item of its own here. */
+/** The neutral messages as input items: each call, result and thought is a separate item here. */
 export function encodeInput(messages: readonly NeutralMessage[]): EncodedInput {
   const encoding: Encoding = { items: [], losses: [], failure: null, at: '', customCalls: new Set() };
   messages.forEach((message, index) => {
@@ -49,7 +49,7 @@ function encodeMessage(message: NeutralMessage, encoding: Encoding): void {
   for (const part of message.parts) {
     const item = itemOf(part, encoding);
     if (item === 'content' && role === 'assistant' && part.type === 'image') {
-      // Only users show images here: the assistant's own follow as theirs.
+      // Only users show images here: the assistant's follow as theirs.
       flush();
       items.push({ type: 'message', role: 'user', content: [contentPart(part, 'user', encoding)] });
     } else if (item === 'content') {
@@ -63,7 +63,7 @@ function encodeMessage(message: NeutralMessage, encoding: Encoding): void {
   flush();
 }
 
-/** The item that a part is by itself; `content` when it belongs into a message, null when nothing of it can be sent. */
+/** Item that a part becomes; `content` if it belongs into a message, null if nothing of it can be sent. */
 function itemOf(part: NeutralPart, encoding: Encoding): JsonObject | 'content' | null {
   if ('cache' in part && part.cache !== undefined) lose(encoding, 'cache_control');
   switch (part.type) {
@@ -147,7 +147,7 @@ function contentPart(part: NeutralPart, role: string, encoding: Encoding): JsonO
       return null;
     case 'vendor':
       return part.block;
-    // Items of their own: a result inside a result, a call by a user: no dialect writes that.
+    // Separate items: a result inside a result, a call by a user: no dialect writes that.
     default:
       return null;
   }

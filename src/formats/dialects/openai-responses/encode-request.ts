@@ -122,7 +122,7 @@ function wireFormat(format: NeutralResponseFormat): JsonObject {
   }
 }
 
-/** A budget in tokens becomes the nearest of OpenAI's words, and whoever sets one wants to see the thoughts. */
+/** A budget in tokens becomes the nearest of OpenAI's words, and a caller who sets one wants to see the thoughts. */
 function reasoningOf({ reasoning }: EncodedMembers, losses: Loss[]): JsonObject | undefined {
   if (reasoning === undefined) return undefined;
   const { effort, budgetTokens, summary } = reasoning;
@@ -168,7 +168,9 @@ interface EncodedTools {
   tool_choice?: JsonValue;
 }
 
-/** `vendorFields` is what this dialect's own decoder kept: the provider's tools among it, as `tools.<type>`. */
+/**
+ * `vendorFields` has the fields that this dialect's decoder kept: the provider's tools among them, as `tools.<type>`.
+ */
 function encodeTools(request: EncodedMembers, vendorFields: JsonObject): EncodedTools {
   const tools = [...(request.tools ?? []).map(encodeTool), ...vendorTools(vendorFields)];
   if (tools.length === 0) return {};
@@ -176,7 +178,7 @@ function encodeTools(request: EncodedMembers, vendorFields: JsonObject): Encoded
   return { tools, ...(choice !== undefined && { tool_choice: choice }) };
 }
 
-/** The provider's tools among what this dialect's own decoder kept. */
+/** The provider's tools among the fields that this dialect's decoder kept. */
 function vendorTools(vendorFields: JsonObject): JsonObject[] {
   const toolLists = Object.entries(vendorFields).filter(
     ([name, value]) => /^tools\.[^[]/.test(name) && Array.isArray(value),

@@ -36,7 +36,7 @@ export function readError(body: unknown): UpstreamError | null {
   return readChatError(body);
 }
 
-/** The fault of an error that stands inside a successful answer; `body` holds one. */
+/** Fault of an error inside a successful answer; `body` holds one. */
 export function faultInside(body: JsonObject): Fault {
   const error = readError(body) ?? { message: 'an error without a description', code: 'server_error', param: null };
   return faultOf(body, error, classOfError);
@@ -64,8 +64,8 @@ export function errorBody(failure: Failure, context: ErrorContext): JsonObject {
 }
 
 /**
- * The last frame of a stream that cannot go on. When nothing was sent `response.created` stands before it, because
- * OpenAI's SDK refuses any other beginning; when something was, the id must be the one that was sent.
+ * Last frame of a stream that cannot go on. If nothing was sent, `response.created` comes before it, because OpenAI's
+ * SDK refuses any other beginning. If something was, the id must be the one that was sent.
  */
 export function errorFrame(failure: Failure, context: ErrorContext, mark?: StreamMark): string {
   const { requestId, nowMs, publicUrl } = context;
@@ -96,8 +96,8 @@ export function errorFrame(failure: Failure, context: ErrorContext, mark?: Strea
 const shortWaitMs = 60_000;
 
 /**
- * Words for which OpenAI's own one stands: at the first two Codex ends the turn, where another provider may answer if it asks
- * again, and the last is Anthropic's for any fault of a server.
+ * Words that are replaced by one of OpenAI's: at the first two Codex ends the turn, although another provider may
+ * answer if it asks again. The last is Anthropic's for any fault of a server.
  */
 const replaced: ReadonlySet<string> = new Set(['server_is_overloaded', 'slow_down', 'api_error']);
 
@@ -105,7 +105,7 @@ function wordOfBreak(code: string | undefined): string | undefined {
   return code !== undefined && replaced.has(code) ? undefined : code;
 }
 
-/** The string that clients act on: OpenAI's own words where it has one for the case. */
+/** String that clients act on: OpenAI's words if it has one for the case. */
 function errorCode(failure: Failure, facts: FailureFacts): string {
   switch (failure.kind) {
     case 'quota-exceeded':

@@ -156,8 +156,8 @@ const textParts: Check = (value) => {
 };
 
 /**
- * An output that answers no call before it, by its index in `items`; null when there is none. Items that stand for
- * others (references, compactions, unknown kinds) may hold the call, so then it is accepted.
+ * An output that answers no call before it, by its index in `items`; null if there is none. Items that replace others
+ * (references, compactions, unknown kinds) may hold the call, so then it is accepted.
  */
 export function orphanOutput(items: readonly JsonValue[]): { index: number; callId: string } | null {
   const called = new Set<string>();

@@ -4,8 +4,8 @@ import { isGiven } from '../fields.ts';
 import { type InputItem, isGatewayId, type ResponsesRequest } from './wire.ts';
 
 /**
- * References to a text or a call at a provider. A thought may be missing: only the model's view of its own history
- * depends on it.
+ * References to a text or a call at a provider. A thought may be missing: only the model's view of its history depends
+ * on it.
  */
 export function isReference(item: InputItem): boolean {
   return refersToAnother(item) && !isGatewayId(item.id) && !isThoughtId(item.id);

@@ -20,7 +20,7 @@ const rules: NamingRules = {
     skill_id: 'id',
     tunnel_id: 'id',
     comparison_response_id: 'id',
-    // What a search found, and where a text quotes from: told back, never looked up.
+    // Results of a search, and sources of a text: sent back, never looked up.
     annotations: 'labels',
     results: 'labels',
     // Of a prompt.

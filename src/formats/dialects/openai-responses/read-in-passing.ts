@@ -126,7 +126,7 @@ class SeenInPassing implements PassingFacts {
 }
 
 const typeMember = /"type"\s*:\s*"((?:response\.|error)[\w.]*)"/;
-/** OpenAI begins with it; a later one may stand inside an item. */
+/** OpenAI begins with it; a later one may be inside an item. */
 const typeSearchChars = 200;
 
 /** The event's type: its `event:` name, else what the data says of itself. '' when neither tells. */
@@ -143,7 +143,7 @@ function isToolProgress(type: string): boolean {
   return /^response\.\w+_call(?:_\w+)?\./.test(type) || type.startsWith('response.mcp_list_tools.');
 }
 
-/** Text comes in deltas of its own; calls begin with their names, and thoughts may be only encrypted. */
+/** Text comes in separate deltas; calls begin with their names, and thoughts may be only encrypted. */
 function showsSomething(item: JsonObject, type: string): boolean {
   switch (item.type) {
     case 'message':
@@ -165,7 +165,7 @@ function deltaLength(data: string): number {
   return Math.max(0, data.indexOf('"', start) - start);
 }
 
-/** A named event of a server's own, such as a sign of life. */
+/** True for a named event that only this server has, such as a sign of life. */
 function isForeign(type: string): boolean {
   return type !== '' && type !== 'error' && !type.startsWith('response.');
 }
@@ -198,7 +198,7 @@ function idsGivenBy({ id, output }: JsonObject): GivenId[] {
   return given;
 }
 
-/** Those of one item of its output: its own, its container's, and of files that it made. */
+/** Ids of one item of its output: the item's, its container's, and those of files that it made. */
 function idsGivenWith(item: JsonObject): GivenId[] {
   const given: GivenId[] = [];
   const { id, container_id: container, environment, content } = item;

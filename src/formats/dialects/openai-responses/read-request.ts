@@ -86,7 +86,10 @@ function nativeForOf(native: Failure | null, { vendors }: Reading): RequestExtra
 /* Bodies that only a provider of this format takes are read too: nothing below is sure of more than `ours` of the table. */
 
 const startCharsMax = 4_096;
-/** Of each text, its beginning and as much of its end: many conversations have the same long instructions. */
+/**
+ * Characters at the beginning and at the end of each text that count: many conversations have the same long
+ * instructions.
+ */
 const endCharsMax = 256;
 
 /** The beginning of the conversation, which every later turn repeats. */
@@ -249,7 +252,7 @@ function nativeOnly(body: ResponsesRequest): Failure | null {
 
 const demandsServerTool = invalid('tool_choice', "No provider of this model runs the tool that 'tool_choice' demands.");
 
-/** A choice that only whoever runs the tool can heed: a provider of this format, or this gateway. */
+/** A choice that only the server that runs the tool can follow: a provider of this format, or this gateway. */
 function choiceOfServers({ tool_choice: choice }: ResponsesRequest): Failure | null {
   if (!isObject(choice) || /^(?:function|custom|allowed_tools)$/.test(String(choice.type))) return null;
   return demandsServerTool;

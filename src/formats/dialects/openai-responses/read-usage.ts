@@ -10,7 +10,7 @@ export function neutralUsage(value: JsonValue | undefined): Usage | null {
   const output = reportedCount(value.output_tokens);
   if (input === null && output === null) return null;
   const usage: Usage = { inputTokens: input ?? 0, outputTokens: output ?? 0 };
-  // What a server counts beside the two it has thought: xAI's chat, Google's layers.
+  // Counts in addition to the two are thoughts: xAI's chat, Google's layers.
   const beside = (reportedCount(value.total_tokens) ?? 0) - usage.inputTokens - usage.outputTokens;
   if (beside > 0) usage.outputTokens += beside;
   const inputDetails = isObject(value.input_tokens_details) ? value.input_tokens_details : {};

@@ -35,7 +35,7 @@ const toolsMax = 1_024;
 const toolName = stringOf(1, 128);
 
 const typeSend = "a string such as 'function'";
-// The provider's own tools have neither a name nor a form in common.
+// The provider's tools have neither a name nor a form in common.
 const tool = byType(
   typeSend,
   typeSend,
@@ -317,7 +317,7 @@ function conversation(body: JsonObject): Complaint | null {
   return complain(`input[${orphan.index}].call_id`, orphan.callId, 'the call_id of an earlier call');
 }
 
-/** A choice that forces a tool needs that tool: an upstream's own complaint would come late and name less. */
+/** A choice that forces a tool needs that tool: an upstream's complaint would come late and name less. */
 function choiceFitsTools(body: JsonObject): Complaint | null {
   const choice = body.tool_choice;
   // An earlier response may have brought the tools.

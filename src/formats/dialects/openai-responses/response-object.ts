@@ -11,7 +11,7 @@ export interface MessageItem {
   id: string;
   index: number;
   parts: MessagePart[];
-  /** Whether the last part may still grow. */
+  /** True if the last part may still grow. */
   partOpen: boolean;
 }
 
@@ -37,12 +37,12 @@ export interface CallItem {
   index: number;
   callId: string;
   name: string;
-  /** As JSON; for a custom tool, too, until it is unwrapped. */
+  /** Arguments as JSON; for a custom tool, too, until it is unwrapped. */
   argumentsJson: string;
   open: boolean;
 }
 
-/** An item that comes at once: a picture, or the call of a provider's own tool. `wire` is without `id`. */
+/** An item that comes in one piece: a picture, or the call of a provider's tool. `wire` is without `id`. */
 export interface WholeItem {
   kind: 'whole';
   id: string;
@@ -135,7 +135,7 @@ export interface ResponseFacts {
   echo: JsonObject | undefined;
   output: JsonValue[];
   usage: Usage | null;
-  /** What Azure's filter found, in members of its own; absent: nothing was told. */
+  /** Findings of Azure's filter, in separate members; absent: none came. */
   filters?: JsonObject;
 }
 

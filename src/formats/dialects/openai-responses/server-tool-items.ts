@@ -3,7 +3,7 @@ import type { ServerCall, ServerResult, ServerToolStep } from '../../neutral/ser
 import type { AnswerEvents } from './answer-events.ts';
 import type { WholeItem } from './response-object.ts';
 
-/** Parts of such items that are told only to who asks for them, in `include`. */
+/** Parts of such items that are sent only to callers who ask for them, in `include`. */
 export interface Included {
   /** `web_search_call.action.sources` */
   pages: boolean;
@@ -11,7 +11,7 @@ export interface Included {
   passages: boolean;
 }
 
-/** As `echoOf` wrote it. */
+/** Reads the echo that `echoOf` wrote. */
 export function includedOf(echo: JsonObject | undefined): Included {
   const include = Array.isArray(echo?.include) ? echo.include : [];
   return {
@@ -20,14 +20,14 @@ export function includedOf(echo: JsonObject | undefined): Included {
   };
 }
 
-/** The answer that the items stand in. */
+/** Answer that contains the items. */
 export interface ItemPlace {
   /** An item at the end of the answer, whose content may yet change. */
   opened(prefix: string, wire: JsonObject): WholeItem;
   done(item: WholeItem): void;
 }
 
-/** Items of an answer for tools that this gateway runs; their events are those of OpenAI's own. */
+/** Items of an answer for tools that this gateway runs; their events are OpenAI's. */
 export class ServerToolItems {
   readonly #place: ItemPlace;
   readonly #events: AnswerEvents | null;

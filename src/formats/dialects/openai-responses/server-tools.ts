@@ -10,7 +10,7 @@ import {
 } from '../server-tool-fields.ts';
 import { type InputItem, isGatewayStep, type ResponsesRequest } from './wire.ts';
 
-/** The tools of a request that whoever answers runs by itself; null: there are none that this gateway could run. */
+/** Tools of a request that the answering server runs; null: there are none that this gateway could run. */
 export function serverToolsOf(body: ResponsesRequest): Result<RequestedServerTools> | null {
   if (!hasServerTools(body.tools)) return null;
   return requestedServerTools(() => {

@@ -9,8 +9,8 @@ import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 export const openAiResponsesId = 'openai-responses';
 
 /**
- * A request that `checkRequest` has passed: types and bounds hold, null stands for absent. Where it leaves a complaint to
- * the vendors, only those of fields that the table has a third check for.
+ * A request that `checkRequest` has passed: types and bounds hold, null means absent. If it leaves a complaint to the
+ * vendors, only those of fields that the table has a third check for.
  */
 export interface ResponsesRequest extends JsonObject {
   model: string;
@@ -94,7 +94,7 @@ export function isGatewayId(id: JsonValue | undefined): boolean {
   return typeof id === 'string' && /^(?:msg|rs|fc|ctc|ig|ws|fs|mcp|mcpl|mcpr)_cv_/.test(id);
 }
 
-/** Whether the item tells of a tool that this gateway ran, or answers a question of its own. */
+/** True if the item is of a tool that this gateway ran, or answers a question of it. */
 export function isGatewayStep({ id, type, approval_request_id: question }: JsonObject): boolean {
   if (type === 'mcp_approval_response') return typeof question === 'string' && gatewaySteps.test(question);
   return typeof id === 'string' && gatewaySteps.test(id);

@@ -5,9 +5,9 @@ import { type EventForm, EventWriter, ResponseWriter } from './response-writer.t
 import { firstSettings, type SessionSettings, shownSession, updated } from './session-settings.ts';
 
 export interface GeminiLiveFacts {
-  /** A name of the session's own. */
+  /** Name of the session. */
   id: string;
-  /** As the caller names the model, and as the provider does: an id, or a whole resource. */
+  /** Names of the model, as the caller and the provider write it: an id, or a whole resource. */
   alias: string;
   model: string;
   form: EventForm;
@@ -17,7 +17,7 @@ export interface GeminiLiveFacts {
   voices: readonly string[];
 }
 
-/** Where messages go. */
+/** Receivers of messages. */
 export interface GeminiLiveSinks {
   up(message: JsonObject): void;
   down(event: RealtimeEvent): void;
@@ -136,7 +136,7 @@ export class GeminiLive {
     else this.#up({ realtimeInput: { audioStreamEnd: true } });
   }
 
-  /** The caller's item that holds what is being heard. */
+  /** Id of the caller's item for its present speech. */
   #hear(): string {
     if (this.#heard === null) {
       this.#heard = { item: this.#events.id('item'), transcript: '' };
@@ -163,7 +163,7 @@ export class GeminiLive {
       this.#results.push({ id: callId, name, response: { output: item.output ?? '' } });
     } else if (item.type === 'message') {
       const parts = Array.isArray(item.content) ? item.content.flatMap(partOf) : [];
-      // It has no role of its own for what the operator of the application says within a conversation.
+      // It has no separate role for instructions of the application within a conversation.
       const role = item.role === 'assistant' ? 'model' : 'user';
       this.#up({ clientContent: { turns: [{ role, parts }], turnComplete: false } });
     } else {

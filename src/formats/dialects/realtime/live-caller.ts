@@ -43,7 +43,7 @@ export class LiveCaller {
     this.#sinks = sinks;
   }
 
-  /** Gives the session its settings. The caller hears that it is set up once they were taken. */
+  /** Gives the session its settings. The caller gets the message that it is set up once they were accepted. */
   begin(): void {
     this.#sinks.up({ type: 'session.update', session: this.#setup.session });
   }
@@ -144,7 +144,7 @@ export class LiveCaller {
     this.#sinks.up({ type: 'conversation.item.create', item });
   }
 
-  /** What the caller says interrupts what it hears, as at Google. */
+  /** Asks for an answer. Speech of the caller interrupts that of the model, as at Google. */
   #respond(): void {
     if (this.#isRunning) this.#sinks.up({ type: 'response.cancel' });
     this.#sinks.up({ type: 'response.create' });

@@ -1,12 +1,12 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { jsonSchemaOf } from '../gemini/request-fields.ts';
 
-/** What the first message of a session of Gemini's Live API asks for. */
+/** Settings in the first message of a session of Gemini's Live API. */
 export interface LiveSetup {
   model: string;
   /** The session's settings in OpenAI's words. */
   session: JsonObject;
-  /** What the caller wants written down: its own words, and those of the model. */
+  /** Transcripts that the caller wants: of its speech, and of the model's. */
   transcribes: { input: boolean; output: boolean };
 }
 

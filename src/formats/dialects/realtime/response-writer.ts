@@ -23,7 +23,7 @@ export class EventWriter {
   readonly #prefix: string;
   #count = 0;
 
-  /** `session`: a name of its own, which its ids begin with. */
+  /** `session`: a name that its ids begin with. */
   constructor(form: EventForm, session: string, out: (event: RealtimeEvent) => void) {
     this.form = form;
     this.#prefix = session;
@@ -71,10 +71,10 @@ export class EventWriter {
   }
 }
 
-/** How a response ended, in OpenAI's words. */
+/** End of a response, in OpenAI's words. */
 export interface ResponseEnd {
   status: 'completed' | 'cancelled' | 'failed';
-  /** Of a cancelled one: `turn_detected`, `client_cancelled`; of a failed one, its message. */
+  /** Reason of a cancelled one: `turn_detected`, `client_cancelled`; of a failed one, its message. */
   reason?: string;
   usage: JsonObject | null;
 }

@@ -3,17 +3,17 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 /** PCM of 24 kHz and 16 bits, or G.711 by either law. */
 export type SoundFormat = 'pcm' | 'pcmu' | 'pcma';
 
-/** What a caller says of its session by `session.update`, in either form of OpenAI's API, as far as others can do it. */
+/** Settings of a session by `session.update`, in either form of OpenAI's API, as far as others can do them. */
 export interface SessionSettings {
   instructions: string;
   output: 'audio' | 'text';
   /** In which the caller sends sound, and gets it. */
   formats: { input: SoundFormat; output: SoundFormat };
-  /** As the caller names it; null: the model's own. */
+  /** Name of the caller; null: the model's default. */
   voice: string | null;
-  /** Who finds out that the caller has said all: silence of so many ms, or the caller's own commit. */
+  /** End of the caller's speech: silence of so many ms, or the caller's commit. */
   turns: { by: 'silence'; silenceMs: number | null; prefixMs: number | null; responds: boolean } | { by: 'commit' };
-  /** What is heard is to be written down. */
+  /** The caller's speech is to be transcribed. */
   transcribes: boolean;
   /** The language that is spoken, and words that may come, for the model that writes it down. */
   hints: { language?: string; prompt?: string };
@@ -85,7 +85,7 @@ export function updated(
   };
 }
 
-/** The session as its caller is told of it. */
+/** The session as its caller gets it. */
 export function shownSession(id: string, model: string, settings: SessionSettings): JsonObject {
   const { instructions, output, formats, voice, tools } = settings;
   const modalities = output === 'audio' ? ['audio'] : ['text'];
@@ -130,7 +130,7 @@ export function shownTranscriptions(id: string, model: string | null, { formats,
   return { id, object: 'realtime.transcription_session', type: 'transcription', audio: { input } };
 }
 
-/** The model that an update names for what is heard; null: none. */
+/** Model that an update names for transcripts of the caller's speech; null: none. */
 export function transcriptionModelIn(session: JsonValue | undefined): string | null {
   const { model } = objectOf(objectOf(objectOf(objectOf(session).audio).input).transcription);
   return typeof model === 'string' && model !== '' ? model : null;

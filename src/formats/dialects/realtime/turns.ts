@@ -3,24 +3,24 @@ import { usageOf } from '../transcription/openai.ts';
 import type { RealtimeEvent } from './events.ts';
 import { realtimeUsage } from './usage.ts';
 
-/** How a turn ended. */
+/** End of a turn. */
 export interface TurnEnd {
-  /** Null: nobody told. */
+  /** Null: no usage came. */
   usage: Usage | null;
-  /** As the provider's own word: `completed`, `cancelled`, `failed`, `incomplete`. */
+  /** Word of the provider: `completed`, `cancelled`, `failed`, `incomplete`. */
   status: string;
 }
 
 /** The events by which what a session is charged for begins and ends. */
 export interface TurnEvents {
-  /** Of the caller's. */
+  /** Type of the caller's event that asks for one. */
   requests: string;
   begins: string;
   ends: readonly string[];
   /** In one that begins or ends a turn; null: it has none. */
   idIn(event: RealtimeEvent): string | null;
   endIn(event: RealtimeEvent): TurnEnd;
-  /** By which the caller's side stops a turn; null: it ends by itself. */
+  /** Event by which the caller's side stops a turn; null: it ends without one. */
   cancel(id: string): RealtimeEvent | null;
 }
 
@@ -37,7 +37,7 @@ export const responseTurns: TurnEvents = {
   cancel: (id) => ({ type: 'response.cancel', response_id: id }),
 };
 
-/** What the caller said until it was silent, or until it committed it: each is written down by itself. */
+/** Speech of the caller until it was silent, or until it committed it: each is transcribed separately. */
 export const transcriptionTurns: TurnEvents = {
   requests: 'input_audio_buffer.commit',
   begins: 'input_audio_buffer.committed',

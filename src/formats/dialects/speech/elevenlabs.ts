@@ -2,14 +2,14 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { AudioFormat } from '../../neutral/speech.ts';
 import { lossesOf, pathSegment, type SpeechDialect } from './format.ts';
 
-/** https://elevenlabs.io/docs/api-reference/text-to-speech/stream: voice and format stand in the path. */
+/** https://elevenlabs.io/docs/api-reference/text-to-speech/stream: the path names voice and format. */
 export const elevenLabsSpeech: SpeechDialect = {
   id: 'elevenlabs',
   answer: 'bytes',
   encode(order) {
     const { model, voice, format, request, facts } = order;
     const body: JsonObject = { ...request.extra, text: request.input, model_id: model };
-    // It accepts 0.7 to 1.2; other values are brought to these bounds, as its own interface does.
+    // It accepts 0.7 to 1.2; other values are brought to these bounds, as its website does.
     if (request.speed !== 1) {
       const settings = isObject(body.voice_settings) ? body.voice_settings : {};
       body.voice_settings = { ...settings, speed: Math.min(1.2, Math.max(0.7, request.speed)) };

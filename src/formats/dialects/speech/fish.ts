@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { lossesOf, type SpeechDialect } from './format.ts';
 
-/** https://docs.fish.audio/api-reference/endpoint/openapi-v1/text-to-speech: the model stands in a header. */
+/** https://docs.fish.audio/api-reference/endpoint/openapi-v1/text-to-speech: a header names the model. */
 export const fishSpeech: SpeechDialect = {
   id: 'fish',
   answer: 'bytes',

@@ -10,14 +10,14 @@ export type SpeechDialectId = 'openai' | 'gemini' | 'elevenlabs' | 'deepgram' | 
 export interface SpeechDialect {
   id: SpeechDialectId;
   encode(order: SpeechOrder): EncodedSpeech;
-  /** `bytes`: the body is the sound; `gemini`: it stands in base64 inside JSON or events of it. */
+  /** `bytes`: the body is the sound; `gemini`: it is base64 inside JSON or events of it. */
   answer: 'bytes' | 'gemini';
 }
 
 export interface SpeechOrder {
   /** Upstream model id. */
   model: string;
-  /** The upstream's own name of it. */
+  /** The upstream's name of it. */
   voice: string;
   /** Format of its answer. */
   format: AudioFormat;
@@ -29,18 +29,18 @@ export interface SpeechOrder {
 export interface EncodedSpeech {
   /** Path and query below the base URL. */
   path: string;
-  /** Beside those that every call has. */
+  /** Header in addition to those that every call has. */
   header?: readonly [name: string, value: string];
   body: JsonObject;
   losses: Loss[];
 }
 
-/** How a service speaks, as data. */
+/** Facts of a service that speaks, as data. */
 export interface SpeechFacts {
   format: SpeechDialectId;
   /** Below the base URL. */
   path: string;
-  /** The same where it depends on the model; wins over `path`. */
+  /** Same as `path`, if it depends on the model; takes precedence. */
   pathOf?: (model: string, options: { apiVersion: string | null }) => string;
   /** Its output formats; any other is converted from one of these. */
   outputs: readonly AudioFormat[];

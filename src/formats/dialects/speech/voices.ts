@@ -2,13 +2,13 @@ import { type StandardVoice, standardVoices } from '../../neutral/speech.ts';
 
 /** The voices of some models of a service, as data. */
 export interface VoiceFacts {
-  /** Which models, by id in lower case; absent: all that are left. */
+  /** Models, by id in lower case; absent: all that are left. */
   models?: RegExp;
-  /** Its own names, as callers see them. */
+  /** Names of its voices, as callers see them. */
   names: readonly string[];
   /** Names beyond those that it takes too; absent: none. `any`: it alone knows them, and judges. */
   others?: 'any' | RegExp;
-  /** Its own voice for each standard one. */
+  /** Voice of the service for each standard one. */
   standard: Readonly<Record<StandardVoice, string>>;
 }
 
@@ -65,13 +65,13 @@ export const kokoroVoices: VoiceFacts = {
   standard: kokoroStandardVoices,
 };
 
-/** Those of a model, by the first entry for it. */
+/** Voices of a model, by the first entry for it. */
 export function voicesOf(facts: readonly VoiceFacts[], model: string): VoiceFacts {
   const id = model.toLowerCase();
   return facts.find(({ models }) => models === undefined || models.test(id)) ?? unknownVoices;
 }
 
-/** How a target says a voice; `instead`: it has none of that name, this is the nearest standard one. */
+/** Name of a voice at a target; `instead`: it has none of that name, this is the nearest standard one. */
 export interface FoundVoice {
   name: string;
   how: 'as asked' | 'instead';
@@ -94,7 +94,7 @@ export function findVoice(
   }
   if (isStandard(name)) return { ...found, name: facts.standard[name] };
   const nearest = newerVoices.get(name);
-  // A server that lists its voices says that it lacks this one; of another that judges by itself, nothing is known.
+  // A server that lists its voices says that it lacks this one; of another, which judges the name, nothing is known.
   if (nearest !== undefined && (facts.others !== 'any' || listed.length > 0)) {
     return { name: facts.standard[nearest], how: 'instead' };
   }

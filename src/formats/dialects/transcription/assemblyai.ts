@@ -35,7 +35,7 @@ export const assemblyAiTranscription: TranscriptionDialect = {
     const { status, error, text, language_code: language } = body;
     if (status === 'error') {
       const message = typeof error === 'string' ? error.slice(0, 500) : '';
-      // What it says of files is the caller's to hear: the next target would say the same.
+      // An error about the file goes to the caller: the next target would say the same.
       const isOfTheFile = /audio|file|duration|language|decode|transcod/i.test(message);
       return fault(isOfTheFile ? 'caller_fault' : 'transient', `could not write it down: ${message}`);
     }

@@ -6,8 +6,8 @@ import { plainAnswer } from './plain-answer.ts';
 import { readSegments, readWords, secondsOf } from './read-times.ts';
 
 /**
- * https://developers.deepgram.com/reference/speech-to-text/listen-pre-recorded: the file is the body, the rest stands in
- * the query. Its utterances are the segments; with speakers they say who spoke.
+ * https://developers.deepgram.com/reference/speech-to-text/listen-pre-recorded: the file is the body, and the query has
+ * the rest. Its utterances are the segments; with speakers they say who spoke.
  */
 export const deepgramTranscription: TranscriptionDialect = {
   id: 'deepgram',
@@ -49,7 +49,7 @@ function utterancesIn(value: JsonValue | undefined): JsonValue | undefined {
   });
 }
 
-/** As they stand in the text, with capitals and stops. */
+/** Words as in the text, with capitals and stops. */
 function wordsIn(value: JsonValue | undefined): JsonValue | undefined {
   if (!Array.isArray(value)) return undefined;
   return value.map((one) => (isObject(one) ? { ...one, word: one.punctuated_word ?? one.word ?? null } : one));

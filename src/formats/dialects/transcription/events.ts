@@ -16,8 +16,8 @@ export function doneEvent(text: string, durationS: number | null): string {
 }
 
 /**
- * The pieces of a text whose segments come one by one: their blanks stand between two pieces alone, so that all together
- * they are the text without any at its ends.
+ * Pieces of a text whose segments come one by one: there are blanks only between two pieces, so that all together they
+ * are the text without any at its ends.
  */
 export class TextPieces {
   text = '';

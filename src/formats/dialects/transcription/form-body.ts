@@ -38,7 +38,7 @@ export function formEnd(boundary: string): string {
   return `--${boundary}--\r\n`;
 }
 
-/** Callers choose names: none may end its own line or quotes (WHATWG, "multipart/form-data encoding algorithm"). */
+/** Callers choose names: none may end its line or quotes (WHATWG, "multipart/form-data encoding algorithm"). */
 function quoted(name: string): string {
   return name.replace(/["\r\n]/g, (character) => escapes[character] ?? character);
 }

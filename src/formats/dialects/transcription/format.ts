@@ -13,11 +13,11 @@ export interface TranscriptionDialect {
   encode(order: TranscriptionOrder): EncodedTranscription;
   /** For services that take a file, then an order, and write it down later: `decode` then reads the last state. */
   job?: {
-    /** What is sent once the file is there; null when its answer is none. */
+    /** Request after the upload of the file; null if its answer is none. */
     order(uploaded: JsonObject, order: TranscriptionOrder): { path: string; body: JsonObject } | null;
-    /** Below the base URL: where the state stands; null when the answer to the order does not say. */
+    /** Path of the state below the base URL; null if the answer to the order does not say. */
     at(ordered: JsonObject, order: TranscriptionOrder): string | null;
-    /** Whether a state says that it still runs. */
+    /** True if a state says that it still runs. */
     runs(state: JsonObject): boolean;
   };
   /** Contents of a whole 2xx answer; a Fault when it is not what the order asked for. */
@@ -34,7 +34,7 @@ export interface TranscriptionOrder {
   apiVersion: string | null;
   /** Asked as a stream of events. */
   stream: boolean;
-  /** The operator's own fields for the target, over all others. */
+  /** The operator's fields for the target, over all others. */
   body: Readonly<Record<string, unknown>>;
   /** A text that the file does not contain: it separates the parts of a form. */
   boundary: string;
@@ -44,7 +44,7 @@ export interface EncodedTranscription {
   /** Path and query below the base URL. */
   path: string;
   contentType: string;
-  /** Pieces of the body, in order; `file` and `file-base64` stand for the file's own bytes. */
+  /** Pieces of the body, in order; `file` and `file-base64` mark the place of the file's bytes. */
   pieces: readonly UploadPiece[];
   losses: Loss[];
 }
@@ -57,12 +57,12 @@ export interface DecodedTranscription {
   usage: Usage | null;
 }
 
-/** How a service writes down speech, as data. */
+/** Facts of a service that transcribes speech, as data. */
 export interface TranscriptionFacts {
   format: TranscriptionDialectId;
   /** Below the base URL, for each task; null when it cannot do it. */
   paths: Readonly<Record<TranscriptionTask, string | null>>;
-  /** The same where it depends on the model; wins over `paths`. */
+  /** Same as `paths`, if it depends on the model; takes precedence. */
   pathOf?: (model: string, task: TranscriptionTask, options: { apiVersion: string | null }) => string;
   /** Models that translate; absent: all, where there is a path for it. */
   translates?: RegExp;
@@ -143,7 +143,7 @@ export function missingTimes(
   return null;
 }
 
-/** Whether an upstream must be asked for more than the text. */
+/** True if an upstream must be asked for more than the text. */
 export function needsTimes({ format, timestamps }: TranscriptionRequest): boolean {
   return format === 'verbose_json' || timestamps !== 'none';
 }

@@ -7,8 +7,8 @@ import { readError } from '../openai-chat/errors.ts';
 import { lossesOf, pathFor, type TranscriptionDialect } from './format.ts';
 
 /**
- * https://ai.google.dev/gemini-api/docs/audio: a conversation about a sound that stands inside it, in base64. Text alone
- * comes back: what a language model says of times is not measured.
+ * https://ai.google.dev/gemini-api/docs/audio: a conversation about a sound, which it contains in base64. Only text
+ * comes back: times by a language model are not measured.
  */
 export const geminiTranscription: TranscriptionDialect = {
   id: 'gemini',

@@ -9,8 +9,8 @@ import { lossesAtOpenAi, missingTimes, needsTimes, pathFor, type TranscriptionDi
 import { readSegments, readWords, secondsOf } from './read-times.ts';
 
 /**
- * OpenAI's form, which nearly everybody took over. It asks for `json`, or for `verbose_json` when times are wanted:
- * texts and subtitles are written here, so that they are the same whoever answers.
+ * OpenAI's form, which nearly all services took over. It asks for `json`, or for `verbose_json` if times are wanted:
+ * texts and subtitles are written here, so that they are the same over all services.
  */
 export const openAiTranscription: TranscriptionDialect = {
   id: 'openai',

@@ -3,7 +3,7 @@ import type { Transcript, TranscriptionRequest } from '../../neutral/transcript.
 import { type DecodedTranscription, missingTimes } from './format.ts';
 import { usageOf } from './openai.ts';
 
-/** What was written down by a service that counts no tokens; a Fault when it has not the times that were asked for. */
+/** Transcript of a service that counts no tokens; a Fault if it lacks the times that were asked for. */
 export function plainAnswer(
   request: TranscriptionRequest,
   transcript: Omit<Transcript, 'reported'>,

@@ -16,7 +16,7 @@ const languageCharsMax = 32;
 const promptCharsMax = 32_768;
 const includesMax = 16;
 
-/** Fields that may come once, beside `model` and `user`. */
+/** Fields that may come once, in addition to `model` and `user`. */
 const singleFields = {
   language: described({ type: 'string', maxLength: languageCharsMax, examples: ['en'] }, () => null),
   prompt: stringOf(0, promptCharsMax),

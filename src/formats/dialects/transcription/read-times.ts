@@ -27,7 +27,7 @@ export function readWords(value: JsonValue | undefined): TranscriptWord[] | null
   return words;
 }
 
-/** No file is heard for eleven days: who tells more has counted wrong, and the books could not hold all of it. */
+/** No file lasts eleven days: a server that reports more has counted wrong, and the ledger could not hold all of it. */
 const secondsMax = 1_000_000;
 
 /** Seconds; null for anything else. Some write numbers as text. */
@@ -43,7 +43,7 @@ function timesOf(item: JsonValue): { startS: number; endS: number } | null {
   return startS === null || endS === null ? null : { startS, endS: Math.max(startS, endS) };
 }
 
-/** All words of all segments, where they stand there; null when none does. */
+/** Words of all segments, if they have any; null if none does. */
 export function wordsInSegments(value: JsonValue | undefined): TranscriptWord[] | null {
   if (!Array.isArray(value)) return null;
   const lists = value.map((item) => (isObject(item) ? readWords((item as JsonObject).words) : null));

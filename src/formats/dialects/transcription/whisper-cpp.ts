@@ -8,14 +8,14 @@ import { readSegments, readWords, secondsOf, wordsInSegments } from './read-time
 
 /**
  * https://github.com/ggml-org/whisper.cpp/tree/master/examples/server: `POST /inference`, one model, which no field
- * names. Translating is a field. Words stand inside their segments, and the text is one line a segment.
+ * names. Translating is a field. Segments contain their words, and the text is one line a segment.
  */
 export const whisperCppTranscription: TranscriptionDialect = {
   id: 'whisper-cpp',
   encode(order) {
     const { request, file, boundary } = order;
     const fields: FormPart[] = [{ name: 'response_format', value: needsTimes(request) ? 'verbose_json' : 'json' }];
-    // Its own default is English.
+    // Its default is English.
     fields.push({ name: 'language', value: request.language ?? 'auto' });
     if (request.task === 'translate') fields.push({ name: 'translate', value: 'true' });
     if (request.prompt !== null) fields.push({ name: 'prompt', value: request.prompt });
@@ -39,7 +39,7 @@ export const whisperCppTranscription: TranscriptionDialect = {
   },
 };
 
-/** Each segment stands in a line of its own, a blank before it. */
+/** Each segment has a separate line, with a blank before it. */
 function oneLine(text: string): string {
   return text.replace(/\s*\n\s*/g, ' ').trim();
 }

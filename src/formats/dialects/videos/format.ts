@@ -8,7 +8,7 @@ export type VideoFormatId = 'openai' | 'veo';
 /** One of them. Pure: no I/O, no clock. */
 export interface VideoFormat {
   id: VideoFormatId;
-  /** What it cannot do of a request, in words for people that begin with the field; null: it can do all. */
+  /** Part of a request that it cannot do, in words for people that begin with the field; null: it can do all. */
   unmet(request: VideoRequest): { field: string; message: string } | null;
   /** The members of a body; `picture`: in base64, for formats that take it inside their JSON. */
   encode(request: VideoRequest, model: string, picture: InlinePicture | null): JsonObject;
@@ -52,18 +52,18 @@ export function lossesOf(request: VideoRequest): Loss[] {
   return lossesOfRest(request, taken);
 }
 
-/** How a service makes videos, as data. */
+/** Facts of a service that makes videos, as data. */
 export interface VideoFacts {
   format: VideoFormatId;
   /** Upstream ids of models that make videos. */
   models: RegExp;
   /** Below the base URL. */
   pathOf(model: string, options: { apiVersion: string | null }): string;
-  /** How Google is asked for an operation: below the base URL; a body makes it a POST. */
+  /** Path of an operation at Google, below the base URL; a body makes it a POST. */
   operation?(model: string, name: string): { path: string; body: JsonObject | null };
 }
 
-/** What is known of a job of Google's, which its id holds. */
+/** Facts of a job at Google, which its id holds. */
 export interface VideoOperation {
   model: string;
   name: string;

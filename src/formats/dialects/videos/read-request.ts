@@ -12,7 +12,7 @@ const prompt = stringOf(1, promptCharsMax);
 const promptSend = 'a text that says what to film';
 /** No service makes longer clips in one piece. */
 const secondsMax = 60;
-/** As OpenAI's API has it; told to every provider, so that what is charged is what is made. */
+/** Default of OpenAI's API; every provider gets it, so that the charge is for what is made. */
 export const secondsDefault = 4;
 const sideMax = 8_192;
 const sizePattern = /^([1-9]\d{1,3})x([1-9]\d{1,3})$/;

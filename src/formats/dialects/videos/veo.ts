@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { fault } from '../../neutral/outcome.ts';
 import type { VideoFormat, VideoOperation } from './format.ts';
 
-/** What Veo draws: two shapes, by their shorter side. */
+/** Shapes that Veo draws, by their shorter side. */
 const ratios: Readonly<Record<string, number>> = { '16:9': 16 / 9, '9:16': 9 / 16 };
 const resolutions: Readonly<Record<number, string>> = { 720: '720p', 1080: '1080p', 2160: '4k' };
 
@@ -46,7 +46,7 @@ function shapeOf({ width, height }: { width: number; height: number }): JsonObje
   return ratio === undefined || resolution === undefined ? null : { aspectRatio: ratio, resolution };
 }
 
-/** Where a finished video lies: at a link below the service, in the answer itself, or in a bucket. */
+/** Place of a finished video: a link below the service, the answer, or a bucket. */
 export type VeoVideo = { uri: string } | { base64: string; mediaType: string } | { bucket: string };
 
 /** The job of an operation as OpenAI would tell it, and its video once it is there. */
@@ -91,7 +91,7 @@ function videoOf(response: unknown): VeoVideo | null {
     : null;
 }
 
-/** Its own error, or what its filters said. */
+/** Error of the job, or the findings of its filters. */
 function errorOf({ error, response }: JsonObject): JsonObject {
   if (isObject(error)) return { code: String(error.code ?? 'error'), message: String(error.message ?? '') };
   const inner = isObject(response) ? (response.generateVideoResponse ?? response) : null;
