@@ -100,8 +100,8 @@ export interface Route {
   /** Dialect of its error bodies. */
   dialect: Pick<CallerDialect, 'errorBody' | 'errorHeaders' | 'errorFrame' | 'wire'>;
   otherFormats?: readonly OtherFormat[];
-  /** Lets in who sends proof of another kind than a key; null: nothing of that kind was sent. */
-  lets?(headers: IncomingHttpHeaders): Principal | Failure | null;
+  /** Lets in who sends proof of another kind than a key, in headers or query; null: nothing of that kind was sent. */
+  lets?(headers: IncomingHttpHeaders, search: string): Principal | Failure | null;
   /** Tells who signed a request that has no key; null: it is not signed, or the caller left. */
   signed?(exchange: Exchange, addressOf: () => string | null): Promise<SignedCaller | Failure | null>;
   /** A WebSocket may be opened here; the handler accepts it. Its key may come as a subprotocol. */

@@ -231,7 +231,8 @@ export class Reception {
         this.lastCallMs = exchange.startedMs;
         const headers = exchange.upgrade === null ? request.headers : withProtocolKey(request.headers, exchange.search);
         let principal =
-          route.lets?.(headers) ?? keys.authenticate(headers, () => this.clientAddress(request), request.socket);
+          route.lets?.(headers, exchange.search) ??
+          keys.authenticate(headers, () => this.clientAddress(request), request.socket);
         if ('kind' in principal) {
           if (principal === noKeySent && sessions !== null) principal = await sessions.principal(exchange);
           if ('kind' in principal) principal = (await this.guest(exchange, headers)) ?? principal;

@@ -1,6 +1,7 @@
 import type { AdminApi } from '../admin/admin-api.ts';
 import { createAwsKeys } from '../books/auth/aws-keys.ts';
 import { createRunKeys } from '../books/auth/run-keys.ts';
+import { createUploadTickets } from '../books/auth/upload-tickets.ts';
 import type { Ledger } from '../books/metering/ledger.ts';
 import type { Refusals } from '../books/metering/refusals.ts';
 import { createClientAddress } from '../http/client-address.ts';
@@ -44,7 +45,6 @@ import { vectorRoutes } from '../http/routes/vectors.ts';
 import { type SigningParts, vendorApiRoutes } from '../http/routes/vendor-apis.ts';
 import { videoRoutes } from '../http/routes/videos.ts';
 import { type OpenedBatches, openBatches } from '../inference/batches/open-batches.ts';
-import type { Services } from '../inference/endpoints/services.ts';
 import { openCrawls } from '../inference/families/pages/open-crawls.ts';
 import { createBackgroundRuns } from '../inference/families/responses/background.ts';
 import { createCrawlSink } from '../inference/families/vectors/crawl-sink.ts';
@@ -142,7 +142,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     ...scrapeRoutes(services, web.reader),
     ...mapRoutes(services, web),
     ...searchRoutes(services, web.search),
-    ...batchRoutes(services, batches),
+    ...batchRoutes(parts, batches),
     ...crawlRoutes({ ...crawls, config: () => snapshot().config, clock }),
     ...firecrawlAccountRoutes({ counters: stores.counters, ledger, plans, clock, running: crawls.running }),
     ...unsupportedFirecrawlRoutes(),
@@ -172,8 +172,12 @@ function signingOf({ books, callers: { ring }, bodies }: RoutesParts): SigningPa
   return { awsKeys: createAwsKeys(books.secrets.sealer('aws keys')), ring, bodies };
 }
 
-function batchRoutes(services: Services, { paths: endpoints, ...batches }: OpenedBatches): Route[] {
-  const parts = { services, ...batches };
+function batchRoutes(
+  { services, books, callers }: RoutesParts,
+  { paths: endpoints, ...batches }: OpenedBatches,
+): Route[] {
+  const tickets = createUploadTickets(books.secrets.sealer('upload tickets'), callers.ring);
+  const parts = { services, ...batches, tickets };
   const own = [...filesRoutes(parts), ...batchesRoutes({ ...parts, endpoints }), ...messageBatchesRoutes(parts)];
   return withGoogleFormat(own, [...googleFilesRoutes(parts), ...googleBatchesRoutes(parts)]);
 }

@@ -180,6 +180,25 @@ test('an upload that broke off goes on behind what is kept', async () => {
   assert.equal((await send(path, { command: 'query' })).status, 404);
 });
 
+test('the address of an upload needs no key, and opens nothing else', async () => {
+  const path = await begin();
+  const keyless = (to: string, command: string, body = '') =>
+    fetch(gateway.url + to, { method: 'POST', body, headers: { 'x-goog-upload-command': command } });
+  const other = new URLSearchParams((await begin()).split('?')[1]).get('upload_id')!;
+  const own = new URLSearchParams(path.split('?')[1]).get('upload_id')!;
+  for (const wrong of [
+    path.replace(own, other),
+    path.replace(/upload_ticket=./, 'upload_ticket=x'),
+    '/upload/v1/files',
+  ]) {
+    assert.equal((await keyless(wrong, 'query')).status, 401, wrong);
+  }
+  const ended = await keyless(path, 'upload, finalize', 'content');
+  assert.equal(ended.headers.get('x-goog-upload-status'), 'final');
+  assert.equal((await keyless(path, 'query')).status, 404);
+  assert.equal((await fetch(`${gateway.url}/v1beta/files?${path.split('?')[1]}`)).status, 401);
+});
+
 test('a cancelled upload is gone, and nobody finds an unfinished one', async () => {
   const path = await begin();
   await send(path, { command: 'upload', body: 'x' });

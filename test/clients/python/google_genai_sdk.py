@@ -1,6 +1,8 @@
-"""google-genai for Python: whole answers, streams, function calls and errors, over a provider of each format."""
+"""google-genai for Python: answers, streams, calls, errors, files, caches and batches over a provider of each format."""
 
+import io
 import sys
+import time
 
 from google import genai
 from google.genai import errors, types
@@ -66,10 +68,51 @@ def functions(model):
     equal(f"{model} called by itself", (len(calls), done.text.startswith("Mock answer")), (1, True))
 
 
+def files(model):
+    content = io.BytesIO(b"name,legs\npanda,4")
+    config = types.UploadFileConfig(mime_type="text/csv", display_name="p.csv")
+    file = client.files.upload(file=content, config=config)
+    equal(f"{model} file", (file.display_name, file.size_bytes, file.state.name), ("p.csv", 17, "ACTIVE"))
+    equal(f"{model} found", client.files.get(name=file.name).uri, file.uri)
+    equal(f"{model} listed", file.name in [one.name for one in client.files.list()], True)
+    about = client.models.generate_content(model=model, contents=["Hello there", file])
+    equal(f"{model} of a file", "panda,4" in about.text, True)
+    client.files.delete(name=file.name)
+    refused(f"{model} deleted", 404, "NOT_FOUND", "no file", lambda: client.files.get(name=file.name))
+
+
+def caches(model):
+    config = types.CreateCachedContentConfig(contents="Know this.", system_instruction="Be brief.", ttl="600s")
+    cache = client.caches.create(model=model, config=config)
+    equal(f"{model} cache", cache.usage_metadata.total_token_count > 3, True)
+    with_cache = types.GenerateContentConfig(cached_content=cache.name)
+    whole = client.models.generate_content(model=model, contents="Hello there", config=with_cache)
+    equal(f"{model} cached", whole.text.startswith("Mock answer"), True)
+    client.caches.update(name=cache.name, config=types.UpdateCachedContentConfig(ttl="900s"))
+    client.caches.delete(name=cache.name)
+    refused(f"{model} gone", 404, "NOT_FOUND", "no cache", lambda: client.caches.get(name=cache.name))
+
+
+def batches(model):
+    requests = [{"contents": [{"role": "user", "parts": [{"text": text}]}]} for text in ("Hello there", "Bye")]
+    job = client.batches.create(model=model, src=requests, config={"display_name": "two"})
+    end = time.monotonic() + 60
+    while job.state.name in ("JOB_STATE_PENDING", "JOB_STATE_RUNNING") and time.monotonic() < end:
+        time.sleep(0.05)
+        job = client.batches.get(name=job.name)
+    equal(f"{model} batch", (job.state.name, job.display_name), ("JOB_STATE_SUCCEEDED", "two"))
+    texts = [one.response.text for one in job.dest.inlined_responses]
+    equal(f"{model} results", (texts[0], len(texts)), (answer, 2))
+    client.batches.delete(name=job.name)
+
+
 calls = []
 for model in models:
     generate(model)
     functions(model)
+    files(model)
+    caches(model)
+    batches(model)
     endless = types.GenerateContentConfig(max_output_tokens=-1)
     refused(
         f"{model} endless",

@@ -1,3 +1,4 @@
+import type { UploadTickets } from '../../../books/auth/upload-tickets.ts';
 import { gemini } from '../../../formats/dialects/gemini/index.ts';
 import type { ResumableFiles } from '../../../inference/batches/resumable-files.ts';
 import type { StoredFile } from '../../../inference/batches/stored-files.ts';
@@ -16,6 +17,7 @@ import { linkOf } from './names.ts';
 
 export interface UploadParts extends FilesParts {
   resumable(): Promise<ResumableFiles>;
+  tickets: UploadTickets;
 }
 
 type Shown = (file: StoredFile, link: string) => JsonObject;
@@ -31,6 +33,7 @@ export function fileUploadRoute(parts: UploadParts, version: string, shown: Show
     path,
     summary: "Upload a file in pieces, by Google's resumable protocol",
     auth: 'key',
+    lets: parts.tickets.principal,
     quota: 'one',
     endpoint: 'files',
     dialect: gemini,
@@ -57,7 +60,8 @@ async function taken(parts: UploadParts, exchange: Exchange, path: string, shown
   if (uploadId === null) {
     if (protocol !== 'resumable' || commands[0] !== 'start') throw wrongProtocol();
     const { id } = await begin(parts, exchange);
-    const url = `${linkOf(parts, exchange)}${path}?upload_id=${id}&upload_protocol=resumable`;
+    const ticket = parts.tickets.issue(callerOf(exchange).keyId, id);
+    const url = `${linkOf(parts, exchange)}${path}?upload_id=${id}&upload_protocol=resumable&upload_ticket=${ticket}`;
     const more = ['x-goog-upload-url', url, 'x-goog-upload-control-url', url];
     return answer('active', {}, [...more, 'x-goog-upload-chunk-granularity', '1']);
   }

@@ -1,0 +1,37 @@
+import type { Failure } from '../../kernel/failure.ts';
+import type { Sealer } from '../../kernel/seal.ts';
+import type { KeyHeaders, KeyRing } from './key-ring.ts';
+import type { Principal } from './principal.ts';
+
+/**
+ * Proof that an address belongs to an upload that a key began, since Google's clients send the bytes there without the
+ * key. It opens this one upload, as long as the key works, from any address, and nothing else.
+ */
+export interface UploadTickets {
+  issue(keyId: string, upload: string): string;
+  /** The key's owner, of a request without a key; null: it has one, or no ticket. */
+  principal(headers: KeyHeaders, search: string): Principal | Failure | null;
+}
+
+const lengthMax = 1_000;
+/** Headers that a key comes in. */
+const keyHeaders = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'] as const;
+
+const wrong: Failure = {
+  kind: 'unauthenticated',
+  message: 'The address of this upload is not valid. Begin the upload again, or send your key.',
+};
+
+export function createUploadTickets(sealer: Sealer, ring: Pick<KeyRing, 'principalOf'>): UploadTickets {
+  return {
+    issue: (keyId, upload) => sealer.seal(Buffer.from(keyId), upload).toString('base64url'),
+    principal(headers, search) {
+      if (keyHeaders.some((name) => headers[name] !== undefined)) return null;
+      const query = new URLSearchParams(search);
+      const [ticket, upload] = [query.get('upload_ticket'), query.get('upload_id')];
+      if (ticket === null || upload === null) return null;
+      const plain = ticket.length > lengthMax ? null : sealer.open(Buffer.from(ticket, 'base64url'), upload);
+      return plain === null ? wrong : ring.principalOf(plain.toString('utf8'));
+    },
+  };
+}
