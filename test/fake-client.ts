@@ -2,7 +2,7 @@ import type { AnswerForm, Bytes, Client, Failed, HeaderList, Pace, Sink } from '
 
 /** A client that keeps what it receives, and leaves or falls behind when the test says so. */
 export class FakeClient implements Client, Sink {
-  gone = false;
+  disconnected = false;
   committed = false;
   /** It takes nothing more for now. */
   behind = false;
@@ -25,7 +25,7 @@ export class FakeClient implements Client, Sink {
     return this.chunks.map(String).join('');
   }
 
-  onGone(listener: () => void): void {
+  onDisconnect(listener: () => void): void {
     this.#gone = listener;
   }
 
@@ -51,7 +51,7 @@ export class FakeClient implements Client, Sink {
   }
 
   leave(): void {
-    this.gone = true;
+    this.disconnected = true;
     this.#gone();
   }
 

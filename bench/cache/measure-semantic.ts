@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { KeptEntry } from '../../src/inference/cache/kept-entry.ts';
+import type { CachedAnswer } from '../../src/inference/cache/kept-entry.ts';
 import { packQuestions } from '../../src/inference/cache/semantic/known-questions.ts';
 import { SemanticCache } from '../../src/inference/cache/semantic/semantic-cache.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
@@ -39,7 +39,7 @@ export async function measureSemantic(): Promise<Row[]> {
     onChecked() {},
   });
   const text = 'An answer.';
-  const entry: KeptEntry = {
+  const entry: CachedAnswer = {
     answer: [{ type: 'text-delta', choice: 0, text }, { type: 'end' }],
     ...{ provider: 'p', model: 'm', usd: null, losses: [], endpoint: 'chat' },
   };

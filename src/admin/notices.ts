@@ -29,7 +29,7 @@ const noticesReply = listOf(noticeSchema);
 export type NoticesReply = z.output<typeof noticesReply>;
 
 /** Rows that one page for an operator of some accounts is chosen from. */
-const lookedAtMax = 5_000;
+const examinedMax = 5_000;
 
 /** `/notices`: alerts and quota notices, with what became of them. */
 export function noticeOperations({ notices }: AdminParts, records: Records): Operation[] {
@@ -45,13 +45,14 @@ export function noticeOperations({ notices }: AdminParts, records: Records): Ope
       }),
       reply: noticesReply,
       async run({ query: { limit, cursor, kind = null }, operator: { accounts } }) {
-        const looked = accounts === null ? limit : lookedAtMax;
+        const examined = accounts === null ? limit : examinedMax;
         const plans = kind === null ? null : { beginWith: alertPlanPrefix, others: kind === 'quota' };
         const before = cursor === undefined ? null : placeOf(cursor);
-        const rows = await records.asking(() => notices.list({ limit: looked + 1, before, plans }));
-        const visible = rows.slice(0, looked).filter((row) => isVisible(row, accounts));
+        const rows = await records.asking(() => notices.list({ limit: examined + 1, before, plans }));
+        const visible = rows.slice(0, examined).filter((row) => isVisible(row, accounts));
         const shown = visible.slice(0, limit);
-        const last = visible.length > shown.length ? shown.at(-1) : rows.length > looked ? rows[looked - 1] : undefined;
+        const last =
+          visible.length > shown.length ? shown.at(-1) : rows.length > examined ? rows[examined - 1] : undefined;
         const next = last === undefined ? null : encoded(`${last.createdMs} ${last.id}`);
         return { data: shown.map(noticeShown), next_cursor: next };
       },

@@ -43,7 +43,7 @@ export async function acceptWebSocket(
   const { request, response, upgrade } = exchange;
   const { socket, head } = upgrade!;
   const { WebSocketServer } = await importWs();
-  if (socket.destroyed || exchange.client.gone) return null;
+  if (socket.destroyed || exchange.client.disconnected) return null;
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,

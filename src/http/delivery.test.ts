@@ -21,7 +21,7 @@ test('F19 a reader who is behind makes write say so with at most 256 KB waiting;
   socket.pause();
   client.expect([]);
   client.start('events', []);
-  const gone = new Promise<void>((resolve) => client.onGone(resolve));
+  const gone = new Promise<void>((resolve) => client.onDisconnect(resolve));
   // As the pipeline does: it goes on as soon as the reader has caught up, and the kernel's buffers do that for a while.
   let bytes = 0;
   const fill = () => {
@@ -32,13 +32,13 @@ test('F19 a reader who is behind makes write say so with at most 256 KB waiting;
   fill();
   await gone;
   assert.ok(bytes < muchBytes);
-  assert.equal(client.gone, true);
+  assert.equal(client.disconnected, true);
 });
 
 test('F19 a whole answer that nobody takes is dropped too', async (t) => {
   const { client, socket } = await clientOf(t);
   socket.pause();
-  const gone = new Promise<void>((resolve) => client.onGone(resolve));
+  const gone = new Promise<void>((resolve) => client.onDisconnect(resolve));
   sendWhole(client, [], Buffer.alloc(muchBytes, 'x'));
   await gone;
 });
@@ -56,7 +56,7 @@ test('a reader who catches up is told of, and the connection serves on', async (
   client.end(null);
   await new Promise((resolve) => setTimeout(resolve, 2 * stallMs));
   assert.equal(socket.destroyed, false);
-  assert.equal(client.gone, false);
+  assert.equal(client.disconnected, false);
 });
 
 test('10 s of silence: headers and a comment, then a comment every 10 s, until there is content', async (t) => {

@@ -24,13 +24,13 @@ const eventHeaders = ['content-type', 'text/event-stream; charset=utf-8', ...str
  * and a bound on the bytes that wait for a reader that has stopped reading. Errors have the dialect of the route.
  */
 export class ResponseDelivery implements Delivery {
-  gone = false;
+  disconnected = false;
   committed = false;
   private readonly exchange: Omit<Exchange, 'client'>;
   private readonly response: ServerResponse;
   private readonly clock: Clock;
   private readonly stallTimeoutMs: number;
-  private goneListener: (() => void) | null = null;
+  private disconnectListener: (() => void) | null = null;
   private drainListener: (() => void) | null = null;
   private keepAlive: NodeJS.Timeout | null = null;
   private stall: NodeJS.Timeout | null = null;
@@ -52,18 +52,18 @@ export class ResponseDelivery implements Delivery {
     this.response = response;
     this.clock = clock;
     this.stallTimeoutMs = stallTimeoutMs;
-    if (response.destroyed) this.gone = true;
+    if (response.destroyed) this.disconnected = true;
     response.on('close', () => {
       this.stopTimers();
       // The caller did not go: we left.
       if (response.writableFinished || this.brokenOff) return;
-      this.gone = true;
-      this.goneListener?.();
+      this.disconnected = true;
+      this.disconnectListener?.();
     });
   }
 
-  onGone(listener: () => void): void {
-    this.goneListener = listener;
+  onDisconnect(listener: () => void): void {
+    this.disconnectListener = listener;
   }
 
   onDrain(listener: () => void): void {
@@ -71,13 +71,13 @@ export class ResponseDelivery implements Delivery {
   }
 
   expect(earlyHeaders: HeaderList): void {
-    if (this.gone) return;
+    if (this.disconnected) return;
     this.earlyHeaders = earlyHeaders;
     this.keepAlive = setTimeout(() => this.breakSilence(), keepAliveAfterMs);
   }
 
   start(form: AnswerForm, headers: HeaderList, status = 200): void {
-    if (this.gone || this.committed) return;
+    if (this.disconnected || this.committed) return;
     this.form = form;
     if (form === 'whole') {
       this.headers = headers;
@@ -99,7 +99,7 @@ export class ResponseDelivery implements Delivery {
 
   chunk(given: Bytes): Pace {
     let chunk = given;
-    if (this.gone) return 'ready';
+    if (this.disconnected) return 'ready';
     if (this.form === 'whole') {
       this.whole = this.whole === null ? chunk : Buffer.concat([asBuffer(this.whole), asBuffer(chunk)]);
       return 'ready';
@@ -121,7 +121,7 @@ export class ResponseDelivery implements Delivery {
 
   end(failed: Failed | null): void {
     const { exchange, response } = this;
-    if (this.gone || this.ended) return;
+    if (this.disconnected || this.ended) return;
     this.ended = true;
     this.stopTimers();
     if (failed !== null) {
@@ -152,7 +152,7 @@ export class ResponseDelivery implements Delivery {
   }
 
   private breakSilence(): void {
-    if (this.gone || this.ended) return;
+    if (this.disconnected || this.ended) return;
     if (!this.committed) this.start('events', this.earlyHeaders);
     if (!this.behind && this.wire === null) this.response.write(keepAliveComment);
     this.keepAlive = setTimeout(() => this.breakSilence(), keepAliveAfterMs);

@@ -29,7 +29,7 @@ export type Turn = 'begin' | 'refuse';
 /** A request that may have to wait for its turn. */
 export interface Comer {
   account: string;
-  client: { readonly gone: boolean };
+  client: { readonly disconnected: boolean };
 }
 
 interface Waiter {
@@ -222,7 +222,7 @@ export class Overload {
 
   private decide({ comer, sinceMs, decide }: Waiter, nowMs: number): void {
     // The pace was less than it seemed when it came.
-    if (comer.client.gone || nowMs - sinceMs > 2 * this.longestMs()) return decide('refuse');
+    if (comer.client.disconnected || nowMs - sinceMs > 2 * this.longestMs()) return decide('refuse');
     this.begun += 1;
     decide('begin');
   }

@@ -94,11 +94,11 @@ async function contentOf(
   const head = dataUrl.exec(url.slice(0, 1_000))?.[0];
   if (head !== undefined) return Buffer.from(url.slice(head.length), 'base64');
   if (!/^https?:\/\//i.test(url)) throw wrong(param, 'must be a data URL in base64, or begin with https://.');
-  const gone = new AbortController();
-  const giveUp = () => gone.abort();
+  const disconnected = new AbortController();
+  const giveUp = () => disconnected.abort();
   exchange.response.once('close', giveUp);
   try {
-    const fetched = await services.media.fetch([{ url, param, kind: 'image' }], fetchTimeoutMs, gone.signal);
+    const fetched = await services.media.fetch([{ url, param, kind: 'image' }], fetchTimeoutMs, disconnected.signal);
     if (!fetched.ok) throw new FailureError(fetched.failure);
     return Buffer.from(fetched.value[url]!.base64, 'base64');
   } finally {

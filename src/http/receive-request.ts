@@ -302,7 +302,7 @@ export class Reception {
       requestId,
       method: request.method ?? '',
       route: route.path,
-      status: client.gone && !response.headersSent ? 499 : response.statusCode,
+      status: client.disconnected && !response.headersSent ? 499 : response.statusCode,
       account: principal?.account ?? '',
       keyId: principal?.keyId ?? '',
       about: null,

@@ -13,7 +13,7 @@ export function isObject(value: unknown): value is JsonObject {
 }
 
 /** A value as words: a text as it is, any other as JSON. `String` throws where the value is `{"toString": 1}`. */
-export function wordsOf(value: JsonValue | undefined): string {
+export function jsonText(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : String(JSON.stringify(value));
 }
 

@@ -178,8 +178,12 @@ function batchRoutes(
 ): Route[] {
   const tickets = createUploadTickets(books.secrets.sealer('upload tickets'), callers.ring);
   const parts = { services, ...batches, tickets };
-  const own = [...filesRoutes(parts), ...batchesRoutes({ ...parts, endpoints }), ...messageBatchesRoutes(parts)];
-  return withGoogleFormat(own, [...googleFilesRoutes(parts), ...googleBatchesRoutes(parts)]);
+  const openAiRoutes = [
+    ...filesRoutes(parts),
+    ...batchesRoutes({ ...parts, endpoints }),
+    ...messageBatchesRoutes(parts),
+  ];
+  return withGoogleFormat(openAiRoutes, [...googleFilesRoutes(parts), ...googleBatchesRoutes(parts)]);
 }
 
 /** `all`: the whole table, these routes among it. */

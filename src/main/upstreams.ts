@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { createTranscoder, type SharedTranscoder } from '../engines/audio/transcode.ts';
 import { createLocalEngines, type Engines } from '../engines/local-engines.ts';
-import type { TellGuard } from '../inference/guards/guard-steps.ts';
+import type { CountVerdict } from '../inference/guards/guard-steps.ts';
 import { type GuardedCallers, loadGuards } from '../inference/guards/load-guards.ts';
 import { LiveHooks } from '../inference/hooks/load-hooks.ts';
 import { simulatorName } from '../inference/models/build-snapshot.ts';
@@ -36,7 +36,7 @@ export interface UpstreamsParts {
   out: KnownOut;
   proxyOf: ProxyOf;
   clock: Clock;
-  metrics: { guarded: TellGuard };
+  metrics: { guarded: CountVerdict };
   /** Gets the function that closes each part at once. The end of the transport is left to its last user. */
   opened(close: () => Promise<void> | void): void;
 }
@@ -87,7 +87,7 @@ export async function openUpstreams({
     ...(options.steps !== undefined && { steps: options.steps }),
     stepsOf: async (next) => [
       ...(await hooks.stepsOf(next, { ...shared, log, env, planOf: callers.planOf, folder: hooksFolder })),
-      ...(await loadGuards(next, callers, { tell: metrics.guarded, log, ...shared })),
+      ...(await loadGuards(next, callers, { countVerdict: metrics.guarded, log, ...shared })),
     ],
   });
   opened(keeper.close);

@@ -45,7 +45,7 @@ export function readCondition(text: string): Condition | ConditionFault {
   } catch (error) {
     const found = cel.syntaxProblem(error);
     if (found === null) return fault('this is no expression of CEL', 0);
-    return fault(wordsOf(found, text), found.start);
+    return fault(problemText(found, text), found.start);
   }
   try {
     return { parts: partsOf(root).map((node) => partOf(node)) };
@@ -81,7 +81,7 @@ const methodNames = [
   ...['getHours', 'getMinutes', 'getDayOfWeek', 'getDate', 'getMonth'],
 ];
 
-function wordsOf(
+function problemText(
   { code, summary, start, end }: { code: string; summary: string; start: number; end: number },
   text: string,
 ) {

@@ -55,13 +55,13 @@ export function linkRegistry(port: MessagePort): VectorRegistry {
   });
   port.on('close', () => {
     closed = true;
-    for (const { reject } of waiting.values()) reject(gone());
+    for (const { reject } of waiting.values()) reject(stopping());
     waiting.clear();
   });
   port.unref();
 
   function ask(method: Method, args: unknown[]): Promise<unknown> {
-    if (closed) return Promise.reject(gone());
+    if (closed) return Promise.reject(stopping());
     const number = ++questions;
     return new Promise((resolve, reject) => {
       waiting.set(number, { resolve, reject });
@@ -93,6 +93,6 @@ export function linkRegistry(port: MessagePort): VectorRegistry {
   };
 }
 
-function gone(): FailureError {
+function stopping(): FailureError {
   return new FailureError({ kind: 'overloaded', message: 'The vector store is stopping. Retry it.' });
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { NeutralEvent } from '../../src/formats/neutral/event.ts';
-import { readCacheWish } from '../../src/inference/cache/cache-wish.ts';
+import { readCacheDirectives } from '../../src/inference/cache/cache-wish.ts';
 import { keepingSteps } from '../../src/inference/cache/keep-events.ts';
-import { type KeptEntry, keptEvents, packEntry, unpackEntry } from '../../src/inference/cache/kept-entry.ts';
+import { type CachedAnswer, cachedEvents, packEntry, unpackEntry } from '../../src/inference/cache/kept-entry.ts';
 import { decidingDigest } from '../../src/inference/cache/semantic/deciding-parts.ts';
 import type { AnswerPlace } from '../../src/inference/spine/after.ts';
 import { type Random, seededRandom } from '../../src/kernel/random.ts';
@@ -228,7 +228,7 @@ test(`0 wrong of ${cases}: a threshold that a caller lowers`, async () => {
       {},
     ][n % 4] as Record<string, string>;
     const more = n % 4 === 3 ? { cache: { [name]: value } } : {};
-    const wish = readCacheWish(headers);
+    const wish = readCacheDirectives(headers);
     if ('kind' in wish) refused += 1;
     else assert.deepEqual(Object.keys(wish).sort(), ['exact', 'maxAgeS', 'use'], 'nothing of a threshold');
     const served = await cache.ask({ truth: `t${n}`, body: saying(`${question} ${n}`, more), headers });
@@ -239,9 +239,9 @@ test(`0 wrong of ${cases}: a threshold that a caller lowers`, async () => {
 });
 
 /** What is kept of an answer with these events; null: nothing. */
-function keptOf(events: readonly NeutralEvent[], toolCalls: boolean, failed: boolean): KeptEntry | null {
-  let kept: KeptEntry | null = null;
-  const keep = (entry: KeptEntry) => {
+function keptOf(events: readonly NeutralEvent[], toolCalls: boolean, failed: boolean): CachedAnswer | null {
+  let kept: CachedAnswer | null = null;
+  const keep = (entry: CachedAnswer) => {
     kept = entry;
   };
   const attempt = { target: targetOf('up/m') };
@@ -306,7 +306,7 @@ test(`0 wrong of ${cases}: streams kept as one object`, () => {
     const kept = keptOf(events, false, false);
     assert.ok(kept !== null);
     const unpacked = unpackEntry(packEntry(kept, key), key);
-    const [start, ...others] = (unpacked === null ? null : keptEvents(unpacked.answer)) ?? [];
+    const [start, ...others] = (unpacked === null ? null : cachedEvents(unpacked.answer)) ?? [];
     assert.deepEqual(others, events.slice(1), 'each piece of the stream is one');
     assert.deepEqual(start, { type: 'start', id: null, model: 'm', createdS: null });
   }

@@ -2,9 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Principal } from '../../src/books/auth/principal.ts';
 import type { NeutralEvent } from '../../src/formats/neutral/event.ts';
 import { cacheKeyOf, filterOf } from '../../src/inference/cache/cache-key.ts';
-import { readCacheWish } from '../../src/inference/cache/cache-wish.ts';
+import { readCacheDirectives } from '../../src/inference/cache/cache-wish.ts';
 import type { Landed } from '../../src/inference/cache/flight.ts';
-import { keptEvents } from '../../src/inference/cache/kept-entry.ts';
+import { cachedEvents } from '../../src/inference/cache/kept-entry.ts';
 import { SemanticCache } from '../../src/inference/cache/semantic/semantic-cache.ts';
 import { canonicalConversation } from '../../src/inference/families/chat/canonical.ts';
 import type { Alias, AliasCache } from '../../src/inference/models/alias.ts';
@@ -76,7 +76,7 @@ export function labelledCache() {
   return {
     /** What the cache answers; null: the model is asked, and the cache learns what it says. */
     async ask({ truth, body, by = keyA, alias = aliasOf(), headers = {} }: LabelledQuestion): Promise<string | null> {
-      const wish = readCacheWish(headers);
+      const wish = readCacheDirectives(headers);
       const { cache: rule } = alias;
       const raw = Buffer.from(JSON.stringify({ ...body, model: alias.id }));
       const canonical = canonicalConversation(raw, 'openai-chat', 'question');
@@ -132,6 +132,6 @@ function answerOf(text: string): NeutralEvent[] {
 }
 
 function textIn({ entry: { answer } }: Landed): string {
-  const [first] = keptEvents(answer) ?? [];
+  const [first] = cachedEvents(answer) ?? [];
   return first?.type === 'text-delta' ? first.text : '';
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CacheStore } from '../../src/books/metering/cache-store.ts';
 import type { Landed } from '../../src/inference/cache/flight.ts';
-import { type KeptEntry, keptEvents } from '../../src/inference/cache/kept-entry.ts';
+import { type CachedAnswer, cachedEvents } from '../../src/inference/cache/kept-entry.ts';
 import { errorBound, upperBound, withObservation } from '../../src/inference/cache/semantic/error-bound.ts';
 import { unpackQuestions } from '../../src/inference/cache/semantic/known-questions.ts';
 import { changingPart, learnTemplate } from '../../src/inference/cache/semantic/question-template.ts';
@@ -141,8 +141,8 @@ for (const errorMax of [0.01, 0.05, 0.2]) {
   });
 }
 
-function entryOf(text: string): KeptEntry {
-  const answer: KeptEntry['answer'] = [
+function entryOf(text: string): CachedAnswer {
+  const answer: CachedAnswer['answer'] = [
     { type: 'text-delta', choice: 0, text },
     { type: 'finish', choice: 0, reason: 'stop', stopSequence: null },
     { type: 'end' },
@@ -150,8 +150,8 @@ function entryOf(text: string): KeptEntry {
   return { answer, provider: 'p', model: 'm', usd: null, losses: [], endpoint: 'chat' };
 }
 
-function textOf({ answer }: KeptEntry): string {
-  const [first] = keptEvents(answer) ?? [];
+function textOf({ answer }: CachedAnswer): string {
+  const [first] = cachedEvents(answer) ?? [];
   return first?.type === 'text-delta' ? first.text : '';
 }
 

@@ -13,7 +13,7 @@ test('the pace recovers when turns of the loop go to refusals: whole turns as th
   overload.engaged = true;
   const decided: Record<Turn, number> = { begin: 0, refuse: 0 };
   const come = (account: string) =>
-    overload.take({ account, client: { gone: false } }).then((to) => {
+    overload.take({ account, client: { disconnected: false } }).then((to) => {
       decided[to] += 1;
       if (to === 'begin') clock.advance(workMs);
     });

@@ -251,7 +251,7 @@ export class MemoryCounters implements Counters {
     let at = 0;
     for (const { sum, span } of limits) {
       const state = states[at] ?? { used: 0, leavesAtMs: null };
-      sum.tell(state, nowMs, span, aheadMs);
+      sum.writeState(state, nowMs, span, aheadMs);
       states[at++] = state;
     }
     return states;
@@ -266,7 +266,7 @@ function unavailableFor(error: unknown): Unavailable {
 interface BoundLimit {
   limit: Limit;
   scope: RollingScope;
-  sum: Pick<RollingSum, 'usedAt' | 'tell' | 'freeAtMs'>;
+  sum: Pick<RollingSum, 'usedAt' | 'writeState' | 'freeAtMs'>;
   span: Span;
   /** No earlier one of the list looks at the same scope. */
   first: boolean;

@@ -78,7 +78,7 @@ test('a week and a month over the same buckets are what remembering everything s
         for (const { span, model } of models) {
           assert.equal(sum.usedAt(nowMs, span), model.used(nowMs), span.name);
           const state = { used: 0, leavesAtMs: null };
-          sum.tell(state, nowMs, span, 0);
+          sum.writeState(state, nowMs, span, 0);
           assert.deepEqual(state, { used: model.used(nowMs), leavesAtMs: model.leavesAtMs(nowMs) }, span.name);
           for (const amount of [1, 7, 30])
             assert.equal(sum.freeAtMs(nowMs, span, amount), model.freeAtMs(nowMs, amount), `${span.name} ${amount}`);

@@ -97,7 +97,7 @@ export class RollingSum {
    * Writes how full this span is into `state`, by a wall that is `aheadMs` behind `nowMs`. Nothing is allocated: numbers
    * that are given back would be.
    */
-  tell(state: LimitState, nowMs: number, span: Span, aheadMs: number): void {
+  writeState(state: LimitState, nowMs: number, span: Span, aheadMs: number): void {
     this.#expire(nowMs);
     const isLong = span === this.#long;
     const bucket = this.#buckets[isLong ? this.#longFirst : this.#shortFirst];
@@ -200,7 +200,7 @@ export class RollingSum {
 }
 
 /** USD of a period of the calendar, of the hours that a RollingSum keeps. */
-export class CalendarSum implements Pick<RollingSum, 'usedAt' | 'tell' | 'freeAtMs'> {
+export class CalendarSum implements Pick<RollingSum, 'usedAt' | 'writeState' | 'freeAtMs'> {
   readonly #sum: RollingSum;
   readonly #period: CalendarPeriod;
 
@@ -213,7 +213,7 @@ export class CalendarSum implements Pick<RollingSum, 'usedAt' | 'tell' | 'freeAt
     return this.#sum.usedSince(nowMs, this.#period.startMs(nowMs));
   }
 
-  tell(state: LimitState, nowMs: number, _span: Span, aheadMs: number): void {
+  writeState(state: LimitState, nowMs: number, _span: Span, aheadMs: number): void {
     state.used = this.usedAt(nowMs);
     state.leavesAtMs = state.used === 0 ? null : this.#period.endMs(nowMs) - aheadMs;
   }
@@ -225,14 +225,14 @@ export class CalendarSum implements Pick<RollingSum, 'usedAt' | 'tell' | 'freeAt
 }
 
 /** USD that count for ever. */
-export class EverSum implements Pick<RollingSum, 'usedAt' | 'tell' | 'freeAtMs'> {
+export class EverSum implements Pick<RollingSum, 'usedAt' | 'writeState' | 'freeAtMs'> {
   used = 0;
 
   usedAt(): number {
     return this.used;
   }
 
-  tell(state: LimitState): void {
+  writeState(state: LimitState): void {
     state.used = this.used;
     state.leavesAtMs = null;
   }

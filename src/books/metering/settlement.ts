@@ -40,8 +40,8 @@ export function createSettlement(
       const { price, besideUsd } = facts;
       // A price for each request is not charged either where nothing is. Null where nothing of it has a price.
       const isFree = charge === free;
-      const ownUsd = price === null ? null : isFree ? 0 : usdOf(charge.usage, price, claim.atMs);
-      const costUsd = isFree || besideUsd === 0 ? ownUsd : Math.round(1e9 * ((ownUsd ?? 0) + besideUsd)) / 1e9;
+      const chargeUsd = price === null ? null : isFree ? 0 : usdOf(charge.usage, price, claim.atMs);
+      const costUsd = isFree || besideUsd === 0 ? chargeUsd : Math.round(1e9 * ((chargeUsd ?? 0) + besideUsd)) / 1e9;
       const event = settledEvent({ facts, charge, costUsd, quotaMs: reservation.held.quotaMs });
       if (event.cachedInputTokens + event.cacheWriteTokens > 0) {
         event.savedUsd ??= cacheSavedUsd(charge.usage, facts.price, claim.atMs);

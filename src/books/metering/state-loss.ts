@@ -122,7 +122,9 @@ export function booksWithOpen(
   return {
     async buckets(scopes) {
       const byAccount = Map.groupBy(scopes, accountOfScope);
-      const seeds = await Promise.all([...byAccount].map(([account, own]) => books.seed(account, own, [])));
+      const seeds = await Promise.all(
+        [...byAccount].map(([account, accountScopes]) => books.seed(account, accountScopes, [])),
+      );
       return seeds.flatMap(({ buckets, open }) => [
         ...buckets,
         ...open

@@ -142,7 +142,7 @@ function objectIn(written: string, line: number): Record<string, unknown> {
 function printScore(
   { kinds, precision, recall, judged, right, verdicts }: Score,
   rows: readonly (Result & { line: number | null })[],
-  kept: Reply['kept'],
+  stored: Reply['kept'],
   shown: readonly Line[],
 ): void {
   const share = (value: number | null) => (value === null ? '' : `${(value * 100).toFixed(1)} %`);
@@ -177,8 +177,8 @@ function printScore(
         `  ${[found.text, found.answer].find((text) => typeof text === 'string') ?? JSON.stringify(found.request)}`,
       );
   }
-  if (kept === null) return;
+  if (stored === null) return;
   print(
-    `${kept.tried} of ${kept.requests} requests in that time could be tried.${kept.note === null ? '' : ` ${kept.note}`}`,
+    `${stored.tried} of ${stored.requests} requests in that time could be tried.${stored.note === null ? '' : ` ${stored.note}`}`,
   );
 }

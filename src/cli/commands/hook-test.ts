@@ -42,7 +42,7 @@ export async function testHooks(name: string | undefined, flags: HookTestFlags, 
   const { config } = result;
   const hooks = Object.entries(config.hooks).filter(([one]) => name === undefined || one === name);
   if (hooks.length === 0) throw new CommandFailed(whyNone(name, Object.keys(config.hooks)));
-  const body = flags.request === undefined ? bodyIn(flags.body) : await keptBody(flags.request, flags, parts);
+  const body = flags.request === undefined ? bodyIn(flags.body) : await storedBody(flags.request, flags, parts);
   const folder = dirname(resolve(file ?? 'culvert.yaml'));
   const tried: Tried[] = [];
   for (const [hook, settings] of hooks) tried.push(...(await tryHook(hook, settings, { body, config, flags, folder })));
@@ -71,9 +71,9 @@ function bodyIn(file: string | undefined): JsonObject {
   return objectOf(text, file);
 }
 
-async function keptBody(id: string, flags: HookTestFlags, parts: CliParts): Promise<JsonObject> {
-  const kept = await withAdmin(flags, parts, (admin) => admin.request('GET', `/requests/${encodeURIComponent(id)}`));
-  const { bodies } = kept as { bodies: { request: string } | null };
+async function storedBody(id: string, flags: HookTestFlags, parts: CliParts): Promise<JsonObject> {
+  const stored = await withAdmin(flags, parts, (admin) => admin.request('GET', `/requests/${encodeURIComponent(id)}`));
+  const { bodies } = stored as { bodies: { request: string } | null };
   if (bodies === null)
     throw new CommandFailed(
       'The server keeps no body of this request. telemetry.log.bodies names keys whose it keeps.',
@@ -103,9 +103,9 @@ async function tryHook(hook: string, settings: HookConfig, trial: Trial): Promis
   const { flags, folder } = trial;
   const { env } = process;
   const transport = createTransport({ proxyOf: environmentProxies(env) });
-  const tell = (_fields: object, message: string) => note(`${hook}: ${message}`);
-  const says = ({ line }: { line?: unknown }) => note(`${hook}: ${String(line)}`);
-  const log = { info: says, warn: tell, error: tell } as never;
+  const logLine = (_fields: object, message: string) => note(`${hook}: ${message}`);
+  const printLine = ({ line }: { line?: unknown }) => note(`${hook}: ${String(line)}`);
+  const log = { info: printLine, warn: logLine, error: logLine } as never;
   const parts = { transport, clock: systemClock, env, folder, planOf: () => 'default', log };
   const runner = runnerOf(hook, settings, parts);
   try {

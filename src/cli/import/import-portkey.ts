@@ -55,8 +55,8 @@ export function importPortkey(sources: readonly ForeignSource[]): ImportResult {
       }
       deployments.push(...targets.map((target) => ({ ...target, alias })));
       const retries = objectOf(branch.config.retry ?? named.config.retry).attempts;
-      const wanted = typeof retries === 'number' ? Math.max(retries + 1, targets.length) : targets.length;
-      attempts.set(alias, Math.min(attemptsMax, Math.max(1, Math.round(wanted))));
+      const triesMax = typeof retries === 'number' ? Math.max(retries + 1, targets.length) : targets.length;
+      attempts.set(alias, Math.min(attemptsMax, Math.max(1, Math.round(triesMax))));
     }
   }
   if (deployments.length === 0) {

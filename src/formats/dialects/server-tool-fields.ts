@@ -1,6 +1,6 @@
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import { isSortedId } from '../../kernel/ids.ts';
-import { isObject, type JsonObject, type JsonValue, wordsOf } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText } from '../../kernel/json.ts';
 import { type AddressSource, addAddresses } from '../neutral/known-addresses.ts';
 import type {
   FileSearchTool,
@@ -188,7 +188,7 @@ function mcpServer(tool: JsonObject, { path, field }: At): McpServerTool {
       description: tool.server_description,
       headers: [
         ...(typeof authorization === 'string' ? [['authorization', `Bearer ${authorization}`] as const] : []),
-        ...headers.map(([name, value]) => [name, wordsOf(value)] as const),
+        ...headers.map(([name, value]) => [name, jsonText(value)] as const),
       ],
       allowed: isObject(allowed) ? allowed.tool_names : allowed,
       approval: approvalOf(tool.require_approval, `${path}.require_approval`),

@@ -87,9 +87,9 @@ const frequent: Partial<Record<Language, string>> = {
   pl: 'nie się jest na że do przez oraz jego który dla jak została po',
   sv: 'och att det som är av för inte har till den från var också',
 };
-const wordsOf = new Map<string, Language | null>();
+const wordsIn = new Map<string, Language | null>();
 for (const [language, list] of Object.entries(frequent)) {
-  for (const word of list.split(' ')) wordsOf.set(word, wordsOf.has(word) ? null : (language as Language));
+  for (const word of list.split(' ')) wordsIn.set(word, wordsIn.has(word) ? null : (language as Language));
 }
 const frequentMin = 4;
 const frequentShare = 0.15;
@@ -99,7 +99,7 @@ function isPlainly(part: string, allowed: ReadonlySet<Language>): boolean {
   const words = part.toLowerCase().split(/[^\p{L}]+/u);
   let [right, wrong] = [0, 0];
   for (const word of words) {
-    const language = wordsOf.get(word) ?? null;
+    const language = wordsIn.get(word) ?? null;
     if (language === null) continue;
     if (allowed.has(language)) right += 1;
     else wrong += 1;

@@ -57,7 +57,7 @@ export function mcpRoutes(parts: McpParts): Route[] {
 async function answerMessage(parts: McpParts, exchange: Exchange, only: string | null): Promise<void> {
   const leaving = new AbortController();
   const { client } = exchange;
-  client.onGone(() => leaving.abort());
+  client.onDisconnect(() => leaving.abort());
   const raw = await readJsonBody(exchange, bodyBytesMax);
   if (raw === null) return;
   const message = Buffer.isBuffer(raw) ? messageIn(raw) : raw;

@@ -28,7 +28,7 @@ type End = Pick<RequestFacts, 'status' | 'class' | 'aborted' | 'delivery'>;
 interface Script {
   prepare?: (call: VectorCall) => Promise<Failure | null>;
   hold?: Failure;
-  run?: (client: Pick<Client, 'onGone'>) => Promise<VectorAnswer | Failure>;
+  run?: (client: Pick<Client, 'onDisconnect'>) => Promise<VectorAnswer | Failure>;
   settled?: () => void;
   room?: RoomBounds;
 }
@@ -201,7 +201,7 @@ test('what was done for a caller who left meanwhile is settled as done', async (
   const settled = Promise.withResolvers<void>();
   const { url, ends } = await serve(t, {
     run: async (client) => {
-      const gone = new Promise<void>((resolve) => client.onGone(resolve));
+      const gone = new Promise<void>((resolve) => client.onDisconnect(resolve));
       reached.resolve();
       await gone;
       return answered;

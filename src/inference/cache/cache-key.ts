@@ -101,8 +101,8 @@ const fingerprints = new WeakMap<Alias, string>();
 function fingerprintOf(alias: Alias, providers: KeyFacts['providers']): string {
   const known = fingerprints.get(alias);
   if (known !== undefined) return known;
-  const { createdS, only, cache, ...own } = alias;
-  const made = digestOf({ own, reached: reachedBy(alias.candidates, providers) });
+  const { createdS, only, cache, ...configuration } = alias;
+  const made = digestOf({ own: configuration, reached: reachedBy(alias.candidates, providers) });
   fingerprints.set(alias, made);
   return made;
 }

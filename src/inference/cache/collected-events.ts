@@ -2,14 +2,14 @@ import type { FinishReason, NeutralEvent } from '../../formats/neutral/event.ts'
 import { usdOf } from '../../formats/neutral/price.ts';
 import type { AnswerPlace } from '../spine/after.ts';
 import type { AttemptSink, Chunk } from '../spine/sink.ts';
-import { type KeptEntry, type KeptPassed, keptBytesMax, withoutOwnId } from './kept-entry.ts';
+import { type CachedAnswer, type CachedPassed, cachedBytesMax, withoutId } from './kept-entry.ts';
 import { LiveAnswer, sizeOf } from './live-answer.ts';
 
 export interface KeepingEvents {
   /** Answers that call tools are kept. */
   toolCalls: boolean;
   /** Takes the answer, before its end goes on to the caller. */
-  keep(entry: KeptEntry): void;
+  keep(entry: CachedAnswer): void;
   /** An answer that goes on to the caller turns out not to be kept: nobody should wait for it. */
   lost(): void;
   /** Gets the answer when its first content goes on to the caller. Null or absent: nobody may join it. */
@@ -81,13 +81,13 @@ export class CollectedEvents {
     this.#bytes += sizeOf(event);
     if (event.type === 'finish') this.#finished.add(event.choice);
     else if ('choice' in event) this.#open.add(event.choice);
-    const isKept = this.#bytes <= keptBytesMax && mayBeKept(event, this.#toolCalls);
-    if (isKept) this.#events.push(event);
+    const isCollected = this.#bytes <= cachedBytesMax && isCacheable(event, this.#toolCalls);
+    if (isCollected) this.#events.push(event);
     else this.#events = null;
   }
 }
 
-function mayBeKept(event: NeutralEvent, toolCalls: boolean): boolean {
+function isCacheable(event: NeutralEvent, toolCalls: boolean): boolean {
   switch (event.type) {
     case 'finish':
       return isComplete(event.reason, toolCalls);
@@ -123,12 +123,12 @@ export function liveFrom<C>({ answer, job }: AnswerPlace<C>, events: readonly Ne
 export function entryOf<C>(
   events: readonly NeutralEvent[],
   { answer, job }: AnswerPlace<C>,
-  passed: KeptPassed | null = null,
-): KeptEntry {
+  passed: CachedPassed | null = null,
+): CachedAnswer {
   const { target } = answer.attempt;
   const usage = events.findLast((event) => event.type === 'usage')?.usage ?? null;
   return {
-    answer: passed ?? events.map(withoutOwnId),
+    answer: passed ?? events.map(withoutId),
     provider: target.provider,
     model: target.model,
     usd: usage === null ? null : usdOf(usage, target.price, job.atMs),

@@ -19,13 +19,13 @@ import type { RequestBody } from '../spine/request-body.ts';
 import type { SpineServices } from '../spine/services.ts';
 import { refuse, type Sink } from '../spine/sink.ts';
 import { cacheKeyOf, filterOf, type KeyFacts, type PartedKey } from './cache-key.ts';
-import { type CacheWish, readCacheWish } from './cache-wish.ts';
+import { type CacheDirectives, readCacheDirectives } from './cache-wish.ts';
 import type { KeepingEvents } from './collected-events.ts';
 import { type Flight, Flights } from './flight.ts';
 import { joinStream } from './join-stream.ts';
 import { KeepingSink } from './keep-bytes.ts';
 import { keepingSteps } from './keep-events.ts';
-import type { KeptEntry } from './kept-entry.ts';
+import type { CachedAnswer } from './kept-entry.ts';
 import { LiveAnswer } from './live-answer.ts';
 import { look, write } from './look-up.ts';
 import { RecentParts } from './recent-parts.ts';
@@ -55,14 +55,14 @@ export function createAnswerCache(parts: AnswerCacheParts): AnswerCache {
   };
 
   return {
-    explain: (asked) => explained(parts, recent, asked),
+    explain: (question) => explained(parts, recent, question),
     checked: () => checked,
     waiting: () => flights.waiting(),
-    enter: (services, endpoint, asked, input) =>
-      enter({ ...parts, flights, recent, openSemantic }, services, endpoint, asked, input),
-    async share(services, endpoint, asked, input) {
+    enter: (services, endpoint, planned, input) =>
+      enter({ ...parts, flights, recent, openSemantic }, services, endpoint, planned, input),
+    async share(services, endpoint, planned, input) {
       const { shareWork } = await import('./share-work.ts');
-      return shareWork({ ...parts, flights }, services, endpoint, asked, input);
+      return shareWork({ ...parts, flights }, services, endpoint, planned, input);
     },
   };
 }
@@ -78,51 +78,51 @@ async function enter<I, R extends RequestBody, P extends Plan>(
   parts: Entered,
   services: SpineServices,
   endpoint: Endpoint<I, R, P>,
-  asked: PlannedRequest<R, P>,
+  planned: PlannedRequest<R, P>,
   input: I,
 ): Promise<CacheTurn<P>> {
   const { clock, cacheLooked, flights } = parts;
-  const { call, plan, request } = asked;
-  const wish = readCacheWish(call.callerHeaders);
-  if ('kind' in wish) return refused(call, wish);
+  const { call, plan, request } = planned;
+  const directives = readCacheDirectives(call.callerHeaders);
+  if ('kind' in directives) return refused(call, directives);
   const rule = plan.alias.cache;
-  const form = rule === undefined || wish.use === 'off' ? null : (endpoint.keeps?.(request) ?? null);
-  const wanted = rule?.semantic === undefined || wish.exact ? undefined : 'question';
-  const canonical = form === null ? null : await canonicalOf(endpoint, asked, input, wanted);
+  const form = rule === undefined || directives.use === 'off' ? null : (endpoint.keeps?.(request) ?? null);
+  const part = rule?.semantic === undefined || directives.exact ? undefined : 'question';
+  const canonical = form === null ? null : await canonicalOf(endpoint, planned, input, part);
   if (rule === undefined || form === null || canonical === null) {
-    return wish.use === 'only' ? refused(call, notCached) : goingOn(asked, 'bypass', {}, () => {});
+    return directives.use === 'only' ? refused(call, notCached) : goingOn(planned, 'bypass', {}, () => {});
   }
-  const { providers } = asked.snapshot;
+  const { providers } = planned.snapshot;
   const { id: name } = endpoint;
   const { targets } = plan.query;
   const facts = { alias: plan.alias, rule, providers, targets, call, endpoint: name, form, facts: request.facts };
   const key = cacheKeyOf(facts, canonical);
-  const keyed: Keyed = { ...parts, key, rule, wish, tag: call.tag ?? request.facts.tag ?? null };
+  const keyed: Keyed = { ...parts, key, rule, directives, tag: call.tag ?? request.facts.tag ?? null };
 
-  const isShared = wish.use === 'any' && wish.maxAgeS === null && !wish.exact;
+  const isShared = directives.use === 'any' && directives.maxAgeS === null && !directives.exact;
   const { under, flight, remove } = flights.join(isShared ? `${key.scope} ${key.digest}` : null);
   // A guard may find something in the whole that none of its parts shows.
   const isJoinable = form === 'events' && plan.form === 'events' && (call.gate ?? call.answerTexts) === undefined;
   let similar: Similar | null = null;
   const misses = lateMisses(parts);
   try {
-    const join = isJoinable ? (live: LiveAnswer) => joined(services, endpoint, asked, live) : null;
+    const join = isJoinable ? (live: LiveAnswer) => joined(services, endpoint, planned, live) : null;
     const equal =
       under === undefined
         ? await look({ ...keyed, ...misses })
-        : await under.wait(call.client, leftMs(clock, asked), join);
+        : await under.wait(call.client, leftMs(clock, planned), join);
     if (equal instanceof LiveAnswer) {
       cacheLooked('hit', equal.usd ?? 0);
       return 'answered';
     }
-    similar = equal === null ? await askSimilar(keyed, asked, facts, canonical) : null;
+    similar = equal === null ? await askSimilar(keyed, planned, facts, canonical) : null;
     const landed = similar !== null && 'landed' in similar ? similar.landed : equal;
-    const given = landed === null ? null : givenTo(endpoint, asked, landed.entry, clock.wallMs());
+    const given = landed === null ? null : givenTo(endpoint, planned, landed.entry, clock.wallMs());
     if (landed !== null && given !== null) {
       flight?.land(landed);
       remove();
       cacheLooked(landed.similarity === undefined ? 'hit' : 'semantic', landed.entry.usd ?? 0);
-      await replay(services, endpoint, asked, landed, given);
+      await replay(services, endpoint, planned, landed, given);
       return 'answered';
     }
   } catch (error) {
@@ -131,10 +131,10 @@ async function enter<I, R extends RequestBody, P extends Plan>(
     throw error;
   }
   misses.report();
-  if (wish.use === 'only') return refused(call, notCached);
+  if (directives.use === 'only') return refused(call, notCached);
 
   const isLabelled = canonical.labelled === true;
-  return missed(keyed, asked, { form, endpoint: name, isJoinable, isLabelled, flight, remove, similar });
+  return missed(keyed, planned, { form, endpoint: name, isJoinable, isLabelled, flight, remove, similar });
 }
 
 /** A request whose model is asked. */
@@ -153,13 +153,13 @@ interface Missed {
 
 function missed<R, P extends Plan>(
   keyed: Keyed,
-  asked: PlannedRequest<R, P>,
+  planned: PlannedRequest<R, P>,
   { form, endpoint, isJoinable, isLabelled, flight, remove, similar }: Missed,
 ): CacheTurn<P> {
   const { clock, recent, key, rule } = keyed;
-  const { call, plan } = asked;
+  const { call, plan } = planned;
   let live: LiveAnswer | null = null;
-  const keep = (entry: KeptEntry) => {
+  const keep = (entry: CachedAnswer) => {
     if (live !== null) live.usd = entry.usd;
     const landed = { entry, atMs: clock.wallMs() };
     recent.add(`${key.scope} ${plan.alias.id}`, key.parts);
@@ -197,8 +197,8 @@ function missed<R, P extends Plan>(
     later,
     as,
   } as const;
-  const kept = keptBy(keeping, form, rule, sink, endpoint);
-  return goingOn(asked, 'miss', { client, sink, ...kept, cacheUse: 'miss' }, () => {
+  const keeper = keeperOf(keeping, form, rule, sink, endpoint);
+  return goingOn(planned, 'miss', { client, sink, ...keeper, cacheUse: 'miss' }, () => {
     if (isUnread) return;
     live?.end({ failure: { kind: 'internal' }, headers: [] });
     lost();
@@ -209,10 +209,10 @@ function missed<R, P extends Plan>(
 function joined<I, R extends RequestBody, P extends Plan>(
   services: SpineServices,
   endpoint: Endpoint<I, R, P>,
-  asked: PlannedRequest<R, P>,
+  planned: PlannedRequest<R, P>,
   live: LiveAnswer,
 ): Promise<void> {
-  return answerHeld(services, endpoint, asked, 'hit', (trials, job) => joinStream(trials, job, live, services.clock));
+  return answerHeld(services, endpoint, planned, 'hit', (trials, job) => joinStream(trials, job, live, services.clock));
 }
 
 /** Holds a miss back: what is not kept for an equal question may be kept for a similar one. */
@@ -230,7 +230,7 @@ function lateMisses({ cacheLooked }: Pick<AnswerCacheParts, 'cacheLooked'>) {
 }
 
 /** Sink that collects the answer for `keep`. */
-function keptBy(
+function keeperOf(
   { keep, lost, ...live }: Omit<KeepingEvents, 'toolCalls'>,
   form: CachedForm,
   { toolCalls }: AliasCache,
@@ -266,9 +266,9 @@ async function askSimilar(
   facts: KeyFacts,
   canonical: Canonical,
 ): Promise<Similar | null> {
-  const { key, rule, wish, tag } = keyed;
+  const { key, rule, directives, tag } = keyed;
   const { question } = canonical;
-  if (question === undefined || rule.semantic === undefined || wish.use === 'refresh') return null;
+  if (question === undefined || rule.semantic === undefined || directives.use === 'refresh') return null;
   const filter = filterOf(facts, canonical, snapshot.models.resolve(rule.semantic.model, serverPrincipal));
   if (filter === null) return null;
   const cache = await keyed.openSemantic();
@@ -293,10 +293,10 @@ async function explained(
   const isOpen = form === null || canonical === null || canonical.elsewhere === true;
   if (rule === undefined || isOpen) return { outcome: 'bypass', ageS: null, differs: null };
   const { providers } = snapshot;
-  const wish = { use: 'any', maxAgeS: null, exact: true } as const;
+  const directives = { use: 'any', maxAgeS: null, exact: true } as const;
   const keyed = (gate?: AnswerGate) =>
     cacheKeyOf({ alias, rule, providers, targets, call: { ...call, gate }, endpoint, form, facts }, canonical);
-  const lookAt = (key: PartedKey) => look({ ...parts, cacheLooked() {}, key, rule, wish });
+  const lookAt = (key: PartedKey) => look({ ...parts, cacheLooked() {}, key, rule, directives });
   const key = keyed();
   // No guard runs here, so nobody knows whether one would repair the answer.
   const landed = (await lookAt(key)) ?? (await lookAt(keyed(repairing)));
@@ -310,7 +310,7 @@ async function explained(
 interface Keyed extends AnswerCacheParts {
   key: PartedKey;
   rule: AliasCache;
-  wish: CacheWish;
+  directives: CacheDirectives;
   tag: string | null;
   recent: RecentParts;
   openSemantic(): Promise<SemanticCache>;
@@ -328,11 +328,11 @@ function refused({ sink, admitted }: ModelCall, failure: Failure): 'answered' {
 
 function goingOn<R, P extends Plan>(
   { call, plan }: PlannedRequest<R, P>,
-  said: 'miss' | 'bypass',
+  outcome: 'miss' | 'bypass',
   changed: Partial<Pick<ModelCall, 'client' | 'sink' | 'keeping' | 'cacheUse'>>,
   end: () => void,
 ): CacheTurn<P> {
-  const headers = [...(plan.headers ?? []), 'x-culvert-cache', said];
+  const headers = [...(plan.headers ?? []), 'x-culvert-cache', outcome];
   return { call: { ...call, ...changed }, plan: { ...plan, headers }, end };
 }
 
@@ -341,10 +341,10 @@ async function canonicalOf<I, R extends RequestBody, P extends Plan>(
   { readable }: Endpoint<I, R, P>,
   { call, request }: PlannedRequest<R, P>,
   input: I,
-  wanted?: 'question',
+  part?: 'question',
 ): Promise<Canonical | null> {
-  const read = request.canonical?.(wanted) ?? null;
-  const found = read === null ? await readable?.(call, input)?.canonical(wanted) : { ok: true as const, value: read };
+  const read = request.canonical?.(part) ?? null;
+  const found = read === null ? await readable?.(call, input)?.canonical(part) : { ok: true as const, value: read };
   // What is stored elsewhere may change there.
   return found?.ok === true && found.value.elsewhere !== true ? found.value : null;
 }

@@ -1,12 +1,12 @@
 import { BriefMap } from '../../kernel/brief-map.ts';
 import type { Client, Failed, Sink } from '../spine/sink.ts';
-import type { KeptEntry } from './kept-entry.ts';
+import type { CachedAnswer } from './kept-entry.ts';
 import { LeadingSink } from './leading-sink.ts';
 import { LiveAnswer } from './live-answer.ts';
 
 /** An answer that others took from the one that was asked, or from the store. */
 export interface Landed {
-  entry: KeptEntry;
+  entry: CachedAnswer;
   /** Wall-clock ms at which it was complete. */
   atMs: number;
   /** Similarity of the question that it answered to the one that gets it; absent: they are equal. */
@@ -67,7 +67,7 @@ export class Flight {
     ms: number,
     join: ((live: LiveAnswer) => Promise<void>) | null,
   ): Promise<Landed | LiveAnswer | null> {
-    if (client.gone) return null;
+    if (client.disconnected) return null;
     this.waiting += 1;
     this.#client?.otherCame();
     this.onCame?.();
@@ -75,7 +75,7 @@ export class Flight {
     try {
       const left = new Promise<null>((resolve) => {
         timer = setTimeout(() => resolve(null), ms);
-        client.onGone(() => resolve(null));
+        client.onDisconnect(() => resolve(null));
       });
       const begun = this.#begun.promise.then<Landed | LiveAnswer | null>((live) =>
         live.takesMore ? live : this.landed,
@@ -103,21 +103,21 @@ class SharedClient implements Client {
   constructor(caller: Client, othersWait: () => boolean) {
     this.#caller = caller;
     this.#othersWait = othersWait;
-    caller.onGone(() => this.#callerLeft());
+    caller.onDisconnect(() => this.#callerLeft());
     caller.onDrain(() => {
       if (this.#sink?.drained() !== false) this.#onDrain?.();
     });
   }
 
-  get gone(): boolean {
-    return this.#caller.gone && !this.#othersWait();
+  get disconnected(): boolean {
+    return this.#caller.disconnected && !this.#othersWait();
   }
 
   get committed(): boolean {
     return this.#caller.committed;
   }
 
-  onGone(listener: () => void): void {
+  onDisconnect(listener: () => void): void {
     this.#onGone = listener;
   }
 
@@ -136,7 +136,7 @@ class SharedClient implements Client {
   }
 
   nobodyWaits(): void {
-    if (this.#caller.gone) this.#onGone?.();
+    if (this.#caller.disconnected) this.#onGone?.();
   }
 
   #callerLeft(): void {

@@ -21,8 +21,8 @@ export async function joinStream(
 ): Promise<void> {
   if (write === undefined) throw new Error(`nothing writes the kept events of ${job.endpoint}`);
   const { client, progress } = job;
-  const own = ['x-culvert-provider', headerSafe(live.provider), 'x-culvert-model', headerSafe(live.model)];
-  const headers = [...own, 'x-culvert-attempts', '0', ...costHeaders(job), 'x-culvert-cache', 'hit; age=0'];
+  const answerHeaders = ['x-culvert-provider', headerSafe(live.provider), 'x-culvert-model', headerSafe(live.model)];
+  const headers = [...answerHeaders, 'x-culvert-attempts', '0', ...costHeaders(job), 'x-culvert-cache', 'hit; age=0'];
   let isLate = false;
   const failed = () => live.ended ?? (isLate ? tooLate : null);
   const sink = write(lastSink(job, withLosses(headers, live.endpoint === job.endpoint ? live.losses : []), failed));
@@ -34,11 +34,11 @@ export async function joinStream(
     isLate = true;
     waits.resolve();
   }, job.deadlineMs - clock.monotonicMs());
-  client.onGone(waits.resolve);
+  client.onDisconnect(waits.resolve);
   try {
     sink.start({ resume() {}, stop() {} });
     sink.content();
-    for (let taken = 0; !client.gone && !isLate; ) {
+    for (let taken = 0; !client.disconnected && !isLate; ) {
       const next = live.events.slice(taken);
       taken += next.length;
       if (next.length > 0 && sink.chunk(next) === 'behind') {
@@ -75,8 +75,8 @@ function lastSink(
     end(found, mark) {
       const why = failed();
       progress.status = 200;
-      progress.class = client.gone ? 'aborted' : (why?.failure.kind ?? 'ok');
-      if (why === null && !client.gone) progress.delivered = 'whole';
+      progress.class = client.disconnected ? 'aborted' : (why?.failure.kind ?? 'ok');
+      if (why === null && !client.disconnected) progress.delivered = 'whole';
       sink.end(why === null ? null : { failure: why.failure, headers: [], mark });
       return found;
     },

@@ -3,7 +3,7 @@ import { lossHeaderName } from '../../formats/neutral/loss.ts';
 import { isObject, type JsonValue } from '../../kernel/json.ts';
 import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from '../spine/sink.ts';
 import type { KeepingEvents } from './collected-events.ts';
-import { type KeptEntry, keptBytesMax } from './kept-entry.ts';
+import { type CachedAnswer, cachedBytesMax } from './kept-entry.ts';
 import { dataOf, isJson } from './renewed.ts';
 
 /** Passes an answer on, and keeps it once it is complete: bytes of a family with one format. */
@@ -34,7 +34,7 @@ export class KeepingSink implements Sink {
 
   chunk(chunk: Bytes): Pace {
     this.#bytes += chunk.length;
-    if (this.#bytes > keptBytesMax && this.#pieces !== null) {
+    if (this.#bytes > cachedBytesMax && this.#pieces !== null) {
       this.#pieces = null;
       this.#keeping.lost();
     }
@@ -49,7 +49,7 @@ export class KeepingSink implements Sink {
     this.#next.end(failed);
   }
 
-  #entry(body: Buffer): KeptEntry | null {
+  #entry(body: Buffer): CachedAnswer | null {
     const of = (name: string) => {
       const at = this.#headers.findIndex((value, place) => place % 2 === 0 && value === name);
       return at < 0 ? null : (this.#headers[at + 1] ?? null);

@@ -47,13 +47,13 @@ export function keepingSteps(keeping: KeepingEvents): KeepingSteps {
             const ending = next.end(found, mark);
             // An answer that failed its checks comes when its trial is over, because no better one came.
             const isPassed = found === null && place.answer.trial !== null;
-            const kept = (missed: Fault | null) => {
+            const outcome = (missed: Fault | null) => {
               if (missed !== null || !isPassed || ended.includes(place.answer)) return missed;
               const events = collected.complete();
               if (events !== null) keep(entryOf(withText(events, repaired?.() ?? null), place));
               return missed;
             };
-            return ending instanceof Promise ? ending.then(kept) : kept(ending);
+            return ending instanceof Promise ? ending.then(outcome) : outcome(ending);
           },
         };
       },

@@ -7,7 +7,7 @@ import type { AnswerPlace, PassedReader, PassedReading } from '../spine/after.ts
 import type { PassedTaker } from '../spine/pass-through.ts';
 import type { AttemptSink, AttemptSource, Chunk, Pace } from '../spine/sink.ts';
 import { CollectedEvents, entryOf, eventsOf, type KeepingEvents, liveFrom } from './collected-events.ts';
-import { type KeptPassed, keptBytesMax } from './kept-entry.ts';
+import { type CachedPassed, cachedBytesMax } from './kept-entry.ts';
 import type { LiveAnswer } from './live-answer.ts';
 import { isRenewable } from './renewed-passed.ts';
 
@@ -52,7 +52,7 @@ export class PassedKeeping<C> implements AttemptSink, PassedTaker {
   }
 
   whole(bytes: Buffer, value: JsonObject): void {
-    if (this.#isPart || bytes.length > keptBytesMax) return;
+    if (this.#isPart || bytes.length > cachedBytesMax) return;
     const events = readSafely(() => this.#reading.whole(value));
     if (events === null) return;
     this.#whole = bytes;
@@ -128,8 +128,8 @@ export class PassedKeeping<C> implements AttemptSink, PassedTaker {
     const { id = null } = events.find((event) => event.type === 'start') ?? {};
     const form = { ...this.#reading.form, id };
     const bytes = this.#whole ?? this.#copy.all();
-    const isOwn = as === 'bytes' && bytes !== null && isRenewable(form);
-    keep(entryOf(events, this.#place, isOwn ? ({ form, bytes } satisfies KeptPassed) : null));
+    const isRenewed = as === 'bytes' && bytes !== null && isRenewable(form);
+    keep(entryOf(events, this.#place, isRenewed ? ({ form, bytes } satisfies CachedPassed) : null));
   }
 }
 
@@ -159,7 +159,7 @@ class StreamCopy {
     this.#bytes += piece.length;
     this.unreadBytes += piece.length;
     this.#unread.push(piece);
-    if (this.#bytes > keptBytesMax) this.#pieces = null;
+    if (this.#bytes > cachedBytesMax) this.#pieces = null;
     else this.#pieces?.push(piece);
   }
 

@@ -4,11 +4,11 @@ import type { PassedForm } from '../spine/passed-form.ts';
 import type { CacheKey } from './cache-key.ts';
 
 /** Larger answers, in bytes, are not kept. */
-export const keptBytesMax = 1024 * 1024;
+export const cachedBytesMax = 1024 * 1024;
 
 /** An answer as it is kept, whatever the store. */
-export interface KeptEntry {
-  answer: readonly NeutralEvent[] | KeptPassed | KeptBytes;
+export interface CachedAnswer {
+  answer: readonly NeutralEvent[] | CachedPassed | CachedBytes;
   /** Provider and model that answered. */
   provider: string;
   model: string;
@@ -20,7 +20,7 @@ export interface KeptEntry {
 }
 
 /** A whole answer of an endpoint with one format. */
-export interface KeptBytes {
+export interface CachedBytes {
   contentType: string | null;
   /** The header that names what got lost; null: there is none. */
   losses: string | null;
@@ -28,25 +28,25 @@ export interface KeptBytes {
 }
 
 /** The answer to a conversation, as its upstream sent it to a caller of the same format. */
-export interface KeptPassed {
+export interface CachedPassed {
   form: PassedForm;
   bytes: Buffer;
 }
 
 /** Null: they are bytes. */
-export function keptEvents(answer: KeptEntry['answer']): readonly NeutralEvent[] | null {
+export function cachedEvents(answer: CachedAnswer['answer']): readonly NeutralEvent[] | null {
   return 'base64' in answer || 'form' in answer ? null : answer;
 }
 
 /** An event of a kept answer, whose id and time are its first caller's alone. */
-export function withoutOwnId(event: NeutralEvent): NeutralEvent {
+export function withoutId(event: NeutralEvent): NeutralEvent {
   return event.type === 'start' ? { ...event, id: null, createdS: null } : event;
 }
 
 /** No JSON that is written here has one. */
 const lineEnd = 0x0a;
 
-export function packEntry(entry: KeptEntry, { scope, digest }: CacheKey): Buffer {
+export function packEntry(entry: CachedAnswer, { scope, digest }: CacheKey): Buffer {
   const { answer } = entry;
   const key = { scope, digest };
   if (!('form' in answer)) return Buffer.from(JSON.stringify({ ...entry, key }));
@@ -54,13 +54,13 @@ export function packEntry(entry: KeptEntry, { scope, digest }: CacheKey): Buffer
   return Buffer.concat([Buffer.from(`${head}\n`), answer.bytes]);
 }
 
-type PackedEntry = KeptEntry & { key: CacheKey };
+type PackedEntry = CachedAnswer & { key: CacheKey };
 
 /** The entries of bodies that a store has in its memory, so that each is read once. */
 const unpacked = new WeakMap<Buffer, PackedEntry>();
 
 /** Null: it is damaged, or kept for another key than this one. */
-export function unpackEntry(body: Buffer, { scope, digest }: CacheKey): KeptEntry | null {
+export function unpackEntry(body: Buffer, { scope, digest }: CacheKey): CachedAnswer | null {
   try {
     const entry = unpacked.get(body) ?? parsedEntry(body);
     const { key, answer } = entry;
@@ -79,6 +79,6 @@ function parsedEntry(body: Buffer): PackedEntry {
   return 'form' in entry.answer ? { ...entry, answer: { ...entry.answer, bytes: body.subarray(end + 1) } } : entry;
 }
 
-function isAnswer(answer: KeptEntry['answer'] | null): boolean {
+function isAnswer(answer: CachedAnswer['answer'] | null): boolean {
   return Array.isArray(answer) ? answer.at(-1)?.type === 'end' : typeof answer === 'object' && answer !== null;
 }

@@ -1,7 +1,7 @@
 import type { NeutralEvent } from '../../formats/neutral/event.ts';
 import type { Loss } from '../../formats/neutral/loss.ts';
 import type { Failed } from '../spine/sink.ts';
-import { withoutOwnId } from './kept-entry.ts';
+import { withoutId } from './kept-entry.ts';
 
 /** Bytes of an answer that others may take while it comes: its events, roughly. */
 const liveBytesMax = 16 * 1024 * 1024;
@@ -49,7 +49,7 @@ export class LiveAnswer {
     if (this.ended !== undefined) return;
     for (const event of events) {
       this.#bytes += sizeOf(event);
-      this.events.push(withoutOwnId(event));
+      this.events.push(withoutId(event));
     }
     if (this.#bytes > liveBytesMax) this.end(tooLong);
     else this.#wake();

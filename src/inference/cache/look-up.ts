@@ -3,7 +3,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { AliasCache } from '../models/alias.ts';
 import type { ModelCall } from '../spine/model-call.ts';
 import type { CacheKey } from './cache-key.ts';
-import type { CacheWish } from './cache-wish.ts';
+import type { CacheDirectives } from './cache-wish.ts';
 import type { Landed } from './flight.ts';
 import { packEntry, unpackEntry } from './kept-entry.ts';
 
@@ -30,17 +30,17 @@ export interface KeyedLook {
   cacheLooked(outcome: 'hit' | 'miss' | 'error', savedUsd: number): void;
   key: CacheKey;
   rule: Pick<AliasCache, 'ttlMs'>;
-  wish: CacheWish;
+  directives: CacheDirectives;
 }
 
 /** The kept answer that the caller and the operator take; null: there is none. */
-export async function look({ store, clock, cacheLooked, key, rule, wish }: KeyedLook): Promise<Landed | null> {
-  if (wish.use === 'refresh') return null;
+export async function look({ store, clock, cacheLooked, key, rule, directives }: KeyedLook): Promise<Landed | null> {
+  if (directives.use === 'refresh') return null;
   try {
     const found = await within(store.get(key.scope, key.digest), lookMsMax);
     if (found === 'late') throw new Error('the cache is slow');
     const ageMs = found === null ? 0 : clock.wallMs() - found.atMs;
-    const isFresh = ageMs < rule.ttlMs && (wish.maxAgeS === null || ageMs < wish.maxAgeS * 1_000);
+    const isFresh = ageMs < rule.ttlMs && (directives.maxAgeS === null || ageMs < directives.maxAgeS * 1_000);
     const entry = found === null || !isFresh ? null : unpackEntry(found.body, key);
     const isDamaged = found !== null && isFresh && entry === null;
     if (found === null || entry === null) cacheLooked(isDamaged ? 'error' : 'miss', 0);
@@ -53,12 +53,12 @@ export async function look({ store, clock, cacheLooked, key, rule, wish }: Keyed
 
 /** Looks find the answer from now on. */
 export function write(
-  { store, cacheLooked, key, rule, tag }: Omit<KeyedLook, 'clock' | 'wish'> & { tag: string | null },
+  { store, cacheLooked, key, rule, tag }: Omit<KeyedLook, 'clock' | 'directives'> & { tag: string | null },
   { principal }: ModelCall,
   model: string,
   { entry, atMs }: Landed,
 ): void {
   const body = packEntry(entry, key);
-  const kept = { atMs, expiresAtMs: atMs + rule.ttlMs, keyId: principal.keyId, model, tag, body };
-  store.put(key.scope, key.digest, kept).catch(() => cacheLooked('error', 0));
+  const stored = { atMs, expiresAtMs: atMs + rule.ttlMs, keyId: principal.keyId, model, tag, body };
+  store.put(key.scope, key.digest, stored).catch(() => cacheLooked('error', 0));
 }

@@ -1,6 +1,6 @@
 import type { PassedAgain } from '../spine/endpoint.ts';
 import type { PassedForm } from '../spine/passed-form.ts';
-import type { KeptPassed } from './kept-entry.ts';
+import type { CachedPassed } from './kept-entry.ts';
 
 /** Shorter ids may mean something else, too: some servers count from 1. */
 const idCharsMin = 8;
@@ -26,20 +26,20 @@ interface Template {
 }
 
 /** Templates of an answer, by whatever makes a difference to its callers. */
-const templates = new WeakMap<KeptPassed, Map<string, Template>>();
+const templates = new WeakMap<CachedPassed, Map<string, Template>>();
 /** Callers choose names of models. */
 const templatesMax = 4;
 
 /** The answer with a new id and a new time; null: it cannot be read. */
-export function renewedPassed(kept: KeptPassed, { like, id, bytes }: PassedAgain, nowMs: number): string | null {
-  const known = templates.get(kept) ?? new Map<string, Template>();
+export function renewedPassed(cached: CachedPassed, { like, id, bytes }: PassedAgain, nowMs: number): string | null {
+  const known = templates.get(cached) ?? new Map<string, Template>();
   let template = known.get(like);
   if (template === undefined) {
-    const own = bytes();
-    if (own === null) return null;
-    template = templateOf(own.toString('utf8'), kept.form);
+    const renewed = bytes();
+    if (renewed === null) return null;
+    template = templateOf(renewed.toString('utf8'), cached.form);
     if (known.size === templatesMax) known.clear();
-    templates.set(kept, known.set(like, template));
+    templates.set(cached, known.set(like, template));
   }
   const { texts, places } = template;
   const values = { id, seconds: String(Math.floor(nowMs / 1_000)), time: new Date(nowMs).toISOString() };

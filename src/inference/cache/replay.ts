@@ -14,7 +14,7 @@ import { jobOf } from '../spine/serve.ts';
 import type { SpineServices } from '../spine/services.ts';
 import { type AttemptSink, type Bytes, type Chunk, type Pace, refuse } from '../spine/sink.ts';
 import type { Landed } from './flight.ts';
-import { type KeptBytes, type KeptEntry, type KeptPassed, withoutOwnId } from './kept-entry.ts';
+import { type CachedAnswer, type CachedBytes, type CachedPassed, withoutId } from './kept-entry.ts';
 import { isJson, renewed } from './renewed.ts';
 import { renewedPassed } from './renewed-passed.ts';
 
@@ -22,37 +22,39 @@ import { renewedPassed } from './renewed-passed.ts';
 export function replay<I, R extends RequestBody, P extends Plan>(
   services: SpineServices,
   endpoint: Endpoint<I, R, P>,
-  asked: PlannedRequest<R, P>,
+  planned: PlannedRequest<R, P>,
   landed: Landed,
   given: Given,
 ): Promise<void> {
   const use = landed.similarity === undefined ? 'hit' : 'semantic';
-  return answerHeld(services, endpoint, asked, use, (trials, job) => give(services, trials, asked, job, landed, given));
+  return answerHeld(services, endpoint, planned, use, (trials, job) =>
+    give(services, trials, planned, job, landed, given),
+  );
 }
 
 /** A kept answer for one caller: in its own format, or as events that are written for it. */
-export type Given = { text: string } | { events: readonly NeutralEvent[] } | KeptBytes;
+export type Given = { text: string } | { events: readonly NeutralEvent[] } | CachedBytes;
 
 /** The events of bytes that are in memory, so that they are read once. */
-const read = new WeakMap<KeptPassed, readonly NeutralEvent[]>();
+const read = new WeakMap<CachedPassed, readonly NeutralEvent[]>();
 
 /** Null: it cannot be read any more. */
 export function givenTo<I, R extends RequestBody, P extends Plan>(
   { passed }: Endpoint<I, R, P>,
-  asked: PlannedRequest<R, P>,
-  { answer, provider }: KeptEntry,
+  planned: PlannedRequest<R, P>,
+  { answer, provider }: CachedAnswer,
   nowMs: number,
 ): Given | null {
   if ('base64' in answer) return answer;
   if (!('form' in answer)) return { events: answer };
-  const { answerTexts, gate } = asked.call;
+  const { answerTexts, gate } = planned.call;
   const isAsItIs = (answerTexts ?? gate) === undefined;
-  const again = isAsItIs ? (passed?.again(asked, provider, answer.form, answer.bytes) ?? null) : null;
+  const again = isAsItIs ? (passed?.again(planned, provider, answer.form, answer.bytes) ?? null) : null;
   const text = again === null ? null : renewedPassed(answer, again, nowMs);
   if (text !== null) return { text };
   const known = read.get(answer);
   if (known !== undefined) return { events: known };
-  const events = passed?.events(asked, provider, answer.form, answer.bytes)?.map(withoutOwnId) ?? null;
+  const events = passed?.events(planned, provider, answer.form, answer.bytes)?.map(withoutId) ?? null;
   if (events === null) return null;
   read.set(answer, events);
   return { events };
@@ -62,11 +64,11 @@ export function givenTo<I, R extends RequestBody, P extends Plan>(
 export async function answerHeld<I, R extends RequestBody, P extends Plan>(
   services: SpineServices,
   endpoint: Endpoint<I, R, P>,
-  asked: PlannedRequest<R, P>,
+  planned: PlannedRequest<R, P>,
   cacheUse: 'hit' | 'semantic',
   give: (trials: Trials, job: Job) => Promise<void>,
 ): Promise<void> {
-  const { call, snapshot, plan, request } = asked;
+  const { call, snapshot, plan, request } = planned;
   const { user = request.facts.user } = call.principal;
   const held = await holdCall(
     services,
@@ -83,7 +85,7 @@ export async function answerHeld<I, R extends RequestBody, P extends Plan>(
   if (held.kind !== 'held') return refuse(call.sink, held, call.admitted.headers);
   const job = jobOf(snapshot, endpoint.id, call, { ...plan, calls: 1 }, held.reserved, { ...request.facts, user });
   try {
-    await give(endpoint.trials(asked, job), job);
+    await give(endpoint.trials(planned, job), job);
   } finally {
     held.settle(job);
   }
@@ -138,13 +140,13 @@ async function give<R extends RequestBody, P extends Plan>(
   }
   if (job.sink.finished !== undefined) await job.sink.finished;
   progress.status = 200;
-  if (job.client.gone) progress.class = 'aborted';
+  if (job.client.disconnected) progress.class = 'aborted';
   else progress.delivered = 'whole';
 }
 
 /** A guard let the answer through that was kept, and ends it for this caller. */
-function refuseAs({ progress, sink }: Job, { message, status, failure: said }: Fault): void {
-  const failure: Failure = said ?? {
+function refuseAs({ progress, sink }: Job, { message, status, failure: reported }: Fault): void {
+  const failure: Failure = reported ?? {
     kind: 'upstream-refused',
     status: status ?? 400,
     message,

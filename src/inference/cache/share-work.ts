@@ -5,9 +5,9 @@ import { newProgress } from '../spine/held-call.ts';
 import type { SpineServices } from '../spine/services.ts';
 import { type PlannedWork, type ReadRequest, runWork, type WorkEndpoint, type WorkPlan } from '../spine/work.ts';
 import { workKeyOf } from './cache-key.ts';
-import { readCacheWish } from './cache-wish.ts';
+import { readCacheDirectives } from './cache-wish.ts';
 import type { Flights, Landed } from './flight.ts';
-import { type KeptEntry, keptBytesMax } from './kept-entry.ts';
+import { type CachedAnswer, cachedBytesMax } from './kept-entry.ts';
 import { type KeyedLook, look, write } from './look-up.ts';
 
 /** The port's `share`: a search is kept, and asked for once, as the answers of models are. */
@@ -15,22 +15,22 @@ export async function shareWork<I, R extends ReadRequest, P extends WorkPlan>(
   parts: Pick<KeyedLook, 'store' | 'cacheLooked'> & { clock: Clock; flights: Flights },
   services: SpineServices,
   endpoint: WorkEndpoint<I, R, P>,
-  asked: PlannedWork<R, P>,
+  planned: PlannedWork<R, P>,
   input: I,
 ): Promise<Failure | null> {
-  const { call, request, plan, shared } = asked;
+  const { call, request, plan, shared } = planned;
   const { charge } = plan;
-  const wish = readCacheWish(call.callerHeaders);
-  if ('kind' in wish) return wish;
+  const directives = readCacheDirectives(call.callerHeaders);
+  if ('kind' in directives) return directives;
   const { rule } = shared;
-  const canonical = rule === undefined || wish.use === 'off' ? null : await canonicalOf(endpoint, asked, input);
-  const saying = (said: string) => ({ ...plan, headers: ['x-culvert-cache', said] });
+  const canonical = rule === undefined || directives.use === 'off' ? null : await canonicalOf(endpoint, planned, input);
+  const saying = (cacheHeader: string) => ({ ...plan, headers: ['x-culvert-cache', cacheHeader] });
   if (rule === undefined || canonical === null) {
-    return wish.use === 'only' ? notCached : runWork(services, endpoint, call, request, saying('bypass'));
+    return directives.use === 'only' ? notCached : runWork(services, endpoint, call, request, saying('bypass'));
   }
   const key = workKeyOf(charge.alias, { ...shared, rule }, call.principal, canonical);
-  const keyed = { ...parts, key, rule, wish, tag: call.tag };
-  const isShared = wish.use === 'any' && wish.maxAgeS === null;
+  const keyed = { ...parts, key, rule, directives, tag: call.tag };
+  const isShared = directives.use === 'any' && directives.maxAgeS === null;
   const { under, flight, remove } = parts.flights.join(isShared ? `${key.scope} ${key.digest}` : null);
   try {
     const leftMs = Math.max(0, shared.untilMs - parts.clock.monotonicMs());
@@ -39,9 +39,9 @@ export async function shareWork<I, R extends ReadRequest, P extends WorkPlan>(
       flight?.land(found);
       remove();
       parts.cacheLooked('hit', 0);
-      return await give(services, asked, found);
+      return await give(services, planned, found);
     }
-    if (wish.use === 'only') return notCached;
+    if (directives.use === 'only') return notCached;
     const client = flight?.clientOf(call.client) ?? call.client;
     const keeping: Pick<typeof endpoint, 'work'> = {
       async work(held) {
@@ -78,17 +78,17 @@ function give<R extends ReadRequest, P extends WorkPlan>(
 ): Promise<Failure | null> {
   const cacheAgeMs = Math.max(0, services.clock.wallMs() - atMs);
   const progress = { ...newProgress(), cacheAgeMs, savedUsd: 0 };
-  const kept = 'base64' in answer ? Buffer.from(answer.base64, 'base64').toString('utf8') : '';
-  const work = async () => ({ body: shared.write(kept), failure: null, progress });
-  const said = ['x-culvert-cache', `hit; age=${Math.floor(cacheAgeMs / 1_000)}`];
+  const cachedText = 'base64' in answer ? Buffer.from(answer.base64, 'base64').toString('utf8') : '';
+  const work = async () => ({ body: shared.write(cachedText), failure: null, progress });
+  const header = ['x-culvert-cache', `hit; age=${Math.floor(cacheAgeMs / 1_000)}`];
   const charge = { ...plan.charge, costMilli: shared.cachedMilli };
-  return runWork(services, { work }, { ...call, cacheUse: 'hit' }, request, { ...plan, charge, headers: said });
+  return runWork(services, { work }, { ...call, cacheUse: 'hit' }, request, { ...plan, charge, headers: header });
 }
 
 /** Null: it is too large to be kept. */
-function entryOf(kept: string, { alias, endpoint }: WorkPlan['charge']): KeptEntry | null {
-  const base64 = Buffer.from(kept).toString('base64');
-  if (base64.length > keptBytesMax) return null;
+function entryOf(cached: string, { alias, endpoint }: WorkPlan['charge']): CachedAnswer | null {
+  const base64 = Buffer.from(cached).toString('base64');
+  if (base64.length > cachedBytesMax) return null;
   const answer = { contentType: 'application/json', losses: null, base64 };
   return { answer, provider: '', model: alias, usd: null, losses: [], endpoint };
 }

@@ -56,7 +56,7 @@ export function lookInto(raw: Buffer, kind: string, look: BodyLook): Result<Body
   // Of any width, so that none is refused.
   if (look.get === 'named') return { ok: true, value: withModel(raw, look.model) as Buffer };
   if (look.get === 'canonical' && kind in dialects) {
-    return canonicalConversation(raw, kind as CallerDialectId, look.wanted);
+    return canonicalConversation(raw, kind as CallerDialectId, look.part);
   }
   if (look.get === 'prompt') return promptIn(raw, kind as CallerDialectId);
   if (look.get === 'added') return withAdded(raw, kind as CallerDialectId, look.addition);

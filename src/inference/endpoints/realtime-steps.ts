@@ -72,7 +72,7 @@ class PassedOn extends BufferedAnswer {
   }
 
   override chunk(bytes: Bytes): Pace {
-    if (!this.gone) this.#take(bytes);
+    if (!this.disconnected) this.#take(bytes);
     return 'ready';
   }
 }

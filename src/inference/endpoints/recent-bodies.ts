@@ -1,7 +1,7 @@
 import type { LoggedBodies } from './services.ts';
 
 /** Characters of all bodies together; beyond them the oldest go. Each has at most 64 KB, as in the log. */
-const keptCharsMax = 16 * 1024 * 1024;
+const recentCharsMax = 16 * 1024 * 1024;
 
 /** The newest bodies of keys that `telemetry.log.bodies` names, in memory, for views of a request. */
 export interface RecentBodies {
@@ -10,20 +10,20 @@ export interface RecentBodies {
 }
 
 export function createRecentBodies(): RecentBodies {
-  const kept = new Map<string, LoggedBodies>();
+  const byRequest = new Map<string, LoggedBodies>();
   let chars = 0;
   const size = ({ request, answer }: LoggedBodies) => request.length + answer.length;
 
   return {
     add(bodies) {
-      kept.set(bodies.requestId, bodies);
+      byRequest.set(bodies.requestId, bodies);
       chars += size(bodies);
-      for (const [id, oldest] of kept) {
-        if (chars <= keptCharsMax) break;
-        kept.delete(id);
+      for (const [id, oldest] of byRequest) {
+        if (chars <= recentCharsMax) break;
+        byRequest.delete(id);
         chars -= size(oldest);
       }
     },
-    find: (requestId) => kept.get(requestId) ?? null,
+    find: (requestId) => byRequest.get(requestId) ?? null,
   };
 }

@@ -36,12 +36,12 @@ import type { AskingParts } from './outside-services.ts';
 import { type GuardRule, RunningGuard, textlessEndpoints } from './running-guard.ts';
 
 /** Counts verdicts for the metrics. */
-export type TellGuard = (guard: string, verdict: string) => void;
+export type CountVerdict = (guard: string, verdict: string) => void;
 
 /** Parts of the server that guards need. */
 export interface GuardParts extends AskingParts {
   plans(): PlanBook;
-  tell: TellGuard;
+  countVerdict: CountVerdict;
 }
 
 /** A guard with rules for texts. */
@@ -61,22 +61,24 @@ interface Running {
 /** The guards of a configuration as steps, in its order, and one more for the names of guards that are not there. */
 export async function guardSteps(
   { guards, server }: Pick<Config, 'guards' | 'server'>,
-  { plans, tell, ...over }: GuardParts,
+  { plans, countVerdict, ...over }: GuardParts,
 ): Promise<ScopedStep[]> {
   const steps: ScopedStep[] = [];
   for (const [name, config] of Object.entries(guards)) {
-    const reads = { name, config, parts: partsReadBy(config), tell };
+    const reads = { name, config, parts: partsReadBy(config), countVerdict };
     const check = await builtInCheck(config);
     const begin = check === null ? await beginsOther(reads, over) : beginsWith({ ...reads, check });
     const on: ScopedStep['on'] =
       server.guards?.includes(name) === true
         ? 'server'
-        : ({ plan, guards: own }, alias) =>
-            alias?.guards?.includes(name) === true || plans().plan(plan).guards.includes(name) || own.includes(name);
+        : ({ plan, guards: keyGuards }, alias) =>
+            alias?.guards?.includes(name) === true ||
+            plans().plan(plan).guards.includes(name) ||
+            keyGuards.includes(name);
     steps.push({ step: { begin }, on });
   }
-  const lacks = ({ plan, guards: own }: Principal): string | undefined =>
-    [...plans().plan(plan).guards, ...own].find((name) => !Object.hasOwn(guards, name));
+  const lacks = ({ plan, guards: keyGuards }: Principal): string | undefined =>
+    [...plans().plan(plan).guards, ...keyGuards].find((name) => !Object.hasOwn(guards, name));
   const begin = ({ principal }: StepRequest) => refusing(lacks(principal) ?? '');
   steps.push({ step: { begin }, on: (principal) => lacks(principal) !== undefined });
   return steps;
@@ -91,8 +93,8 @@ const partsOf: Partial<Record<GuardConfig['check'], readonly string[]>> = {
 };
 
 /** Parts of requests and answers that a guard reads; null: all of them. */
-export function partsReadBy({ check, parts: own }: GuardConfig): ReadonlySet<string> | null {
-  const parts = own ?? partsOf[check];
+export function partsReadBy({ check, parts: configured }: GuardConfig): ReadonlySet<string> | null {
+  const parts = configured ?? partsOf[check];
   return parts === undefined ? null : new Set<string>(parts);
 }
 
@@ -115,16 +117,16 @@ async function checkOf({
   patterns,
   words: list,
 }: Omit<GuardConfig, 'check'> & { check: BuiltIn }): Promise<Check> {
-  const among = <K extends string>(all: readonly K[]) => all.filter((kind) => kinds?.includes(kind as never) ?? true);
+  const listed = <K extends string>(all: readonly K[]) => all.filter((kind) => kinds?.includes(kind as never) ?? true);
   switch (check) {
     case 'personal-data':
-      return personalData(among(personalKinds), countries);
+      return personalData(listed(personalKinds), countries);
     case 'secrets':
-      return secrets(among(secretKinds));
+      return secrets(listed(secretKinds));
     case 'links':
-      return links(among(linkKinds), hosts ?? []);
+      return links(listed(linkKinds), hosts ?? []);
     case 'injection':
-      return injection(among(injectionKinds));
+      return injection(listed(injectionKinds));
     case 'words':
       return words(list ?? []);
     case 'languages': {
@@ -225,8 +227,8 @@ class RunningRules extends RunningGuard<Guard> {
       parts.map(({ text }) => text),
     );
     const bytes = all.flat().filter(({ isUnread }) => isUnread === true).length;
-    const kept = config.action === 'mask' && this.enforces ? continuedIn(texts) : 0;
-    const unread = texts === null ? 1 : texts.unread.filter(isRead).length + bytes + kept;
+    const heldBytes = config.action === 'mask' && this.enforces ? continuedIn(texts) : 0;
+    const unread = texts === null ? 1 : texts.unread.filter(isRead).length + bytes + heldBytes;
     const what = texts === null ? 'a request of this kind' : 'a part of this request';
     const refused = unread > 0 ? this.unread(unread, what) : null;
     if (refused !== null) return { refused };

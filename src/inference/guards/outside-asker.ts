@@ -122,10 +122,12 @@ function lateAt(deadline: AbortSignal): Promise<never> {
 }
 
 function together(verdicts: readonly OutsideVerdict[]): OutsideVerdict {
-  const says = verdicts.find(({ says }) => says === 'block') ?? verdicts.find(({ says }) => says !== undefined);
+  const verdict =
+    verdicts.find(({ says: verdict }) => verdict === 'block') ??
+    verdicts.find(({ says: verdict }) => verdict !== undefined);
   return {
     findings: verdicts.flatMap(({ findings }) => findings),
-    ...(says?.says !== undefined && { says: says.says }),
+    ...(verdict?.says !== undefined && { says: verdict.says }),
     sentences: verdicts.reduce((sum, { sentences = 0 }) => sum + sentences, 0),
   };
 }

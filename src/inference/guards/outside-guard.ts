@@ -119,7 +119,7 @@ export class RunningOutsideGuard extends RunningGuard<OutsideGuard> {
 
   /** The end of what was judged before a part of the same text; it takes the part's own end for the next one. */
   #tailOf({ kind, choice, text, isBeside }: JudgedText): string {
-    if (isBeside === true || ownSentences.has(this.guard.config.check)) return '';
+    if (isBeside === true || wholeAnswerChecks.has(this.guard.config.check)) return '';
     const tail = this.#tails.get(`${kind} ${choice}`) ?? '';
     this.#tails.set(`${kind} ${choice}`, (tail + text).slice(-tailChars).replace(/^[\udc00-\udfff]/, ''));
     return tail;
@@ -175,7 +175,7 @@ export class RunningOutsideGuard extends RunningGuard<OutsideGuard> {
 /** Characters before a part that are judged with it again. */
 const tailChars = 200;
 /** Checks that judge each sentence alone. */
-const ownSentences: ReadonlySet<string> = new Set(['topics', 'grounding']);
+const wholeAnswerChecks: ReadonlySet<string> = new Set(['topics', 'grounding']);
 
 /** The findings that reach behind the tails, with their places there. */
 function behind(tails: readonly string[], verdict: OutsideVerdict): OutsideVerdict {

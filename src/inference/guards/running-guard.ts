@@ -21,7 +21,7 @@ export interface GuardRule {
   /** Null: it reads all parts. */
   parts: ReadonlySet<string> | null;
   /** Counts verdicts for the metrics. */
-  tell(guard: string, verdict: string): void;
+  countVerdict(guard: string, verdict: string): void;
 }
 
 /** A guard over one request and its answer, with what it says of them. */
@@ -43,14 +43,14 @@ export class RunningGuard<R extends GuardRule = GuardRule> {
   protected count(did: NonNullable<GuardReport['did']>, findings: number): void {
     if (this.report.did !== 'unanswered') this.report.did = did;
     this.report.count += findings;
-    this.guard.tell(this.guard.name, this.enforces ? did : `would-be-${did}`);
+    this.guard.countVerdict(this.guard.name, this.enforces ? did : `would-be-${did}`);
   }
 
   /** So many parts that it cannot read; null: they go on all the same. */
   protected unread(parts: number, what: Unreadable): Failure | null {
-    const { name, config, tell } = this.guard;
+    const { name, config, countVerdict } = this.guard;
     this.report.unread += parts;
-    tell(name, 'unscanned');
+    countVerdict(name, 'unscanned');
     return config.on_error === 'deny' && this.enforces ? cannotRead(name, what) : null;
   }
 
@@ -65,8 +65,8 @@ export class RunningGuard<R extends GuardRule = GuardRule> {
 
   /** Nobody gave a verdict; null: it goes on all the same. */
   protected unanswered(): Failure | null {
-    const { name, config, tell } = this.guard;
-    tell(name, 'unanswered');
+    const { name, config, countVerdict } = this.guard;
+    countVerdict(name, 'unanswered');
     this.report.did = 'unanswered';
     this.report.count += 1;
     return config.on_error === 'deny' && this.enforces ? unanswered(name) : null;

@@ -62,9 +62,10 @@ export class RunningSchemaGuard extends RunningGuard<SchemaGuard> {
     const passed = texts.map(({ text }) => text);
     const choices = new Set(texts.map(({ choice }) => choice));
     for (const choice of choices) {
-      const own = texts.filter((one) => one.choice === choice && one.isBeside !== true);
-      const parts = own.filter(({ kind }) => kind === 'assistant');
-      if (parts.length === 0 || own.some(({ kind }) => kind === 'tool-arguments' || kind === 'refusal')) continue;
+      const answerTexts = texts.filter((one) => one.choice === choice && one.isBeside !== true);
+      const parts = answerTexts.filter(({ kind }) => kind === 'assistant');
+      if (parts.length === 0 || answerTexts.some(({ kind }) => kind === 'tool-arguments' || kind === 'refusal'))
+        continue;
       const found = await this.#look(parts.map(({ text }) => text).join(''), choices.size === 1 && this.#repairs);
       if (typeof found !== 'string') {
         if (found !== null) return found;
@@ -110,6 +111,6 @@ const whyCharsMax = 500;
 function repairTurns(answer: string, why: string) {
   const order = `Your answer does not meet the JSON schema that it must meet: ${why.slice(0, whyCharsMax)} Answer again with JSON alone that meets it, without a word or a code fence around it.`;
   // Providers refuse a turn without a text.
-  const said = answer.trim() === '' ? [] : [{ role: 'assistant' as const, content: answer }];
-  return [...said, { role: 'user' as const, content: order }];
+  const answerTurn = answer.trim() === '' ? [] : [{ role: 'assistant' as const, content: answer }];
+  return [...answerTurn, { role: 'user' as const, content: order }];
 }

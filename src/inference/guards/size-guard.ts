@@ -33,8 +33,8 @@ export function sizesOf({ parts, unread }: Texts, reads: (part: TextPart) => boo
     const turn = path.slice(0, 2).join();
     if (conversation.has(path[0] ?? '') && !turns.has(turn)) turns.set(turn, false);
   }
-  const spoken = [...turns.values()].filter((isSystem) => !isSystem).length;
-  return { chars, tokens: estimatedTokens(bytes), turns: spoken, attachments };
+  const turnCount = [...turns.values()].filter((isSystem) => !isSystem).length;
+  return { chars, tokens: estimatedTokens(bytes), turns: turnCount, attachments };
 }
 
 /** Kinds whose limit is passed. */

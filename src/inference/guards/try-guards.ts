@@ -61,10 +61,10 @@ export async function guardTrial(guards: Readonly<Record<string, GuardConfig>>):
       }
       // A text alone is of no part.
       const read = parts.filter(({ path, kind }) => reads === null || path.length === 0 || reads.has(kind));
-      const { masks: more, bytes: unreadBytes, ...looked } = await lookedAt(config, check, read, unscanned);
+      const { masks: more, bytes: unreadBytes, ...checked } = await findingsIn(config, check, read, unscanned);
       masks.push(...more);
       bytes = Math.max(bytes, unreadBytes);
-      tried.push({ name, ...looked });
+      tried.push({ name, ...checked });
     }
     const verdict = triedVerdicts.find((verdict) => tried.some((one) => one.verdict === verdict)) ?? 'pass';
     const [only] = parts;
@@ -100,11 +100,15 @@ function createSchemaTrial() {
       const answer = parts.map(({ text }) => text).join('');
       const lost = unanswered.get(config) ?? 0;
       const { schema = {} } = config;
-      const said = answer === '' ? { why: null } : null;
-      const looked = said ?? (lost < unansweredMax ? await check.look('', answer, schema as JsonObject) : null);
-      if (looked === null) unanswered.set(config, lost + 1);
-      const findings: Record<string, number> = (looked?.why ?? null) === null ? {} : { schema: 1 };
-      return { verdict: verdictOf(config, Object.keys(findings).length > 0, false, looked === null ? 1 : 0), findings };
+      const emptyAnswer = answer === '' ? { why: null } : null;
+      const schemaResult =
+        emptyAnswer ?? (lost < unansweredMax ? await check.look('', answer, schema as JsonObject) : null);
+      if (schemaResult === null) unanswered.set(config, lost + 1);
+      const findings: Record<string, number> = (schemaResult?.why ?? null) === null ? {} : { schema: 1 };
+      return {
+        verdict: verdictOf(config, Object.keys(findings).length > 0, false, schemaResult === null ? 1 : 0),
+        findings,
+      };
     },
     close: check.close,
   };
@@ -116,7 +120,7 @@ function sized(config: GuardConfig, texts: Texts, reads: ReadonlySet<string> | n
   return { verdict: verdictOf(config, Object.keys(findings).length > 0, false, 0), findings };
 }
 
-async function lookedAt(config: GuardConfig, check: Check, parts: readonly TextPart[], unscanned: number) {
+async function findingsIn(config: GuardConfig, check: Check, parts: readonly TextPart[], unscanned: number) {
   const findings: Record<string, number> = {};
   const masks: Finding[] = [];
   let lasts = false;

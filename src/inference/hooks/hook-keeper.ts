@@ -9,7 +9,7 @@ import { type ConfiguredHook, hookStep } from './hook-step.ts';
 import { settledFacts } from './settled-facts.ts';
 import { WebhookRunner } from './webhook-runner.ts';
 
-interface Kept extends ConfiguredHook {
+interface KeyedHook extends ConfiguredHook {
   /** Equal for the same hook with the same code. */
   key: string;
 }
@@ -18,16 +18,16 @@ const heapMbMin = 8;
 
 /** Keeps the runners of hooks from one configuration to the next, where neither settings nor files have changed. */
 export function createHookKeeper(parts: HookParts, live: SettledListener) {
-  let kept: readonly Kept[] = [];
+  let current: readonly KeyedHook[] = [];
   /** Retired ones too, until they have ended. */
   const runners = new Set<HookRunner>();
   /** The price list and lists of models make a new snapshot of the same configuration. */
   const steps = new WeakMap<Config, Promise<readonly ScopedStep[]>>();
 
-  async function opened(name: string, config: HookConfig): Promise<Kept> {
+  async function opened(name: string, config: HookConfig): Promise<KeyedHook> {
     const found = findModule(config.module ?? '', parts.folder);
     const key = JSON.stringify([name, config, changedMs(found)]);
-    const known = kept.find((one) => one.key === key && one.broken === null);
+    const known = current.find((one) => one.key === key && one.broken === null);
     if (known !== undefined) return known;
     const runner = runnerOf(name, config, parts);
     runners.add(runner);
@@ -38,11 +38,11 @@ export function createHookKeeper(parts: HookParts, live: SettledListener) {
 
   async function take({ hooks }: Config): Promise<readonly ScopedStep[]> {
     const next = await Promise.all(Object.entries(hooks).map(([name, config]) => opened(name, config)));
-    for (const one of kept) if (!next.includes(one)) one.runner.retire(() => runners.delete(one.runner));
-    kept = next;
+    for (const one of current) if (!next.includes(one)) one.runner.retire(() => runners.delete(one.runner));
+    current = next;
     const listening = next.filter(({ runner }) => runner.functions?.has('onSettled') === true);
     live.settled =
-      listening.length === 0 ? null : (event) => tellSettled(listening, event, parts.planOf(event.account));
+      listening.length === 0 ? null : (event) => notifySettled(listening, event, parts.planOf(event.account));
     return next.map((hook): ScopedStep => ({ step: hookStep(hook), on: scopeOf(hook.config) }));
   }
 
@@ -92,7 +92,7 @@ function scopeOf({ models, plans, accounts }: HookConfig): ScopedStep['on'] {
     (accounts?.includes(account) ?? true);
 }
 
-function tellSettled(listening: readonly Kept[], event: UsageEvent, plan: string): void {
+function notifySettled(listening: readonly KeyedHook[], event: UsageEvent, plan: string): void {
   for (const { config, runner } of listening) {
     const { models, plans, accounts } = config;
     const isMeant =

@@ -104,9 +104,9 @@ class RunningHook {
   }
 
   async #answer(on: 'onAnswer' | 'onEvent', texts: readonly JudgedText[]): Promise<Failure | readonly string[]> {
-    const told = texts.map(({ kind, choice, text }) => ({ kind, choice, text }));
+    const sentTexts = texts.map(({ kind, choice, text }) => ({ kind, choice, text }));
     const check = (reply: unknown) => answerReply(reply, texts.length);
-    const { value, failure } = await this.#ask(on, { ...this.#facts, texts: told }, check);
+    const { value, failure } = await this.#ask(on, { ...this.#facts, texts: sentTexts }, check);
     if (failure !== null) return failure;
     if (value?.refuse !== undefined) return this.#refused(value.refuse);
     const changed = texts.map(({ text }) => text);

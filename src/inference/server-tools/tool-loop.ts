@@ -52,7 +52,7 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
   const leaving = new AbortController();
   let client: ChildClient | null = null;
   let attempts = 0;
-  job.client.onGone(() => {
+  job.client.onDisconnect(() => {
     leaving.abort();
     client?.leave();
   });
@@ -106,16 +106,16 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
       },
     };
     client = new ChildClient(job.client);
-    const run = (own: Job): Promise<void> => {
-      const made = own.progress.attempts;
+    const run = (laterJob: Job): Promise<void> => {
+      const made = laterJob.progress.attempts;
       const turnJob: Job<Chunk> = {
-        ...own,
+        ...laterJob,
         client: client!,
         sink,
         deadlineMs: job.deadlineMs,
         attemptsMade: () => attempts + made.length,
       };
-      answer.costMilli += own.costMilli;
+      answer.costMilli += laterJob.costMilli;
       return runAttempts(services, turnJob, { ...loop.steps, trial: loop.trialOf(turnJob, order) });
     };
     if (n === 0) await run(job);
@@ -127,7 +127,7 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
       if (refused !== null) return { kind: 'failed', failed: { failure: refused, headers: job.headers } };
     }
     if (n === 0) attempts += job.progress.attempts.length;
-    return client.gone ? { kind: 'over' } : end;
+    return client.disconnected ? { kind: 'over' } : end;
   }
 
   async function turns(): Promise<void> {

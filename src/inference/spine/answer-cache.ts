@@ -13,7 +13,7 @@ export interface AnswerCache extends WorkCache {
   enter<I, R extends RequestBody, P extends Plan>(
     services: SpineServices,
     endpoint: Endpoint<I, R, P>,
-    asked: PlannedRequest<R, P>,
+    planned: PlannedRequest<R, P>,
     input: I,
   ): Promise<CacheTurn<P>>;
   /** Result that a request would have now, without a trace in metrics. */

@@ -22,8 +22,8 @@ export async function askAgain<I, R extends RequestBody, P extends Plan>(
   const added = await endpoint.addable?.(callers, input).with(addition);
   if (added === undefined || !added.ok) return null;
   const client = new BufferedAnswer();
-  callers.client.onGone(() => client.leave());
-  if (callers.client.gone) return null;
+  callers.client.onDisconnect(() => client.leave());
+  if (callers.client.disconnected) return null;
   const [atMs, startedMs] = [services.clock.wallMs(), services.clock.monotonicMs()];
   const { timeoutMs } = callers.preferences;
   const left = timeoutMs === null ? null : Math.max(1, timeoutMs - (startedMs - callers.startedMs));

@@ -35,7 +35,7 @@ export interface BodyLooks {
 /** Questions about a body, as plain data. */
 export type BodyLook =
   | { get: 'texts' | 'object' }
-  | { get: 'canonical'; wanted?: 'question' }
+  | { get: 'canonical'; part?: 'question' }
   | { get: 'rewritten'; changes: readonly TextChange[] }
   | { get: 'named'; model: string }
   /** Prompt of a conversation that is not read yet. Null: it names none, or is not one that can be read. */

@@ -25,7 +25,7 @@ export async function bufferAnswer(
 
 /** A client within this process, which keeps its answer. It leaves on command only. */
 export class BufferedAnswer implements Delivery {
-  gone = false;
+  disconnected = false;
   /** Null until the answer has ended. */
   outcome: Outcome | null = null;
   #status = 200;
@@ -37,7 +37,7 @@ export class BufferedAnswer implements Delivery {
     return this.outcome !== null;
   }
 
-  onGone(listener: () => void): void {
+  onDisconnect(listener: () => void): void {
     this.#goneListener = listener;
   }
 
@@ -48,8 +48,8 @@ export class BufferedAnswer implements Delivery {
   expect(): void {}
 
   leave(): void {
-    if (this.gone || this.committed) return;
-    this.gone = true;
+    if (this.disconnected || this.committed) return;
+    this.disconnected = true;
     this.#goneListener?.();
   }
 
@@ -64,7 +64,7 @@ export class BufferedAnswer implements Delivery {
   }
 
   end(failed: Failed | null): void {
-    if (this.gone) return;
+    if (this.disconnected) return;
     if (failed !== null) this.outcome ??= { kind: 'refused', failure: failed.failure, headers: failed.headers };
     else this.outcome ??= { kind: 'answered', status: this.#status, headers: this.#headers, body: this.#body() };
   }

@@ -2,21 +2,21 @@ import type { Client } from './sink.ts';
 
 /** The client as one of several requests sees it that are made for the same answer: choices, or turns. */
 export class ChildClient implements Client {
-  gone: boolean;
+  disconnected: boolean;
   readonly #parent: Client;
   #goneListener: (() => void) | null = null;
   #drainListener: (() => void) | null = null;
 
   constructor(parent: Client) {
     this.#parent = parent;
-    this.gone = parent.gone;
+    this.disconnected = parent.disconnected;
   }
 
   get committed(): boolean {
     return this.#parent.committed;
   }
 
-  onGone(listener: () => void): void {
+  onDisconnect(listener: () => void): void {
     this.#goneListener = listener;
   }
 
@@ -25,8 +25,8 @@ export class ChildClient implements Client {
   }
 
   leave(): void {
-    if (this.gone) return;
-    this.gone = true;
+    if (this.disconnected) return;
+    this.disconnected = true;
     this.#goneListener?.();
   }
 

@@ -78,7 +78,7 @@ export class Contest<C> implements Overdue<Answer<C>>, AnswerContest<C> {
       const answer = new Answer(this, attempt, reason);
       const trial = await this.#makeTrial(answer);
       if (this.#winner !== null || this.#decided) this.#giveBack(attempt, { class: 'cancelled', lost: true });
-      else if (this.job.client.gone) this.#giveBack(attempt, { class: 'cancelled' });
+      else if (this.job.client.disconnected) this.#giveBack(attempt, { class: 'cancelled' });
       else if ('kind' in trial) this.#giveBack(attempt, { class: 'not_capable' });
       else this.#start(answer, trial);
     } catch {
@@ -93,8 +93,8 @@ export class Contest<C> implements Overdue<Answer<C>>, AnswerContest<C> {
   #watchClient(): void {
     if (this.#decided) return;
     const { client } = this.job;
-    if (client.gone) this.#left();
-    else client.onGone(() => this.#left());
+    if (client.disconnected) this.#left();
+    else client.onDisconnect(() => this.#left());
   }
 
   #start(answer: Answer<C>, trial: Trial): void {

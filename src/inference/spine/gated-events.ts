@@ -155,9 +155,9 @@ class GatedEvents implements AttemptSink {
 
 /** With an empty text in each choice that says nothing, calls nothing and refuses nothing: a judge of the whole sees it. */
 function withEmptyTexts(events: readonly NeutralEvent[]): readonly NeutralEvent[] {
-  const says: readonly NeutralEvent['type'][] = ['text-delta', 'refusal-delta', 'tool-call-start'];
+  const textEvents: readonly NeutralEvent['type'][] = ['text-delta', 'refusal-delta', 'tool-call-start'];
   const saying = new Set(
-    events.flatMap((event) => ('choice' in event && says.includes(event.type) ? event.choice : [])),
+    events.flatMap((event) => ('choice' in event && textEvents.includes(event.type) ? event.choice : [])),
   );
   return events.flatMap((event): NeutralEvent[] => {
     const isEmpty = event.type === 'finish' && event.reason !== 'content-filter' && !saying.has(event.choice);

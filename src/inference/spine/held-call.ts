@@ -104,7 +104,7 @@ export async function holdCall(services: HoldParts, call: ChargedCall, charge: C
     startedMs: call.startedMs,
     settle(ended, doneMilli, counts = 'a request') {
       const { progress, client, stream } = ended;
-      const aborted = client.gone && progress.delivered !== 'whole';
+      const aborted = client.disconnected && progress.delivered !== 'whole';
       const target = progress.answeredBy?.target ?? null;
       const event = services.settlement.settle(reserved, {
         claim,
@@ -141,7 +141,7 @@ export async function holdCall(services: HoldParts, call: ChargedCall, charge: C
     },
     release() {
       const progress = { ...newProgress(), status: 200 };
-      const ended = { user: null, stream: false, progress, client: { gone: false, committed: true } };
+      const ended = { user: null, stream: false, progress, client: { disconnected: false, committed: true } };
       held.settle(ended, undefined, 'no request');
     },
   };

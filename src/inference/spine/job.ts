@@ -134,6 +134,6 @@ export type EndedJob = Pick<Job, 'user' | 'tag' | 'session' | 'variant' | 'strea
   progress: Omit<JobProgress, 'answeredBy'> & {
     answeredBy: { target: Pick<Target, 'id' | 'price' | 'priceShare'> } | null;
   };
-  client: Pick<Client, 'gone' | 'committed'>;
+  client: Pick<Client, 'disconnected' | 'committed'>;
   mcp?: McpCallRecord | undefined;
 };

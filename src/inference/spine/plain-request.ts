@@ -34,8 +34,8 @@ export function plainQuery(
  */
 export function plainTarget(target: Target, endpoint: string, health: 'own' | 'shared' = 'own'): Target {
   return derived(target, `${endpoint} ${health}`, () => {
-    const ownHealth = health === 'shared' ? {} : { healthId: `${target.id} (${endpoint})` };
-    return { ...target, dialect: openAiChatId, alsoSpeaks: [], ...ownHealth };
+    const separateHealth = health === 'shared' ? {} : { healthId: `${target.id} (${endpoint})` };
+    return { ...target, dialect: openAiChatId, alsoSpeaks: [], ...separateHealth };
   });
 }
 

@@ -56,9 +56,9 @@ export async function throughPrompt<I>(
   body: AddableInput<I>,
   onNamed: ((prompt: string) => void) | null = null,
 ): Promise<Result<I>> {
-  const looked = await body.named();
-  if (!looked.ok) return looked;
-  const named = looked.value;
+  const lookup = await body.named();
+  if (!lookup.ok) return lookup;
+  const named = lookup.value;
   const same = { ok: true, value: input } as const;
   if (named === null) return same;
   const { by, name, ref, variables } = named;

@@ -14,7 +14,7 @@ export interface ReadableInput<I> {
   texts(): Result<Texts> | Promise<Result<Texts>>;
   rewrite(changes: readonly TextChange[]): Result<I> | Promise<Result<I>>;
   /** `question`: with the last turn, where others can be similar to it. */
-  canonical(wanted?: 'question'): Result<Canonical> | Promise<Result<Canonical>>;
+  canonical(part?: 'question'): Result<Canonical> | Promise<Result<Canonical>>;
 }
 
 /** Members of bodies that change nothing of an answer. */
@@ -79,8 +79,7 @@ export function readableBody<I>(
 ): ReadableInput<I> {
   return {
     texts: () => bodies.look(tenant, raw, kind, { get: 'texts' }),
-    canonical: (wanted) =>
-      bodies.look(tenant, raw, kind, { get: 'canonical', ...(wanted !== undefined && { wanted }) }),
+    canonical: (part) => bodies.look(tenant, raw, kind, { get: 'canonical', ...(part !== undefined && { part }) }),
     async rewrite(changes) {
       // Google has the model in the path.
       const placed = kind.startsWith('gemini') ? changes.map(inGemini) : changes;

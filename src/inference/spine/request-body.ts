@@ -22,7 +22,7 @@ export interface RequestFacts {
 export interface RequestBody<F extends RequestFacts = RequestFacts> {
   readonly facts: F;
   /** Same as its input's, for a body that was read in this thread; null or absent: ask the input. */
-  canonical?(wanted?: 'question'): Canonical | null;
+  canonical?(part?: 'question'): Canonical | null;
   /** No more calls. */
   release(): void | Promise<void>;
 }

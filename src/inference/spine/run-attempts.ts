@@ -39,7 +39,7 @@ export async function runAttempts<C>(
   const unable: string[] = [];
   try {
     for (;;) {
-      if (client.gone) return left(job);
+      if (client.disconnected) return left(job);
       const step = route.next(clock.monotonicMs());
       if (step.kind === 'exhausted') {
         const refused = progress.attempts.length > 0 || unencodable === null ? null : withTargets(unencodable, unable);
@@ -48,7 +48,7 @@ export async function runAttempts<C>(
       const delayMs = step.kind === 'wait' ? step.ms : step.delayMs;
       if (delayMs > 0 && !(await pause(parts, job, delayMs))) {
         if (step.kind === 'attempt') giveBack(route, step.attempt, 'cancelled', clock);
-        if (client.gone) return left(job);
+        if (client.disconnected) return left(job);
         return end(job, refusal === null ? failed(job) : refusedBy(job, refusal));
       }
       if (step.kind === 'wait') continue;
@@ -66,7 +66,7 @@ export async function runAttempts<C>(
           continue;
         }
         // Converting a large body takes a while; nothing else tells that the caller left meanwhile.
-        if (client.gone) {
+        if (client.disconnected) {
           giveBack(route, step.attempt, 'cancelled', clock);
           return left(job);
         }
@@ -264,7 +264,7 @@ function pause<C>(parts: ContestParts, job: Job<C>, ms: number): Promise<boolean
   const leftMs = job.deadlineMs - parts.clock.monotonicMs();
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(ms < leftMs), Math.min(ms, Math.max(0, leftMs)));
-    job.client.onGone(() => {
+    job.client.onDisconnect(() => {
       clearTimeout(timer);
       resolve(false);
     });

@@ -39,10 +39,10 @@ export async function serve<
 >(
   services: ServeServices,
   endpoint: Endpoint<I, R, P> | WorkEndpoint<I, W, Q>,
-  asked: ModelCall,
+  receivedCall: ModelCall,
   received: I,
 ): Promise<void> {
-  let call = asked;
+  let call = receivedCall;
   let input = received;
   const { prompts } = services.snapshot();
   if (prompts !== null && 'addable' in endpoint && endpoint.addable !== undefined) {
@@ -152,28 +152,29 @@ async function run<I, R extends RequestBody, P extends Plan>(
   request: R,
   input: I,
 ): Promise<void> {
-  const own = endpoint.filters === undefined ? filtered(received) : received;
-  const { sink, admitted, callerHeaders } = own;
+  const filteredCall = endpoint.filters === undefined ? filtered(received) : received;
+  const { sink, admitted, callerHeaders } = filteredCall;
   const pricing = services.pricing();
   if (pricing !== null) await pricing;
   const snapshot = services.snapshot();
-  const planning = endpoint.plan(snapshot, own, request);
+  const planning = endpoint.plan(snapshot, filteredCall, request);
   const made = planning instanceof Promise ? await planning : planning;
-  const planned = own.chooses === undefined || 'kind' in made ? made : await withChosen(own.chooses, made);
+  const planned =
+    filteredCall.chooses === undefined || 'kind' in made ? made : await withChosen(filteredCall.chooses, made);
   if ('kind' in planned) return refuse(sink, planned, admitted.headers);
-  own.planned?.(planned.alias.id);
+  filteredCall.planned?.(planned.alias.id);
 
   const isCached = planned.alias.cache !== undefined || callerHeaders['x-culvert-cache'] !== undefined;
-  if (isCached && own.gate?.request != null) {
+  if (isCached && filteredCall.gate?.request != null) {
     // Others may share the answer, or it is there: nobody would wait at a gate.
-    const refused = await own.gate.request;
+    const refused = await filteredCall.gate.request;
     if (refused !== null) return refuse(sink, refused, admitted.headers);
   }
   const turn = isCached
-    ? await services.cache.enter(services, endpoint, { call: own, snapshot, request, plan: planned }, input)
+    ? await services.cache.enter(services, endpoint, { call: filteredCall, snapshot, request, plan: planned }, input)
     : null;
   if (turn === 'answered') return;
-  const { call, plan } = turn ?? { call: own, plan: planned };
+  const { call, plan } = turn ?? { call: filteredCall, plan: planned };
   try {
     const refused = await runPlan(services, endpoint, { snapshot, call, plan, facts: request.facts }, (job) => {
       const trials = endpoint.trials({ call, snapshot, request, plan }, job);
@@ -188,7 +189,7 @@ async function run<I, R extends RequestBody, P extends Plan>(
       });
     });
     if (refused !== null) refuse(sink, refused, admitted.headers);
-    if (own.gate !== undefined) await sink.finished;
+    if (filteredCall.gate !== undefined) await sink.finished;
   } finally {
     turn?.end();
   }

@@ -44,11 +44,11 @@ export interface Failed {
 /** The caller that waits for the answer. */
 export interface Client {
   /** It left before the answer was complete. */
-  readonly gone: boolean;
+  readonly disconnected: boolean;
   /** A status line has been sent. */
   readonly committed: boolean;
   /** Called once, when it leaves or stops reading for `readerStallTimeoutMs`; replaces an earlier listener. */
-  onGone(listener: () => void): void;
+  onDisconnect(listener: () => void): void;
   /** Called whenever a reader that was behind has caught up; replaces an earlier listener. */
   onDrain(listener: () => void): void;
 }

@@ -139,13 +139,13 @@ export async function runWork<I, R extends ReadRequest, P extends WorkPlan>(
   const held = reserved.kind === 'held' ? reserved : null;
   const { client } = call;
   let done = unexpected;
-  let gone = false;
+  let hasLeft = false;
   try {
-    done = client.gone ? left : await endpoint.work({ call, request, plan, held });
-    gone = client.gone;
-    if (!gone) answer(call, held, done, plan.headers);
+    done = client.disconnected ? left : await endpoint.work({ call, request, plan, held });
+    hasLeft = client.disconnected;
+    if (!hasLeft) answer(call, held, done, plan.headers);
   } finally {
-    if (held !== null) settle(held, done, gone, plan.mcp);
+    if (held !== null) settle(held, done, hasLeft, plan.mcp);
   }
   return null;
 }
@@ -187,13 +187,16 @@ function settle(held: HeldCall, done: Done, left: boolean, requestedMcp?: McpCal
   progress.status = status;
   progress.class = failure?.kind ?? (mcp?.outcome === 'tool-error' ? 'tool-error' : 'ok');
   if (whole || worked) progress.usage ??= { inputTokens: 0, outputTokens: 0 };
-  held.settle({ user: null, stream: false, progress, client: { gone: left, committed: whole }, mcp }, doneMilli);
+  held.settle(
+    { user: null, stream: false, progress, client: { disconnected: left, committed: whole }, mcp },
+    doneMilli,
+  );
 }
 
 /** Aborts when the caller leaves. Replaces an earlier listener. */
 export function leavingOf(client: Client): AbortSignal {
   const leaving = new AbortController();
-  client.onGone(() => leaving.abort());
+  client.onDisconnect(() => leaving.abort());
   return leaving.signal;
 }
 

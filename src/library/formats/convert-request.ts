@@ -66,10 +66,10 @@ function withoutModel({ model: _, ...rest }: Body): Body {
 function encode(request: CallerRequest, provider: UpstreamDialect, target: EncodeTarget) {
   const nativeOnly = request.extras?.nativeOnly ?? null;
   if (nativeOnly !== null) throw errorOf(nativeOnly);
-  const asked = request.neutral();
+  const neutralRequest = request.neutral();
   // Anthropic takes longer names than all others do.
-  const named = provider.id === 'anthropic-messages' ? null : fitToolNames(asked);
-  const neutral = named?.request ?? asked;
+  const named = provider.id === 'anthropic-messages' ? null : fitToolNames(neutralRequest);
+  const neutral = named?.request ?? neutralRequest;
   const encoded = provider.encodeRequest(neutral, target);
   if (!encoded.ok) throw errorOf(inCallersWords(encoded.failure, request));
   const { recovered = [], losses } = encoded.value;

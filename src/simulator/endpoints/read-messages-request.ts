@@ -1,4 +1,4 @@
-import { isObject, type JsonValue, wordsOf } from '../../kernel/json.ts';
+import { isObject, type JsonValue, jsonText } from '../../kernel/json.ts';
 import type { Prompt, ReadPrompt, Tool } from '../prompt.ts';
 import { inputTokensOf, isReasoningModel, stringsOf, textOf, toolTokensOf } from '../prompt.ts';
 
@@ -61,7 +61,7 @@ function unthoughtCall(messages: readonly JsonValue[]): string | null {
   const turn = messages[at];
   const first = isObject(turn) && Array.isArray(turn.content) ? turn.content[0] : undefined;
   if (!isObject(first) || first.type === 'thinking' || first.type === 'redacted_thinking') return null;
-  return `messages.${at}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${wordsOf(first.type)}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block.`;
+  return `messages.${at}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${jsonText(first.type)}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block.`;
 }
 
 function hasToolResult(content: JsonValue | undefined): boolean {

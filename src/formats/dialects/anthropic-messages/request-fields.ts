@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, wordsOf } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import type { NeutralRequest, NeutralTool } from '../../neutral/request.ts';
 import { bodySchema, described, schemaOf } from '../described-check.ts';
 import type { EncodeTarget, Result } from '../dialect.ts';
@@ -90,7 +90,7 @@ function putTools(request: NeutralRequest, { tools: given }: CallerBody, losses:
   const tools: NeutralTool[] = [];
   for (const tool of given ?? []) {
     if (isCustomTool(tool) && tool.name !== placeholderName) tools.push(decodeTool(tool, losses));
-    else losses.add(`tools.${isCustomTool(tool) ? placeholderName : wordsOf(tool.type)}`, 'unsupported');
+    else losses.add(`tools.${isCustomTool(tool) ? placeholderName : jsonText(tool.type)}`, 'unsupported');
   }
   if (tools.length > 0) request.tools = tools;
 }

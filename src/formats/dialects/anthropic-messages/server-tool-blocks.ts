@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, wordsOf } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import { stringOr } from '../../neutral/event.ts';
 import type { NeutralPart } from '../../neutral/request.ts';
 import type { ServerCall, ServerResult, ServerSource } from '../../neutral/server-tool.ts';
@@ -116,7 +116,7 @@ export function partOfStep(block: CallerBlock): Extract<NeutralPart, { type: 'to
   const found = Array.isArray(block.content) ? block.content : [block.content];
   const content = found.filter(isObject);
   const text = content.map(textOf).join('\n\n');
-  const isError = block.is_error === true || content.some(({ type }) => wordsOf(type).endsWith('_error'));
+  const isError = block.is_error === true || content.some(({ type }) => jsonText(type).endsWith('_error'));
   const parts = [{ type: 'text' as const, text: text === '' ? 'Nothing was found.' : text }];
   return { type: 'tool-result', callId: String(block.tool_use_id), parts, isError };
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, wordsOf } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import type { RequestedServerTools, ServerTool } from '../../neutral/server-tool.ts';
 import type { Result } from '../dialect.ts';
 import {
@@ -43,7 +43,7 @@ export function serverToolsOf(body: CallerBody): Result<RequestedServerTools> | 
 
 function toolOf(body: CallerBody, tool: JsonObject, index: number): ServerTool[] {
   const { type } = tool;
-  const at = { path: `tools[${index}]`, field: `tools.${wordsOf(type)}` };
+  const at = { path: `tools[${index}]`, field: `tools.${jsonText(type)}` };
   if (type === 'file_search') {
     const read = openAiServerTool(tool, at, () => []);
     return read === null ? [] : [read];

@@ -19,18 +19,18 @@ export const vertexEmbeddings: EmbeddingFormat = {
   id: 'vertex',
   encode(order) {
     const { model, inputs, dimensions } = order;
-    const own = order.request.answerForm === 'openai' ? {} : order.request.extra;
+    const extra = order.request.answerForm === 'openai' ? {} : order.request.extra;
     const taskType = inputTypeFor(order);
     const texts = inputs.kind === 'texts' ? inputs.texts : [];
     const size: JsonObject = dimensions === null ? {} : { outputDimensionality: dimensions };
-    const losses = lossesOf(order, { extra: own === order.request.extra ? 'taken' : 'lost' });
+    const losses = lossesOf(order, { extra: extra === order.request.extra ? 'taken' : 'lost' });
     if (usesContentMethod(model)) {
-      const config: JsonObject = { ...own, ...(taskType !== null && { taskType }), ...size };
+      const config: JsonObject = { ...extra, ...(taskType !== null && { taskType }), ...size };
       const content = { role: 'user', parts: texts.map((text) => ({ text })) };
       return { body: { content, ...(Object.keys(config).length > 0 && { embedContentConfig: config }) }, losses };
     }
     const instances = texts.map((content) => ({ content, ...(taskType !== null && { task_type: taskType }) }));
-    const parameters: JsonObject = { ...own, ...size };
+    const parameters: JsonObject = { ...extra, ...size };
     return { body: { instances, ...(Object.keys(parameters).length > 0 && { parameters }) }, losses };
   },
   decode(body, count) {

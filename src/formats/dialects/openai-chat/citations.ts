@@ -8,11 +8,16 @@ import { openAiChatId } from './wire.ts';
  * files.
  */
 export function readAnnotation(annotation: JsonObject, choice: number): NeutralEvent {
-  const own = { vendor: openAiChatId, block: annotation };
+  const vendorBlock = { vendor: openAiChatId, block: annotation };
   // OpenAI's other format has the members in the annotation itself, and some servers mix the two.
   const cited = isObject(annotation.url_citation) ? annotation.url_citation : annotation;
-  if (typeof cited.url !== 'string') return { type: 'vendor-part', choice, field: 'annotations', ...own };
-  const citation = { url: cited.url, title: stringOr(cited.title, ''), quote: stringOr(cited.content, ''), own };
+  if (typeof cited.url !== 'string') return { type: 'vendor-part', choice, field: 'annotations', ...vendorBlock };
+  const citation = {
+    url: cited.url,
+    title: stringOr(cited.title, ''),
+    quote: stringOr(cited.content, ''),
+    own: vendorBlock,
+  };
   return { type: 'citation', choice, citation: { ...citation, ...spanOf(cited.start_index, cited.end_index) } };
 }
 
@@ -37,8 +42,8 @@ export function pagesBeside({ search_results: results, citations }: JsonObject):
 }
 
 /** Null for a citation of a file: the format has a word for pages alone, and clients refuse others. */
-export function annotationOf({ url, title, span, own }: Citation, textLength: number): JsonObject | null {
-  if (own?.vendor === openAiChatId) return own.block;
+export function annotationOf({ url, title, span, own: vendorBlock }: Citation, textLength: number): JsonObject | null {
+  if (vendorBlock?.vendor === openAiChatId) return vendorBlock.block;
   if (url === null) return null;
   const { start, end } = span ?? { start: textLength, end: textLength };
   return { type: 'url_citation', url_citation: { url, title, start_index: start, end_index: end } };

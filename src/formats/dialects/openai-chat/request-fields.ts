@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, wordsOf } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import type { NeutralRequest, NeutralResponseFormat, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
 import { bodySchema, type Complaint } from '../described-check.ts';
 import type { Result } from '../dialect.ts';
@@ -213,7 +213,7 @@ export function customTools({ tools, tool_choice: choice }: ChatRequest): [strin
   const custom = tools?.filter((tool) => tool.type === 'custom') ?? [];
   const beyond: [string, JsonValue][] = custom.length > 0 ? [['tools', custom]] : [];
   for (const tool of tools ?? []) {
-    if (tool.type !== 'function' && tool.type !== 'custom') beyond.push([`tools.${wordsOf(tool.type)}`, [tool]]);
+    if (tool.type !== 'function' && tool.type !== 'custom') beyond.push([`tools.${jsonText(tool.type)}`, [tool]]);
   }
   if (isObject(choice) && (choice.type === 'custom' || choice.type === 'allowed_tools')) {
     beyond.push(['tool_choice', choice]);

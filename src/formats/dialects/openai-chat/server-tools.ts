@@ -1,5 +1,5 @@
 import { FailureError, invalid } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, wordsOf } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, jsonText } from '../../../kernel/json.ts';
 import type { RequestedServerTools, ServerTool } from '../../neutral/server-tool.ts';
 import type { Result } from '../dialect.ts';
 import {
@@ -21,7 +21,7 @@ export function serverToolsOf(body: ChatRequest): Result<RequestedServerTools> |
   return requestedServerTools(() => {
     const all = (Array.isArray(body.tools) ? body.tools : []).map((tool): JsonObject => (isObject(tool) ? tool : {}));
     const tools = all.flatMap((tool, index): ServerTool[] => {
-      const at = { path: `tools[${index}]`, field: `tools.${wordsOf(tool.type)}` };
+      const at = { path: `tools[${index}]`, field: `tools.${jsonText(tool.type)}` };
       const read = openAiServerTool(tool, at, () => addressSourcesIn(body));
       if (read?.kind === 'mcp' && read.approval !== 'never') throw noApproval(index);
       return read === null ? [] : [read];

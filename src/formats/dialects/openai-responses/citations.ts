@@ -7,13 +7,13 @@ import { openAiResponsesId } from './wire.ts';
 /** An annotation of a part whose text begins at `partStart` of the answer's; null for an unknown kind. */
 export function citationOf(annotation: JsonObject, partStart: number): Citation | null {
   const { type, url, title, filename, file_id: file } = annotation;
-  const own = { vendor: openAiResponsesId, block: annotation };
+  const vendorBlock = { vendor: openAiResponsesId, block: annotation };
   const { start_index: start, end_index: end } = annotation;
   const range = spanOf(
     typeof start === 'number' ? start + partStart : null,
     typeof end === 'number' ? end + partStart : null,
   );
-  if (typeof url === 'string') return { url, title: stringOr(title, ''), quote: '', ...range, own };
+  if (typeof url === 'string') return { url, title: stringOr(title, ''), quote: '', ...range, own: vendorBlock };
   if (type !== 'file_citation' && type !== 'container_file_citation' && type !== 'file_path') return null;
   return {
     url: null,
@@ -21,14 +21,14 @@ export function citationOf(annotation: JsonObject, partStart: number): Citation 
     quote: '',
     ...range,
     ...(typeof file === 'string' && { fileId: file }),
-    own,
+    own: vendorBlock,
   };
 }
 
 /** `partStart` as above; `partLength` of the part so far. */
 export function annotationOf(citation: Citation, partStart: number, partLength: number): JsonObject {
-  const { url, title, span, fileId, own } = citation;
-  if (own?.vendor === openAiResponsesId) return own.block;
+  const { url, title, span, fileId, own: vendorBlock } = citation;
+  if (vendorBlock?.vendor === openAiResponsesId) return vendorBlock.block;
   if (url === null) return { type: 'file_citation', file_id: fileId ?? '', filename: title, index: partLength };
   const start = span === undefined ? partLength : Math.max(0, span.start - partStart);
   const end = span === undefined ? partLength : Math.max(0, span.end - partStart);

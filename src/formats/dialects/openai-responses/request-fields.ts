@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, wordsOf } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import type { NeutralRequest, NeutralResponseFormat, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
 import { bodySchema, type Complaint, type JsonSchema } from '../described-check.ts';
 import type { Result } from '../dialect.ts';
@@ -228,7 +228,7 @@ export function decodeTools(body: ResponsesRequest): DecodedTools {
       tools.push(customTool(tool));
       if (isGrammar(tool.format)) beyond.set(`tools[${index}].format`, [tool.format]);
     } else {
-      const name = `tools.${wordsOf(tool.type)}`;
+      const name = `tools.${jsonText(tool.type)}`;
       beyond.set(name, [...(beyond.get(name) ?? []), tool]);
     }
   }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, wordsOf } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, jsonText } from '../../../kernel/json.ts';
 import type { ApprovedCall, RequestedServerTools, ServerTool, ServerToolKind } from '../../neutral/server-tool.ts';
 import type { Result } from '../dialect.ts';
 import {
@@ -16,7 +16,7 @@ export function serverToolsOf(body: ResponsesRequest): Result<RequestedServerToo
   return requestedServerTools(() => {
     const all = Array.isArray(body.tools) ? body.tools.filter(isObject) : [];
     const tools = all.flatMap((tool, index): ServerTool[] => {
-      const at = { path: `tools[${index}]`, field: `tools.${wordsOf(tool.type)}` };
+      const at = { path: `tools[${index}]`, field: `tools.${jsonText(tool.type)}` };
       const read = openAiServerTool(tool, at, () => addressSourcesIn(body));
       if (read === null || !isAllowed(tool, body.tool_choice)) return [];
       return [read.kind === 'mcp' ? { ...read, isListed: isListed(body, read.label) } : read];

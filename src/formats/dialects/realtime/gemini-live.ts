@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, wordsOf } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import { reportedCount } from '../../neutral/usage.ts';
 import type { RealtimeEvent } from './events.ts';
 import { type EventForm, EventWriter, ResponseWriter } from './response-writer.ts';
@@ -99,7 +99,7 @@ export class GeminiLive {
     if (isObject(message.toolCall)) this.#toolCall(message.toolCall);
     const cancellation = message.toolCallCancellation;
     if (isObject(cancellation) && Array.isArray(cancellation.ids)) {
-      for (const id of cancellation.ids) this.#calls.delete(wordsOf(id));
+      for (const id of cancellation.ids) this.#calls.delete(jsonText(id));
     }
   }
 
@@ -150,7 +150,7 @@ export class GeminiLive {
   #createItem(event: RealtimeEvent): void {
     const item = isObject(event.item) ? event.item : {};
     if (item.type === 'function_call_output') {
-      const callId = wordsOf(item.call_id);
+      const callId = jsonText(item.call_id);
       const name = this.#calls.get(callId);
       if (name === undefined) {
         return this.#events.error(

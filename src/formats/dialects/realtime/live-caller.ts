@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, wordsOf } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import type { RealtimeEvent } from './events.ts';
 import { type LiveSetup, liveUsageOf } from './live-session.ts';
 
@@ -70,11 +70,11 @@ export class LiveCaller {
         this.#isInterrupted = false;
         return;
       case 'response.output_audio.delta':
-        return this.#says({ inlineData: { mimeType: 'audio/pcm;rate=24000', data: wordsOf(event.delta) } });
+        return this.#says({ inlineData: { mimeType: 'audio/pcm;rate=24000', data: jsonText(event.delta) } });
       case 'response.output_text.delta':
-        return this.#says({ text: wordsOf(event.delta) });
+        return this.#says({ text: jsonText(event.delta) });
       case 'response.output_audio_transcript.delta':
-        if (this.#setup.transcribes.output) this.#tell({ outputTranscription: { text: wordsOf(event.delta) } });
+        if (this.#setup.transcribes.output) this.#tell({ outputTranscription: { text: jsonText(event.delta) } });
         return;
       case 'conversation.item.input_audio_transcription.delta':
       case 'conversation.item.input_audio_transcription.completed':
@@ -119,7 +119,7 @@ export class LiveCaller {
   }
 
   #blob({ mimeType, data }: JsonObject): void {
-    const [type, base64] = [wordsOf(mimeType), wordsOf(data)];
+    const [type, base64] = [jsonText(mimeType), jsonText(data)];
     if (type.startsWith('audio/')) {
       this.#sinks.up({ type: 'input_audio_buffer.append', audio: this.#sinks.sound(base64, rateOf(type)) });
     } else if (type.startsWith('image/')) {
@@ -131,7 +131,7 @@ export class LiveCaller {
   #results({ functionResponses }: JsonObject): void {
     const responses = Array.isArray(functionResponses) ? functionResponses.filter(isObject) : [];
     for (const { id, response } of responses) {
-      const callId = wordsOf(id);
+      const callId = jsonText(id);
       const told = isObject(response) ? (response.output ?? response.result ?? response) : (response ?? '');
       const output = typeof told === 'string' ? told : JSON.stringify(told);
       this.#open.delete(callId);
@@ -155,7 +155,7 @@ export class LiveCaller {
     const { text, inlineData } = part;
     if (typeof text === 'string') return [{ type: role === 'user' ? 'input_text' : 'output_text', text }];
     if (!isObject(inlineData) || role !== 'user') return [];
-    const [type, base64] = [wordsOf(inlineData.mimeType), wordsOf(inlineData.data)];
+    const [type, base64] = [jsonText(inlineData.mimeType), jsonText(inlineData.data)];
     if (type.startsWith('image/')) return [{ type: 'input_image', image_url: `data:${type};base64,${base64}` }];
     return type.startsWith('audio/') ? [{ type: 'input_audio', audio: this.#sinks.sound(base64, rateOf(type)) }] : [];
   }
@@ -176,9 +176,9 @@ export class LiveCaller {
 
   #transcribed({ type, item_id, delta, transcript }: RealtimeEvent): void {
     if (!this.#setup.transcribes.input) return;
-    const item = wordsOf(item_id);
+    const item = jsonText(item_id);
     const isWhole = type.endsWith('.completed');
-    const text = wordsOf(isWhole ? transcript : delta);
+    const text = jsonText(isWhole ? transcript : delta);
     const isKnown = this.#heard.has(item);
     if (isWhole) this.#heard.delete(item);
     else this.#heard.add(item);
@@ -187,9 +187,9 @@ export class LiveCaller {
 
   #item(item: JsonValue | undefined): void {
     if (!isObject(item) || item.type !== 'function_call') return;
-    const id = wordsOf(item.call_id);
+    const id = jsonText(item.call_id);
     this.#open.add(id);
-    this.#calls.push({ id, name: wordsOf(item.name), args: argumentsOf(item.arguments) });
+    this.#calls.push({ id, name: jsonText(item.name), args: argumentsOf(item.arguments) });
   }
 
   #ended(response: JsonValue | undefined): void {
@@ -199,7 +199,7 @@ export class LiveCaller {
     this.#calls = [];
     if (status === 'failed') {
       const error = isObject(details) && isObject(details.error) ? details.error : {};
-      return this.#sinks.fail(wordsOf(error.message) || 'The model gave no answer.');
+      return this.#sinks.fail(jsonText(error.message) || 'The model gave no answer.');
     }
     const usageMetadata = liveUsageOf(usage);
     if (status === 'cancelled') this.#interrupt();
@@ -211,7 +211,7 @@ export class LiveCaller {
 
   #failed(error: JsonValue | undefined): void {
     const { code, message } = isObject(error) ? error : {};
-    if (!harmless.has(wordsOf(code))) this.#sinks.fail(wordsOf(message) || 'The session failed.');
+    if (!harmless.has(jsonText(code))) this.#sinks.fail(jsonText(message) || 'The session failed.');
   }
 }
 
@@ -222,7 +222,7 @@ function rateOf(mimeType: string): number {
 
 function argumentsOf(text: JsonValue | undefined): JsonValue {
   try {
-    const args: unknown = JSON.parse(wordsOf(text) || '{}');
+    const args: unknown = JSON.parse(jsonText(text) || '{}');
     return isObject(args) ? args : {};
   } catch {
     return {};

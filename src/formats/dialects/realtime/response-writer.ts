@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, wordsOf } from '../../../kernel/json.ts';
+import { type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import type { RealtimeEvent } from './events.ts';
 
 /** OpenAI's events have other names since the API left its beta; callers say which they speak. */
@@ -59,7 +59,7 @@ export class EventWriter {
 
   /** The model has no use for such events, or for such items. */
   notTaken(event: RealtimeEvent, item: JsonObject | null = null): void {
-    const [what, type] = item === null ? ['events', event.type] : ['items', wordsOf(item.type)];
+    const [what, type] = item === null ? ['events', event.type] : ['items', jsonText(item.type)];
     const param = item === null ? 'type' : 'item.type';
     this.error(`This model does not take ${what} of type '${type.slice(0, 100)}'.`, param, event.event_id);
   }

@@ -134,8 +134,8 @@ export function missingTimes(
   segments: Transcript['segments'],
   words: Transcript['words'],
 ): Fault | null {
-  const segmentsWanted = lists.segments || format === 'srt' || format === 'vtt';
-  if (segmentsWanted && segments === null)
+  const segmentsRequested = lists.segments || format === 'srt' || format === 'vtt';
+  if (segmentsRequested && segments === null)
     return fault('malformed', 'the answer has no segments, which were asked for');
   if (format === 'diarized_json' && segments?.every(({ speaker }) => speaker !== undefined) !== true)
     return fault('malformed', 'the answer does not tell who said what, which was asked for');

@@ -60,8 +60,8 @@ export class MediaDelivery implements Delivery {
     this.#asked = asked;
   }
 
-  get gone(): boolean {
-    return this.#next.gone;
+  get disconnected(): boolean {
+    return this.#next.disconnected;
   }
 
   get committed(): boolean {
@@ -72,8 +72,8 @@ export class MediaDelivery implements Delivery {
     return this.#next.finished ?? Promise.resolve();
   }
 
-  onGone(listener: () => void): void {
-    this.#next.onGone(listener);
+  onDisconnect(listener: () => void): void {
+    this.#next.onDisconnect(listener);
   }
 
   onDrain(listener: () => void): void {

@@ -202,7 +202,7 @@ class Session implements EndListener, LongWork {
     const { services, principalOf } = this.#parts;
     const read = await services.bodies.readObject(this.#base.principal.tenant, raw);
     if (!read.ok) return turn.refuse(read.failure);
-    const { type, stream_id: lane, stream: _, background, generate, ...asked } = read.value;
+    const { type, stream_id: lane, stream: _, background, generate, ...requestMembers } = read.value;
     if (type !== 'response.create') return turn.refuse(unknownEvent);
     if (lane !== undefined) return turn.refuse(noLanes);
     if (background === true) return turn.refuse(noBackground);
@@ -225,7 +225,7 @@ class Session implements EndListener, LongWork {
       trace,
     };
     try {
-      await this.#respond(call, turn, this.#memory.continued(asked), generate === false);
+      await this.#respond(call, turn, this.#memory.continued(requestMembers), generate === false);
       // It has no row in the ledger.
       if (turn.failure !== null && admitted.booked !== true) this.#record(turn.failure, now, admitted);
     } finally {

@@ -7,7 +7,7 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 
 /** The client of one response over a WebSocket: it sends each event of the answer as a message. */
 export class TurnDelivery implements Delivery {
-  gone = false;
+  disconnected = false;
   committed = false;
   /** HTTP status that the same request would have got. */
   status = 200;
@@ -29,7 +29,7 @@ export class TurnDelivery implements Delivery {
     this.#context = context;
   }
 
-  onGone(listener: () => void): void {
+  onDisconnect(listener: () => void): void {
     this.#goneListener = listener;
   }
 
@@ -45,8 +45,8 @@ export class TurnDelivery implements Delivery {
   }
 
   leave(): void {
-    if (this.gone || this.#ended) return;
-    this.gone = true;
+    if (this.disconnected || this.#ended) return;
+    this.disconnected = true;
     this.#goneListener?.();
   }
 
@@ -57,7 +57,7 @@ export class TurnDelivery implements Delivery {
   }
 
   chunk(chunk: Bytes): Pace {
-    if (this.gone) return 'ready';
+    if (this.disconnected) return 'ready';
     if (this.#form !== 'events') {
       this.#whole.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
       return 'ready';
@@ -66,7 +66,7 @@ export class TurnDelivery implements Delivery {
   }
 
   end(failed: Failed | null): void {
-    if (this.gone || this.#ended) return;
+    if (this.disconnected || this.#ended) return;
     this.#ended = true;
     this.failure = failed?.failure ?? null;
     if (failed !== null && this.committed) {

@@ -151,7 +151,7 @@ function askingLine(text: string): { before: string; line: string; after: string
   return { before: text.slice(0, start), line: text.slice(start, end), after: text.slice(end) };
 }
 
-export interface AskedText {
+export interface StrippedText {
   before: string;
   /** Without how it is asked. */
   question: string;
@@ -159,32 +159,32 @@ export interface AskedText {
   exact: boolean;
   after: string;
   /** Languages of each phrase that was taken off. */
-  asked: AskingLanguage[][];
+  languages: AskingLanguage[][];
 }
 
 /** The question in a text. What is around it, or follows a colon, is given and not asked: it stays as it is. */
-export function questionIn(text: string): AskedText {
+export function questionIn(text: string): StrippedText {
   const found = askingLine(text);
-  if (found === null) return { before: text, question: '', exact: true, after: '', asked: [] };
+  if (found === null) return { before: text, question: '', exact: true, after: '', languages: [] };
   const { before, line, after } = found;
-  const asked: AskingLanguage[][] = [];
-  const begun = withoutPhrases(line, (rest, { start }) => rest.replace(start, ''), asked);
+  const languages: AskingLanguage[][] = [];
+  const begun = withoutPhrases(line, (rest, { start }) => rest.replace(start, ''), languages);
   const given = begun.search(/:\s/);
   if (given !== -1) {
     const question = begun.slice(0, given);
-    return { before, question, exact: aboutWords.test(question), after: begun.slice(given) + after, asked };
+    return { before, question, exact: aboutWords.test(question), after: begun.slice(given) + after, languages };
   }
-  if (aboutWords.test(begun)) return { before, question: begun, exact: true, after, asked };
-  const question = withoutPhrases(begun, (rest, { end }) => atEnd(rest, end), asked);
-  const ended = asked.some((of) => of.includes('de')) ? question.replace(verbLast, 'was $2 $1') : question;
-  const again = withoutPhrases(ended, (rest, { start }) => rest.replace(start, ''), asked);
-  return { before, question: again, exact: !isEnglish(again), after, asked };
+  if (aboutWords.test(begun)) return { before, question: begun, exact: true, after, languages };
+  const question = withoutPhrases(begun, (rest, { end }) => atEnd(rest, end), languages);
+  const ended = languages.some((of) => of.includes('de')) ? question.replace(verbLast, 'was $2 $1') : question;
+  const again = withoutPhrases(ended, (rest, { start }) => rest.replace(start, ''), languages);
+  return { before, question: again, exact: !isEnglish(again), after, languages };
 }
 
 function withoutPhrases(
   text: string,
   cut: (rest: string, pattern: (typeof patterns)[number]) => string,
-  asked: AskingLanguage[][],
+  languages: AskingLanguage[][],
 ): string {
   let rest = text;
   for (let n = 0; n < phrasesMax; n += 1) {
@@ -194,7 +194,7 @@ function withoutPhrases(
       .sort((one, other) => one.bare.length - other.bare.length);
     const [{ bare } = { bare: rest }] = shorter;
     if (bare === rest) break;
-    asked.push(shorter.filter((one) => one.bare === bare).map(({ language }) => language));
+    languages.push(shorter.filter((one) => one.bare === bare).map(({ language }) => language));
     rest = bare;
   }
   return rest;
@@ -206,9 +206,9 @@ function atEnd(text: string, end: RegExp): string {
 }
 
 /** Languages that were taken off and that nothing else shows: neither the words that are left nor another phrase. */
-export function hiddenLanguages(asked: readonly (readonly AskingLanguage[])[], words: readonly string[]): string[] {
-  const alone = new Set(asked.flatMap((of) => (of.length === 1 ? of : [])));
-  const hidden = asked.filter(
+export function hiddenLanguages(languages: readonly (readonly AskingLanguage[])[], words: readonly string[]): string[] {
+  const alone = new Set(languages.flatMap((of) => (of.length === 1 ? of : [])));
+  const hidden = languages.filter(
     (of) => !of.some((language) => shown(words, language) > 0 || (of.length > 1 && alone.has(language))),
   );
   return [...new Set(hidden.map((of) => of.join('|')))].sort();

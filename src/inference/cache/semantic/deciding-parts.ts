@@ -18,15 +18,15 @@ export const questionCharsMax = 8_000;
  * numbers and cases apart. In what is asked about, such as a text after a colon, every word decides.
  */
 export function decidingParts(text: string): DecidingParts {
-  const { before, question, exact, after, asked } = questionIn(plain(text));
+  const { before, question, exact, after, languages } = questionIn(plain(text));
   const taken: Taken = { ordered: [], words: [], isStart: true };
   takeText(before, taken);
   if (exact) takeText(question, taken);
-  else takeText(shortened(question, asked), taken, asked);
+  else takeText(shortened(question, languages), taken, languages);
   takeText(after, taken);
   const { ordered, words } = taken;
   // What was left out must not hide in which language a question was asked.
-  for (const language of hiddenLanguages(asked, words)) ordered.push(`~${language}`);
+  for (const language of hiddenLanguages(languages, words)) ordered.push(`~${language}`);
   return { ordered, words };
 }
 
@@ -37,15 +37,15 @@ interface Taken {
   isStart: boolean;
 }
 
-/** `asked`: takes it where common words were left out; absent: none is. */
-function takeText(text: string, taken: Taken, asked?: AskingLanguage[][]): void {
+/** `languages`: takes it where common words were left out; absent: none is. */
+function takeText(text: string, taken: Taken, languages?: AskingLanguage[][]): void {
   for (const [piece] of text.matchAll(pieces)) {
     if (piece === '\n') taken.isStart = true;
     else if (/^["`]./.test(piece) || /^'.*'$/.test(piece)) taken.ordered.push(`=${piece}`);
     else if (/:\/\/|.@.|\\/.test(piece)) taken.ordered.push(`=${piece.replace(/[.,;:!?)]+$/, '')}`);
     else
       for (const [token] of piece.matchAll(tokens)) {
-        if (asked !== undefined && common.has(token.toLowerCase())) asked.push(['en']);
+        if (languages !== undefined && common.has(token.toLowerCase())) languages.push(['en']);
         else if (/^[\p{L}\p{M}\d]/u.test(token)) takeToken(token, taken);
         else if (!/^[.:!?…。]/.test(token)) taken.ordered.push(token);
         taken.isStart = /^[.:!?…。]/.test(token);
@@ -76,9 +76,9 @@ function plain(text: string): string {
 }
 
 /** "How do I" and "how to" ask the same. */
-function shortened(text: string, asked: AskingLanguage[][]): string {
+function shortened(text: string, languages: AskingLanguage[][]): string {
   return text.replace(/^(\s*how)(?: (?:do|can|could|would) (?:i|we|you)| to)(?= )/i, (_, how: string) => {
-    asked.push(['en']);
+    languages.push(['en']);
     return how;
   });
 }

@@ -1,5 +1,5 @@
 import type { InnerCalls } from '../../spine/answer-cache.ts';
-import { type KeptEntry, keptEvents } from '../kept-entry.ts';
+import { type CachedAnswer, cachedEvents } from '../kept-entry.ts';
 import { cosine, vectorsOf } from './known-questions.ts';
 
 /** An answer of at most so many characters is the same only where its normal form is. */
@@ -8,8 +8,8 @@ const shortCharsMax = 80;
 const sameFrom = 0.95;
 
 /** The words of an answer; null: it has something else, which cannot be compared. */
-export function wordsOf({ answer }: KeptEntry): string | null {
-  const events = keptEvents(answer);
+export function textOfAnswer({ answer }: CachedAnswer): string | null {
+  const events = cachedEvents(answer);
   if (events === null) return null;
   let text = '';
   for (const event of events) {

@@ -7,7 +7,7 @@ import type { SemanticRule } from '../../models/alias.ts';
 import type { InnerCalls } from '../../spine/answer-cache.ts';
 import type { CacheKey } from '../cache-key.ts';
 import type { Landed } from '../flight.ts';
-import type { KeptEntry } from '../kept-entry.ts';
+import type { CachedAnswer } from '../kept-entry.ts';
 import { lookMsMax, within } from '../look-up.ts';
 import { decidingDigest, questionCharsMax } from './deciding-parts.ts';
 import { errorBound, withObservation } from './error-bound.ts';
@@ -21,7 +21,7 @@ import {
   vectorsOf,
 } from './known-questions.ts';
 import { changingPart, type QuestionTemplate } from './question-template.ts';
-import { isSameAnswer, wordsOf } from './same-answer.ts';
+import { isSameAnswer, textOfAnswer } from './same-answer.ts';
 import { Templates } from './templates.ts';
 
 /** A question that had no equal one. */
@@ -40,7 +40,7 @@ export interface SimilarQuestion {
 }
 
 /** `landed`: the answer to a similar question, which may be given. `learn` takes the upstream's answer, once it is kept. */
-export type Similar = { landed: Landed } | { learn(entry: KeptEntry): void };
+export type Similar = { landed: Landed } | { learn(entry: CachedAnswer): void };
 
 export interface SemanticCacheParts {
   store: CacheStore;
@@ -119,10 +119,10 @@ export class SemanticCache {
   async #compared(
     { rule, text, row, answerOf }: SimilarQuestion,
     { question, isChecked }: NearQuestion & { isChecked: boolean },
-    entry: KeptEntry,
+    entry: CachedAnswer,
   ): Promise<boolean | null> {
-    const kept = await answerOf(question.answer);
-    const [one, other] = [kept === null ? null : wordsOf(kept.entry), wordsOf(entry)];
+    const answer = await answerOf(question.answer);
+    const [one, other] = [answer === null ? null : textOfAnswer(answer.entry), textOfAnswer(entry)];
     if (one === null || other === null) return null;
     const isRight = await isSameAnswer(this.#parts.calls, rule, text, [one, other]);
     if (isChecked && isRight !== null) this.#parts.onChecked(row.model, isRight);
@@ -141,13 +141,13 @@ export class SemanticCache {
     const [vector] =
       known === null ? vectorsOf(await this.#parts.calls.embed(rule.model, [part], learnMsMax)) : [known];
     if (vector === undefined) return;
-    const nearIsGone = near !== null && (await answerOf(near.question.answer)) === null;
+    const nearIsMissing = near !== null && (await answerOf(near.question.answer)) === null;
     await this.#change(place, row, (questions) => {
       const at = questions.findIndex(({ id }) => id === near?.question.id);
       const same = questions[at];
       if (near !== null && same !== undefined && isRight !== false) {
         // Where its answer is over, this one takes its place: from now on others are compared with this.
-        const answer = nearIsGone ? own.digest : same.answer;
+        const answer = nearIsMissing ? own.digest : same.answer;
         const observed = isRight === null ? same.observed : withObservation(same.observed, near.similarity, isRight);
         return questions.with(at, { ...same, answer, observed });
       }
@@ -212,6 +212,6 @@ function bestObserved(questions: readonly KnownQuestion[]): readonly KnownQuesti
     Object.values(observed).reduce((sum, [right, wrong]) => sum + right + wrong, 0);
   // The newest has none: it takes the place of the one that is seen least.
   const [newest, ...others] = questions.toReversed();
-  const kept = others.toSorted((one, other) => count(other) - count(one)).slice(0, questionsMax - 1);
-  return newest === undefined ? kept : [...kept, newest];
+  const best = others.toSorted((one, other) => count(other) - count(one)).slice(0, questionsMax - 1);
+  return newest === undefined ? best : [...best, newest];
 }

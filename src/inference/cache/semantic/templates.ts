@@ -7,9 +7,9 @@ import { learnTemplate, learntFrom, type QuestionTemplate } from './question-tem
 
 /** Filters whose questions are in memory, the one used last at the end. */
 const filtersMax = 2_000;
-const keptMs = 30 * 86_400_000;
+const retentionMs = 30 * 86_400_000;
 
-interface AskedQuestion {
+interface TemplateQuestion {
   filter: CacheKey;
   text: string;
   row: Pick<CacheEntry, 'keyId' | 'model' | 'tag'>;
@@ -29,7 +29,7 @@ export class Templates {
   }
 
   /** `parts`: digest of the question's deciding parts. Null: there is none, or none yet. Never rejects. */
-  async of({ filter, text, row }: AskedQuestion, parts: string): Promise<QuestionTemplate | null> {
+  async of({ filter, text, row }: TemplateQuestion, parts: string): Promise<QuestionTemplate | null> {
     const at = `${filter.scope} ${filter.digest}`;
     const place = { scope: filter.scope, digest: `t.${hash('sha256', filter.digest, 'base64url')}` };
     const known = this.#known.get(at) ?? (await this.#kept(place)) ?? { texts: new Map<string, string>() };
@@ -46,7 +46,7 @@ export class Templates {
     const atMs = this.#clock.wallMs();
     const body = Buffer.from(JSON.stringify({ template }));
     this.#store
-      .put(place.scope, place.digest, { ...row, atMs, expiresAtMs: atMs + keptMs, body })
+      .put(place.scope, place.digest, { ...row, atMs, expiresAtMs: atMs + retentionMs, body })
       .catch(() => undefined);
     return template;
   }

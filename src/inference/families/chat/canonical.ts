@@ -119,20 +119,24 @@ function turnsOf({ role, parts, ...message }: NeutralMessage, ids: Map<string, s
   // Results come first, also where ids are numbered.
   for (const part of parts) if (part.type === 'tool-result') results.push(normalPart(part, ids));
   for (const part of parts) if (part.type !== 'tool-result') normal.push(normalPart(part, ids));
-  const own = { role, ...message, parts: normal };
-  if (results.length === 0) return [own];
+  const content = { role, ...message, parts: normal };
+  if (results.length === 0) return [content];
   const tool = { role: 'tool', parts: results };
-  return normal.length === 0 ? [tool] : [tool, own];
+  return normal.length === 0 ? [tool] : [tool, content];
 }
 
 /** Ids of calls are made up: they only say which result belongs to which call. */
 function normalPart(part: NeutralPart, ids: Map<string, string>): unknown {
   if (part.type === 'text' && !('cache' in part)) return part;
-  const { cache, ...own } = { cache: undefined, ...part };
-  if (own.type === 'tool-call')
-    return { ...own, id: idOf(own.id, ids), argumentsJson: jsonIn(own.argumentsJson) ?? own.argumentsJson };
-  if (own.type !== 'tool-result') return own;
-  return { ...own, callId: idOf(own.callId, ids), parts: own.parts.map((inner) => normalPart(inner, ids)) };
+  const { cache, ...content } = { cache: undefined, ...part };
+  if (content.type === 'tool-call')
+    return {
+      ...content,
+      id: idOf(content.id, ids),
+      argumentsJson: jsonIn(content.argumentsJson) ?? content.argumentsJson,
+    };
+  if (content.type !== 'tool-result') return content;
+  return { ...content, callId: idOf(content.callId, ids), parts: content.parts.map((inner) => normalPart(inner, ids)) };
 }
 
 function idOf(id: string, ids: Map<string, string>): string {

@@ -149,7 +149,7 @@ function trialsOf(
     media(client = call.client) {
       media ??= createRequestMedia(services.media, {
         leftMs: () => job.deadlineMs - services.clock.monotonicMs(),
-        onGone: (giveUp) => client.onGone(giveUp),
+        onDisconnect: (giveUp) => client.onDisconnect(giveUp),
       });
       return media;
     },

@@ -113,11 +113,11 @@ export async function planWithExtras(
   snapshot: Snapshot,
   call: ChatCall,
   facts: ConversationFacts & { extras: ConversationExtras },
-  { alias, ...among }: UnboundPlan,
+  { alias, ...unbound }: UnboundPlan,
   planOver: PlanOver,
 ): Promise<ChatPlan | Failure> {
   const { fallbackModels, references } = facts.extras;
-  const candidates = withFallbacks(snapshot, alias, among.candidates, fallbackModels, call.principal);
+  const candidates = withFallbacks(snapshot, alias, unbound.candidates, fallbackModels, call.principal);
   if ('kind' in candidates) return candidates;
   const items = references === null ? undefined : await services.items.find(call.principal.tenant, references);
   if (references !== null && items !== undefined) {
@@ -125,7 +125,7 @@ export async function planWithExtras(
     if (missing !== null) return missing;
   }
   const charged =
-    fallbackModels.length === 0 ? among.charged : chargedForAll(services, snapshot, alias, call, fallbackModels);
+    fallbackModels.length === 0 ? unbound.charged : chargedForAll(services, snapshot, alias, call, fallbackModels);
   const { ports } = services.serverTools;
   const { serverTools } = facts.extras;
   const tools =
@@ -135,7 +135,7 @@ export async function planWithExtras(
   const { extras } = withTools;
   const bound = extras.named.length > 0 ? await bindTo(services, snapshot, call, withTools, candidates) : null;
   if (bound !== null && bound.kind !== 'bound') return bound;
-  const reachable = { ...among, alias, charged, candidates: bound?.candidates ?? candidates };
+  const reachable = { ...unbound, alias, charged, candidates: bound?.candidates ?? candidates };
   const unspoken = unspokenBy(snapshot, call, extras, reachable.candidates);
   if (unspoken !== null) return unspoken;
   const plan = planOver(snapshot, call, withTools, reachable);

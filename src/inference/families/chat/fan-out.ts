@@ -102,7 +102,7 @@ class Merge {
     this.reached = job.stream;
     this.#encoder = dialect.encodeStream(head);
     this.#fold = dialect.fold(head);
-    job.client.onGone(() => this.stop());
+    job.client.onDisconnect(() => this.stop());
     job.client.onDrain(() => {
       for (const child of this.#clients) child.drained();
     });
@@ -126,13 +126,13 @@ class Merge {
       chunk: (chunk) => {
         // Every answer of a child is converted.
         const events = chunk as readonly NeutralEvent[];
-        if (client.gone) return 'ready';
+        if (client.disconnected) return 'ready';
         if (this.#job.stream) return this.#write(events.map((event) => this.#encode(index, event)).join(''));
         whole.push(...events);
         return 'ready';
       },
       end: (failed) => {
-        if (client.gone) return;
+        if (client.disconnected) return;
         if (failed === null) this.#childEnded(index);
         else this.#childFailed(failed);
       },

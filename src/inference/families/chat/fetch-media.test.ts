@@ -100,11 +100,11 @@ test('above 64 requests at once the next is told to come again', async () => {
 test('one request fetches once for all its attempts, and gives up when its caller goes', async () => {
   asked = [];
   const gone: (() => void)[] = [];
-  const media = createRequestMedia(fetcher(), { leftMs: () => 5_000, onGone: (giveUp) => gone.push(giveUp) });
+  const media = createRequestMedia(fetcher(), { leftMs: () => 5_000, onDisconnect: (giveUp) => gone.push(giveUp) });
   const [first, second] = await Promise.all([media.get([wanted('/once')]), media.get([wanted('/once')])]);
   assert.equal(first, second);
   assert.deepEqual(asked, ['/once']);
-  const hanging = createRequestMedia(fetcher(), { leftMs: () => 5_000, onGone: (giveUp) => gone.push(giveUp) });
+  const hanging = createRequestMedia(fetcher(), { leftMs: () => 5_000, onDisconnect: (giveUp) => gone.push(giveUp) });
   const waiting = hanging.get([wanted('/hang')]);
   gone.at(-1)!();
   assert.equal((await waiting).ok, false);

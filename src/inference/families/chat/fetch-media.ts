@@ -129,19 +129,19 @@ export interface RequestMedia {
 }
 
 /**
- * `leftMs`: the time that the request has left. `onGone` gets a function that gives up when nobody waits any more. A
+ * `leftMs`: the time that the request has left. `onDisconnect` gets a function that gives up when nobody waits any more. A
  * fetched or refused URL stays so for the request.
  */
 export function createRequestMedia(
   fetcher: MediaFetcher,
-  request: { leftMs(): number; onGone(giveUp: () => void): void },
+  request: { leftMs(): number; onDisconnect(giveUp: () => void): void },
 ): RequestMedia {
   let fetching: Promise<Result<FetchedMedia>> | null = null;
   return {
     get(needed) {
       if (fetching === null) {
         const leaving = new AbortController();
-        request.onGone(() => leaving.abort());
+        request.onDisconnect(() => leaving.abort());
         fetching = fetcher.fetch(needed, Math.max(0, request.leftMs()), leaving.signal);
       }
       return fetching;

@@ -19,13 +19,13 @@ export class RecordedSink implements Sink {
     this.#next = sink;
     this.#unwritten = unwritten;
     this.client = {
-      get gone() {
-        return client.gone;
+      get disconnected() {
+        return client.disconnected;
       },
       get committed() {
         return client.committed;
       },
-      onGone: (listener) => client.onGone(listener),
+      onDisconnect: (listener) => client.onDisconnect(listener),
       onDrain: (listener) => {
         this.#onDrain = listener;
         client.onDrain(listener);

@@ -40,7 +40,7 @@ export const mcpEndpoint: WorkEndpoint<MadeOrder<McpOrder>, McpRequest> = {
     const answer = done.kind === 'failed' ? refusedWith(done.failure) : written(requested, done.result, write);
     const bytes = answer.body === null ? 0 : Buffer.byteLength(answer.body);
     const mcp = { ...requested.called, outcome: outcomeOf(done), bytes };
-    return call.client.gone ? { body: null, failure: null, mcp } : { ...answer, mcp };
+    return call.client.disconnected ? { body: null, failure: null, mcp } : { ...answer, mcp };
   },
 };
 

@@ -60,7 +60,7 @@ export const toolEndpoint: WorkEndpoint<MadeOrder<ToolOrder>, ToolRequest, ToolP
   async work({ call, plan, request: { job, write } }) {
     const answer = await job.run(leavingOf(call.client));
     if (answer.kind !== 'answer') return { body: null, failure: answer, worked: isPaid(answer) };
-    if (call.client.gone) return { body: null, failure: null };
+    if (call.client.disconnected) return { body: null, failure: null };
     const { pages } = answer;
     return {
       body: write(answer),

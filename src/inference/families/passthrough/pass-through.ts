@@ -209,7 +209,7 @@ function exchanged(
       ends('cancelled');
     };
     client.onDrain(() => running.resume());
-    client.onGone(leave);
-    if (client.gone) leave();
+    client.onDisconnect(leave);
+    if (client.disconnected) leave();
   });
 }

@@ -10,7 +10,7 @@ export class CascadeConversation {
   readonly #messages: JsonObject[] = [];
   #chars = 0;
 
-  say(message: JsonObject): void {
+  addMessage(message: JsonObject): void {
     this.#messages.push(message);
     this.#chars += charsOf(message);
     while (this.#messages.length > messagesMax || (this.#messages.length > 1 && this.#chars > messagesCharsMax))

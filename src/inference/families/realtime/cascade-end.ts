@@ -9,7 +9,7 @@ import {
   updated,
 } from '../../../formats/dialects/realtime/session-settings.ts';
 import type { Failure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, wordsOf } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, jsonText } from '../../../kernel/json.ts';
 import type { Pace } from '../../spine/sink.ts';
 import { type AnswerParts, CascadeAnswer } from './cascade-answer.ts';
 import { CascadeConversation, textOf } from './cascade-conversation.ts';
@@ -208,7 +208,7 @@ export class CascadeEnd implements SessionEnd {
         this.#events.write('conversation.item.input_audio_transcription.completed', event);
       }
       if (transcript.trim() === '' || answers === null) return;
-      this.#conversation.say({ role: 'user', content: transcript });
+      this.#conversation.addMessage({ role: 'user', content: transcript });
       if (then === 'responds') await this.#respond(null);
     });
   }
@@ -228,14 +228,14 @@ export class CascadeEnd implements SessionEnd {
     const item = isObject(event.item) ? event.item : {};
     if (this.#parts.answers === null) return this.#events.notTaken(event);
     if (item.type === 'function_call_output') {
-      this.#conversation.say({
+      this.#conversation.addMessage({
         role: 'tool',
-        tool_call_id: wordsOf(item.call_id),
-        content: wordsOf(item.output ?? ''),
+        tool_call_id: jsonText(item.call_id),
+        content: jsonText(item.output ?? ''),
       });
     } else if (item.type === 'message') {
       const role = item.role === 'assistant' || item.role === 'system' ? item.role : 'user';
-      this.#conversation.say({ role, content: textOf(item.content) });
+      this.#conversation.addMessage({ role, content: textOf(item.content) });
     } else {
       return this.#events.notTaken(event, item);
     }
@@ -265,7 +265,7 @@ export class CascadeEnd implements SessionEnd {
     const made = new CascadeAnswer({ steps, call, models }, this.#settings, response, stop.signal);
     const failure = await made.make(this.#conversation.request(models.chat, this.#settings, instructions));
     this.#answering = null;
-    if (made.message !== null) this.#conversation.say(made.message);
+    if (made.message !== null) this.#conversation.addMessage(made.message);
     const { usage } = made;
     if (stop.signal.aborted) return response.done({ status: 'cancelled', reason: answering.reason, usage });
     if (failure === null) return response.done({ status: 'completed', usage });

@@ -184,6 +184,6 @@ export class TurnMeter {
     const isFailed = end?.status === 'failed';
     progress.status = isFailed ? 502 : 200;
     if (isFailed) progress.class = 'upstreams-failed';
-    held.settle({ user: null, stream: true, progress, client: { gone: false, committed: true } });
+    held.settle({ user: null, stream: true, progress, client: { disconnected: false, committed: true } });
   }
 }

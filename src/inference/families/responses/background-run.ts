@@ -21,7 +21,7 @@ export class BackgroundRun implements Delivery {
   readonly requestId: string;
   /** The response that callers get now. */
   response: JsonObject;
-  gone = false;
+  disconnected = false;
   committed = false;
   readonly #input = new ResponseFrames();
   #frames: string[] | null = [];
@@ -52,7 +52,7 @@ export class BackgroundRun implements Delivery {
     return this.#frames;
   }
 
-  onGone(listener: () => void): void {
+  onDisconnect(listener: () => void): void {
     this.#goneListener = listener;
   }
 
@@ -99,7 +99,7 @@ export class BackgroundRun implements Delivery {
   }
 
   #leave(): void {
-    this.gone = true;
+    this.disconnected = true;
     this.#finish();
     this.#goneListener?.();
   }

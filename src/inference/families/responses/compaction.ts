@@ -33,7 +33,7 @@ export async function compacted(
     store: false,
   };
   const client = new BufferedAnswer();
-  call.client.onGone(() => client.leave());
+  call.client.onDisconnect(() => client.leave());
   const summaryCall = { ...call, delivery: client, client, sink: client, idempotencyKey: null };
   await serve(services, endpoint, summaryCall, Buffer.from(JSON.stringify(request)));
   const { outcome } = client;

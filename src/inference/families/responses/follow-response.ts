@@ -22,7 +22,7 @@ export function followRun(run: BackgroundRun, client: Delivery, after: number, h
         resolve();
       },
     });
-    client.onGone(() => {
+    client.onDisconnect(() => {
       stop();
       resolve();
     });
@@ -39,7 +39,7 @@ export async function followStored(
 ): Promise<void> {
   client.start('events', headers);
   let found = await responses.find(tenant, id);
-  while (found !== null && !hasEnded(found.status) && !client.gone) {
+  while (found !== null && !hasEnded(found.status) && !client.disconnected) {
     await pause(lookIntervalMs);
     found = await responses.find(tenant, id);
   }

@@ -23,7 +23,7 @@ interface SummaryServices extends Pick<ResponsesServices, 'bodies'> {
 }
 
 async function summariesIn(
-  { responses: kept, bodies }: SummaryServices,
+  { responses: stored, bodies }: SummaryServices,
   tenant: string,
   raw: Buffer,
 ): Promise<Buffer | Failure> {
@@ -38,7 +38,7 @@ async function summariesIn(
       input.push(item);
       continue;
     }
-    const summary = kept.openText(tenant, sealed.slice(compactionMark.length));
+    const summary = stored.openText(tenant, sealed.slice(compactionMark.length));
     if (summary === null) return invalid(`input[${at}].encrypted_content`, unreadable);
     input.push({ type: 'message', role: 'user', content: `Summary of the conversation so far:\n\n${summary}` });
   }

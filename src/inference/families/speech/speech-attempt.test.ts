@@ -51,7 +51,7 @@ function speak(
   const run = { request, plans: new Map([[target, plan]]), form: 'streamed' } as const;
   const answer = new Answer({ clock: systemClock, job, route: { firstToken() {} }, claim: () => true }, attempt);
   const trial = speechTrial(services, job, run, answer);
-  client.onGone(() => trial.stop(fault('cancelled', 'left')));
+  client.onDisconnect(() => trial.stop(fault('cancelled', 'left')));
   const ended = trial.run().then((found) => {
     recordAttempt(job, answer, trial.seen(progress.answeredBy === attempt, found), found, 0);
     return found;

@@ -99,7 +99,7 @@ export function vectorEndpoint(services: VectorServices, engine: Pick<VectorEngi
       }
     },
     plan(snapshot, call, request) {
-      if (call.client.gone) return abandoned;
+      if (call.client.disconnected) return abandoned;
       return request.prepared.effect === 'adds'
         ? planAdding(services, snapshot, call, request)
         : planOf(snapshot, call, request.prepared);
@@ -109,7 +109,7 @@ export function vectorEndpoint(services: VectorServices, engine: Pick<VectorEngi
       const embedded = embedding === null ? null : await embed(services, call, held, embedding, parts);
       // When no text was found, none was ranked.
       const unrankedMilli = held === null ? 0 : held.reserved.costMilli - (ranking?.costMilli ?? 0);
-      if (call.client.gone) return endOf(left, parts, call, unrankedMilli);
+      if (call.client.disconnected) return endOf(left, parts, call, unrankedMilli);
       if (embedded !== null && 'kind' in embedded) return endOf(embedded, parts, call, unrankedMilli);
       request.began = true;
       let doneMilli = unrankedMilli;

@@ -104,7 +104,7 @@ function streamed(
       },
     );
     client.onDrain(() => running.resume());
-    client.onGone(() => {
+    client.onDisconnect(() => {
       isOver = true;
       running.abort();
       resolve(null);
