@@ -175,7 +175,7 @@ function usageOf(
   return parts.ledger.usage({ accounts: scope, where: {}, ...by, ...span });
 }
 
-/** Those that used most, in the same range. */
+/** Accounts, models and providers with the most use, in the same range. */
 async function topsOf(parts: AdminParts, scope: AccountScope, of: Drawn, nowMs: number) {
   const ask = (groupBy: UsageGroup) => usageOf(parts, { groupBy, splitBy: null }, scope, of, nowMs);
   // Both in one pass over the rows, unless there are too many pairs.

@@ -58,14 +58,7 @@ const readRooms = [
 ];
 
 /** Rooms whose docstrings say what a thing is; the others follow. */
-const namedRooms = [
-  'src/{cli,config,engines,http,kernel,main,net,observe,processes,simulator,tools,vectors}/**/*.ts',
-  'src/books/**/*.ts',
-  'src/formats/**/*.ts',
-  'src/inference/{batches,endpoints,models,server-tools,spine,vector-stores}/**/*.ts',
-  'src/inference/families/**/*.ts',
-  'src/{routing,stores,upstream}/**/*.ts',
-];
+const namedRooms = ['src/**/*.ts'];
 
 const sourcesOf = (rooms: readonly string[]) =>
   rooms.flatMap((room) => globSync(room)).filter((file) => !/\.(?:test|fixture)\.ts$/.test(file));
