@@ -118,7 +118,14 @@ function filesThatFailed() {
   const named = failedFiles(failedList).flatMap(filesOf);
   // A test that a file beside it made carries that one's name, which cannot be run by itself: its process can.
   const isNamed = named.every((file) => files.includes(file));
-  const broken = isNamed ? [] : linesOf(failedProcesses).flatMap(filesOf);
+  // Of a group whose failure has a name, the others need no second look.
+  const hasName = (its) => its.some((file) => named.includes(file));
+  const broken = isNamed
+    ? []
+    : linesOf(failedProcesses)
+        .map(filesOf)
+        .filter((its) => !hasName(its))
+        .flat();
   return [...new Set([...named, ...broken])].filter((file) => files.includes(file));
 }
 
