@@ -190,7 +190,8 @@ for (const format of Object.keys(formats)) {
         assert.ok(said.includes('This is fine. '), said);
         assert.match(text, /content_filter|refusal|SAFETY/i);
       } else assert.ok(status === 400 && /guard_blocked/.test(text), text);
-      assert.equal(service.calls.length, stream ? 2 : 1);
+      // On a busy machine the pieces of a stream may be read together.
+      assert.ok(stream ? [1, 2].includes(service.calls.length) : service.calls.length === 1, `${service.calls.length}`);
       const { on, texts } = JSON.parse(service.calls[0]!.body);
       assert.equal(on, 'output');
       assert.equal(texts[0].part, 'assistant');
