@@ -112,7 +112,7 @@ test("a key's budget is raised in four clicks, and what would stop it is said be
   await countClicks(page);
   await page.getByRole('link', { name: /nightly/ }).click();
   await page.getByText('of $0.50').waitFor();
-  await page.getByText('Last used').waitFor();
+  await page.getByText(/^Last used ./).waitFor();
   await page.getByRole('table').getByRole('row', { name: /chat/ }).waitFor();
   await page.getByRole('button', { name: 'Edit' }).click();
   const budget = page.getByRole('textbox', { name: 'Budget, USD in 30 days' });

@@ -113,7 +113,7 @@ suite('the requests', { skip }, () => {
     await ask('night owl', {}, { key: 'northwind/crm', json: { messages, temperature: 0.5 } });
     const page = await openPage(t, gateway, '/dashboard/requests?user=night+owl');
     await page.locator('tbody tr').first().click();
-    await page.getByText('"content": "Answer in Danish."').waitFor();
+    await page.getByText('Answer in Danish.').first().waitFor();
     await page.getByRole('button', { name: 'Run again in the playground' }).click();
     await page.getByRole('heading', { name: 'Playground' }).waitFor();
     await page.getByText('Godmorgen').waitFor();

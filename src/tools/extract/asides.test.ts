@@ -13,6 +13,7 @@ const asidesOf = (html: string) => asidesIn(textBlocksOf(bodyOf(html))).map(({ t
 
 /** The page, and the parts of it that do not belong to its text. */
 const cases: readonly [string, string, readonly string[]][] = [
+  ['a page that has nothing but a credit', '<p>x © Jo mixed</p>', []],
   ['a button among paragraphs', `${prose}<div>Share (12)</div>${more}`, ['Share (12)']],
   ['the word of a button within a sentence', `${prose}<p>Please close the gate.</p>${more}`, []],
   ['code of one word', `${prose}<pre>close</pre>${more}`, []],

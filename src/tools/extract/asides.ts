@@ -6,8 +6,16 @@ const paragraphSize = 80;
 /** A call to subscribe is no longer. */
 const callSizeMax = 300;
 
-/** Finds parts among a page's text that do not belong to it: buttons, teasers, calls to subscribe, its date. */
+/**
+ * Finds parts among a page's text that do not belong to it: buttons, teasers, calls to subscribe, its date. Where all parts
+ * look so, none is: a page that says only this says this.
+ */
 export function asidesIn(blocks: readonly TextBlock[]): TextBlock[] {
+  const found = likelyAsidesIn(blocks);
+  return found.length === blocks.length ? [] : found;
+}
+
+function likelyAsidesIn(blocks: readonly TextBlock[]): TextBlock[] {
   const first = blocks.findIndex(isParagraph);
   const last = blocks.findLastIndex(isParagraph);
   const cards = new Set(cardsIn(blocks, last));
