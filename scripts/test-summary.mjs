@@ -1,5 +1,5 @@
 // Reporter: at the end every failure in full, the names of skipped tests, and the counts; before that a dot for each test
-// where TEST_DOTS is set. Which files failed is written to FAILED_FILES, a path, for a second look.
+// where TEST_DOTS is set, and the name of each that failed, so that a run which is cut short says it too. Which files failed is written to FAILED_FILES, a path, for a second look.
 import { writeFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 
@@ -13,13 +13,13 @@ export default async function* summary(source) {
   let dots = 0;
   for await (const event of source) {
     const { data } = event;
-    if (process.env.TEST_DOTS && (event.type === 'test:pass' || event.type === 'test:fail'))
-      yield (event.type === 'test:pass' ? '.' : 'X') + (++dots % dotsALine === 0 ? '\n' : '');
+    if (process.env.TEST_DOTS && event.type === 'test:pass') yield ++dots % dotsALine === 0 ? '.\n' : '.';
     if (event.type === 'test:pass') {
       if (data.skip !== undefined) skipped.push(`${data.name} (${data.skip === true ? 'no reason given' : data.skip})`);
       else if (data.details?.type !== 'suite') passed++;
     } else if (event.type === 'test:fail' && data.details?.error?.failureType !== 'subtestsFailed') {
       failedFiles.add(data.file ?? '');
+      if (process.env.TEST_DOTS) yield `\n✖ ${data.file ?? ''}:${data.line ?? ''} ${data.name}\n`;
       failures.push(
         `✖ ${data.file ?? ''}:${data.line ?? ''} ${data.name}\n${inspect(data.details?.error?.cause ?? data.details?.error)}`,
       );
