@@ -343,7 +343,7 @@ export class QuotaClock {
   #monotonicMs: number;
   /** Not rounded: rounding each delta would lose the fractions of a million requests. */
   #quotaMs: number;
-  /** By how much the wall was behind at the last `nowMs`; 0 for a single ms, since both are rounded. */
+  /** By how much the wall was behind at the last `nowMs`. */
   aheadMs = 0;
 
   constructor(clock: Clock) {
@@ -359,7 +359,7 @@ export class QuotaClock {
     this.#quotaMs = Math.max(this.#quotaMs + Math.max(0, monotonicMs - this.#monotonicMs), wallMs);
     this.#monotonicMs = monotonicMs;
     const now = Math.floor(this.#quotaMs);
-    this.aheadMs = now - wallMs > 1 ? now - wallMs : 0;
+    this.aheadMs = now - wallMs;
     return now;
   }
 
