@@ -1,6 +1,7 @@
 import type { CacheEntry } from '../../books/metering/cache-store.ts';
 import { BriefMap } from '../../kernel/brief-map.ts';
 import type { EntryPlace } from './cache-file.ts';
+import { placeOf } from './seal-context.ts';
 
 /**
  * Rows of this long are one transaction, in ms: a commit costs more than its rows. What waits longer would outlive two
@@ -129,9 +130,6 @@ export class GatheredWrites {
     return { start, end: this.#used };
   }
 }
-
-// The digest is at the end, where keys of the map must differ.
-const placeOf = (scope: string, digest: string) => `${scope} ${digest}`;
 
 /** Made at the first use; the system gives it pages as they are written. */
 function sharedMemory(): () => Uint8Array<SharedArrayBuffer> {

@@ -4,7 +4,7 @@ import type { CacheEntry, CacheStore } from '../../books/metering/cache-store.ts
 import type { Clock } from '../../kernel/clock.ts';
 import type { Secrets } from '../secrets.ts';
 import type { DataFolder } from '../sqlite/data-folder.ts';
-import { sealPurpose } from './seal-context.ts';
+import { placeOf, sealPurpose } from './seal-context.ts';
 import type { SealsItself } from './sqlite-cache.ts';
 
 export interface CacheParts {
@@ -49,7 +49,7 @@ export function openCache(parts: CacheParts): CacheStore {
   }
 
   async function putEarly(scope: string, digest: string, entry: CacheEntry): Promise<void> {
-    const place = `${digest} ${scope}`;
+    const place = placeOf(scope, digest);
     if (early.size < earlyMax) early.set(place, entry);
     try {
       await (await open()).put(scope, digest, entry);
@@ -69,7 +69,7 @@ export function openCache(parts: CacheParts): CacheStore {
       if (ready !== null) return ready.get(scope, digest);
       // No request waits for the start of a thread or a connection.
       void open().catch((error: unknown) => onTrouble(`cache: it cannot be opened: ${String(error)}`));
-      return early.get(`${digest} ${scope}`) ?? null;
+      return early.get(placeOf(scope, digest)) ?? null;
     },
     put(scope, digest, entry) {
       if (inFolder && room !== null && room.refusal() !== null) {

@@ -4,7 +4,7 @@ import type { CacheEntry, CacheStore } from '../../books/metering/cache-store.ts
 import { BriefMap } from '../../kernel/brief-map.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { BodyPieces } from './gathered-writes.ts';
-import { sealContext } from './seal-context.ts';
+import { placeOf, sealContext } from './seal-context.ts';
 import type { SealsItself } from './sqlite-cache.ts';
 
 /** Smaller bodies are kept as they are: the compressor's own memory would cost more than the look and the write. */
@@ -192,9 +192,6 @@ function sealedSwap(driver: CacheStore, sealer: Sealer): NonNullable<CacheStore[
     return (await driver.swap?.(scope, digest, { ...entry, body }, over)) ?? false;
   };
 }
-
-// The digest is at the end, where keys of a `BriefMap` must differ.
-const placeOf = (scope: string, digest: string) => `${scope} ${digest}`;
 
 const packing = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
