@@ -2,10 +2,10 @@ import { messageIn } from '../../../formats/dialects/realtime/events.ts';
 import { type LiveSetup, liveSetupOf } from '../../../formats/dialects/realtime/live-session.ts';
 import { factsOf } from '../../../kernel/failure.ts';
 import { BufferedAnswer } from '../../spine/buffered-answer.ts';
+import { firstMessage } from './first-message.ts';
 import { LiveCallerEnd } from './live-caller-end.ts';
 import { openSession } from './open-session.ts';
 import type { UnnamedCall } from './open-transcription.ts';
-import type { LongWork } from './realtime-session.ts';
 import type { RealtimeServices } from './services.ts';
 import type { SocketEnd } from './socket-end.ts';
 
@@ -34,30 +34,17 @@ export async function openLive(services: RealtimeServices, unnamed: UnnamedCall)
   caller.close(1008, factsOf(answer.outcome.failure, services.clock.wallMs()).message);
 }
 
-/** Null: it has left, said something else, or was silent for too long. */
+/** Null: it has left, sent something else, or was silent for too long. */
 function setupOf(caller: SocketEnd, { ending }: UnnamedCall, idleMs: number): Promise<LiveSetup | null> {
-  return new Promise((resolve) => {
-    const done = (setup: LiveSetup | null) => {
-      clearTimeout(idle);
-      ending.remove(work);
-      resolve(setup);
-    };
-    const idle = setTimeout(() => caller.close(1000, 'No setup came (server.realtime.idle).'), idleMs);
-    const work: LongWork = {
-      drain: () => caller.close(1001, 'The server is shutting down. Connect again.'),
-      cut: () => caller.terminate(),
-    };
-    caller.listen({
-      frame(frame, binary) {
-        const message = messageIn(frame);
-        const setup = message === null ? null : liveSetupOf(message);
-        if (setup === null) return caller.close(1007, 'The first message must be setup, with the name of a model.');
-        caller.leaveAt(frame, binary);
-        done(setup);
-      },
-      drained: () => caller.resume(),
-      closed: () => done(null),
-    });
-    ending.add(work);
+  return firstMessage(caller, {
+    ending,
+    idleMs,
+    onIdle: () => caller.close(1000, 'No setup came (server.realtime.idle).'),
+    read(frame) {
+      const message = messageIn(frame);
+      const setup = message === null ? null : liveSetupOf(message);
+      if (setup === null) caller.close(1007, 'The first message must be setup, with the name of a model.');
+      return setup;
+    },
   });
 }

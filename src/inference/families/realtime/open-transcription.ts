@@ -9,8 +9,8 @@ import { invalid } from '../../../kernel/failure.ts';
 import { randomBase62 } from '../../../kernel/ids.ts';
 import { BufferedAnswer } from '../../spine/buffered-answer.ts';
 import type { HeaderList } from '../../spine/sink.ts';
+import { firstMessage } from './first-message.ts';
 import { openSession, type SocketCall } from './open-session.ts';
-import type { LongWork } from './realtime-session.ts';
 import type { RealtimeServices } from './services.ts';
 import type { SocketEnd } from './socket-end.ts';
 
@@ -46,44 +46,29 @@ export async function openTranscription(services: RealtimeServices, unnamed: Unn
   caller.close(1008, failure.kind);
 }
 
-/** Null: it has left without a word of it, or was silent for too long. */
+/** Null: it has left without naming one, or was silent for too long. */
 function modelNamedBy(caller: SocketEnd, { ending, errorEvent }: UnnamedCall, idleMs: number): Promise<string | null> {
-  return new Promise((resolve) => {
-    const done = (model: string | null) => {
-      clearTimeout(idle);
-      ending.remove(work);
-      resolve(model);
-    };
-    const idle = setTimeout(() => {
+  const named = firstMessage(caller, {
+    ending,
+    idleMs,
+    onIdle() {
       const message = `Nobody named a model in this session for ${idleMs / 1_000} s (server.realtime.idle).`;
       caller.send(JSON.stringify(errorEvent({ kind: 'request-timeout', message })));
       caller.close(1000, 'session expired');
-    }, idleMs);
-    const work: LongWork = {
-      drain: () => caller.close(1001, 'The server is shutting down. Connect again.'),
-      cut: () => caller.terminate(),
-    };
-    caller.listen({
-      frame(frame, binary) {
-        const event = eventIn(frame);
-        const model = event?.type === 'session.update' ? transcriptionModelIn(event.session) : null;
-        if (model === null) {
-          // A caller that reads no errors causes no more of them.
-          if (caller.send(JSON.stringify(errorEvent(unnamedModel))) === 'behind') caller.pause();
-          return;
-        }
-        caller.leaveAt(frame, binary);
-        done(model);
-      },
-      drained: () => caller.resume(),
-      closed: () => done(null),
-    });
-    const id = randomBase62(16);
-    const events = new EventWriter('present', id, (event) => caller.send(JSON.stringify(event)));
-    const session = shownTranscriptions(`sess_${id}`, null, firstSettings);
-    events.write('session.created', { session });
-    ending.add(work);
+    },
+    read(frame) {
+      const event = eventIn(frame);
+      const model = event?.type === 'session.update' ? transcriptionModelIn(event.session) : null;
+      // A caller that reads no errors causes no more of them.
+      if (model === null && caller.send(JSON.stringify(errorEvent(unnamedModel))) === 'behind') caller.pause();
+      return model;
+    },
   });
+  const id = randomBase62(16);
+  const events = new EventWriter('present', id, (event) => caller.send(JSON.stringify(event)));
+  const session = shownTranscriptions(`sess_${id}`, null, firstSettings);
+  events.write('session.created', { session });
+  return named;
 }
 
 const unnamedModel = invalid(
