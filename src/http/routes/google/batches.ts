@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { gemini } from '../../../formats/dialects/gemini/index.ts';
 import { uploadOfUri } from '../../../formats/dialects/named-objects.ts';
 import { type Batch, succeededSoFar } from '../../../inference/batches/batch-facts.ts';
@@ -24,8 +25,10 @@ export interface GoogleBatchesParts {
 
 const windowMs = 24 * 3_600_000;
 const place: StoredPlace = { endpoint: 'batches', dialect: gemini };
-/** Largest results that an operation holds itself. A batch with more names its file alone. */
-const inlineBytesMax = 32 * 1024 * 1024;
+/** Largest results that an operation holds itself. A batch with more names its file alone: writing it holds the loop. */
+const inlineBytesMax = 8 * 1024 * 1024;
+/** Lines of this size are read in one turn of the loop. */
+const turnChars = 256 * 1024;
 
 /** Google's `batches`: operations of a batch that `:batchGenerateContent` began. */
 export function googleBatchesRoutes(parts: GoogleBatchesParts): Route[] {
@@ -250,6 +253,14 @@ async function outputOf(
 async function linesIn(files: StoredFiles, file: StoredFile): Promise<JsonObject[]> {
   const chunks: Buffer[] = [];
   for await (const chunk of files.read(file)) chunks.push(chunk);
-  const lines = Buffer.concat(chunks).toString('utf8').split('\n');
-  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as JsonObject);
+  const lines: JsonObject[] = [];
+  let chars = 0;
+  for (const line of Buffer.concat(chunks).toString('utf8').split('\n')) {
+    if (line !== '') lines.push(JSON.parse(line) as JsonObject);
+    chars += line.length;
+    if (chars < turnChars) continue;
+    chars = 0;
+    await nextTurn();
+  }
+  return lines;
 }

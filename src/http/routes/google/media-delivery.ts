@@ -1,3 +1,4 @@
+import { StringDecoder } from 'node:string_decoder';
 import { mediaAnswer, picturesIn, predictions, soundPart } from '../../../formats/dialects/gemini/media-answer.ts';
 import { lossHeader, lossHeaderName } from '../../../formats/neutral/loss.ts';
 import type { AnswerForm, Bytes, Delivery, Failed, HeaderList, Pace } from '../../../inference/spine/sink.ts';
@@ -49,6 +50,8 @@ export class MediaDelivery implements Delivery {
   readonly #asked: AskedMedia;
   #headers: HeaderList = [];
   #started = false;
+  /** A piece of bytes may end within a character. */
+  readonly #decoder = new StringDecoder();
   #text = '';
   /** Sound of a whole answer, piece by piece. */
   readonly #sound: Buffer[] = [];
@@ -95,7 +98,7 @@ export class MediaDelivery implements Delivery {
   chunk(chunk: Bytes): Pace {
     if (this.#asked.form === 'whole') this.#chars += chunk.length;
     if (this.#chars > wholeCharsMax) return 'ready';
-    this.#text += chunk.toString();
+    this.#text += typeof chunk === 'string' ? chunk : this.#decoder.write(chunk);
     if (this.#asked.kind !== 'sound') return 'ready';
     const events = this.#text.split('\n\n');
     this.#text = events.pop() ?? '';
