@@ -4,7 +4,7 @@ import type { Failure } from '../kernel/failure.ts';
 /** Subject of an operation. */
 export type Area = keyof typeof rights;
 
-/** `giverAccounts`: written by an operator of some accounts too, of theirs. `shared`: by operators of all accounts alone. */
+/** `own`: written by an operator of some accounts too, of theirs. `shared`: by operators of all accounts alone. */
 interface Rights extends Readonly<Record<Role, Access>> {
   belongs: 'own' | 'shared';
 }

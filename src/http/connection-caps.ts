@@ -51,8 +51,8 @@ export interface ConnectionCaps {
 
 /**
  * Takes as many connections as leave each of them a descriptor for its upstream: 400 streams on 256 descriptors had 214
- * that no provider could be asked for. Of one address, or one network of IPv6, no more than its share, unless it is a trusted proxy. To be called
- * when the server listens, its own files being open.
+ * that no provider could be asked for. Of one address, or one network of IPv6, no more than its share, unless it is a
+ * trusted proxy. To be called when the server listens, its own files being open.
  */
 export function capConnections(server: Server, parts: CapParts): ConnectionCaps {
   const max = connectionsMax();

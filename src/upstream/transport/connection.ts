@@ -243,7 +243,7 @@ function joinWrites(socket: Socket): void {
 let isReading = false;
 
 /**
- * A chunk that is `accepts` goes to the readers as it comes: Node's stream would keep it, and tell of it a tick later. What
+ * A chunk that `accepts` takes goes to the readers as it comes: Node's stream would keep it, and emit it a tick later. What
  * they leave, as undici does of a paused answer, is kept by the stream, and so is all that comes behind it.
  */
 function readAtOnce(socket: Socket, accepts: (chunk: Buffer) => boolean): void {

@@ -58,7 +58,7 @@ export interface EmbeddingFacts {
   /** Takes tokens for text. */
   takesTokens: boolean;
   /**
-   * Models that shorten their vectors on demand. `requestedType`: nobody here knows, so it gets the callers' wish and judges
+   * Models that shorten their vectors on demand. `asked`: nobody here knows, so it gets the callers' wish and judges
    * itself; a pattern: those do, and get the length that the alias declares, too.
    */
   dimensions: 'never' | 'asked' | RegExp;
@@ -67,7 +67,7 @@ export interface EmbeddingFacts {
   /** Absent: nobody here knows, so services of OpenAI's format get the caller's word unchanged. */
   inputType?: InputTypeFacts | 'refused' | undefined;
   /**
-   * Form in which vectors are requested. `base64`: always so, the cheapest to read; `requestedType`: as the caller wants them,
+   * Form in which vectors are requested. `base64`: always so, the cheapest to read; `asked`: as the caller wants them,
    * for servers that may not know base64; absent: the field is left out.
    */
   encoding?: VectorEncoding | 'asked';
