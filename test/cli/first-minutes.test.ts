@@ -4,7 +4,15 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { cleanEnv, culvertBin, launch, runCommand, startProcess, temporaryFolder } from '../start-process.ts';
+import {
+  cleanEnv,
+  closedPort,
+  culvertBin,
+  launch,
+  runCommand,
+  startProcess,
+  temporaryFolder,
+} from '../start-process.ts';
 
 const secret = /sk-cv-[A-Za-z0-9-]+/;
 const own = 'sk-cv-own-key-0001';
@@ -171,7 +179,8 @@ describe('first minutes', { concurrency: 3 }, () => {
     const shown = await onTerminal(`timeout -s INT 6 ${program} start --port 0 || true`, { cwd });
     assert.match(shown.stdout, /^API key \(kept in \.culvert\/api\.key\):\r\n {2}sk-cv-\S+\r$/m);
     const table = shown.stdout.slice(shown.stdout.indexOf('capability'), shown.stdout.indexOf('Dashboard'));
-    const doctor = await onTerminal(`${program} doctor --quiet`, { cwd });
+    // A developer's own server may have the usual port.
+    const doctor = await onTerminal(`PORT=${await closedPort()} ${program} doctor --quiet`, { cwd });
     const keys = await onTerminal(`${program} keys list --quiet`, { cwd });
     for (const line of `${table}\r\n${doctor.stdout}\r\n${keys.stdout}`.split('\r\n')) {
       assert.ok(line.length <= 80, line);
