@@ -82,7 +82,7 @@ const requestErrors = {
     remedy: 'Use plain HTTP/1.1 requests. Streams are server-sent events: send `"stream": true`.',
   },
   'headers-too-large': {
-    cause: 'The headers of the request are larger than 16 KB together.',
+    cause: 'The request has more than 16 KB of headers, or more than 1,000 of them.',
     remedy: 'Send fewer or smaller headers. Large cookies of other sites on the same domain are a common cause.',
   },
   unsupported: {

@@ -16,6 +16,7 @@ function placesOf(addresses: readonly string[]): boolean[] {
     elsewhere: null,
     isTrusted: (address) => address === '2001:db8::1',
     refuse: (socket) => void refused.add(socket),
+    isAlwaysServed: () => false,
     isFree: () => true,
     onTaken: () => undefined,
     onDropped: () => undefined,

@@ -3,9 +3,11 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { clientNetwork, createNetworkSet, plainAddress } from '../kernel/network.ts';
 import type { Elsewhere } from '../kernel/sharing/elsewhere.ts';
+import { type LastPlaceParts, lastPlace, lingerMs, refuseAndClose } from './last-places.ts';
 
 /**
- * Number of connections beyond the cap that are accepted only to be refused in words. Further ones are closed unread.
+ * Number of connections beyond the cap that are accepted for health checks and operators, and to refuse others in words.
+ * Further ones are closed unread.
  */
 const refusedAtOnce = 32;
 /** Descriptors for databases that open later, logs, threads, and looks at providers; of few an eighth. */
@@ -14,8 +16,6 @@ const spareDescriptors = 64;
 const idleMs = 2_000;
 /** Connections that are looked at for that, the oldest first; further ones have their turn with the next caller. */
 const looksMax = 64;
-/** How long a refused caller has to read its answer. */
-const lingerMs = 1_000;
 /** A connection is kept for so long after an answer. What answers say of it is not promised too much. */
 export const keepAliveMs = 75_000;
 /** Connections are looked at so often: one closes 75 to 85 s after its last answer. */
@@ -24,15 +24,11 @@ const sweepMs = 5_000;
 const perAddressDefault = 2_000;
 const loopback = createNetworkSet(['127.0.0.0/8', '::1/128']);
 
-export interface CapParts {
+export interface CapParts extends Omit<LastPlaceParts, 'serve'> {
   /** The present configuration; undefined: 2,000, and loopback is free. */
   perAddress(): number | undefined;
   elsewhere: Elsewhere | null;
   isTrusted(address: string | null): boolean;
-  /** Answers a connection that has no place, and ends it. */
-  refuse(socket: Socket, why: string): void;
-  /** No request runs on it. */
-  isFree(socket: Socket): boolean;
   /** A connection was accepted. */
   onTaken(): void;
   /** Connections were closed unread, as many since the last time. */
@@ -65,7 +61,8 @@ export function capConnections(server: Server, parts: CapParts): ConnectionCaps 
     const address = plainAddress(socket.remoteAddress ?? '') ?? '';
     const network = clientNetwork(address);
     const held = byNetwork.get(network) ?? 0;
-    const why = full() ?? shareTaken(address, held + (parts.elsewhere?.held(nameOf(network)) ?? 0));
+    const fullWhy = full();
+    const why = fullWhy ?? shareTaken(address, held + (parts.elsewhere?.held(nameOf(network)) ?? 0));
     open.set(socket, { bytesRead: 0, sinceMs: performance.now() });
     parts.onTaken();
     byNetwork.set(network, held + 1);
@@ -77,10 +74,9 @@ export function capConnections(server: Server, parts: CapParts): ConnectionCaps 
       else byNetwork.set(network, left);
       if (parts.elsewhere !== null) report(parts.elsewhere, network);
     });
-    if (why === null) return attach.call(server, socket);
-    parts.refuse(socket, why);
-    socket.resume();
-    setTimeout(() => socket.destroy(), lingerMs).unref();
+    if (why === null) attach.call(server, socket);
+    else if (fullWhy === null) refuseAndClose(socket, why, parts);
+    else lastPlace(socket, why, { ...parts, serve: (one) => attach.call(server, one) });
   }
 
   function report(elsewhere: Elsewhere, network: string): void {

@@ -22,6 +22,7 @@ test('a connection closes when no request has come for 75 s, and not while one r
     elsewhere: null,
     isTrusted: () => false,
     refuse: () => assert.fail(),
+    isAlwaysServed: () => false,
     isFree: (socket) => responseOf(socket) === null,
     onTaken() {},
     onDropped() {},

@@ -125,6 +125,12 @@ export class Reception {
     return this.upgraded.has(socket);
   }
 
+  /** Whether such a request is served when there is no place for a connection more: health checks and operators. */
+  isAlwaysServed(method: string, path: string): boolean {
+    const route = this.table.find(method, path)?.route;
+    return route !== undefined && route.auth !== 'key';
+  }
+
   /** Cuts sessions over WebSockets that have not come to their end. */
   cutSessions(): void {
     this.ending.cut();

@@ -1,9 +1,9 @@
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingMessage, Server, ServerOptions } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Failure, invalid } from '../kernel/failure.ts';
 import { newRequestId } from '../kernel/ids.ts';
-import { headerBytesMax, headersTimeoutMs } from '../kernel/limits.ts';
+import { headerBytesMax, headersMax, headersTimeoutMs } from '../kernel/limits.ts';
 import { createServer } from '../kernel/node-http.ts';
 import type { Elsewhere } from '../kernel/sharing/elsewhere.ts';
 import { createTrust } from './client-address.ts';
@@ -51,21 +51,8 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
   /** Connections with HTTP/2: their requests are of connections inside this process. */
   const http2 = new WeakSet<Socket>();
   const raw = createRawRefusals(parts);
-  const server = createServer(
-    {
-      maxHeaderSize: headerBytesMax,
-      headersTimeout: headersTimeoutMs,
-      // A body has its own timer, which progress resets (http/read-body): a slow upload is not an attack, a silent one
-      // is.
-      requestTimeout: 0,
-      connectionsCheckingInterval: 1_000,
-      keepAliveTimeout: 0,
-      noDelay: true,
-      // Java and curl offer HTTP/2 over plain text with every request; RFC 9110 §7.8 lets us leave that be.
-      shouldUpgradeCallback: (request) => request.headers.upgrade?.toLowerCase() === 'websocket',
-    },
-    reception.onRequest,
-  );
+  const server = createServer(serverOptions, reception.onRequest);
+  server.maxHeadersCount = headersMax;
   server.on('checkContinue', reception.onRequest);
   server.on('checkExpectation', reception.onRequest);
   server.on('clientError', (error: UnreadBytes & NodeJS.ErrnoException, socket: Socket) => {
@@ -101,6 +88,7 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
         elsewhere: parts.elsewhere,
         isTrusted: createTrust(() => snapshot().config.server.trusted_proxies),
         refuse: (socket, message) => raw.refuse({ kind: 'overloaded', message }, socket),
+        isAlwaysServed: (method, path) => reception.isAlwaysServed(method, path),
         isFree: (socket) => responseOf(socket) === null && !reception.isUpgraded(socket) && !http2.has(socket),
         onTaken: () => {
           reception.overload.accepted = true;
@@ -115,6 +103,19 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
     },
   };
 }
+
+const serverOptions: ServerOptions = {
+  maxHeaderSize: headerBytesMax,
+  headersTimeout: headersTimeoutMs,
+  // A body has its own timer, which progress resets (http/read-body): a slow upload is not an attack, a silent one
+  // is.
+  requestTimeout: 0,
+  connectionsCheckingInterval: 1_000,
+  keepAliveTimeout: 0,
+  noDelay: true,
+  // Java and curl offer HTTP/2 over plain text with every request; RFC 9110 §7.8 lets us leave that be.
+  shouldUpgradeCallback: (request) => request.headers.upgrade?.toLowerCase() === 'websocket',
+};
 
 /** Refuses bytes that are not a request, or not one that is served here, on the bare socket. */
 function createRawRefusals({ clock, onRefused }: Pick<ServerParts, 'clock' | 'onRefused'>) {

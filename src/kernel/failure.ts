@@ -288,7 +288,7 @@ function messageOf(failure: Failure): string {
     case 'unsupported-media-type':
       return `Content-Type ${failure.received === null ? 'is missing' : `'${failure.received}' is not supported`}; send ${failure.expected}.`;
     case 'headers-too-large':
-      return 'The request headers are larger than 16 KB.';
+      return 'The request has more than 16 KB of headers, or more than 1,000 of them.';
     case 'upstream-refused':
       return `${failure.provider}: ${failure.message}`;
     case 'upstreams-failed':

@@ -4,6 +4,7 @@
  */
 export const jsonDepthMax = 64;
 export const headerBytesMax = 16 * 1024;
+export const headersMax = 1_000;
 export const headersTimeoutMs = 10_000;
 export const bodyStallTimeoutMs = 60_000;
 /** Bodies above this are parsed and converted in a worker, so that the loop never stalls. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
 import { answerTo } from '../send-bytes.ts';
-import { overUpstreams, startGateway, testProcesses } from '../start-gateway.ts';
+import { adminKey, overUpstreams, startGateway, testKey, testProcesses } from '../start-gateway.ts';
 import { temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { until } from '../until.ts';
@@ -43,6 +43,48 @@ test('F64 400 streams on 256 descriptors: those that are let in have their upstr
     assert.ok(performance.now() < deadlineMs, 'the log tells of it');
     await after(50);
   }
+});
+
+test('F64 with every place taken by a stream, health checks and operators are answered, others get 503, and places come back', {
+  skip,
+}, async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  upstream.script('/v1/chat/completions', ['always chunks=9;stall=4events']);
+  const { url } = await startGatewayProcess(
+    t,
+    { ...overUpstreams(upstream.url), server: { processes: 1 } },
+    { under: ['prlimit', '--nofile=256:256'] },
+  );
+  const leaving = new AbortController();
+  const ask = () =>
+    fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${testKey}`, 'content-type': 'application/json', connection: 'close' },
+      body: JSON.stringify({ model: 'chat', stream: true, messages: [{ role: 'user', content: 'Hello' }] }),
+      signal: leaving.signal,
+    });
+  let streams = 0;
+  for (let answer = await ask(); answer.status === 200; answer = await ask()) streams += 1;
+  assert.ok(streams >= 50, `${streams} streams`);
+
+  for (let round = 0; round < 20; round += 1) {
+    for (const path of ['/healthz', '/readyz', '/admin/v1/keys']) {
+      const headers = { authorization: `Bearer ${adminKey}`, connection: 'close' };
+      const answer = await fetch(url + path, { headers });
+      assert.equal(answer.status, 200, `${path}: ${await answer.text()}`);
+    }
+    const refused = await ask();
+    assert.equal(refused.status, 503);
+    assert.match(await refused.text(), /ulimit -n/);
+  }
+  // Who says nothing is refused, too, and its place is free again.
+  const silent = await answerTo(url, '');
+  assert.deepEqual([silent.status, silent.closed], [503, true]);
+
+  leaving.abort();
+  upstream.script('/v1/chat/completions', []);
+  await until('places come back', async () => (await chatOnce(url).catch(() => null))?.status === 200);
 });
 
 test('F64 no descriptor is left to ask a provider with: 503 that says so, nobody else is asked, no provider is blamed', {
