@@ -93,16 +93,42 @@ export function isPassing(code: number | null): boolean {
 const busyWaitMaxMs = 250;
 const busyRetryMs = 5;
 
+/**
+ * Longest wait for the lock of a checkpoint of ours. Its last step syncs with the lock held, which takes as long as the
+ * disk is busy. Below the 2 s for which a worker waits for the books.
+ */
+export const checkpointWaitMs = 1_500;
+
+/** Checkpoints that run in threads of this process, by file. */
+const running = new Map<string, number>();
+
+/** Runs a checkpoint of the file, and is true for `isCheckpointing` until it has ended. */
+export async function checkpointing(file: string, checkpoint: () => Promise<void>): Promise<void> {
+  running.set(file, (running.get(file) ?? 0) + 1);
+  try {
+    await checkpoint();
+  } finally {
+    const left = (running.get(file) ?? 1) - 1;
+    if (left === 0) running.delete(file);
+    else running.set(file, left);
+  }
+}
+
+/** Whether a thread of this process may hold the file's lock: that ends soon, so callers wait longer for it. */
+export function isCheckpointing(file: string): boolean {
+  return running.has(file);
+}
+
 export interface TransactionOptions {
   /** `DEFERRED`: it only reads, and waits for no writer. `ITSELF`: it is one statement, which SQLite makes one. */
   begin?: 'IMMEDIATE' | 'DEFERRED' | 'ITSELF';
-  /** How long it is tried while another process, or a checkpoint, has the database. */
+  /** How long it is tried while another process has the database. A checkpoint of ours may have it for longer. */
   waitMaxMs?: number;
 }
 
 /**
  * One transaction, begun and ended within one turn of the loop: `work` must not wait for anything. While another
- * process writes, the loop goes on and this is tried again; then, or when the disk refuses, a FailureError
+ * process or a checkpoint writes, the loop goes on and this is tried again; then, or when the disk refuses, a FailureError
  * `quota-unavailable`. Anything else that `work` throws is thrown, with nothing written.
  */
 export async function transaction<T>(
@@ -118,7 +144,8 @@ export async function transaction<T>(
       const code = sqliteCode(error);
       if (code === null || !isPassing(code)) throw error;
       const busy = code === sqliteBusy || code === sqliteLocked;
-      if (!busy || performance.now() - sinceMs >= waitMaxMs) throw unavailable(error);
+      const patienceMs = isCheckpointing(database.file) ? Math.max(waitMaxMs, checkpointWaitMs) : waitMaxMs;
+      if (!busy || performance.now() - sinceMs >= patienceMs) throw unavailable(error);
     }
     await pause(busyRetryMs);
   }

@@ -10,7 +10,7 @@ import type {
   UsageQuery,
 } from '../../books/metering/ledger.ts';
 import { FailureError } from '../../kernel/failure.ts';
-import type { Database } from './database.ts';
+import { checkpointing, type Database } from './database.ts';
 import type { JobEnd, JobName, Jobs } from './housekeeping.ts';
 
 /** Runs database work that may take milliseconds, in a thread that starts at its first job. */
@@ -50,7 +50,7 @@ export function createHousekeeper(file: string): Housekeeper {
   let worker: Worker | null = null;
   let jobs = 0;
   const waiting = new Map<number, Waiting>();
-  let checkpointing: Promise<void> | null = null;
+  let checkpoint: Promise<void> | null = null;
 
   function start(): Worker {
     const started = new Worker(new URL('./housekeeping.ts', import.meta.url), { workerData: file });
@@ -88,12 +88,10 @@ export function createHousekeeper(file: string): Housekeeper {
 
   return {
     checkpoint() {
-      checkpointing ??= run('checkpoint', {})
-        .then(() => {})
-        .finally(() => {
-          checkpointing = null;
-        });
-      return checkpointing;
+      checkpoint ??= checkpointing(file, async () => void (await run('checkpoint', {}))).finally(() => {
+        checkpoint = null;
+      });
+      return checkpoint;
     },
     prune: (beforeKey, nowMs) => run('prune', { beforeKey, nowMs }),
     trimObjects: (tenant, keepMax) => run('trimObjects', { tenant, keepMax }),

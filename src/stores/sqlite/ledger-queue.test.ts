@@ -5,6 +5,7 @@ import type { ReservationRow } from '../../books/metering/ledger.ts';
 import { crashedEvent } from '../../books/metering/settlement.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { closeRetryMs, openTimeoutMs, stopRetryMs } from '../ledger/ledger-waits.ts';
+import { checkpointWaitMs } from './database.ts';
 import { LedgerQueue } from './ledger-queue.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
 import { RecentCalls } from './recent-calls.ts';
@@ -40,7 +41,7 @@ function setup(t: TestContext) {
   const clock = fakeClock();
   const committed: string[][] = [];
   const dropped: string[] = [];
-  const state = { failing: null as number | null, poison: '' };
+  const state = { failing: null as number | null, poison: '', isCheckpointing: false };
   let pending: string[] = [];
   const take = (what: string, id: string) => {
     if (id === state.poison) throw sqliteError(19);
@@ -72,13 +73,14 @@ function setup(t: TestContext) {
   };
   const queue = new LedgerQueue(writer, clock, new RecentCalls(65_000), {
     onCommitted: () => {},
+    isCheckpointing: () => state.isCheckpointing,
     onDropped: (event) => dropped.push(event.requestId),
   });
   const pass = (ms: number) => {
     clock.advance(ms);
     t.mock.timers.tick(ms);
   };
-  return { queue, committed, dropped, state, pass };
+  return { clock, queue, committed, dropped, state, pass };
 }
 
 async function refusalOf(opened: Promise<void>): Promise<string> {
@@ -149,6 +151,26 @@ test('F33 another process holds the lock: the reservation waits, and is refused 
   pass(2);
   await late;
   assert.deepEqual(committed, [['open late']]);
+});
+
+test('a checkpoint of ours holds the lock: the reservation waits for it, at most 1.5 s, and not beyond its own time', async (t) => {
+  const { clock, queue, committed, state, pass } = setup(t);
+  state.failing = busy;
+  state.isCheckpointing = true;
+  const patient = queue.open(row('patient'));
+  const bound = queue.open(row('bound'), clock.monotonicMs() + 1_000);
+  pass(0);
+  for (let waitedMs = 0; waitedMs < 1_000; waitedMs += 50) pass(50);
+  assert.equal(await refusalOf(bound), 'quota-unavailable');
+  state.failing = null;
+  pass(50);
+  await patient;
+  assert.deepEqual(committed, [['open patient']]);
+  state.failing = busy;
+  const refused = queue.open(row('refused'));
+  pass(0);
+  for (let waitedMs = 0; waitedMs < checkpointWaitMs; waitedMs += 50) pass(50);
+  assert.equal(await refusalOf(refused), 'quota-unavailable');
 });
 
 test('F30 the disk is full: 503 after 250 ms, and it heals by itself', async (t) => {

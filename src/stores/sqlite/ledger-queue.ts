@@ -11,6 +11,7 @@ import {
   stopRetryMs,
 } from '../ledger/ledger-waits.ts';
 import {
+  checkpointWaitMs,
   isPassing,
   sqliteBusy,
   sqliteCode,
@@ -43,6 +44,8 @@ const faultRetryMs = 50;
 
 export interface QueueObserver {
   onCommitted(): void;
+  /** Whether a thread of ours may hold the lock. It lets go soon, so reservations wait longer. Absent: none does. */
+  isCheckpointing?(): boolean;
   /** A close that will not be written, and why. */
   onDropped(event: UsageEvent, reason: string): void;
 }
@@ -50,6 +53,8 @@ export interface QueueObserver {
 interface WaitingOpen {
   row: ReservationRow;
   sinceMs: number;
+  /** Monotonic ms until which it may be committed at most. */
+  byMs: number;
   key: number;
   done: PromiseWithResolvers<void>;
 }
@@ -107,12 +112,12 @@ export class LedgerQueue {
   }
 
   /** See the port's `open`. */
-  readonly open = (row: ReservationRow): Promise<void> => {
+  readonly open = (row: ReservationRow, byMs = Number.POSITIVE_INFINITY): Promise<void> => {
     if (this.#refusal !== null) return Promise.reject(notRecorded(this.#refusal));
     if (this.#opens.length >= queuedOpensMax || this.#reserved.size >= reservedMax)
       return Promise.reject(notRecorded('too many requests are open'));
     const done = Promise.withResolvers<void>();
-    this.#opens.push({ row, sinceMs: this.#clock.monotonicMs(), key: 0, done });
+    this.#opens.push({ row, sinceMs: this.#clock.monotonicMs(), byMs, key: 0, done });
     this.#schedule();
     return done.promise;
   };
@@ -335,7 +340,8 @@ export class LedgerQueue {
 
   #expire(reason: string, cause?: 'disk-full'): void {
     const nowMs = this.#clock.monotonicMs();
-    const isLate = ({ sinceMs }: WaitingOpen) => nowMs - sinceMs >= openTimeoutMs;
+    const patienceMs = this.#observer.isCheckpointing?.() === true ? checkpointWaitMs : openTimeoutMs;
+    const isLate = ({ sinceMs, byMs }: WaitingOpen) => nowMs >= Math.min(sinceMs + patienceMs, byMs);
     const late = this.#opens.filter(isLate);
     if (late.length > 0) this.#opens = this.#opens.filter((open) => !isLate(open));
     for (const { done } of late) done.reject(notRecorded(reason, cause));

@@ -5,7 +5,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { createExperimentBook } from '../ledger/experiment-book.ts';
 import { createStatementBook } from '../ledger/statement-book.ts';
 import { createTroubleReport, ledgerWords } from '../trouble-report.ts';
-import { openDatabase } from './database.ts';
+import { isCheckpointing, openDatabase } from './database.ts';
 import { createHousekeeper, type Housekeeper } from './housekeeper.ts';
 import { LedgerQueue } from './ledger-queue.ts';
 import { createLedgerReader } from './ledger-reader.ts';
@@ -82,6 +82,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   });
   const queue = new LedgerQueue(writer, clock, calls, {
     onCommitted: walSync.dirty,
+    isCheckpointing: () => isCheckpointing(file),
     onDropped: (event, reason) => onTrouble(`ledger: the end of ${event.requestId} could not be written: ${reason}`),
   });
 
