@@ -148,6 +148,28 @@ for (const driver of cacheDrivers) {
     );
   });
 
+  test(of('of puts to one place the last one stays, however large those before it are'), { skip }, async (t) => {
+    const { cache, clock } = await start(t, driver);
+    const [small, large, larger] = ['second', 'word '.repeat(60_000), 'words '.repeat(100_000)];
+    const put = (digest: string, body: string) =>
+      cache.put('a', digest, entry(clock.wallMs(), { body: Buffer.from(body) }));
+    const orders: readonly (readonly string[])[] = [
+      [large, small],
+      [larger, large],
+      [large, small, larger],
+      [large, larger, small],
+      [small, large, small],
+    ];
+    for (const [n, bodies] of orders.entries()) {
+      const writes = bodies.map((body) => put(`d${n}`, body));
+      const last = bodies.at(-1) ?? '';
+      const found = async () => String((await cache.get('a', `d${n}`))?.body ?? 'none');
+      assert.equal((await found()) === last, true, `order ${n} from the beginning of the last put`);
+      await Promise.all(writes);
+      assert.equal((await found()) === last, true, `order ${n} in the end`);
+    }
+  });
+
   test(of('what a store holds is sealed, and a changed row is a miss'), { skip }, async (t) => {
     const { cache, clock, sealed } = await start(t, driver);
     if (sealed === null) return t.skip('nothing leaves its process');

@@ -54,7 +54,7 @@ export function openCache(parts: CacheParts): CacheStore {
     try {
       await (await open()).put(scope, digest, entry);
     } finally {
-      early.delete(place);
+      if (early.get(place) === entry) early.delete(place);
     }
   }
 

@@ -167,6 +167,8 @@ class HeldWrites {
 
   async #write(scope: string, digest: string, entry: CacheEntry): Promise<void> {
     const { head, rest } = await packed(entry.body);
+    // A thread packed it, and another one came to its place meanwhile: that stays, and is written sooner or is already.
+    if (this.#entries.get(placeOf(scope, digest)) !== entry) return;
     if (this.#driver.putOpen !== undefined) return this.#driver.putOpen(scope, digest, entry, { head, rest });
     const body = this.#sealer.seal(Buffer.concat([head, rest]), sealContext(scope, digest, entry));
     return this.#driver.put(scope, digest, { ...entry, body });
