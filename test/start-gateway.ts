@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import type { CacheStore } from '../src/books/metering/cache-store.ts';
 import { checkConfigText } from '../src/config/check.ts';
@@ -24,6 +25,16 @@ export const noLimits = { default: { windows: 'off', rpm: 'off' } };
  * (CULVERT_TEST_PROCESSES=2, `npm run test:processes`).
  */
 export const testProcesses = Number(process.env.CULVERT_TEST_PROCESSES ?? 1);
+
+/** Kept answers are gathered for 20 ms before they are written where other workers find them. */
+const keptWithinMs = 100;
+/** Changes by operators are in force everywhere within a second. */
+const changedWithinMs = 1_100;
+
+/** Waits until other workers of the gateway know it too, where tests run over several. */
+export async function workersKnow(of: 'kept answers' | 'changes'): Promise<void> {
+  if (testProcesses > 1) await pause(of === 'changes' ? changedWithinMs : keptWithinMs);
+}
 
 export interface TestGateway extends Gateway {
   key: string;

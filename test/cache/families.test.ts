@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
-import { otherKey, startGateway } from '../start-gateway.ts';
+import { otherKey, startGateway, workersKnow } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { ask, withoutIds } from './formats.ts';
 
@@ -24,6 +24,7 @@ async function post(path: string, json: object, key = gateway.key) {
   const response = await gateway.fetch(path, { json, headers: { authorization: `Bearer ${key}` } });
   const body = await response.text();
   const cache = response.headers.get('x-culvert-cache')?.split(';')[0] ?? null;
+  if (cache === 'miss') await workersKnow('kept answers');
   return { status: response.status, body, cache, type: response.headers.get('content-type') };
 }
 

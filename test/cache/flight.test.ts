@@ -10,8 +10,9 @@ const upstream = await startUpstream();
 after(upstream.close);
 const path = '/v1/chat/completions';
 const gateway = await startGateway({ after } as TestContext, {
-  // A thousand callers on a busy machine are more than the loop has time for.
-  server: { overload: 'off' },
+  // A thousand callers on a busy machine are more than the loop has time for. Equal requests wait for each other within a
+  // process (docs/scale-out.md).
+  server: { overload: 'off', processes: 1 },
   providers: { up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'k' } },
   models: { chat: { targets: [{ provider: 'up', model: 'mock/ok' }], cache: { ttl: '1h' }, attempts: 1 } },
 });

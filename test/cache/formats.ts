@@ -1,4 +1,4 @@
-import type { TestGateway } from '../start-gateway.ts';
+import { type TestGateway, workersKnow } from '../start-gateway.ts';
 
 export type Format = 'chat' | 'messages' | 'responses' | 'gemini';
 
@@ -67,6 +67,7 @@ export async function ask(gateway: TestGateway, format: Format, question: Questi
   });
   const answer = await response.text();
   const said = response.headers.get('x-culvert-cache');
+  if (said?.startsWith('miss') === true) await workersKnow('kept answers');
   const values = !answer.startsWith('{') ? eventsIn(answer) : [JSON.parse(answer)];
   return {
     status: response.status,

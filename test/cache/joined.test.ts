@@ -27,6 +27,8 @@ after(() => {
 });
 const base = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
 const gateway = await startGateway({ after } as TestContext, {
+  // Equal requests wait for each other within a process (docs/scale-out.md).
+  server: { processes: 1 },
   providers: { up: { type: 'openai', base_url: `${base}/v1`, api_key: 'k' } },
   models: {
     chat: {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import { wavOf } from '../scripted-transcriber.ts';
-import { otherKey, startGateway } from '../start-gateway.ts';
+import { otherKey, startGateway, workersKnow } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 
 const upstream = await startUpstream();
@@ -25,12 +25,10 @@ interface Answered {
 
 async function answered(asking: Promise<Response>): Promise<Answered> {
   const response = await asking;
-  return {
-    status: response.status,
-    cache: response.headers.get('x-culvert-cache')?.split(';')[0] ?? null,
-    type: response.headers.get('content-type'),
-    bytes: Buffer.from(await response.arrayBuffer()),
-  };
+  const bytes = Buffer.from(await response.arrayBuffer());
+  const cache = response.headers.get('x-culvert-cache')?.split(';')[0] ?? null;
+  if (cache === 'miss') await workersKnow('kept answers');
+  return { status: response.status, cache, type: response.headers.get('content-type'), bytes };
 }
 
 function speak(more: object = {}, key = gateway.key): Promise<Answered> {
