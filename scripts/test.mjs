@@ -54,6 +54,15 @@ const files = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root })
   .filter((file) => !long || file.endsWith('.long.test.ts'))
   .filter((file) => !fuzz || readFileSync(join(root, file), 'utf8').includes('fast-check'))
   .sort();
+if (processes) {
+  const inside = globSync('test/**/*.test.ts', { cwd: root }).filter((file) => {
+    const text = readFileSync(join(root, file), 'utf8');
+    return gateways.test(text) && insideOfOne.test(text);
+  });
+  console.log(
+    `Not over processes, as they reach into a gateway of their own process:\n  ${inside.sort().join('\n  ')}`,
+  );
+}
 if (files.length === 0) {
   console.error(`No test file matches ${patterns.join(', ')}.`);
   process.exit(1);

@@ -27,7 +27,7 @@ export const noLimits = { default: { windows: 'off', rpm: 'off' } };
 export const testProcesses = Number(process.env.CULVERT_TEST_PROCESSES ?? 1);
 
 /** Kept answers are gathered for 20 ms before they are written where other workers find them. */
-const keptWithinMs = 100;
+const keptWithinMs = 250;
 /** Changes by operators are in force everywhere within a second. */
 const changedWithinMs = 1_100;
 

@@ -70,11 +70,11 @@ for (const { apiVersion, google } of clients) {
 
   test(`${apiVersion}: an unknown model and a wrong page are refused in Google's shape`, async () => {
     for (const [asking, status, words] of [
-      [google.models.get({ model: 'nope' }), 404, /nope.*NOT_FOUND/s],
-      [google.models.list({ config: { pageToken: 'nope' } }), 400, /pageToken.*INVALID_ARGUMENT/s],
-      [google.models.countTokens({ model: 'nope', contents: 'x' }), 404, /nope.*NOT_FOUND/s],
+      [() => google.models.get({ model: 'nope' }), 404, /nope.*NOT_FOUND/s],
+      [() => google.models.list({ config: { pageToken: 'nope' } }), 400, /pageToken.*INVALID_ARGUMENT/s],
+      [() => google.models.countTokens({ model: 'nope', contents: 'x' }), 404, /nope.*NOT_FOUND/s],
     ] as const) {
-      await assert.rejects(asking as Promise<unknown>, (error: unknown) => {
+      await assert.rejects(asking as () => Promise<unknown>, (error: unknown) => {
         assert.ok(error instanceof ApiError, String(error));
         assert.equal(error.status, status);
         assert.match(error.message, words);

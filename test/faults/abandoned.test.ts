@@ -51,7 +51,8 @@ for (const { name, model, stream, does, told } of ways) {
     const paid: Record<string, unknown> = {};
     for (const setting of settings) {
       upstream.clear();
-      upstream.script('*', [does]);
+      // Each worker asks for the provider's models, too.
+      for (const path of ['/v1/chat/completions', '/v1/messages']) upstream.script(path, [does]);
       const headers = { authorization: `Bearer ${keyOf(setting)}` };
       const leaving = new AbortController();
       const asked = gateway

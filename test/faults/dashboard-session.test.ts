@@ -243,7 +243,8 @@ test('S44 no log line holds a cookie, a token or a key that was sent', async () 
 });
 
 test('a session goes on while its store cannot be written, as on a full disk', async (t) => {
-  const own = await startGateway(t, overUpstreams(upstream.url));
+  // The clock that moves is this process's.
+  const own = await startGateway(t, { ...overUpstreams(upstream.url), server: { processes: 1 } });
   const admin = await loggedIn(own, { admin_key: adminKey });
   const other = new DatabaseSync(join(own.dataDir, 'culvert.db'));
   other.exec('BEGIN IMMEDIATE');

@@ -21,7 +21,11 @@ test('F20 a body that stops coming gets 408 and a close after 60 s of silence', 
 async function halfSent(t: TestContext) {
   const upstream = await startUpstream();
   t.after(() => upstream.close());
-  const gateway = await startGateway(t, overUpstreams(upstream.url));
+  const gateway = await startGateway(t, {
+    ...overUpstreams(upstream.url),
+    // The timers that move are those of this process.
+    server: { processes: 1 },
+  });
   await gateway.modelsKnown;
   const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
   t.after(() => socket.destroy());

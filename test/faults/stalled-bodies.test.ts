@@ -129,14 +129,17 @@ test('S27 an upload is held to the same pace', async (t) => {
   assert.match(body.received(), /^HTTP\/1\.1 408 /);
 });
 
-/** Moved timers would make its loop late. */
+/**
+ * Moved timers would make its loop late. They, and the memory, are those of this process: test/processes/shared-bounds
+ * looks at bodies over several.
+ */
 async function start(t: TestContext, server: Record<string, unknown>): Promise<TestGateway> {
   const upstream = await startUpstream();
   t.after(() => upstream.close());
   const keys = [testKey, otherKey, 'sk-cv-test-key-0003'].map((key, i) => ({ key, account: `a${i}`, name: 'test' }));
   const gateway = await startGateway(t, {
     ...overUpstreams(upstream.url),
-    server: { overload: 'off', ...server },
+    server: { overload: 'off', processes: 1, ...server },
     keys,
   });
   await gateway.modelsKnown;

@@ -61,7 +61,8 @@ for (const type of ['openai', 'anthropic'] as const) {
 test('silence of 10 s: headers and comments come, failover goes on, and a last failure is in the stream', async (t) => {
   const [first, second] = [await startUpstream(), await startUpstream()];
   t.after(() => Promise.all([first.close(), second.close()]));
-  const gateway = await startGateway(t, overUpstreams(first.url, second.url));
+  // The timers that move are those of this process.
+  const gateway = await startGateway(t, { ...overUpstreams(first.url, second.url), server: { processes: 1 } });
   // Cold code uses timers of its own.
   await (await gateway.fetch(chatPath, { json: hello })).text();
   first.clear();
