@@ -19,7 +19,7 @@ export const rooms: readonly Room[] = [
   { path: 'src/hooks', mayImport: ['src/kernel'] },
   { path: 'src/books/auth', mayImport: ['src/config'] },
   { path: 'src/books/ledger', mayImport: ['src/formats/neutral'] },
-  { path: 'src/books/metering', mayImport: ['src/books/auth', 'src/books/ledger'] },
+  { path: 'src/books/metering', mayImport: ['src/books/auth', 'src/books/ledger', 'src/net'] },
   { path: 'src/formats/neutral', mayImport: ['src/kernel'] },
   { path: 'src/formats/dialects', mayImport: ['src/formats/neutral'] },
   {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type AlertMessage, alertPlanPrefix, alertSubject, receiverOf } from '../books/metering/alert-message.ts';
+import { addresseeOf, planFor } from '../books/metering/addressee.ts';
+import { type AlertMessage, alertSubject } from '../books/metering/alert-message.ts';
 import { type QuotaMessage, quotaSubject } from '../books/metering/notice-message.ts';
 import type { ListedNotice } from '../books/metering/notice-store.ts';
 import type { Records } from './directory.ts';
@@ -8,11 +9,14 @@ import { jsonOperation, type Operation } from './operation.ts';
 import { encoded, groupsOf } from './page.ts';
 import type { AdminParts } from './parts.ts';
 import { type AccountScope, isWithin } from './scope.ts';
+import { type StatementMessage, statementSubject } from './statement-message.ts';
+
+const kinds = ['alerts', 'quota', 'statement'] as const;
 
 const noticeSchema = z.object({
   id: z.string().describe('The webhook-id, the same at every try.'),
-  kind: z.enum(['alerts', 'quota']),
-  receiver: z.string().describe('Of alerts, the name of the receiver; of quota, the plan that names the webhook.'),
+  kind: z.enum(kinds),
+  receiver: z.string().describe('Name of the receiver; of quota, the plan that names the webhook.'),
   state: z.enum(['waiting', 'delivered', 'given_up', 'dropped']),
   subject: z.string().describe('One sentence that sums the message up.'),
   tries: z.int(),
@@ -20,7 +24,7 @@ const noticeSchema = z.object({
   created_at: timeField,
   next_try_at: timeField.nullable(),
   ended_at: timeField.nullable().describe('Time at which it arrived, was given up or was dropped.'),
-  message: z.unknown().describe('The body as it is signed and sent.'),
+  message: z.unknown().describe('The body as it is signed and sent; of a statement without its accounts.'),
 });
 
 const noticesReply = listOf(noticeSchema);
@@ -31,22 +35,23 @@ export type NoticesReply = z.output<typeof noticesReply>;
 /** Rows that one page for an operator of some accounts is chosen from. */
 const examinedMax = 5_000;
 
-/** `/notices`: alerts and quota notices, with what became of them. */
+/** `/notices`: alerts, quota notices and statements, with what became of them. */
 export function noticeOperations({ notices }: AdminParts, records: Records): Operation[] {
   return [
     jsonOperation({
       method: 'GET',
       path: '/notices',
       area: 'settings',
-      summary: 'Lists alerts and quota notices of the last 30 days, newest first, and whether they arrived.',
+      summary:
+        'Lists alerts, quota notices and sent statements of the last 30 days, newest first, and whether they arrived.',
       query: z.strictObject({
         ...pageFields,
-        kind: z.enum(['alerts', 'quota']).optional().describe('Only alerts, or only notices about quota.'),
+        kind: z.enum(kinds).optional().describe('Only alerts, only notices about quota, or only monthly statements.'),
       }),
       reply: noticesReply,
       async run({ query: { limit, cursor, kind = null }, operator: { accounts } }) {
         const examined = accounts === null ? limit : examinedMax;
-        const plans = kind === null ? null : { beginWith: alertPlanPrefix, others: kind === 'quota' };
+        const plans = kind === null || kind === 'quota' ? kind : { beginWith: planFor(kind, '') };
         const before = cursor === undefined ? null : placeOf(cursor);
         const rows = await records.asking(() => notices.list({ limit: examined + 1, before, plans }));
         const visible = rows.slice(0, examined).filter((row) => isVisible(row, accounts));
@@ -60,30 +65,41 @@ export function noticeOperations({ notices }: AdminParts, records: Records): Ope
   ];
 }
 
-/** Alerts are about the whole server, so that operators of some accounts see notices of their accounts alone. */
+/** Alerts and statements are about the whole server: operators of some accounts see notices of their accounts alone. */
 function isVisible(notice: ListedNotice, scope: AccountScope): boolean {
   if (scope === null) return true;
   const { data } = JSON.parse(notice.body) as { data?: { account?: unknown } };
-  return receiverOf(notice) === null && typeof data?.account === 'string' && isWithin([data.account], scope);
+  return addresseeOf(notice).kind === 'quota' && typeof data?.account === 'string' && isWithin([data.account], scope);
 }
 
 function noticeShown(notice: ListedNotice): z.input<typeof noticeSchema> {
-  const { id, state, tries, reason, createdMs, nextMs, endedMs, body, plan } = notice;
-  const receiver = receiverOf(notice);
-  const message = JSON.parse(body) as AlertMessage | QuotaMessage;
+  const { id, state, tries, reason, createdMs, nextMs, endedMs, body } = notice;
+  const to = addresseeOf(notice);
+  const message = JSON.parse(body) as AlertMessage | QuotaMessage | StatementMessage;
   return {
     id,
-    kind: receiver === null ? 'quota' : 'alerts',
-    receiver: receiver ?? plan,
+    kind: to.kind,
+    receiver: to.kind === 'quota' ? to.plan : to.receiver,
     state,
-    subject: message.type === 'alerts' ? alertSubject(message) : quotaSubject(message),
+    subject: subjectOf(message),
     tries,
     reason,
     created_at: timeOf(createdMs),
     next_try_at: nextMs === null ? null : timeOf(nextMs),
     ended_at: endedMs === null ? null : timeOf(endedMs),
-    message,
+    message: message.type === 'statement' ? { ...message, data: { ...message.data, data: [] } } : message,
   };
+}
+
+function subjectOf(message: AlertMessage | QuotaMessage | StatementMessage): string {
+  switch (message.type) {
+    case 'alerts':
+      return alertSubject(message);
+    case 'statement':
+      return statementSubject(message);
+    default:
+      return quotaSubject(message);
+  }
 }
 
 function timeOf(atMs: number): string {

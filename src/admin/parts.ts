@@ -18,6 +18,7 @@ import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { CheckedHits } from '../inference/spine/answer-cache.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Sealer } from '../kernel/seal.ts';
+import type { SendMail } from '../net/send-mail.ts';
 import type { Health } from '../routing/health.ts';
 import type { McpGrants } from '../tools/mcp/grants.ts';
 import type { McpLogins } from '../tools/mcp/logins.ts';
@@ -100,6 +101,8 @@ export interface AdminParts {
   notices: Pick<NoticeStore, 'list'>;
   /** Sends a test message to a receiver of alerts; null when it arrived, else why it did not. */
   tryAlert(receiver: string): Promise<string | null>;
+  /** Sends a mail by the server that `server.smtp` names. */
+  mail: SendMail;
   /** A backup, ready to be read; rejects with a FailureError where none can be made. */
   backup(): Promise<AsyncIterable<Uint8Array>>;
   /** Bodies of a request that this process keeps, without credentials; null: nothing. */

@@ -4,12 +4,12 @@ import { sumDelayMs } from '../books/ledger/day-sums.ts';
 import { zoneMonth } from '../books/ledger/zone-days.ts';
 import type { UsageRow } from '../books/metering/ledger.ts';
 import { invalid } from '../kernel/failure.ts';
-import { csvLine } from './csv.ts';
 import type { Records } from './directory.ts';
 import { accountOf } from './entries/accounts.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 import { requestedAccounts } from './scope.ts';
+import { statementCsv } from './statement-csv.ts';
 import { statementPage } from './statement-page.ts';
 import {
   closedReply,
@@ -44,7 +44,7 @@ export function statementOperations(parts: AdminParts, records: Records): Operat
       summary: 'Exports the statement as CSV: a row for each account and model.',
       query: statementQuery,
       contentType: 'text/csv; charset=utf-8; header=present',
-      run: async (call) => csvOf(await read(call.query, call.operator)),
+      run: async (call) => statementCsv(await read(call.query, call.operator)),
     }),
     textOperation({
       method: 'GET',
@@ -207,14 +207,4 @@ function totalOf(rows: readonly Sums[]): Sums {
 function withRest(whole: Sums, lines: Row['lines']): Row['lines'] {
   const rest = added(whole, totalOf(lines), -1);
   return rest.requests === 0 ? lines : [...lines, { model: '', ...rest }];
-}
-
-function csvOf({ month, time_zone, status, data }: Statement): string {
-  const head = csvLine(['month', 'time_zone', 'status', 'account', 'name', 'model', ...sumNames]);
-  const lines = data.flatMap(({ account, name, lines }) =>
-    lines.map((one) =>
-      csvLine([month, time_zone, status, account, name, one.model, ...sumNames.map((sum) => one[sum])]),
-    ),
-  );
-  return head + lines.join('');
 }

@@ -149,7 +149,7 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
       list: lists<{ kind?: string; limit: number }>({
         description: 'list alerts and quota notices of the last 30 days, newest first, and whether they arrived',
         options: [
-          ['--kind <kind>', 'only alerts, or only quota', { choices: ['alerts', 'quota'] }],
+          ['--kind <kind>', 'only alerts, quota notices or statements', { choices: ['alerts', 'quota', 'statement'] }],
           ['--limit <rows>', 'how many', { read: whole(1, 100_000), default: 100 }],
         ],
         example: 'culvert alerts list --kind alerts',

@@ -300,8 +300,8 @@ test('a place of files and a sender of mail that cannot be used are named with w
   assert.deepEqual(errorsOf('storage: { files: /var/pictures }'), [
     'storage.files: expected local or a bucket such as s3://pictures/culvert',
   ]);
-  assert.deepEqual(errorsOf('telemetry: { alerts: { smtp: { url: "smtp://h", from: Culvert } } }'), [
-    'telemetry.alerts.smtp.from: expected a sender such as Culvert <culvert@example.org>',
+  assert.deepEqual(errorsOf('server: { smtp: { url: "smtp://h", from: Culvert } }'), [
+    'server.smtp.from: expected a sender such as Culvert <culvert@example.org>',
   ]);
 });
 

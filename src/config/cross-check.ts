@@ -29,6 +29,7 @@ export function crossCheck(config: Config, options: CrossCheckOptions): PathProb
     ...checkPlans(config),
     ...checkKeys(config),
     ...checkTools(config),
+    ...checkMail(config),
   ];
 }
 
@@ -156,4 +157,14 @@ function checkTools({ vectors, tools }: Config): PathProblem[] {
     }
   });
   return problems;
+}
+
+function checkMail({ server, telemetry }: Config): PathProblem[] {
+  if (server.smtp !== undefined) return [];
+  const message = 'mail needs server.smtp: { url, from }';
+  return (['alerts', 'statements'] as const).flatMap((kind) =>
+    telemetry[kind].to.flatMap(({ email }, index) =>
+      email === undefined ? [] : [{ path: ['telemetry', kind, 'to', index, 'email'], message }],
+    ),
+  );
 }

@@ -6,6 +6,7 @@ import { configSchema } from './schema.ts';
 test('the effective configuration shows names and numbers, never a secret', () => {
   const config = configSchema.parse({
     admin: { key: 'SECRET-admin-key-1' },
+    server: { smtp: { url: 'smtps://u:SECRET@mail.example', from: 'culvert@example.org' } },
     storage: {
       secret: 'SECRET'.repeat(8),
       database: 'postgres://u:SECRET@h/db',
@@ -15,10 +16,8 @@ test('the effective configuration shows names and numbers, never a secret', () =
     },
     telemetry: {
       sinks: [{ name: 'bill', webhook: 'https://hooks.example/SECRET', secret: 'SECRET'.repeat(8) }],
-      alerts: {
-        to: [{ name: 'chat', slack: 'https://hooks.example/SECRET' }],
-        smtp: { url: 'smtps://u:SECRET@mail.example', from: 'culvert@example.org' },
-      },
+      alerts: { to: [{ name: 'chat', slack: 'https://hooks.example/SECRET' }] },
+      statements: { to: [{ name: 'acme', webhook: 'https://hooks.example/SECRET', secret: 'SECRET'.repeat(8) }] },
     },
     providers: {
       a: { type: 'openai', api_key: 'SECRET', base_url: 'https://a.example/v1', headers: { authorization: 'SECRET' } },

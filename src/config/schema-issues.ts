@@ -45,7 +45,7 @@ function problemsOf(schema: z.ZodType, issue: Issue, above: ConfigPath): PathPro
     case 'unrecognized_keys':
       return issue.keys.map((key) => ({
         path: [...path, key],
-        message: unknownKey(key, knownKeys(schema, path)),
+        message: unknownKey([...path, key], knownKeys(schema, path)),
       }));
     case 'invalid_key':
       return issue.issues.map((inner) => ({ path, message: inner.message }));
@@ -58,7 +58,13 @@ function problemsOf(schema: z.ZodType, issue: Issue, above: ConfigPath): PathPro
   }
 }
 
-function unknownKey(key: string, known: readonly string[]): string {
+/** Keys of earlier versions, and what they are called now. */
+const movedKeys: Readonly<Record<string, string>> = { 'telemetry.alerts.smtp': 'server.smtp' };
+
+function unknownKey(path: ConfigPath, known: readonly string[]): string {
+  const moved = movedKeys[path.join('.')];
+  if (moved !== undefined) return `unknown key; it is ${moved} now`;
+  const key = String(path.at(-1));
   const hint = didYouMean(key, known);
   return hint === '' && known.length > 0 ? `unknown key; allowed: ${known.join(', ')}` : `unknown key${hint}`;
 }

@@ -115,6 +115,22 @@ export const serverSchema = z
       .describe(
         'When requests come faster than they can be served, they take turns by account, and the excess gets 503 with Retry-After. `off`: all are begun, however long they take.',
       ),
+    smtp: z
+      .strictObject({
+        url: z
+          .string()
+          .regex(/^smtps?:\/\/\S+$/, 'expected a URL such as smtps://user:password@mail.example.org')
+          .refine(isReadable, 'this URL cannot be read; characters such as @ in a password are written as %40')
+          .meta({ mark: 'address', has_user: true })
+          .describe('`smtps://` speaks TLS from the start, `smtp://` as soon as the server offers it.'),
+        from: z
+          .string()
+          .max(320)
+          .regex(/[^\s<>@]@[^\s<>@]/, 'expected a sender such as Culvert <culvert@example.org>')
+          .describe('Sender, such as `Culvert <culvert@example.org>`.'),
+      })
+      .optional()
+      .describe('The mail server for alerts, statements and invitations.'),
     drain_delay: duration({ max: '10m' })
       .prefault('0s')
       .describe(

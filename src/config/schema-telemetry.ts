@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { duration, httpUrl, name, percentage, size, webhookSecret, webhookUrl } from './scalars.ts';
+import { duration, httpUrl, name, percentage, size, timeZone, webhookSecret, webhookUrl } from './scalars.ts';
 import { loggersSchema } from './schema-loggers.ts';
 import { headersSchema } from './schema-route.ts';
-import { bucketUrl, isReadable } from './schema-server.ts';
+import { bucketUrl } from './schema-server.ts';
 
 function isOneOf(...given: unknown[]): boolean {
   return given.filter((one) => one !== undefined).length === 1;
@@ -40,16 +40,29 @@ const sinkSchema = z
   .refine(({ s3, webhook, folder }) => isOneOf(s3, webhook, folder), 'a sink has one of s3, webhook and folder')
   .refine(hasSecretOfWebhook, secretFault);
 
+function addresses(example: string) {
+  return z
+    .array(z.email(`expected an address such as ${example}`))
+    .min(1)
+    .max(50);
+}
+
+/** Receivers of one kind, with different names. */
+function receivers<T extends z.ZodType<{ name: string }>>(receiver: T) {
+  return z
+    .array(receiver)
+    .max(20)
+    .refine((list) => new Set(list.map((one) => one.name)).size === list.length, 'two receivers have the same name')
+    .default([]);
+}
+
 const alertReceiverSchema = z
   .strictObject({
     name: name('a receiver').describe('Name of the receiver in the log, and in the queue of what waits for it.'),
     slack: webhookUrl().optional().describe('Incoming webhook of Slack, or of a service that takes its format.'),
-    email: z
-      .array(z.email('expected an address such as ops@example.org'))
-      .min(1)
-      .max(50)
+    email: addresses('ops@example.org')
       .optional()
-      .describe('Addresses that get the alerts by mail.'),
+      .describe('Addresses that get the alerts by mail, from the server that `server.smtp` names.'),
     webhook: webhookUrl().optional().describe('This URL gets the alerts as JSON, by POST.'),
     secret: webhookSecret().optional().describe('Signs what the webhook gets (Standard Webhooks), ≥ 32 bytes.'),
   })
@@ -59,48 +72,47 @@ const alertReceiverSchema = z
   )
   .refine(hasSecretOfWebhook, secretFault);
 
-const alertsSchema = z
+const alertsSchema = z.strictObject({
+  to: receivers(alertReceiverSchema).describe('Who is notified when something goes wrong, and when it is over.'),
+  error_rate: percentage()
+    .prefault('20%')
+    .describe(
+      'Culvert warns if this share of the requests of five minutes fails. It needs at least 20 requests for that.',
+    ),
+  every: duration({ min: '1s', max: '1h' })
+    .prefault('15s')
+    .describe('How often Culvert looks for problems. An alert is over when four looks in a row did not find it.'),
+  quiet: duration({ max: '1d' })
+    .prefault('15m')
+    .describe(
+      'Shortest time between two messages about the same alert. If the alert comes back sooner, Culvert waits that long, and sends it only if it still lasts.',
+    ),
+});
+
+const statementReceiverSchema = z
   .strictObject({
-    to: z
-      .array(alertReceiverSchema)
-      .max(20)
-      .refine((list) => new Set(list.map((one) => one.name)).size === list.length, 'two receivers have the same name')
-      .default([])
-      .describe('Who is notified when something goes wrong, and when it is over.'),
-    smtp: z
-      .strictObject({
-        url: z
-          .string()
-          .regex(/^smtps?:\/\/\S+$/, 'expected a URL such as smtps://user:password@mail.example.org')
-          .refine(isReadable, 'this URL cannot be read; characters such as @ in a password are written as %40')
-          .meta({ mark: 'address', has_user: true })
-          .describe('`smtps://` speaks TLS from the start, `smtp://` as soon as the server offers it.'),
-        from: z
-          .string()
-          .max(320)
-          .regex(/[^\s<>@]@[^\s<>@]/, 'expected a sender such as Culvert <culvert@example.org>')
-          .describe('Sender, such as `Culvert <culvert@example.org>`.'),
-      })
+    name: name('a receiver').describe('Name of the receiver in the log, and in the list of what was sent.'),
+    accounts: z
+      .array(name('an account'))
+      .min(1)
+      .max(1_000)
       .optional()
-      .describe('The mail server for `email`.'),
-    error_rate: percentage()
-      .prefault('20%')
-      .describe(
-        'Culvert warns if this share of the requests of five minutes fails. It needs at least 20 requests for that.',
-      ),
-    every: duration({ min: '1s', max: '1h' })
-      .prefault('15s')
-      .describe('How often Culvert looks for problems. An alert is over when four looks in a row did not find it.'),
-    quiet: duration({ max: '1d' })
-      .prefault('15m')
-      .describe(
-        'Shortest time between two messages about the same alert. If the alert comes back sooner, Culvert waits that long, and sends it only if it still lasts.',
-      ),
+      .describe('Only these accounts are in its statement. Default: all.'),
+    email: addresses('finance@example.org')
+      .optional()
+      .describe('Addresses that get the statement by mail, from the server that `server.smtp` names.'),
+    webhook: webhookUrl().optional().describe('This URL gets the statement as JSON, by POST.'),
+    secret: webhookSecret().optional().describe('Signs what the webhook gets (Standard Webhooks), ≥ 32 bytes.'),
   })
-  .refine(({ to, smtp }) => smtp !== undefined || to.every(({ email }) => email === undefined), {
-    error: 'email needs smtp',
-    path: ['smtp'],
-  });
+  .refine(({ email, webhook }) => isOneOf(email, webhook), 'a receiver has one of email and webhook')
+  .refine(hasSecretOfWebhook, secretFault);
+
+const statementsSchema = z.strictObject({
+  time_zone: timeZone().default('UTC').describe('Where a month begins and ends, such as Europe/Berlin.'),
+  to: receivers(statementReceiverSchema).describe(
+    'Who gets the statement of each month. Where there is a receiver, Culvert closes the month that is over.',
+  ),
+});
 
 /** Logs and metrics. */
 export const telemetrySchema = z
@@ -123,6 +135,9 @@ export const telemetrySchema = z
       .prefault({})
       .describe('The log on standard output.'),
     alerts: alertsSchema.prefault({}).describe('Messages about what goes wrong, to people and programs.'),
+    statements: statementsSchema
+      .prefault({})
+      .describe('What each account used in a month, sent when the month is over.'),
     sinks: z
       .array(sinkSchema)
       .max(10)

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { createAdminApi } from '../admin/create-admin-api.ts';
 import { type AccountStore, nothingStored, type Stored } from '../books/auth/account-store.ts';
 import { createSetup } from '../books/auth/setup.ts';
+import { createAlertSender, createAlertTest } from '../books/metering/alert-sender.ts';
 import { createPlanBook } from '../books/metering/plan-book.ts';
 import { bucketsOf } from '../books/metering/scope.ts';
 import { crashedEvent } from '../books/metering/settlement.ts';
@@ -17,6 +18,7 @@ import type { Snapshot } from '../inference/models/snapshot.ts';
 import { systemClock as clock } from '../kernel/clock.ts';
 import { FailureError, invalid } from '../kernel/failure.ts';
 import { createSealer } from '../kernel/seal.ts';
+import { createMailer } from '../net/send-mail.ts';
 import { createHealth } from '../routing/health.ts';
 import { createMcpGrantStore } from '../stores/accounts/mcp-grant-store.ts';
 import { createNoticeStore } from '../stores/answers/notice-store.ts';
@@ -40,7 +42,6 @@ import { environmentProxies } from '../upstream/transport/proxy.ts';
 import { createTransport } from '../upstream/transport/send.ts';
 import type { Transport } from '../upstream/transport/upstream-call.ts';
 import { damageOfShard } from '../vectors/embedded/shards/check-shard.ts';
-import { createAlertSender, createAlertTest } from './alerts.ts';
 import { openLocalVectors } from './cli-vectors.ts';
 import { previewSnapshot } from './preview.ts';
 import { adminSetup } from './setup.ts';
@@ -110,6 +111,7 @@ async function adminApi(config: Config, configFile: string | null, version: stri
     ({ snapshot } = await previewSnapshot(next, env));
     return { providersAsked: Promise.resolve() };
   });
+  const mail = createMailer(() => config.server.smtp);
   const transport = createTransport({ proxyOf: environmentProxies(process.env) });
   const localVectors = openLocalVectors(config);
   const plans = () => createPlanBook({ config, stored: known.plans });
@@ -146,8 +148,9 @@ async function adminApi(config: Config, configFile: string | null, version: stri
     reload: async () => ({ ok: true, config }),
     troubles: () => ({ ledger: ledger.trouble() }),
     bodies: () => null,
+    mail,
     tryAlert: createAlertTest(
-      createAlertSender(() => config, createWebhookPost(transport), clock),
+      createAlertSender({ config: () => config, post: createWebhookPost(transport), mail, clock }),
       clock,
     ),
     findings: async () => [],

@@ -1,14 +1,15 @@
 import type { AdminParts } from '../admin/parts.ts';
-import type { SendAlert } from '../books/metering/notice-delivery.ts';
+import { createAlertTest } from '../books/metering/alert-sender.ts';
+import type { DeliveryParts } from '../books/metering/notice-delivery.ts';
 import type { RecordDelivery } from '../books/metering/record-delivery.ts';
 import type { RecentBodies } from '../inference/endpoints/recent-bodies.ts';
 import type { Services } from '../inference/endpoints/services.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { FailureError } from '../kernel/failure.ts';
+import type { SendMail } from '../net/send-mail.ts';
 import type { Seat } from '../processes/seat.ts';
 import type { DataFolder } from '../stores/sqlite/data-folder.ts';
 import type { UpstreamServers } from '../tools/mcp/upstream-servers.ts';
-import { createAlertTest } from './alerts.ts';
 import type { createBackupDownload } from './backup-download.ts';
 import type { Storage } from './storage.ts';
 
@@ -20,7 +21,8 @@ export function serverLooks(
     recentBodies,
     sinks,
     services,
-    sendAlert,
+    send,
+    mail,
     processes,
     options: { seat },
   }: {
@@ -29,7 +31,8 @@ export function serverLooks(
     recentBodies: RecentBodies;
     sinks: Pick<RecordDelivery, 'standing'>;
     services: Pick<Services, 'files'>;
-    sendAlert: SendAlert;
+    send: DeliveryParts['send'];
+    mail: SendMail;
     processes: AdminParts['processes'];
     options: { seat?: Seat };
   },
@@ -39,14 +42,15 @@ export function serverLooks(
     clock: Clock;
     version: string;
   } & Pick<AdminParts, 'snapshot' | 'troubles'>,
-): Pick<AdminParts, 'bodies' | 'findings' | 'capabilities' | 'backup' | 'tryAlert' | 'notices' | 'processes'> {
+): Pick<AdminParts, 'bodies' | 'findings' | 'capabilities' | 'backup' | 'tryAlert' | 'mail' | 'notices' | 'processes'> {
   const { folder, clock, version, snapshot } = parts;
   let download: ReturnType<typeof createBackupDownload> | null = null;
   return {
     bodies: recentBodies.find,
     processes,
     notices: books.stores.notices,
-    tryAlert: createAlertTest(sendAlert, clock),
+    tryAlert: createAlertTest(send.alerts, clock),
+    mail,
     async findings() {
       const { runningFindings } = await import('../cli/doctor/running.ts');
       return runningFindings({

@@ -1,7 +1,7 @@
 import type { AdminParts } from '../admin/parts.ts';
 import type { Setup } from '../books/auth/setup.ts';
 import type { CacheStore } from '../books/metering/cache-store.ts';
-import type { SendAlert } from '../books/metering/notice-delivery.ts';
+import type { DeliveryParts } from '../books/metering/notice-delivery.ts';
 import type { Notices } from '../books/metering/notices.ts';
 import type { RecordDelivery } from '../books/metering/record-delivery.ts';
 import type { Refusals } from '../books/metering/refusals.ts';
@@ -12,6 +12,7 @@ import type { OpenedVectorStores } from '../inference/vector-stores/open-vector-
 import type { Room } from '../kernel/sharing/room.ts';
 import type { Trace } from '../kernel/trace.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
+import type { SendMail } from '../net/send-mail.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { ProxyOf } from '../upstream/transport/proxy.ts';
 import type { VectorWorkers } from '../vectors/workers.ts';
@@ -35,7 +36,8 @@ export interface RoutesParts {
   cache: CacheStore;
   sinks: Pick<RecordDelivery, 'standing'>;
   notices: Pick<Notices, 'deliver'>;
-  sendAlert: SendAlert;
+  send: DeliveryParts['send'];
+  mail: SendMail;
   recentBodies: RecentBodies;
   callers: Callers;
   setup: Setup;

@@ -51,8 +51,8 @@ import { createCrawlSink } from '../inference/families/vectors/crawl-sink.ts';
 import { type Metrics, renderSum } from '../observe/metrics.ts';
 import type { Seat } from '../processes/seat.ts';
 import { createVectorOperator } from '../vectors/vector-operator.ts';
-import { openAlerts } from './alerts.ts';
 import { serverLooks } from './looks.ts';
+import { openReports } from './reports.ts';
 import type { RoutesParts } from './routes-parts.ts';
 import { adminSetup } from './setup.ts';
 
@@ -123,7 +123,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     return admin;
   };
   const signer = secrets.signer('alert ids');
-  openAlerts({ ...parts, store: stores.alerts, admin: adminApi, config: () => snapshot().config, signer, clock });
+  openReports({ ...parts, stores, admin: adminApi, config: () => snapshot().config, signer, clock });
   const all: readonly Route[] = [
     chatRoute(services),
     ...messagesRoutes(services),

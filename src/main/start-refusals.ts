@@ -1,7 +1,7 @@
 import type { Config } from '../config/schema.ts';
 import { StartRefused } from '../processes/lifetime.ts';
-import { checkMail } from './alerts.ts';
 import { type BucketParts, bucketOpener } from './buckets.ts';
+import { checkMail } from './reports.ts';
 
 /** Why a start would be refused although the configuration is valid: packages and keys that it lacks. Opens nothing. */
 export function startRefusals(config: Config, parts: BucketParts): string[] {

@@ -4,6 +4,8 @@ import { mayNotGive } from '../../src/admin/roles.ts';
 import { acceptInvitation } from '../../src/books/auth/invitations.ts';
 import { hashKey } from '../../src/books/auth/key-directory.ts';
 import { adminOperator, type Operator, type Role } from '../../src/books/auth/operator.ts';
+import { adminKey, startGateway } from '../start-gateway.ts';
+import { startMail } from '../start-mail.ts';
 import { type OpenAdmin, openAdmin } from './open-admin.ts';
 
 const day = 86_400_000;
@@ -27,7 +29,8 @@ async function accept(admin: OpenAdmin, { path }: { path: string }, name?: strin
 test('an invitation makes one operator, in its role; the list and the audit trail never have its link', async (t) => {
   const admin = await openAdmin(t, accounts);
   const order = { role: 'viewer', accounts: ['alpha'], email: 'anna@example.org' };
-  const { path, ...listed } = await invite(admin, order);
+  const { path, mail, ...listed } = await invite(admin, order);
+  assert.equal(mail, null);
   assert.match(path, /^\/dashboard#invitation=[\w-]{43}$/);
   assert.equal(Date.parse(listed.expires), admin.clock.wallMs() + 7 * day);
   assert.deepEqual((await admin.ok('GET', '/invitations')).data, [listed]);
@@ -172,4 +175,53 @@ test('an admin of an account changes and removes its members, and no others', as
   assert.ok('kind' in admin.ring.authenticateAdmin({ authorization: `Bearer ${anna.key}` }), 'removed with its key');
   const left = admin.ring.authenticateAdmin({ authorization: `Bearer ${both.key}` });
   assert.deepEqual('accounts' in left && left.accounts, ['bravo'], 'a member of another account stays there');
+});
+
+interface Reply {
+  path: string;
+  mail: { sent: boolean; reason: string | null };
+  error: { message: string };
+}
+
+test('a link goes by mail where the server can send it; what cannot be sent is said, and the link is shown too', async (t) => {
+  const mail = await startMail(t, 1);
+  const server = { smtp: mail.smtp, public_url: 'https://ai.example.org/' };
+  const invited = async (config: Record<string, unknown>, order: object) => {
+    const { url } = await startGateway(t, config);
+    const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' };
+    const once = async () => {
+      const answer = await fetch(`${url}/admin/v1/invitations`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(order),
+      });
+      return { status: answer.status, json: (await answer.json()) as Reply };
+    };
+    return { first: await once(), once };
+  };
+  const anna = { role: 'viewer', accounts: ['dev'], email: 'anna@example.org', mail: true };
+  const config = { accounts: { dev: {} } };
+  const { first, once } = await invited({ ...config, server }, anna);
+  assert.equal(first.status, 201);
+  assert.deepEqual([first.json.mail.sent, mail.mails.length], [false, 0]);
+  assert.match(String(first.json.mail.reason), /451/);
+  assert.match(first.json.path, /^\/dashboard#invitation=/);
+  const { json } = await once();
+  assert.deepEqual(json.mail, { sent: true, reason: null });
+  const [letter] = mail.mails;
+  assert.deepEqual(letter!.to, ['anna@example.org']);
+  assert.match(letter!.text, /Subject: Culvert: admin invites you/);
+  // Quoted-printable writes = as =3D.
+  assert.ok(letter!.text.replaceAll('=3D', '=').includes(`https://ai.example.org${json.path}`));
+
+  for (const [lacks, given, order] of [
+    [/^mail: .*server\.smtp/, { public_url: 'https://ai.example.org' }, anna],
+    [/^mail: .*server\.public_url/, { smtp: mail.smtp }, anna],
+    [/^email: expected the address/, server, { ...anna, email: undefined }],
+  ] as const) {
+    const { status, json } = (await invited({ ...config, server: given }, order)).first;
+    assert.equal(status, 400);
+    assert.match(json.error.message, lacks);
+  }
+  assert.equal(mail.mails.length, 1);
 });

@@ -153,6 +153,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     troubles: () => ({ database: ledger.trouble(), state: null }),
     bodies: () => null,
     tryAlert: async () => null,
+    mail: async () => assert.fail('no mail'),
     backup: () => Promise.reject(new Error('there is no backup here')),
     findings: async () => findings,
     processes: async () => processes,

@@ -69,8 +69,9 @@ async function setUp(webhook: string, parts: Partial<DeliveryParts> & { secret?:
   const troubles: string[] = [];
   const plans = () => book(webhook, parts.secret);
   const onTrouble = (message: string) => troubles.push(message);
-  const alert = () => assert.fail('no alert');
-  const make = () => createNoticeDelivery({ store, plans, clock, post: postWebhook, alert, onTrouble, ...parts });
+  const none = () => assert.fail('no alert, no statement');
+  const send = { alerts: none, statement: none };
+  const make = () => createNoticeDelivery({ store, plans, clock, post: postWebhook, send, onTrouble, ...parts });
   const queue = (id: string) => {
     const notice: Notice = { id, plan: 'pro', body: `{"id":"${id}"}`, createdMs: clock.wallMs(), tries: 0 };
     return store.cross({ scope: 'a:dev', limit: id, share: 0.8, crossedMs: clock.wallMs() }, notice);
@@ -356,11 +357,14 @@ test('the history says what became of a notice, to operators who may see its acc
 test('an alert goes out at once while a hundred notices to a receiver that hangs wait', async (t) => {
   const { url, received } = await startReceiver(t, () => undefined);
   const alerts: string[] = [];
-  const alert: DeliveryParts['alert'] = async (receiver) => {
-    alerts.push(receiver);
-    return 'sent';
+  const send: DeliveryParts['send'] = {
+    async alerts(receiver) {
+      alerts.push(receiver);
+      return 'sent';
+    },
+    statement: () => assert.fail('no statement'),
   };
-  const { store, clock, delivery, queue } = await setUp(url, { alert });
+  const { store, clock, delivery, queue } = await setUp(url, { send });
   for (let at = 0; at < 100; at++) await queue(`msg_${at}`);
   void delivery.look();
   await until('its notices are under way', () => received.length >= 4);

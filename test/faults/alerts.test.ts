@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { SMTPServer } from 'smtp-server';
 import type { NoticesReply } from '../../src/admin/notices.ts';
 import type { AlertMessage } from '../../src/books/metering/alert-message.ts';
 import { webhookHeaders } from '../../src/kernel/webhook-headers.ts';
 import { listening } from '../listening.ts';
 import { adminKey, overUpstreams, startGateway } from '../start-gateway.ts';
+import { startMail } from '../start-mail.ts';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';
 import { closedPort, temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
@@ -45,42 +44,6 @@ async function startHooks(t: TestContext) {
   };
 }
 
-interface Mail {
-  from: string;
-  to: string[];
-  text: string;
-}
-
-/** A mail server that wants a password, and refuses the first `refused` mails for now. */
-async function startMail(t: TestContext, refused = 0) {
-  const mails: Mail[] = [];
-  let tries = 0;
-  const server = new SMTPServer({
-    disabledCommands: ['STARTTLS'],
-    allowInsecureAuth: true,
-    onAuth({ username, password }, _session, done) {
-      if (username === 'culvert' && password === 'p@ss') done(null, { user: 'culvert' });
-      else done(new Error('no'));
-    },
-    onData(stream, { envelope }, done) {
-      let text = '';
-      stream.setEncoding('utf8').on('data', (chunk: string) => {
-        text += chunk;
-      });
-      stream.on('end', () => {
-        if (++tries <= refused) return done(Object.assign(new Error('later'), { responseCode: 451 }));
-        const from = envelope.mailFrom === false ? '' : envelope.mailFrom.address;
-        mails.push({ from, to: envelope.rcptTo.map(({ address }) => address), text: text.replace(/=\r\n/g, '') });
-        done();
-      });
-    },
-  });
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  t.after(() => server.close());
-  const { port } = server.server.address() as AddressInfo;
-  return { url: `smtp://culvert:p%40ss@127.0.0.1:${port}`, mails, tries: () => tries };
-}
-
 // All at once: each mostly waits.
 describe('alerts', { concurrency: true }, () => {
   test('a provider that is down is told once to Slack, by mail and to a webhook, and so is its end', async (t) => {
@@ -88,6 +51,7 @@ describe('alerts', { concurrency: true }, () => {
     const port = await closedPort();
     const gateway = await startGateway(t, {
       ...overUpstreams(`http://127.0.0.1:${port}`),
+      server: { smtp: mail.smtp },
       telemetry: {
         alerts: {
           every: '1s',
@@ -96,7 +60,6 @@ describe('alerts', { concurrency: true }, () => {
             { name: 'hook', webhook: `${hooks.url}/hook`, secret },
             { name: 'mail', email: ['ops@example.org', 'boss@example.org'] },
           ],
-          smtp: { url: mail.url, from: 'Culvert <culvert@example.org>' },
         },
       },
     });
@@ -178,6 +141,7 @@ describe('alerts', { concurrency: true }, () => {
   test('a test message goes to every receiver, and each says whether it came', async (t) => {
     const [hooks, mail] = [await startHooks(t), await startMail(t, 1)];
     const gateway = await startGateway(t, {
+      server: { smtp: mail.smtp },
       telemetry: {
         alerts: {
           to: [
@@ -186,7 +150,6 @@ describe('alerts', { concurrency: true }, () => {
             { name: 'pager', webhook: `${hooks.url}/hook`, secret },
             { name: 'gone', webhook: `http://127.0.0.1:${await closedPort()}/path-secret`, secret },
           ],
-          smtp: { url: mail.url, from: 'Culvert <culvert@example.org>' },
         },
       },
     });

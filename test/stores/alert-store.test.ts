@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { alertNotice, receiverOf } from '../../src/books/metering/alert-message.ts';
+import { addresseeOf } from '../../src/books/metering/addressee.ts';
+import { alertNotice } from '../../src/books/metering/alert-message.ts';
 import type { AlertRow } from '../../src/books/metering/alert-store.ts';
 import { nextAlerts } from '../../src/books/metering/next-alerts.ts';
 import { drivers } from './drivers.ts';
@@ -32,7 +33,8 @@ for (const driver of drivers) {
     assert.equal(sum(await look(nowMs + 1_000, ['one', 'other'])), 0);
     assert.equal(sum(await look(nowMs + 9_000, ['other'], nowMs + 5_000)), 1);
     const due = await notices.due(nowMs + 9_000, nowMs + 9_001, 10);
-    assert.deepEqual(due.map(receiverOf), ['ops', 'ops']);
+    const toOps = { kind: 'alerts', receiver: 'ops' };
+    assert.deepEqual(due.map(addresseeOf), [toOps, toOps]);
     const said = due.map(({ body }) => JSON.parse(body).data);
     assert.deepEqual(
       said.map(({ raised, resolved }) => [raised, resolved].map((list: AlertRow[]) => list.map(({ name }) => name))),

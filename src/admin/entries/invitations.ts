@@ -34,6 +34,10 @@ const invitationSchema = z.object(invitationFields);
 const withLinkSchema = z.object({
   ...invitationFields,
   path: z.string().describe('The link, below the address of the server. It is shown only once.'),
+  mail: z
+    .object({ sent: z.boolean(), reason: z.string().nullable().describe('Why the mail server did not take it.') })
+    .nullable()
+    .describe('The mail with the link; null: none was wanted.'),
 });
 
 /** For pages that show it. */
@@ -48,6 +52,10 @@ const newSchema = z.strictObject({
     .max(254)
     .optional()
     .describe('Who logs in by OpenID Connect with this verified address uses the invitation up, too.'),
+  mail: z
+    .boolean()
+    .default(false)
+    .describe('Whether `email` gets the link by mail. Needs server.smtp and server.public_url.'),
   expires: futureInstant('At most 30 days ahead: a date, a time, or a duration from now such as 3d.').prefault('7d'),
 });
 
@@ -102,6 +110,7 @@ async function addInvitation(
 ): Promise<z.input<typeof withLinkSchema>> {
   const refused = mayNotGive(operator, body);
   if (refused !== null) refuse(refused);
+  const letter = body.mail ? letterTo(parts, body.email) : null;
   const directory = await records.current(operator.accounts);
   const absent = body.accounts?.find((id) => directory.account(id) === null);
   if (absent !== undefined) refuse(noAccount(absent));
@@ -130,7 +139,49 @@ async function addInvitation(
     before: null,
     after: invitationFacts(row),
   });
-  return { ...shown(row), path: `/dashboard#invitation=${token}` };
+  const path = `/dashboard#invitation=${token}`;
+  return { ...shown(row), path, mail: letter === null ? null : await mailed(parts, letter, row, path) };
+}
+
+/** Where the link goes by mail, and what it begins with. */
+interface Letter {
+  to: string;
+  publicUrl: string;
+}
+
+function letterTo({ snapshot }: AdminParts, email: string | undefined): Letter {
+  const { smtp, public_url } = snapshot().config.server;
+  if (email === undefined) return refuse(invalid('email', 'email: expected the address that gets the link'));
+  if (smtp === undefined || public_url === undefined) {
+    const lacks = smtp === undefined ? 'server.smtp' : 'server.public_url, which links in mails begin with';
+    return refuse(invalid('mail', `mail: this server sends no links by mail. Set ${lacks}.`));
+  }
+  return { to: email, publicUrl: public_url.replace(/\/+$/, '') };
+}
+
+/** Sends the link; a mail that cannot be sent changes nothing else, since the reply has the link too. */
+async function mailed(
+  { mail }: AdminParts,
+  { to, publicUrl }: Letter,
+  { id, role, accounts, createdBy, endsMs }: InvitationRow,
+  path: string,
+): Promise<{ sent: boolean; reason: string | null }> {
+  const scope = accounts === null ? '' : ` for ${accounts.join(', ')}`;
+  const text = [
+    `${createdBy} invites you to Culvert at ${publicUrl} with the role ${role}${scope}.`,
+    '',
+    `Open this link before ${new Date(endsMs).toUTCString()}:`,
+    publicUrl + path,
+    '',
+    'It works once and gives the role to the person who opens it, so do not pass it on.',
+    '',
+  ].join('\n');
+  try {
+    await mail({ to: [to], id, subject: `${createdBy} invites you`, text });
+    return { sent: true, reason: null };
+  } catch (error) {
+    return { sent: false, reason: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 const tooMany: Failure = {

@@ -16,7 +16,7 @@ export const operatorNameExpected =
   'expected 1 to 100 letters, digits, spaces or ._@+-, beginning with a letter or digit';
 
 /** Names of the audit trail that no other operator may have. */
-export const reservedOperators: readonly string[] = ['admin', 'cli', 'start', 'scim'];
+export const reservedOperators: readonly string[] = ['admin', 'cli', 'start', 'scim', 'statements'];
 
 /** The holder of the admin key. */
 export const adminOperator: Operator = { name: 'admin', role: 'owner', accounts: null };

@@ -3,7 +3,7 @@ import type { Signer } from '../../kernel/sign.ts';
 import { alertNotice } from './alert-message.ts';
 import type { AlertRow } from './alert-store.ts';
 import { nextAlerts, type SeenAlert } from './next-alerts.ts';
-import type { SendAlert } from './notice-delivery.ts';
+import type { SendToReceiver } from './notice-delivery.ts';
 import type { Notice } from './notice-store.ts';
 
 /** Alerts that one process knows of, and reports, while the database cannot be used. */
@@ -19,7 +19,7 @@ export interface AlertMemory {
 }
 
 interface AlertMemoryParts {
-  send: SendAlert;
+  send: SendToReceiver;
   /** Replicas with the same secret make the same ids. */
   signer: Pick<Signer, 'sign'>;
   clock: Clock;

@@ -1,4 +1,5 @@
 import { randomBase62 } from '../../kernel/ids.ts';
+import { planFor } from './addressee.ts';
 import type { AlertRow } from './alert-store.ts';
 import type { Notice } from './notice-store.ts';
 
@@ -17,9 +18,6 @@ interface ReportedAlert {
   since: string;
 }
 
-/** Begins the `plan` of a notice for a receiver of alerts: no plan has a name with a space. */
-export const alertPlanPrefix = 'alert ';
-
 /** A notice for a receiver of alerts. */
 export function alertNotice(
   receiver: string,
@@ -32,12 +30,7 @@ export function alertNotice(
     data: { raised: raised.map(reported), resolved: resolved.map(reported) },
   };
   const id = `msg_${randomBase62(24)}`;
-  return { id, plan: alertPlanPrefix + receiver, body: JSON.stringify(message), createdMs: nowMs, tries: 0 };
-}
-
-/** Receiver of a notice; null: it is a plan's. */
-export function receiverOf({ plan }: Notice): string | null {
-  return plan.startsWith(alertPlanPrefix) ? plan.slice(alertPlanPrefix.length) : null;
+  return { id, plan: planFor('alerts', receiver), body: JSON.stringify(message), createdMs: nowMs, tries: 0 };
 }
 
 /** One line that says the most of it, for a subject. */

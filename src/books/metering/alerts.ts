@@ -4,7 +4,7 @@ import { createAlertMemory } from './alert-memory.ts';
 import { alertNotice } from './alert-message.ts';
 import type { AlertRow, AlertStore } from './alert-store.ts';
 import { nextAlerts, type SeenAlert } from './next-alerts.ts';
-import type { SendAlert } from './notice-delivery.ts';
+import type { SendToReceiver } from './notice-delivery.ts';
 
 export interface AlertSettings {
   /** Names of the receivers. While it is empty, nothing is checked. */
@@ -30,7 +30,7 @@ export interface AlertParts {
   settings(): AlertSettings;
   clock: Clock;
   /** Sends a report that could not be queued. */
-  send: SendAlert;
+  send: SendToReceiver;
   /** For ids of such reports, which replicas with the same secret share. */
   signer: Pick<Signer, 'sign'>;
   /** Notices were queued. */

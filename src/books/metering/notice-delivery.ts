@@ -1,17 +1,10 @@
 import { setTimeout as rest } from 'node:timers/promises';
 import type { Clock } from '../../kernel/clock.ts';
 import { webhookHeaders } from '../../kernel/webhook-headers.ts';
-import { receiverOf } from './alert-message.ts';
+import { addresseeOf, type ReceiverKind } from './addressee.ts';
 import type { Notice, NoticeStore } from './notice-store.ts';
 import type { PlanBook } from './plan-book.ts';
-
-/** Sends one POST and resolves to the status of its answer; rejects when none came within `postTimeoutMs`. */
-export type Post = (
-  url: string,
-  headers: Readonly<Record<string, string>>,
-  body: string,
-  timeoutMs: number,
-) => Promise<number>;
+import { type Post, postNotice } from './post-notice.ts';
 
 /** Posts queued notices until they are received or given up. The queue is in the store, so it survives the process. */
 export interface NoticeDelivery {
@@ -22,22 +15,19 @@ export interface NoticeDelivery {
   stop(): Promise<void>;
 }
 
-/**
- * Sends to a receiver of alerts; rejects with the reason when it did not arrive. `gone`: there is no such receiver any
- * more.
- */
-export type SendAlert = (receiver: string, notice: Notice) => Promise<'sent' | 'gone'>;
+/** Sends to a receiver by its name; rejects with the reason when it did not arrive. `gone`: there is none any more. */
+export type SendToReceiver = (receiver: string, notice: Notice) => Promise<'sent' | 'gone'>;
 
 export interface DeliveryParts {
   store: NoticeStore;
   plans: () => PlanBook;
   clock: Clock;
   post: Post;
-  alert: SendAlert;
+  send: Readonly<Record<ReceiverKind, SendToReceiver>>;
+  /** For the operator's log; no secrets. */
   onTrouble(message: string): void;
 }
 
-const postTimeoutMs = 10_000;
 /** Longer than a try takes: a process that dies in one leaves it to another after this. */
 const leaseMs = 30_000;
 /** Maximum time that a stop waits for running tries. One that is cut comes again, with its id, when its lease ends. */
@@ -47,6 +37,9 @@ const lookIntervalMs = 5_000;
 const underWayMax = 8;
 /** Maximum number of one receiver: while it hangs, those of others go out. */
 const ofReceiverMax = 4;
+
+/** Names of the messages to receivers, for the log. */
+const nouns: Readonly<Record<ReceiverKind, string>> = { alerts: 'alerts', statement: 'statements' };
 
 const secondMs = 1_000;
 const minuteMs = 60_000;
@@ -62,7 +55,7 @@ export const retryGapsMs: readonly number[] = [
 ];
 
 export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
-  const { store, plans, clock, post, alert, onTrouble } = parts;
+  const { store, plans, clock, post, send, onTrouble } = parts;
   let timer: NodeJS.Timeout | null = null;
   let stopped = false;
   let taking: Promise<void> | null = null;
@@ -77,17 +70,20 @@ export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
   const ofPlans = new Map<string, number>();
 
   async function deliver(notice: Notice): Promise<void> {
-    const receiver = receiverOf(notice);
-    const subject = receiver === null ? `notices of plan ${notice.plan}` : `alerts to ${receiver}`;
+    const to = addresseeOf(notice);
+    const subject = to.kind === 'quota' ? `notices of plan ${to.plan}` : `${nouns[to.kind]} to ${to.receiver}`;
     let reason: string;
     try {
-      const sent = receiver === null ? await postOf(notice) : await alert(receiver, notice);
+      const sent = to.kind === 'quota' ? await postOf(notice) : await send[to.kind](to.receiver, notice);
       if (sent === 'sent') {
         if (failing.delete(subject)) onTrouble(`${subject} arrive again`);
         const { id, tries } = notice;
         return store.end(id, { state: 'delivered', tries: tries + 1, reason: null, endedMs: clock.wallMs() });
       }
-      reason = `${receiver ?? `The plan ${notice.plan}`} has no webhook any more.`;
+      reason =
+        to.kind === 'quota'
+          ? `The plan ${to.plan} has no webhook any more.`
+          : `There is no receiver ${to.receiver} any more.`;
       onTrouble(`notice ${notice.id} was dropped: ${reason}`);
       return store.end(notice.id, { state: 'dropped', tries: notice.tries, reason, endedMs: clock.wallMs() });
     } catch (error) {
@@ -106,14 +102,7 @@ export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
     const book = plans();
     const notify = book.has(notice.plan) ? book.plan(notice.plan).notify : null;
     if (notify === null) return 'gone';
-    const headers = webhookHeaders(notice, notify.secret, clock.wallMs());
-    // The path of a webhook is often a secret.
-    const { host } = new URL(notify.webhook);
-    const status = await post(notify.webhook, headers, notice.body, postTimeoutMs).catch((error: Error) => {
-      throw new Error(`${host} ${error.message}`);
-    });
-    // A redirect is not a receipt: nobody configured its target.
-    if (status < 200 || status > 299) throw new Error(`${host} answered ${status}`);
+    await postNotice(post, notify.webhook, webhookHeaders(notice, notify.secret, clock.wallMs()), notice.body);
     return 'sent';
   }
 

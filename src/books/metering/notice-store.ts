@@ -4,7 +4,7 @@
  */
 export interface NoticeStore {
   /**
-   * Notes that a limit is above a share, and queues the notice with it, in one commit. False if that crossing is known
+   * Notes that a limit is above a share, or that a month is over, and queues the notice with it, in one commit. False if that crossing is known
    * already, no matter which process noted it.
    */
   cross(crossing: Crossing, notice: Notice): Promise<boolean>;
@@ -36,8 +36,8 @@ export interface EndedNotice {
 export interface NoticeQuery {
   limit: number;
   before: Pick<Notice, 'id' | 'createdMs'> | null;
-  /** Only those whose `plan` begins with this text, or only the others; null: all. */
-  plans: { beginWith: string; others: boolean } | null;
+  /** Only those whose `plan` begins with this text, or only those of plans, whose names have no space; null: all. */
+  plans: { beginWith: string } | 'quota' | null;
 }
 
 export interface Crossing {

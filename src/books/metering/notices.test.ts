@@ -76,7 +76,7 @@ function setUp(store = memoryNoticeStore(), book = bookOf(pro)) {
     clock,
     // Delivery has tests of its own: here everything stays queued.
     post: () => Promise.resolve(500),
-    alert: () => assert.fail('no alert'),
+    send: { alerts: () => assert.fail('no alert'), statement: () => assert.fail('no statement') },
     onTrouble: (message) => troubles.push(message),
   });
   const told = () => store.queued().map(({ body }) => JSON.parse(body).data);

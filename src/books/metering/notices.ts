@@ -1,11 +1,8 @@
-import type { Clock } from '../../kernel/clock.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { ObserveLimits } from './admission.ts';
 import { endless, type Limit, type LimitState } from './counters.ts';
-import { createNoticeDelivery, type Post, type SendAlert } from './notice-delivery.ts';
+import { createNoticeDelivery, type DeliveryParts } from './notice-delivery.ts';
 import { type Mover, softLimitOf, thresholdNotice } from './notice-message.ts';
-import type { NoticeStore } from './notice-store.ts';
-import type { PlanBook } from './plan-book.ts';
 
 /** Tells an operator's webhook when windows fill up (design §11). Advisory: nothing here ever holds a request up. */
 export interface Notices {
@@ -17,16 +14,6 @@ export interface Notices {
   start(): Promise<void>;
   /** Nothing is begun any more; resolves when no try is under way, or after a second. */
   stop(): Promise<void>;
-}
-
-export interface NoticeParts {
-  store: NoticeStore;
-  plans: () => PlanBook;
-  clock: Clock;
-  post: Post;
-  alert: SendAlert;
-  /** For the operator's log; no secrets. */
-  onTrouble(message: string): void;
 }
 
 /** Maximum time until a crossing of another process, or its end, is known here. */
@@ -46,7 +33,7 @@ interface WatchedAt {
   gauge: Watched;
 }
 
-export function createNotices(parts: NoticeParts): Notices {
+export function createNotices(parts: DeliveryParts): Notices {
   const { store, plans, clock, onTrouble } = parts;
   const delivery = createNoticeDelivery(parts);
   let watchedByList = new WeakMap<readonly Limit[], readonly WatchedAt[]>();

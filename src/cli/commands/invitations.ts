@@ -10,14 +10,23 @@ interface InvitationFlags {
   accounts?: string[];
   name?: string;
   email?: string;
+  mail?: boolean;
   expires?: string;
+}
+
+interface Invited {
+  path: string;
+  role: string;
+  expires: string;
+  email: string | null;
+  mail: { sent: boolean; reason: string | null } | null;
 }
 
 /** `culvert invitations …` */
 export const invitations: CommandBody = {
   example: 'culvert invitations list',
   commands: {
-    create: calls<{ path: string; role: string; expires: string }, InvitationFlags>({
+    create: calls<Invited, InvitationFlags>({
       description: 'print a link that works once and gives its user the role',
       options: [
         ['--role <role>', 'the role of the operator', { choices: roles, needed: true }],
@@ -28,12 +37,16 @@ export const invitations: CommandBody = {
         ],
         ['--name <name>', 'its name in the audit log (default: who opens the link chooses one)'],
         ['--email <address>', 'who logs in by OpenID Connect with this address uses the invitation up, too'],
+        ['--mail', 'send the link to that address; the server needs server.smtp'],
         ['--expires <time>', 'a date, or a duration such as 3d, of at most 30 days (default: 7d)'],
       ],
       example: 'culvert invitations create --role viewer --accounts dev',
       call: 'POST /invitations',
-      body: ({ role, accounts = null, name, email, expires }) => ({ role, accounts, name, email, expires }),
-      describe: ({ path, role, expires }) => [
+      body: ({ role, accounts = null, name, email, mail, expires }) => ({ role, accounts, name, email, mail, expires }),
+      describe: ({ path, role, expires, mail, email }) => [
+        ...(mail === null
+          ? []
+          : [mail.sent ? `The link is on its way to ${email}.` : `The mail was not sent: ${mail.reason}`]),
         `Send this to one person, after the address of your server. It works once, until ${shownDate(expires, '')}, for the role ${role}:`,
         path,
       ],

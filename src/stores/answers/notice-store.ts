@@ -87,14 +87,15 @@ function endOf(notice: string, ended: string, id: string, { state, tries, reason
 
 /** The statement of a list, and its values. */
 function listedNotices(notice: string, ended: string, { limit, before, plans }: NoticeQuery): [string, unknown[]] {
-  const { beginWith, others } = plans ?? { beginWith: '', others: false };
+  const beginWith = plans === null || plans === 'quota' ? '' : plans.beginWith;
+  const ofPlans = plans === 'quota' ? " AND plan NOT LIKE '% %'" : '';
   const following = before === null ? '' : ' AND (created_ms < $3 OR (created_ms = $3 AND id < $4))';
   const sql = `SELECT * FROM (
       SELECT id, plan, body, created_ms, tries, 'waiting' AS state, reason, next_ms, NULL AS ended_ms FROM ${notice}
       UNION ALL
       SELECT id, plan, body, created_ms, tries, state, reason, NULL AS next_ms, ended_ms FROM ${ended}
     ) AS every_notice
-    WHERE substr(plan, 1, length($2)) ${others ? '<>' : '='} $2${following}
+    WHERE substr(plan, 1, length($2)) = $2${ofPlans}${following}
     ORDER BY created_ms DESC, id DESC LIMIT $1`;
   return [sql, [limit, beginWith, ...(before === null ? [] : [before.createdMs, before.id])]];
 }

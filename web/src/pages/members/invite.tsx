@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { call } from '../../api/request.ts';
 import { useOperator } from '../../api/session.ts';
 import { Button } from '../../parts/button.tsx';
-import { Input } from '../../parts/controls.tsx';
+import { Input, Switch } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { useFields } from '../../parts/fields.ts';
 import { Moment } from '../../parts/figures.tsx';
@@ -14,6 +14,7 @@ import { AccountsField, listedAccounts, RoleField } from './member-fields.tsx';
 interface Link {
   path: string;
   expires: string;
+  mail: { sent: boolean; reason: string | null } | null;
 }
 
 /** A button that makes a link for one person; of one account, where it is on that account's page. */
@@ -33,12 +34,13 @@ function InviteDialog({ account, onClose }: { account: string | undefined; onClo
   const client = useQueryClient();
   const ownAccounts = useOperator().accounts;
   const [link, setLink] = useState<Link | null>(null);
+  const [byMail, setByMail] = useState(false);
   const [{ role, accounts, email }, field] = useFields({
     role: 'viewer',
     accounts: account ?? ownAccounts?.join(', ') ?? '',
     email: '',
   });
-  const body = { role, accounts: listedAccounts(accounts), ...(email !== '' && { email }) };
+  const body = { role, accounts: listedAccounts(accounts), ...(email !== '' && { email, mail: byMail }) };
   const invite = useMutation({
     mutationFn: () => call<Link>('POST', '/admin/v1/invitations', { body }),
     async onSuccess(reply) {
@@ -67,22 +69,28 @@ function InviteDialog({ account, onClose }: { account: string | undefined; onClo
         >
           {(control) => <Input {...control} type="email" autoComplete="off" {...field('email')} />}
         </Field>
+        {email !== '' && (
+          <Field name="mail" label="Send the link by mail" hint="The server needs server.smtp and server.public_url.">
+            {(control) => <Switch {...control} checked={byMail} onCheckedChange={setByMail} />}
+          </Field>
+        )}
       </Form>
     </Dialog>
   );
 }
 
-function LinkDialog({ link: { path, expires }, onClose }: { link: Link; onClose: () => void }) {
+function LinkDialog({ link: { path, expires, mail }, onClose }: { link: Link; onClose: () => void }) {
   const [copied, setCopied] = useState(false);
   const address = location.origin + path;
   return (
     <Dialog
       open
       onClose={null}
-      title="Send this link to one person"
+      title={mail?.sent === true ? 'The link is on its way' : 'Send this link to one person'}
       description={
         <>
           It is shown only once, and works once, until <Moment at={expires} />.
+          {mail?.sent === false && ` The mail was not sent: ${mail.reason}`}
         </>
       }
     >

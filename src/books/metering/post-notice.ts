@@ -1,0 +1,27 @@
+/** Sends one POST and resolves to the status of its answer; rejects when none came within `timeoutMs`. */
+export type Post = (
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+  timeoutMs: number,
+) => Promise<number>;
+
+const postTimeoutMs = 10_000;
+
+/**
+ * Posts once; rejects unless a 2xx came within ten seconds. The message names the host alone, since the path of a webhook
+ * is often a secret.
+ */
+export async function postNotice(
+  post: Post,
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+): Promise<void> {
+  const { host } = new URL(url);
+  const status = await post(url, headers, body, postTimeoutMs).catch((error: Error) => {
+    throw new Error(`${host} ${error.message}`);
+  });
+  // A redirect is not a receipt: nobody configured its target.
+  if (status < 200 || status > 299) throw new Error(`${host} answered ${status}`);
+}
