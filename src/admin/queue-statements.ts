@@ -34,10 +34,16 @@ export async function queueStatements(parts: {
   const due = to.filter(({ name }) => !sent.has(limitOf(name)));
   if (due.length === 0) return 0;
   const query = new URLSearchParams({ month, time_zone });
-  const read = (operator: Operator) => asked(api, { method: 'GET', path: '/statements', query, body: '', operator });
+  const read = (operator: Operator) => replyOf(api, { method: 'GET', path: '/statements', query, body: '', operator });
   if ((await read(closer)).data.length === 0) return 0;
   const body = JSON.stringify({ month, time_zone });
-  await asked(api, { method: 'POST', path: '/statements/close', query: new URLSearchParams(), body, operator: closer });
+  await replyOf(api, {
+    method: 'POST',
+    path: '/statements/close',
+    query: new URLSearchParams(),
+    body,
+    operator: closer,
+  });
   let queued = 0;
   for (const { name, accounts = null } of due) {
     const statement = await read({ ...closer, accounts });
@@ -59,7 +65,7 @@ function monthBefore(month: string): string {
   return new Date(Date.UTC(year, number - 2, 1)).toISOString().slice(0, 7);
 }
 
-async function asked(api: Pick<AdminApi, 'handle'>, request: Parameters<AdminApi['handle']>[0]): Promise<Statement> {
+async function replyOf(api: Pick<AdminApi, 'handle'>, request: Parameters<AdminApi['handle']>[0]): Promise<Statement> {
   const { status, body } = await api.handle(request);
   if (status !== 200) throw new Error(`${request.path} answered ${status}: ${String(body)}`);
   return JSON.parse(String(body)) as Statement;

@@ -13,8 +13,8 @@ const namedMax = 50;
 /** One line that says the most of it, for a subject. */
 export function statementSubject({ data: { month, totals, data } }: StatementMessage): string {
   const [only, ...more] = data;
-  const whose = only !== undefined && more.length === 0 ? only.name : `${data.length} accounts`;
-  return `Statement ${month} of ${whose}: ${usd(totals)}`;
+  const scope = only !== undefined && more.length === 0 ? only.name : `${data.length} accounts`;
+  return `Statement ${month} of ${scope}: ${usd(totals)}`;
 }
 
 /** The sums as plain text, a line for each account. */

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { createAdminApi } from '../admin/create-admin-api.ts';
 import { type AccountStore, nothingStored, type Stored } from '../books/auth/account-store.ts';
 import { createSetup } from '../books/auth/setup.ts';
-import { createAlertSender, createAlertTest } from '../books/metering/alert-sender.ts';
+import { createAlertTest } from '../books/metering/alert-sender.ts';
 import { createPlanBook } from '../books/metering/plan-book.ts';
 import { bucketsOf } from '../books/metering/scope.ts';
 import { crashedEvent } from '../books/metering/settlement.ts';
@@ -18,7 +18,6 @@ import type { Snapshot } from '../inference/models/snapshot.ts';
 import { systemClock as clock } from '../kernel/clock.ts';
 import { FailureError, invalid } from '../kernel/failure.ts';
 import { createSealer } from '../kernel/seal.ts';
-import { createMailer } from '../net/send-mail.ts';
 import { createHealth } from '../routing/health.ts';
 import { createMcpGrantStore } from '../stores/accounts/mcp-grant-store.ts';
 import { createNoticeStore } from '../stores/answers/notice-store.ts';
@@ -44,6 +43,7 @@ import type { Transport } from '../upstream/transport/upstream-call.ts';
 import { damageOfShard } from '../vectors/embedded/shards/check-shard.ts';
 import { openLocalVectors } from './cli-vectors.ts';
 import { previewSnapshot } from './preview.ts';
+import { openSenders } from './reports.ts';
 import { adminSetup } from './setup.ts';
 
 type StoreParts = Pick<
@@ -111,8 +111,8 @@ async function adminApi(config: Config, configFile: string | null, version: stri
     ({ snapshot } = await previewSnapshot(next, env));
     return { providersAsked: Promise.resolve() };
   });
-  const mail = createMailer(() => config.server.smtp);
   const transport = createTransport({ proxyOf: environmentProxies(process.env) });
+  const { mail, send } = openSenders({ config: () => config, post: createWebhookPost(transport), clock });
   const localVectors = openLocalVectors(config);
   const plans = () => createPlanBook({ config, stored: known.plans });
   const api = createAdminApi({
@@ -149,10 +149,7 @@ async function adminApi(config: Config, configFile: string | null, version: stri
     troubles: () => ({ ledger: ledger.trouble() }),
     bodies: () => null,
     mail,
-    tryAlert: createAlertTest(
-      createAlertSender({ config: () => config, post: createWebhookPost(transport), mail, clock }),
-      clock,
-    ),
+    tryAlert: createAlertTest(send.alerts, clock),
     findings: async () => [],
     capabilities: async () => [],
     backup: () => Promise.reject(new FailureError(invalid(null, 'culvert backup makes one without a server.'))),
