@@ -87,17 +87,17 @@ function endOf(notice: string, ended: string, id: string, { state, tries, reason
 
 /** The statement of a list, and its values. */
 function listedNotices(notice: string, ended: string, { limit, before, plans }: NoticeQuery): [string, unknown[]] {
-  const beginWith = plans === null || plans === 'quota' ? '' : plans.beginWith;
-  const ofPlans = plans === 'quota' ? " AND plan NOT LIKE '% %'" : '';
-  const following = before === null ? '' : ' AND (created_ms < $3 OR (created_ms = $3 AND id < $4))';
+  const isOfPlans = plans === 'quota';
+  const beginWith = plans === null || isOfPlans ? '' : plans.beginWith;
+  const following = before === null ? '' : ' AND (created_ms < $4 OR (created_ms = $4 AND id < $5))';
   const sql = `SELECT * FROM (
       SELECT id, plan, body, created_ms, tries, 'waiting' AS state, reason, next_ms, NULL AS ended_ms FROM ${notice}
       UNION ALL
       SELECT id, plan, body, created_ms, tries, state, reason, NULL AS next_ms, ended_ms FROM ${ended}
     ) AS every_notice
-    WHERE substr(plan, 1, length($2)) = $2${ofPlans}${following}
+    WHERE substr(plan, 1, length($2)) = $2 AND ($3 = 0 OR plan NOT LIKE '% %')${following}
     ORDER BY created_ms DESC, id DESC LIMIT $1`;
-  return [sql, [limit, beginWith, ...(before === null ? [] : [before.createdMs, before.id])]];
+  return [sql, [limit, beginWith, isOfPlans ? 1 : 0, ...(before === null ? [] : [before.createdMs, before.id])]];
 }
 
 function listedOf(row: Record<string, unknown>): ListedNotice {
