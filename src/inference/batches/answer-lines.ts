@@ -171,7 +171,8 @@ async function answerLine(work: Work, { seq, bytes, before }: Line): Promise<voi
   for (let tries = 1; given !== null || !halt.signal.aborted; ) {
     const outcome = await calls.run(callOf(given), leaving.signal);
     if (outcome === null || (given !== null && leaving.signal.aborted)) return;
-    if (outcome.kind === 'answered') return end(outcome);
+    // Another answer of the model would be blocked as well, and be paid again.
+    if (outcome.kind === 'answered' || outcome.failure.kind === 'guard-blocked') return end(outcome);
     if (given !== null) {
       if (!outcome.booked && waitsAtTheDoor.has(outcome.failure.kind)) {
         await restFor(doorWaitMs, leaving.signal);

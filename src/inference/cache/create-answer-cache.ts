@@ -83,8 +83,10 @@ async function enter<I, R extends RequestBody, P extends Plan>(
 ): Promise<CacheTurn<P>> {
   const { clock, cacheLooked, flights } = parts;
   const { call, plan, request } = planned;
-  const directives = readCacheDirectives(call.callerHeaders);
-  if ('kind' in directives) return refused(call, directives);
+  const named = readCacheDirectives(call.callerHeaders);
+  if ('kind' in named) return refused(call, named);
+  // An answer that is paid is kept, and charged though another one is kept already.
+  const directives = call.batched === 'answered' && named.use !== 'off' ? { ...named, use: 'refresh' as const } : named;
   const rule = plan.alias.cache;
   const form = rule === undefined || directives.use === 'off' ? null : (endpoint.keeps?.(request) ?? null);
   const part = rule?.semantic === undefined || directives.exact ? undefined : 'question';
@@ -99,7 +101,9 @@ async function enter<I, R extends RequestBody, P extends Plan>(
   const key = cacheKeyOf(facts, canonical);
   const keyed: Keyed = { ...parts, key, rule, directives, tag: call.tag ?? request.facts.tag ?? null };
 
-  const isShared = directives.use === 'any' && directives.maxAgeS === null && !directives.exact;
+  const isPlain = directives.use === 'any' && directives.maxAgeS === null && !directives.exact;
+  // Nothing answers a line that is only prepared: others would wait for it in vain.
+  const isShared = isPlain && call.batched === undefined;
   const { under, flight, remove } = flights.join(isShared ? `${key.scope} ${key.digest}` : null);
   // A guard may find something in the whole that none of its parts shows.
   const isJoinable = form === 'events' && plan.form === 'events' && (call.gate ?? call.answerTexts) === undefined;

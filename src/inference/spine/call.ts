@@ -38,6 +38,8 @@ export interface CallBounds {
   traced?: { route: string; about?: string };
   /** Takes the answer; absent: it is kept whole. */
   client?: BufferedAnswer;
+  /** For a provider's own batch API; absent: it is asked now. */
+  batched?: ModelCall['batched'];
 }
 
 /** A call that Culvert makes, which begins now. */
@@ -84,7 +86,7 @@ export async function call<
   endpoint: Endpoint<I, R, P> | WorkEndpoint<I, W, Q>,
   owner: CallOwner,
   input: I,
-  { signal, preferences, traced, client = new BufferedAnswer() }: CallBounds,
+  { signal, preferences, traced, client = new BufferedAnswer(), batched }: CallBounds,
 ): Promise<Outcome | null> {
   const { clock, traces } = services;
   const inside = insideCall(clock, owner);
@@ -102,6 +104,7 @@ export async function call<
           callerHeaders: owner.headers ?? {},
           preferences: preferences === undefined ? defaultPreferences : { ...defaultPreferences, ...preferences },
           idempotencyKey: null,
+          batched,
         },
         input,
       ),

@@ -181,7 +181,8 @@ async function run<I, R extends RequestBody, P extends Plan>(
       if (plan.form === 'events') call.delivery.expect([...costHeaders(job), ...(call.stepHeaders?.() ?? [])]);
       const ran = trials.run === undefined ? runAttempts(services, job, trials) : trials.run();
       const { shadow } = plan.alias;
-      if (shadow === undefined) return ran;
+      // A line at a provider is not asked here, so nothing of it can be compared.
+      if (shadow === undefined || call.batched !== undefined) return ran;
       const planned = { call, snapshot, request, plan };
       return thenShadow(ran, shadow, {
         ...{ services, endpoint, planned, input },

@@ -45,7 +45,7 @@ export function givenAnswers(services: Services): (path: string, given: GivenAns
           return 'kind' in plan ? plan : planForAnswer(plan, answeredBy);
         },
       }));
-      return knownEntry(endpoints, path)(all, owner, sent, bounds);
+      return knownEntry(endpoints, path)(all, owner, sent, { ...bounds, batched: 'answered' });
     };
   };
 }

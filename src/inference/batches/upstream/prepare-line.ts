@@ -104,7 +104,7 @@ export async function prepareLine(
       return inner.trials(planned, made);
     },
   }));
-  await knownEntry(endpoints, endpoint)(given, owner, body, { signal: leaving.signal });
+  await knownEntry(endpoints, endpoint)(given, owner, body, { signal: leaving.signal, batched: 'prepared' });
   const [request] = sent;
   if (needsStoredItems || request === undefined || sent.length > 1 || claim === null || job === null) return null;
   return preparedOf(services, request, claim, job);
