@@ -53,6 +53,53 @@ test('secrets of labelled texts', () => {
   assert.ok(recall >= 0.98 && precision >= 0.98, `${recall} ${precision}\n${wrong.join('\n')}`);
 });
 
+/** Marks that people and programs put around a value. */
+const marks = [
+  "''",
+  '""',
+  '``',
+  '()',
+  '[]',
+  '<>',
+  '{}',
+  '**',
+  '//',
+  '||',
+  '=;',
+  '(,',
+  '„“',
+  '»«',
+  '\\\\',
+  '##',
+  '&&',
+  '%%',
+  '：。',
+  '「」',
+];
+
+test('whatever marks are around it, a value is found', async () => {
+  const check: Check = [...(await personalData()), ...secrets()];
+  const values = [
+    ...['jo.doe@example.org', '4111 1111 1111 1111', 'DE89 3704 0044 0532 0130 00', '203.0.113.77', '+1 415 555 2671'],
+    'ghp_dE5gH7jK9mN1pQ2sT4vW6yZ8bC0fGaB3dE5g',
+  ];
+  for (const value of values) {
+    for (const [left, right] of marks) assert.deepEqual(found(check, `x ${left}${value}${right} y`), [value], left);
+  }
+  const mails: Check = [...(await personalData(['email']))];
+  const own = 'jo.doe@example.org';
+  for (const around of ['-$-', '$-address', '...$...', '+$', '_$_', "name='$'", '%$', '..$', '$:$', "$'$"]) {
+    const addresses = found(mails, around.replaceAll('$', own));
+    assert.ok(
+      addresses.every((one) => one.endsWith(own)),
+      around,
+    );
+    assert.equal(addresses.length, around.split('$').length - 1, around);
+  }
+  // A name of more than 64 characters is none.
+  assert.deepEqual(found(mails, `${'a'.repeat(65)}@example.org`), []);
+});
+
 test('a list of words that is read after another one has found something has all of its words', () => {
   const found = (list: string[]) => words(list)[0]?.next('about Falcon', 0)?.start;
   assert.deepEqual([found(['Falcon']), found(['Falcon'])], [6, 6]);

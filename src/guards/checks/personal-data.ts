@@ -23,24 +23,33 @@ export async function personalData(
 }
 
 const email =
-  /(?<![\w.%+'-])[a-z\d_](?:[a-z\d_%+'-]|\.(?!\.)){0,63}@(?:[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.){1,6}[a-z]{2,24}(?![\w-]|\.[a-z\d])/iy;
+  /[a-z\d_](?:[a-z\d_%+'-]|\.(?!\.)){0,63}@(?:[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.){1,6}[a-z]{2,24}(?![a-z\d]|\.[a-z\d])/iy;
 const localPart = /[\w.%+'-]/;
 
 const emails: Rule = {
   longest: 320,
   next(text, from) {
     for (let at = text.indexOf('@', from); at !== -1; at = text.indexOf('@', at + 1)) {
-      let start = at;
-      while (start > from && at - start < 64 && localPart.test(text.charAt(start - 1))) start--;
-      while (start < at && !/\w/.test(text.charAt(start))) start++;
+      const start = localStart(text, at, from);
       email.lastIndex = start;
-      const matched = email.exec(text)?.[0];
+      const matched = start === at ? undefined : email.exec(text)?.[0];
       if (matched !== undefined) return { kind: 'email', start, end: start + matched.length };
     }
     return null;
   },
   open: (text, from) => solidFrom(text, from, 320),
 };
+
+/** Where the name of an address begins that ends at `at`, without quotes, dashes and dots before it; `at`: there is none. */
+function localStart(text: string, at: number, from: number): number {
+  const isDots = (end: number) => text.charAt(end - 1) === '.' && text.charAt(end) === '.';
+  let run = at;
+  while (run > from && at - run < 64 && localPart.test(text.charAt(run - 1)) && !isDots(run)) run--;
+  let start = run;
+  while (start < at && !/\w/.test(text.charAt(start))) start++;
+  // A longer word, or the rest of one.
+  return start === run && localPart.test(text.charAt(run - 1)) ? at : start;
+}
 
 /** Where the last characters without a space begin, those that addresses and secrets are made of. */
 export function solidFrom(text: string, from: number, longest: number): number {
