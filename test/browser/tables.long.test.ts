@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { suite, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { chromiumMissing } from '../chromium.ts';
+import { adminKey } from '../start-gateway.ts';
 import { assertAccessible, followTo, settled } from './open-page.ts';
 import { sharedPage } from './shared-page.ts';
 
@@ -80,6 +81,36 @@ suite('tables', { skip: chromiumMissing }, () => {
     assert.ok(lines.length > 52, `${lines.length} lines are more than a page`);
     const accountAt = lines[0]!.split(',').indexOf('Account');
     assert.deepEqual([...new Set(lines.slice(1).map((line) => line.split(',')[accountAt]))], ['atlas']);
+  });
+
+  test('a list keeps its page in the address, and begins again where its filter changes', async () => {
+    const { origin } = new URL(page.url());
+    const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' };
+    const add = (id: string) =>
+      fetch(`${origin}/admin/v1/accounts`, { method: 'POST', headers, body: JSON.stringify({ id }) });
+    const made = await Promise.all(Array.from({ length: 60 }, (_, at) => add(`many-${at + 10}`)));
+    assert.deepEqual([...new Set(made.map(({ status }) => status))], [201]);
+    await page.goto('/dashboard/accounts?text=many-');
+    await settled(page);
+    const ids = () => page.locator('main tbody tr').allInnerTexts();
+    const first = await ids();
+    await page.getByRole('button', { name: 'Next page' }).click();
+    await page.waitForURL(/[?&]pages=/);
+    await settled(page);
+    const second = await ids();
+    assert.equal(first.length + second.length, 60);
+    await page.reload();
+    await settled(page);
+    assert.deepEqual(await ids(), second);
+    await page.locator('main tbody tr a, main tbody tr').first().click();
+    await page.waitForURL(/accounts\/many-/);
+    await page.goBack();
+    await settled(page);
+    assert.deepEqual(await ids(), second, 'Back returns to it');
+    await page.getByRole('searchbox').first().fill('many-1');
+    await page.waitForURL((url) => url.searchParams.get('text') === 'many-1' && !url.searchParams.has('pages'));
+    await settled(page);
+    assert.equal((await ids()).length, 10);
   });
 
   test('a view is saved by name, opened from any page, and taken away again', async () => {

@@ -1,6 +1,6 @@
 import { keepPreviousData, type QueryKey, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { useFilters } from '../parts/filters.ts';
+import { pagesName, useFilters } from '../parts/filters.ts';
 import { get, type Query } from './request.ts';
 
 /** A list's answer, as every list of `/admin/v1` gives it. */
@@ -33,10 +33,14 @@ export const pageSize = 50;
 export function usePages<Row>(
   path: string,
   query: Query = {},
-  { limit = pageSize, everyMs = false, inUrl }: { limit?: number; everyMs?: number | false; inUrl?: string } = {},
+  {
+    limit = pageSize,
+    everyMs = false,
+    inUrl = false,
+  }: { limit?: number; everyMs?: number | false; inUrl?: boolean } = {},
 ): Pages<Row> {
   const ask: Asking<Row, string> = (cursor, signal) => get<Listed<Row>>(path, { limit, ...query, cursor }, signal);
-  return usePagesOf([path, query], ask, { everyMs: () => everyMs, ...(inUrl !== undefined && { inUrl }) });
+  return usePagesOf([path, query], ask, { everyMs: () => everyMs, inUrl });
 }
 
 type Asking<Row, Cursor> = (cursor: Cursor | undefined, signal: AbortSignal) => Promise<Listed<Row, Cursor>>;
@@ -45,30 +49,30 @@ interface PageQuery<Row> {
   everyMs?: (rows: readonly Row[] | undefined) => number | false;
   /** A page is requested again when this changes, and stays meanwhile. */
   revisionOf?: (page: number) => unknown;
-  /** Member of the URL that keeps the page, so that Back returns to it. Its cursors are texts. Absent: it is forgotten. */
-  inUrl?: string;
+  /** The URL keeps the page, so that Back returns to it: for one list of a page, whose cursors are texts. */
+  inUrl?: boolean;
 }
 
 /** Pages that a URL remembers; a reader who went further begins again from there. */
 const pagesInUrlMax = 40;
 
 /** The cursors of the pages up to this one: in the URL, or only here. */
-function usePlace<Cursor extends string | number>(queryKey: string, inUrl: string | undefined) {
-  const [filters, setFilters] = useFilters<string>();
+function usePlace<Cursor extends string | number>(queryKey: string, inUrl: boolean) {
+  const [filters, setFilters] = useFilters<typeof pagesName>();
   const [place, setPlace] = useState<{ queryKey: string; cursors: Cursor[] }>({ queryKey, cursors: [] });
-  if (inUrl === undefined) {
+  if (!inUrl) {
     const go = (cursors: Cursor[]) => setPlace({ queryKey, cursors });
     return [place.queryKey === queryKey ? place.cursors : [], go] as const;
   }
-  const cursors = (filters[inUrl] ?? '').split(' ').filter((cursor) => cursor !== '') as Cursor[];
-  return [cursors, (next: Cursor[]) => setFilters({ [inUrl]: next.slice(-pagesInUrlMax).join(' ') })] as const;
+  const cursors = (filters[pagesName] ?? '').split(' ').filter((cursor) => cursor !== '') as Cursor[];
+  return [cursors, (next: Cursor[]) => setFilters({ [pagesName]: next.slice(-pagesInUrlMax).join(' ') })] as const;
 }
 
 /** The same for any other list. Begins again when `key` changes. */
 export function usePagesOf<Row, Cursor extends string | number>(
   key: QueryKey,
   ask: Asking<Row, Cursor>,
-  { everyMs = () => false, revisionOf, inUrl }: PageQuery<Row> = {},
+  { everyMs = () => false, revisionOf, inUrl = false }: PageQuery<Row> = {},
 ): Pages<Row> {
   const queryKey = JSON.stringify(key);
   const [cursors, setCursors] = usePlace<Cursor>(queryKey, inUrl);

@@ -3,17 +3,25 @@ import { useCallback } from 'react';
 
 export type Filters<Name extends string> = Partial<Record<Name, string>>;
 
+/** Member of a URL for the page of its list. */
+export const pagesName = 'pages';
+
+/** `step`: Back undoes the change. `look`: the list has the same rows as before, so it stays at its page. */
+type ChangeKind = 'step' | 'look';
+
 /**
  * What a page shows, kept in its URL so that it can be shared: texts by name. An empty one leaves the URL. The setter
- * changes those that it is given; only as a `step` does Back undo it.
+ * changes those that it is given, and lists begin again at their first page.
  */
-export function useFilters<Name extends string>(): [Filters<Name>, (changes: Filters<Name>, as?: 'step') => void] {
+export function useFilters<Name extends string>(): [Filters<Name>, (changes: Filters<Name>, as?: ChangeKind) => void] {
   const filters = useSearch({ strict: false }) as Filters<Name>;
   const navigate = useNavigate();
   const set = useCallback(
-    (changes: Filters<Name>, as?: 'step') => {
-      const next = (before: Record<string, string>) =>
-        Object.fromEntries(Object.entries({ ...before, ...changes }).filter(([, value]) => value));
+    (changes: Filters<Name>, as?: ChangeKind) => {
+      const next = (before: Record<string, string>) => {
+        const all = { ...before, ...(as !== 'look' && { [pagesName]: '' }), ...changes };
+        return Object.fromEntries(Object.entries(all).filter(([, value]) => value));
+      };
       void navigate({ to: '.', search: next as never, replace: as !== 'step' });
     },
     [navigate],

@@ -108,7 +108,7 @@ export function useColumns<Row>(label: string, columns: readonly Column<Row>[]):
       isShown,
       arrange(arranged: Arranged) {
         setArranged(arranged);
-        if (linked !== null) setFilters({ [inAddress]: '' });
+        if (linked !== null) setFilters({ [inAddress]: '' }, 'look');
       },
       address: isChanged ? `${table}:${visible.map(nameOf).join('.')}` : null,
     };

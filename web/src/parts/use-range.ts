@@ -27,7 +27,7 @@ export interface Ranged {
  * offers to show all there is.
  */
 export function useRange(first = '24h', offers: 'any' | 'ranges' = 'ranges'): Ranged {
-  const [filters, setFilters] = useFilters<'range' | 'zone' | 'pages'>();
+  const [filters, setFilters] = useFilters<'range' | 'zone'>();
   const zone = useZone();
   const fits = (text: string | undefined) =>
     text !== undefined && isRange(text) && (text !== anyTime || offers === 'any') ? text : undefined;
@@ -43,7 +43,7 @@ export function useRange(first = '24h', offers: 'any' | 'ranges' = 'ranges'): Ra
   return useMemo(() => {
     const choose = (range: string) => {
       keep(name, range, 'session');
-      setFilters({ range, zone: range in calendar ? zone : '', pages: '' }, 'step');
+      setFilters({ range, zone: range in calendar ? zone : '' }, 'step');
     };
     return {
       text,

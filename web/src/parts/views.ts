@@ -1,3 +1,5 @@
+import { pagesName } from './filters.ts';
+
 /** A named view: the address of a page with its filters, range, order and columns. */
 export interface View {
   name: string;
@@ -12,7 +14,7 @@ export const viewsMax = 50;
 export function viewAddress(columns: string | null): string {
   const { pathname, search } = location;
   const params = new URLSearchParams(search);
-  params.delete('pages');
+  params.delete(pagesName);
   if (columns !== null) params.set('columns', columns);
   return params.size === 0 ? pathname : `${pathname}?${params}`;
 }

@@ -28,7 +28,7 @@ const nothing = { cost_usd: 0, unpriced_requests: 0 };
 export default function AccountsPage() {
   const [filters, setFilters] = useFilters<'text' | 'plan' | 'status'>();
   const { text, plan, status } = filters;
-  const pages = usePages<AccountReply>(accounts.path, { text, plan, status });
+  const pages = usePages<AccountReply>(accounts.path, { text, plan, status }, { inUrl: true });
   const navigate = useNavigate();
   const [made, setMade] = useState<MadeAccount | null>(null);
   const open = ({ account: { id } }: MadeAccount) =>

@@ -24,16 +24,15 @@ const textMin = 2;
 
 /** Requests whose texts are kept, and the search in them. */
 export default function BodiesPage() {
-  const [{ text, account, key, model }, setFilters] = useFilters<'text' | 'account' | 'key' | 'model' | 'pages'>();
+  const [{ text, account, key, model }, setFilters] = useFilters<'text' | 'account' | 'key' | 'model'>();
   const range = useRange(anyTime, 'any');
   const searchText = text === undefined || text.length < textMin ? undefined : text;
   const pages = usePages<Row>(
     '/admin/v1/bodies',
     { text: searchText, account, key, model, ...range.query },
-    { inUrl: 'pages' },
+    { inUrl: true },
   );
-  const filter = (name: 'account' | 'key' | 'model' | 'text') => (value: string) =>
-    setFilters({ [name]: value, pages: '' });
+  const filter = (name: 'account' | 'key' | 'model' | 'text') => (value: string) => setFilters({ [name]: value });
   const columns = columnsFor(searchText);
   return (
     <Page

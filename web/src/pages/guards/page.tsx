@@ -48,7 +48,7 @@ const command = 'culvert guards set pii --check personal-data --kinds email,card
 
 /** What requests and answers are looked through for. */
 export default function GuardsPage() {
-  const pages = usePages<GuardReply>(guards.path, {}, { everyMs: 10_000 });
+  const pages = usePages<GuardReply>(guards.path, {}, { everyMs: 10_000, inUrl: true });
   const { add, dialog } = useAdding({
     area: 'models',
     label: 'Add guard',

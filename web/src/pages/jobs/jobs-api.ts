@@ -63,6 +63,6 @@ export function useJobs<Row extends { id: string }>(
       const missing = unlisted?.map(({ message }) => message).join(' ');
       return { data, next_cursor: has_more ? (data.at(-1)?.id ?? null) : null, missing };
     },
-    { everyMs: (rows) => (rows?.some(isRunning) ? everyMs : false) },
+    { everyMs: (rows) => (rows?.some(isRunning) ? everyMs : false), inUrl: true },
   );
 }

@@ -25,7 +25,7 @@ interface KeysTableProps {
 
 /** Keys, and what can be done with them. */
 export function KeysTable({ text, account, status, tag, all }: KeysTableProps) {
-  const pages = usePages<KeyReply>('/admin/v1/keys', { text, account, status, tag });
+  const pages = usePages<KeyReply>('/admin/v1/keys', { text, account, status, tag }, { inUrl: all === true });
   const may = useMay('keys', 'write');
   const [doing, setDoing] = useState<{ what: 'rotate' | 'revoke'; key: KeyReply } | null>(null);
   const close = () => setDoing(null);

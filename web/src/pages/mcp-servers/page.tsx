@@ -40,7 +40,7 @@ const columns: readonly Column<McpServerReply>[] = [
 
 /** MCP servers elsewhere, whose tools keys may call here. */
 export default function McpServersPage() {
-  const pages = usePages<McpServerReply>(mcpServers.path, {}, { everyMs: 5_000 });
+  const pages = usePages<McpServerReply>(mcpServers.path, {}, { everyMs: 5_000, inUrl: true });
   const { add, dialog } = useAdding({
     area: 'providers',
     label: 'Add MCP server',

@@ -45,7 +45,7 @@ const columns: readonly Column<ModelReply>[] = [
 export default function ModelsPage() {
   const [filters, setFilters] = useFilters<'text' | 'type' | 'provider'>();
   const { text, type, provider } = filters;
-  const pages = usePages<ModelReply>(models.path, { text, type, provider }, { everyMs: 10_000 });
+  const pages = usePages<ModelReply>(models.path, { text, type, provider }, { everyMs: 10_000, inUrl: true });
   const onText = useCallback((value: string) => setFilters({ text: value }), [setFilters]);
   const some = text !== undefined || type !== undefined || provider !== undefined;
   const { add, dialog } = useAdding({

@@ -54,8 +54,11 @@ function reasonOf({ class: failure, route }: MemberRequest): string | null {
 export default function MemberRequestsPage() {
   const { caller } = useCaller();
   const [{ class: outcome = 'any' }, setFilters] = useFilters<'class'>();
-  const pages = usePagesOf<MemberRequest, string>(['/v1/requests', outcome], (cursor, signal) =>
-    get<Listed<MemberRequest>>('/v1/requests', { class: outcome, limit: 50, cursor }, signal, caller?.headers),
+  const pages = usePagesOf<MemberRequest, string>(
+    ['/v1/requests', outcome],
+    (cursor, signal) =>
+      get<Listed<MemberRequest>>('/v1/requests', { class: outcome, limit: 50, cursor }, signal, caller?.headers),
+    { inUrl: true },
   );
   return (
     <Page

@@ -38,7 +38,7 @@ const columns: Column<PlanReply>[] = [
 ];
 
 export default function PlansPage() {
-  const pages = usePages<PlanReply>(plans.path);
+  const pages = usePages<PlanReply>(plans.path, {}, { inUrl: true });
   const { add, dialog } = useAdding({
     area: 'plans',
     label: 'New plan',

@@ -41,7 +41,7 @@ const command = "culvert prompts add reply --system 'Reply in a {{tone}} tone.' 
 
 /** Texts with variables that requests name in the place of a model. */
 export default function PromptsPage() {
-  const pages = usePages<PromptReply>(prompts.path, {}, { everyMs: 10_000 });
+  const pages = usePages<PromptReply>(prompts.path, {}, { everyMs: 10_000, inUrl: true });
   const { add, dialog } = useAdding({
     area: 'models',
     label: 'Add prompt',

@@ -46,7 +46,7 @@ const columns: readonly Column<ProviderReply>[] = [
 
 /** Upstream services, as they do right now. */
 export default function ProvidersPage() {
-  const pages = usePages<ProviderReply>(providers.path, {}, { everyMs: 5_000 });
+  const pages = usePages<ProviderReply>(providers.path, {}, { everyMs: 5_000, inUrl: true });
   const { add, dialog } = useAdding({
     area: 'providers',
     label: 'Add provider',

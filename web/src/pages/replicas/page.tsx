@@ -20,7 +20,7 @@ const tones: Readonly<Record<ProcessRow['state'], Tone>> = {
 
 /** The processes that share the stores: what they run, and how they do. */
 export default function ReplicasPage() {
-  const pages = usePages<ProcessRow>('/admin/v1/cluster', {}, { everyMs: refreshEveryMs });
+  const pages = usePages<ProcessRow>('/admin/v1/cluster', {}, { everyMs: refreshEveryMs, inUrl: true });
   return (
     <Page title="Replicas">
       <PagedTable

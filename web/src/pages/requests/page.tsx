@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { Download, Pause, Play } from 'lucide-react';
-import { lazy, Suspense, useCallback, useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { type Pages, usePages } from '../../api/pages.ts';
 import { type Query, url } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
@@ -76,13 +76,13 @@ const columns: readonly Column<RequestRow>[] = [
 
 /** Every request, the newest first, as they end. */
 export default function RequestsPage() {
-  const [filters, setFilters] = useFilters<FilterName | 'pages'>();
+  const [filters, setFilters] = useFilters<FilterName>();
   const [paused, setPaused] = useState(false);
   const mayUsage = useMay('usage', 'read');
   const range = useRange(anyTime, 'any');
   const { from, to } = range.query;
   const query = { ...queryOf(filters), since: from, until: to };
-  const listed = usePages<RequestRow>('/admin/v1/requests', query, { inUrl: 'pages' });
+  const listed = usePages<RequestRow>('/admin/v1/requests', query, { inUrl: true });
   const live = !paused && listed.page === 1 && to === undefined;
   const tail = useTail(query, live);
   const pages: Pages<RequestRow> = live
@@ -97,8 +97,6 @@ export default function RequestsPage() {
   // Sums of usage know neither an id, nor an outcome, nor what a request cost.
   const isSummed = mayUsage && unsummed.every((name) => filters[name] === undefined);
   const waiting = <Pending className="h-[136px]" />;
-  // Another filter begins at its first page.
-  const onValues = useCallback((changes: typeof filters) => setFilters({ ...changes, pages: '' }), [setFilters]);
   const some = range.text !== anyTime || filterNames.some((name) => filters[name] !== undefined);
   return (
     <Page
@@ -123,7 +121,7 @@ export default function RequestsPage() {
           <Export filters={{ ...queryOf(filters), from: from ?? '1970-01-01', to }} />
         </>
       }
-      bar={<FilterBar values={filters} onValues={onValues} />}
+      bar={<FilterBar values={filters} onValues={setFilters} />}
     >
       {isSummed && pages.rows?.length !== 0 && (
         <Suspense fallback={waiting}>

@@ -18,7 +18,7 @@ type Row = AgentSessions['data'][number];
 export default function SessionsPage() {
   const [{ account, key }, setFilters] = useFilters<'account' | 'key'>();
   const range = useRange('24h');
-  const pages = usePages<Row>('/admin/v1/agent-sessions', { account, key, ...range.query });
+  const pages = usePages<Row>('/admin/v1/agent-sessions', { account, key, ...range.query }, { inUrl: true });
   return (
     <Page
       title="Sessions"

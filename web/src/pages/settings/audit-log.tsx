@@ -12,7 +12,7 @@ type AuditRow = AuditReply['data'][number];
 
 /** Changes with their authors, newest first. */
 export function AuditLog() {
-  const pages = usePages<AuditRow>('/admin/v1/audit');
+  const pages = usePages<AuditRow>('/admin/v1/audit', {}, { inUrl: true });
   const [shown, setShown] = useState<AuditRow | null>(null);
   const columns: Column<AuditRow>[] = [
     { head: 'Time', cell: ({ at }) => <Moment at={at} />, className: 'w-px' },

@@ -20,7 +20,7 @@ const states: Readonly<Record<NoticeRow['state'], { tone: Tone; label: string }>
 
 /** Alerts and quota notices of the last 30 days, newest first, and whether they arrived. */
 export function NoticeHistory() {
-  const pages = usePages<NoticeRow>('/admin/v1/notices', {}, { everyMs: 10_000, inUrl: 'pages' });
+  const pages = usePages<NoticeRow>('/admin/v1/notices', {}, { everyMs: 10_000, inUrl: true });
   const [shown, setShown] = useState<NoticeRow | null>(null);
   const columns: Column<NoticeRow>[] = [
     { head: 'Time', cell: ({ created_at }) => <Moment at={created_at} />, className: 'w-px' },

@@ -24,7 +24,7 @@ type Doing = { what: 'change' | 'rotate' | 'remove'; operator: OperatorReply } |
 export function Operators() {
   const client = useQueryClient();
   const may = useMay('operators', 'write');
-  const pages = usePages<OperatorReply>('/admin/v1/operators');
+  const pages = usePages<OperatorReply>('/admin/v1/operators', {}, { inUrl: true });
   const [doing, setDoing] = useState<Doing | null>(null);
   const [secret, setSecret] = useState<{ name: string; key: string } | null>(null);
   const renewed = () => client.invalidateQueries({ queryKey: ['/admin/v1/operators'] });

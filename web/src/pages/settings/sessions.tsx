@@ -26,7 +26,7 @@ const ways: Readonly<Record<string, string>> = {
 export function Sessions() {
   const client = useQueryClient();
   const may = useMay('operators', 'write');
-  const pages = usePages<SessionReply>('/admin/v1/sessions');
+  const pages = usePages<SessionReply>('/admin/v1/sessions', {}, { inUrl: true });
   const [ending, setEnding] = useState<SessionReply | null>(null);
   const columns: Column<SessionReply>[] = [
     {

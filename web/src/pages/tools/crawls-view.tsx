@@ -28,7 +28,7 @@ export function CrawlsView({ caller, onBegun }: { caller: Caller; onBegun: (id: 
       const data = crawls.slice(0, shownAtOnce);
       return { data, next_cursor: crawls.length > data.length ? data.at(-1)!.id : null };
     },
-    { everyMs: (rows) => (rows?.some(({ status }) => status === 'scraping') ? everyMs : false) },
+    { everyMs: (rows) => (rows?.some(({ status }) => status === 'scraping') ? everyMs : false), inUrl: true },
   );
   const columns: Column<ListedCrawl>[] = [
     {

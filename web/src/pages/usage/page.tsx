@@ -54,7 +54,10 @@ export default function UsagePage() {
   const chosen = Object.fromEntries(filterNames.map((name) => [name, filters[name]]));
   const isByDay = group_by === 'day' || split_by === 'day';
   const query = { ...chosen, ...range.query, group_by, split_by, time_zone: isByDay ? range.zone : undefined };
-  const pages = usePages<UsageRow>('/admin/v1/usage', query, group_by === 'day' ? { limit: daysMax } : {});
+  const pages = usePages<UsageRow>('/admin/v1/usage', query, {
+    inUrl: true,
+    ...(group_by === 'day' && { limit: daysMax }),
+  });
   const rows = group_by === 'day' ? pages.rows?.toReversed() : pages.rows;
   const [recalculating, setRecalculating] = useState(false);
   const mayRecalculate = useMay('usage', 'write');
