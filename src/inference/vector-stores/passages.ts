@@ -18,21 +18,27 @@ export interface PassagesOwner {
 
 type FileHere = Pick<StoreFile, 'id' | 'store' | 'file' | 'name' | 'attributes'>;
 
+/** Store of a tenant, and the work whose rows in the ledger name what is done in it. */
+export interface StoreOf extends Pick<StoreRow, 'id' | 'tenant'> {
+  requestId: string;
+}
+
 /**
- * The passages of vector stores: points of a collection that has the store's id, by calls that its owner could make, at
- * the same cost. Rejects with FailureErrors, except for `put`.
+ * The passages of vector stores: points of a collection that has the store's id. What embeds texts is a call that the
+ * owner could make, at the same cost. Removing passages and changing attributes costs nothing: no limit may leave
+ * passages of a file that failed or is gone. Rejects with FailureErrors, except for `put`.
  */
 export interface Passages {
   make(owner: PassagesOwner, store: string, model: string): Promise<void>;
   /** Also where it is gone. */
-  drop(owner: PassagesOwner, store: string): Promise<void>;
-  /** Nobody asks for it: the operator pays. */
-  dropExpired(store: Pick<StoreRow, 'id' | 'tenant'>): Promise<void>;
+  drop(store: StoreOf): Promise<void>;
   /** Embeds and adds pieces of a file, the first of them its piece `at`. */
   put(owner: PassagesOwner, file: FileHere, at: number, pieces: readonly TextPiece[]): Promise<Failure | null>;
-  /** `own`: those of this attachment alone; `earlier`: those of others of the same file; `all`: both. */
-  remove(owner: PassagesOwner, file: FileHere, which: 'own' | 'earlier' | 'all'): Promise<void>;
-  setAttributes(owner: PassagesOwner, file: FileHere, attributes: FileAttributes | null): Promise<void>;
+  /** Those of these attachments. */
+  removeOwn(store: StoreOf, ids: readonly string[]): Promise<void>;
+  /** Those of all attachments of the file, except for one. */
+  removeOf(store: StoreOf, file: string, except: string | null): Promise<void>;
+  setAttributes(store: StoreOf, id: string, attributes: FileAttributes | null): Promise<void>;
   /** Text of the file, in its pieces without what they repeat. */
   content(owner: PassagesOwner, file: FileHere): Promise<string[]>;
   search(owner: PassagesOwner, store: string, search: PassageSearch): Promise<FoundPassage[]>;
@@ -85,17 +91,15 @@ async function doneIfThere(answering: ReturnType<Ask>): Promise<void> {
   if ('kind' in answer && answer.kind !== 'not-found') throw new FailureError(answer);
 }
 
-const conditionOf = (file: FileHere) => ({ key: 'entry', match: { value: file.id } });
+const conditionOf = (id: string) => ({ key: 'entry', match: { value: id } });
 
 function changesOf(ask: Ask) {
-  const drop: Passages['drop'] = (owner, store) => doneIfThere(ask(owner, 'delete-collection', store, null));
+  const asServer = ({ id, tenant, requestId }: StoreOf, verb: VectorVerb, body: JsonObject | null) =>
+    ask({ principal: { ...serverPrincipal, tenant }, requestId }, verb, id, body);
   return {
-    drop,
+    drop: (store) => doneIfThere(asServer(store, 'delete-collection', null)),
     async make(owner, store, model) {
       await done(ask(owner, 'create-collection', store, { name: store, embedding_model: model }));
-    },
-    async dropExpired({ id, tenant }) {
-      await drop({ principal: { ...serverPrincipal, tenant }, requestId: id }, id);
     },
     async put(owner, file, at, pieces) {
       const points = pieces.map(({ text, repeats }, index) => ({
@@ -113,16 +117,18 @@ function changesOf(ask: Ask) {
       const answer = await ask(owner, 'upsert-points', file.store, { points });
       return 'kind' in answer ? answer : null;
     },
-    async remove(owner, file, which) {
-      const filter = {
-        must: which === 'own' ? [conditionOf(file)] : [{ key: 'file_id', match: { value: file.file } }],
-        ...(which === 'earlier' && { must_not: [conditionOf(file)] }),
-      };
-      await doneIfThere(ask(owner, 'delete-points', file.store, { filter }));
+    async removeOwn(store, ids) {
+      const filter = { must: [{ key: 'entry', match: { any: [...ids] } }] };
+      await doneIfThere(asServer(store, 'delete-points', { filter }));
     },
-    async setAttributes(owner, file, attributes) {
-      const body = { payload: { attributes: { ...attributes } }, filter: { must: [conditionOf(file)] } };
-      await done(ask(owner, 'set-payload', file.store, body));
+    async removeOf(store, file, except) {
+      const must = [{ key: 'file_id', match: { value: file } }];
+      const filter = { must, ...(except !== null && { must_not: [conditionOf(except)] }) };
+      await doneIfThere(asServer(store, 'delete-points', { filter }));
+    },
+    async setAttributes(store, id, attributes) {
+      const body = { payload: { attributes: { ...attributes } }, filter: { must: [conditionOf(id)] } };
+      await done(asServer(store, 'set-payload', body));
     },
   } satisfies Partial<Passages>;
 }
@@ -130,7 +136,7 @@ function changesOf(ask: Ask) {
 function readsOf(ask: Ask) {
   return {
     async content(owner, file) {
-      const filter = { must: [conditionOf(file)] };
+      const filter = { must: [conditionOf(file.id)] };
       const body = { filter, limit: piecesMax, with_payload: ['text', 'piece', 'repeats'] };
       const { points } = (await done(ask(owner, 'scroll-points', file.store, body))) as {
         points: readonly { payload?: JsonObject | null }[];

@@ -49,21 +49,21 @@ export async function readIntoStore(
   const now = row?.id === file.id && row.status === 'in_progress' ? openFile(sealer, row) : null;
   if (read === 'left' && now !== null) return;
   const isRead = read !== 'left' && 'bytes' in read;
+  const store = { id: file.store, tenant: file.tenant, requestId: file.id };
+  if (now !== null && !isRead) await passages.removeOwn(store, [file.id]);
+  // Its attributes may have changed meanwhile. A process that dies here leaves the file to another one as it was.
+  if (now !== null && isRead && !isDeepStrictEqual(now.attributes, file.attributes))
+    await passages.setAttributes(store, file.id, now.attributes);
   const isOurs =
     now !== null &&
     read !== 'left' &&
     (await rows.finishFile(lease, {
       status: isRead ? 'completed' : 'failed',
       bytes: isRead ? read.bytes : 0,
-      // Its attributes may have changed meanwhile.
       facts: sealFileFacts(sealer, file, { ...fileFactsOf(now), error: isRead ? null : read }),
     }));
-  if ('kind' in principal) return;
-  const owner = { principal, requestId: file.id };
   // It was removed, or its batch was cancelled: nobody may find it.
-  if (!isOurs || !isRead) await passages.remove(owner, file, 'own');
-  else if (!isDeepStrictEqual(now.attributes, file.attributes))
-    await passages.setAttributes(owner, file, now.attributes);
+  if (!isOurs) await passages.removeOwn(store, [file.id]);
 }
 
 async function readWhole(
@@ -124,7 +124,7 @@ async function addPieces(
   pieces: ReturnType<typeof cutText>,
   signal: AbortSignal,
 ): Promise<Read> {
-  await passages.remove(owner, file, 'earlier');
+  await passages.removeOf({ id: file.store, tenant: file.tenant, requestId: file.id }, file.file, file.id);
   let bytes = 0;
   let failingSinceMs: number | null = null;
   let pauseMs = pauseFirstMs;

@@ -106,7 +106,7 @@ function changesOf(parts: VectorStoresParts, { store, usable }: StoreReads, leas
         await attach(parts, caller, id, attached, null);
       } catch (error) {
         await rows.removeStore(tenant, id);
-        await passages.drop(caller, id);
+        await passages.drop({ id, tenant, requestId: caller.requestId });
         throw error;
       }
       void leased.look();
@@ -122,7 +122,7 @@ function changesOf(parts: VectorStoresParts, { store, usable }: StoreReads, leas
     async remove(caller: StoreCaller, id: string) {
       const { tenant } = caller.principal;
       await store(tenant, id);
-      await passages.drop(caller, id);
+      await passages.drop({ id, tenant, requestId: caller.requestId });
       await rows.removeStore(tenant, id);
     },
   };
@@ -152,9 +152,14 @@ function fileChangesOf(
       void leased.look();
       return batch(tenant, storeId, id);
     },
-    async cancelBatch(tenant: string, storeId: string, id: string) {
+    async cancelBatch({ principal: { tenant }, requestId }: StoreCaller, storeId: string, id: string) {
       await batch(tenant, storeId, id);
       await rows.cancelBatch(id, clock.wallMs());
+      const of = { store: storeId, batch: id, status: 'cancelled' } as const;
+      const cancelled = (await rows.listFiles(of, { from: null, order: 'asc', limit: waitingMax })).map(({ id }) => id);
+      for (const file of cancelled) leased.abort(file);
+      // Its reader may wait long for the model, and die before it removes what it has written.
+      if (cancelled.length > 0) await passages.removeOwn({ id: storeId, tenant, requestId }, cancelled);
       return batch(tenant, storeId, id);
     },
     async changeAttributes(caller: StoreCaller, storeId: string, id: string, attributes: FileAttributes | null) {
@@ -163,12 +168,14 @@ function fileChangesOf(
       const facts = sealFileFacts(sealer, found, { ...fileFactsOf(found), attributes });
       await rows.changeFile({ id: found.id, facts });
       // Its reader looks again when it is read.
-      if (found.status === 'completed') await passages.setAttributes(caller, found, attributes);
+      if (found.status === 'completed')
+        await passages.setAttributes({ id: storeId, tenant, requestId: caller.requestId }, found.id, attributes);
       return file(tenant, storeId, id);
     },
     async removeFile(caller: StoreCaller, storeId: string, id: string) {
-      const found = await file(caller.principal.tenant, storeId, id);
-      await passages.remove(caller, found, 'all');
+      const { tenant } = caller.principal;
+      const found = await file(tenant, storeId, id);
+      await passages.removeOf({ id: storeId, tenant, requestId: caller.requestId }, found.file, null);
       // Its reader notices, and removes what it has written.
       await rows.removeFile(found.id);
       leased.abort(found.id);
@@ -258,7 +265,7 @@ async function sweep({ rows, passages, clock, onTrouble }: VectorStoresParts): P
     for (;;) {
       const expired = await rows.expiredStores(clock.wallMs(), sweptAtOnce);
       for (const one of expired) {
-        await passages.dropExpired(one);
+        await passages.drop({ ...one, requestId: one.id });
         await rows.emptyStore(one.id);
       }
       if (expired.length < sweptAtOnce) return;

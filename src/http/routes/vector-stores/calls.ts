@@ -98,8 +98,9 @@ function batchCalls({ stores }: VectorStoreCallsParts) {
     async findBatch({ tenant, params }) {
       return shownBatch(await stores.batch(tenant, params.id ?? '', params.batch ?? ''));
     },
-    async cancelBatch({ tenant, params }) {
-      return shownBatch(await stores.cancelBatch(tenant, params.id ?? '', params.batch ?? ''));
+    async cancelBatch(call) {
+      const { params } = call;
+      return shownBatch(await stores.cancelBatch(callOf(call), params.id ?? '', params.batch ?? ''));
     },
     async listBatchFiles(call) {
       const { id } = await stores.batch(call.tenant, call.params.id ?? '', call.params.batch ?? '');
