@@ -33,6 +33,9 @@ export function alertNotice(
   return { id, plan: planFor('alerts', receiver), body: JSON.stringify(message), createdMs: nowMs, tries: 0 };
 }
 
+/** Alerts that a message for people names: Slack cuts longer ones, and nobody reads them. */
+const namedMax = 30;
+
 /** One line that says the most of it, for a subject. */
 export function alertSubject({ data: { raised, resolved } }: AlertMessage): string {
   const [first, ...more] = raised.length > 0 ? raised : resolved;
@@ -47,7 +50,7 @@ export function alertText({ data: { raised, resolved } }: AlertMessage): string 
     ...raised.map(({ severity, text, fix }) => `${capital(severity)}: ${text}${fix === null ? '' : `\n${fix}`}`),
     ...resolved.map(({ text, since }) => `Resolved, it began at ${since}: ${text}`),
   ];
-  return `${paragraphs.join('\n\n')}\n`;
+  return `${named(paragraphs)}\n`;
 }
 
 /** The body of a Slack webhook. */
@@ -60,7 +63,13 @@ export function slackBody(message: AlertMessage): string {
     ),
     ...resolved.map(({ text }) => `:large_green_circle: Resolved: ${escaped(text)}`),
   ];
-  return JSON.stringify({ text: lines.join('\n\n') });
+  return JSON.stringify({ text: named(lines) });
+}
+
+function named(alerts: readonly string[]): string {
+  const others = alerts.length - namedMax;
+  const more = others > 0 ? [`And ${others} more. The overview of the dashboard shows what lasts.`] : [];
+  return [...alerts.slice(0, namedMax), ...more].join('\n\n');
 }
 
 /** Escapes the three characters that Slack reserves. */
