@@ -34,9 +34,9 @@ export interface Passages {
   drop(store: StoreOf): Promise<void>;
   /** Embeds and adds pieces of a file, the first of them its piece `at`. */
   put(owner: PassagesOwner, file: FileHere, at: number, pieces: readonly TextPiece[]): Promise<Failure | null>;
-  /** Those of these attachments. */
+  /** Removes the passages of these attachments. */
   removeOwn(store: StoreOf, ids: readonly string[]): Promise<void>;
-  /** Those of all attachments of the file, except for one. */
+  /** Removes the passages of all attachments of the file, except for one. */
   removeOf(store: StoreOf, file: string, except: string | null): Promise<void>;
   setAttributes(store: StoreOf, id: string, attributes: FileAttributes | null): Promise<void>;
   /** Text of the file, in its pieces without what they repeat. */
