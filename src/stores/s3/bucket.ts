@@ -24,7 +24,7 @@ export interface BucketPlace {
   region: string;
   /** `path`: https://endpoint/bucket/key. `host`: https://bucket.endpoint/key. */
   style: 'path' | 'host';
-  /** Limit of a whole call with its retries; of a read until its headers. */
+  /** Limit of a whole call with its retries and its answer; of a read until its headers. */
   timeoutMs: number;
 }
 
@@ -46,6 +46,10 @@ export class S3Error extends Error {
 
 const connectTimeoutMs = 3_000;
 const bodyTimeoutMs = 30_000;
+/** Read of an answer that is no object: 1,000 objects take less, and nobody needs more of an error. */
+const textBytesMax = 4 * 1024 * 1024;
+const errorBytesMax = 64 * 1024;
+const reasonCharsMax = 500;
 const retries = { maxRetries: 2, minTimeout: 100, maxTimeout: 1_000, throwOnError: false };
 
 /** `proxy`: that leads there; null for none. */
@@ -92,25 +96,37 @@ export function createBucket(
       () => late.abort(new Error(`no answer within ${place.timeoutMs / 1_000} s`)),
       place.timeoutMs,
     );
+    const inTime = () => clearTimeout(timer);
     try {
-      return await request(url, {
+      const answer = await request(url, {
         method,
         headers: Object.fromEntries(headers),
         body: body ?? null,
         dispatcher,
         signal: late.signal,
       });
+      answer.body.once('close', inTime);
+      return { ...answer, inTime };
     } catch (error) {
+      inTime();
       throw new S3Error(`${place.bucket} at ${base.host}: ${reasonOf(error)}`, null);
-    } finally {
-      clearTimeout(timer);
     }
   }
 
-  async function refused({ statusCode, body }: Dispatcher.ResponseData): Promise<S3Error> {
-    const fields = new Map(elements(await body.text().catch(() => '')));
+  async function refused({ statusCode, body }: Pick<Dispatcher.ResponseData, 'statusCode' | 'body'>): Promise<S3Error> {
+    const fields = new Map(elements(await textOf(body, errorBytesMax).catch(() => '')));
     const words = [fields.get('Code'), fields.get('Message')].filter((word) => word !== undefined).join(': ');
-    return new S3Error(`${place.bucket} at ${base.host} answers ${statusCode} ${words}`.trimEnd(), statusCode);
+    const reason = `${place.bucket} at ${base.host} answers ${statusCode} ${words}`;
+    return new S3Error(reason.slice(0, reasonCharsMax).trimEnd(), statusCode);
+  }
+
+  /** Content of an answer that is no object. */
+  async function read({ body }: Pick<Dispatcher.ResponseData, 'body'>, bytesMax = errorBytesMax): Promise<string> {
+    try {
+      return await textOf(body, bytesMax);
+    } catch (error) {
+      throw new S3Error(`${place.bucket} at ${base.host}: ${reasonOf(error)}`, null);
+    }
   }
 
   const keyOf = (key: string) => (place.prefix + key).split('/').map(encodeURIComponent).join('/');
@@ -119,11 +135,14 @@ export function createBucket(
     async put(key, bytes, type) {
       const answer = await call('PUT', keyOf(key), bytes, type);
       if (answer.statusCode !== 200) throw await refused(answer);
-      await answer.body.dump();
+      await read(answer);
     },
     async get(key) {
       const answer = await call('GET', keyOf(key));
-      if (answer.statusCode === 200) return { bytes: Number(answer.headers['content-length']), content: answer.body };
+      if (answer.statusCode === 200) {
+        answer.inTime();
+        return { bytes: Number(answer.headers['content-length']), content: answer.body };
+      }
       const error = await refused(answer);
       // A bucket that is missing is 404 too, and no answer to the question.
       if (error.status === 404 && !error.message.includes('NoSuchBucket')) return null;
@@ -132,7 +151,7 @@ export function createBucket(
     async delete(key) {
       const answer = await call('DELETE', keyOf(key));
       if (answer.statusCode >= 300 && answer.statusCode !== 404) throw await refused(answer);
-      await answer.body.dump();
+      await read(answer);
     },
     async list(after) {
       const query = new URLSearchParams({ 'list-type': '2', prefix: place.prefix });
@@ -142,7 +161,7 @@ export function createBucket(
       const objects: { key: string; atMs: number }[] = [];
       let next: string | null = null;
       let fields = new Map<string, string>();
-      for (const [name, text] of elements(await answer.body.text())) {
+      for (const [name, text] of elements(await read(answer, textBytesMax))) {
         fields.set(name, text);
         if (name === 'NextContinuationToken') next = text;
         if (name !== 'Contents') continue;
@@ -154,6 +173,18 @@ export function createBucket(
     },
     close: () => agent.destroy(),
   };
+}
+
+/** The beginning of a body; the rest is not read. */
+async function textOf(body: Readable, bytesMax: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk as Buffer);
+    bytes += (chunk as Buffer).length;
+    if (bytes >= bytesMax) break;
+  }
+  return Buffer.concat(chunks).toString('utf8', 0, bytesMax);
 }
 
 /** Elements of an XML text as they end, the inner before the outer, each with the text after its last inner one. */
