@@ -35,9 +35,9 @@ export interface Passages {
   /** Embeds and adds pieces of a file, the first of them its piece `at`. */
   put(owner: PassagesOwner, file: FileHere, at: number, pieces: readonly TextPiece[]): Promise<Failure | null>;
   /** Removes the passages of these attachments. */
-  removeOwn(store: StoreOf, ids: readonly string[]): Promise<void>;
+  removeAttachments(store: StoreOf, ids: readonly string[]): Promise<void>;
   /** Removes the passages of all attachments of the file, except for one. */
-  removeOf(store: StoreOf, file: string, except: string | null): Promise<void>;
+  removeFile(store: StoreOf, file: string, except: string | null): Promise<void>;
   setAttributes(store: StoreOf, id: string, attributes: FileAttributes | null): Promise<void>;
   /** Text of the file, in its pieces without what they repeat. */
   content(owner: PassagesOwner, file: FileHere): Promise<string[]>;
@@ -117,11 +117,11 @@ function changesOf(ask: Ask) {
       const answer = await ask(owner, 'upsert-points', file.store, { points });
       return 'kind' in answer ? answer : null;
     },
-    async removeOwn(store, ids) {
+    async removeAttachments(store, ids) {
       const filter = { must: [{ key: 'entry', match: { any: [...ids] } }] };
       await doneIfThere(asServer(store, 'delete-points', { filter }));
     },
-    async removeOf(store, file, except) {
+    async removeFile(store, file, except) {
       const must = [{ key: 'file_id', match: { value: file } }];
       const filter = { must, ...(except !== null && { must_not: [conditionOf(except)] }) };
       await doneIfThere(asServer(store, 'delete-points', { filter }));

@@ -50,7 +50,7 @@ export async function readIntoStore(
   if (read === 'left' && now !== null) return;
   const isRead = read !== 'left' && 'bytes' in read;
   const store = { id: file.store, tenant: file.tenant, requestId: file.id };
-  if (now !== null && !isRead) await passages.removeOwn(store, [file.id]);
+  if (now !== null && !isRead) await passages.removeAttachments(store, [file.id]);
   // Its attributes may have changed meanwhile. A process that dies here leaves the file to another one as it was.
   if (now !== null && isRead && !isDeepStrictEqual(now.attributes, file.attributes))
     await passages.setAttributes(store, file.id, now.attributes);
@@ -63,7 +63,7 @@ export async function readIntoStore(
       facts: sealFileFacts(sealer, file, { ...fileFactsOf(now), error: isRead ? null : read }),
     }));
   // It was removed, or its batch was cancelled: nobody may find it.
-  if (!isOurs) await passages.removeOwn(store, [file.id]);
+  if (!isOurs) await passages.removeAttachments(store, [file.id]);
 }
 
 async function readWhole(
@@ -124,7 +124,7 @@ async function addPieces(
   pieces: ReturnType<typeof cutText>,
   signal: AbortSignal,
 ): Promise<Read> {
-  await passages.removeOf({ id: file.store, tenant: file.tenant, requestId: file.id }, file.file, file.id);
+  await passages.removeFile({ id: file.store, tenant: file.tenant, requestId: file.id }, file.file, file.id);
   let bytes = 0;
   let failingSinceMs: number | null = null;
   let pauseMs = pauseFirstMs;

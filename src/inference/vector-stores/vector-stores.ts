@@ -159,7 +159,7 @@ function fileChangesOf(
       const cancelled = (await rows.listFiles(of, { from: null, order: 'asc', limit: waitingMax })).map(({ id }) => id);
       for (const file of cancelled) leased.abort(file);
       // Its reader may wait long for the model, and die before it removes what it has written.
-      if (cancelled.length > 0) await passages.removeOwn({ id: storeId, tenant, requestId }, cancelled);
+      if (cancelled.length > 0) await passages.removeAttachments({ id: storeId, tenant, requestId }, cancelled);
       return batch(tenant, storeId, id);
     },
     async changeAttributes(caller: StoreCaller, storeId: string, id: string, attributes: FileAttributes | null) {
@@ -175,7 +175,7 @@ function fileChangesOf(
     async removeFile(caller: StoreCaller, storeId: string, id: string) {
       const { tenant } = caller.principal;
       const found = await file(tenant, storeId, id);
-      await passages.removeOf({ id: storeId, tenant, requestId: caller.requestId }, found.file, null);
+      await passages.removeFile({ id: storeId, tenant, requestId: caller.requestId }, found.file, null);
       // Its reader notices, and removes what it has written.
       await rows.removeFile(found.id);
       leased.abort(found.id);
