@@ -252,7 +252,7 @@ export class Reception {
           }
         } else {
           overload.calls += 1;
-          if (!overload.watching) overload.look();
+          if (!overload.watching && this.parts.snapshot().config.server.overload !== 'off') overload.look();
         }
         if (route.quota !== 'none') {
           const granting = admission.admit(principal, route.quota, { requestId, form: route.limitForm ?? 'openai' });

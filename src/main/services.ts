@@ -46,7 +46,7 @@ import { type BaseServices, openServerTools, type ServerTools } from './server-t
 import { boundedPages, type Storage } from './storage.ts';
 
 export interface ServicesParts
-  extends Pick<SpineServices, 'clock' | 'transport' | 'health' | 'silence' | 'snapshot' | 'pricing' | 'finished'>,
+  extends Pick<SpineServices, 'clock' | 'transport' | 'health' | 'silence' | 'snapshot' | 'finished'>,
     Pick<Services, 'plans' | 'transcoder' | 'files' | 'spool'> {
   options: GatewayOptions;
   callers: Callers;
@@ -154,7 +154,6 @@ function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServ
     bodies: createBodyReader(createBodyWorkers()),
     media: createMediaFetcher(fetching),
     snapshot,
-    pricing: parts.pricing,
     logBodies(bodies) {
       log.info(bodies, 'bodies');
       parts.recentBodies.add(bodies);

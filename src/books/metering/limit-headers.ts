@@ -21,6 +21,11 @@ interface Column {
   seconds: number;
 }
 
+/** Null where there are none: a plan without limits writes no headers. */
+export function limitHeaders(calls: readonly Limit[], windows: readonly Limit[]): LimitHeaders | null {
+  return calls.length === 0 && windows.length === 0 ? null : new LimitHeaders(calls, windows);
+}
+
 /**
  * Headers of one LimitSet (design §6): those of the IETF draft, then those of the caller's dialect. Flat lists: name,
  * value…

@@ -6,7 +6,7 @@ import type { PlanRow } from '../auth/account-store.ts';
 import { matchesGlob } from '../auth/model-glob.ts';
 import { type Principal, serverPlan } from '../auth/principal.ts';
 import { endless, type Limit, type LimitState, type Measure, type Scope } from './counters.ts';
-import { LimitHeaders } from './limit-headers.ts';
+import { type LimitHeaders, limitHeaders } from './limit-headers.ts';
 import { partLimits, type RequestParts } from './part-budgets.ts';
 import type { CalendarBudget, KeyLimits, Plan, SoftLimits } from './plan.ts';
 import { extraOf, limitsOfKey, planOf, raisedBy } from './plan-rules.ts';
@@ -51,7 +51,8 @@ export interface LimitSet {
   states: LimitState[];
   /** True if a receiver is notified when they fill up. */
   notify: boolean;
-  headers: LimitHeaders;
+  /** Null: nothing limits the caller, so there is nothing to write. */
+  headers: LimitHeaders | null;
   /** Wall-clock ms at which the account's extra budget ends; null: it has none. */
   untilMs: number | null;
 }
@@ -145,7 +146,7 @@ function withRun(set: LimitSet, account: string, { id, usd, rpm }: NonNullable<P
   const calls = [...set.calls, ...runLimits];
   const freeCalls = [...set.freeCalls, ...runLimits.map((each) => ({ ...each, id: 'free', scope: freeScope(scope) }))];
   const spent = usd === null ? [] : [limit('run:budget', 'usd', 'month', nanoUsd(usd), scope)];
-  return withLimits({ ...set, calls, freeCalls, headers: new LimitHeaders(calls, set.windows) }, spent);
+  return withLimits({ ...set, calls, freeCalls, headers: limitHeaders(calls, set.windows) }, spent);
 }
 
 /** A set with further limits, each counted in a separate scope. */
@@ -160,7 +161,7 @@ function withLimits(set: LimitSet, limits: readonly Limit[]): LimitSet {
     scopes: [...set.scopes, ...scopes],
     furtherScopes: [...(set.furtherScopes?.split('\n') ?? []), ...scopes].join('\n'),
     states: [],
-    headers: new LimitHeaders(set.calls, windows),
+    headers: limitHeaders(set.calls, windows),
   };
 }
 
@@ -232,7 +233,7 @@ function limitSetOf(
     furtherScopes: null,
     states: [],
     notify: plan.notify !== null,
-    headers: new LimitHeaders(tightestCalls, allWindows),
+    headers: limitHeaders(tightestCalls, allWindows),
     untilMs,
   };
 }

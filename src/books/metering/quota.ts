@@ -158,7 +158,8 @@ function booked(
   if (held.kind === 'unavailable') return unavailable(held);
   // Now, since the states may be those of the next hold afterwards.
   const isWhole = limits.length === set.windows.length;
-  const headers = isWhole ? set.headers.reserved(admitted.calls, held.states, nowMs, admitted.form) : [];
+  const headers =
+    isWhole && set.headers !== null ? set.headers.reserved(admitted.calls, held.states, nowMs, admitted.form) : [];
   row.quotaMs = held.quotaMs;
   const open = ledger.open(row, held.bookByMs);
   // Two functions rather than an async one: a promise less for every request.
@@ -232,7 +233,7 @@ class LimitedEntry implements Admitted {
 
   /** Written only when asked for: most requests go on to a reservation, whose headers hold these too. */
   get headers(): readonly string[] {
-    return this.#set.headers.entered(this.calls, this.#clock.wallMs(), this.form);
+    return this.#set.headers?.entered(this.calls, this.#clock.wallMs(), this.form) ?? [];
   }
 }
 
@@ -247,7 +248,7 @@ function refusal(
   const isReached = ({ id, scope }: Limit) => id === full.limit && scope === full.scope;
   const reached = [...set.calls, ...set.freeCalls, ...set.windows].find(isReached) ?? null;
   const needs = reached?.rule === 'exact' ? costMilli : 0;
-  return quotaExceeded(full, reached, needs, nowMs, set.headers.refused(full, calls, nowMs, form));
+  return quotaExceeded(full, reached, needs, nowMs, set.headers?.refused(full, calls, nowMs, form) ?? []);
 }
 
 function unavailable({ reason }: Unavailable): Failure {

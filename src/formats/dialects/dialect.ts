@@ -214,6 +214,8 @@ export interface UpstreamDialect {
    * the result; `Loss`es for parts that were left out or changed.
    */
   encodeRequest(request: NeutralRequest, target: EncodeTarget): Result<EncodedRequest>;
+  /** `encodeRequest` for one upstream model, whose rules are read once; absent: nothing depends on the model. */
+  encoderFor?(model: string): UpstreamDialect['encodeRequest'];
   /** The operator's fields for a target laid over an encoded body; absent: each replaces the member of its name. */
   withOperatorFields?(body: JsonObject, fields: Readonly<Record<string, unknown>>): JsonObject;
   /** `fetch`: it takes pictures and files inline only, so those that callers give by URL are fetched before encoding. */

@@ -1,8 +1,9 @@
 import { isObject, type JsonObject } from '../../kernel/json.ts';
-import { brokenLine, contentChars, type NeutralEvent } from '../neutral/event.ts';
+import { contentChars, type NeutralEvent } from '../neutral/event.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import { estimatedTokens, type Usage } from '../neutral/usage.ts';
 import type { PassingReader, PassingVerdict, StreamDecoder } from './dialect.ts';
+import { brokenLine } from './event-data.ts';
 
 const nothing: PassingVerdict = { content: false, fault: null, usageOnly: false };
 const content: PassingVerdict = { content: true, fault: null, usageOnly: false };

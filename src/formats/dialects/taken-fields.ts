@@ -7,7 +7,7 @@ import type {
   NeutralResponseFormat,
   NeutralTool,
 } from '../neutral/request.ts';
-import type { DialectId, EncodedRequest, EncodeTarget, Result } from './dialect.ts';
+import type { DialectId, EncodedRequest, EncodeTarget, Result, UpstreamDialect } from './dialect.ts';
 
 export type NeutralMember = keyof NeutralRequest;
 
@@ -150,7 +150,7 @@ export type Taken<Name extends NeutralMember | InnerMember> = Pick<
 >;
 
 /** Parts that make a format's requests, and the members that they take. */
-export interface EncoderParts<Name extends NeutralMember | InnerMember> {
+export interface EncoderParts<Name extends NeutralMember | InnerMember, Rules = void> {
   /** Vendor that gets its `extensions` back. */
   vendor: DialectId;
   /** Members that `encode` sends, loses or refuses. All that is neither here nor in `fields` is a loss. */
@@ -163,16 +163,16 @@ export interface EncoderParts<Name extends NeutralMember | InnerMember> {
   borrows?: Partial<Record<DialectId, ReadonlySet<string>>>;
   /** The words of losses for fields that a target omits, where they differ from the field's name. */
   words?: ReadonlyMap<string, string>;
-  encode(request: Taken<Name>, target: EncodeTarget): Result<EncodedRequest>;
+  encode(request: Taken<Name>, target: EncodeTarget, rules: Rules): Result<EncodedRequest>;
 }
 
 /**
  * An encoder that cannot forget: each member of a request that its parts do not name is listed as lost, by OpenAI's
  * word for it, and so are fields that the target omits.
  */
-export function encoderOf<const Name extends NeutralMember | InnerMember>(
-  parts: EncoderParts<Name>,
-): (request: NeutralRequest, target: EncodeTarget) => Result<EncodedRequest> {
+export function encoderOf<const Name extends NeutralMember | InnerMember, Rules = void>(
+  parts: EncoderParts<Name, Rules>,
+): (request: NeutralRequest, target: EncodeTarget, rules: Rules) => Result<EncodedRequest> {
   const names = new Set<string>([...gateways, ...parts.takes, ...parts.fields.map(({ member }) => member)]);
   const insideOf = (holder: string) => {
     const inner = [...everybodys, ...names].filter((name) => name.startsWith(`${holder}.`));
@@ -184,8 +184,8 @@ export function encoderOf<const Name extends NeutralMember | InnerMember>(
     reasoning: insideOf('reasoning'),
     responseFormat: insideOf('responseFormat'),
   };
-  return (request, target) => {
-    const encoded = parts.encode(request, target);
+  return (request, target, rules) => {
+    const encoded = parts.encode(request, target, rules);
     if (!encoded.ok) return encoded;
     const { messages, tools, reasoning, responseFormat, hints, extensions } = request;
     const first: Loss[] = [];
@@ -212,6 +212,20 @@ export function encoderOf<const Name extends NeutralMember | InnerMember>(
       losses.push({ field: parts.words?.get(name) ?? name, why: 'unsupported' });
     }
     return encoded;
+  };
+}
+
+/** An encoder whose rules differ by upstream model: for any model, and for one. */
+export function encodersByModel<Rules>(
+  encode: (request: NeutralRequest, target: EncodeTarget, rules: Rules) => Result<EncodedRequest>,
+  rulesOf: (model: string) => Rules,
+): Required<Pick<UpstreamDialect, 'encodeRequest' | 'encoderFor'>> {
+  return {
+    encodeRequest: (request, target) => encode(request, target, rulesOf(target.model)),
+    encoderFor(model) {
+      const rules = rulesOf(model);
+      return (request, target) => encode(request, target, rules);
+    },
   };
 }
 

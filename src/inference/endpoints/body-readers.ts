@@ -4,7 +4,7 @@ import type { ForwardedEndpointId } from '../../formats/dialects/forwarded/endpo
 import { exactly, textsIn, withTexts } from '../../formats/neutral/json-texts.ts';
 import { type JsonObject, scanJson } from '../../kernel/json.ts';
 import { jsonDepthMax, offLoopBodyBytes } from '../../kernel/limits.ts';
-import { loopWidthMax, parseObject, tooLargeForLoop } from '../../kernel/parse-object.ts';
+import { loopWidthMax, parseObject } from '../../kernel/parse-object.ts';
 import { withModel } from '../../kernel/with-model.ts';
 import { canonicalConversation } from '../families/chat/canonical.ts';
 import { type ConversationBody, readConversation } from '../families/chat/conversation-body.ts';
@@ -40,7 +40,7 @@ const readers: Record<Exclude<BodyKind, CallerDialectId>, (raw: Buffer) => Resul
   rerank: (raw) => readForwarded(raw, 'rerank'),
 };
 
-/** Parses and checks; the failure is a 400 in every case. Synchronous: for bodies up to `offLoopBodyBytes`. */
+/** Parses and checks, in whatever thread; the failure is a 400 in every case. */
 export function readBody<K extends BodyKind>(raw: Buffer, kind: K): Result<Bodies[K]>;
 export function readBody(raw: Buffer, kind: BodyKind): Result<AnyBody> {
   return kind in readers ? readers[kind as keyof typeof readers](raw) : readConversation(raw, kind as CallerDialectId);
@@ -74,14 +74,10 @@ export interface AllBodies extends BodyReader<Bodies> {
   close(): Promise<void>;
 }
 
-/** `offLoop` reads bodies that are too large for the loop, in bytes or values; see body-worker.ts. */
+/** `offLoop` reads bodies and looks into those that are too large for the loop, in bytes or values; see body-worker.ts. */
 export function createBodyReader(offLoop: AllBodies): AllBodies {
   return {
-    read(tenant, raw, kind) {
-      if (raw.length > offLoopBodyBytes) return offLoop.read(tenant, raw, kind);
-      const read = readBody(raw, kind);
-      return !read.ok && read.failure === tooLargeForLoop ? offLoop.read(tenant, raw, kind) : read;
-    },
+    readInThread: (tenant, raw, kind) => offLoop.readInThread(tenant, raw, kind),
     look(tenant, raw, kind, look) {
       const isLarge = raw.length > offLoopBodyBytes || scanJson(raw, jsonDepthMax, loopWidthMax).tooWide;
       return isLarge ? offLoop.look(tenant, raw, kind, look) : lookInto(raw, kind, look);

@@ -7,11 +7,11 @@ const body = () => Buffer.from(JSON.stringify({ model: 'chat', messages: [{ role
 test('F23 a large body that comes just as the idle worker is let go is read by a new one', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const workers = createBodyWorkers();
-  const first = await workers.read('a', body(), 'openai-chat');
+  const first = await workers.readInThread('a', body(), 'openai-chat');
   assert.ok(first.ok);
   first.value.release();
   t.mock.timers.tick(60_000);
-  const second = await workers.read('a', body(), 'openai-chat');
+  const second = await workers.readInThread('a', body(), 'openai-chat');
   assert.ok(second.ok);
   assert.equal(second.value.facts.model, 'chat');
   second.value.release();

@@ -60,7 +60,7 @@ export function createBodyWorkers(): AllBodies {
   }
 
   return {
-    async read<K extends BodyKind>(tenant: string, raw: Buffer, kind: K): Promise<Result<Bodies[K]>> {
+    async readInThread<K extends BodyKind>(tenant: string, raw: Buffer, kind: K): Promise<Result<Bodies[K]>> {
       const turn = await held.take(tenant, null).catch(failureOf);
       if ('kind' in turn) return { ok: false, failure: turn };
       if (idle !== null) clearTimeout(idle);

@@ -87,6 +87,7 @@ export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
     snapshot: {
       ...{ config, providers: connected, models, localSearch: localSearch(sources), steps, prompts, rules, varies },
       out: sources.out,
+      pricing: null,
     },
     problems,
   };

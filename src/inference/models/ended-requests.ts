@@ -17,8 +17,8 @@ interface RequestMetrics {
 /** Listener of every request that has ended: metrics, a line in the log, and the operator of refused credentials. */
 export function reportFinished(
   parts: {
-    log: { warn: Report };
-    /** Writes the line of a request. */
+    log: { warn: Report; isLevelEnabled(level: 'info'): boolean };
+    /** Writes the line of a request. Called while the log shows `info`. */
     logRequest(event: UsageEvent, attempts: number, traceId: string | null): void;
     metrics: RequestMetrics;
     aliases: Pick<AliasWatch, 'ended'>;
@@ -35,7 +35,7 @@ export function reportFinished(
     aliases.ended(model, event);
     if (hooks.settled !== null) hooks.settled(event);
     const attempts = event.route.attempts.length;
-    logRequest(event, attempts, trace?.id ?? null);
+    if (log.isLevelEnabled('info')) logRequest(event, attempts, trace?.id ?? null);
     if (event.class === 'ok' && attempts === 1) return;
     for (const attempt of event.route.attempts) {
       if (!isNoFailure.has(attempt.class)) metrics.attemptFailed(targetOf(attempt.target), attempt.class);

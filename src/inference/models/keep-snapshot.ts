@@ -53,8 +53,6 @@ export interface SnapshotParts {
 /** The configuration in force with its providers and models, made anew when any of them changes. */
 export interface SnapshotKeeper {
   snapshot(): Snapshot;
-  /** Not null while the price list is loaded after a start: requests wait for it. */
-  pricing(): Promise<void> | null;
   /** Resolves when new requests go by it; `providersAsked`: when those who are asked for their models have answered. */
   reconfigure(config: Config, asking: 'every provider' | 'nobody'): Promise<TakenUp>;
   useLocals(locals: readonly LocalServer[]): Promise<void>;
@@ -104,7 +102,7 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
   async function renew(): Promise<void> {
     let next = await takeSnapshot();
     if (await prices.load(config, next.providers.values())) next = await takeSnapshot();
-    snapshot = next;
+    snapshot = { ...next, pricing };
     health.retain(next.models.targets());
     healthChecks.follow(next);
   }
@@ -122,6 +120,7 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
       log.error({ error: String(error) }, 'prices could not be loaded');
     } finally {
       pricing = null;
+      snapshot = { ...snapshot, pricing };
     }
   }
 
@@ -147,7 +146,6 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
 
   return {
     snapshot: () => snapshot,
-    pricing: () => pricing,
     async reconfigure(next, asking) {
       config = next;
       await renew();
@@ -160,6 +158,7 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
     },
     look() {
       pricing = loadPrices();
+      snapshot = { ...snapshot, pricing };
       return modelRefresh.look();
     },
     stopLooking() {

@@ -23,4 +23,6 @@ export interface Snapshot {
   varies: boolean;
   /** Variants of models with `rollback: auto` that are out; absent: none is. */
   out?: OutVariants | undefined;
+  /** Not null while the price list is loaded after a start: requests wait for it, and for the snapshot with it. */
+  pricing: Promise<void> | null;
 }

@@ -1,5 +1,6 @@
 import type { StreamMark } from '../../formats/dialects/dialect.ts';
-import { isContent, type NeutralEvent, parsedJson, standsForContent } from '../../formats/neutral/event.ts';
+import { parsedJson } from '../../formats/dialects/event-data.ts';
+import { isContent, type NeutralEvent, standsForContent } from '../../formats/neutral/event.ts';
 import { type Fault, fault } from '../../formats/neutral/outcome.ts';
 import type { Usage } from '../../formats/neutral/usage.ts';
 import { upstreamBodyBytesMax } from '../../kernel/limits.ts';

@@ -4,9 +4,9 @@ import type { TextChange, Texts } from '../../formats/neutral/json-texts.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Canonical } from '../models/steps.ts';
 
-/** Reads request bodies: small ones here and now, large ones off the loop. `Bodies`: the results of each kind. */
+/** Reads request bodies that are too large for the loop (`needsThread`). `Bodies`: the results of each kind. */
 export interface BodyReader<Bodies> extends ObjectReader, BodyLooks {
-  read<K extends keyof Bodies>(tenant: string, raw: Buffer, kind: K): Result<Bodies[K]> | Promise<Result<Bodies[K]>>;
+  readInThread<K extends keyof Bodies>(tenant: string, raw: Buffer, kind: K): Promise<Result<Bodies[K]>>;
 }
 
 /** Reads JSON objects that this thread goes on with. */

@@ -8,8 +8,8 @@ import type {
   StreamMark,
   UpstreamDialect,
 } from '../../formats/dialects/dialect.ts';
+import { brokenLine, isEndMark, parsedData } from '../../formats/dialects/event-data.ts';
 import type { GivenId } from '../../formats/dialects/named-objects.ts';
-import { brokenLine, isEndMark, parsedData } from '../../formats/neutral/event.ts';
 import { type Fault, fault } from '../../formats/neutral/outcome.ts';
 import type { Usage } from '../../formats/neutral/usage.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';

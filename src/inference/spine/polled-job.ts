@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { parsedJson } from '../../formats/neutral/event.ts';
+import { parsedJson } from '../../formats/dialects/event-data.ts';
 import { type Fault, fault } from '../../formats/neutral/outcome.ts';
 import type { ProviderConnection } from '../../formats/providers/connection.ts';
 import { encodeGet } from '../../formats/providers/encode.ts';

@@ -154,9 +154,11 @@ async function run<I, R extends RequestBody, P extends Plan>(
 ): Promise<void> {
   const filteredCall = endpoint.filters === undefined ? filtered(received) : received;
   const { sink, admitted, callerHeaders } = filteredCall;
-  const pricing = services.pricing();
-  if (pricing !== null) await pricing;
-  const snapshot = services.snapshot();
+  let snapshot = services.snapshot();
+  if (snapshot.pricing !== null) {
+    await snapshot.pricing;
+    snapshot = services.snapshot();
+  }
   const planning = endpoint.plan(snapshot, filteredCall, request);
   const made = planning instanceof Promise ? await planning : planning;
   const planned =

@@ -23,8 +23,6 @@ export interface SpineServices {
   idempotency: Idempotency;
   /** The configuration in force. A request takes it once, at its beginning, and keeps it to its end. */
   snapshot(): Snapshot;
-  /** Not null while the price list is loaded after a start: a request that did not wait would have no price. */
-  pricing(): Promise<void> | null;
   /** Gets every settled request: log, metrics. */
   finished(event: UsageEvent, trace: Trace | null): void;
   /** Null: nobody traces. */

@@ -70,7 +70,7 @@ export interface IntegrityLook {
  * Reads through every database of the folder once, soon after a start and in a separate thread, and logs the damaged
  * ones. Further writes into a damaged ledger are lost with it.
  */
-export function lookForDamage({ folder, tell }: { folder: DataFolder; tell(message: string): void }): IntegrityLook {
+export function lookForDamage({ folder, report: tell }: { folder: DataFolder; report(message: string): void }): IntegrityLook {
   const thread = createWorkThread(new URL('./integrity-worker.ts', import.meta.url), 'thread of database checks');
   let stopped = false;
 

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import { type NeutralEvent, parsedData, stringOr } from '../../neutral/event.ts';
+import type { NeutralEvent } from '../../neutral/event.ts';
+import { parsedData, stringOr } from '../event-data.ts';
 
 /** An answer as it went out, whole or streamed, for those who record it. */
 export function eventsOf(answer: Buffer): NeutralEvent[] {

@@ -1,6 +1,5 @@
 import { invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonScan, type JsonValue } from '../../../kernel/json.ts';
-import { stringOr } from '../../neutral/event.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type {
   NeutralReasoning,
@@ -12,6 +11,7 @@ import type {
 } from '../../neutral/request.ts';
 import { estimatedInput } from '../../neutral/usage.ts';
 import type { CallerRequest, Result } from '../dialect.ts';
+import { stringOr } from '../event-data.ts';
 import { someExtras } from '../extras.ts';
 import { cleanUser } from '../fields.ts';
 import { gatewayOnlyFields } from '../forward-body.ts';

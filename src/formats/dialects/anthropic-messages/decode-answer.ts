@@ -1,8 +1,9 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import { finishReasonOf, type NeutralEvent, parsedData, stringOr } from '../../neutral/event.ts';
+import type { NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
+import { finishReasonOf, parsedData, stringOr } from '../event-data.ts';
 import { readCitation } from './citations.ts';
 import { faultOfError, readError } from './errors.ts';
 import { vendor } from './wire.ts';

@@ -4,7 +4,7 @@ import type { NeutralReasoning, NeutralResponseFormat, NeutralTool } from '../..
 import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
 import { openAiAlone } from '../openai-chat/request-fields.ts';
 import { standInTool } from '../stand-in-tool.ts';
-import { encoderOf, type Taken, writeFields } from '../taken-fields.ts';
+import { encoderOf, encodersByModel, type Taken, writeFields } from '../taken-fields.ts';
 import { type Encoding, encodeMessages, lose, refuse } from './encode-messages.ts';
 import { type ModelRules, rulesOf } from './model-rules.ts';
 import { isRecursive, type NarrowedSchema, narrowSchema } from './narrow-schema.ts';
@@ -34,7 +34,7 @@ type EncodedMembers = Taken<(typeof takes)[number]>;
  * here. Requests that would change the result are refused (audio in, logprobs, n > 1, a required search, an impossible
  * format).
  */
-export const encodeRequest = encoderOf({
+const encodeByRules = encoderOf({
   vendor,
   takes,
   fields: encodedFields,
@@ -47,9 +47,10 @@ export const encodeRequest = encoderOf({
   encode,
 });
 
-function encode(request: EncodedMembers, target: EncodeTarget): Result<EncodedRequest> {
+export const { encodeRequest, encoderFor } = encodersByModel(encodeByRules, rulesOf);
+
+function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules): Result<EncodedRequest> {
   const encoding: Encoding = { losses: [], failure: null };
-  const rules = rulesOf(target.model);
   const foreign = openAiAlone(request);
   if (foreign !== null) refuse(encoding, foreign.field, foreign.message);
   const { system, turns } = encodeMessages(request.messages, rules, encoding);

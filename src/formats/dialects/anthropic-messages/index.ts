@@ -1,7 +1,7 @@
 import type { CallerDialect, UpstreamDialect } from '../dialect.ts';
 import { decodeStream, decodeWhole } from './decode-answer.ts';
 import { encodeStream, fold } from './encode-answer.ts';
-import { encodeRequest } from './encode-request.ts';
+import { encodeRequest, encoderFor } from './encode-request.ts';
 import { errorBody, errorFrame, readError } from './errors.ts';
 import { inlineFiles } from './inline-files.ts';
 import { readInPassing } from './read-in-passing.ts';
@@ -18,6 +18,7 @@ export const anthropicMessages: CallerDialect & UpstreamDialect = {
   inlineFiles,
   readForCount,
   encodeRequest,
+  encoderFor,
   encodeStream,
   fold,
   errorBody,

@@ -1,5 +1,3 @@
-import { putNewest } from '../../../kernel/put-newest.ts';
-
 /**
  * Features that a Claude model refuses, by its id. Anthropic answers 400 to whole fields by generation, so one body cannot suit
  * all; a caller who spoke OpenAI's format never chose these fields and must not be refused for them.
@@ -32,20 +30,8 @@ const imitator: ModelRules = {
   prefill: 'accepted',
 };
 
-const known = new Map<string, ModelRules>();
-const knownMax = 512;
-
 /** Rules for an upstream model id, `claude-sonnet-4-5-20250929` and `anthropic/claude-opus-5` alike. */
 export function rulesOf(model: string): ModelRules {
-  const cached = known.get(model);
-  if (cached !== undefined) return cached;
-  const rules = read(model);
-  // Ids come from the configuration; a reload may bring others, so the oldest goes.
-  putNewest(known, model, rules, knownMax);
-  return rules;
-}
-
-function read(model: string): ModelRules {
   const parsed = parse(model);
   if (parsed === null) return imitator;
   const { family, version } = parsed;

@@ -7,6 +7,7 @@ import { standInTool } from '../stand-in-tool.ts';
 import {
   clamp,
   encoderOf,
+  encodersByModel,
   fieldsOf,
   firstTexts,
   type Taken,
@@ -16,7 +17,7 @@ import {
   writeFields,
 } from '../taken-fields.ts';
 import { cachePoint, type Encoding, encodeMessages, lose, refuse } from './encode-messages.ts';
-import { rulesOf } from './model-rules.ts';
+import { type ModelRules, rulesOf } from './model-rules.ts';
 import { type ConverseBody, type InferenceConfig, type ToolConfig, type ToolSpec, type Turn, vendor } from './wire.ts';
 
 const takes = [
@@ -55,15 +56,17 @@ const fields = fieldsOf<SentTo>({
  * A neutral request as the body of Converse or ConverseStream. Losses are named by OpenAI's fields. Refused: what would
  * change the result (audio in, logprobs, n > 1, a required search, a call that the model cannot be made to make).
  */
-export const encodeRequest = encoderOf({
+const encodeByRules = encoderOf({
   vendor,
   takes,
   fields,
   encode,
 });
 
-function encode(request: EncodedMembers, target: EncodeTarget): Result<EncodedRequest> {
-  const encoding: Encoding = { rules: rulesOf(target.model), losses: [], failure: null };
+export const { encodeRequest, encoderFor } = encodersByModel(encodeByRules, rulesOf);
+
+function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules): Result<EncodedRequest> {
+  const encoding: Encoding = { rules, losses: [], failure: null };
   const foreign = openAiAlone(request);
   if (foreign !== null) refuse(encoding, foreign.field, foreign.message);
   const { system, turns } = encodeMessages(request.messages, encoding);

@@ -3,7 +3,7 @@ import type { CallerDialect, UpstreamDialect } from '../dialect.ts';
 import { readByDecoder } from '../read-by-decoder.ts';
 import { decodeStream, decodeWhole } from './decode-answer.ts';
 import { encodeStream, fold } from './encode-answer.ts';
-import { encodeRequest, withOperatorFields } from './encode-request.ts';
+import { encodeRequest, encoderFor, withOperatorFields } from './encode-request.ts';
 import { errorBody, errorFrame, errorHeaders, readError } from './errors.ts';
 import { converseFrames } from './event-frames.ts';
 import { objects, readRequest } from './read-request.ts';
@@ -21,6 +21,7 @@ export const bedrockConverse: CallerDialect & UpstreamDialect = {
   requestSchema,
   objects,
   encodeRequest,
+  encoderFor,
   withOperatorFields,
   mediaByUrl: 'fetch',
   encodeStream,

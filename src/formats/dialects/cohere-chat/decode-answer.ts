@@ -1,9 +1,10 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import { finishReasonOf, isEndMark, type NeutralEvent, parsedData, stringOr } from '../../neutral/event.ts';
+import type { NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
 import { ArgumentsText } from '../arguments-text.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
+import { finishReasonOf, isEndMark, parsedData, stringOr } from '../event-data.ts';
 import { faultInside } from '../fault-inside.ts';
 import { classOfError, readError } from '../openai-chat/errors.ts';
 import { citationsOf, type TextBlock } from './citations.ts';

@@ -6,9 +6,19 @@ import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
 import { openAiAlone } from '../openai-chat/request-fields.ts';
 import { openAiChatId } from '../openai-chat/wire.ts';
 import { standInTool } from '../stand-in-tool.ts';
-import { clamp, encoderOf, fieldsOf, firstTexts, type Taken, tokenLimit, when, writeFields } from '../taken-fields.ts';
+import {
+  clamp,
+  encoderOf,
+  encodersByModel,
+  fieldsOf,
+  firstTexts,
+  type Taken,
+  tokenLimit,
+  when,
+  writeFields,
+} from '../taken-fields.ts';
 import { type Encoding, encodeMessages, lose } from './encode-messages.ts';
-import { rulesOf } from './model-rules.ts';
+import { type ModelRules, rulesOf } from './model-rules.ts';
 import { type CohereBody, cohereOnlyFields, vendor } from './wire.ts';
 
 const takes = [
@@ -47,7 +57,7 @@ const fields = fieldsOf<SentTo>({
  * A neutral request as the body of Chat v2. Losses are named by OpenAI's fields. Refused: what would change the result
  * (audio and files in, logprobs, n > 1, a required search).
  */
-export const encodeRequest = encoderOf({
+const encodeByRules = encoderOf({
   vendor,
   takes,
   fields,
@@ -55,11 +65,13 @@ export const encodeRequest = encoderOf({
   encode,
 });
 
-function encode(request: EncodedMembers, target: EncodeTarget): Result<EncodedRequest> {
+export const { encodeRequest, encoderFor } = encodersByModel(encodeByRules, rulesOf);
+
+function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules): Result<EncodedRequest> {
   const { responseFormat } = request;
   const hasFormat = responseFormat !== undefined && responseFormat.type !== 'text';
   const encoding: Encoding = {
-    rules: rulesOf(target.model),
+    rules,
     // Cohere refuses documents together with a format.
     documents: hasFormat ? 'as-text' : 'beside',
     losses: [],

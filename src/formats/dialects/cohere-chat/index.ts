@@ -3,7 +3,7 @@ import { readError } from '../openai-chat/errors.ts';
 import { readByDecoder } from '../read-by-decoder.ts';
 import { decodeStream, decodeWhole } from './decode-answer.ts';
 import { encodeStream, fold } from './encode-answer.ts';
-import { encodeRequest } from './encode-request.ts';
+import { encodeRequest, encoderFor } from './encode-request.ts';
 import { errorBody, errorFrame } from './errors.ts';
 import { objects, readRequest } from './read-request.ts';
 import { requestSchema } from './request-fields.ts';
@@ -16,6 +16,7 @@ export const cohereChat: CallerDialect & UpstreamDialect = {
   requestSchema,
   objects,
   encodeRequest,
+  encoderFor,
   encodeStream,
   fold,
   errorBody,

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import { stringOr } from '../../neutral/event.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import type { Complaint } from '../described-check.ts';
+import { stringOr } from '../event-data.ts';
 import {
   arrayOf,
   boolean,

@@ -3,10 +3,10 @@ import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralReasoning, NeutralTool } from '../../neutral/request.ts';
 import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
 import { openAiAlone } from '../openai-chat/request-fields.ts';
-import { encoderOf, type Taken, writeFields } from '../taken-fields.ts';
+import { encoderOf, encodersByModel, type Taken, writeFields } from '../taken-fields.ts';
 import { type Encoding, encodeContents, lose, refuse } from './encode-messages.ts';
 import { wireName } from './function-name.ts';
-import { rulesOf } from './model-rules.ts';
+import { type ModelRules, rulesOf } from './model-rules.ts';
 import { narrowSchema } from './narrow-schema.ts';
 import { encodedFields } from './request-fields.ts';
 import {
@@ -27,15 +27,17 @@ type Asked = Taken<(typeof takes)[number]>;
  * fields. Refused: parts whose omission would change the result (logprobs, n > 1, an answer in audio, a required
  * search, a format that the model cannot give). Safety settings keep Google's default.
  */
-export const encodeRequest = encoderOf({
+const encodeByRules = encoderOf({
   vendor,
   takes,
   fields: encodedFields,
   encode,
 });
 
-function encode(request: Asked, target: EncodeTarget): Result<EncodedRequest> {
-  const encoding: Encoding = { rules: rulesOf(target.model), losses: [], told: new Set(), failure: null };
+export const { encodeRequest, encoderFor } = encodersByModel(encodeByRules, rulesOf);
+
+function encode(request: Asked, target: EncodeTarget, rules: ModelRules): Result<EncodedRequest> {
+  const encoding: Encoding = { rules, losses: [], told: new Set(), failure: null };
   const foreign = openAiAlone(request);
   if (foreign !== null) refuse(encoding, foreign.field, foreign.message);
   const { system, contents } = encodeContents(request.messages, encoding);

@@ -2,7 +2,7 @@ import { largeEventBytesMax } from '../../../kernel/limits.ts';
 import type { CallerDialect, UpstreamDialect } from '../dialect.ts';
 import { decodeStream, decodeWhole } from './decode-answer.ts';
 import { encodeStream, fold } from './encode-answer.ts';
-import { encodeRequest, withOperatorFields } from './encode-request.ts';
+import { encodeRequest, encoderFor, withOperatorFields } from './encode-request.ts';
 import { errorBody, errorFrame, readError } from './errors.ts';
 import { inlineFiles } from './inline-files.ts';
 import { readInPassing } from './read-in-passing.ts';
@@ -17,6 +17,7 @@ export const gemini: CallerDialect & UpstreamDialect = {
   objects,
   inlineFiles,
   encodeRequest,
+  encoderFor,
   withOperatorFields,
   mediaByUrl: 'fetch',
   encodeStream,

@@ -40,18 +40,9 @@ const older: ModelRules = {
   penalties: true,
 };
 
-const known = new Map<string, ModelRules>();
-/** Patterns let callers make up models: at the bound the map begins anew. */
-const rememberedModelsMax = 1_000;
-
 /** By the upstream's model id; an unknown one is taken to be of the newest generation. */
 export function rulesOf(model: string): ModelRules {
-  const found = known.get(model);
-  if (found !== undefined) return found;
-  if (known.size >= rememberedModelsMax) known.clear();
-  const rules = read(model.slice(model.lastIndexOf('/') + 1).toLowerCase());
-  known.set(model, rules);
-  return rules;
+  return read(model.slice(model.lastIndexOf('/') + 1).toLowerCase());
 }
 
 const numbered = /^gemini-(\d{1,2})(?:\.(\d{1,2}))?-(pro|flash-lite|flash|ultra)/;

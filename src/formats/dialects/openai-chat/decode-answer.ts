@@ -1,13 +1,13 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import { type FinishReason, isContent, type NeutralEvent, parsedData } from '../../neutral/event.ts';
+import { type FinishReason, isContent, type NeutralEvent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder, UsageOf } from '../dialect.ts';
+import { parsedData } from '../event-data.ts';
 import { faultInside } from '../fault-inside.ts';
 import { pagesBeside } from './citations.ts';
 import { classOfError, readError } from './errors.ts';
 import { type DeltaState, readDelta } from './read-delta.ts';
 import { neutralUsage } from './read-usage.ts';
-import { ToolCallReader } from './tool-call-reader.ts';
 
 /**
  * Chunks of `text/event-stream` as events. `[DONE]` ends the answer, and so does a clean end of the bytes once every
@@ -204,7 +204,8 @@ export class ChunkReader {
    */
   finishMarked(events: NeutralEvent[]): void {
     this.#marked = true;
-    const counted = this.#counted && [...this.#choices.values()].every(({ toolCalls }) => toolCalls.areWhole());
+    const counted =
+      this.#counted && [...this.#choices.values()].every(({ toolCalls }) => toolCalls?.areWhole() ?? true);
     if (counted || this.allHaveReason()) this.finishAll(events);
   }
 
@@ -257,7 +258,9 @@ export class ChunkReader {
     const reason = neutralFinishReason(word);
     if (reason !== null) {
       if (!choice.cited) {
-        for (const citation of pagesBeside(chunk)) events.push({ type: 'citation', choice: index, citation });
+        if (chunk.citations !== undefined || chunk.search_results !== undefined) {
+          for (const citation of pagesBeside(chunk)) events.push({ type: 'citation', choice: index, citation });
+        }
         choice.cited = true;
       }
       this.#finish(choice, index, reason, value.stop_reason, events);
@@ -275,7 +278,8 @@ export class ChunkReader {
       // Ids that must be made up are unlike those of other answers in the same conversation.
       const salt = typeof answerId === 'string' ? answerId.replace(/\W/g, '').slice(-12) : '';
       choice = {
-        toolCalls: new ToolCallReader(index, `call_${salt}_${index}_`),
+        toolCalls: null,
+        idPrefix: `call_${salt}_${index}_`,
         cited: false,
         finish: null,
         finished: false,
@@ -295,12 +299,12 @@ export class ChunkReader {
     events: NeutralEvent[],
   ): void {
     choice.finished = true;
-    const unplaced = choice.toolCalls.unfinished();
+    const unplaced = choice.toolCalls?.unfinished() ?? 0;
     this.skipped += unplaced - choice.skipped;
     choice.skipped = unplaced;
     const filters = this.filtersOf(index);
     // Several servers, and OpenAI itself for a forced tool, say `stop` after a tool call.
-    if (reason === 'stop' && choice.toolCalls.announced > 0)
+    if (reason === 'stop' && choice.toolCalls !== null && choice.toolCalls.announced > 0)
       choice.finish = { reason: 'tool-calls', stopSequence: null };
     // vLLM names the stop string that matched.
     else if (reason === 'stop' && typeof stopReason === 'string')

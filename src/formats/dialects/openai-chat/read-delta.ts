@@ -3,11 +3,14 @@ import type { NeutralEvent } from '../../neutral/event.ts';
 import { producedPicture } from '../../neutral/produced-media.ts';
 import { readAnnotation } from './citations.ts';
 import { thoughtIn } from './read-thought.ts';
-import type { ToolCallReader } from './tool-call-reader.ts';
+import { ToolCallReader } from './tool-call-reader.ts';
 
 /** A choice as far as its deltas change it. */
 export interface DeltaState {
-  toolCalls: ToolCallReader;
+  /** Null: it has called no tool yet. */
+  toolCalls: ToolCallReader | null;
+  /** Begins the ids of calls that come without one. */
+  idPrefix: string;
   /** It named the pages that it rests on. */
   cited: boolean;
 }
@@ -31,10 +34,15 @@ export function readDelta(delta: JsonObject, choice: number, state: DeltaState, 
   }
   if (Array.isArray(delta.images)) readPictures(delta.images, choice, events);
   if (Array.isArray(delta.tool_calls)) {
-    for (const call of delta.tool_calls) if (isObject(call)) state.toolCalls.read(call, events);
+    for (const call of delta.tool_calls) if (isObject(call)) readCall(call, choice, state, events);
   }
   // The older form: one call, no id, no index.
-  if (isObject(delta.function_call)) state.toolCalls.read({ index: 0, function: delta.function_call }, events);
+  if (isObject(delta.function_call)) readCall({ index: 0, function: delta.function_call }, choice, state, events);
+}
+
+function readCall(call: JsonObject, choice: number, state: DeltaState, events: NeutralEvent[]): void {
+  state.toolCalls ??= new ToolCallReader(choice, state.idPrefix);
+  state.toolCalls.read(call, events);
 }
 
 /** Pictures as OpenRouter and others tell them, in `images` or among the parts of the content. */

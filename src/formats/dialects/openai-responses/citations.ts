@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Citation } from '../../neutral/citation.ts';
-import { stringOr } from '../../neutral/event.ts';
+import { stringOr } from '../event-data.ts';
 import { spanOf } from '../openai-chat/citations.ts';
 import { openAiResponsesId } from './wire.ts';
 

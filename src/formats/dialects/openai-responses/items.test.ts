@@ -135,3 +135,34 @@ test('ids of calls that are longer than OpenAI takes are shortened, alike for ca
   assert.equal(items[0]!.call_id, items[1]!.call_id);
   assert.equal(String(items[0]!.call_id).length, 64);
 });
+
+test('a call of an MCP server that this gateway made comes back as a call and its result', () => {
+  const item = { type: 'mcp_call', id: 'mcp_cv_1', server_label: 'shop', name: 'price', arguments: ' {"of":"tea"} ' };
+  const messagesOf = (more: JsonObject) => {
+    const input = [
+      { role: 'user', content: 'x' },
+      { ...item, ...more },
+      { role: 'user', content: 'y' },
+    ];
+    const decoded = decodeRequest(openAiResponses, { model: 'm', input });
+    assert.ok(decoded.ok, JSON.stringify(decoded));
+    return decoded.value.messages.slice(1, -1);
+  };
+  const [call, result] = messagesOf({ output: '3 €', error: null });
+  assert.deepEqual(call?.parts, [
+    { type: 'tool-call', id: 'mcp_cv_1', name: 'shop__price', argumentsJson: '{"of":"tea"}' },
+  ]);
+  assert.equal(result?.role, 'tool');
+  assert.deepEqual(result?.parts, [
+    { type: 'tool-result', callId: 'mcp_cv_1', parts: [{ type: 'text', text: '3 €' }], isError: false },
+  ]);
+  const [, failed] = messagesOf({ output: null, error: 'sold out', arguments: '' });
+  assert.deepEqual(failed?.parts, [
+    { type: 'tool-result', callId: 'mcp_cv_1', parts: [{ type: 'text', text: 'sold out' }], isError: true },
+  ]);
+  // Without a name there is nothing to call again.
+  assert.deepEqual(
+    messagesOf({ name: null }).flatMap(({ parts }) => parts),
+    [],
+  );
+});

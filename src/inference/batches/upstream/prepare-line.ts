@@ -1,7 +1,7 @@
 import type { Admission, Claim, Settlement } from '../../../books/metering/admission.ts';
 import type { ExpectedUse } from '../../../books/metering/batch-store.ts';
 import { nanoUsd } from '../../../books/metering/scope.ts';
-import { parsedJson } from '../../../formats/neutral/event.ts';
+import { parsedJson } from '../../../formats/dialects/event-data.ts';
 import { usdOf } from '../../../formats/neutral/price.ts';
 import type { BatchFacts } from '../../../formats/providers/provider.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';

@@ -1,4 +1,4 @@
-import { parsedJson } from '../../../formats/neutral/event.ts';
+import { parsedJson } from '../../../formats/dialects/event-data.ts';
 import { type ProviderConnection, pathOf } from '../../../formats/providers/connection.ts';
 import type { PathAt } from '../../../formats/providers/provider.ts';
 import { scrub } from '../../../formats/providers/scrub.ts';

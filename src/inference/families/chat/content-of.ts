@@ -1,6 +1,7 @@
 import type { CallerDialectId } from '../../../formats/dialects/dialect.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
-import { type NeutralEvent, parsedData, parsedJson } from '../../../formats/neutral/event.ts';
+import { parsedData, parsedJson } from '../../../formats/dialects/event-data.ts';
+import type { NeutralEvent } from '../../../formats/neutral/event.ts';
 import type { NeutralPart, NeutralRequest } from '../../../formats/neutral/request.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { parseBody } from '../../../kernel/parse-object.ts';

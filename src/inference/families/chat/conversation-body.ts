@@ -4,6 +4,7 @@ import type {
   DialectId,
   RequestExtras,
   Result,
+  UpstreamDialect,
 } from '../../../formats/dialects/dialect.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import { noExtras } from '../../../formats/dialects/extras.ts';
@@ -170,7 +171,7 @@ function converted(callers: CallerRequest, order: EncodeOrder): Result<EncodedBo
     neutral.n = 1;
     if (order.child.seed !== null) neutral.seed = order.child.seed;
   }
-  const { quirks, omit, members: ofProvider, fits } = fitOf(order);
+  const { quirks, omit, members: ofProvider, fits, encodeRequest } = fitOf(order);
   const dialect = dialects[order.dialect];
   if (dialect.mediaByUrl === 'fetch') {
     const needed = mediaUrlsIn(neutral);
@@ -179,7 +180,7 @@ function converted(callers: CallerRequest, order: EncodeOrder): Result<EncodedBo
       neutral = withMediaInline(neutral, order.media);
     }
   }
-  const encoded = dialect.encodeRequest(neutral, {
+  const encoded = encodeRequest(neutral, {
     model: order.model,
     maxOutputTokens: order.maxOutputTokens,
     stream: order.stream,
@@ -223,6 +224,7 @@ interface ModelFit {
   /** Fields that an encoder leaves out. */
   omit: readonly string[];
   members: BodyMembers | undefined;
+  encodeRequest: UpstreamDialect['encodeRequest'];
   /** The quirks concern no field that this dialect's encoder writes. */
   fits: boolean;
 }
@@ -239,10 +241,12 @@ function fitOf({ provider: type, model, dialect }: EncodeOrder): ModelFit {
 
 function newFit(provider: Provider, model: string, dialect: DialectId): ModelFit {
   const quirks = quirksOf(provider, model, dialect);
+  const { encoderFor, encodeRequest } = dialects[dialect];
   const fit: ModelFit = {
     quirks,
     omit: [...quirks.omit, ...(quirks.omitConverted ?? [])],
     members: provider.bodies?.[dialect],
+    encodeRequest: encoderFor?.(model) ?? encodeRequest,
     fits: dialect === 'anthropic-messages' && quirks === quirksOf(anthropic, model),
   };
   const known = modelFits.get(provider);

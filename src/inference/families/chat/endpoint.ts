@@ -2,6 +2,7 @@ import type { Principal } from '../../../books/auth/principal.ts';
 import type { AnswerHead, CallerDialect, CallerDialectId } from '../../../formats/dialects/dialect.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { needsThread } from '../../../kernel/parse-object.ts';
 import { noneCapable, noneUsable } from '../../../routing/capability.ts';
 import type { RouteCandidate, RouteQuery } from '../../../routing/route.ts';
 import type { Alias } from '../../models/alias.ts';
@@ -16,7 +17,7 @@ import { stepsOver } from '../../spine/steps-over.ts';
 import { withAbleModels } from './able-models.ts';
 import { checksOf } from './checked-answer.ts';
 import { contentOf } from './content-of.ts';
-import type { ConversationBody, ConversationFacts } from './conversation-body.ts';
+import { type ConversationBody, type ConversationFacts, readConversation } from './conversation-body.ts';
 import { type Conversation, conversationTrial } from './conversation-trial.ts';
 import {
   answersAlone,
@@ -50,9 +51,11 @@ export function chatEndpoint(
     id,
     cost: id,
     read({ principal }, raw) {
-      const reading = services.bodies.read(principal.tenant, raw, dialectId);
-      if (reading instanceof Promise) {
-        return reading.then((read) => (read.ok ? withFiles(services, principal, dialectId, raw, read.value) : read));
+      const reading = readConversation(raw, dialectId);
+      if (needsThread(reading)) {
+        return services.bodies
+          .readInThread(principal.tenant, raw, dialectId)
+          .then((read) => (read.ok ? withFiles(services, principal, dialectId, raw, read.value) : read));
       }
       if (!reading.ok || reading.value.facts.extras === null) return reading;
       return withFiles(services, principal, dialectId, raw, reading.value);

@@ -1,6 +1,7 @@
 import type { Principal } from '../../../books/auth/principal.ts';
 import type { CallerDialectId, Result } from '../../../formats/dialects/dialect.ts';
 import type { Failure } from '../../../kernel/failure.ts';
+import { needsThread } from '../../../kernel/parse-object.ts';
 import { oneSpeaks, orUse } from '../../../routing/capability.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
 import type { Target } from '../../../routing/target.ts';
@@ -16,7 +17,12 @@ import type { ModelCall } from '../../spine/model-call.ts';
 import type { RequestBody } from '../../spine/request-body.ts';
 import { runAttempts } from '../../spine/run-attempts.ts';
 import { type AnswerIds, bindTo, keeperOf } from './bind-request.ts';
-import type { ConversationBody, ConversationExtras, ConversationFacts } from './conversation-body.ts';
+import {
+  type ConversationBody,
+  type ConversationExtras,
+  type ConversationFacts,
+  readConversation,
+} from './conversation-body.ts';
 import { type Conversation, conversationTrial } from './conversation-trial.ts';
 import { isUpload, withUploads } from './inline-uploads.ts';
 import { itemMissing } from './item-memory.ts';
@@ -93,7 +99,8 @@ export async function withFiles(
     if (whole === null) return { ok: true, value: body };
     await body.release();
     if (!Buffer.isBuffer(whole)) return { ok: false, failure: whole };
-    const read = await bodies.read(tenant, whole, dialectId);
+    const here = readConversation(whole, dialectId);
+    const read = needsThread(here) ? await bodies.readInThread(tenant, whole, dialectId) : here;
     if (!read.ok) return read;
     isHeld = true;
     const { facts } = read.value;

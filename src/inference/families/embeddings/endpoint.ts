@@ -2,6 +2,7 @@ import type { Principal } from '../../../books/auth/principal.ts';
 import { engineProvider } from '../../../engines/embedding-engine.ts';
 import { empty } from '../../../formats/dialects/embeddings/read-request.ts';
 import type { Failure } from '../../../kernel/failure.ts';
+import { needsThread } from '../../../kernel/parse-object.ts';
 import { noneCapable, noneServes, noneUsable } from '../../../routing/capability.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
 import type { Target } from '../../../routing/target.ts';
@@ -16,7 +17,12 @@ import type { RequestFacts } from '../../spine/request-body.ts';
 import type { Bytes } from '../../spine/sink.ts';
 import { type EmbeddingRun, EmbeddingTrial } from './embed-attempt.ts';
 import { GatheredVectors, type Precision } from './embedding-batches.ts';
-import type { EmbeddingBody, EmbeddingBodyKind, EmbeddingFactsOfBody } from './embedding-body.ts';
+import {
+  type EmbeddingBody,
+  type EmbeddingBodyKind,
+  type EmbeddingFactsOfBody,
+  readEmbeddings,
+} from './embedding-body.ts';
 import type { EmbeddingServices } from './services.ts';
 
 /** Embeddings: routed and metered like a conversation, over targets of one vector space. */
@@ -27,7 +33,10 @@ export function embeddingsEndpoint(
   return {
     id: 'embeddings',
     cost: 'embeddings',
-    read: ({ principal }, raw) => services.bodies.read(principal.tenant, raw, kind),
+    read({ principal }, raw) {
+      const here = readEmbeddings(raw, kind);
+      return needsThread(here) ? services.bodies.readInThread(principal.tenant, raw, kind) : here;
+    },
     filters: 'nothing',
     keeps: () => 'bytes',
     readable: (call, raw) => readableBody(services.bodies, call, raw, kind, (body) => body),

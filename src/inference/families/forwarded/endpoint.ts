@@ -7,6 +7,7 @@ import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import { invalid } from '../../../kernel/failure.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
+import { needsThread } from '../../../kernel/parse-object.ts';
 import { noneCapable, noneServes, noneUsable } from '../../../routing/capability.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
 import type { Alias } from '../../models/alias.ts';
@@ -21,7 +22,7 @@ import type { ModelCall } from '../../spine/model-call.ts';
 import { PassedStream, PassedWhole } from '../../spine/pass-through.ts';
 import { plainQuery, plainTarget } from '../../spine/plain-request.ts';
 import { readableBody } from '../../spine/readable-input.ts';
-import type { ForwardedBody, ForwardedFacts } from './forwarded-body.ts';
+import { type ForwardedBody, type ForwardedFacts, readForwarded } from './forwarded-body.ts';
 import { nobodyServes } from './nobody-serves.ts';
 import type { ForwardedServices } from './services.ts';
 
@@ -33,7 +34,10 @@ export function forwardedEndpoint(
   return {
     id,
     cost: forwardedEndpoints[id].cost,
-    read: ({ principal }, raw) => services.bodies.read(principal.tenant, raw, id),
+    read({ principal }, raw) {
+      const here = readForwarded(raw, id);
+      return needsThread(here) ? services.bodies.readInThread(principal.tenant, raw, id) : here;
+    },
     readable: (call, raw) => readableBody(services.bodies, call, raw, id, (body) => body),
     content: (raw) => raw,
     keeps: () => 'bytes',

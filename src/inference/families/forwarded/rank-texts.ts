@@ -4,6 +4,7 @@ import { ranksIn, rerankOf, type TextRank } from '../../../formats/dialects/forw
 import { noNeeds } from '../../../formats/neutral/request.ts';
 import { estimatedTokens } from '../../../formats/neutral/usage.ts';
 import type { Failure } from '../../../kernel/failure.ts';
+import { needsThread } from '../../../kernel/parse-object.ts';
 import { defaultPreferences } from '../../../routing/route.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
 import { BufferedAnswer } from '../../spine/buffered-answer.ts';
@@ -14,6 +15,7 @@ import type { JobProgress } from '../../spine/job.ts';
 import { runAttempts } from '../../spine/run-attempts.ts';
 import { jobOf } from '../../spine/serve.ts';
 import { forwardPlan, forwardTrial } from './endpoint.ts';
+import { readForwarded } from './forwarded-body.ts';
 import type { ForwardedServices } from './services.ts';
 
 /** Ranks texts for another endpoint than `/v1/rerank`. */
@@ -45,7 +47,8 @@ export async function rankTexts(
   texts: readonly string[],
 ): Promise<{ outcome: readonly TextRank[] | Failure; progress: JobProgress }> {
   const raw = Buffer.from(JSON.stringify({ model: by.model, query: by.query, documents: texts }));
-  const read = await services.bodies.read(call.principal.tenant, raw, 'rerank');
+  const here = readForwarded(raw, 'rerank');
+  const read = needsThread(here) ? await services.bodies.readInThread(call.principal.tenant, raw, 'rerank') : here;
   if (!read.ok) return { outcome: read.failure, progress: newProgress() };
   const body = read.value;
   try {

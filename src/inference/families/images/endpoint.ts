@@ -3,6 +3,7 @@ import type { PictureType } from '../../../formats/dialects/images/picture-type.
 import { readEditForm } from '../../../formats/dialects/images/read-edit-form.ts';
 import { type FinishedImage, writeImages } from '../../../formats/dialects/images/write-answer.ts';
 import { type Failure, FailureError, invalid } from '../../../kernel/failure.ts';
+import { needsThread } from '../../../kernel/parse-object.ts';
 import { noneCapable, noneServes, noneUsable } from '../../../routing/capability.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
 import type { Alias } from '../../models/alias.ts';
@@ -16,7 +17,7 @@ import { readableBody, readableForm } from '../../spine/readable-input.ts';
 import type { RequestFacts } from '../../spine/request-body.ts';
 import { type GatheredImage, GatheredImages } from './gathered-images.ts';
 import { type ImageRun, ImageTrial } from './image-attempt.ts';
-import { type ImageBody, imageBody } from './image-body.ts';
+import { type ImageBody, imageBody, readImages } from './image-body.ts';
 import { type ImageEdit, readEditFiles } from './image-edit.ts';
 import { writePictureEvents } from './picture-events.ts';
 import type { ImageServices } from './services.ts';
@@ -41,7 +42,8 @@ export function imagesEndpoint(services: ImageServices): Endpoint<ImageInput, Im
     id: 'image',
     cost: 'image',
     async read({ principal }, { body, linkBase }) {
-      const read = await services.bodies.read(principal.tenant, body, 'images');
+      const here = readImages(body);
+      const read = needsThread(here) ? await services.bodies.readInThread(principal.tenant, body, 'images') : here;
       return read.ok ? { ok: true, value: { ...read.value, linkBase, edit: null } } : read;
     },
     readable: (call, { body, linkBase }) =>

@@ -65,9 +65,11 @@ export async function holdSession<Reached>(
   reach: Reach<Reached>,
   hold: (session: HeldSession<Reached>) => Promise<void>,
 ): Promise<void> {
-  const pricing = services.pricing();
-  if (pricing !== null) await pricing;
-  const snapshot = services.snapshot();
+  let snapshot = services.snapshot();
+  if (snapshot.pricing !== null) {
+    await snapshot.pricing;
+    snapshot = services.snapshot();
+  }
   const way = sessionWay(snapshot, call, model, serves);
   if ('kind' in way) return refuse(call.sink, way, call.admitted.headers);
   const { alias } = way;

@@ -1,11 +1,12 @@
 import { tooLong } from '../../../formats/dialects/speech/read-request.ts';
+import { needsThread } from '../../../kernel/parse-object.ts';
 import type { Target } from '../../../routing/target.ts';
 import type { Endpoint, Plan } from '../../spine/endpoint.ts';
 import { plainQuery } from '../../spine/plain-request.ts';
 import { readableBody } from '../../spine/readable-input.ts';
 import type { SpeechServices } from './services.ts';
 import { speechTrial } from './speech-attempt.ts';
-import type { SpeechBody } from './speech-body.ts';
+import { readSpeech, type SpeechBody } from './speech-body.ts';
 import { type SpeechPlan, speechWay } from './speech-way.ts';
 
 interface SpeechCallPlan extends Plan {
@@ -17,7 +18,10 @@ export function speechEndpoint(services: SpeechServices): Endpoint<Buffer, Speec
   return {
     id: 'speech',
     cost: 'speech',
-    read: ({ principal }, raw) => services.bodies.read(principal.tenant, raw, 'speech'),
+    read({ principal }, raw) {
+      const here = readSpeech(raw);
+      return needsThread(here) ? services.bodies.readInThread(principal.tenant, raw, 'speech') : here;
+    },
     readable: (call, raw) => readableBody(services.bodies, call, raw, 'speech', (body) => body),
     content: (raw) => raw,
     keeps: () => 'bytes',
