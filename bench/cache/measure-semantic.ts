@@ -49,7 +49,7 @@ export async function measureSemantic(): Promise<Row[]> {
       rule: { model: 'embed', errorMax: 0.01, sample: 0, deadlineMs: 200 },
       text: `Please tell me the price of part ${n}`,
       filter: { scope: 'key bench', digest: 'filter' },
-      own: { scope: 'key bench', digest: `answer ${n}` },
+      answerKey: { scope: 'key bench', digest: `answer ${n}` },
       row: { keyId: 'bench', model: 'chat', tag: null },
       async answerOf() {
         answered += 1;

@@ -50,13 +50,13 @@ export async function replaceData(
     const made = names.filter((name) => existsSync(join(side.path, name)));
     // A backup of a server whose secret is configured holds none: then the one that is here may be needed.
     const replaced = names.filter((name) => name !== 'secret' || made.includes(name));
-    const keptBefore = replaced
+    const setAside = replaced
       .map((name) => join(folder.path, name))
       .filter((path) => existsSync(path))
       .map((path) => [path, `${path}.before-restore-${stamp}`] as const);
-    for (const [path, aside] of keptBefore) move(path, aside);
+    for (const [path, aside] of setAside) move(path, aside);
     for (const name of made) move(join(side.path, name), join(folder.path, name));
-    return keptBefore.map(([, aside]) => aside);
+    return setAside.map(([, aside]) => aside);
   } catch (error) {
     for (const [from, to] of moved.reverse()) renameSync(to, from);
     throw error;

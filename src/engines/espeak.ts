@@ -84,12 +84,12 @@ function runOnce(
     });
     // It may have died before it read everything; its end says so.
     process.stdin.on('error', () => {});
-    process.stdin.end(spokenForm(text));
+    process.stdin.end(plainWords(text));
   });
 }
 
 /** Plain words: its own phonemes in [[…]] and control characters are not for callers. */
-function spokenForm(text: string): string {
+function plainWords(text: string): string {
   return text
     .replaceAll('[[', '[ [')
     .replace(/[\p{Cc}\u2028\u2029]/gu, (character) => (character === '\n' ? '\n' : ' '));

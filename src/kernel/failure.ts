@@ -222,8 +222,8 @@ export interface ErrorContext {
 export function statusOf(failure: Failure): number {
   if (failure.kind === 'page-refused') return pageRefusalStatus[failure.code];
   if (failure.kind === 'upstreams-failed') return failure.reported?.status ?? failureStatus[failure.kind];
-  const hasOwnStatus = failure.kind === 'upstream-refused' || failure.kind === 'rule-refused';
-  return hasOwnStatus ? failure.status : failureStatus[failure.kind];
+  const hasGivenStatus = failure.kind === 'upstream-refused' || failure.kind === 'rule-refused';
+  return hasGivenStatus ? failure.status : failureStatus[failure.kind];
 }
 
 /** By which clients know what a guard has refused. */

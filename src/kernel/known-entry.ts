@@ -6,6 +6,6 @@ export function knownEntry<K, V>(map: ReadonlyMap<K, V>, key: K): V {
 }
 
 /** Member of a record itself, never of its prototype. */
-export function ownMember<V>(record: Readonly<Record<string, V>>, name: string): V | undefined {
+export function directMember<V>(record: Readonly<Record<string, V>>, name: string): V | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }

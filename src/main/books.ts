@@ -49,7 +49,7 @@ export async function openBooks({ config, clock, seat, order, onTrouble, opened 
   opened(stores.close);
   const folderWatch = watchDataFolder({ folder, report: onTrouble, clock });
   opened(folderWatch.stop);
-  const damage = seat?.standing.books == null ? lookForDamage({ folder, report: onTrouble }) : damageAtPrimary(seat);
+  const damage = seat?.standing.books == null ? lookForDamage({ folder, notify: onTrouble }) : damageAtPrimary(seat);
   opened(damage.stop);
   // With PostgreSQL and Qdrant the folder holds nothing that a request is charged for or that is needed again.
   const isTruthInFolder = config.storage.database === 'sqlite' || config.vectors.engine !== 'qdrant';

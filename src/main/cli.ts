@@ -109,7 +109,7 @@ async function adminApi(config: Config, configFile: string | null, version: stri
   let { snapshot } = await previewSnapshot(setup.inForce(), env);
   setup.begin(async (next) => {
     ({ snapshot } = await previewSnapshot(next, env));
-    return { providersAsked: Promise.resolve() };
+    return { providersListed: Promise.resolve() };
   });
   const transport = createTransport({ proxyOf: environmentProxies(process.env) });
   const { mail, send } = openSenders({ config: () => config, post: createWebhookPost(transport), clock });

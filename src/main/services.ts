@@ -50,7 +50,7 @@ export interface ServicesParts
     Pick<Services, 'plans' | 'transcoder' | 'files' | 'spool'> {
   options: GatewayOptions;
   callers: Callers;
-  metrics: Pick<Metrics, 'searched' | 'cacheLooked' | 'cacheChecked'>;
+  metrics: Pick<Metrics, 'searched' | 'cacheLookup' | 'cacheChecked'>;
   vectors: VectorEngine;
   proxyOf: ProxyOf;
   /** Its address on this machine, once the server listens. */

@@ -6,7 +6,7 @@ import { createSealer } from '../kernel/seal.ts';
 import type { Secrets } from '../stores/secrets.ts';
 
 /** How long a change of a provider waits for its list of models. */
-const providersAskedMaxMs = 2_000;
+const providersListedMaxMs = 2_000;
 
 /** The admin API's view of it; `look` updates this process from the store. */
 export function adminSetup(parts: {
@@ -27,7 +27,7 @@ export function adminSetup(parts: {
       report: setup.report,
       sealer: () => createSealer(secrets.all(), 'credentials'),
       secrets: { ...secrets, earlier: () => secrets.all().length - 1 },
-      applied: () => setup.providersAsked(providersAskedMaxMs),
+      applied: () => setup.providersListed(providersListedMaxMs),
       found: async () => (setup.file().autodetect === 'off' ? null : probeLocalServers({ probeGet })),
     },
   };

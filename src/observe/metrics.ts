@@ -27,7 +27,7 @@ export interface Metrics {
   /** A search engine was asked; `end` is `ok` or the class of its fault. */
   searched(engine: string, end: string): void;
   /** A kept answer was looked for. `error`: the store was slow or gone, or gave something else: the answer was asked for. */
-  cacheLooked(outcome: 'hit' | 'semantic' | 'miss' | 'error', savedUsd: number): void;
+  cacheLookup(outcome: 'hit' | 'semantic' | 'miss' | 'error', savedUsd: number): void;
   /** A later hit of a semantic cache was compared with what the model says. */
   cacheChecked(isRight: boolean): void;
   /** A guard of the configuration found something, or could not read a part. */
@@ -161,7 +161,7 @@ export function createMetrics(): Metrics {
     searched(engine, end) {
       series.searches({ engine, class: end }).total += 1;
     },
-    cacheLooked(outcome, savedUsd) {
+    cacheLookup(outcome, savedUsd) {
       series.cacheLooks({ outcome }).total += 1;
       if (savedUsd > 0) series.cacheSaved({}).total += savedUsd;
     },

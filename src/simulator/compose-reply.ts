@@ -72,7 +72,7 @@ function chosenReply(request: ArrivedRequest, spec: FaultSpec, context: ReplyCon
     return whole(status, spec.malformed === undefined ? body : broken(body));
   }
   const streamed = isObject(request.body) && request.body.stream === true;
-  if (spec.endless !== undefined && !speech.ownEndless) {
+  if (spec.endless !== undefined && !speech.mediaLoops) {
     return streamed
       ? { status: 200, headers: sseHeaders(), body: endlessLine('data: {"x":"', spec.endless), introFrames: 0 }
       : { status: 200, headers: jsonHeaders(), body: endlessLine('{"x":"', spec.endless), introFrames: 0 };

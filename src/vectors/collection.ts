@@ -1,5 +1,5 @@
 import type { JsonObject } from '../kernel/json.ts';
-import { ownMember } from '../kernel/known-entry.ts';
+import { directMember } from '../kernel/known-entry.ts';
 import type { CollectionSettings } from './collection-settings.ts';
 
 export const distances = ['Cosine', 'Dot', 'Euclid', 'Manhattan'] as const;
@@ -52,7 +52,7 @@ export function vectorSpecOf(spec: CollectionSpec, name: string): VectorSpec | n
   if (name === '' && spec.size > 0) {
     return { kind: 'dense', size: spec.size, distance: spec.distance, embeddingModel: spec.embeddingModel };
   }
-  return ownMember(spec.named ?? {}, name) ?? null;
+  return directMember(spec.named ?? {}, name) ?? null;
 }
 
 /** In the order in which they are shown: the unnamed one first. */

@@ -1,4 +1,4 @@
-import { ownMember } from '../kernel/known-entry.ts';
+import { directMember } from '../kernel/known-entry.ts';
 import { type CollectionSpec, vectorNamesOf } from './collection.ts';
 import type { NamedColumn, PointBatch, StoredPoint } from './point.ts';
 
@@ -24,6 +24,6 @@ function namedColumns(points: readonly StoredPoint[], { named = {} }: Collection
   const spec = { name: '', size: 0, distance: 'Cosine', embeddingModel: null, named } as const;
   return vectorNamesOf(spec).map((name) => ({
     name,
-    values: points.map((point) => ownMember(point.named ?? {}, name) ?? null),
+    values: points.map((point) => directMember(point.named ?? {}, name) ?? null),
   }));
 }

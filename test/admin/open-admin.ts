@@ -81,7 +81,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
   const setup = createSetup({ config: current, env: {}, secrets, log: { warn() {}, error() {} } });
   setup.begin(async (next) => {
     snapshot = snapshotOf(next);
-    return { providersAsked: Promise.resolve() };
+    return { providersListed: Promise.resolve() };
   });
   let reloaded: Reloaded | null = null;
   const storeErrors: unknown[] = [];

@@ -108,7 +108,7 @@ export function labelledCache() {
               rule: rule.semantic,
               text: question.text,
               filter,
-              own,
+              answerKey: own,
               row: { keyId: by.keyId, model: alias.id, tag: null },
               answerOf: async (digest) => at(digest),
             });

@@ -121,7 +121,7 @@ for (const errorMax of [0.01, 0.05, 0.2]) {
         rule: { model: 'embed', errorMax, deadlineMs: 200, sample: 0.05 },
         text,
         filter: { scope: 'key a', digest: 'filter' },
-        own: { scope: 'key a', digest: text },
+        answerKey: { scope: 'key a', digest: text },
         row: { keyId: 'a', model: 'chat', tag: null },
         answerOf: async (digest) => answers.get(digest) ?? null,
       });
@@ -185,7 +185,7 @@ test('what two replicas observe at once of one question adds up', async () => {
       rule: { model: 'embed', errorMax: 0.01, deadlineMs: 200, sample: 0 },
       text,
       filter: { scope: 'key a', digest: 'filter' },
-      own: { scope: 'key a', digest: text },
+      answerKey: { scope: 'key a', digest: text },
       row: { keyId: 'a', model: 'chat', tag: null },
       answerOf: async (digest) => answers.get(digest) ?? null,
     });

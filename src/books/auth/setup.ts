@@ -24,7 +24,7 @@ export interface Setup {
   /** Resolves when everything taken so far is in force. */
   settled(): Promise<void>;
   /** The same, and its providers were asked for their models, or this many ms have passed. */
-  providersAsked(waitMaxMs: number): Promise<void>;
+  providersListed(waitMaxMs: number): Promise<void>;
 }
 
 /** Resolves when new requests go by it. `asking`: whether providers are asked for their models too. */
@@ -33,7 +33,7 @@ type Use = (config: Config, asking: 'every provider' | 'nobody') => Promise<Take
 /** A configuration that new requests go by. */
 export interface TakenUp {
   /** Every provider was asked for its models. */
-  providersAsked: Promise<void>;
+  providersListed: Promise<void>;
 }
 
 /** By `fragmentKey` of config. */
@@ -97,7 +97,7 @@ export function createSetup(parts: {
   let report: SetupReport = fine;
   let inForce = file;
   let use: Use | null = null;
-  let last: Promise<TakenUp> = Promise.resolve({ providersAsked: Promise.resolve() });
+  let last: Promise<TakenUp> = Promise.resolve({ providersListed: Promise.resolve() });
 
   function merge(asking: 'every provider' | 'what changed'): Promise<TakenUp> {
     const before = inForce;
@@ -131,7 +131,7 @@ export function createSetup(parts: {
     },
     async declare(next) {
       file = next;
-      await (await merge('every provider')).providersAsked;
+      await (await merge('every provider')).providersListed;
     },
     begin(next) {
       use = next;
@@ -139,13 +139,13 @@ export function createSetup(parts: {
     async settled() {
       await last;
     },
-    async providersAsked(waitMaxMs) {
-      const { providersAsked } = await last;
+    async providersListed(waitMaxMs) {
+      const { providersListed } = await last;
       let timer: NodeJS.Timeout | undefined;
       const over = new Promise<void>((resolve) => {
         timer = setTimeout(resolve, waitMaxMs);
       });
-      await Promise.race([providersAsked, over]);
+      await Promise.race([providersListed, over]);
       clearTimeout(timer);
     },
   };

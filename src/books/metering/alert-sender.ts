@@ -41,8 +41,8 @@ export function createAlertTest(send: SendToReceiver, clock: Clock): (receiver: 
   return async (receiver) => {
     const nowMs = clock.wallMs();
     const text = 'This is a test: alerts of Culvert reach you.';
-    const times = { sinceMs: nowMs, seenMs: nowMs, toldMs: nowMs };
-    const test: AlertRow = { name: 'test', severity: 'warning', text, fix: null, told: 'warning', ...times };
+    const times = { sinceMs: nowMs, seenMs: nowMs, reportedMs: nowMs };
+    const test: AlertRow = { name: 'test', severity: 'warning', text, fix: null, reported: 'warning', ...times };
     try {
       await send(receiver, alertNotice(receiver, { raised: [test], resolved: [] }, nowMs));
       return null;

@@ -29,7 +29,7 @@ export interface AlertRow {
   /** Time when any process saw it last. */
   seenMs: number;
   /** State that was reported since it began; `none`: none was. */
-  told: 'none' | 'warning' | 'problem';
+  reported: 'none' | 'warning' | 'problem';
   /** Time when it was reported last, also before it began; null: never. */
-  toldMs: number | null;
+  reportedMs: number | null;
 }

@@ -85,8 +85,8 @@ test('nothing is over before it can be said, and what is over is forgotten some 
     fix: null,
     sinceMs: 0,
     seenMs: 0,
-    told: 'problem',
-    toldMs: 0,
+    reported: 'problem',
+    reportedMs: 0,
   };
   const change = nextAlerts([row], [], { nowMs: 10 * minuteMs, overMs: null, quietMs });
   assert.deepEqual(change, { write: [], forget: [], raised: [], resolved: [] });

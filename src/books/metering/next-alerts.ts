@@ -41,7 +41,7 @@ export function nextAlerts(
     known.delete(name);
     const lasts = before !== undefined && before.severity !== 'none';
     const sinceMs = lasts ? before.sinceMs : nowMs;
-    const lastReported = lasts ? before.told : 'none';
+    const lastReported = lasts ? before.reported : 'none';
     const row: AlertRow = {
       name,
       severity,
@@ -49,15 +49,15 @@ export function nextAlerts(
       fix,
       sinceMs,
       seenMs: nowMs,
-      told: lastReported,
-      toldMs: before?.toldMs ?? null,
+      reported: lastReported,
+      reportedMs: before?.reportedMs ?? null,
     };
     const isWorse = lastReported !== 'none' && rank[severity] > rank[lastReported];
     // A report with a time in the future comes from a wrong clock.
-    const isQuiet = row.toldMs !== null && nowMs >= row.toldMs && nowMs - row.toldMs < quietMs;
+    const isQuiet = row.reportedMs !== null && nowMs >= row.reportedMs && nowMs - row.reportedMs < quietMs;
     if (isWorse || (lastReported === 'none' && !isQuiet)) {
-      row.told = severity;
-      row.toldMs = nowMs;
+      row.reported = severity;
+      row.reportedMs = nowMs;
       change.raised.push(row);
     }
     change.write.push(row);
@@ -66,8 +66,8 @@ export function nextAlerts(
     if (row.severity === 'none') {
       if (nowMs - row.seenMs > forgottenMs) change.forget.push(row.name);
     } else if (overMs !== null && row.seenMs < overMs) {
-      if (row.told !== 'none') change.resolved.push(row);
-      change.write.push({ ...row, severity: 'none', told: 'none' });
+      if (row.reported !== 'none') change.resolved.push(row);
+      change.write.push({ ...row, severity: 'none', reported: 'none' });
     }
   }
   return change;

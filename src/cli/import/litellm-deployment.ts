@@ -1,6 +1,6 @@
 import type { ProviderConfig } from '../../config/schema.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
-import { ownMember } from '../../kernel/known-entry.ts';
+import { directMember } from '../../kernel/known-entry.ts';
 import { type CloudPlace, placeInCloud } from './litellm-clouds.ts';
 import { type ModelFacts, modelFactsOf, pricesOfLiteLlm } from './litellm-model-info.ts';
 import { modelOf, type Service, serviceOf, services } from './litellm-services.ts';
@@ -82,7 +82,7 @@ export function readDeployment(
   const customProvider = typeof params.custom_llm_provider === 'string' ? params.custom_llm_provider : null;
   const found = serviceOf(params.model, customProvider);
   if (found === null) return drop([...at, 'model'], `nothing says which service has the model ${params.model}`);
-  const service = ownMember(services, found.service) ?? null;
+  const service = directMember(services, found.service) ?? null;
   if (service === null) return drop([...at, 'model'], `there is no provider for ${found.service}`);
   if (service.others?.test(found.model) === true) {
     return drop([...at, 'model'], `Culvert has no way to ask ${found.service} for ${found.model}`);

@@ -1,6 +1,6 @@
 import type { ModelType } from '../../config/schema.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import { ownMember } from '../../kernel/known-entry.ts';
+import { directMember } from '../../kernel/known-entry.ts';
 import type { Path } from './notes.ts';
 import { numberOf, type Values } from './plain-values.ts';
 
@@ -109,7 +109,7 @@ export function modelFactsOf(
 }
 
 function typeOf({ notes }: Values, mode: unknown, path: Path, model: string): ModelType | null {
-  const known = typeof mode === 'string' ? ownMember(types, mode) : undefined;
+  const known = typeof mode === 'string' ? directMember(types, mode) : undefined;
   if (known !== undefined) return known;
   if (mode !== undefined && mode !== null)
     notes.add(path, `there is no type for mode ${String(mode)}, so the name decides`);

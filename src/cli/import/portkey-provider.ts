@@ -1,7 +1,7 @@
 import type { ProviderConfig } from '../../config/schema.ts';
 import { catalog } from '../../formats/providers/catalog.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
-import { ownMember } from '../../kernel/known-entry.ts';
+import { directMember } from '../../kernel/known-entry.ts';
 import { placeInCloud } from './litellm-clouds.ts';
 import { isModelName, type ProviderFacts } from './litellm-deployment.ts';
 import type { Path } from './notes.ts';
@@ -141,7 +141,7 @@ function unlisted(slug: string, providerText: string | null, path: Path, values:
 }
 
 function typeOf(name: string): ProviderConfig['type'] | null {
-  return ownMember(types, name) ?? catalog.find(({ id }) => id === name)?.id ?? null;
+  return directMember(types, name) ?? catalog.find(({ id }) => id === name)?.id ?? null;
 }
 
 /** Portkey keeps the secrets of virtual keys, so the new file names a variable for each. */

@@ -48,8 +48,8 @@ export function outlineOf(command: Command, words: readonly string[] = []): Comm
 
 /** All commands that do something without a subcommand, in their order. */
 export function runnable(outline: CommandOutline): CommandOutline[] {
-  const hasOwnSection = outline.words.length > 0 && (outline.commands.length === 0 || outline.options.length > 1);
-  return [...(hasOwnSection ? [outline] : []), ...outline.commands.flatMap(runnable)];
+  const hasSection = outline.words.length > 0 && (outline.commands.length === 0 || outline.options.length > 1);
+  return [...(hasSection ? [outline] : []), ...outline.commands.flatMap(runnable)];
 }
 
 /** The program and all commands below it, those too which only have others. */

@@ -18,7 +18,7 @@ export interface Citation {
   /** Index of the document, from 0: among those of the request, or among pages that were fetched for the answer. */
   document?: number;
   /** The citation as the dialect `vendor` tells it: that dialect repeats it, the others write their own. */
-  own?: { vendor: string; block: JsonObject };
+  vendorPart?: { vendor: string; block: JsonObject };
 }
 
 export interface Span {

@@ -1,4 +1,4 @@
-import { ownMember } from '../../kernel/known-entry.ts';
+import { directMember } from '../../kernel/known-entry.ts';
 import type { MediaSource, NeutralMessage, NeutralPart, NeutralRequest } from './request.ts';
 
 /** An image or file at a URL. */
@@ -57,6 +57,6 @@ function inlinedPart(part: NeutralPart, fetched: FetchedMedia): NeutralPart {
 }
 
 function inlinedSource(source: MediaSource, fetched: FetchedMedia): MediaSource {
-  const media = source.kind === 'url' ? ownMember(fetched, source.url) : undefined;
+  const media = source.kind === 'url' ? directMember(fetched, source.url) : undefined;
   return media === undefined ? source : { kind: 'base64', ...media };
 }

@@ -11,7 +11,7 @@ export interface ProducedMedia {
   signature?: string;
   vendor?: string;
   /** The part as the dialect `vendor` tells it: that dialect repeats it, the others write their own. */
-  own?: { vendor: string; block: JsonObject };
+  vendorPart?: { vendor: string; block: JsonObject };
 }
 
 /** Bytes as base64. */

@@ -27,10 +27,10 @@ export interface OutsideFinding {
   nth?: number;
 }
 
-/** Findings of a service; empty: it found nothing. `says`: it decides itself what is done at the least, or at the most. */
+/** Findings of a service; empty: it found nothing. `action`: it decides itself what is done at the least, or at the most. */
 export interface OutsideVerdict {
   findings: readonly OutsideFinding[];
-  says?: 'block' | 'flag';
+  action?: 'block' | 'flag';
   /** Sentences of the question, where findings count them. */
   sentences?: number;
 }

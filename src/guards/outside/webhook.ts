@@ -20,7 +20,7 @@ export function webhookCheck(url: string): OutsideCheck {
         const found = findings === undefined ? [] : listIn(findings, 'findings').map((one) => findingOf(one, texts));
         if (verdict === 'mask' && found.length === 0) throw new BadAnswer('its answer says mask and not what');
         const all = found.length > 0 ? found : [{ kind: 'finding', at: null }];
-        return { findings: all, ...(verdict !== 'mask' && { says: verdict }) };
+        return { findings: all, ...(verdict !== 'mask' && { action: verdict }) };
       },
     },
   ];

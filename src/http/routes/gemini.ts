@@ -12,7 +12,7 @@ import { conversationRoute } from './conversation.ts';
 import { countingHandler } from './count-tokens.ts';
 import { describeGeminiModel, listGeminiModels } from './gemini-models.ts';
 import { beginGoogleBatch, type GoogleBatchesParts } from './google/batches.ts';
-import { type CacheParts, withOwnCache } from './google/cached-contents.ts';
+import { type CacheParts, withStoredCache } from './google/cached-contents.ts';
 import { mediaHandler } from './google/media.ts';
 import { googleVersions } from './google/names.ts';
 
@@ -75,7 +75,7 @@ export function geminiRoutes(parts: CacheParts & GoogleBatchesParts): Route[] {
 async function expandsCache(parts: CacheParts, exchange: Exchange): Promise<boolean> {
   const raw = await readJsonBody(exchange, parts.services.snapshot().config.server.body_limit);
   if (raw === null) return false;
-  const body = Buffer.isBuffer(raw) ? await withOwnCache(parts, exchange, raw) : raw;
+  const body = Buffer.isBuffer(raw) ? await withStoredCache(parts, exchange, raw) : raw;
   if (!Buffer.isBuffer(body)) {
     refuse(exchange.client, body, exchange.admitted?.headers ?? []);
     return false;

@@ -21,12 +21,12 @@ export interface NewCachedContent {
   model: string;
   displayName: string | null;
   tokens: number;
-  keptForMs: number;
+  lifetimeMs: number;
   body: JsonObject;
 }
 
 /** A cache as its owner sees it. */
-export interface CachedContentFacts extends Omit<NewCachedContent, 'keptForMs' | 'body'> {
+export interface CachedContentFacts extends Omit<NewCachedContent, 'lifetimeMs' | 'body'> {
   /** Behind `cachedContents/`. */
   name: string;
   createdMs: number;
@@ -44,10 +44,10 @@ export function createCachedContents(files: StoredFiles, nowMs: () => number): C
     return file?.purpose === purpose ? file : null;
   }
   return {
-    async create(tenant, { keptForMs, body, ...facts }, hold) {
+    async create(tenant, { lifetimeMs, body, ...facts }, hold) {
       const content = Buffer.from(JSON.stringify(cachedContentOf(body)));
       const name = JSON.stringify({ ...facts, updatedMs: nowMs() });
-      return factsOf(await files.create(tenant, { purpose, name, keptForMs, hold }, heldWhole(content, hold)));
+      return factsOf(await files.create(tenant, { purpose, name, lifetimeMs, hold }, heldWhole(content, hold)));
     },
     async find(tenant, name) {
       const file = await fileOf(tenant, name);

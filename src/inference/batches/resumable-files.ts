@@ -34,7 +34,7 @@ export function createResumableFiles(parts: StoredFilesParts): ResumableFiles {
   /** Ids of files that this process appends to. */
   const busy = new Set<string>();
 
-  async function keptOf(row: FileRow): Promise<number> {
+  async function storedBytesOf(row: FileRow): Promise<number> {
     const last = Math.ceil(row.bytes / chunkBytes) - 1;
     if (last < 0) return 0;
     // A process that died between the two writes left a length without its chunk.
@@ -46,7 +46,7 @@ export function createResumableFiles(parts: StoredFilesParts): ResumableFiles {
   async function put(file: StoredFile, content: AsyncIterable<Uint8Array>, hold: StorageHold): Promise<number> {
     const { id, tenant } = file;
     let seq = Math.floor(file.bytes / chunkBytes);
-    let kept = file.bytes;
+    let stored = file.bytes;
     const head = file.bytes % chunkBytes === 0 ? null : await contents.get(id, seq);
     const begun = head === null ? null : sealer.open(head, sealedAs(file, seq));
     try {
@@ -54,16 +54,16 @@ export function createResumableFiles(parts: StoredFilesParts): ResumableFiles {
         const bytes = seq * chunkBytes + chunk.length;
         await store.growFile(id, bytes);
         await contents.put(id, seq, sealer.seal(chunk, sealedAs(file, seq)));
-        onStored(tenant, bytes - kept);
-        hold.stored(bytes - kept);
-        kept = bytes;
+        onStored(tenant, bytes - stored);
+        hold.stored(bytes - stored);
+        stored = bytes;
         seq += 1;
       }
     } catch (error) {
-      await store.growFile(id, kept);
+      await store.growFile(id, stored);
       throw error;
     }
-    return kept;
+    return stored;
   }
 
   return {
@@ -74,7 +74,7 @@ export function createResumableFiles(parts: StoredFilesParts): ResumableFiles {
     },
     async find(tenant, id) {
       const row = await store.findUnfinished(tenant, id);
-      return row === null ? null : openedRow(sealer, { ...row, bytes: await keptOf(row) });
+      return row === null ? null : openedRow(sealer, { ...row, bytes: await storedBytesOf(row) });
     },
     async append(file, content, hold) {
       if (busy.has(file.id)) throw new FailureError({ kind: 'conflict', message: beingAppended });

@@ -33,7 +33,7 @@ export interface NewFile {
   /** The type that its owner gave; null or left out: it is unknown. */
   mediaType?: string | null;
   /** Null: as long as files are kept. */
-  keptForMs: number | null;
+  lifetimeMs: number | null;
   /** Holds its bytes while they come; each part is given over as it is kept. */
   hold?: StorageHold;
 }
@@ -131,7 +131,7 @@ export function createStoredFiles(parts: StoredFilesParts): StoredFiles {
 export function newRow(
   { sealer, retentionMs }: Pick<StoredFilesParts, 'sealer' | 'retentionMs'>,
   tenant: string,
-  { purpose, name, mediaType, keptForMs }: Omit<NewFile, 'hold'>,
+  { purpose, name, mediaType, lifetimeMs }: Omit<NewFile, 'hold'>,
   createdMs: number,
 ): FileRow {
   const id = newPlainSortedId('file-', createdMs);
@@ -141,7 +141,7 @@ export function newRow(
     purpose,
     bytes: 0,
     createdMs,
-    expiresMs: createdMs + (keptForMs ?? retentionMs()),
+    expiresMs: createdMs + (lifetimeMs ?? retentionMs()),
     facts: sealedName(sealer, { id, tenant }, name, mediaType),
   };
 }

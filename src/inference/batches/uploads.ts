@@ -48,8 +48,8 @@ export function createUploads({ stores, bucket, ...parts }: UploadsParts): Uploa
   async function openFiles(): Promise<OpenUploads> {
     const { store, others } = await stores.batches();
     const contents = bucket === null ? contentsInRows(store) : contentsInFiles(bucket);
-    const kept = { store, contents, ...parts };
-    return { store, others, files: createStoredFiles(kept), resumable: createResumableFiles(kept) };
+    const fileParts = { store, contents, ...parts };
+    return { store, others, files: createStoredFiles(fileParts), resumable: createResumableFiles(fileParts) };
   }
 
   function open(): Promise<OpenUploads> {

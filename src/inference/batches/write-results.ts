@@ -30,7 +30,7 @@ export async function writeResults(run: BatchRun, results: Results): Promise<str
   const file = {
     purpose: batch.format === 'anthropic' ? resultsPurpose : outputPurpose,
     name: `${batch.id}_${results.name}.jsonl`,
-    keptForMs: batch.outputKeptForMs,
+    lifetimeMs: batch.outputKeptForMs,
   };
   const { id } = await files.write(batch.tenant, file, resultsOf(run, results));
   return id;

@@ -36,7 +36,7 @@ export interface AnswerCacheParts {
   store: CacheStore;
   clock: Clock;
   /** `error`: the store was slow or gone, or what it gave is damaged. That is a miss, too. */
-  cacheLooked(outcome: 'hit' | 'semantic' | 'miss' | 'error', savedUsd: number): void;
+  cacheLookup(outcome: 'hit' | 'semantic' | 'miss' | 'error', savedUsd: number): void;
   /** A later hit of a semantic cache was compared with what the model says. */
   cacheChecked(isRight: boolean): void;
   /** Models of this server; asked for once a model has `semantic`. */
@@ -81,7 +81,7 @@ async function enter<I, R extends RequestBody, P extends Plan>(
   planned: PlannedRequest<R, P>,
   input: I,
 ): Promise<CacheTurn<P>> {
-  const { clock, cacheLooked, flights } = parts;
+  const { clock, cacheLookup, flights } = parts;
   const { call, plan, request } = planned;
   const named = readCacheDirectives(call.callerHeaders);
   if ('kind' in named) return refused(call, named);
@@ -116,7 +116,7 @@ async function enter<I, R extends RequestBody, P extends Plan>(
         ? await look({ ...keyed, ...misses })
         : await under.wait(call.client, leftMs(clock, planned), join);
     if (equal instanceof LiveAnswer) {
-      cacheLooked('hit', equal.usd ?? 0);
+      cacheLookup('hit', equal.usd ?? 0);
       return 'answered';
     }
     similar = equal === null ? await askSimilar(keyed, planned, facts, canonical) : null;
@@ -125,7 +125,7 @@ async function enter<I, R extends RequestBody, P extends Plan>(
     if (landed !== null && given !== null) {
       flight?.land(landed);
       remove();
-      cacheLooked(landed.similarity === undefined ? 'hit' : 'semantic', landed.entry.usd ?? 0);
+      cacheLookup(landed.similarity === undefined ? 'hit' : 'semantic', landed.entry.usd ?? 0);
       await replay(services, endpoint, planned, landed, given);
       return 'answered';
     }
@@ -220,15 +220,15 @@ function joined<I, R extends RequestBody, P extends Plan>(
 }
 
 /** Holds a miss back: what is not kept for an equal question may be kept for a similar one. */
-function lateMisses({ cacheLooked }: Pick<AnswerCacheParts, 'cacheLooked'>) {
+function lateMisses({ cacheLookup }: Pick<AnswerCacheParts, 'cacheLookup'>) {
   let missed = false;
   return {
-    cacheLooked(...[outcome, savedUsd]: Parameters<typeof cacheLooked>): void {
+    cacheLookup(...[outcome, savedUsd]: Parameters<typeof cacheLookup>): void {
       if (outcome === 'miss') missed = true;
-      else cacheLooked(outcome, savedUsd);
+      else cacheLookup(outcome, savedUsd);
     },
     report(): void {
-      if (missed) cacheLooked('miss', 0);
+      if (missed) cacheLookup('miss', 0);
     },
   };
 }
@@ -280,9 +280,9 @@ async function askSimilar(
     rule: rule.semantic,
     text: question.text,
     filter,
-    own: key,
+    answerKey: key,
     row: { keyId: call.principal.keyId, model: plan.alias.id, tag },
-    answerOf: (digest) => look({ ...keyed, cacheLooked() {}, key: { scope: key.scope, digest } }),
+    answerOf: (digest) => look({ ...keyed, cacheLookup() {}, key: { scope: key.scope, digest } }),
   });
 }
 
@@ -300,7 +300,7 @@ async function explained(
   const directives = { use: 'any', maxAgeS: null, exact: true } as const;
   const keyed = (gate?: AnswerGate) =>
     cacheKeyOf({ alias, rule, providers, targets, call: { ...call, gate }, endpoint, form, facts }, canonical);
-  const lookAt = (key: PartedKey) => look({ ...parts, cacheLooked() {}, key, rule, directives });
+  const lookAt = (key: PartedKey) => look({ ...parts, cacheLookup() {}, key, rule, directives });
   const key = keyed();
   // No guard runs here, so nobody knows whether one would repair the answer.
   const landed = (await lookAt(key)) ?? (await lookAt(keyed(repairing)));

@@ -27,14 +27,14 @@ export interface KeyedLook {
   store: Pick<CacheStore, 'get' | 'put'>;
   clock: Pick<Clock, 'wallMs'>;
   /** `error`: the store was slow or gone, or what it gave is damaged. That is a miss, too. */
-  cacheLooked(outcome: 'hit' | 'miss' | 'error', savedUsd: number): void;
+  cacheLookup(outcome: 'hit' | 'miss' | 'error', savedUsd: number): void;
   key: CacheKey;
   rule: Pick<AliasCache, 'ttlMs'>;
   directives: CacheDirectives;
 }
 
 /** The kept answer that the caller and the operator take; null: there is none. */
-export async function look({ store, clock, cacheLooked, key, rule, directives }: KeyedLook): Promise<Landed | null> {
+export async function look({ store, clock, cacheLookup, key, rule, directives }: KeyedLook): Promise<Landed | null> {
   if (directives.use === 'refresh') return null;
   try {
     const found = await within(store.get(key.scope, key.digest), lookMsMax);
@@ -43,22 +43,22 @@ export async function look({ store, clock, cacheLooked, key, rule, directives }:
     const isFresh = ageMs < rule.ttlMs && (directives.maxAgeS === null || ageMs < directives.maxAgeS * 1_000);
     const entry = found === null || !isFresh ? null : unpackEntry(found.body, key);
     const isDamaged = found !== null && isFresh && entry === null;
-    if (found === null || entry === null) cacheLooked(isDamaged ? 'error' : 'miss', 0);
+    if (found === null || entry === null) cacheLookup(isDamaged ? 'error' : 'miss', 0);
     return found === null || entry === null ? null : { entry, atMs: found.atMs };
   } catch {
-    cacheLooked('error', 0);
+    cacheLookup('error', 0);
     return null;
   }
 }
 
 /** Looks find the answer from now on. */
 export function write(
-  { store, cacheLooked, key, rule, tag }: Omit<KeyedLook, 'clock' | 'directives'> & { tag: string | null },
+  { store, cacheLookup, key, rule, tag }: Omit<KeyedLook, 'clock' | 'directives'> & { tag: string | null },
   { principal }: ModelCall,
   model: string,
   { entry, atMs }: Landed,
 ): void {
   const body = packEntry(entry, key);
   const stored = { atMs, expiresAtMs: atMs + rule.ttlMs, keyId: principal.keyId, model, tag, body };
-  store.put(key.scope, key.digest, stored).catch(() => cacheLooked('error', 0));
+  store.put(key.scope, key.digest, stored).catch(() => cacheLookup('error', 0));
 }

@@ -12,7 +12,7 @@ import { type KeyedLook, look, write } from './look-up.ts';
 
 /** The port's `share`: a search is kept, and asked for once, as the answers of models are. */
 export async function shareWork<I, R extends ReadRequest, P extends WorkPlan>(
-  parts: Pick<KeyedLook, 'store' | 'cacheLooked'> & { clock: Clock; flights: Flights },
+  parts: Pick<KeyedLook, 'store' | 'cacheLookup'> & { clock: Clock; flights: Flights },
   services: SpineServices,
   endpoint: WorkEndpoint<I, R, P>,
   planned: PlannedWork<R, P>,
@@ -38,7 +38,7 @@ export async function shareWork<I, R extends ReadRequest, P extends WorkPlan>(
     if (found !== null && 'entry' in found) {
       flight?.land(found);
       remove();
-      parts.cacheLooked('hit', 0);
+      parts.cacheLookup('hit', 0);
       return await give(services, planned, found);
     }
     if (directives.use === 'only') return notCached;

@@ -123,11 +123,11 @@ function lateAt(deadline: AbortSignal): Promise<never> {
 
 function together(verdicts: readonly OutsideVerdict[]): OutsideVerdict {
   const verdict =
-    verdicts.find(({ says: verdict }) => verdict === 'block') ??
-    verdicts.find(({ says: verdict }) => verdict !== undefined);
+    verdicts.find(({ action: verdict }) => verdict === 'block') ??
+    verdicts.find(({ action: verdict }) => verdict !== undefined);
   return {
     findings: verdicts.flatMap(({ findings }) => findings),
-    ...(verdict?.says !== undefined && { says: verdict.says }),
+    ...(verdict?.action !== undefined && { action: verdict.action }),
     sentences: verdicts.reduce((sum, { sentences = 0 }) => sum + sentences, 0),
   };
 }

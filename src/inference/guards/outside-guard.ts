@@ -162,12 +162,12 @@ export class RunningOutsideGuard extends RunningGuard<OutsideGuard> {
     return { ...none, failure: blocked(name, on === 'input' ? 'the request' : 'the answer', why) };
   }
 
-  #doesTo({ findings, says }: OutsideVerdict, places: Judged['places']) {
+  #doesTo({ findings, action: demanded }: OutsideVerdict, places: Judged['places']) {
     const { action } = this.guard.config;
-    if (action === 'flag' || says === 'flag') return 'flagged';
+    if (action === 'flag' || demanded === 'flag') return 'flagged';
     if (action === 'route') return 'routed';
     // What has no place cannot be masked.
-    const maskable = says === undefined && findings.every(({ at }) => at !== null) && places.length > 0;
+    const maskable = demanded === undefined && findings.every(({ at }) => at !== null) && places.length > 0;
     return action === 'mask' && maskable ? 'masked' : 'blocked';
   }
 }

@@ -53,7 +53,7 @@ export interface SnapshotParts {
 /** The configuration in force with its providers and models, made anew when any of them changes. */
 export interface SnapshotKeeper {
   snapshot(): Snapshot;
-  /** Resolves when new requests go by it; `providersAsked`: when those who are asked for their models have answered. */
+  /** Resolves when new requests go by it; `providersListed`: when those who are asked for their models have answered. */
   reconfigure(config: Config, asking: 'every provider' | 'nobody'): Promise<TakenUp>;
   useLocals(locals: readonly LocalServer[]): Promise<void>;
   /** Loads prices and asks every provider for its models; resolves when all have answered or failed. */
@@ -149,7 +149,7 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
     async reconfigure(next, asking) {
       config = next;
       await renew();
-      return { providersAsked: asking === 'nobody' ? Promise.resolve() : modelRefresh.look() };
+      return { providersListed: asking === 'nobody' ? Promise.resolve() : modelRefresh.look() };
     },
     async useLocals(more) {
       locals = [...locals, ...more];

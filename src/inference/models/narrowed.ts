@@ -19,7 +19,7 @@ export function narrowed(alias: Alias, barOf: BarOf): Alias {
     if (why !== null) barred.push({ target: target.id, verdict: `not allowed: ${why}` });
     return why === null;
   });
-  const { variants, shadow, ...own } = alias;
+  const { variants, shadow, ...others } = alias;
   const all = variants?.all.map((variant) => ({ ...variant, alias: narrowed(variant.alias, barOf) }));
   const shadowed = shadow === undefined ? undefined : narrowed(shadow.alias, barOf);
   const isSame =
@@ -29,7 +29,7 @@ export function narrowed(alias: Alias, barOf: BarOf): Alias {
   if (isSame) return alias;
   const able = all?.filter((variant) => variant.alias.candidates.length > 0) ?? [];
   return {
-    ...own,
+    ...others,
     candidates,
     ...(barred.length > 0 && { barred }),
     ...(variants !== undefined && able.length > 0 && { variants: { ...variants, all: able } }),

@@ -10,7 +10,7 @@ export interface PassedForm {
   /** Count for answers whose upstream reports no counts. */
   inputTokensEstimate: number;
   /** Parts of its request that answers of its format must follow. */
-  wishes: string;
+  settings: string;
   /** Id of the answer; null: none could be found in it. */
   id: string | null;
 }

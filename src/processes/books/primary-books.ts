@@ -53,7 +53,7 @@ export async function openPrimaryBooks({
   const { ledger, counters } = await openEmbeddedBooks({ folder, bootId, clock, order, onTrouble });
   const requests = await ledger.recover();
   if (requests > 0) log.warn({ requests }, 'requests of a crashed process were charged with their estimates');
-  const damage = lookForDamage({ folder, report: onTrouble });
+  const damage = lookForDamage({ folder, notify: onTrouble });
   const tally = createTally(clock);
   const pace = createPace();
   const { experiments, statements } = ledger;

@@ -31,7 +31,7 @@ export const soundSpeech: Speech = {
   introFrames: () => 0,
   finalParts: ['done'],
   requestIdHeader: 'x-request-id',
-  ownEndless: true,
+  mediaLoops: true,
   media: (_answer, prompt, spec) => ({
     mediaType: mediaTypeOf(speechIn(prompt).format),
     body: soundSteps(speechIn(prompt), spec),

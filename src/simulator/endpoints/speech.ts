@@ -28,7 +28,7 @@ export interface Speech {
   /** The same for other formats; null when this one is JSON. */
   media?(answer: Answer, prompt: Prompt, spec: FaultSpec): Media | null;
   /** Its `media` goes on forever when `endless` asks for it. */
-  ownEndless?: true;
+  mediaLoops?: true;
   /** The same answer as SSE frames, with the pauses that the spec asks for. */
   frames(answer: Answer, prompt: Prompt, spec: FaultSpec): Generator<Step>;
   /** The answer of the endpoint that counts a request's tokens, where the dialect has one. */

@@ -174,7 +174,7 @@ export function storedOf(rows: {
   keys: readonly KeyColumns[];
   secrets: readonly SecretColumns[];
   plans: readonly PlanColumns[];
-  kept: readonly EntryColumns[];
+  entries: readonly EntryColumns[];
   credentials: readonly CredentialColumns[];
   operators: readonly OperatorColumns[];
   invitations: readonly InvitationColumns[];
@@ -191,7 +191,7 @@ export function storedOf(rows: {
     accounts: rows.accounts.map(accountOf),
     keys: rows.keys.map((key) => keyOf(key, secrets.get(key.id) ?? [])),
     plans: rows.plans.map(planOf),
-    entries: rows.kept.map(entryOf),
+    entries: rows.entries.map(entryOf),
     credentials: rows.credentials.map(credentialOf),
     operators: rows.operators.map(operatorOf),
     invitations: rows.invitations.map(invitationOf),

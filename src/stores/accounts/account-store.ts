@@ -123,7 +123,7 @@ function* stored({ prefix, byBytes }: SqlTables): Work<Stored> {
     // The one that lasts first.
     secrets: yield* all<SecretColumns>('api_key_secret ORDER BY key_id, until_ms DESC NULLS FIRST, hash'),
     plans: yield* all<PlanColumns>('plan ORDER BY name'),
-    kept: yield* all<EntryColumns>(`kept ORDER BY kind ${byBytes}, name ${byBytes}`),
+    entries: yield* all<EntryColumns>(`kept ORDER BY kind ${byBytes}, name ${byBytes}`),
     credentials: yield* all<CredentialColumns>(`credential ORDER BY provider ${byBytes}, created_ms, id ${byBytes}`),
     operators: yield* all<OperatorColumns>(`operator ORDER BY name ${byBytes}`),
     invitations: yield* all<InvitationColumns>('invitation ORDER BY created_ms, id'),

@@ -27,8 +27,8 @@ export function createAlertStore({
       return transaction('write', function* () {
         yield* lock(alertLock, 'alert');
         const made = step((yield* read(all, [])).map(alertOf));
-        for (const { name, severity, text, fix, sinceMs, seenMs, told, toldMs } of made.write) {
-          yield* change(put, [name, severity, text, fix, sinceMs, seenMs, told, toldMs]);
+        for (const { name, severity, text, fix, sinceMs, seenMs, reported, reportedMs } of made.write) {
+          yield* change(put, [name, severity, text, fix, sinceMs, seenMs, reported, reportedMs]);
         }
         for (const name of made.forget) yield* change(`DELETE FROM ${alert} WHERE name = $1`, [name]);
         for (const { id, plan, body, createdMs, tries } of made.notices) {
@@ -53,7 +53,7 @@ function alertOf(row: Row): AlertRow {
     fix: row.fix === null ? null : String(row.fix),
     sinceMs: Number(row.since_ms),
     seenMs: Number(row.seen_ms),
-    told: String(row.told) as AlertRow['told'],
-    toldMs: row.told_ms === null ? null : Number(row.told_ms),
+    reported: String(row.told) as AlertRow['reported'],
+    reportedMs: row.told_ms === null ? null : Number(row.told_ms),
   };
 }

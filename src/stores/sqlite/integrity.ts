@@ -70,7 +70,13 @@ export interface IntegrityLook {
  * Reads through every database of the folder once, soon after a start and in a separate thread, and logs the damaged
  * ones. Further writes into a damaged ledger are lost with it.
  */
-export function lookForDamage({ folder, report: tell }: { folder: DataFolder; report(message: string): void }): IntegrityLook {
+export function lookForDamage({
+  folder,
+  notify,
+}: {
+  folder: DataFolder;
+  notify(message: string): void;
+}): IntegrityLook {
   const thread = createWorkThread(new URL('./integrity-worker.ts', import.meta.url), 'thread of database checks');
   let stopped = false;
 
@@ -88,7 +94,7 @@ export function lookForDamage({ folder, report: tell }: { folder: DataFolder; re
     const books = file === folder.culvertDb || file === folder.ledgerDb;
     if (books) running.trouble = 'its ledger is damaged on the disk';
     const meanwhile = books ? 'Requests are refused' : 'Calls that need unreadable parts of it are refused';
-    tell(
+    notify(
       `${file} is damaged on the disk (${what}). ${meanwhile}. Stop Culvert and restore a backup: ${culvert} restore FILE --yes`,
     );
   }
@@ -96,7 +102,7 @@ export function lookForDamage({ folder, report: tell }: { folder: DataFolder; re
   const timer = setTimeout(() => void look().catch((error: unknown) => reportUnlessStopped(error)), beginMs);
   timer.unref();
   const reportUnlessStopped = (error: unknown) => {
-    if (!stopped) tell(`the databases could not be checked: ${String(error)}`);
+    if (!stopped) notify(`the databases could not be checked: ${String(error)}`);
   };
 
   const running = {

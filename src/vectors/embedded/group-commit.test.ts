@@ -23,7 +23,7 @@ function over(codes: (number | null)[], isHeld?: (tenant: string) => boolean) {
   const group = createGroupCommit(shard, {
     onIdle() {},
     ...(isHeld !== undefined && { isHeld }),
-    tell: (message) => logged.push(message),
+    notify: (message) => logged.push(message),
     clock,
   });
   const job = (name: string, points = 1, tenant: string | null = null): Job<string> => ({

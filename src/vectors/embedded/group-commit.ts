@@ -32,7 +32,7 @@ export interface GroupCommitOptions {
   /** Nothing waits any more. */
   onIdle(): void;
   /** For the operator: writes fail, or pass again. */
-  tell(message: string): void;
+  notify(message: string): void;
   clock: Pick<Clock, 'monotonicMs'>;
 }
 
@@ -44,7 +44,7 @@ const quietMs = 10_000;
  * is no timer: calls that come in while the disk is waited for are the next group.
  */
 export function createGroupCommit(shard: ShardFile, options: GroupCommitOptions): GroupCommit {
-  const { onIdle, tell, clock, isHeld = () => false } = options;
+  const { onIdle, notify, clock, isHeld = () => false } = options;
   const waiting = new WaitingJobs(groupPointsMax, isHeld);
   let scheduled = false;
   let commits = 0;
@@ -92,7 +92,7 @@ export function createGroupCommit(shard: ShardFile, options: GroupCommitOptions)
       return;
     }
     commits++;
-    if (failing) tell('vectors: writes work again');
+    if (failing) notify('vectors: writes work again');
     failing = false;
     for (const entry of ran) entry.job.committed();
     ran.forEach((entry, i) => {
@@ -124,7 +124,7 @@ export function createGroupCommit(shard: ShardFile, options: GroupCommitOptions)
     if (failing || nowMs - loggedMs < quietMs) return;
     failing = true;
     loggedMs = nowMs;
-    tell(`vectors: writes fail: ${error instanceof Error ? error.message : error}`);
+    notify(`vectors: writes fail: ${error instanceof Error ? error.message : error}`);
   }
 
   return {

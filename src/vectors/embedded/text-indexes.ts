@@ -4,8 +4,8 @@ import type { CollectionRow } from './collection-row.ts';
 
 /** The payload indexes of a collection that define how texts are split into terms. */
 export function textIndexesOf(indexes: CollectionRow['indexes']): TextIndexes {
-  return (wanted) => {
-    const found = indexes.find(({ key, type }) => key === wanted && type === 'text');
+  return (field) => {
+    const found = indexes.find(({ key, type }) => key === field && type === 'text');
     return found?.params === undefined ? null : readTextIndex(found.params, 'field_schema');
   };
 }

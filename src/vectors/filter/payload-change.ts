@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
-import { ownMember } from '../../kernel/known-entry.ts';
+import { directMember } from '../../kernel/known-entry.ts';
 import type { KeyStep } from './key-path.ts';
 
 /**
@@ -63,5 +63,5 @@ function deleteAt(value: JsonValue, steps: readonly KeyStep[], depth: number): v
 }
 
 function memberOf(object: JsonObject, name: string): JsonValue {
-  return ownMember(object, name) ?? null;
+  return directMember(object, name) ?? null;
 }

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import { isObject } from '../../kernel/json.ts';
-import { ownMember } from '../../kernel/known-entry.ts';
+import { directMember } from '../../kernel/known-entry.ts';
 import { datetimeMs } from '../filter/datetime.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import { readObject, refuse } from '../filter/refuse.ts';
@@ -55,7 +55,7 @@ export function readTarget(
   if (optional(value)) return { kind: 'all' };
   if (!isObject(value)) return nearest(readVectorInput(value, at, vectors, compared));
   for (const key in value) {
-    const fix = ownMember(unsupportedKinds, key);
+    const fix = directMember(unsupportedKinds, key);
     if (fix !== undefined) refuseUnsupported(`${at}.${key}`, 'this kind of query is', fix);
   }
   const kind = queryKinds.find((key) => key in value);

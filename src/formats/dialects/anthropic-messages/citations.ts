@@ -14,7 +14,7 @@ export function readCitation(block: JsonObject, span: Span | null): Citation {
     ...(span !== null && { span }),
     ...(typeof block.file_id === 'string' && { fileId: block.file_id }),
     ...(typeof block.document_index === 'number' && { document: block.document_index }),
-    own: { vendor, block },
+    vendorPart: { vendor, block },
   };
 }
 
@@ -22,7 +22,7 @@ export function readCitation(block: JsonObject, span: Span | null): Citation {
 const foreign = '';
 
 /** Pages as a search of Anthropic's tells them, files and documents as documents of the request. */
-export function citationBlock({ url, title, quote, fileId, document, own: fromVendor }: Citation): JsonObject {
+export function citationBlock({ url, title, quote, fileId, document, vendorPart: fromVendor }: Citation): JsonObject {
   if (fromVendor?.vendor === vendor) return fromVendor.block;
   // A page that was fetched is a document, one of a search is not.
   if (url !== null && document === undefined) {

@@ -311,6 +311,6 @@ function readCitation(citation: JsonObject): Citation {
       .map(({ text }) => stringOr(text, ''))
       .join(''),
     ...(inDocument !== undefined && { document: inDocument.documentIndex as number }),
-    own: { vendor, block: citation },
+    vendorPart: { vendor, block: citation },
   };
 }

@@ -171,8 +171,8 @@ function imageOf({ source }: JsonObject, lost: Set<string>): { format: string; s
   return null;
 }
 
-function citationOf({ url, title, quote, document, own }: Citation): JsonObject {
-  if (own?.vendor === vendor) return own.block;
+function citationOf({ url, title, quote, document, vendorPart }: Citation): JsonObject {
+  if (vendorPart?.vendor === vendor) return vendorPart.block;
   const location = url !== null ? { web: { url } } : { documentChar: { documentIndex: document ?? 0 } };
   return {
     ...(title !== '' && { title }),

@@ -50,7 +50,7 @@ class AnswerState {
   }
 
   citation(citation: Citation, contentIndex: number): JsonObject {
-    if (citation.own?.vendor === vendor) return citation.own.block;
+    if (citation.vendorPart?.vendor === vendor) return citation.vendorPart.block;
     const { start, end } = citation.span ?? { start: this.text.length, end: this.text.length };
     return {
       start,

@@ -13,17 +13,20 @@ export const geminiEmbeddings: EmbeddingFormat = {
   encode(order) {
     const { model, inputs, dimensions } = order;
     // Unknown members of Google's format come from callers of that format.
-    const own = order.request.answerForm === 'openai' ? {} : order.request.extra;
+    const vendorFields = order.request.answerForm === 'openai' ? {} : order.request.extra;
     const taskType = inputTypeFor(order);
     const name = /^(models|tunedModels)\//.test(model) ? model : `models/${model}`;
     const texts = inputs.kind === 'texts' ? inputs.texts : [];
     const requests = texts.map((text) => {
-      const request: JsonObject = { ...own, model: name, content: { parts: [{ text }] } };
+      const request: JsonObject = { ...vendorFields, model: name, content: { parts: [{ text }] } };
       if (taskType !== null) request.taskType = taskType;
       if (dimensions !== null) request.outputDimensionality = dimensions;
       return request;
     });
-    return { body: { requests }, losses: lossesOf(order, { extra: own === order.request.extra ? 'taken' : 'lost' }) };
+    return {
+      body: { requests },
+      losses: lossesOf(order, { extra: vendorFields === order.request.extra ? 'taken' : 'lost' }),
+    };
   },
   decode(body, count) {
     const { embeddings, usageMetadata } = isObject(body) ? body : {};

@@ -11,14 +11,14 @@ export interface CachedContent {
 }
 
 /** Members that a request may not have if its cache keeps them, as at Google. */
-const keptMembers = ['systemInstruction', 'tools', 'toolConfig'] as const;
+const cachedMembers = ['systemInstruction', 'tools', 'toolConfig'] as const;
 
 /** Kept parts of the body that makes a cache, spelt as in Google's reference. */
 export function cachedContentOf(written: JsonObject): CachedContent {
   const body = asInReference(written);
-  const kept: CachedContent = { contents: Array.isArray(body.contents) ? body.contents : [] };
-  for (const name of keptMembers) if (body[name] != null) kept[name] = body[name];
-  return kept;
+  const cached: CachedContent = { contents: Array.isArray(body.contents) ? body.contents : [] };
+  for (const name of cachedMembers) if (body[name] != null) cached[name] = body[name];
+  return cached;
 }
 
 /** The cache that a body names, spelt either way; null: it names none. */
@@ -28,13 +28,13 @@ export function cacheNamedBy({ cachedContent, cached_content: inSnakeCase }: Jso
 }
 
 /** Body with its cache's contents before its contents. Throws a FailureError for members that the cache has already. */
-export function withCachedContent(written: JsonObject, kept: CachedContent): JsonObject {
+export function withCachedContent(written: JsonObject, cached: CachedContent): JsonObject {
   const { cachedContent: _, ...body } = asInReference(written);
-  for (const name of keptMembers) {
+  for (const name of cachedMembers) {
     if (body[name] == null) continue;
     const message = `A request with 'cachedContent' cannot have '${name}', too. Give it to the cache when you create it.`;
     throw new FailureError(invalid(name, message));
   }
-  const own = Array.isArray(body.contents) ? body.contents : [];
-  return { ...body, ...kept, contents: [...kept.contents.filter(isObject), ...own] };
+  const added = Array.isArray(body.contents) ? body.contents : [];
+  return { ...body, ...cached, contents: [...cached.contents.filter(isObject), ...added] };
 }

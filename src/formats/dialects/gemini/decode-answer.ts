@@ -31,7 +31,7 @@ interface Candidate {
   /** A call whose arguments come in pieces. */
   growing: { call: number; id: string; args: PartialArguments } | null;
   /** Text, a call or a refusal has come. */
-  said: boolean;
+  hasContent: boolean;
   /** A thought has come, and no proof of it yet. */
   openThought: boolean;
   /** Text of the answer, without thoughts: its sources refer to it. */
@@ -70,8 +70,8 @@ class AnswerDecoder implements StreamDecoder {
     this.#events = [];
     // Some servers of this format close with OpenAI's mark.
     if (this.#over || data === '' || data === '[DONE]') return this.#events;
-    const said = parsedData(data);
-    if (said === null || !this.#read(said)) this.#malformed += 1;
+    const chunk = parsedData(data);
+    if (chunk === null || !this.#read(chunk)) this.#malformed += 1;
     return this.#events;
   }
 
@@ -130,7 +130,7 @@ class AnswerDecoder implements StreamDecoder {
       this.#candidateAt(0)!.end = { word: blocked, why, counted: false };
     }
     if (usage !== null) this.#count({ type: 'usage', usage });
-    else if (tellsImpossible(data.usageMetadata)) {
+    else if (hasInvalidCount(data.usageMetadata)) {
       this.#count({ type: 'usage', usage: { inputTokens: 0, outputTokens: 0 }, impossible: true });
     }
     return true;
@@ -158,7 +158,7 @@ class AnswerDecoder implements StreamDecoder {
       candidate = {
         calls: 0,
         growing: null,
-        said: false,
+        hasContent: false,
         openThought: false,
         text: '',
         grounding: null,
@@ -194,7 +194,7 @@ class AnswerDecoder implements StreamDecoder {
     else if (signature !== '') candidate.textSignature = signature;
     if (text === '') return;
     candidate.openThought = false;
-    candidate.said = true;
+    candidate.hasContent = true;
     candidate.text += text;
     this.#say({ type: 'text-delta', choice, text });
   }
@@ -211,7 +211,7 @@ class AnswerDecoder implements StreamDecoder {
       const kind = stringOr(fileData.mimeType, '').startsWith('image/') ? 'image' : 'file';
       this.#say({ type: 'media', choice, media: { kind, source: { kind: 'url', url: fileData.fileUri }, ...proof } });
     } else return false;
-    candidate.said = true;
+    candidate.hasContent = true;
     candidate.openThought = false;
     return true;
   }
@@ -235,7 +235,7 @@ class AnswerDecoder implements StreamDecoder {
     if (candidate.calls >= callsMax) return;
     this.#prove(signature, candidate, choice);
     const call = candidate.calls++;
-    candidate.said = true;
+    candidate.hasContent = true;
     const proof = signature === '' ? {} : { signature, vendor };
     const shownId = id || `${this.#idPrefix}${choice === 0 ? '' : `${choice}_`}${call}`;
     this.#say({ type: 'tool-call-start', choice, call, id: shownId, name: callersName(name), ...proof });
@@ -303,11 +303,11 @@ class AnswerDecoder implements StreamDecoder {
     if (textSignature !== '' && text !== '')
       this.#say({ type: 'text-signature', choice, signature: textSignature, vendor });
     const reason = finishReasonOf(word, candidate.calls);
-    if (reason === 'content-filter' && !candidate.said) {
+    if (reason === 'content-filter' && !candidate.hasContent) {
       this.#say({ type: 'refusal-delta', choice, text: why, ours: true });
     }
     // After results of tools Google's models may end a turn without a word. A count of zero is left out.
-    const answered = !candidate.said && counted && reason === 'stop';
+    const answered = !candidate.hasContent && counted && reason === 'stop';
     this.#say({ type: 'finish', choice, reason, stopSequence: null, ...(answered && { answered }) });
   }
 
@@ -351,7 +351,7 @@ const mainCounts = ['promptTokenCount', 'candidatesTokenCount', 'totalTokenCount
 
 /** Usage in `usageMetadata`, which each chunk repeats for the whole answer so far; null if it has no counts. */
 export function usageOf(metadata: JsonValue | undefined): Usage | null {
-  if (!isObject(metadata) || tellsImpossible(metadata)) return null;
+  if (!isObject(metadata) || hasInvalidCount(metadata)) return null;
   const prompt = reportedCount(metadata.promptTokenCount);
   if (prompt === null && reportedCount(metadata.totalTokenCount) === null) return null;
   const thoughts = reportedCount(metadata.thoughtsTokenCount);
@@ -367,7 +367,7 @@ export function usageOf(metadata: JsonValue | undefined): Usage | null {
   const cached = reportedCount(metadata.cachedContentTokenCount);
   if (cached !== null) usage.cachedInputTokens = cached;
   if (thoughts !== null) usage.reasoningTokens = thoughts;
-  for (const [name, details, modality] of partsToldApart) {
+  for (const [name, details, modality] of countsByModality) {
     const count = countOf(metadata[details], modality);
     if (count > 0) usage[name] = count;
   }
@@ -375,7 +375,7 @@ export function usageOf(metadata: JsonValue | undefined): Usage | null {
 }
 
 /** Counts by what was heard, seen, said and drawn. */
-const partsToldApart = [
+const countsByModality = [
   ['audioInputTokens', 'promptTokensDetails', 'AUDIO'],
   ['imageInputTokens', 'promptTokensDetails', 'IMAGE'],
   ['cachedAudioInputTokens', 'cacheTokensDetails', 'AUDIO'],
@@ -391,6 +391,6 @@ function countOf(details: JsonValue | undefined, modality: string): number {
 }
 
 /** Its earlier counts are not believed any more. */
-export function tellsImpossible(metadata: JsonValue | undefined): boolean {
+export function hasInvalidCount(metadata: JsonValue | undefined): boolean {
   return isObject(metadata) && reportsInvalidCount(metadata, mainCounts);
 }

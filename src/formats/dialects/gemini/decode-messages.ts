@@ -116,10 +116,10 @@ export function decodeContents(contents: readonly JsonObject[]): NeutralMessage[
   }
 
   function answeredId(response: JsonObject, name: string): string {
-    const said = stringOr(response.id, '');
+    const given = stringOr(response.id, '');
     const known = made.get(name);
-    if (said === '' && known !== undefined) while (answered.has(known.ids[known.next] ?? '')) known.next += 1;
-    const id = said || (known?.ids[known.next] ?? '');
+    if (given === '' && known !== undefined) while (answered.has(known.ids[known.next] ?? '')) known.next += 1;
+    const id = given || (known?.ids[known.next] ?? '');
     answered.add(id);
     return id;
   }
@@ -188,8 +188,8 @@ function toolResult(response: JsonObject, callId: string): NeutralPart {
   const { output, error, ...others } = isObject(response.response) ? response.response : {};
   const alone = Object.keys(others).length === 0;
   const isError = alone && error !== undefined && output === undefined;
-  const said = isError ? error : alone && output !== undefined ? output : response.response;
-  const text = typeof said === 'string' ? said : JSON.stringify(said ?? {});
+  const content = isError ? error : alone && output !== undefined ? output : response.response;
+  const text = typeof content === 'string' ? content : JSON.stringify(content ?? {});
   const nested = Array.isArray(response.parts) ? response.parts : [];
   const pictures = nested.flatMap((part) =>
     isObject(part) && isObject(part.inlineData) ? [media(part.inlineData)] : [],

@@ -248,7 +248,7 @@ class AnswerParts {
     if (from !== vendor) {
       if (field !== null) this.lost.add(field);
     } else if (isObject(block.part)) this.#say(choice, block.part);
-    else this.#sources.own(choice, block);
+    else this.#sources.addMembers(choice, block);
   }
 
   #end(): void {
@@ -289,25 +289,25 @@ class Sources {
   }
 
   cite(choice: number, citation: Citation): void {
-    if (citation.own?.vendor === vendor) return;
+    if (citation.vendorPart?.vendor === vendor) return;
     const found = this.#grounding.get(choice) ?? new Grounding();
     this.#grounding.set(choice, found);
     if (!found.add(citation, this.#texts[choice]?.length ?? 0)) this.#lost.add('groundingMetadata');
   }
 
-  own(choice: number, members: JsonObject): void {
+  addMembers(choice: number, members: JsonObject): void {
     this.#own.set(choice, { ...this.#own.get(choice), ...members });
   }
 
   /** Findings of Azure's filter in Google's form: a candidate has no place for Azure's members. */
   rate(choice: number, { prompt_filter_results: ofPrompt, content_filter_results: found }: JsonObject): void {
     const ofAnswer = safetyRatings([found ?? null]);
-    if (ofAnswer.ratings.length > 0) this.own(choice, { safetyRatings: ofAnswer.ratings });
+    if (ofAnswer.ratings.length > 0) this.addMembers(choice, { safetyRatings: ofAnswer.ratings });
     if (ofAnswer.lost) this.#lost.add('content_filter_results');
     const prompts = Array.isArray(ofPrompt) ? ofPrompt.filter(isObject) : [];
-    const asked = safetyRatings(prompts.map(({ content_filter_results: one = null }) => one));
-    if (asked.ratings.length > 0) this.promptFeedback = { promptFeedback: { safetyRatings: asked.ratings } };
-    if (asked.lost) this.#lost.add('prompt_filter_results');
+    const ofPrompts = safetyRatings(prompts.map(({ content_filter_results: one = null }) => one));
+    if (ofPrompts.ratings.length > 0) this.promptFeedback = { promptFeedback: { safetyRatings: ofPrompts.ratings } };
+    if (ofPrompts.lost) this.#lost.add('prompt_filter_results');
   }
 
   of(choice: number): JsonObject | undefined {

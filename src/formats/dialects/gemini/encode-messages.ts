@@ -12,15 +12,15 @@ export interface Encoding {
   readonly rules: ModelRules;
   readonly losses: Loss[];
   /** Losses so far: a body may lose something in each of its many thousand parts. */
-  readonly told: Set<string>;
+  readonly reported: Set<string>;
   failure: Failure | null;
 }
 
 /** The same loss of the same field is reported once. */
 export function lose(encoding: Encoding, field: string, why: Loss['why']): void {
-  const told = `${why} ${field}`;
-  if (encoding.told.has(told)) return;
-  encoding.told.add(told);
+  const loss = `${why} ${field}`;
+  if (encoding.reported.has(loss)) return;
+  encoding.reported.add(loss);
   encoding.losses.push({ field, why });
 }
 
@@ -73,18 +73,18 @@ export function encodeContents(messages: readonly NeutralMessage[], encoding: En
     }
     // Results may come in several messages, or with text in one: those that follow a call belong together.
     const results: Results = new Map();
-    const said: Part[] = [];
-    const asked = new Map<string, number>();
-    for (const { id } of open) asked.set(id, (asked.get(id) ?? 0) + 1);
+    const others: Part[] = [];
+    const waiting = new Map<string, number>();
+    for (const { id } of open) waiting.set(id, (waiting.get(id) ?? 0) + 1);
     for (const one of messages.slice(i)) {
       if (one.role === 'assistant') break;
-      collectResults(one, i, asked, results, encoding);
-      said.push(...partsOf(one, i, encoding).parts);
+      collectResults(one, i, waiting, results, encoding);
+      others.push(...partsOf(one, i, encoding).parts);
       i++;
     }
     answer(contents, open, results, encoding);
     open = [];
-    if (said.length > 0) contents.push({ role: 'user', parts: said });
+    if (others.length > 0) contents.push({ role: 'user', parts: others });
   }
   answer(contents, open, new Map(), encoding);
   return repaired(system, contents, encoding);
@@ -98,14 +98,14 @@ function collectResults(
   message: NeutralMessage,
   index: number,
   /** Number of waiting calls of each id. */
-  asked: ReadonlyMap<string, number>,
+  waiting: ReadonlyMap<string, number>,
   results: Results,
   encoding: Encoding,
 ): void {
   for (const part of message.parts) {
     if (part.type !== 'tool-result') continue;
     const path = `messages[${index}]`;
-    const calls = asked.get(part.callId) ?? 0;
+    const calls = waiting.get(part.callId) ?? 0;
     const found = results.get(part.callId);
     if (calls === 0) {
       refuse(encoding, `${path}.tool_call_id`, 'A result must follow the message with the call that it answers.');
@@ -160,8 +160,8 @@ function sign(
   ordinal: number,
   encoding: Encoding,
 ): void {
-  const own = call.vendor === vendor ? call.signature : undefined;
-  const signature = own || proof || (ordinal === 1 && encoding.rules.signedCalls ? noSignature : '');
+  const given = call.vendor === vendor ? call.signature : undefined;
+  const signature = given || proof || (ordinal === 1 && encoding.rules.signedCalls ? noSignature : '');
   if (signature !== '') encoded.thoughtSignature = signature;
 }
 

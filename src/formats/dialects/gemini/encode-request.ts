@@ -20,7 +20,7 @@ import {
 } from './wire.ts';
 
 const takes = ['messages', 'tools', 'toolChoice', 'parallelToolCalls', 'responseFormat', 'reasoning'] as const;
-type Asked = Taken<(typeof takes)[number]>;
+type EncodedMembers = Taken<(typeof takes)[number]>;
 
 /**
  * A neutral request as the body of `generateContent`; the path says model and streaming. Losses are named by OpenAI's
@@ -36,19 +36,19 @@ const encodeByRules = encoderOf({
 
 export const { encodeRequest, encoderFor } = encodersByModel(encodeByRules, rulesOf);
 
-function encode(request: Asked, target: EncodeTarget, rules: ModelRules): Result<EncodedRequest> {
-  const encoding: Encoding = { rules, losses: [], told: new Set(), failure: null };
+function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules): Result<EncodedRequest> {
+  const encoding: Encoding = { rules, losses: [], reported: new Set(), failure: null };
   const foreign = openAiAlone(request);
   if (foreign !== null) refuse(encoding, foreign.field, foreign.message);
   const { system, contents } = encodeContents(request.messages, encoding);
   const tools = encodeTools(request, encoding);
   const config = generationConfig(request, target, encoding);
   if (encoding.failure !== null) return { ok: false, failure: encoding.failure };
-  const own = request.extensions?.[vendor];
-  const body: GenerateContentBody & JsonObject = { ...own, contents, ...tools };
+  const vendorFields = request.extensions?.[vendor];
+  const body: GenerateContentBody & JsonObject = { ...vendorFields, contents, ...tools };
   if (system.length > 0) body.systemInstruction = { parts: system };
-  const kept = isObject(own?.generationConfig) ? own.generationConfig : {};
-  if (Object.keys(config).length > 0) body.generationConfig = { ...kept, ...config };
+  const vendorConfig = isObject(vendorFields?.generationConfig) ? vendorFields.generationConfig : {};
+  if (Object.keys(config).length > 0) body.generationConfig = { ...vendorConfig, ...config };
   return { ok: true, value: { body, losses: encoding.losses } };
 }
 
@@ -61,25 +61,25 @@ export function withOperatorFields(body: JsonObject, fields: Readonly<Record<str
   return joined;
 }
 
-function generationConfig(request: Asked, target: EncodeTarget, encoding: Encoding): GenerationConfig {
+function generationConfig(request: EncodedMembers, target: EncodeTarget, encoding: Encoding): GenerationConfig {
   const config: GenerationConfig & JsonObject = {};
   const to = { maxOutputTokens: target.maxOutputTokens, rules: encoding.rules };
   writeFields(encodedFields, request, to, config, encoding.losses);
   encodeFormat(request, config, encoding);
-  const thinking = encodeThinking(wishForReasoning(request, target, encoding), encoding);
+  const thinking = encodeThinking(reasoningFor(request, target, encoding), encoding);
   if (thinking !== null) config.thinkingConfig = thinking;
   return config;
 }
 
 /** None for a model that does not reason: it refuses the field. */
-function wishForReasoning(request: Asked, target: EncodeTarget, encoding: Encoding) {
+function reasoningFor(request: EncodedMembers, target: EncodeTarget, encoding: Encoding) {
   const { reasoning } = request;
   if (reasoning === undefined || !target.omit.includes('reasoning_effort')) return reasoning;
   if (reasoning.effort !== 'none') lose(encoding, 'reasoning_effort', 'unsupported');
   return undefined;
 }
 
-function encodeFormat(request: Asked, config: GenerationConfig, encoding: Encoding): void {
+function encodeFormat(request: EncodedMembers, config: GenerationConfig, encoding: Encoding): void {
   const format = request.responseFormat;
   if (format === undefined || format.type === 'text') return;
   config.responseMimeType = 'application/json';
@@ -127,19 +127,19 @@ function encodeThinking(reasoning: NeutralReasoning | undefined, encoding: Encod
 
 function budgetFor({ effort, budgetTokens }: NeutralReasoning, encoding: Encoding): number {
   const { min, max } = encoding.rules.budget;
-  const wanted = effort === 'none' ? 0 : (budgetTokens ?? budgetByEffort.get(effort ?? '') ?? budgetUsual);
-  const budget = Math.min(Math.max(wanted, min), max);
-  if (budget !== wanted) lose(encoding, 'reasoning_effort', 'clamped');
+  const requested = effort === 'none' ? 0 : (budgetTokens ?? budgetByEffort.get(effort ?? '') ?? budgetUsual);
+  const budget = Math.min(Math.max(requested, min), max);
+  if (budget !== requested) lose(encoding, 'reasoning_effort', 'clamped');
   return budget;
 }
 
 function levelFor({ effort, budgetTokens }: NeutralReasoning, encoding: Encoding): ThinkingLevel {
   const { levels } = encoding.rules;
-  const wanted = effort === undefined ? levelOfBudget(budgetTokens!) : (levelByEffort.get(effort) ?? 'MEDIUM');
+  const requested = effort === undefined ? levelOfBudget(budgetTokens!) : (levelByEffort.get(effort) ?? 'MEDIUM');
   if (effort === undefined) lose(encoding, 'thinking.budget_tokens', 'narrowed');
   // The next stronger one; there is always HIGH.
-  const level = levelOrder.slice(levelOrder.indexOf(wanted)).find((one) => levels.includes(one)) ?? 'HIGH';
-  if (level !== wanted || effort === 'none' || effort === 'xhigh' || effort === 'max') {
+  const level = levelOrder.slice(levelOrder.indexOf(requested)).find((one) => levels.includes(one)) ?? 'HIGH';
+  if (level !== requested || effort === 'none' || effort === 'xhigh' || effort === 'max') {
     lose(encoding, 'reasoning_effort', 'clamped');
   }
   return level;
@@ -151,7 +151,7 @@ function levelOfBudget(budgetTokens: number): ThinkingLevel {
 
 type EncodedTools = Pick<GenerateContentBody, 'tools' | 'toolConfig'>;
 
-function encodeTools(request: Asked, encoding: Encoding): EncodedTools {
+function encodeTools(request: EncodedMembers, encoding: Encoding): EncodedTools {
   const { tools, toolChoice, responseFormat } = request;
   if (tools === undefined || tools.length === 0) {
     encoding.failure ??= missingTool(request);
@@ -195,7 +195,7 @@ function takesSomething(schema: JsonObject): boolean {
   );
 }
 
-function callingConfig(choice: Asked['toolChoice']): FunctionCallingConfig | null {
+function callingConfig(choice: EncodedMembers['toolChoice']): FunctionCallingConfig | null {
   switch (choice?.type) {
     case undefined:
     case 'auto':

@@ -29,31 +29,44 @@ export function readCitations(metadata: JsonObject, text: string): Citation[] {
   return sources.slice(0, citationsMax).flatMap((source): Citation[] => {
     if (!isObject(source) || typeof source.uri !== 'string') return [];
     const span = spanOf(source, text, bytes);
-    return [{ url: source.uri, title: stringOr(source.title, ''), quote: '', ...(span !== null && { span }), own }];
+    return [
+      {
+        url: source.uri,
+        title: stringOr(source.title, ''),
+        quote: '',
+        ...(span !== null && { span }),
+        vendorPart,
+      },
+    ];
   });
 }
 
 /** The metadata itself becomes a part of this dialect. */
-const own = { vendor, block: {} };
+const vendorPart = { vendor, block: {} };
 
 function sourceOf(chunk: JsonValue): Citation | null {
   if (!isObject(chunk)) return null;
-  const said = [chunk.web, chunk.retrievedContext, chunk.maps].find(isObject);
-  if (said === undefined) return null;
-  const uri = stringOr(said.uri, '');
+  const source = [chunk.web, chunk.retrievedContext, chunk.maps].find(isObject);
+  if (source === undefined) return null;
+  const uri = stringOr(source.uri, '');
   const url = /^https?:/i.test(uri) ? uri : null;
-  return { url, title: stringOr(said.title, url === null ? uri : ''), quote: stringOr(said.text, ''), own };
+  return {
+    url,
+    title: stringOr(source.title, url === null ? uri : ''),
+    quote: stringOr(source.text, ''),
+    vendorPart,
+  };
 }
 
 /** Google counts bytes of UTF-8, and not always from where the text begins: the words themselves decide. */
-function spanOf({ startIndex, endIndex, text: said }: JsonObject, text: string, bytes: Buffer): Span | null {
+function spanOf({ startIndex, endIndex, text: cited }: JsonObject, text: string, bytes: Buffer): Span | null {
   const from = typeof startIndex === 'number' ? startIndex : 0;
   if (typeof endIndex !== 'number' || from < 0 || endIndex <= from || endIndex > bytes.length) return null;
   const start = bytes.toString('utf8', 0, from).length;
   const end = start + bytes.toString('utf8', from, endIndex).length;
-  if (typeof said !== 'string' || said === '' || text.slice(start, end) === said) return { start, end };
-  const at = text.indexOf(said);
-  return at < 0 ? null : { start: at, end: at + said.length };
+  if (typeof cited !== 'string' || cited === '' || text.slice(start, end) === cited) return { start, end };
+  const at = text.indexOf(cited);
+  return at < 0 ? null : { start: at, end: at + cited.length };
 }
 
 /** Gathers the sources of one candidate. */

@@ -17,7 +17,7 @@ export function speechRequestOf(written: JsonObject, model: string): MediaReques
   const { contents, systemInstruction, generationConfig, others } = membersOf(written);
   const config = generationConfig ?? {};
   const field = 'generationConfig.responseModalities';
-  const modalities = wordsOf(config.responseModalities);
+  const modalities = textsOf(config.responseModalities);
   if (modalities.length !== 1 || modalities[0] !== 'AUDIO') {
     return invalid(field, `The model '${model}' speaks and does nothing else. Send '${field}': ["AUDIO"].`);
   }
@@ -59,7 +59,7 @@ export function pictureRequestOf(written: JsonObject, model: string): MediaReque
   const { contents, systemInstruction, generationConfig, others } = membersOf(written);
   const { responseModalities, imageConfig, candidateCount, ...rest } = generationConfig ?? {};
   const field = 'generationConfig.responseModalities';
-  const modalities = wordsOf(responseModalities);
+  const modalities = textsOf(responseModalities);
   if (modalities.length > 0 && !modalities.includes('IMAGE')) {
     return invalid(field, `The model '${model}' draws and does nothing else. Send '${field}': ["IMAGE"].`);
   }
@@ -140,12 +140,12 @@ function membersOf(written: JsonObject): Members {
     model: ___,
     ...others
   } = asInReference(written);
-  const said = Object.entries(others).filter(([, value]) => value !== null);
+  const given = Object.entries(others).filter(([, value]) => value !== null);
   return {
     contents: Array.isArray(contents) ? contents.filter(isObject) : [],
     systemInstruction: isObject(systemInstruction) ? systemInstruction : null,
     generationConfig: isObject(generationConfig) ? generationConfig : null,
-    others: Object.fromEntries(said),
+    others: Object.fromEntries(given),
   };
 }
 
@@ -197,7 +197,7 @@ function sizeOf(config: JsonObject): { size: string | null; unsaid: string[] } {
   return { size: `${width}x${height}`, unsaid };
 }
 
-function wordsOf(value: JsonValue | undefined): string[] {
+function textsOf(value: JsonValue | undefined): string[] {
   const words = Array.isArray(value) ? value : [];
   return words.filter((one) => typeof one === 'string' && one !== 'MODALITY_UNSPECIFIED') as string[];
 }

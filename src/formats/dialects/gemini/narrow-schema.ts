@@ -51,38 +51,38 @@ export function narrowSchema(schema: JsonObject): NarrowedSchema {
 function narrow(written: JsonObject, run: { narrowed: boolean }): JsonObject {
   const schema = withoutLoneAllOf(written);
   if (typeof schema.$ref === 'string') return reference(schema, schema.$ref, run);
-  const kept: [string, JsonValue][] = [];
+  const narrowed: [string, JsonValue][] = [];
   const dropped: string[] = [];
   for (const [key, value] of Object.entries(schema)) {
     if (value === undefined || remarks.has(key)) continue;
-    if (key === 'definitions' || key === '$defs') kept.push(['$defs', narrowNamed(value, run)]);
-    else if (key === 'properties') kept.push([key, narrowNamed(value, run)]);
-    else if (key === 'const' && isName(value)) kept.push(['enum', [value]]);
+    if (key === 'definitions' || key === '$defs') narrowed.push(['$defs', narrowNamed(value, run)]);
+    else if (key === 'properties') narrowed.push([key, narrowNamed(value, run)]);
+    else if (key === 'const' && isName(value)) narrowed.push(['enum', [value]]);
     else if (!taken.has(key) || (key === 'enum' && !(Array.isArray(value) && value.every(isName))))
       dropped.push(`${key}: ${JSON.stringify(value)}`);
-    else if (key === 'enum') kept.push([key, value]);
-    else kept.push([key, narrowValue(value, run)]);
+    else if (key === 'enum') narrowed.push([key, value]);
+    else narrowed.push([key, narrowValue(value, run)]);
   }
   if (dropped.length > 0) {
     run.narrowed = true;
-    const at = kept.findIndex(([key]) => key === 'description');
-    const [before] = at < 0 ? [] : kept.splice(at, 1);
-    const said = before === undefined ? '' : `${String(before[1])} `;
+    const at = narrowed.findIndex(([key]) => key === 'description');
+    const [before] = at < 0 ? [] : narrowed.splice(at, 1);
+    const description = before === undefined ? '' : `${String(before[1])} `;
     // The model reads what cannot hold it.
-    kept.push(['description', `${said}(${dropped.join(', ')})`]);
+    narrowed.push(['description', `${description}(${dropped.join(', ')})`]);
   }
   // fromEntries defines members, so a `__proto__` from the wire stays a plain member (S21).
-  return Object.fromEntries(kept);
+  return Object.fromEntries(narrowed);
 }
 
 /** Next to `$ref` only members that begin with `$` are accepted. */
 function reference(schema: JsonObject, target: string, run: { narrowed: boolean }): JsonObject {
-  const kept: [string, JsonValue][] = [['$ref', target.replace(/^#\/definitions\//, '#/$defs/')]];
+  const members: [string, JsonValue][] = [['$ref', target.replace(/^#\/definitions\//, '#/$defs/')]];
   for (const [key, value] of Object.entries(schema)) {
-    if (key === '$defs' || key === 'definitions') kept.push(['$defs', narrowNamed(value ?? null, run)]);
+    if (key === '$defs' || key === 'definitions') members.push(['$defs', narrowNamed(value ?? null, run)]);
     else if (key !== '$ref' && key !== 'description' && key !== 'title' && !remarks.has(key)) run.narrowed = true;
   }
-  return Object.fromEntries(kept);
+  return Object.fromEntries(members);
 }
 
 /** Generators write `allOf: [one]` to hang a description on a reference: that says the one. */

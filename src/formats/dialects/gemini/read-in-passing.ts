@@ -5,7 +5,7 @@ import type { Usage } from '../../neutral/usage.ts';
 import { estimatedTokens } from '../../neutral/usage.ts';
 import type { PassingReader, PassingVerdict } from '../dialect.ts';
 import { brokenLine, isEndMark, parsedData, stringOr } from '../event-data.ts';
-import { tellsImpossible, usageOf } from './decode-answer.ts';
+import { hasInvalidCount, usageOf } from './decode-answer.ts';
 import { faultOfError, readError } from './errors.ts';
 
 const nothing: PassingVerdict = { content: false, fault: null, usageOnly: false };
@@ -24,10 +24,10 @@ export function readInPassing(): PassingReader {
   let textChars = 0;
 
   function look(data: JsonObject): boolean {
-    seen.usage = usageOf(data.usageMetadata) ?? (tellsImpossible(data.usageMetadata) ? null : seen.usage);
+    seen.usage = usageOf(data.usageMetadata) ?? (hasInvalidCount(data.usageMetadata) ? null : seen.usage);
     if (isObject(data.promptFeedback) && typeof data.promptFeedback.blockReason === 'string') seen.terminal = true;
     seen.answeredAs ??= stringOr(data.modelVersion, null);
-    let says = false;
+    let hasContent = false;
     for (const candidate of Array.isArray(data.candidates) ? data.candidates : []) {
       if (!isObject(candidate)) continue;
       if (typeof candidate.finishReason === 'string') {
@@ -39,11 +39,11 @@ export function readInPassing(): PassingReader {
         if (!isObject(part)) continue;
         if (typeof part.text === 'string') textChars += part.text.length;
         if (isObject(part.functionCall)) textChars += JSON.stringify(part.functionCall).length;
-        says ||= typeof part.text === 'string' ? part.text !== '' : Object.keys(part).length > 0;
+        hasContent ||= typeof part.text === 'string' ? part.text !== '' : Object.keys(part).length > 0;
       }
     }
     seen.outputTokensSeen = estimatedTokens(textChars);
-    return says;
+    return hasContent;
   }
 
   return {

@@ -20,13 +20,13 @@ import { noSignature } from './wire.ts';
  * and stream (`withPathMembers`).
  */
 export function readRequest(raw: Buffer, written: JsonObject): Result<CallerRequest> {
-  const { [pathModel]: model, [pathStream]: stream, ...own } = written;
-  const checked = checkRequest({ ...asInReference(own), model, stream });
+  const { [pathModel]: model, [pathStream]: stream, ...fields } = written;
+  const checked = checkRequest({ ...asInReference(fields), model, stream });
   if (!checked.ok) return checked;
   const { body, vendors } = checked.value;
   const config = isObject(body.generationConfig) ? body.generationConfig : {};
   const thinking = isObject(config.thinkingConfig) ? config.thinkingConfig : {};
-  const nativeOnly = vendors ?? askedOfGoogleAlone(body, config);
+  const nativeOnly = vendors ?? googleAlone(body, config);
   return {
     ok: true,
     value: {
@@ -42,12 +42,12 @@ export function readRequest(raw: Buffer, written: JsonObject): Result<CallerRequ
       wordFor: (field) => callersWord(field, decodeSystem(body.systemInstruction).length),
       extras: nativeOnly === null ? null : someExtras({ nativeOnly }),
       neutral: () => toNeutral(body),
-      forward: (target) => forwardBody(raw, body, target, Object.hasOwn(own, 'model')),
+      forward: (target) => forwardBody(raw, body, target, Object.hasOwn(fields, 'model')),
     },
   };
 }
 
-function askedOfGoogleAlone(body: JsonObject, config: JsonObject): Failure | null {
+function googleAlone(body: JsonObject, config: JsonObject): Failure | null {
   const serverTool = firstServerTool(body.tools);
   if (serverTool !== null) {
     return invalid(
@@ -174,8 +174,8 @@ export const staysHere: ReadonlySet<string> = new Set(
 function forwardBody(raw: Buffer, body: JsonObject, target: ForwardTarget, namesModel: boolean): ForwardBody {
   const losses: Loss[] = [];
   const changed = changedBody(raw, body, target, losses);
-  const own = changed === null && !namesModel ? withoutPathMembers(raw) : null;
-  if (own !== null) return { bytes: own, losses };
+  const unchanged = changed === null && !namesModel ? withoutPathMembers(raw) : null;
+  if (unchanged !== null) return { bytes: unchanged, losses };
   const { model: _, stream: __, ...rest } = changed ?? body;
   return { bytes: JSON.stringify(rest), losses };
 }
@@ -198,8 +198,10 @@ function changedBody(raw: Buffer, body: JsonObject, target: ForwardTarget, losse
   // One child of a fan-out asks for one candidate.
   const child = n === undefined ? {} : { candidateCount: n, ...(seed === undefined ? {} : { seed }) };
   if (Object.keys(child).length > 0) {
-    const own = isObject((changed ?? body).generationConfig) ? ((changed ?? body).generationConfig as JsonObject) : {};
-    changed = { ...(changed ?? body), generationConfig: { ...own, ...(child as JsonObject) } };
+    const present = isObject((changed ?? body).generationConfig)
+      ? ((changed ?? body).generationConfig as JsonObject)
+      : {};
+    changed = { ...(changed ?? body), generationConfig: { ...present, ...(child as JsonObject) } };
   }
   if (Object.keys(fields).length > 0) changed = withOperatorFields(changed ?? body, fields);
   if (mayHoldSealed(raw)) {

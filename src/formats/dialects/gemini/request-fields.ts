@@ -151,22 +151,22 @@ const generationConfig = described(bodySchema(generationFields, noneRequired), (
 );
 
 /** The parts that Culvert reads itself. */
-const ownConfig: Check = (value) =>
+const configRead: Check = (value) =>
   isObject(value)
     ? (optional(value, 'maxOutputTokens', outputLimit) ?? optional(value, 'candidateCount', candidates))
     : complain('', value, 'an object');
 
-const ownSystem: Check = (value) => turnsOf('parts', 1)([value]);
+const systemRead: Check = (value) => turnsOf('parts', 1)([value]);
 
 /** `model` and `stream` are put in by the route, which has them from the path. */
 export const requestFields = fieldTable<JsonObject>({
   model: [string, 'read', null, string],
   stream: [boolean, 'read', null, boolean],
   contents: [contents, 'read', null, turnsOf('parts', 1)],
-  systemInstruction: [system, 'read', null, ownSystem],
+  systemInstruction: [system, 'read', null, systemRead],
   tools: [arrayOf(tool, 0, anyLength, 'tools'), 'read'],
   toolConfig: [toolConfig, 'read'],
-  generationConfig: [generationConfig, 'read', null, ownConfig],
+  generationConfig: [generationConfig, 'read', null, configRead],
   labels: [anyJson, 'hint'],
   cachedContent: [anyJson, 'hint'],
   safetySettings: [anyJson, 'hint'],
@@ -268,20 +268,20 @@ function objectsIn(list: JsonValue | undefined): JsonObject[] {
 
 /** Google's `Schema` (OpenAPI 3.0: types in capitals, `nullable`, lengths as strings) as JSON Schema. */
 export function jsonSchemaOf(schema: JsonObject): JsonObject {
-  const kept: [string, JsonValue][] = [];
+  const members: [string, JsonValue][] = [];
   for (const [key, value] of Object.entries(schema)) {
     if (value === undefined || key === 'nullable' || key === 'example') continue;
-    if (key === 'type' && typeof value === 'string') kept.push(['type', typeOf(value, schema.nullable)]);
-    else if (key === 'properties' && isObject(value)) kept.push([key, namedSchemas(value)]);
-    else if (key === 'items' && isObject(value)) kept.push([key, jsonSchemaOf(value)]);
+    if (key === 'type' && typeof value === 'string') members.push(['type', typeOf(value, schema.nullable)]);
+    else if (key === 'properties' && isObject(value)) members.push([key, namedSchemas(value)]);
+    else if (key === 'items' && isObject(value)) members.push([key, jsonSchemaOf(value)]);
     else if (key === 'anyOf' && Array.isArray(value)) {
-      kept.push([key, value.map((one) => (isObject(one) ? jsonSchemaOf(one) : one))]);
+      members.push([key, value.map((one) => (isObject(one) ? jsonSchemaOf(one) : one))]);
     } else if (lengths.has(key) && typeof value === 'string' && /^\d{1,15}$/.test(value))
-      kept.push([key, Number(value)]);
-    else if (!(key === 'format' && value === 'enum')) kept.push([key, value]);
+      members.push([key, Number(value)]);
+    else if (!(key === 'format' && value === 'enum')) members.push([key, value]);
   }
   // fromEntries defines members, so a `__proto__` from the wire stays a plain member (S21).
-  return Object.fromEntries(kept);
+  return Object.fromEntries(members);
 }
 
 /** int64 travels as a string in Google's JSON. */

@@ -7,10 +7,10 @@ const secondsDefault = 8;
 const shorterSides: Readonly<Record<string, number>> = { '720p': 720, '1080p': 1080, '4k': 2160 };
 
 /**
- * A request of `:predictLongRunning` as one of OpenAI's for a video. `own`: Google makes the video, and gets the parameters
+ * A request of `:predictLongRunning` as one of OpenAI's for a video. `maker`: Google makes the video, and gets the parameters
  * that OpenAI's format has no place for.
  */
-export function videoRequestOf(written: JsonObject, model: string, own: 'google' | 'others'): MediaRequest | Failure {
+export function videoRequestOf(written: JsonObject, model: string, maker: 'google' | 'others'): MediaRequest | Failure {
   const { instances, parameters } = written;
   const [instance, ...more] = Array.isArray(instances) ? instances : [];
   if (!isObject(instance) || typeof instance.prompt !== 'string') {
@@ -34,7 +34,7 @@ export function videoRequestOf(written: JsonObject, model: string, own: 'google'
   const others = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null));
   return {
     body: {
-      ...(own === 'google' && others),
+      ...(maker === 'google' && others),
       model,
       prompt,
       seconds: durationSeconds ?? secondsDefault,
@@ -44,7 +44,7 @@ export function videoRequestOf(written: JsonObject, model: string, own: 'google'
     lost: [
       ...(more.length > 0 ? ['instances'] : []),
       ...Object.keys(unsaid).flatMap((name) => (unsaid[name] == null ? [] : [`instances.${name}`])),
-      ...(own === 'google' ? [] : Object.keys(others).map((name) => `parameters.${name}`)),
+      ...(maker === 'google' ? [] : Object.keys(others).map((name) => `parameters.${name}`)),
     ],
   };
 }

@@ -11,17 +11,17 @@ export const geminiImages: ImageFormat = {
   id: 'gemini',
   encode(order: ImageOrder) {
     const { request, facts, source } = order;
-    const told = ratioFor(facts.sizes, request.size);
+    const chosen = ratioFor(facts.sizes, request.size);
     const pictures = source?.pictures ?? [];
     const generationConfig: JsonObject = { responseModalities: ['IMAGE'] };
-    if (told.ratio !== null) generationConfig.imageConfig = { aspectRatio: told.ratio };
+    if (chosen.ratio !== null) generationConfig.imageConfig = { aspectRatio: chosen.ratio };
     const parts = [
       ...pictures.map(({ mediaType, base64 }) => ({ inlineData: { mimeType: mediaType, data: base64 } })),
       { text: request.prompt },
     ];
     return {
       body: { contents: [{ role: 'user', parts }], generationConfig },
-      losses: [...fieldsFor(order).losses, ...told.losses, ...unknownIn(order)],
+      losses: [...fieldsFor(order).losses, ...chosen.losses, ...unknownIn(order)],
     };
   },
   decode(body) {

@@ -43,7 +43,10 @@ export function pagesBeside({ search_results: results, citations }: JsonObject):
 }
 
 /** Null for a citation of a file: the format has a word for pages alone, and clients refuse others. */
-export function annotationOf({ url, title, span, own: vendorBlock }: Citation, textLength: number): JsonObject | null {
+export function annotationOf(
+  { url, title, span, vendorPart: vendorBlock }: Citation,
+  textLength: number,
+): JsonObject | null {
   if (vendorBlock?.vendor === openAiChatId) return vendorBlock.block;
   if (url === null) return null;
   const { start, end } = span ?? { start: textLength, end: textLength };

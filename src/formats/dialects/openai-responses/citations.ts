@@ -13,7 +13,7 @@ export function citationOf(annotation: JsonObject, partStart: number): Citation 
     typeof start === 'number' ? start + partStart : null,
     typeof end === 'number' ? end + partStart : null,
   );
-  if (typeof url === 'string') return { url, title: stringOr(title, ''), quote: '', ...range, own: vendorBlock };
+  if (typeof url === 'string') return { url, title: stringOr(title, ''), quote: '', ...range, vendorPart: vendorBlock };
   if (type !== 'file_citation' && type !== 'container_file_citation' && type !== 'file_path') return null;
   return {
     url: null,
@@ -21,13 +21,13 @@ export function citationOf(annotation: JsonObject, partStart: number): Citation 
     quote: '',
     ...range,
     ...(typeof file === 'string' && { fileId: file }),
-    own: vendorBlock,
+    vendorPart: vendorBlock,
   };
 }
 
 /** `partStart` as above; `partLength` of the part so far. */
 export function annotationOf(citation: Citation, partStart: number, partLength: number): JsonObject {
-  const { url, title, span, fileId, own: vendorBlock } = citation;
+  const { url, title, span, fileId, vendorPart: vendorBlock } = citation;
   if (vendorBlock?.vendor === openAiResponsesId) return vendorBlock.block;
   if (url === null) return { type: 'file_citation', file_id: fileId ?? '', filename: title, index: partLength };
   const start = span === undefined ? partLength : Math.max(0, span.start - partStart);

@@ -343,7 +343,11 @@ class AnswerDecoder implements StreamDecoder {
     if (typeof result !== 'string' || result === '') return;
     const media = producedMedia(`image/${typeof format === 'string' && format !== '' ? format : 'png'}`, result);
     if (typeof prompt === 'string' && prompt !== '') media.prompt = prompt;
-    this.#say({ type: 'media', choice: 0, media: { ...media, own: { vendor: openAiResponsesId, block: item } } });
+    this.#say({
+      type: 'media',
+      choice: 0,
+      media: { ...media, vendorPart: { vendor: openAiResponsesId, block: item } },
+    });
   }
 
   #logprobs(value: JsonValue | undefined): void {

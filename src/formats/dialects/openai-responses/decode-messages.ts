@@ -92,16 +92,16 @@ function assistantParts(item: InputItem): NeutralPart[] | null {
     case undefined:
     case null:
       if (item.role === 'assistant') return contentParts(item.content ?? []).filter(hasContent);
-      return item.role === undefined ? [keptPart(item)] : null;
+      return item.role === undefined ? [vendorPart(item)] : null;
     case 'function_call_output':
     case 'custom_tool_call_output':
       return null;
     case 'image_generation_call':
-      return typeof item.result === 'string' && item.result !== '' ? [drawn(item, item.result)] : [keptPart(item)];
+      return typeof item.result === 'string' && item.result !== '' ? [drawn(item, item.result)] : [vendorPart(item)];
     // Calls of the provider's tools stay where the assistant made them; so do references. Results of tools that this
     // gateway ran are in the words of the answer.
     default:
-      return isGatewayStep(item) ? [] : [keptPart(item)];
+      return isGatewayStep(item) ? [] : [vendorPart(item)];
   }
 }
 
@@ -125,7 +125,7 @@ function hasContent(part: NeutralPart): boolean {
   return part.type !== 'text' || part.text !== '';
 }
 
-function keptPart(item: InputItem): NeutralPart {
+function vendorPart(item: InputItem): NeutralPart {
   return { type: 'vendor', vendor: openAiResponsesId, block: item };
 }
 

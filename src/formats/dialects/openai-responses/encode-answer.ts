@@ -295,12 +295,12 @@ class Answer {
   }
 
   /** The format has a place for pictures that are in the answer itself. */
-  #media({ kind, source, prompt, own }: ProducedMedia): void {
+  #media({ kind, source, prompt, vendorPart }: ProducedMedia): void {
     if (kind !== 'image' || source.kind !== 'base64') {
       this.lost.add(kind);
       return;
     }
-    if (own?.vendor === openAiResponsesId) return this.#whole(own.block);
+    if (vendorPart?.vendor === openAiResponsesId) return this.#whole(vendorPart.block);
     const format = source.mediaType.slice('image/'.length);
     const drawn = {
       result: source.base64,

@@ -187,8 +187,8 @@ export class GeminiLive {
   }
 
   #content(content: JsonObject): void {
-    const { inputTranscription: heard, outputTranscription: spoken, modelTurn, interrupted, turnComplete } = content;
-    if (isObject(heard) && typeof heard.text === 'string' && this.#settings.transcribes) this.#transcribe(heard.text);
+    const { inputTranscription: input, outputTranscription: output, modelTurn, interrupted, turnComplete } = content;
+    if (isObject(input) && typeof input.text === 'string' && this.#settings.transcribes) this.#transcribe(input.text);
     if (interrupted === true && this.#response !== null) {
       this.#cancelled ??= 'turn_detected';
       // By this callers stop what they play.
@@ -196,8 +196,8 @@ export class GeminiLive {
     }
     const parts = isObject(modelTurn) && Array.isArray(modelTurn.parts) ? modelTurn.parts : [];
     for (const part of parts) if (isObject(part)) this.#part(part);
-    if (isObject(spoken) && typeof spoken.text === 'string' && this.#settings.output === 'audio') {
-      const { text } = spoken;
+    if (isObject(output) && typeof output.text === 'string' && this.#settings.output === 'audio') {
+      const { text } = output;
       this.#say((response) => response.text(text));
     }
     if (turnComplete === true) this.#end();
@@ -229,8 +229,9 @@ export class GeminiLive {
       if (this.#heard !== null) {
         const { item: item_id, transcript } = this.#heard;
         this.#heard = null;
-        const told = { item_id, content_index: 0, transcript };
-        if (transcript !== '') this.#events.write('conversation.item.input_audio_transcription.completed', told);
+        const transcription = { item_id, content_index: 0, transcript };
+        if (transcript !== '')
+          this.#events.write('conversation.item.input_audio_transcription.completed', transcription);
       }
       this.#response = new ResponseWriter(this.#events, this.#settings.output);
     }
@@ -325,8 +326,8 @@ function partOf(part: JsonValue): JsonObject[] {
     const read = /^data:([\w/+.-]+);base64,(.*)$/s.exec(image);
     return read === null ? [] : [{ inlineData: { mimeType: read[1], data: read[2] } }];
   }
-  const said = typeof text === 'string' ? text : transcript;
-  return typeof said === 'string' ? [{ text: said }] : [];
+  const content = typeof text === 'string' ? text : transcript;
+  return typeof content === 'string' ? [{ text: content }] : [];
 }
 
 /** In OpenAI's words. */

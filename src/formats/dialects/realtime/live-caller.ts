@@ -132,8 +132,8 @@ export class LiveCaller {
     const responses = Array.isArray(functionResponses) ? functionResponses.filter(isObject) : [];
     for (const { id, response } of responses) {
       const callId = jsonText(id);
-      const told = isObject(response) ? (response.output ?? response.result ?? response) : (response ?? '');
-      const output = typeof told === 'string' ? told : JSON.stringify(told);
+      const result = isObject(response) ? (response.output ?? response.result ?? response) : (response ?? '');
+      const output = typeof result === 'string' ? result : JSON.stringify(result);
       this.#open.delete(callId);
       this.#add({ type: 'function_call_output', call_id: callId, output });
     }

@@ -28,7 +28,10 @@ export function liveSetupOf(message: JsonObject): LiveSetup | null {
       type: 'realtime',
       output_modalities: [modalities.includes('AUDIO') ? 'audio' : 'text'],
       audio: {
-        input: { turn_detection: detectionOf(setup.realtimeInputConfig), ...(input && { transcription: heardBy }) },
+        input: {
+          turn_detection: detectionOf(setup.realtimeInputConfig),
+          ...(input && { transcription: inputTranscriber }),
+        },
         ...(typeof voiceName === 'string' && { output: { voice: voiceName } }),
       },
       ...(instructions !== '' && { instructions }),
@@ -40,7 +43,7 @@ export function liveSetupOf(message: JsonObject): LiveSetup | null {
 }
 
 /** OpenAI names a model for what is heard; others have their own. */
-const heardBy = { model: 'whisper-1' };
+const inputTranscriber = { model: 'whisper-1' };
 
 /** Null: the caller says itself when it begins and ends. */
 function detectionOf(realtimeInput: JsonValue | undefined): JsonObject | null {

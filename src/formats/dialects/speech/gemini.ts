@@ -63,8 +63,8 @@ const ratesHz = { min: 4_000, max: 192_000 };
 
 /** `audio/L16;codec=pcm;rate=24000`; low byte first, whatever RFC 2586 says of L16. */
 function rateOf(mimeType: JsonValue | undefined): number | null {
-  const told = typeof mimeType === 'string' ? /;\s*rate=(\d{4,6})\b/i.exec(mimeType)?.[1] : undefined;
-  const rateHz = Number(told);
+  const rate = typeof mimeType === 'string' ? /;\s*rate=(\d{4,6})\b/i.exec(mimeType)?.[1] : undefined;
+  const rateHz = Number(rate);
   return rateHz >= ratesHz.min && rateHz <= ratesHz.max ? rateHz : null;
 }
 

@@ -105,13 +105,13 @@ function shownPage(page: readonly StoredFile[], has_more: boolean, next_page: st
 
 function factsOf(fields: readonly FormField[]) {
   const text = fieldOf(fields, 'expires_in_seconds');
-  if (text === null) return { purpose: 'user_data', keptForMs: null };
+  if (text === null) return { purpose: 'user_data', lifetimeMs: null };
   const seconds = /^\d{1,9}$/.test(text) ? Number(text) : 0;
   if (seconds < retentionSMin || seconds > retentionSMax) {
     const range = `from ${retentionSMin} to ${retentionSMax}`;
     throw new FailureError(invalid('expires_in_seconds', `'expires_in_seconds' must be a whole number ${range}.`));
   }
-  return { purpose: 'user_data', keptForMs: seconds * 1_000 };
+  return { purpose: 'user_data', lifetimeMs: seconds * 1_000 };
 }
 
 function shownFile({ id, bytes, createdMs, expiresMs, name, mediaType }: StoredFile): JsonObject {

@@ -25,7 +25,7 @@ export interface FilesParts {
 /** The parts of an API of files that differ by vendor. */
 export interface FileFormat {
   /** Facts of an upload other than its name. Throws a FailureError that names the field. */
-  factsOf(fields: readonly FormField[]): Pick<NewFile, 'purpose' | 'keptForMs'>;
+  factsOf(fields: readonly FormField[]): Pick<NewFile, 'purpose' | 'lifetimeMs'>;
   shown(file: StoredFile): JsonObject;
 }
 

@@ -105,7 +105,7 @@ function factsOf(fields: readonly FormField[]) {
   if (!purposes.some((known) => known === purpose)) {
     throw new FailureError(invalid('purpose', `'purpose' must be one of ${purposes.join(', ')}.`));
   }
-  return { purpose: purpose!, keptForMs: retentionOf(fields) };
+  return { purpose: purpose!, lifetimeMs: retentionOf(fields) };
 }
 
 function retentionOf(fields: readonly FormField[]): number | null {

@@ -101,7 +101,7 @@ async function begin(parts: MessageBatchesParts, exchange: Exchange, base: strin
   try {
     const pieces = jsonPieces(exchange, bodyBytesMax);
     const files = await parts.files();
-    const facts = { purpose: resultsPurpose, name: 'requests', keptForMs: 2 * windowMs, hold };
+    const facts = { purpose: resultsPurpose, name: 'requests', lifetimeMs: 2 * windowMs, hold };
     const lines = linesIn(pieces, tenant, parts.services.bodies);
     const { id } = await files.create(tenant, facts, held(lines, hold));
     const headers: Record<string, string> = {};

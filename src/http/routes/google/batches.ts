@@ -154,7 +154,7 @@ async function inlineFile(
   const hold = await parts.services.storage.hold(account);
   if ('kind' in hold) throw new FailureError(hold);
   try {
-    const facts = { purpose: resultsPurpose, name: 'requests', keptForMs: null, hold };
+    const facts = { purpose: resultsPurpose, name: 'requests', lifetimeMs: null, hold };
     return (await (await parts.files()).create(tenant, facts, held(piecesOf(lines), hold))).id;
   } finally {
     hold.release();
@@ -244,8 +244,11 @@ async function outputOf(
   if (results === null || results.bytes > inlineBytesMax) return results === null ? null : named;
   const metadata = requests === null ? [] : (await linesIn(stored, requests)).map((line) => line.metadata);
   const answers = (await linesIn(stored, results)).map(({ key, response, error }) => {
-    const said = metadata[Number(key)];
-    return { ...(response != null ? { response } : { error: error ?? null }), ...(said != null && { metadata: said }) };
+    const ofLine = metadata[Number(key)];
+    return {
+      ...(response != null ? { response } : { error: error ?? null }),
+      ...(ofLine != null && { metadata: ofLine }),
+    };
   });
   return { inlinedResponses: { inlinedResponses: answers } };
 }

@@ -22,8 +22,8 @@ export interface CacheParts {
   files(): Promise<StoredFiles>;
 }
 
-const keptForMsDefault = 3_600_000;
-const keptForMsMax = 30 * 24 * 3_600_000;
+const lifetimeMsDefault = 3_600_000;
+const lifetimeMsMax = 30 * 24 * 3_600_000;
 
 /** Google's `cachedContents` (`client.caches`): beginnings of requests that are kept here, for models of any provider. */
 export function cachedContentsRoutes(parts: CacheParts): Route[] {
@@ -99,16 +99,19 @@ async function create(parts: CacheParts, { tenant, account, exchange, body }: St
   const model = written.replace(/^models\//, '');
   const atMs = services.clock.wallMs();
   const expiresMs = expiryOf(services, body);
-  const kept = cachedContentOf(body);
-  if (kept.contents.length === 0 && kept.systemInstruction === undefined && kept.tools === undefined) {
+  const content = cachedContentOf(body);
+  if (content.contents.length === 0 && content.systemInstruction === undefined && content.tools === undefined) {
     throw new FailureError(invalid('contents', "Send 'contents', 'systemInstruction' or 'tools' to keep."));
   }
   // Whatever is no part of a request is found here, and not when a request names the cache.
-  const asked = { ...kept, contents: kept.contents.length === 0 ? [{ parts: [{ text: '.' }] }] : kept.contents };
+  const counting = {
+    ...content,
+    contents: content.contents.length === 0 ? [{ parts: [{ text: '.' }] }] : content.contents,
+  };
   const counted = await countTokens(services, {
     dialect: 'gemini',
     principal: callerOf(exchange),
-    body: withPathMembers(Buffer.from(JSON.stringify(asked)), model, false),
+    body: withPathMembers(Buffer.from(JSON.stringify(counting)), model, false),
     callerHeaders: exchange.request.headers,
   });
   if (counted.kind !== 'counted') throw new FailureError(counted);
@@ -117,8 +120,8 @@ async function create(parts: CacheParts, { tenant, account, exchange, body }: St
   try {
     const shownName = typeof inSnakeCase === 'string' ? inSnakeCase.slice(0, 128) : null;
     const facts = { model, displayName: shownName, tokens: counted.inputTokens, body };
-    const keptForMs = expiresMs === null ? keptForMsDefault : Math.max(1, expiresMs - atMs);
-    return await (await cachesIn(parts)).create(tenant, { ...facts, keptForMs }, hold);
+    const lifetimeMs = expiresMs === null ? lifetimeMsDefault : Math.max(1, expiresMs - atMs);
+    return await (await cachesIn(parts)).create(tenant, { ...facts, lifetimeMs }, hold);
   } finally {
     hold.release();
   }
@@ -144,8 +147,8 @@ function expiryOf({ clock }: Services, body: JsonObject): number | null {
   const text = typeof value === 'string' ? value : '';
   const seconds = field === 'ttl' ? Number(/^(\d{1,9}(?:\.\d{1,9})?)s$/.exec(text)?.[1] ?? Number.NaN) : Number.NaN;
   const expiresMs = field === 'ttl' ? clock.wallMs() + seconds * 1_000 : Date.parse(text);
-  const keptForMs = expiresMs - clock.wallMs();
-  if (keptForMs > 0 && keptForMs <= keptForMsMax) return Math.ceil(expiresMs);
+  const lifetimeMs = expiresMs - clock.wallMs();
+  if (lifetimeMs > 0 && lifetimeMs <= lifetimeMsMax) return Math.ceil(expiresMs);
   const form = field === 'ttl' ? 'a time such as "3600s"' : 'a time to come, such as "2030-01-01T00:00:00Z"';
   throw new FailureError(invalid(field, `'${field}' must be ${form}, within 30 days.`));
 }
@@ -167,23 +170,23 @@ function shownCache({ name, model, displayName, tokens, createdMs, updatedMs, ex
   };
 }
 
-const ownName = /^cachedContents\/([0-9a-z]{25})$/;
+const storedName = /^cachedContents\/([0-9a-z]{25})$/;
 
 /**
  * A body with what its cache keeps, as if its caller had sent it whole. The same bytes where it names none of ours: a
  * cache that Google keeps goes there.
  */
-export async function withOwnCache(parts: CacheParts, exchange: Exchange, raw: Buffer): Promise<Buffer | Failure> {
+export async function withStoredCache(parts: CacheParts, exchange: Exchange, raw: Buffer): Promise<Buffer | Failure> {
   if (!raw.includes('"cachedContent"') && !raw.includes('"cached_content"')) return raw;
   const { tenant } = callerOf(exchange);
   const read = await parts.services.bodies.readObject(tenant, raw);
   if (!read.ok) return read.failure;
-  const [, name] = ownName.exec(cacheNamedBy(read.value) ?? '') ?? [];
+  const [, name] = storedName.exec(cacheNamedBy(read.value) ?? '') ?? [];
   if (name === undefined) return raw;
-  const kept = await (await cachesIn(parts)).read(tenant, name);
-  if (kept === null) return cacheNotFound(name, 'cachedContent');
+  const content = await (await cachesIn(parts)).read(tenant, name);
+  if (content === null) return cacheNotFound(name, 'cachedContent');
   try {
-    const whole = Buffer.from(JSON.stringify(withCachedContent(read.value, kept)));
+    const whole = Buffer.from(JSON.stringify(withCachedContent(read.value, content)));
     return exchange.held?.take(whole.length) ?? whole;
   } catch (error) {
     if (error instanceof FailureError) return error.failure;

@@ -6,7 +6,7 @@ import type { Failure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 
 /** A request for media in Google's format. */
-export interface AskedMedia {
+export interface MediaFacts {
   model: string;
   /** `predictions`: pictures by `:predict`. `operation`: a video that is begun. */
   kind: 'sound' | 'pictures' | 'predictions' | 'operation';
@@ -37,7 +37,7 @@ const predictedWords: typeof words = {
   seconds: 'parameters.durationSeconds',
   input_reference: 'instances.image',
 };
-const wordsOf: Record<AskedMedia['kind'], typeof words> = {
+const fieldsOf: Record<MediaFacts['kind'], typeof words> = {
   sound: words,
   pictures: words,
   predictions: predictedWords,
@@ -47,7 +47,7 @@ const wordsOf: Record<AskedMedia['kind'], typeof words> = {
 /** The caller as a family of media sees it: takes an answer in OpenAI's format, and gives it on in Google's. */
 export class MediaDelivery implements Delivery {
   readonly #next: Delivery;
-  readonly #asked: AskedMedia;
+  readonly #asked: MediaFacts;
   #headers: HeaderList = [];
   #started = false;
   /** A piece of bytes may end within a character. */
@@ -58,9 +58,9 @@ export class MediaDelivery implements Delivery {
   #chars = 0;
   #usage: JsonObject = {};
 
-  constructor(next: Delivery, asked: AskedMedia) {
+  constructor(next: Delivery, requested: MediaFacts) {
     this.#next = next;
-    this.#asked = asked;
+    this.#asked = requested;
   }
 
   get disconnected(): boolean {
@@ -91,7 +91,7 @@ export class MediaDelivery implements Delivery {
   start(_form: AnswerForm, headers: HeaderList): void {
     this.#started = true;
     const { kind, lost } = this.#asked;
-    this.#headers = headersFor(headers, lost, wordsOf[kind]);
+    this.#headers = headersFor(headers, lost, fieldsOf[kind]);
     if (this.#asked.form === 'events') this.#next.start('events', this.#headers);
   }
 
@@ -111,7 +111,7 @@ export class MediaDelivery implements Delivery {
 
   end(failed: Failed | null): void {
     const { kind, form } = this.#asked;
-    const inWords = wordsOf[kind];
+    const inWords = fieldsOf[kind];
     if (failed !== null) return this.#next.end({ ...failed, failure: failureIn(inWords, failed.failure) });
     if (this.#chars > wholeCharsMax) return this.#next.end({ failure: tooLarge, headers: this.#headers });
     const body = JSON.stringify(this.#answer());
@@ -163,13 +163,13 @@ function failureIn(inWords: typeof words, failure: Failure): Failure {
 
 /** Without the type, which is another one here, and with what this format could not say. */
 function headersFor(headers: HeaderList, lost: readonly string[], inWords: typeof words): string[] {
-  const kept: string[] = [];
+  const passed: string[] = [];
   const fields = [...lost];
   for (let at = 0; at < headers.length; at += 2) {
     const [name = '', value = ''] = headers.slice(at, at + 2);
     if (name === lossHeaderName) fields.push(...value.split(', ').map((field) => inWords[field] ?? field));
-    else if (name !== 'content-type') kept.push(name, value);
+    else if (name !== 'content-type') passed.push(name, value);
   }
   const losses = fields.map((field) => ({ field, why: 'unsupported' as const }));
-  return fields.length === 0 ? kept : [...kept, lossHeaderName, lossHeader(losses)];
+  return fields.length === 0 ? passed : [...passed, lossHeaderName, lossHeader(losses)];
 }

@@ -16,13 +16,13 @@ import type { JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Exchange } from '../../exchange.ts';
 import { asReceived, bodyHandler, uploadHandler } from '../../model-call.ts';
 import { readEditBody } from '../../read-edit-body.ts';
-import { type AskedMedia, MediaDelivery } from './media-delivery.ts';
+import { MediaDelivery, type MediaFacts } from './media-delivery.ts';
 import { linkOf } from './names.ts';
 
 type Read = (body: JsonObject, model: string) => MediaRequest | Failure;
 
 /** A method of a model that makes media, and how its body is read. */
-interface MediaCall extends Pick<AskedMedia, 'model' | 'kind' | 'form'> {
+interface MediaCall extends Pick<MediaFacts, 'model' | 'kind' | 'form'> {
   read: Read;
 }
 
@@ -49,16 +49,16 @@ export function mediaHandler(services: Services): (exchange: Exchange) => Promis
     const call = callOf(services, exchange);
     if (call === null || exchange.givenBody === null) return false;
     const body = await services.bodies.readObject(callerOf(exchange).tenant, exchange.givenBody);
-    const asked = body.ok ? call.read(body.value, call.model) : body.failure;
-    if ('kind' in asked) {
-      refuse(exchange.client, asked, exchange.admitted?.headers ?? []);
+    const made = body.ok ? call.read(body.value, call.model) : body.failure;
+    if ('kind' in made) {
+      refuse(exchange.client, made, exchange.admitted?.headers ?? []);
       return true;
     }
     const { kind, form, model } = call;
-    const client = new MediaDelivery(exchange.client, { kind, form, model, lost: asked.lost });
+    const client = new MediaDelivery(exchange.client, { kind, form, model, lost: made.lost });
     const handles = { sound: speak, predictions: draw, operation: film };
-    const handle = kind === 'pictures' ? (asked.body.images === undefined ? draw : change) : handles[kind];
-    await handle({ ...exchange, client, givenBody: Buffer.from(JSON.stringify(asked.body)) });
+    const handle = kind === 'pictures' ? (made.body.images === undefined ? draw : change) : handles[kind];
+    await handle({ ...exchange, client, givenBody: Buffer.from(JSON.stringify(made.body)) });
     return true;
   };
 }
@@ -71,8 +71,8 @@ function callOf(services: Services, exchange: Exchange): MediaCall | null {
   const alias = services.snapshot().models.resolve(model, callerOf(exchange));
   if (method === 'predictLongRunning') {
     const targets = 'kind' in alias ? [] : alias.candidates.filter(({ target }) => target.video !== undefined);
-    const own = targets.every(({ target }) => target.video?.format === 'veo') ? 'google' : 'others';
-    return { model, kind: 'operation', form: 'whole', read: (body) => videoRequestOf(body, model, own) };
+    const maker = targets.every(({ target }) => target.video?.format === 'veo') ? 'google' : 'others';
+    return { model, kind: 'operation', form: 'whole', read: (body) => videoRequestOf(body, model, maker) };
   }
   if ('kind' in alias) return null;
   const form = method === 'generateContent' ? 'whole' : 'events';

@@ -108,7 +108,7 @@ async function begin(parts: UploadParts, exchange: Exchange): Promise<StoredFile
     purpose: 'user_data',
     name: typeof shownName === 'string' ? shownName.slice(0, fileNameCharsMax) : '',
     mediaType: typeof mediaType === 'string' ? mediaType.slice(0, 200) : null,
-    keptForMs: null,
+    lifetimeMs: null,
   });
 }
 

@@ -104,7 +104,7 @@ class Spool {
 
   constructor({ files, batch }: BatchRun, place: PreparedLine['place']) {
     this.#place = place;
-    const file = { purpose: 'batch', name: `${batch.id}.jsonl`, keptForMs: null };
+    const file = { purpose: 'batch', name: `${batch.id}.jsonl`, lifetimeMs: null };
     this.#file = files.write(batch.tenant, file, this.#stream);
     // The one who waits for room in the stream learns of it.
     this.#stream.on('error', () => undefined);

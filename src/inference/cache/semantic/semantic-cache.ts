@@ -32,7 +32,7 @@ export interface SimilarQuestion {
   /** Key of all else that can change the answer: questions of another filter never meet. */
   filter: CacheKey;
   /** Where its own answer will be kept. */
-  own: CacheKey;
+  answerKey: CacheKey;
   /** Facts of rows in the store. */
   row: Pick<CacheEntry, 'keyId' | 'model' | 'tag'>;
   /** The kept answer of that digest, as fresh as this request wants it; null: there is none. */
@@ -130,7 +130,7 @@ export class SemanticCache {
   }
 
   async #learn(
-    { rule, text, own, row, answerOf }: SimilarQuestion,
+    { rule, text, answerKey, row, answerOf }: SimilarQuestion,
     place: CacheKey,
     template: QuestionTemplate | null,
     known: Float32Array | null,
@@ -147,7 +147,7 @@ export class SemanticCache {
       const same = questions[at];
       if (near !== null && same !== undefined && isRight !== false) {
         // Where its answer is over, this one takes its place: from now on others are compared with this.
-        const answer = nearIsMissing ? own.digest : same.answer;
+        const answer = nearIsMissing ? answerKey.digest : same.answer;
         const observed = isRight === null ? same.observed : withObservation(same.observed, near.similarity, isRight);
         return questions.with(at, { ...same, answer, observed });
       }
@@ -157,9 +157,11 @@ export class SemanticCache {
           : questions;
       // One that came meanwhile is as good: what is observed should come to few questions.
       const isKnown =
-        near === null ? nearest(others, vector, name) !== null : others.some(({ answer }) => answer === own.digest);
+        near === null
+          ? nearest(others, vector, name) !== null
+          : others.some(({ answer }) => answer === answerKey.digest);
       const id = newRequestId(this.#parts.clock.wallMs());
-      return isKnown ? others : [...others, { id, vector, template: name, answer: own.digest, observed: {} }];
+      return isKnown ? others : [...others, { id, vector, template: name, answer: answerKey.digest, observed: {} }];
     });
   }
 

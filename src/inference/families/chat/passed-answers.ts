@@ -18,7 +18,7 @@ export function storingPassedBytes<C>(
   { stream, choices, ...facts }: Pick<ConversationFacts, 'stream' | 'needs' | 'echo'> & { choices: number },
 ): { sink: AttemptSink; takerOf(contentType: string): PassedTaker } {
   const { inputTokensEstimate } = facts.needs;
-  const form = { dialect, streamed: stream, contentType: '', choices, inputTokensEstimate, wishes: echoKey(facts) };
+  const form = { dialect, streamed: stream, contentType: '', choices, inputTokensEstimate, settings: echoKey(facts) };
   const { answer, job } = place;
   const { usageOf } = job.providers.get(answer.attempt.target.provider)?.connection.provider ?? {};
   const sink = keeping.passed(next, place, readingOf(form, usageOf));
@@ -64,7 +64,7 @@ export function passedAnswers(
     again(planned, provider, form, bytes) {
       const { facts } = planned.request;
       const { dialect, streamed, contentType, choices, inputTokensEstimate } = form;
-      if (dialect !== callers.id || streamed !== facts.stream || form.wishes !== echoKey(facts)) return null;
+      if (dialect !== callers.id || streamed !== facts.stream || form.settings !== echoKey(facts)) return null;
       const name = modelOf(planned.plan, facts);
       return {
         id: idPrefix + planned.call.requestId.slice(4),

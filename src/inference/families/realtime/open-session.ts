@@ -108,12 +108,12 @@ function cascadeOf(services: RealtimeServices, { model, kind, call }: SocketCall
     return alias.candidates.some(holds) ? null : { transcription: model, answers: null };
   }
   if (alias.realtime === undefined) return null;
-  const { transcription, ...spoken } = alias.realtime;
-  for (const name of [transcription, spoken.speech]) {
+  const { transcription, ...conversing } = alias.realtime;
+  for (const name of [transcription, conversing.speech]) {
     const found = models.resolve(name, call.principal);
     if ('kind' in found) return found;
   }
-  return { transcription, answers: { chat: alias.id, ...spoken } };
+  return { transcription, answers: { chat: alias.id, ...conversing } };
 }
 
 /** A session for a model that holds none: there is nobody to connect, and each step is a separate call. */

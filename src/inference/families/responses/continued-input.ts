@@ -11,12 +11,12 @@ import { compactionMark, withSummaries } from './summaries.ts';
 /** The turns that a body continued before a step changed it. */
 export interface Continued extends Pick<RequestState, 'previous' | 'conversation'> {
   /** Items at the end of its input that its caller sent; those before them were kept. */
-  own: number;
+  newItems: number;
   /** Id with which the conversation began; null: it begins here. */
   begun: string | null;
 }
 
-interface Looked {
+interface FoundTurns {
   whole: Buffer;
   /** Null: a changed body is read as if its caller had sent it. */
   continued: Continued | null;
@@ -36,7 +36,7 @@ export class ContinuedInputs implements ChatInput {
   readonly #services: ResponsesServices;
   readonly #chat: ChatInput;
   /** By the body as it came, so that the steps of a request look up its turns once. */
-  readonly #wholes = new WeakMap<Buffer, Promise<Result<Looked>>>();
+  readonly #wholes = new WeakMap<Buffer, Promise<Result<FoundTurns>>>();
   readonly #changed = new WeakMap<Buffer, Continued>();
 
   constructor(services: ResponsesServices, chat: ChatInput) {
@@ -50,22 +50,22 @@ export class ContinuedInputs implements ChatInput {
   }
 
   readable(call: ModelCall, raw: Buffer): ReadableInput<Buffer> | null {
-    const own = this.#chat.readable(call, raw);
-    if (own === null || (!mayContinue(raw) && !this.#changed.has(raw))) return own;
-    const looked = async () => {
+    const alone = this.#chat.readable(call, raw);
+    if (alone === null || (!mayContinue(raw) && !this.#changed.has(raw))) return alone;
+    const wholeInput = async () => {
       const found = await this.#lookedUp(call, raw);
       if (!found.ok) return found;
       const { whole, continued } = found.value;
-      return { ok: true as const, value: { body: this.#chat.readable(call, whole) ?? own, continued } };
+      return { ok: true as const, value: { body: this.#chat.readable(call, whole) ?? alone, continued } };
     };
     return {
-      canonical: (wanted) => own.canonical(wanted),
+      canonical: (part) => alone.canonical(part),
       async texts() {
-        const found = await looked();
+        const found = await wholeInput();
         return found.ok ? found.value.body.texts() : found;
       },
       rewrite: async (changes) => {
-        const found = await looked();
+        const found = await wholeInput();
         if (!found.ok) return found;
         const { body, continued } = found.value;
         return this.#remembered(await body.rewrite(changes), continued);
@@ -74,14 +74,14 @@ export class ContinuedInputs implements ChatInput {
   }
 
   addable(call: ModelCall, raw: Buffer): AddableInput<Buffer> {
-    const own = this.#chat.addable(call, raw);
+    const alone = this.#chat.addable(call, raw);
     const continued = this.of(raw);
-    if (continued === null) return own;
+    if (continued === null) return alone;
     return {
-      named: () => own.named(),
+      named: () => alone.named(),
       // A second question has turns behind those of its caller: nothing of it is kept.
       with: async (addition) =>
-        addition.after === undefined ? this.#remembered(await own.with(addition), continued) : own.with(addition),
+        addition.after === undefined ? this.#remembered(await alone.with(addition), continued) : alone.with(addition),
     };
   }
 
@@ -90,15 +90,15 @@ export class ContinuedInputs implements ChatInput {
     return written;
   }
 
-  #lookedUp(call: ModelCall, raw: Buffer): Promise<Result<Looked>> {
+  #lookedUp(call: ModelCall, raw: Buffer): Promise<Result<FoundTurns>> {
     const known = this.#wholes.get(raw);
     if (known !== undefined) return known;
-    const looked = this.#look(call, raw);
-    this.#wholes.set(raw, looked);
-    return looked;
+    const looking = this.#look(call, raw);
+    this.#wholes.set(raw, looking);
+    return looking;
   }
 
-  async #look({ principal: { tenant } }: ModelCall, raw: Buffer): Promise<Result<Looked>> {
+  async #look({ principal: { tenant } }: ModelCall, raw: Buffer): Promise<Result<FoundTurns>> {
     const changed = this.of(raw);
     if (changed !== null) return { ok: true, value: { whole: raw, continued: changed } };
     const { bodies, responses, snapshot } = this.#services;
@@ -107,7 +107,7 @@ export class ContinuedInputs implements ChatInput {
     const read = await bodies.readObject(tenant, summed);
     if (!read.ok) return read;
     const { previous, conversation } = continuedBy(read.value);
-    const alone: Looked = { whole: summed, continued: null };
+    const alone: FoundTurns = { whole: summed, continued: null };
     if (previous === null && conversation === null) return { ok: true, value: alone };
     const { body_limit: limitBytes } = snapshot().config.server;
     let begun: string | null = null;
@@ -117,8 +117,8 @@ export class ContinuedInputs implements ChatInput {
     if (before === null) return { ok: true, value: alone };
     const whole = Buffer.isBuffer(before) ? await withSummaries(this.#services, tenant, before) : before;
     if (!Buffer.isBuffer(whole)) return { ok: false, failure: whole };
-    const own = inputItems(read.value.input).length;
-    return { ok: true, value: { whole, continued: { previous, conversation, own, begun } } };
+    const newItems = inputItems(read.value.input).length;
+    return { ok: true, value: { whole, continued: { previous, conversation, newItems, begun } } };
   }
 }
 
@@ -141,7 +141,7 @@ function continuedBy({ previous_response_id: previous, conversation: named }: Js
 }
 
 /** The body with its own items alone. */
-export function ownBody(body: JsonObject, { own }: Continued): Buffer {
+export function withNewItems(body: JsonObject, { newItems }: Continued): Buffer {
   const input = inputItems(body.input);
-  return Buffer.from(JSON.stringify({ ...body, input: input.slice(input.length - own) }));
+  return Buffer.from(JSON.stringify({ ...body, input: input.slice(input.length - newItems) }));
 }

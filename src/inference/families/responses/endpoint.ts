@@ -12,7 +12,7 @@ import { runAttempts } from '../../spine/run-attempts.ts';
 import type { ConversationBody } from '../chat/conversation-body.ts';
 import { chatEndpoint } from '../chat/endpoint.ts';
 import type { ChatPlan } from '../chat/extras.ts';
-import { type Continued, ContinuedInputs, ownBody } from './continued-input.ts';
+import { type Continued, ContinuedInputs, withNewItems } from './continued-input.ts';
 import { conversationNotFound, expanded, previousNotFound } from './expand.ts';
 import { storedItems } from './input-items.ts';
 import { KeepingSink } from './keeping-sink.ts';
@@ -135,7 +135,7 @@ async function readChanged(
   const { store, background } = facts.extras?.state ?? { store: false, background: false };
   if (background) return { ok: false, failure: plainBackground };
   const named = { ...read.value, facts: { ...facts, session: facts.session ?? begun } };
-  const raw = ownBody(body.value, continued);
+  const raw = withNewItems(body.value, continued);
   return {
     ok: true,
     value: withTurn(named, { store, background, previous, conversation, raw, continues: 'kept', whole }),

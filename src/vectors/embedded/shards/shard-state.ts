@@ -80,7 +80,7 @@ export class ShardState {
     this.group = createGroupCommit(file, {
       onIdle: () => this.#purgeSome(),
       isHeld: options.turns.isSuspended,
-      tell: report,
+      notify: report,
       clock,
     });
     setImmediate(() => this.#purgeSome());
