@@ -44,6 +44,10 @@ export class ResponseDelivery implements Delivery {
   private headers: HeaderList = [];
   private status = 200;
   private whole: Bytes | null = null;
+  /** Bytes of a stream that were written in this turn, as characters of latin1: one text leaves in one write. */
+  private unsent = '';
+  /** Its bytes go in chunks, whose sizes are written here. */
+  private inChunks = false;
   private brokenOff = false;
 
   constructor(exchange: Omit<Exchange, 'client'>, clock: Clock, stallTimeoutMs = readerStallTimeoutMs) {
@@ -95,28 +99,52 @@ export class ResponseDelivery implements Delivery {
     if (wire !== undefined && form !== 'bytes') this.wire = openWire(wire);
     const ofEvents = wire === undefined ? eventHeaders : ['content-type', wire.type, ...streamHeaders];
     writeHead(this.exchange, status, form === 'bytes' ? streamHeaders : ofEvents, headers, null);
+    // Node would send each chunk as a list of four pieces, for twice as much.
+    this.inChunks = this.response.chunkedEncoding;
+    this.response.chunkedEncoding = false;
   }
 
   chunk(given: Bytes): Pace {
-    let chunk = given;
     if (this.disconnected) return 'ready';
     if (this.form === 'whole') {
-      this.whole = this.whole === null ? chunk : Buffer.concat([asBuffer(this.whole), asBuffer(chunk)]);
+      this.whole = this.whole === null ? given : Buffer.concat([asBuffer(this.whole), asBuffer(given)]);
       return 'ready';
     }
     this.keepAlive?.refresh();
-    if (this.wire !== null) {
-      chunk = this.wire(chunk);
-      if (chunk.length === 0) return 'ready';
+    const chunk = this.wire === null ? given : this.wire(given);
+    // One without bytes would be the end.
+    if (chunk.length === 0) return 'ready';
+    const { response, unsent, inChunks } = this;
+    // Of ASCII, bytes are characters.
+    const isOther = typeof chunk === 'string' && Buffer.byteLength(chunk) !== chunk.length;
+    const bytes = isOther ? Buffer.from(chunk) : chunk;
+    const before = inChunks ? `${unsent}${bytes.length.toString(16)}\r\n` : unsent;
+    const after = inChunks ? '\r\n' : '';
+    if (unsent === '') process.nextTick(ResponseDelivery.flush, this);
+    if (bytes.length <= joinedBytesMax) this.unsent = before + bytes.toString('latin1') + after;
+    else {
+      if (before !== '') response.write(before, 'latin1');
+      response.write(bytes, 'latin1');
+      this.unsent = after;
     }
     // Node asks for a pause at its own high-water mark (64 KB); a reader may be behind up to our bound.
-    this.response.write(chunk);
-    if (this.response.writableLength <= readerBufferBytesMax / 2) return 'ready';
+    if (response.writableLength + this.unsent.length <= readerBufferBytesMax / 2) return 'ready';
     if (!this.behind) {
       this.behind = true;
       this.watchReader();
     }
     return 'behind';
+  }
+
+  /** Sends what was written in this turn of the loop. */
+  private static flush(delivery: ResponseDelivery): void {
+    const { response, unsent } = delivery;
+    if (unsent === '' || response.destroyed) return;
+    delivery.unsent = '';
+    // Or node would wait for another turn.
+    response.socket?.cork();
+    response.write(unsent, 'latin1');
+    response.socket?.uncork();
   }
 
   end(failed: Failed | null): void {
@@ -131,12 +159,15 @@ export class ResponseDelivery implements Delivery {
       if (!this.committed) return writeFailure(exchange, failure, dialect, nowMs, headers);
       // A broken answer never looks like a clean end. A stream of bytes has no place for an error.
       if (this.form === 'bytes') return this.breakOff();
-      const frame = dialect.errorFrame(failure, errorContextOf(exchange, nowMs), mark);
-      response.end(this.wire === null ? frame : this.wire(frame));
-    } else if (this.form === 'whole') {
+      this.chunk(dialect.errorFrame(failure, errorContextOf(exchange, nowMs), mark));
+    }
+    if (this.form === 'whole') {
       this.committed = true;
       writeAnswer(exchange, this.status, this.headers, this.whole ?? '');
-    } else response.end();
+    } else {
+      response.end(this.inChunks ? `${this.unsent}${lastChunk}` : this.unsent, 'latin1');
+      this.unsent = '';
+    }
     // The last bytes may still wait for a reader that never takes them.
     if (!response.writableFinished && response.writableLength > 0) this.watchReader();
   }
@@ -154,13 +185,14 @@ export class ResponseDelivery implements Delivery {
   private breakSilence(): void {
     if (this.disconnected || this.ended) return;
     if (!this.committed) this.start('events', this.earlyHeaders);
-    if (!this.behind && this.wire === null) this.response.write(keepAliveComment);
+    this.keepAlive = null;
+    if (!this.behind && this.wire === null) this.chunk(keepAliveComment);
     this.keepAlive = setTimeout(() => this.breakSilence(), keepAliveAfterMs);
   }
 
   /** Drops a reader who takes nothing for so long; `close` follows and tells the pipeline. */
   private watchReader(): void {
-    this.stall = setTimeout(() => this.response.destroy(), this.stallTimeoutMs);
+    this.stall ??= setTimeout(() => this.response.destroy(), this.stallTimeoutMs);
   }
 
   private unwatchReader(): void {
@@ -181,6 +213,11 @@ function asBuffer(bytes: Bytes): Buffer {
 
 /** An exchange as far as its answer's head shows it. */
 type Answered = Pick<Exchange, 'requestId' | 'clientRequestId' | 'response'>;
+
+/** Node copies a body this short through its stack with the head. Longer ones are better sent as they are. */
+const joinedBytesMax = 8_192;
+/** The end of a body in chunks. */
+const lastChunk = '0\r\n\r\n';
 
 /** A whole answer in one send; JSON, unless `headers` name another `content-type`. */
 export function writeAnswer(exchange: Answered, status: number, headers: HeaderList, body: Bytes): void {
@@ -259,8 +296,10 @@ function writeHead(
     return;
   }
   response.statusCode = 200;
-  let head = 'HTTP/1.1 200 OK';
-  for (const list of [identityHeaders(exchange), shown, headers]) {
+  const { requestId, clientRequestId } = exchange;
+  const shownId = clientRequestId ?? requestId;
+  let head = `HTTP/1.1 200 OK\r\nx-culvert-request-id: ${requestId}\r\nx-request-id: ${shownId}\r\nrequest-id: ${shownId}`;
+  for (const list of [shown, headers]) {
     for (let at = 0; at < list.length; at += 2) {
       const name = list[at]!;
       const value = list[at + 1]!;
@@ -281,8 +320,6 @@ function lookOver(name: string, value: string, fit: Set<string> | null | undefin
   fit.add(value);
 }
 
-/** Node copies a body this short through its stack with the head. Longer ones are better sent as they are. */
-const joinedBytesMax = 8_192;
 /** The private part of node's response: it writes a head from its first line and the headers that it must know of. */
 interface HeadWriter {
   _storeHeader?(firstLine: string, headers: readonly string[]): void;
@@ -296,9 +333,6 @@ const fitValuesMax = 1_000;
  * node's validators: a line break in a value would be the beginning of another answer.
  */
 const madeHere = [
-  'x-culvert-request-id',
-  'x-request-id',
-  'request-id',
   'x-culvert-attempts',
   'x-culvert-cost',
   'x-culvert-cost-usd',
