@@ -95,6 +95,12 @@ function configuration({ dataDir, openai, claude, groq, local }: Places): Record
       private: { targets: [target('local', 'qwen3-32b', 0, 0, 1)] },
     },
     guards: { pii: { check: 'personal-data', kinds: ['email', 'card'], action: 'mask' } },
+    routes: {
+      'free-and-long': {
+        when: 'plan == "free" && tokens > 8000',
+        refuse: { message: 'Long requests need the plan pro.' },
+      },
+    },
     prompts: {
       reply: {
         versions: {

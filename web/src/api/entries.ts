@@ -7,6 +7,7 @@ import type { ModelReply } from '../../../src/admin/entries/models.ts';
 import type { PlanReply } from '../../../src/admin/entries/plans.ts';
 import type { PromptReply } from '../../../src/admin/entries/prompts.ts';
 import type { ProviderReply } from '../../../src/admin/entries/provider-shown.ts';
+import type { RouteReply } from '../../../src/admin/entries/routes.ts';
 import type { RequestReply } from '../../../src/admin/request-schema.ts';
 import { get } from './request.ts';
 
@@ -42,4 +43,5 @@ export const plans = entriesOf<PlanReply>('/admin/v1/plans');
 export const prompts = entriesOf<PromptReply>('/admin/v1/prompts');
 /** Models come and go with them. */
 export const providers = entriesOf<ProviderReply>('/admin/v1/providers', ['/admin/v1/models', '/admin/v1/overview']);
+export const rules = entriesOf<RouteReply>('/admin/v1/routes');
 export const requests = entriesOf<RequestReply>('/admin/v1/requests');

@@ -17,6 +17,7 @@ import {
   Server,
   Settings,
   ShieldCheck,
+  Split,
   Users,
   Waypoints,
 } from 'lucide-react';
@@ -108,6 +109,12 @@ export const operatorPages: readonly PageGroup[] = [
         nav: { title: 'Guards', icon: ShieldCheck, key: 'f', area: 'models' },
       },
       { path: 'guards/$name', load: () => import('./guards/guard.tsx') },
+      {
+        path: 'routes',
+        load: () => import('./rules/page.tsx'),
+        nav: { title: 'Rules', icon: Split, key: 'w', area: 'models' },
+      },
+      { path: 'routes/$name', load: () => import('./rules/rule.tsx') },
       {
         path: 'cache',
         load: () => import('./cache/page.tsx'),

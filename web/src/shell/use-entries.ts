@@ -32,6 +32,7 @@ const kinds: readonly Kind[] = [
   { kind: 'Provider', area: 'providers', path: 'providers' },
   { kind: 'Plan', area: 'plans', path: 'plans' },
   { kind: 'Guard', area: 'models', path: 'guards' },
+  { kind: 'Rule', area: 'models', path: 'routes' },
   { kind: 'Prompt', area: 'models', path: 'prompts' },
   { kind: 'MCP server', area: 'providers', path: 'mcp-servers' },
 ];

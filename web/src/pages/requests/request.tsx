@@ -262,7 +262,19 @@ type RulesOfRequest = NonNullable<RequestReply['route']['rules']>;
 function Rules({ applied, passed = [] }: RulesOfRequest) {
   return (
     <Fact name="Rules">
-      {applied.length === 0 ? 'None applied' : applied.join(', ')}
+      {applied.length === 0 && 'None applied'}
+      {applied.map((rule, at) => (
+        <span key={rule}>
+          {at > 0 && ', '}
+          <Link
+            to="/dashboard/routes/$name"
+            params={{ name: rule } as never}
+            className="text-accent underline-offset-2 hover:underline"
+          >
+            {rule}
+          </Link>
+        </span>
+      ))}
       {passed.map(({ rule, because }) => (
         <div key={rule} className="text-muted text-sm [overflow-wrap:anywhere]">
           {rule}: <code>{because}</code> is not true

@@ -1,0 +1,123 @@
+import { listIn, numberOf } from '../../parts/typed.ts';
+
+/** Which model answers, or whether none does. */
+export type Answer = 'requested' | 'model' | 'ladder' | 'refuse';
+
+export interface Step {
+  at_least: string;
+  at_most: string;
+  model: string;
+}
+
+/** A rule as its form has it: texts. */
+export interface RuleDraft {
+  when: string;
+  order: string;
+  enabled: boolean;
+  answer: Answer;
+  model: string;
+  by: string;
+  steps: readonly Step[];
+  /** Names with commas between them. */
+  targets: string;
+  temperature: string;
+  top_p: string;
+  max_tokens: string;
+  reasoning_effort: string;
+  tag: string;
+  message: string;
+  status: string;
+  continue: boolean;
+}
+
+/** A rule as the admin API takes it, without its name. */
+export interface RuleDefinition {
+  when?: string;
+  order?: number;
+  enabled?: boolean;
+  model?: string;
+  ladder?: { by: string; steps: { at_least?: number; at_most?: number; model: string }[] };
+  targets?: string[];
+  parameters?: { temperature?: number; top_p?: number; max_tokens?: number; reasoning_effort?: string };
+  tag?: string;
+  refuse?: { message: string; status?: number };
+  continue?: boolean;
+}
+
+export const blankStep: Step = { at_least: '', at_most: '', model: '' };
+
+export const ladderBy: Readonly<Record<string, string>> = {
+  budget_left: 'Share of the budget that is left',
+  units_left: 'Share of the units that is left',
+  tokens: 'Tokens of the input',
+};
+
+export function draftOf(rule: RuleDefinition): RuleDraft {
+  const { parameters = {}, ladder, refuse } = rule;
+  const text = (value: string | number | undefined) => (value === undefined ? '' : String(value));
+  return {
+    when: text(rule.when),
+    order: text(rule.order),
+    enabled: rule.enabled ?? true,
+    answer: refuse ? 'refuse' : ladder ? 'ladder' : rule.model === undefined ? 'requested' : 'model',
+    model: text(rule.model),
+    by: ladder?.by ?? 'budget_left',
+    steps: ladder?.steps.map(({ at_least, at_most, model }) => {
+      return { at_least: text(at_least), at_most: text(at_most), model };
+    }) ?? [blankStep],
+    targets: rule.targets?.join(', ') ?? '',
+    temperature: text(parameters.temperature),
+    top_p: text(parameters.top_p),
+    max_tokens: text(parameters.max_tokens),
+    reasoning_effort: text(parameters.reasoning_effort),
+    tag: text(rule.tag),
+    message: text(refuse?.message),
+    status: text(refuse?.status ?? 403),
+    continue: rule.continue ?? false,
+  };
+}
+
+/** Throws a FieldProblem where something is no number. */
+export function definitionOf(draft: RuleDraft): RuleDefinition {
+  const order = numberOf(draft.order, 'order');
+  return {
+    ...(draft.when.trim() !== '' && { when: draft.when.trim() }),
+    ...(order !== undefined && { order }),
+    ...(!draft.enabled && { enabled: false }),
+    ...(draft.answer === 'refuse' ? refusalOf(draft) : effectsOf(draft)),
+  };
+}
+
+function refusalOf({ message, status }: RuleDraft): RuleDefinition {
+  return { refuse: { message, ...numbers({ status }) } };
+}
+
+function effectsOf(draft: RuleDraft): RuleDefinition {
+  const { answer, model, by, steps, tag, temperature, top_p, max_tokens, reasoning_effort } = draft;
+  const targets = listIn(draft.targets, ',');
+  const parameters = {
+    ...numbers({ temperature, top_p, max_tokens }),
+    ...(reasoning_effort !== '' && { reasoning_effort }),
+  };
+  return {
+    ...(answer === 'model' && { model: model.trim() }),
+    ...(answer === 'ladder' && {
+      ladder: {
+        by,
+        steps: steps.map(({ at_least, at_most, ...step }, at) => {
+          return { ...numbers({ at_least, at_most }, `ladder.steps[${at}].`), model: step.model.trim() };
+        }),
+      },
+    }),
+    ...(targets.length > 0 && { targets }),
+    ...(Object.keys(parameters).length > 0 && { parameters }),
+    ...(tag.trim() !== '' && { tag: tag.trim() }),
+    ...(draft.continue && { continue: true }),
+  };
+}
+
+/** Those that were typed. */
+function numbers<Name extends string>(typed: Record<Name, string>, place = ''): Partial<Record<Name, number>> {
+  const values = Object.entries<string>(typed).map(([name, text]) => [name, numberOf(text, place + name)] as const);
+  return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as Partial<Record<Name, number>>;
+}

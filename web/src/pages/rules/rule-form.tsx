@@ -1,0 +1,227 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { RouteReply } from '../../../../src/admin/entries/routes.ts';
+import { models, providers, rules } from '../../api/entries.ts';
+import { mergePatch } from '../../api/merge-patch.ts';
+import { call } from '../../api/request.ts';
+import { Button } from '../../parts/button.tsx';
+import { ChangedMeanwhile, currentOf } from '../../parts/changed-meanwhile.tsx';
+import { Input, Select, Switch, TextArea } from '../../parts/controls.tsx';
+import { textFields } from '../../parts/fields.ts';
+import { Field, Form } from '../../parts/form.tsx';
+import { NamesInput } from '../../parts/names-input.tsx';
+import { SuggestInput } from '../../parts/suggest-input.tsx';
+import { toast } from '../../parts/toast.tsx';
+import { LadderFields } from './ladder-fields.tsx';
+import { type Answer, definitionOf, draftOf, type RuleDraft } from './rule-fields.ts';
+
+interface RuleFormProps {
+  /** Null: the form makes one. */
+  rule: RouteReply | null;
+  onDone: () => void;
+}
+
+const answers: Readonly<Record<Answer, string>> = {
+  requested: 'The model that the request names',
+  model: 'Another model',
+  ladder: 'One of several models',
+  refuse: 'Nobody: the request is refused',
+};
+
+const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+
+/** Makes a rule, or changes the stored one. */
+export function RuleForm({ rule, onDone }: RuleFormProps) {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const [base, setBase] = useState(rule);
+  const [name, setName] = useState('');
+  const [draft, setDraft] = useState(() => draftOf(rule?.definition ?? {}));
+  const change = (changes: Partial<RuleDraft>) => setDraft((before) => ({ ...before, ...changes }));
+  const save = useMutation({
+    async mutationFn() {
+      const written = { ...definitionOf(draft) };
+      if (base === null) return call<RouteReply>('POST', rules.path, { body: { name: name.trim(), ...written } });
+      const body = { version: base.version, ...mergePatch(base.definition ?? {}, written) };
+      return call<RouteReply>('PATCH', rules.addressOf(base.name), { body });
+    },
+    async onSuccess(saved) {
+      toast(base === null ? `${saved.name} is added.` : `${saved.name} is changed.`);
+      await rules.refresh(client);
+      onDone();
+      if (base === null) void navigate({ to: `/dashboard/routes/${encodeURIComponent(saved.name)}` });
+    },
+  });
+  const current = currentOf<RouteReply>(save.error);
+  const isNameless = base === null && name.trim() === '';
+  return (
+    <Form
+      error={current === null ? save.error : null}
+      onSubmit={() => save.mutate()}
+      footer={
+        <Button type="submit" look="main" busy={save.isPending} disabled={current !== null || isNameless}>
+          {base === null ? 'Add rule' : 'Save'}
+        </Button>
+      }
+    >
+      {current !== null && (
+        <ChangedMeanwhile
+          before={base?.definition ?? {}}
+          theirs={current.definition ?? {}}
+          yours={{ ...definitionOf(draft) }}
+          onGoOn={(definition) => {
+            setBase(current);
+            setDraft(draftOf(definition));
+            save.reset();
+          }}
+        />
+      )}
+      {base === null && (
+        <Field name="name" label="Name" hint="Records and refusals show this name.">
+          {(control) => (
+            <Input
+              {...control}
+              spellCheck={false}
+              placeholder="free-and-long"
+              value={name}
+              onChange={({ target }) => setName(target.value)}
+            />
+          )}
+        </Field>
+      )}
+      <Condition draft={draft} change={change} />
+      <Effects draft={draft} change={change} />
+      {draft.answer !== 'refuse' && (
+        <Field name="continue" label="Try later rules as well" hint="What this rule has set stays.">
+          {(control) => (
+            <Switch {...control} checked={draft.continue} onCheckedChange={(on) => change({ continue: on })} />
+          )}
+        </Field>
+      )}
+      <Field name="enabled" label="In force">
+        {(control) => <Switch {...control} checked={draft.enabled} onCheckedChange={(on) => change({ enabled: on })} />}
+      </Field>
+    </Form>
+  );
+}
+
+interface PartProps {
+  draft: RuleDraft;
+  change: (changes: Partial<RuleDraft>) => void;
+}
+
+function Condition({ draft, change }: PartProps) {
+  const field = textFields(draft, change);
+  return (
+    <>
+      <Field
+        name="when"
+        label="Condition"
+        hint={
+          <>
+            In CEL, over model, plan, account, tag, headers, tokens, tools, media and more. Leave it empty for all
+            requests.{' '}
+            <a href="/docs/routing-rules#conditions" target="_blank" rel="noreferrer" className="underline">
+              All fields
+            </a>
+          </>
+        }
+      >
+        {(control) => (
+          <TextArea
+            {...control}
+            {...field('when')}
+            rows={3}
+            spellCheck={false}
+            placeholder='plan == "free" && tokens > 8000'
+            className="field-sizing-content max-h-80 min-h-16 w-full font-mono text-xs"
+          />
+        )}
+      </Field>
+      <Field name="order" label="Order" hint="Rules with a lower number are tried first.">
+        {(control) => <Input {...control} {...field('order')} inputMode="numeric" placeholder="0" className="w-28" />}
+      </Field>
+    </>
+  );
+}
+
+function Effects({ draft, change }: PartProps) {
+  const field = textFields(draft, change);
+  return (
+    <>
+      <Field name="answer" label="Who answers">
+        {(control) => (
+          <Select
+            {...control}
+            value={draft.answer}
+            onChange={({ target }) => change({ answer: target.value as Answer })}
+          >
+            {Object.entries(answers).map(([value, label]) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
+          </Select>
+        )}
+      </Field>
+      {draft.answer === 'model' && (
+        <Field name="model" label="Model">
+          {(control) => <SuggestInput {...control} {...field('model')} from={models.path} field="id" />}
+        </Field>
+      )}
+      {draft.answer === 'ladder' && <LadderFields draft={draft} onChange={change} />}
+      {draft.answer === 'refuse' ? (
+        <>
+          <Field name="refuse.message" label="Message" hint="What the caller reads, with the name of the rule.">
+            {(control) => <Input {...control} {...field('message')} />}
+          </Field>
+          <Field name="refuse.status" label="Status">
+            {(control) => <Input {...control} {...field('status')} inputMode="numeric" className="w-28" />}
+          </Field>
+        </>
+      ) : (
+        <Changes draft={draft} change={change} />
+      )}
+    </>
+  );
+}
+
+function Changes({ draft, change }: PartProps) {
+  const field = textFields(draft, change);
+  return (
+    <>
+      <Field
+        name="targets"
+        label="Targets"
+        hint="Only these may answer: provider/model, or a provider. Leave it empty for all."
+      >
+        {(control) => <NamesInput {...control} {...field('targets')} from={providers.path} placeholder="claude" />}
+      </Field>
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field name="parameters.temperature" label="Temperature">
+          {(control) => <Input {...control} {...field('temperature')} inputMode="decimal" />}
+        </Field>
+        <Field name="parameters.top_p" label="Top p">
+          {(control) => <Input {...control} {...field('top_p')} inputMode="decimal" />}
+        </Field>
+        <Field name="parameters.max_tokens" label="Maximum output tokens">
+          {(control) => <Input {...control} {...field('max_tokens')} inputMode="numeric" />}
+        </Field>
+        <Field name="parameters.reasoning_effort" label="Reasoning effort">
+          {(control) => (
+            <Select {...control} {...field('reasoning_effort')}>
+              <option value="">As requested</option>
+              {efforts.map((effort) => (
+                <option key={effort}>{effort}</option>
+              ))}
+            </Select>
+          )}
+        </Field>
+      </div>
+      <Field name="tag" label="Tag" hint="Use of these requests is summed by it, in place of the caller's tag.">
+        {(control) => <Input {...control} {...field('tag')} spellCheck={false} />}
+      </Field>
+    </>
+  );
+}

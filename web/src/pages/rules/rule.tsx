@@ -1,0 +1,104 @@
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import type { RouteReply } from '../../../../src/admin/entries/routes.ts';
+import { rules } from '../../api/entries.ts';
+import { Note } from '../../parts/error-note.tsx';
+import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
+import { EntryActions, EntryFacts, EntryNotes } from '../../parts/stored-entry.tsx';
+import { ladderBy, type RuleDefinition } from './rule-fields.ts';
+import { RuleForm } from './rule-form.tsx';
+
+/** One rule: which requests it is for, and what it does. */
+export default function RulePage() {
+  const { name } = useParams({ strict: false }) as { name: string };
+  const query = useQuery({ ...rules.query(name), refetchInterval: 10_000 });
+  return (
+    <EntryPage title={name} list={list} query={query} actions={(rule) => <Actions rule={rule} />}>
+      {(rule) => <Rule rule={rule} />}
+    </EntryPage>
+  );
+}
+
+const list = { to: '/dashboard/routes', label: 'Rules' };
+
+function Rule({ rule }: { rule: RouteReply }) {
+  const { when, order, enabled, continue: goesOn } = rule;
+  const written: RuleDefinition = rule.settings ?? rule.definition ?? {};
+  return (
+    <>
+      <EntryNotes of={rule} kind="a rule" />
+      {!enabled && <Note tone="plain">It is turned off and applies to no request.</Note>}
+      <div className="grid gap-4 lg:grid-cols-2">
+        <Section title="Condition">
+          {when === null ? (
+            <p className="mb-3">All requests.</p>
+          ) : (
+            <pre className="mb-3 overflow-x-auto whitespace-pre-wrap font-mono text-xs">{when}</pre>
+          )}
+          <Facts>
+            <Fact name="Order">{order}</Fact>
+            <Fact name="Later rules">{goesOn ? 'are tried as well' : 'are not tried where it applies'}</Fact>
+            <EntryFacts of={rule} />
+          </Facts>
+        </Section>
+        <Section title="Effects">
+          <Facts>
+            <Effects of={written} />
+          </Facts>
+        </Section>
+      </div>
+    </>
+  );
+}
+
+function Effects({ of: { model, ladder, targets, parameters = {}, tag, refuse } }: { of: RuleDefinition }) {
+  return (
+    <>
+      {refuse !== undefined && (
+        <Fact name="Refuses with">
+          {refuse.status ?? 403} “{refuse.message}”
+        </Fact>
+      )}
+      {model !== undefined && <Fact name="Model">{model}</Fact>}
+      {ladder !== undefined && (
+        <Fact name={ladderBy[ladder.by] ?? ladder.by}>
+          {ladder.steps.map((step) => (
+            <div key={JSON.stringify(step)}>
+              {[
+                step.at_least === undefined ? null : `≥ ${step.at_least}`,
+                step.at_most === undefined ? null : `≤ ${step.at_most}`,
+              ]
+                .filter((bound) => bound !== null)
+                .join(', ') || 'else'}
+              : {step.model}
+            </div>
+          ))}
+        </Fact>
+      )}
+      {targets !== undefined && <Fact name="Targets">{targets.join(', ')}</Fact>}
+      {Object.entries(parameters).map(([name, value]) => (
+        <Fact key={name} name={name}>
+          {String(value)}
+        </Fact>
+      ))}
+      {tag !== undefined && <Fact name="Tag">{tag}</Fact>}
+    </>
+  );
+}
+
+function Actions({ rule }: { rule: RouteReply }) {
+  return (
+    <EntryActions
+      of={rule}
+      name={rule.name}
+      kind="rule"
+      area="models"
+      entries={rules}
+      list={list.to}
+      place="side"
+      edit={(done) => <RuleForm rule={rule} onDone={done} />}
+    >
+      Requests go by the other rules from then on.
+    </EntryActions>
+  );
+}
