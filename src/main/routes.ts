@@ -127,7 +127,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
   const all: readonly Route[] = [
     chatRoute(services),
     ...messagesRoutes(services),
-    ...responsesRoutes(services, background, { services, principalOf: ring.principalOf }),
+    ...responsesRoutes(services, background, { services, principalOf: ring.principalOf, seat: options.seat }),
     ...forwardedRoutes(services),
     embeddingsRoute(services),
     ...passthroughRoutes(services),

@@ -12,6 +12,7 @@ import { refuse } from '../../../inference/spine/sink.ts';
 import { type Failure, factsOf, invalid } from '../../../kernel/failure.ts';
 import { newRequestId } from '../../../kernel/ids.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
+import type { Elsewhere } from '../../../kernel/sharing/elsewhere.ts';
 import { acceptWebSocket, handshakeFault } from '../../accept-web-socket.ts';
 import { type Exchange, errorContextOf } from '../../exchange.ts';
 import { modelCallOf } from '../../model-call.ts';
@@ -22,6 +23,8 @@ import { unmadeResponse } from './unmade-response.ts';
 export interface SocketParts {
   services: Services;
   principalOf(keyId: string): Principal | Failure;
+  /** Connections that other processes of this server have; undefined: there are none. */
+  seat: { elsewhere: Elsewhere } | undefined;
 }
 
 /** Without tenants that have no connection. */
@@ -49,15 +52,20 @@ export async function answerSocket(parts: SocketParts, shares: TenantShares, exc
   if (fault !== null) return refuse(exchange.client, fault, headers);
   const { tenant } = base.principal;
   const share = shares.get(tenant) ?? { connections: 0, chars: 0 };
-  if (share.connections >= connectionsMax) return refuse(exchange.client, tooManyConnections, headers);
+  const elsewhere = parts.seat?.elsewhere;
+  const name = `WebSockets for responses of ${tenant}`;
+  const open = share.connections + (elsewhere?.held(name) ?? 0);
+  if (open >= connectionsMax) return refuse(exchange.client, tooManyConnections, headers);
   shares.set(tenant, share);
   share.connections += 1;
+  elsewhere?.report(name, share.connections, connectionsMax);
   try {
     const { body_limit: messageBytesMax } = parts.services.snapshot().config.server;
     const socket = await acceptWebSocket(exchange, { headers, messageBytesMax });
     if (socket !== null) await new Session(parts, exchange, base, new SocketEnd(socket), share).run();
   } finally {
     share.connections -= 1;
+    elsewhere?.report(name, share.connections, connectionsMax);
     if (share.connections === 0) shares.delete(tenant);
   }
 }
