@@ -1,4 +1,4 @@
-import { adminKey, type TestGateway, workersKnow } from './start-gateway.ts';
+import { adminKey, type TestGateway } from './start-gateway.ts';
 
 /** A call of the admin API, by its path below `/admin/v1`. `Reply`: what the test reads of the answer. */
 export async function callAdmin<Reply>(
@@ -12,7 +12,5 @@ export async function callAdmin<Reply>(
     headers: { authorization: `Bearer ${adminKey}` },
     ...(body !== undefined && { json: body, method }),
   });
-  const reply = (await response.json()) as Reply;
-  if (method !== 'GET') await workersKnow('changes');
-  return { status: response.status, body: reply };
+  return { status: response.status, body: (await response.json()) as Reply };
 }

@@ -26,14 +26,12 @@ export const noLimits = { default: { windows: 'off', rpm: 'off' } };
  */
 export const testProcesses = Number(process.env.CULVERT_TEST_PROCESSES ?? 1);
 
-/** Kept answers are gathered for 20 ms before they are written where other workers find them. */
+/** Kept answers are gathered for 20 ms before they are written where other workers find them; usage is there sooner. */
 const keptWithinMs = 250;
-/** Changes by operators are in force everywhere within a second. */
-const changedWithinMs = 1_100;
 
-/** Waits until other workers of the gateway know it too, where tests run over several. */
-export async function workersKnow(of: 'kept answers' | 'changes'): Promise<void> {
-  if (testProcesses > 1) await pause(of === 'changes' ? changedWithinMs : keptWithinMs);
+/** Waits until other workers of the gateway find kept answers and know which targets cool down, where tests run over several. */
+export async function workersKnow(): Promise<void> {
+  if (testProcesses > 1) await pause(keptWithinMs);
 }
 
 export interface TestGateway extends Gateway {

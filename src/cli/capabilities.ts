@@ -1,4 +1,3 @@
-import { processesOf } from '../config/declared.ts';
 import type { Alias } from '../inference/models/alias.ts';
 import { contractEmbeddings } from '../inference/models/contract-embeddings.ts';
 import { type MediaType, modelFor } from '../inference/models/contract-media.ts';
@@ -120,10 +119,6 @@ function mediaOf(type: MediaType, snapshot: Snapshot): Capability {
 
 function vectorsOf({ config }: Snapshot): Capability {
   const { vectors, storage } = config;
-  if (vectors.engine === 'embedded' && processesOf(config) > 1) {
-    const by = 'several processes cannot share embedded vectors';
-    return { name: 'vectors', state: 'missing', by, fix: 'set vectors.engine to qdrant' };
-  }
   const by =
     vectors.engine === 'qdrant' ? `Qdrant at ${new URL(vectors.url!).host}` : `embedded, in ${storage.data_dir}`;
   return { name: 'vectors', state: 'real', by, fix: null };

@@ -19,6 +19,7 @@ import { culvert } from '../kernel/command-form.ts';
 import { FailureError, factsOf } from '../kernel/failure.ts';
 import type { Log } from '../observe/log.ts';
 import { StartRefused } from '../processes/lifetime.ts';
+import type { Seat } from '../processes/seat.ts';
 import { ensureAdminKey, keyFiles, readIfThere, replaceFile } from '../stores/sqlite/data-folder.ts';
 import type { Books } from './books.ts';
 
@@ -38,6 +39,8 @@ export interface Callers {
   /** The file of a first start's key, as long as that key still opens this server. */
   firstKeyFile(): string | null;
   /** Brings ring and plans up to the store. */
+  look(): Promise<unknown>;
+  /** The same after a change of this process's own: other workers of its server look, too. */
   refresh(): Promise<unknown>;
   declare(config: Config): void;
   /** Writes from where keys were used in this process since the last time. */
@@ -92,6 +95,8 @@ export async function openCallers(options: {
   books: Pick<Books, 'folder' | 'secrets' | 'stores'>;
   /** Contents of the store, whenever they have changed. */
   onStored(stored: Stored): void;
+  /** Tells other workers of a change of this one; undefined: there are none. */
+  seat: Pick<Seat, 'changed'> | undefined;
   clock: Clock;
   log: Log;
 }): Promise<Callers> {
@@ -181,7 +186,11 @@ export async function openCallers(options: {
       if (!secret) return null;
       return 'kind' in ring.authenticate({ authorization: `Bearer ${secret}` }, () => null) ? null : files.first;
     },
-    refresh: watch.poll,
+    look: watch.poll,
+    async refresh() {
+      await watch.poll();
+      await options.seat?.changed();
+    },
     declare(next) {
       config = next;
       places.byRequest = config.server.trusted_proxies.length > 0;

@@ -80,6 +80,8 @@ export interface Gateway {
   /** Facts of this process for the others. */
   facts(): Promise<ProcessFacts>;
   health: Health;
+  /** Brings keys, accounts and what is set up at run time up to the store. */
+  lookAgain(): Promise<void>;
   /** Takes what other processes of its server have learnt of upstreams. */
   takeHints: HealthHints['receive'];
   /**
@@ -121,7 +123,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const { folder, stores, secrets } = books;
   const { ledger } = stores;
   const setup = createSetup({ config, env, secrets, log });
-  const callers = await openCallers({ config, books, onStored: setup.take, clock, log });
+  const callers = await openCallers({ config, books, onStored: setup.take, seat: options.seat, clock, log });
   opened(callers.stop);
   const { plans } = callers;
   const spool = await openSpool(join(folder.path, options.seat?.given.spool ?? 'spool'), options.seat);
@@ -317,7 +319,9 @@ async function openServer(
   measureLoad(metrics, server);
   const facts = async () => (await soleProcess()).facts();
   stores.replicas?.report(facts);
-  return { server, routes, dashboard, facts, health: services.health, takeHints: await hintTaker(parts) };
+  const lookAgain = () => parts.callers.look().then(() => parts.setup.settled());
+  const takeHints = await hintTaker(parts);
+  return { server, routes, dashboard, facts, health: services.health, lookAgain, takeHints };
 }
 
 function proxiesOf(env: GatewayOptions['env']): ProxyOf {

@@ -58,6 +58,8 @@ export interface PrimaryOffers extends BooksOffers {
   measured(): Promise<SeriesValues[]>;
   /** Sends what this worker has learnt of upstreams, for the others. */
   hint(hints: readonly HealthHint[]): void;
+  /** Accounts, keys or what is set up at run time have changed: answered when all other workers know, or are late. */
+  changed(): Promise<void>;
   /** This worker holds so much more of what all callers share. */
   holds(name: string, by: number): void;
   /** All workers, and those that ended a while ago. */
@@ -72,6 +74,8 @@ export interface WorkerOffers {
   configure(config: Config): Promise<void>;
   measure(): Promise<SeriesValues>;
   facts(): Promise<ProcessFacts>;
+  /** Brings accounts, keys and what is set up at run time up to the store. */
+  lookAgain(): Promise<void>;
   /** Hints that others have learnt of upstreams. */
   takeHints(hints: readonly HealthHint[]): void;
   stand(standing: Standing): void;
@@ -98,13 +102,14 @@ export interface Seat {
   isOver(boot: string): boolean;
   /** From now on it does what the primary asks for. */
   serve(
-    offers: Pick<WorkerOffers, 'configure' | 'measure' | 'facts' | 'takeHints' | 'stop'>,
+    offers: Pick<WorkerOffers, 'configure' | 'measure' | 'facts' | 'lookAgain' | 'takeHints' | 'stop'>,
     url: string,
     onReady: () => void,
   ): void;
   refused(message: string): Promise<void>;
   reload(mode: ReloadMode): Promise<Reloaded>;
   measured(): Promise<SeriesValues[]>;
+  changed: PrimaryOffers['changed'];
   hint: PrimaryOffers['hint'];
   /** Holdings of other workers of what all callers share. */
   elsewhere: Elsewhere;
@@ -162,6 +167,7 @@ export async function takeSeat(loaded: Promise<unknown>): Promise<Seat> {
     refused: (message) => primary.ask('refused', message),
     reload: (mode) => primary.ask('reload', mode),
     measured: () => primary.ask('measured'),
+    changed: () => primary.ask('changed'),
     hint: (hints) => primary.notify('hint', hints),
     elsewhere,
     processes: () => primary.ask('processes'),

@@ -45,10 +45,19 @@ export class Hearing {
   }
 
   /** Messages of a worker come in their order, so its answer follows all that it said. */
-  async #heard(): Promise<void> {
-    const late = new AbortController();
-    const answers = Promise.allSettled(this.#links().map((link) => link.ask('delivered')));
-    await Promise.race([answers, rest(waitMaxMs, null, { signal: late.signal }).catch(() => null)]);
-    late.abort();
+  #heard(): Promise<void> {
+    return askAll(this.#links(), 'delivered', waitMaxMs);
   }
+}
+
+/** Resolves when all workers have answered, or after `maxMs`. */
+export async function askAll(
+  links: readonly Link<WorkerOffers>[],
+  what: 'delivered' | 'lookAgain',
+  maxMs: number,
+): Promise<void> {
+  const late = new AbortController();
+  const answers = Promise.allSettled(links.map((link) => link.ask(what)));
+  await Promise.race([answers, rest(maxMs, null, { signal: late.signal }).catch(() => null)]);
+  late.abort();
 }

@@ -15,7 +15,7 @@ import { Pulse } from './pulse.ts';
 import { withTakenAtStart } from './reloads.ts';
 import { type Given, type PrimaryOffers, type Standing, vectorsStream, type WorkerOffers } from './seat.ts';
 import { Spares } from './spares.ts';
-import { Hearing, isLook } from './wait-for-reports.ts';
+import { askAll, Hearing, isLook } from './wait-for-reports.ts';
 
 export interface WorkersParts {
   count: number;
@@ -47,6 +47,8 @@ export const deathsMax = 5;
 const deathsWithinMs = 60_000;
 /** How long a scrape waits for the figures of a worker. */
 const measureMaxMs = 2_000;
+/** A change by an operator waits for the other workers for so long. Those that are late look within a second. */
+const lookMaxMs = 1_000;
 /** How long a reload waits for each worker. */
 const configureMaxMs = 5_000;
 /** How long workers may take to end beyond their times: they settle, flush and close. */
@@ -146,6 +148,10 @@ export class Workers {
 
   #serving() {
     return this.#running().filter(({ at }) => at === 'serving');
+  }
+
+  #others(number: number) {
+    return this.#serving().flatMap((one) => (one.number === number ? [] : [one.link]));
   }
 
   #standing(): Standing {
@@ -273,8 +279,9 @@ export class Workers {
       measured: () => this.#measured(),
       hint: (hints) => {
         this.#hints.take(hints);
-        for (const other of this.#serving()) if (other.number !== number) other.link.notify('takeHints', hints);
+        for (const other of this.#others(number)) other.notify('takeHints', hints);
       },
+      changed: () => askAll(this.#others(number), 'lookAgain', lookMaxMs),
       holds: (name, by) => this.#held.take(link, name, by),
       processes: () => this.#pulse.seen(),
       ...items,

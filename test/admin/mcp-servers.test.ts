@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { adminKey, startGateway, type TestGateway, workersKnow } from '../start-gateway.ts';
+import { adminKey, startGateway, type TestGateway } from '../start-gateway.ts';
 import { startMcpServer } from '../start-mcp-server.ts';
 import { runCommand, temporaryFolder } from '../start-process.ts';
 
@@ -26,9 +26,7 @@ function admin(gateway: TestGateway) {
       headers: { authorization: `Bearer ${adminKey}` },
       ...(body === undefined ? {} : { json: body, method }),
     });
-    const answer = (await response.json()) as Answer;
-    if (method !== 'GET') await workersKnow('changes');
-    return { status: response.status, body: answer };
+    return { status: response.status, body: (await response.json()) as Answer };
   };
 }
 

@@ -24,7 +24,7 @@ async function post(path: string, json: object, key = gateway.key) {
   const response = await gateway.fetch(path, { json, headers: { authorization: `Bearer ${key}` } });
   const body = await response.text();
   const cache = response.headers.get('x-culvert-cache')?.split(';')[0] ?? null;
-  if (cache === 'miss') await workersKnow('kept answers');
+  if (cache === 'miss') await workersKnow();
   return { status: response.status, body, cache, type: response.headers.get('content-type') };
 }
 

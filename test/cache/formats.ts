@@ -67,7 +67,7 @@ export async function ask(gateway: TestGateway, format: Format, question: Questi
   });
   const answer = await response.text();
   const said = response.headers.get('x-culvert-cache');
-  if (said?.startsWith('miss') === true) await workersKnow('kept answers');
+  if (said?.startsWith('miss') === true) await workersKnow();
   const values = !answer.startsWith('{') ? eventsIn(answer) : [JSON.parse(answer)];
   return {
     status: response.status,

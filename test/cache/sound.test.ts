@@ -27,7 +27,7 @@ async function answered(asking: Promise<Response>): Promise<Answered> {
   const response = await asking;
   const bytes = Buffer.from(await response.arrayBuffer());
   const cache = response.headers.get('x-culvert-cache')?.split(';')[0] ?? null;
-  if (cache === 'miss') await workersKnow('kept answers');
+  if (cache === 'miss') await workersKnow();
   return { status: response.status, cache, type: response.headers.get('content-type'), bytes };
 }
 

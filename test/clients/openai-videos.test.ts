@@ -182,6 +182,8 @@ test('where only Google makes videos, a list is a 400 that says so', async (t) =
   const gateway = await startGateway(t, {
     providers: { veo: { type: 'gemini', base_url: upstream.url, api_key: 'k' } },
     models: { veo: { type: 'video', targets: ['veo/veo-3.1'] } },
+    // A server that is started as a program has the simulator, which keeps a list.
+    server: { processes: 1 },
   });
   const answer = await gateway.fetch('/v1/videos');
   assert.equal(answer.status, 400);

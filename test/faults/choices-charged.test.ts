@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { startGateway } from '../start-gateway.ts';
+import { startGateway, workersKnow } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 
 interface Asked {
@@ -58,6 +58,7 @@ async function setup(t: TestContext, format: keyof typeof formats, windows: unkn
     const before = await used();
     const answer = await ask(asked, headers);
     await answer.text();
+    await workersKnow();
     return [answer.status, answer.headers.get('x-culvert-cost'), (await used()) - before];
   };
   return { native, single, ask, charged, used };

@@ -69,7 +69,7 @@ test('F64 with every place taken by a stream, health checks and operators are an
   assert.ok(streams >= 50, `${streams} streams`);
 
   for (let round = 0; round < 20; round += 1) {
-    for (const path of ['/healthz', '/readyz', '/admin/v1/keys']) {
+    for (const path of ['/healthz', '/metrics', '/admin/v1/keys']) {
       const headers = { authorization: `Bearer ${adminKey}`, connection: 'close' };
       const answer = await fetch(url + path, { headers });
       assert.equal(answer.status, 200, `${path}: ${await answer.text()}`);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { assertWithin } from '../machine-load.ts';
-import { overUpstreams, startGateway } from '../start-gateway.ts';
+import { overUpstreams, startGateway, workersKnow } from '../start-gateway.ts';
 import { startUpstream, type Upstream } from '../start-upstream.ts';
 import { closedPlace } from './dead-places.ts';
 import { explained } from './read-answer.ts';
@@ -62,6 +62,7 @@ test('F10 one target rate-limited: the next answers, and the cooling one is left
     const response = await gateway.fetch(chatPath, { json: hello });
     assert.equal(response.headers.get('x-culvert-provider'), 'up2');
     await response.text();
+    if (request === 0) await workersKnow();
   }
   assert.deepEqual(upstreams.map(chats), [1, 10]);
 });

@@ -21,13 +21,13 @@ test('a credential that its provider refuses is told as what it is: no retry hel
     return { retry: answer.headers.get('x-should-retry'), after: answer.headers.get('retry-after'), ...error };
   };
   for (const status of [401, 403]) {
-    upstream.script('*', [`status=${status}`]);
+    upstream.script('/v1/chat/completions', [`status=${status}`]);
     const { message, retry, after } = await failing('refused');
     assert.match(message, /A retry does not help: the operator must change the credential of provider stale\.$/);
     assert.deepEqual([retry, after], ['false', null]);
   }
   // Another provider may have recovered by then.
-  upstream.script('*', Array(8).fill('status=503'));
+  upstream.script('/v1/chat/completions', Array(8).fill('status=503'));
   const { message, retry } = await failing('mixed');
   assert.match(message, /This is transient: retry the request\.$/);
   assert.equal(retry, 'true');
@@ -60,14 +60,14 @@ test('what only the operator can mend is told as that: no model of that name, an
     ['both', [noModel, noModel], /A retry does not help: the operator must /],
   ] as const) {
     upstream.clear();
-    upstream.script('*', specs);
+    upstream.script('/v1/chat/completions', specs);
     const { status, retry, message } = await failing(model);
     assert.deepEqual([status, retry], [502, 'false'], message);
     assert.match(message, words);
   }
   // One that is only limited for a while may answer then.
   upstream.clear();
-  upstream.script('*', ['status=429;retry-after=40', `always ${noModel}`]);
+  upstream.script('/v1/chat/completions', ['status=429;retry-after=40', `always ${noModel}`]);
   for (let turn = 0; turn < 2; turn++) {
     const { retry, message } = await failing('later');
     assert.equal(retry, 'true', message);
