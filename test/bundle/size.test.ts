@@ -1,4 +1,6 @@
-import { globSync, statSync } from 'node:fs';
+import assert from 'node:assert/strict';
+import { globSync, readFileSync, statSync } from 'node:fs';
+import { test } from 'node:test';
 import { gate } from '../gates/ratchet.ts';
 
 const step = 50_000;
@@ -14,3 +16,12 @@ gate(
   },
   { 'bytes, up to the next 50 kB': (bytes) => Math.ceil(bytes / step) * step },
 );
+
+test('the bundle has each check of the sources that is a call whose result nobody uses', () => {
+  const empty = globSync('dist/*.js').flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(/try \{\s*(?:return [\w"'.-]+;)?\s*\} catch/g)].map(
+      ({ input, index }) => `${file}: ${input.slice(Math.max(0, index - 80), index)}`,
+    ),
+  );
+  assert.deepEqual(empty, []);
+});

@@ -8,7 +8,7 @@ import type { Failure, QuotaExceeded } from '../../src/kernel/failure.ts';
 import { fakeClock } from '../fake-clock.ts';
 import { rawExchange } from '../raw-exchange.ts';
 import { answerTo } from '../send-bytes.ts';
-import { otherKey, overUpstreams, startGateway, testKey } from '../start-gateway.ts';
+import { otherKey, overUpstreams, startGateway, testKey, workersKnow } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { startBareServer } from './bare-server.ts';
 import { asked, chatPath, type ErrorBody, hello, serve } from './served.ts';
@@ -76,6 +76,7 @@ test('design §6: every target is limited upstream: 429 in its words, marked as 
   const single = await startGateway(t, overUpstreams(one.url));
   one.script(chatPath, ['always status=429;retry-after=40;message=slow%20down']);
   await (await single.fetch(chatPath, { json: hello })).text();
+  await workersKnow();
   const before = asked(one).length;
   const { status, error, headers } = await failed(await single.fetch(chatPath, { json: hello }));
   assert.deepEqual([status, error.type, error.code], [429, 'rate_limit_error', 429]);

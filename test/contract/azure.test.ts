@@ -87,6 +87,8 @@ const application = {
 const gateway = await startGateway(
   { after: after as never },
   {
+    // Each process fetches its own token of Entra ID.
+    server: { processes: 1 },
     providers: {
       foundry: { type: 'azure-openai', base_url: `${upstream.url}/openai/v1/`, api_key: 'azure-secret' },
       preview: { type: 'azure-openai', base_url: upstream.url, api_key: 'azure-secret', api_version: 'preview' },

@@ -38,7 +38,8 @@ test('F79 500 streams wait to be accepted when SIGTERM comes: each of them is an
 });
 
 test('F79 first /readyz answers 503, everything is served for server.drain_delay, and then the port closes', async (t) => {
-  const gateway = await startGateway(t);
+  // It is told when to end; of several processes the primary is (test/processes/processes.long.test.ts).
+  const gateway = await startGateway(t, { server: { processes: 1 } });
   const status = async (path: string) => {
     try {
       const response = await gateway.fetch(path);
@@ -67,7 +68,7 @@ test('F79 who used a connection for a stream may ask on it again right after the
   const upstream = await startUpstream();
   t.after(() => upstream.close());
   upstream.script('/v1/chat/completions', ['always tokens=30;interval=50ms']);
-  const gateway = await startGateway(t, overUpstreams(upstream.url));
+  const gateway = await startGateway(t, { ...overUpstreams(upstream.url), server: { processes: 1 } });
   const callers = Array.from({ length: 30 }, async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     t.after(() => agent.destroy());

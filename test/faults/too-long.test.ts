@@ -195,7 +195,8 @@ async function started(
   const providers = Object.fromEntries(
     Object.keys(places).map((name) => [name, { type: 'openai', base_url: `${url}/${name}`, api_key: 'k' }]),
   );
-  return { gateway: await startGateway(t, { providers, models }), asked };
+  // What a refusal tells of a context, each process learns (docs/scale-out.md).
+  return { gateway: await startGateway(t, { providers, models, server: { processes: 1 } }), asked };
 }
 
 function answer(response: import('node:http').ServerResponse, streamed: boolean): void {
