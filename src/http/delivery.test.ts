@@ -140,6 +140,70 @@ test('an answer has the head and the bytes that node would write, whatever its b
     }
 });
 
+const pieces = [
+  'data: one\n\n',
+  'Grüße 😀',
+  '',
+  everyByte,
+  Buffer.alloc(100_000, everyByte),
+  'two',
+  Buffer.alloc(0),
+  'é'.repeat(9_000),
+];
+
+for (const version of ['1.0', '1.1'])
+  for (const end of ['with its last piece', 'a turn later'] as const)
+    test(`a stream that ends ${end} has all bytes of its pieces in order, over HTTP/${version}`, async (t) => {
+      const server = createServer(async (request, response) => {
+        const exchange = { ...ids, request, response, route: { dialect: openAiChat } } as unknown as Exchange;
+        const client = new ResponseDelivery(exchange, systemClock);
+        client.start('bytes', []);
+        for (const turn of [pieces, pieces.slice(0, 2), [...pieces, everyByte]]) {
+          for (const one of turn) client.chunk(one);
+          if (end === 'with its last piece' && turn.at(-1) === everyByte) client.end(null);
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+        client.end(null);
+      });
+      t.after(() => server.close());
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+      socket.write(`GET / HTTP/${version}\r\nhost: x\r\nconnection: close\r\n\r\n`);
+      const got = Buffer.concat(await socket.toArray());
+      const body = got.subarray(got.indexOf('\r\n\r\n') + 4);
+      const sent = [...pieces, ...pieces.slice(0, 2), ...pieces, everyByte];
+      const expected = Buffer.concat(sent.map((one) => Buffer.from(one as string)));
+      assert.equal(Buffer.compare(version === '1.0' ? body : joinedChunks(body), expected), 0);
+    });
+
+/** A body in chunks without their sizes; throws where its last chunk does not end it. */
+function joinedChunks(body: Buffer): Buffer {
+  const chunks: Buffer[] = [];
+  for (let at = 0; ; ) {
+    const sizeEnd = body.indexOf('\r\n', at);
+    const size = Number.parseInt(body.toString('latin1', at, sizeEnd), 16);
+    at = sizeEnd + 2 + size;
+    assert.equal(body.toString('latin1', at, at + 2), '\r\n');
+    at += 2;
+    if (size > 0) chunks.push(body.subarray(sizeEnd + 2, at - 2));
+    else {
+      assert.equal(at, body.length);
+      return Buffer.concat(chunks);
+    }
+  }
+}
+
+test('what is left of a turn is not sent to a response that was destroyed in it', async (t) => {
+  const { client, response } = await clientOf(t);
+  response.on('error', assert.ifError);
+  client.start('events', []);
+  client.chunk('data: one\n\n');
+  response.destroy();
+  await once(response, 'close');
+  assert.equal(client.disconnected, true);
+});
+
 test('headers that were set before, as CORS does, go out too', async (t) => {
   const answer = await answerOf(t, (response) => {
     response.setHeader('access-control-allow-origin', 'https://app.example');

@@ -139,7 +139,7 @@ export class ResponseDelivery implements Delivery {
   /** Sends what was written in this turn of the loop. */
   private static flush(delivery: ResponseDelivery): void {
     const { response, unsent } = delivery;
-    if (unsent === '' || response.destroyed) return;
+    if (unsent === '') return;
     delivery.unsent = '';
     // Or node would wait for another turn.
     response.socket?.cork();
@@ -240,7 +240,7 @@ export function writeFailure(
   extraHeaders: readonly string[] = [],
 ): void {
   const { response } = exchange;
-  if (response.headersSent || response.destroyed) return;
+  if (response.headersSent) return;
   const facts = factsOf(failure, nowMs);
   const { trace } = exchange;
   if (exchange.admitted?.booked !== true) {
