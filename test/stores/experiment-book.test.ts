@@ -107,6 +107,55 @@ for (const driver of drivers) {
     await ledger.shutdown();
   });
 
+  test(`${driver.name}: results set the busiest accounts and callers of a variant apart, and know faults and hits`, {
+    skip,
+  }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const ledger = await store.ledger('boot-1');
+    const apartMax = 20;
+    // Account number n has n requests of b, and one of a.
+    for (let account = 1; account <= apartMax + 2; account += 1) {
+      const by = { account: `n${account}`, user: `u${account % 2}`, firstTokenMs: 100 };
+      await settled(ledger, nowMs, { ...by, variant: 'a', cache: account === 1 ? 'hit' : 'miss' });
+      for (let n = 0; n < account; n += 1) await settled(ledger, nowMs, { ...by, variant: 'b' });
+    }
+    const failed = { account: 'n20', user: null, variant: 'b', firstTokenMs: null };
+    await settled(ledger, nowMs, { ...failed, class: 'transient', status: 502 });
+    await settled(ledger, nowMs, { ...failed, class: 'upstream-refused', status: 422 });
+    const query = { alias: 'smart', accounts: null, fromMs: nowMs, toMs: nowMs + hourMs };
+    const apart = async (by: 'account' | 'caller') =>
+      (await ledger.experiments.results({ ...query, apart: { by, variants: ['b'], count: apartMax } })).times;
+    const byAccount = await apart('account');
+    const sumOf = (variant: string, by: string | null) =>
+      byAccount.filter((row) => row.variant === variant && row.by === by).reduce((sum, row) => sum + row.requests, 0);
+    assert.equal(new Set(byAccount.map(({ by }) => by)).size, apartMax + 1);
+    assert.deepEqual(
+      [`n${apartMax + 2}`, 'n3', null].map((by) => [sumOf('a', by), sumOf('b', by)]),
+      [
+        [1, apartMax + 2],
+        [1, 3],
+        [2, 3],
+      ],
+    );
+    const ofFailed = byAccount.find((row) => row.by === 'n20' && row.firstTokenMs === null);
+    assert.deepEqual([ofFailed?.requests, ofFailed?.errors, ofFailed?.faults], [2, 2, 1]);
+    const callers = new Set((await apart('caller')).map(({ by }) => by));
+    assert.equal(callers.size, 3, JSON.stringify([...callers]));
+    const { times } = await ledger.experiments.results(query);
+    assert.deepEqual(
+      times
+        .filter(({ variant }) => variant === 'a')
+        .map((row) => [row.firstTokenMs, row.requests, row.by])
+        .sort(),
+      [
+        [null, 1, null],
+        [100, apartMax + 1, null],
+      ],
+    );
+    await ledger.shutdown();
+  });
+
   test(`${driver.name}: of replicas that take a variant out one does, and all see it until it is taken back`, {
     skip,
   }, async (t) => {

@@ -115,9 +115,9 @@ test('intervals are those of the textbooks', () => {
   }
   const ratings = [{ variant: 'a', metric: 'm', kind: 'number', n: 3, sum: 6, sumOfSquares: 14 }] as const;
   const times = [
-    { variant: 'a', firstTokenMs: 100, requests: 19, errors: 0, costUsd: 0 },
-    { variant: 'a', firstTokenMs: 900, requests: 2, errors: 0, costUsd: 0 },
-    { variant: 'a', firstTokenMs: null, requests: 4, errors: 4, costUsd: 0 },
+    { variant: 'a', firstTokenMs: 100, requests: 19, errors: 0, faults: 0, costUsd: 0, by: null },
+    { variant: 'a', firstTokenMs: 900, requests: 2, errors: 0, faults: 0, costUsd: 0, by: null },
+    { variant: 'a', firstTokenMs: null, requests: 4, errors: 4, faults: 4, costUsd: 0, by: null },
   ];
   const [result] = variantResults({ times, ratings }, []);
   assert.deepEqual(result?.firstTokenMs, { p50: 100, p95: 900 });

@@ -7,16 +7,18 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { pino } from 'pino';
-import { whyClearlyWorse } from '../../src/books/metering/clearly-worse.ts';
+import { clearlyWorse, isSlowerByCaller, isWorseWithoutAny } from '../../src/books/metering/clearly-worse.ts';
 import type { VariantTimes } from '../../src/books/metering/experiment-book.ts';
 import { checkConfigText } from '../../src/config/check.ts';
-import { adminKey, startGateway, type TestGateway } from '../start-gateway.ts';
+import { adminKey, otherKey, startGateway, type TestGateway } from '../start-gateway.ts';
 import { until } from '../until.ts';
 
 const times = (variant: string, rows: readonly (readonly [ms: number | null, requests: number, errors?: number])[]) =>
-  rows.map(
-    ([firstTokenMs, requests, errors = 0]): VariantTimes => ({ variant, firstTokenMs, requests, errors, costUsd: 0 }),
-  );
+  rows.map(([firstTokenMs, requests, errors = 0]): VariantTimes => {
+    return { variant, firstTokenMs, requests, errors, faults: 0, costUsd: 0, by: null };
+  });
+
+const whyClearlyWorse = (...of: Parameters<typeof clearlyWorse>) => clearlyWorse(...of)?.reason ?? null;
 
 test('more errors are clear from 50 requests on, four deviations and two points', () => {
   const first = times('a', [[100, 1_000, 10]]);
@@ -61,7 +63,57 @@ test('chance alone takes no variant out: 2,000 experiments of equal variants', (
   assert.ok(wrong <= 2, `${wrong}`);
 });
 
-/** Answers all models but `bad`, which fails. */
+test('no single account decides: the difference is there without any one of them', () => {
+  const variants = { first: 'a', other: 'b' };
+  const by = (name: string | null, rows: VariantTimes[]) => rows.map((row) => ({ ...row, by: name }));
+  const first = times('a', [[100, 1_000, 10]]);
+  const decided = (rows: VariantTimes[]) => {
+    const worse = clearlyWorse(first, rows);
+    return worse !== null && isWorseWithoutAny([...first, ...rows], worse, variants);
+  };
+  // Everything that one account asks is refused, and of the others nothing.
+  assert.equal(decided([...by('odd', times('b', [[100, 100, 100]])), ...by(null, times('b', [[100, 200, 2]]))]), false);
+  assert.equal(decided(by('odd', times('b', [[100, 100, 100]]))), false);
+  assert.equal(decided([...by('one', times('b', [[100, 60, 30]])), ...by('two', times('b', [[100, 60, 30]]))]), true);
+  const failed = times('b', [[null, 60, 60]]).map((row) => ({ ...row, faults: 60 }));
+  assert.equal(clearlyWorse(first, failed)?.in, 'faults');
+});
+
+test('slower is what is slower for its callers, and not what few callers ask for', () => {
+  let seed = 11;
+  const random = () => {
+    seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
+    return seed / 2 ** 31;
+  };
+  /** Callers whose requests take different times, up to eight times as long. */
+  const callers = (variant: string, n: number, times = 1) =>
+    Array.from({ length: n }, (_, caller) => {
+      const usual = 200 * 8 ** random() * times;
+      return Array.from({ length: 20 }, (): VariantTimes => {
+        const firstTokenMs = Math.round(usual * (0.8 + 0.4 * random()));
+        return { variant, firstTokenMs, requests: 1, errors: 0, faults: 0, costUsd: 0, by: `${variant}${caller}` };
+      });
+    }).flat();
+  const variants = { first: 'a', other: 'b' };
+  const looks = (of: number, times: number) => {
+    const found = { byRequests: 0, byCallers: 0 };
+    for (let at = 0; at < 300; at += 1) {
+      const [a, b] = [callers('a', 30), callers('b', of, times)];
+      if (clearlyWorse(a, b)?.in !== 'times') continue;
+      found.byRequests += 1;
+      if (isSlowerByCaller([...a, ...b], variants)) found.byCallers += 1;
+    }
+    return found;
+  };
+  for (const size of [3, 5, 10]) {
+    const { byRequests, byCallers } = looks(size, 1);
+    assert.ok(byRequests > 20, `of ${size} callers, ${byRequests} of 300 looks find equal variants different`);
+    assert.ok(byCallers <= 3, `${byCallers} of 300 at ${size} callers`);
+  }
+  assert.ok(looks(20, 4).byCallers > 290, 'four times as slow is found with 20 callers');
+});
+
+/** Answers all models but `bad`, which fails, and refuses all that has the word `wrong`. */
 async function startUpstream(t: { after(end: () => void): void }) {
   const server = createServer((request, response) => {
     let text = '';
@@ -70,12 +122,13 @@ async function startUpstream(t: { after(end: () => void): void }) {
     });
     request.on('end', () => {
       const { model } = JSON.parse(text || '{}') as { model?: string };
-      response.writeHead(model === 'bad' ? 422 : 200, { 'content-type': 'application/json' });
+      const isRefused = model === 'bad' || text.includes('wrong');
+      response.writeHead(isRefused ? 422 : 200, { 'content-type': 'application/json' });
       const message = { role: 'assistant', content: 'ok' };
       const choices = [{ index: 0, message, finish_reason: 'stop' }];
       const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
       const answer = { id: 'c', object: 'chat.completion', created: 1, model, choices, usage };
-      response.end(JSON.stringify(model === 'bad' ? { error: { message: 'No.' } } : answer));
+      response.end(JSON.stringify(isRefused ? { error: { message: 'No.' } } : answer));
     });
   });
   await new Promise<void>((listens) => server.listen(0, '127.0.0.1', listens));
@@ -158,6 +211,54 @@ test('a variant that fails is taken out, stays out over a restart, and an operat
   await third.close(0);
   const fourth = await startGateway(t, config('up/better'), { log: pino({ level: 'silent' }) });
   assert.ok((await variantsOf(fourth, 30)).includes('b'));
+});
+
+test('the requests of one account take no variant from the others', async (t) => {
+  const url = await startUpstream(t);
+  const folder = mkdtempSync(join(tmpdir(), 'culvert-rollback-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const config = {
+    storage: { data_dir: folder },
+    providers: { up: { type: 'openai', base_url: url, api_key: 'k' } },
+    models: {
+      smart: {
+        targets: ['up/good'],
+        sticky: 'user',
+        rollback: 'auto',
+        variants: { a: { weight: 1 }, b: { weight: 1 } },
+      },
+    },
+  };
+  const first = await startGateway(t, config);
+  const all = await variantsOf(first, 240);
+  assert.ok(all.filter((variant) => variant === 'b').length > 50);
+  // A user of another account, who has the variant b.
+  let user = 0;
+  for (let refused = 0; refused < 80; ) {
+    const json = { model: 'smart', user: `o${user}`, messages: [{ role: 'user', content: 'wrong' }] };
+    const headers = { authorization: `Bearer ${otherKey}` };
+    const response = await first.fetch('/v1/chat/completions', { json, headers });
+    await response.text();
+    if (response.headers.get('x-culvert-variant') === 'b') refused += 1;
+    else user += 1;
+  }
+  await first.close(0);
+  const second = await startGateway(t, config);
+  const results = async () => {
+    const { body } = await admin(second, '/models/smart/results');
+    return (body as unknown as { variants: { variant: string; error_rate: number; out: object | null }[] }).variants;
+  };
+  const [a, b] = await results();
+  assert.ok((b?.error_rate ?? 0) > 0.2, JSON.stringify([a, b]));
+  // The look at the start ends meanwhile.
+  for (let look = 0; look < 20; look += 1) {
+    assert.deepEqual(
+      (await results()).map(({ out }) => out),
+      [null, null],
+    );
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  assert.ok((await variantsOf(second, 30)).includes('b'));
 });
 
 test('rollback needs two variants', () => {

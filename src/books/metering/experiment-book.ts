@@ -23,17 +23,26 @@ export interface ResultsQuery {
   /** Wall-clock ms of arrival; `toMs` itself is not in. */
   fromMs: number;
   toMs: number;
+  /**
+   * Names so many of the busiest accounts of each of these variants, or of their callers, in `by` of the rows. Absent: `by` is
+   * null.
+   */
+  apart?: { by: 'account' | 'caller'; variants: readonly string[]; count: number };
 }
 
 /** Requests of a variant with one time to the first token: together they are its distribution. */
 export interface VariantTimes {
   /** Null: the model had no variants then. */
   variant: string | null;
-  /** From 10 s on in steps of 100 ms; null: no token came. */
+  /** From 10 s on in steps of 100 ms; null: no token came, or it came from a cache. */
   firstTokenMs: number | null;
   requests: number;
   /** Requests whose class is not `ok`. */
   errors: number;
+  /** Errors with a status of 500 or more, which no caller brings about. */
+  faults: number;
+  /** One of the busiest accounts or callers; null: any other. */
+  by: string | null;
   costUsd: number;
 }
 

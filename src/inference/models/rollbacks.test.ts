@@ -21,7 +21,9 @@ function worldOf(states: VariantState[]) {
         firstTokenMs: 100,
         requests: 1_000,
         errors: at === 0 ? 0 : 500,
+        faults: at === 0 ? 0 : 500,
         costUsd: 0,
+        by: null,
       }));
       return { times, ratings: [] };
     },

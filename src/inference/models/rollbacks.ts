@@ -1,5 +1,11 @@
-import { whyClearlyWorse } from '../../books/metering/clearly-worse.ts';
-import type { Experiment, ExperimentBook, VariantState } from '../../books/metering/experiment-book.ts';
+import { clearlyWorse, isSlowerByCaller, isWorseWithoutAny, type Worse } from '../../books/metering/clearly-worse.ts';
+import type {
+  Experiment,
+  ExperimentBook,
+  ResultsQuery,
+  VariantState,
+  VariantTimes,
+} from '../../books/metering/experiment-book.ts';
 import { every } from '../../kernel/by-time.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Alias, OutVariants, Variant } from './alias.ts';
@@ -35,6 +41,8 @@ const recentMs = 15 * 60_000;
 /** One of so many looks compares those of a day: many requests are read then, and what is rare shows. */
 const looksPerLongLook = 20;
 const dayMs = 86_400_000;
+/** Accounts or callers of each variant that are looked at one by one. */
+const apartCount = 30;
 
 export interface RollbackParts {
   snapshot(): Snapshot;
@@ -141,10 +149,36 @@ async function takeOutWorse(
     const query = { alias: experiment.alias, accounts: null, fromMs, toMs: nowMs + 1 };
     const { times } = await book.results(query);
     const of = (name: string | undefined) => times.filter((row) => row.variant === name);
-    const reason = whyClearlyWorse(of(first), of(variant));
-    if (reason === null || !(await book.takeOut(experiment, variant, { atMs: nowMs, reason }))) continue;
+    const worse = clearlyWorse(of(first), of(variant));
+    if (worse === null || !(await isWorseForAll(book, query, worse, { first: first ?? '', other: variant }))) continue;
+    const { reason } = worse;
+    if (!(await book.takeOut(experiment, variant, { atMs: nowMs, reason }))) continue;
     changed = true;
     log.warn({ model: experiment.alias, variant, reason }, 'a variant was taken out, because it is clearly worse');
   }
   return changed;
+}
+
+/**
+ * Whether no single account decides it, unless there was only one all day, and what is slower is so for its callers: what
+ * they ask for takes different times, and each stays with a variant.
+ */
+async function isWorseForAll(
+  book: ExperimentBook,
+  query: ResultsQuery,
+  worse: Worse,
+  of: { first: string; other: string },
+): Promise<boolean> {
+  if (worse.in === 'faults') return true;
+  const apart = async (by: 'account' | 'caller', fromMs = query.fromMs) =>
+    (await book.results({ ...query, fromMs, apart: { by, variants: [of.first, of.other], count: apartCount } })).times;
+  const byAccount = await apart('account');
+  const isOfOne = isOneAccount(byAccount) && isOneAccount(await apart('account', query.toMs - dayMs));
+  if (!isOfOne && !isWorseWithoutAny(byAccount, worse, of)) return false;
+  return worse.in === 'errors' || isSlowerByCaller(await apart('caller'), of);
+}
+
+/** Rows of all others have no name. */
+function isOneAccount(rows: readonly VariantTimes[]): boolean {
+  return new Set(rows.map(({ by }) => by)).size <= 1;
 }

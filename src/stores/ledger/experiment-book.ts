@@ -88,16 +88,32 @@ function feedbackIn(row: Row): Feedback {
 export async function readResults(
   { prefix, rows, oneOf }: Pick<SqlTables, 'prefix' | 'rows' | 'oneOf'>,
   place: EventPlace,
-  { alias, accounts, fromMs, toMs }: ResultsQuery,
+  { alias, accounts, fromMs, toMs, apart }: ResultsQuery,
 ): Promise<ExperimentRows> {
   const accountFilter = (at: string) => (accounts === null ? '' : `AND ${oneOf('account', at)}`);
-  const times = await rows(
-    `SELECT variant, CASE WHEN first_token_ms > 10000 THEN first_token_ms / 100 * 100 ELSE first_token_ms END AS ms,
-       count(*) AS requests, sum(CASE WHEN class = 'ok' THEN 0 ELSE 1 END) AS errors, sum(coalesce(cost_usd, 0)) AS usd
-     FROM ${prefix}usage_event
+  const ofTime = `FROM ${prefix}usage_event
      WHERE alias = $1 AND at_ms >= $2 AND at_ms < $3 AND ${place.column} >= $4 AND ${place.column} < $5
-       AND usage_source <> 'refused' ${accountFilter('$6')} GROUP BY 1, 2`,
-    [alias, fromMs, toMs, place.at(fromMs - idSlackMs), place.at(toMs + idSlackMs), ...(accounts ? [accounts] : [])],
+       AND usage_source <> 'refused' ${accountFilter('$6')}`;
+  const values = [alias, fromMs, toMs, place.at(fromMs - idSlackMs), place.at(toMs + idSlackMs)];
+  const filtered = [...values, ...(accounts ? [accounts] : [])];
+  const [next, last] = accounts === null ? ['$6', '$7'] : ['$7', '$8'];
+  const who = apart?.by === 'account' ? 'account' : `key_id || ' ' || coalesce("user", session, '')`;
+  const busiest: string[] = [];
+  for (const variant of apart?.variants ?? []) {
+    const found = await rows(
+      `SELECT ${who} AS who ${ofTime} AND variant = ${next} GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT ${last}`,
+      [...filtered, variant, apart?.count ?? 0],
+    );
+    busiest.push(...found.map((row) => String(row.who)));
+  }
+  const by = apart === undefined ? 'NULL' : `CASE WHEN ${oneOf(who, next)} THEN ${who} END`;
+  const times = await rows(
+    `SELECT variant, CASE WHEN cache IN ('hit', 'semantic') THEN NULL
+         WHEN first_token_ms > 10000 THEN first_token_ms / 100 * 100 ELSE first_token_ms END AS ms, ${by} AS who,
+       count(*) AS requests, sum(CASE WHEN class = 'ok' THEN 0 ELSE 1 END) AS errors,
+       sum(CASE WHEN class <> 'ok' AND status >= 500 THEN 1 ELSE 0 END) AS faults, sum(coalesce(cost_usd, 0)) AS usd
+     ${ofTime} GROUP BY 1, 2, 3`,
+    apart === undefined ? filtered : [...filtered, busiest],
   );
   const ratings = await rows(
     `SELECT variant, metric, is_boolean, count(*) AS n, sum(value) AS total, sum(value * value) AS squares
@@ -106,11 +122,13 @@ export async function readResults(
     [alias, fromMs, toMs, ...(accounts ? [accounts] : [])],
   );
   return {
-    times: times.map(({ variant, ms, requests, errors, usd }) => ({
+    times: times.map(({ variant, ms, who: caller, requests, errors, faults, usd }) => ({
       variant: nameIn(variant),
       firstTokenMs: ms === null ? null : Number(ms),
       requests: Number(requests),
       errors: Number(errors),
+      faults: Number(faults),
+      by: nameIn(caller),
       costUsd: Number(usd),
     })),
     ratings: ratings.map(({ variant, metric, is_boolean: isBoolean, n, total, squares }) => ({
