@@ -17,6 +17,8 @@ const engine = createServer(async (_, response) => {
 });
 const url = await listening({ after } as TestContext, engine);
 const config = (cache: object | undefined, costs: object = {}) => ({
+  // Equal requests wait for each other within a process (docs/scale-out.md).
+  server: { processes: 1 },
   tools: { search: { providers: [{ type: 'searxng', base_url: url }], ...(cache !== undefined && { cache }) } },
   costs,
 });

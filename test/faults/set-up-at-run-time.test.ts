@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { adminKey, otherKey, startGateway, type TestGateway } from '../start-gateway.ts';
+import { adminKey, otherKey, startGateway, type TestGateway, testProcesses, workersKnow } from '../start-gateway.ts';
 import { startUpstream, type Upstream } from '../start-upstream.ts';
 import { readStream } from './read-answer.ts';
 
@@ -183,8 +183,10 @@ test('a draft is tested before it is kept: what the provider said of a wrong key
     (await ok(gateway, 'GET', '/providers')).data.filter(({ source }: Answer) => source === 'kept'),
     [],
   );
-  upstream.script('/v1/models', ['ok', 'status=401;message=This key was revoked.']);
+  // Each worker asks for its list.
+  upstream.script('/v1/models', [...Array(testProcesses).fill('ok'), 'status=401;message=This key was revoked.']);
   await ok(gateway, 'POST', '/providers', acme(upstream));
+  await workersKnow();
   const kept = await ok(gateway, 'POST', '/providers/acme/test');
   assert.deepEqual([kept.ok, kept.data[0].verdict], [false, 'bad credential']);
   assert.match(kept.data[0].message, /This key was revoked\./);
@@ -207,6 +209,7 @@ test('a wrong key is told of a service whose list of models is for everybody', a
 test('a change of a model asks no provider for its list again', async (t) => {
   const { gateway, upstream } = await started(t);
   await ok(gateway, 'POST', '/providers', acme(upstream));
+  await workersKnow();
   upstream.clear();
   await ok(gateway, 'POST', '/models', { id: 'smart', targets: ['acme/mock/ok'] });
   assert.equal((await chat(gateway, 'smart')).status, 200);
