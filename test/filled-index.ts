@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Distance } from '../src/vectors/collection.ts';
 import { createArena } from '../src/vectors/embedded/index/arena.ts';
 import { makeVectorIndex } from '../src/vectors/embedded/index/create-vector-index.ts';
-import { finish } from '../src/vectors/embedded/index/steps.ts';
+import { finish } from '../src/vectors/embedded/index/resumable-steps.ts';
 import type { Ranked } from '../src/vectors/embedded/index/vector-index.ts';
 import { createMemoryRows, normalised, vectorMaker } from './memory-rows.ts';
 

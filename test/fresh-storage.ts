@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDataFolder } from '../src/stores/sqlite/data-folder.ts';
-import { migrateDataFolder } from '../src/stores/sqlite/facts.ts';
+import { migrateDataFolder } from '../src/stores/sqlite/sqlite-facts.ts';
 
 let fresh: ReadonlyMap<string, Buffer> | null = null;
 

@@ -1,6 +1,6 @@
 import { configSchema } from '../../src/config/schema.ts';
 import { routeRules, tryRule } from '../../src/inference/models/route-rules.ts';
-import type { RuleFacts } from '../../src/rules/facts.ts';
+import type { RuleFacts } from '../../src/rules/rule-facts.ts';
 import { finish } from '../results.ts';
 import { judged, print } from '../rows.ts';
 

@@ -11,7 +11,7 @@ import { example, type Run } from './options.ts';
 import type { CliParts } from './parts.ts';
 import { firstCommands, lastCommands } from './plain-commands.ts';
 import { requestsJson } from './print.ts';
-import { environment } from './reference/facts.ts';
+import { environment } from './reference/exit-and-environment.ts';
 import { referenceCommands } from './reference-commands.ts';
 import { startNames } from './start-options.ts';
 import { aligned } from './table.ts';

@@ -36,6 +36,12 @@ const leaseMs = 30_000;
 /** A job whose store failed is left alone for so long. */
 const retryMs = 10_000;
 
+export interface JobIntervals {
+  lookMs: number;
+  renewMs: number;
+  sweepMs: number;
+}
+
 interface Held {
   ending: AbortController;
   /** Monotonic ms at which another may have it. */
@@ -52,9 +58,22 @@ export class LeasedJobs<Job extends { id: string }> {
   #looking: Promise<void> | null = null;
   #lookAgain = false;
   #inTrouble = false;
+  #timers: NodeJS.Timeout[] = [];
 
   constructor(parts: LeasedJobsParts<Job>) {
     this.#parts = parts;
+  }
+
+  /** Looks for jobs, renews leases and sweeps, now and then until `stop`. Resolves when it has looked for jobs once. */
+  async begin({ lookMs, renewMs, sweepMs }: JobIntervals, sweep: () => unknown): Promise<void> {
+    this.#timers = [
+      setInterval(() => void this.look(), lookMs),
+      setInterval(() => void this.renew(), renewMs),
+      setInterval(sweep, sweepMs),
+    ];
+    for (const timer of this.#timers) timer.unref();
+    sweep();
+    await this.look();
   }
 
   /**
@@ -101,6 +120,7 @@ export class LeasedJobs<Job extends { id: string }> {
   /** Begins no more. Resolves when everything under way has ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
+    for (const timer of this.#timers) clearInterval(timer);
     for (const { ending } of this.#jobs.values()) ending.abort();
     await this.#looking;
     await Promise.all([...this.#jobs.values()].map(({ done }) => done));

@@ -29,9 +29,9 @@ import { openSecrets, type Secrets } from '../stores/secrets.ts';
 import type { ClosableTables } from '../stores/sql-tables.ts';
 import { writeBackup } from '../stores/sqlite/backup.ts';
 import { dataFolderAt, openDataFolder, whyUnusable } from '../stores/sqlite/data-folder.ts';
-import { migrateDataFolder, pendingMigrations, sqliteFacts } from '../stores/sqlite/facts.ts';
 import { type Damage, damageOf, databasesIn } from '../stores/sqlite/integrity.ts';
 import { openSqliteLedger } from '../stores/sqlite/ledger.ts';
+import { migrateDataFolder, pendingMigrations, sqliteFacts } from '../stores/sqlite/sqlite-facts.ts';
 import { openCulvertTables, openSqliteAccountStore } from '../stores/sqlite/stores.ts';
 import { createMcpGrants, mcpGrantsPurpose } from '../tools/mcp/grants.ts';
 import { createEngineOperator, type EngineOperator } from '../tools/search/engine-operator.ts';
@@ -273,7 +273,7 @@ async function stateFacts({ storage }: Config): Promise<StoreFacts['state']> {
   if (storage.state === 'memory') {
     return { kind: 'memory', trouble: null, version: null, maxmemoryPolicy: null, clockAheadMs: null };
   }
-  const { redisFacts } = await import('../stores/redis/facts.ts');
+  const { redisFacts } = await import('../stores/redis/redis-facts.ts');
   return { kind: 'redis', ...(await redisFacts(storage.state, clock)) };
 }
 

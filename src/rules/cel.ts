@@ -1,5 +1,5 @@
 import { Environment, ParseError, TypeError as TypeFault } from '@marcbachmann/cel-js';
-import { factTypes } from './facts.ts';
+import { factTypes } from './rule-facts.ts';
 
 export type { ASTNode } from '@marcbachmann/cel-js';
 

@@ -1,7 +1,7 @@
 import { requireNow } from '../kernel/require-now.ts';
 import type { ASTNode } from './cel.ts';
-import { type LateFact, lateFacts, type RuleFacts, secretHeaders } from './facts.ts';
 import { isTimeZone, type LocalTime, localTime } from './local-time.ts';
+import { type LateFact, lateFacts, type RuleFacts, secretHeaders } from './rule-facts.ts';
 
 type Value = string | number | boolean | readonly (string | number | boolean)[];
 /** Undefined: it cannot be known, as of a header that is not there. */

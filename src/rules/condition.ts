@@ -2,7 +2,7 @@ import { didYouMean } from '../kernel/nearest.ts';
 import { requireNow } from '../kernel/require-now.ts';
 import type { ASTNode } from './cel.ts';
 import { compiled, NotInConditions } from './compile.ts';
-import { factTypes, type LateFact, type RuleFacts } from './facts.ts';
+import { factTypes, type LateFact, type RuleFacts } from './rule-facts.ts';
 
 /** A checked condition. */
 export interface Condition {

@@ -1,5 +1,5 @@
+import type { Step } from './answer-steps.ts';
 import type { FaultSpec } from './faults/fault-spec.ts';
-import type { Step } from './steps.ts';
 import { grouped, tokensOf } from './tokens.ts';
 
 const keepAliveComment = ': keepalive\n\n';

@@ -1,6 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { JsonObject } from '../kernel/json.ts';
 import { isObject } from '../kernel/json.ts';
+import type { Step } from './answer-steps.ts';
+import { endlessLine, firstFrames, gzipBomb } from './answer-steps.ts';
 import type { Voice } from './compose-answer.ts';
 import { composeAnswer } from './compose-answer.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
@@ -10,8 +12,6 @@ import { pictureAt } from './endpoints/speak-images.ts';
 import { errorWordsOf, failingStatusOf } from './faults/error-words.ts';
 import type { FaultSpec } from './faults/fault-spec.ts';
 import type { Prompt } from './prompt.ts';
-import type { Step } from './steps.ts';
-import { endlessLine, firstFrames, gzipBomb } from './steps.ts';
 
 /** Undefined when none came, null when it was not a JSON object. */
 export type ArrivedBody = JsonObject | null | undefined | 'too-large';

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
+import type { Step } from './answer-steps.ts';
 import type { Delivery, Ending } from './faults/disturb.ts';
 import type { Exchange } from './recording.ts';
-import type { Step } from './steps.ts';
 
 /**
  * A reset throws away what the kernel has not delivered yet; this much time lets the reader take it, so that `cut=120`

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -117,6 +118,23 @@ test('a server that holds the folder and says nothing is a problem, in words', a
   const { state, message } = await serverFinding(`http://127.0.0.1:${port}`);
   assert.equal(state, 'problem');
   assert.match(message, /does not answer at http:\S+ \(The operation was aborted due to timeout\)$/);
+});
+
+test('a server that answers is ready, or says what it waits for', async (t) => {
+  const answering = createHttpServer((request, response) => {
+    response.statusCode = request.url === '/readyz' && isReady ? 200 : 503;
+    response.end('the ledger cannot be written');
+  });
+  let isReady = true;
+  await new Promise<void>((resolve) => answering.listen(0, '127.0.0.1', resolve));
+  t.after(() => answering.close());
+  const url = `http://127.0.0.1:${(answering.address() as AddressInfo).port}`;
+  const ready = await serverFinding(url);
+  assert.deepEqual([ready.state, ready.message], ['ok', `runs at ${url} and is ready`]);
+  isReady = false;
+  const { state, message } = await serverFinding(url);
+  assert.equal(state, 'problem');
+  assert.match(message, /but is not ready: the ledger cannot be written$/);
 });
 
 test('a machine without ffmpeg is told what that costs, and how to get it', (t) => {

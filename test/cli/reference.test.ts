@@ -81,6 +81,14 @@ test('fish completes the same', { skip: missingTool('fish') }, async (t) => {
   }
 });
 
+test('the script of fish says which options take a file, one of some words, or anything', async (t) => {
+  const { file } = await completing(t, 'fish');
+  const script = readFileSync(file, 'utf8');
+  assert.match(script, / -l config -r -F -d /);
+  assert.match(script, / -l endpoint -x -a 'chat messages responses embeddings' -d /);
+  assert.match(script, / -l port -x -d /);
+});
+
 test('zsh completes the same', { skip: missingTool('zsh', 'script') }, async (t) => {
   const { cwd } = await completing(t, 'zsh');
   writeFileSync(

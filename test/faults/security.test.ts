@@ -408,7 +408,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
   'src/stores/schema/crawls.ts': ['key', 'keyName', 'shape', 'shapeName'],
   'src/stores/accounts/session-store.ts': ['columns', 'session', 'surplus', 'token'],
   'src/stores/sqlite/backup.ts': ['list', 'marks', 'name', 'order', 'taken'],
-  'src/stores/sqlite/facts.ts': ['any', 'name'],
+  'src/stores/sqlite/sqlite-facts.ts': ['any', 'name'],
   'src/stores/sqlite/ledger-reader.ts': [
     "['true', ...conditions].join(' AND ')",
     'column',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { trialSearches } from '../../src/vectors/embedded/index/bit-trial.ts';
-import { finish } from '../../src/vectors/embedded/index/steps.ts';
+import { finish } from '../../src/vectors/embedded/index/resumable-steps.ts';
 import type { VectorIndex } from '../../src/vectors/embedded/index/vector-index.ts';
 import { assertSame, filled } from '../filled-index.ts';
 import { type MemoryRows, normalised, vectorMaker } from '../memory-rows.ts';

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../src/kernel/json.ts';
 import { argumentParts, beforeDelta, textParts } from '../../src/simulator/answer-pace.ts';
+import type { Step } from '../../src/simulator/answer-steps.ts';
 import type { Answer, Choice } from '../../src/simulator/compose-answer.ts';
 import { decoded, type Endpoint } from '../../src/simulator/endpoints/endpoint.ts';
 import { chatSpeech } from '../../src/simulator/endpoints/speak-chat.ts';
@@ -7,7 +8,6 @@ import { messagesSpeech } from '../../src/simulator/endpoints/speak-messages.ts'
 import type { ErrorWords, Speech } from '../../src/simulator/endpoints/speech.ts';
 import type { FaultSpec } from '../../src/simulator/faults/fault-spec.ts';
 import type { Prompt } from '../../src/simulator/prompt.ts';
-import type { Step } from '../../src/simulator/steps.ts';
 import { invoked } from './bedrock-models.ts';
 
 /* Bedrock's operations as their reference has them, before AWS's wire (`start-aws.ts`) makes frames of their events. */

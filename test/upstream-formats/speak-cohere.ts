@@ -6,11 +6,11 @@ import {
   reasoningPauseMs,
   textParts,
 } from '../../src/simulator/answer-pace.ts';
+import type { Step } from '../../src/simulator/answer-steps.ts';
 import type { Answer, Choice } from '../../src/simulator/compose-answer.ts';
 import type { Speech } from '../../src/simulator/endpoints/speech.ts';
 import type { FaultSpec } from '../../src/simulator/faults/fault-spec.ts';
 import type { Prompt } from '../../src/simulator/prompt.ts';
-import type { Step } from '../../src/simulator/steps.ts';
 import { readCohereRequest } from './read-cohere-request.ts';
 
 const finishReasons = {

@@ -1,12 +1,12 @@
 import { isObject, type JsonObject } from '../../src/kernel/json.ts';
 import { beforeDelta, reasoningParts, reasoningPauseMs, textParts } from '../../src/simulator/answer-pace.ts';
+import type { Step } from '../../src/simulator/answer-steps.ts';
 import type { Answer, Choice } from '../../src/simulator/compose-answer.ts';
 import type { ModelForm } from '../../src/simulator/endpoints/list-models.ts';
 import { logprobsOf } from '../../src/simulator/endpoints/logprobs.ts';
 import type { ErrorWords, Speech } from '../../src/simulator/endpoints/speech.ts';
 import type { FaultSpec } from '../../src/simulator/faults/fault-spec.ts';
 import type { Prompt } from '../../src/simulator/prompt.ts';
-import type { Step } from '../../src/simulator/steps.ts';
 import { tokensOf } from '../../src/simulator/tokens.ts';
 import { mediaParts, wholeMediaParts } from './gemini-media.ts';
 import { readGeminiRequest, signsCalls } from './read-gemini-request.ts';

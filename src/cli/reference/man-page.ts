@@ -1,4 +1,4 @@
-import { environment, exitCodes } from './facts.ts';
+import { environment, exitCodes } from './exit-and-environment.ts';
 import { type CommandOutline, flagsOf, runnable, usageLine } from './outline.ts';
 
 /** The manual page `culvert(1)`, in the macros of man(7). `madeAt` is the date in its foot. */

@@ -67,6 +67,23 @@ export function checkFields(
   return null;
 }
 
+/** The first fault of a body, as `checkFields`; null when there is none. */
+export function invalidField(
+  table: Parameters<typeof checkFields>[0],
+  body: JsonObject,
+  required: ReadonlyMap<string, string>,
+): Failure | null {
+  const complaint = checkFields(table, body, required);
+  return complaint === null ? null : asFailure(complaint);
+}
+
+/** Names of fields that say something and have no row: the dialect's alone, or nobody's. */
+export function unknownFields(table: ReadonlyMap<string, unknown>, body: JsonObject): string[] {
+  return Object.keys(body).filter(
+    (name) => !table.has(name) && !gatewayOnlyFields.has(name) && (body[name] ?? null) !== null,
+  );
+}
+
 /** Result of a check of a whole body. */
 export interface Checked<Body> {
   /** If `vendors` is null all types and bounds hold, else only those of fields that Culvert reads. */

@@ -1,7 +1,7 @@
 import type { BatchFormat, BatchRow, ListedBatches } from '../../books/metering/batch-store.ts';
 import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import { newSortedId } from '../../kernel/ids.ts';
-import { LeasedJobs } from '../../kernel/leased-jobs.ts';
+import { type JobIntervals, LeasedJobs } from '../../kernel/leased-jobs.ts';
 import { type Batch, type BatchFacts, openBatch, sealFacts } from './batch-facts.ts';
 import type { BatchParts } from './batch-parts.ts';
 import { runBatch } from './batch-run.ts';
@@ -44,9 +44,7 @@ export interface BatchesParts extends BatchParts {
 const openMax = 100;
 /** Worked at by one process. Most of them wait for a provider's batch, for hours. */
 const atOnceMax = 512;
-const renewIntervalMs = 8_000;
-const lookIntervalMs = 5_000;
-const pruneIntervalMs = 3_600_000;
+const intervals: JobIntervals = { lookMs: 5_000, renewMs: 8_000, sweepMs: 3_600_000 };
 const linesPrunedAtOnce = 500;
 
 const idPrefix: Record<BatchFormat, string> = { openai: 'batch_', anthropic: 'msgbatch_', gemini: 'genbatch_' };
@@ -61,7 +59,6 @@ export function createBatches(parts: BatchesParts): Batches {
     work: (row, lease, signal) => runBatch({ ...parts, batch: openBatch(sealer, row), lease, signal }),
     onTrouble,
   });
-  const timers: NodeJS.Timeout[] = [];
 
   async function find(tenant: string, format: BatchFormat, id: string): Promise<Batch | null> {
     const row = await store.findBatch(tenant, id, clock.wallMs());
@@ -99,18 +96,9 @@ export function createBatches(parts: BatchesParts): Batches {
     remove: (tenant, id) => store.removeBatch(tenant, id),
     async start(others) {
       if (others === 'alone') await store.release(null);
-      for (const [ms, work] of [
-        [lookIntervalMs, () => leased.look()],
-        [renewIntervalMs, () => leased.renew()],
-        [pruneIntervalMs, () => prune(parts)],
-      ] as const) {
-        timers.push(setInterval(() => void work(), ms).unref());
-      }
-      void prune(parts);
-      await leased.look();
+      await leased.begin(intervals, () => prune(parts));
     },
     async stop() {
-      for (const timer of timers) clearInterval(timer);
       await leased.stop();
       await leased.release();
     },

@@ -1,6 +1,7 @@
 import type { Principal } from '../../books/auth/principal.ts';
 import type { Ledger } from '../../books/metering/ledger.ts';
 import type { Failure } from '../../kernel/failure.ts';
+import { OpenedOnce } from '../../kernel/opened-once.ts';
 import { createTurns } from '../../kernel/sharing/turns.ts';
 import type { Services } from '../endpoints/services.ts';
 import type { UpstreamAccess } from './batch-parts.ts';
@@ -53,7 +54,6 @@ export function openBatches({ services, uploads, ledger, ...options }: BatchesOp
     waitingBytesMax: Number.POSITIVE_INFINITY,
   });
   let closed = false;
-  let opening: Promise<{ files: StoredFiles; resumable: ResumableFiles; batches: Batches }> | null = null;
 
   async function open() {
     const { store, others, files, resumable } = await uploads.open();
@@ -78,13 +78,11 @@ export function openBatches({ services, uploads, ledger, ...options }: BatchesOp
     return { files, resumable, batches };
   }
 
+  const once = new OpenedOnce(open);
+
   function opened() {
     if (closed) return Promise.reject(new Error('the server is stopping'));
-    opening ??= open().catch((error: unknown) => {
-      opening = null;
-      throw error;
-    });
-    return opening;
+    return once.open();
   }
 
   if (uploads.mayHaveStored()) {
@@ -97,7 +95,7 @@ export function openBatches({ services, uploads, ledger, ...options }: BatchesOp
     paths: calls.paths,
     async close() {
       closed = true;
-      await (await opening?.catch(() => null))?.batches.stop();
+      await (await once.opened())?.batches.stop();
     },
   };
 }

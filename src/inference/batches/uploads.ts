@@ -1,6 +1,7 @@
 import type { BatchStore } from '../../books/metering/batch-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { FileStore } from '../../kernel/file-store.ts';
+import { OpenedOnce } from '../../kernel/opened-once.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { FindUpload } from '../families/chat/inline-uploads.ts';
 import { contentsInFiles, contentsInRows } from './file-contents.ts';
@@ -43,8 +44,6 @@ export interface Uploads extends Pick<UploadsParts, 'sealer' | 'clock' | 'retent
 }
 
 export function createUploads({ stores, bucket, ...parts }: UploadsParts): Uploads {
-  let opening: Promise<OpenUploads> | null = null;
-
   async function openFiles(): Promise<OpenUploads> {
     const { store, others } = await stores.batches();
     const contents = bucket === null ? contentsInRows(store) : contentsInFiles(bucket);
@@ -52,21 +51,15 @@ export function createUploads({ stores, bucket, ...parts }: UploadsParts): Uploa
     return { store, others, files: createStoredFiles(fileParts), resumable: createResumableFiles(fileParts) };
   }
 
-  function open(): Promise<OpenUploads> {
-    opening ??= openFiles().catch((error: unknown) => {
-      opening = null;
-      throw error;
-    });
-    return opening;
-  }
+  const once = new OpenedOnce(openFiles);
 
   return {
     ...parts,
-    open,
+    open: once.open,
     mayHaveStored: stores.mayHaveBatches,
     async find(tenant, id) {
-      if (opening === null && !stores.mayHaveBatches()) return null;
-      const { files } = await open();
+      if (once.unused && !stores.mayHaveBatches()) return null;
+      const { files } = await once.open();
       const file = await files.find(tenant, id);
       if (file === null || !shownPurposes.includes(file.purpose)) return null;
       const { name, bytes, mediaType } = file;

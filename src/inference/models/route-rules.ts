@@ -1,6 +1,6 @@
 import type { Config, RouteConfig } from '../../config/schema.ts';
 import { type Condition, type ConditionPart, isFault, readCondition } from '../../rules/condition.ts';
-import type { LateFact, RuleFacts } from '../../rules/facts.ts';
+import type { LateFact, RuleFacts } from '../../rules/rule-facts.ts';
 
 /** A rule of the configuration, ready to be asked. */
 export interface RouteRule {

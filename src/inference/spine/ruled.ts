@@ -6,7 +6,7 @@ import type { Result } from '../../formats/dialects/dialect.ts';
 import type { RequestNeeds } from '../../formats/neutral/request.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { RulesRecord } from '../../routing/route.ts';
-import { type LateFact, type RuleFacts, secretHeaders } from '../../rules/facts.ts';
+import { type LateFact, type RuleFacts, secretHeaders } from '../../rules/rule-facts.ts';
 import { type RouteRule, type RouteRules, tryRule, type UnmetRule } from '../models/route-rules.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { ModelCall } from './model-call.ts';

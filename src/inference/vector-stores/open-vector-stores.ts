@@ -3,6 +3,7 @@ import type { VectorStoreRows } from '../../books/metering/vector-store-rows.ts'
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
+import { OpenedOnce } from '../../kernel/opened-once.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { ExtractPool } from '../../tools/extract/extract-pool.ts';
 import type { Uploads } from '../batches/uploads.ts';
@@ -45,7 +46,6 @@ export interface OpenedVectorStores {
 export function openVectorStores(options: VectorStoresOptions): OpenedVectorStores {
   const { services, stores: storedRows, uploads, endpoint, extracting, config, onTrouble, ...parts } = options;
   let closed = false;
-  let opening: ReturnType<OpenedVectorStores['open']> | null = null;
 
   async function begin() {
     const [{ createVectorStores }, { createPassages }, { createFileReader }] = await Promise.all([
@@ -68,13 +68,11 @@ export function openVectorStores(options: VectorStoresOptions): OpenedVectorStor
     return { stores, passages };
   }
 
+  const once = new OpenedOnce(begin);
+
   function open(): ReturnType<OpenedVectorStores['open']> {
     if (closed) return Promise.reject(new Error('the server is stopping'));
-    opening ??= begin().catch((error: unknown) => {
-      opening = null;
-      throw error;
-    });
-    return opening;
+    return once.open();
   }
 
   if (storedRows.mayHaveVectorStores()) {
@@ -94,7 +92,7 @@ export function openVectorStores(options: VectorStoresOptions): OpenedVectorStor
     },
     async close() {
       closed = true;
-      await (await opening?.catch(() => null))?.stores.stop();
+      await (await once.opened())?.stores.stop();
     },
   };
 }

@@ -8,7 +8,7 @@ import type {
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
 import { newSortedId } from '../../kernel/ids.ts';
-import { LeasedJobs } from '../../kernel/leased-jobs.ts';
+import { type JobIntervals, LeasedJobs } from '../../kernel/leased-jobs.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import { fileNotFound } from '../batches/batches.ts';
 import type { StoredFiles } from '../batches/stored-files.ts';
@@ -58,9 +58,7 @@ const storesMax = 1_000;
 const waitingMax = 2_000;
 /** Files that this process reads at the same time. */
 const atOnceMax = 8;
-const renewIntervalMs = 8_000;
-const lookIntervalMs = 5_000;
-const sweepIntervalMs = 600_000;
+const intervals: JobIntervals = { lookMs: 5_000, renewMs: 8_000, sweepMs: 600_000 };
 const sweptAtOnce = 100;
 /** A store's last use is written at most this often. */
 const touchIntervalMs = 60_000;
@@ -185,24 +183,14 @@ function fileChangesOf(
 
 function lifeOf(parts: VectorStoresParts, leased: LeasedJobs<StoreFileRow>) {
   const { rows } = parts;
-  const timers: NodeJS.Timeout[] = [];
   return {
     /** `alone`: every other process that worked at these files is known to be dead. */
     async start(others: 'alone' | 'may-live') {
       if (others === 'alone') await rows.release(null);
-      for (const [ms, work] of [
-        [lookIntervalMs, () => leased.look()],
-        [renewIntervalMs, () => leased.renew()],
-        [sweepIntervalMs, () => sweep(parts)],
-      ] as const) {
-        timers.push(setInterval(() => void work(), ms).unref());
-      }
-      void sweep(parts);
-      await leased.look();
+      await leased.begin(intervals, () => sweep(parts));
     },
     /** Other processes take up what this one leaves. */
     async stop() {
-      for (const timer of timers) clearInterval(timer);
       await leased.stop();
       await leased.release();
       await rows.close();

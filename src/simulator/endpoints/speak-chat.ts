@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../kernel/json.ts';
 import { argumentParts, beforeDelta, reasoningParts, reasoningPauseMs, textParts } from '../answer-pace.ts';
+import type { Step } from '../answer-steps.ts';
 import type { Answer, Choice } from '../compose-answer.ts';
 import type { FaultSpec } from '../faults/fault-spec.ts';
 import type { Prompt } from '../prompt.ts';
-import type { Step } from '../steps.ts';
 import { tokensOf } from '../tokens.ts';
 import { logprobsOf } from './logprobs.ts';
 import { readChatRequest } from './read-chat-request.ts';

@@ -1,10 +1,10 @@
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import { beforeDelta } from '../answer-pace.ts';
+import type { Step } from '../answer-steps.ts';
 import type { Answer } from '../compose-answer.ts';
 import type { FaultSpec } from '../faults/fault-spec.ts';
 import { pictureSideMax, pictureSideMin, pngSaying } from '../media/picture.ts';
 import type { Drawn, Prompt, Refusal } from '../prompt.ts';
-import type { Step } from '../steps.ts';
 import { chatSpeech } from './speak-chat.ts';
 import { plainPrompt } from './speak-completions.ts';
 import type { Speech } from './speech.ts';

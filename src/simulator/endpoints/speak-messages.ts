@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../kernel/json.ts';
 import { argumentParts, beforeDelta, reasoningParts, reasoningPauseMs, textParts } from '../answer-pace.ts';
+import type { Step } from '../answer-steps.ts';
 import { type Answer, type Choice, firstChoice } from '../compose-answer.ts';
 import type { FaultSpec } from '../faults/fault-spec.ts';
 import type { Prompt } from '../prompt.ts';
-import type { Step } from '../steps.ts';
 import { anthropicModels } from './list-models.ts';
 import { readMessagesRequest } from './read-messages-request.ts';
 import type { ErrorWords, Speech } from './speech.ts';

@@ -1,10 +1,10 @@
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import { isObject } from '../../kernel/json.ts';
 import { argumentParts, beforeDelta, reasoningParts, reasoningPauseMs, textParts } from '../answer-pace.ts';
+import type { Step } from '../answer-steps.ts';
 import { type Answer, type Call, type Choice, firstChoice } from '../compose-answer.ts';
 import type { FaultSpec } from '../faults/fault-spec.ts';
 import type { Prompt } from '../prompt.ts';
-import type { Step } from '../steps.ts';
 import { tokensOf } from '../tokens.ts';
 import { logprobsOf } from './logprobs.ts';
 import { readResponsesRequest } from './read-responses-request.ts';

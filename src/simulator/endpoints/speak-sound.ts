@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../kernel/json.ts';
 import { beforeDelta } from '../answer-pace.ts';
+import type { Step } from '../answer-steps.ts';
 import type { Answer } from '../compose-answer.ts';
 import type { FaultSpec } from '../faults/fault-spec.ts';
 import { isSoundFormat, mediaTypeOf, soundFormatNames, soundPieces, speechMs } from '../media/sound.ts';
 import type { Prompt, Refusal, SpeechOutput } from '../prompt.ts';
-import type { Step } from '../steps.ts';
 import { chatSpeech } from './speak-chat.ts';
 import { plainPrompt } from './speak-completions.ts';
 import type { Speech } from './speech.ts';

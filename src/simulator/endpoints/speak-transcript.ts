@@ -1,10 +1,10 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { beforeDelta, textParts } from '../answer-pace.ts';
+import type { Step } from '../answer-steps.ts';
 import { type Answer, firstChoice } from '../compose-answer.ts';
 import type { FaultSpec } from '../faults/fault-spec.ts';
 import type { AudioInput, Prompt, Refusal } from '../prompt.ts';
 import { stringsOf } from '../prompt.ts';
-import type { Step } from '../steps.ts';
 import { segmentJson, srtOf, timed, vttOf } from '../transcript.ts';
 import { chatSpeech } from './speak-chat.ts';
 import { plainPrompt } from './speak-completions.ts';

@@ -1,7 +1,7 @@
+import type { Step } from '../answer-steps.ts';
 import type { Answer } from '../compose-answer.ts';
 import type { FaultSpec } from '../faults/fault-spec.ts';
 import type { Prompt, ReadPrompt } from '../prompt.ts';
-import type { Step } from '../steps.ts';
 import type { ModelForm } from './list-models.ts';
 
 /** Contents of an error body; each dialect has its own place for it. */

@@ -1,6 +1,6 @@
+import type { Step } from '../answer-steps.ts';
+import { dripped, firstBytes, firstFrames, gzipped, withCrlf } from '../answer-steps.ts';
 import type { Reply } from '../compose-reply.ts';
-import type { Step } from '../steps.ts';
-import { dripped, firstBytes, firstFrames, gzipped, withCrlf } from '../steps.ts';
 import type { FaultSpec } from './fault-spec.ts';
 import type { Point } from './fault-values.ts';
 

@@ -28,6 +28,7 @@ import { type Answer, Link } from './link.ts';
 import { pulseScript, renewScript } from './lua-leases.ts';
 import { beginSeedScript, forgetScript, oldScript, seedScript } from './lua-seed.ts';
 import { turnScript } from './lua-turn.ts';
+import { createTurns, type OperationName, type TurnAnswer, type Turns } from './operation-turns.ts';
 import { createPlans, type Plans, readPlan, type ScopedPlan, tierCallMilli } from './plans.ts';
 import type { Script } from './script.ts';
 import type { SeedFacts } from './seed-fields.ts';
@@ -37,7 +38,6 @@ import { Slots } from './slots.ts';
 import { createSweep, type Sweep } from './sweep.ts';
 import { createTakes, type Takes } from './takes.ts';
 import { createRedisTally, tallyScript } from './tally.ts';
-import { createTurns, type OperationName, type TurnAnswer, type Turns } from './turns.ts';
 import type { Reply } from './wire.ts';
 
 /** A scope may be lost again behind its seed; not for ever. */

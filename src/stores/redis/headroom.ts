@@ -2,8 +2,8 @@ import type { Limit, LimitState, Scope, Spent } from '../../books/metering/count
 import { Demand, demandMs } from './demand.ts';
 import { statesOf } from './limits-on-wire.ts';
 import { newLeaseId } from './lua-ahead.ts';
+import type { OperationName, TurnAnswer } from './operation-turns.ts';
 import { type ScopedPlan, tierCallMilli } from './plans.ts';
-import type { OperationName, TurnAnswer } from './turns.ts';
 import type { Reply } from './wire.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Run } from './link.ts';
 import { renewScript } from './lua-leases.ts';
-import type { OperationPlan, Turns } from './turns.ts';
+import type { OperationPlan, Turns } from './operation-turns.ts';
 
 const renewEveryMs = 10_000;
 

@@ -1,7 +1,7 @@
 import type { Entry, Hold, Limit, Scope } from '../../books/metering/counters.ts';
 import { openKey, placesKey, scopeKey } from './keys.ts';
 import { allowedOnWire, placeOf, spanOnWire } from './limits-on-wire.ts';
-import type { OperationPlan } from './turns.ts';
+import type { OperationPlan } from './operation-turns.ts';
 
 /** A plan, and the scopes among its keys, from the second on. */
 export interface ScopedPlan extends OperationPlan {

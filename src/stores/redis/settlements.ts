@@ -1,8 +1,8 @@
 import type { Held, Spent } from '../../books/metering/counters.ts';
+import type { Turns } from './operation-turns.ts';
 import type { Plans } from './plans.ts';
 import type { Seeding } from './seeding.ts';
 import type { Takes } from './takes.ts';
-import type { Turns } from './turns.ts';
 
 /** Settlements that did not reach Redis; above it the oldest are left to the sweep, which reads the ledger. */
 const pendingMax = 10_000;

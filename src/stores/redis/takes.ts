@@ -1,7 +1,7 @@
 import type { Held } from '../../books/metering/counters.ts';
 import type { Lease } from './headroom.ts';
+import type { Turns } from './operation-turns.ts';
 import type { Plans } from './plans.ts';
-import type { Turns } from './turns.ts';
 
 /** Takes that Redis did not confirm. Of further ones it never learns: the lease counts for them, their tokens nowhere. */
 const untoldMax = 10_000;

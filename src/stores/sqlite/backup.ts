@@ -4,9 +4,9 @@ import type { BackupTable } from '../backup-tables.ts';
 import { openCulvertDatabase } from './culvert-schema.ts';
 import type { DataFolder } from './data-folder.ts';
 import { type Database, naming, type SqlValue } from './database.ts';
-import { backupTables, holdsRows } from './facts.ts';
 import { openLedgerDatabase } from './ledger-schema.ts';
 import { ledgerKey, ledgerKeySpan } from './ledger-writer.ts';
+import { backupTables, holdsRows } from './sqlite-facts.ts';
 
 const commitRows = 5_000;
 type FileName = keyof typeof backupTables;

@@ -10,11 +10,11 @@ import { newRequestId } from '../../kernel/ids.ts';
 import { culvertMigrations } from './culvert-schema.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
 import { openDatabase } from './database.ts';
-import { migrateDataFolder, pendingMigrations } from './facts.ts';
 import { openSqliteLedger } from './ledger.ts';
 import { ledgerMigrations } from './ledger-schema.ts';
 import { ledgerKey } from './ledger-writer.ts';
 import { migrate } from './migrations.ts';
+import { migrateDataFolder, pendingMigrations } from './sqlite-facts.ts';
 import { openSqliteAccountStore } from './stores.ts';
 
 function place(t: TestContext): DataFolder {

@@ -1,5 +1,5 @@
 import { newSortedId } from '../../kernel/ids.ts';
-import { LeasedJobs } from '../../kernel/leased-jobs.ts';
+import { type JobIntervals, LeasedJobs } from '../../kernel/leased-jobs.ts';
 import { createHookDelivery, type PostHook } from './crawl-hooks.ts';
 import { runCrawl } from './crawl-job.ts';
 import { type CrawlOptions, kindOf } from './crawl-options.ts';
@@ -34,9 +34,7 @@ export const runningMax = 20;
 const storedMax = 500;
 /** Running crawls of all tenants: a crawl is held until it ends, and mostly waits for its host. */
 const atOnceMax = 5 * runningMax;
-const renewIntervalMs = 8_000;
-const lookIntervalMs = 5_000;
-const pruneIntervalMs = 3_600_000;
+const intervals: JobIntervals = { lookMs: 5_000, renewMs: 8_000, sweepMs: 3_600_000 };
 /** Bytes of one answer; one page may be longer. */
 const resultBytesMax = 8 * 1024 * 1024;
 const errorsMax = 10_000;
@@ -51,7 +49,6 @@ export function createCrawls(parts: CrawlsParts): Crawls {
     noun: 'crawl',
     work: (crawl, lease, signal) => runCrawl({ ...parts, hooked, crawl, lease, signal }),
   });
-  const timers: NodeJS.Timeout[] = [];
   let stopped = false;
 
   async function prune(): Promise<void> {
@@ -60,12 +57,6 @@ export function createCrawls(parts: CrawlsParts): Crawls {
     } catch (error) {
       onTrouble(`old crawls could not be removed: ${String(error)}`);
     }
-  }
-
-  function every(ms: number, work: () => unknown): void {
-    const timer = setInterval(work, ms);
-    timer.unref();
-    timers.push(timer);
   }
 
   return {
@@ -94,16 +85,11 @@ export function createCrawls(parts: CrawlsParts): Crawls {
     errors: (id) => store.errors(id, errorsMax),
     async start(others) {
       if (others === 'alone') await store.release(null);
-      every(lookIntervalMs, () => void leased.look());
-      every(renewIntervalMs, () => void leased.renew());
-      every(pruneIntervalMs, () => void prune());
       hooks.start();
-      void prune();
-      await leased.look();
+      await leased.begin(intervals, prune);
     },
     async stop() {
       stopped = true;
-      for (const timer of timers) clearInterval(timer);
       await leased.stop();
       await hooks.stop();
       await leased.release();

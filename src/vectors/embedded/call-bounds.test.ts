@@ -13,7 +13,7 @@ import { readFilter } from '../filter/read-filter.ts';
 import { pagesOf } from '../move-tenant.ts';
 import { payloadCharsMax } from '../vector-refusals.ts';
 import { callBounds } from './call-bounds.ts';
-import { finish } from './index/steps.ts';
+import { finish } from './index/resumable-steps.ts';
 import { scoreByExamples } from './query/recommend-points.ts';
 
 const answerBytes = 10_000;

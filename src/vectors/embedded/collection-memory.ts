@@ -4,7 +4,7 @@ import type { VectorValue } from '../point.ts';
 import type { Columns, Pace } from './columns/columns.ts';
 import type { CodeImage } from './index/code-image.ts';
 import type { FieldIndex } from './index/field-index.ts';
-import { finish, type Steps } from './index/steps.ts';
+import { finish, type Steps } from './index/resumable-steps.ts';
 import type { Ranked } from './index/vector-index.ts';
 import { IndexesUnderWay, type IndexSource } from './indexes-under-way.ts';
 import { PartMissing } from './part-missing.ts';

@@ -1,7 +1,7 @@
 import type { VectorValue } from '../point.ts';
 import { ArenaFull } from './index/arena.ts';
 import type { FieldIndex } from './index/field-index.ts';
-import type { Steps } from './index/steps.ts';
+import type { Steps } from './index/resumable-steps.ts';
 import type { EarlySearch, Ranked } from './index/vector-index.ts';
 
 /** Rows that are read again in one step. */

@@ -5,7 +5,7 @@ import type { CollectionRow } from './collection-row.ts';
 import { createColumns } from './columns/create-columns.ts';
 import { ImageUnusable } from './index/code-image.ts';
 import { tierLimits } from './index/create-vector-index.ts';
-import { finish, type Steps } from './index/steps.ts';
+import { finish, type Steps } from './index/resumable-steps.ts';
 import { columnsKey, type IndexImages, imageKey } from './index-images.ts';
 import { IndexMemory } from './index-memory.ts';
 import { LeastRecent } from './least-recent.ts';

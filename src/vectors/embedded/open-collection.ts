@@ -3,7 +3,7 @@ import { vectorSpecOf } from '../collection.ts';
 import type { PointId } from '../point.ts';
 import type { CollectionMemory } from './collection-memory.ts';
 import type { CollectionRow } from './collection-row.ts';
-import { finish, type Steps } from './index/steps.ts';
+import { finish, type Steps } from './index/resumable-steps.ts';
 import type { PointTable } from './point-table.ts';
 import { createSlots, type Slots } from './slots.ts';
 import { DamagedRows } from './storage-trouble.ts';

@@ -14,11 +14,10 @@ import type { CallerRequest, Result } from '../dialect.ts';
 import { stringOr } from '../event-data.ts';
 import { someExtras } from '../extras.ts';
 import { cleanUser } from '../fields.ts';
-import { gatewayOnlyFields } from '../forward-body.ts';
 import { memberKinds, objectsBy } from '../named-objects.ts';
 import { cacheOf, decodePrompt } from './decode-messages.ts';
 import { optionsOf } from './provider-options.ts';
-import { invalidFieldIn, isKnown } from './request-fields.ts';
+import { invalidFieldIn, unknownFieldsIn } from './request-fields.ts';
 
 /** Files that a provider keeps. */
 export const objects = objectsBy({
@@ -146,10 +145,7 @@ function neutralOf(body: JsonObject, reasoning: NeutralReasoning | null, lost: r
   const format = formatOf(body.responseFormat);
   if (format !== null) request.responseFormat = format;
   if (reasoning !== null) request.reasoning = reasoning;
-  const unknown = Object.keys(body).filter(
-    (name) => !isKnown(name) && !gatewayOnlyFields.has(name) && (body[name] ?? null) !== null,
-  );
-  const losses = [...unknown, ...lost].map((field): Loss => ({ field, why: 'unsupported' }));
+  const losses = [...unknownFieldsIn(body), ...lost].map((field): Loss => ({ field, why: 'unsupported' }));
   if (losses.length > 0) request.lost = losses;
   return request;
 }

@@ -1,11 +1,10 @@
 import type { Failure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { bodySchema, type JsonSchema } from '../described-check.ts';
-import { checkFields } from '../field-table.ts';
+import { invalidField, unknownFields } from '../field-table.ts';
 import {
   anyJson,
   arrayOf,
-  asFailure,
   boolean,
   byType,
   type Check,
@@ -142,13 +141,12 @@ const required = new Map([['prompt', 'an array of at least one message']]);
 
 /** The first fault of a body, which names its field; null when there is none. */
 export function invalidFieldIn(body: JsonObject): Failure | null {
-  const complaint = checkFields(fields, body, required);
-  return complaint === null ? null : asFailure(complaint);
+  return invalidField(fields, body, required);
 }
 
-/** True if a field has a meaning here. */
-export function isKnown(name: string): boolean {
-  return fields.has(name);
+/** Fields of a body that no other provider has a form of. */
+export function unknownFieldsIn(body: JsonObject): string[] {
+  return unknownFields(fields, body);
 }
 
 /** Schema of the body of `POST /v4/ai/language-model` for `/openapi.json`. */

@@ -18,7 +18,7 @@ import { decodeSystem, decodeTools, decodeTurns, mayHoldSealed, withoutSealed } 
 import { withOperatorFields } from './encode-request.ts';
 import { modelFieldsOf } from './model-fields.ts';
 import { withoutPathMembers } from './path-members.ts';
-import { invalidFieldIn, isShared } from './request-fields.ts';
+import { invalidFieldIn, unknownFieldsIn } from './request-fields.ts';
 
 /** Files in a bucket of the operator's account are named by their address alone. */
 export const objects = objectsBy({
@@ -191,12 +191,13 @@ function parsedSchema(text: string): JsonObject | null {
 }
 
 function lossesOf(body: JsonObject, lostModelFields: readonly string[]): Loss[] {
-  const fields = Object.keys(body).filter(
-    (name) => !isShared(name) && !gatewayOnlyFields.has(name) && (body[name] ?? null) !== null,
-  );
   const paths = Array.isArray(body.additionalModelResponseFieldPaths) ? body.additionalModelResponseFieldPaths : [];
   const isPathLost = paths.some((path) => path !== '/stop_sequence');
-  const all = [...fields, ...lostModelFields, ...(isPathLost ? ['additionalModelResponseFieldPaths'] : [])];
+  const all = [
+    ...unknownFieldsIn(body),
+    ...lostModelFields,
+    ...(isPathLost ? ['additionalModelResponseFieldPaths'] : []),
+  ];
   return all.map((field) => ({ field, why: 'unsupported' }));
 }
 

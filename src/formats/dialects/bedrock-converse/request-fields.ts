@@ -1,11 +1,10 @@
 import type { Failure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { bodySchema, type JsonSchema } from '../described-check.ts';
-import { checkFields } from '../field-table.ts';
+import { invalidField, unknownFields } from '../field-table.ts';
 import {
   anyJson,
   arrayOf,
-  asFailure,
   boolean,
   type Check,
   complain,
@@ -178,13 +177,12 @@ const required = new Map([['messages', 'an array of at least one message']]);
 
 /** The first fault of a body, which names its field; null when there is none. */
 export function invalidFieldIn(body: JsonObject): Failure | null {
-  const complaint = checkFields(fields, body, required);
-  return complaint === null ? null : asFailure(complaint);
+  return invalidField(fields, body, required);
 }
 
-/** True if other providers have a form of this field. */
-export function isShared(name: string): boolean {
-  return fields.has(name);
+/** Fields of a body that no other provider has a form of. */
+export function unknownFieldsIn(body: JsonObject): string[] {
+  return unknownFields(fields, body);
 }
 
 /** Schema of the body of `POST /model/{modelId}/converse` for `/openapi.json`. */

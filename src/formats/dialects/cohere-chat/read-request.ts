@@ -2,11 +2,11 @@ import { isObject, type JsonObject, type JsonScan, type JsonValue } from '../../
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralMessage, NeutralPart, NeutralReasoning, NeutralRequest } from '../../neutral/request.ts';
 import type { CallerRequest, ForwardTarget, Result } from '../dialect.ts';
-import { type ForwardBody, forwardBody, gatewayOnlyFields } from '../forward-body.ts';
+import { type ForwardBody, forwardBody } from '../forward-body.ts';
 import { memberKinds, objectsBy } from '../named-objects.ts';
 import { openAiChat } from '../openai-chat/index.ts';
 import { thinkingOf } from './encode-request.ts';
-import { invalidFieldIn, isShared } from './request-fields.ts';
+import { invalidFieldIn, unknownFieldsIn } from './request-fields.ts';
 import { documentId } from './wire.ts';
 
 /** Nothing in a body names an object at a provider. */
@@ -157,9 +157,7 @@ function neutralOf(
   documents: readonly GivenDocument[],
   reasoning: NeutralReasoning | null,
 ): NeutralRequest {
-  const lost: Loss[] = Object.keys(body)
-    .filter((name) => !isShared(name) && !gatewayOnlyFields.has(name) && (body[name] ?? null) !== null)
-    .map((field) => ({ field, why: 'unsupported' }));
+  const lost = unknownFieldsIn(body).map((field): Loss => ({ field, why: 'unsupported' }));
   const { citation_options: citing } = body;
   const isCited = !isObject(citing) || citing.mode !== 'OFF';
   return {

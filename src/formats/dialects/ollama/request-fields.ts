@@ -1,10 +1,9 @@
 import type { JsonObject } from '../../../kernel/json.ts';
 import { bodySchema, described, type JsonSchema } from '../described-check.ts';
-import { checkFields } from '../field-table.ts';
+import { invalidField } from '../field-table.ts';
 import {
   anyJson,
   arrayOf,
-  asFailure,
   boolean,
   type Check,
   functionName,
@@ -124,8 +123,7 @@ export const handled = {
 /** The first fault of a body, which names its field; null: none. */
 export function invalidFieldIn(body: JsonObject, form: 'chat' | 'generate') {
   const [fields, required] = form === 'chat' ? [chatFields, requiredOfChat] : [generateFields, requiredOfGenerate];
-  const complaint = checkFields(fields, body, required);
-  return complaint === null ? null : asFailure(complaint);
+  return invalidField(fields, body, required);
 }
 
 export function requestSchema(): JsonSchema {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { GivenObject, ProviderObjectStore } from '../../../books/auth/provider-object-store.ts';
 import type { Clock } from '../../../kernel/clock.ts';
+import { OpenedOnce } from '../../../kernel/opened-once.ts';
 import type { RouteAttempt } from '../../../routing/route.ts';
 
 export interface GivenObjectsParts {
@@ -36,7 +37,7 @@ const recordLookMs = 50;
 /** Ids that providers gave to tenants: written by and by, and found from the moment at which they were given. */
 export class GivenObjects {
   readonly #parts: GivenObjectsParts;
-  #opening: Promise<ProviderObjectStore> | null = null;
+  readonly #once: OpenedOnce<ProviderObjectStore>;
   #opened: ProviderObjectStore | null = null;
   /** Keyed by id and tenant, the oldest first. */
   readonly #waiting = new Map<string, GivenObject>();
@@ -50,6 +51,7 @@ export class GivenObjects {
 
   constructor(parts: GivenObjectsParts) {
     this.#parts = parts;
+    this.#once = new OpenedOnce(() => parts.open());
   }
 
   /** Opens the database, so that new ids are written at once. Never rejects. */
@@ -102,7 +104,7 @@ export class GivenObjects {
 
   /** Forgets old ids, unless nobody has named or received any since the start. Resolves to their number. */
   async sweep(nowMs: number): Promise<number> {
-    if (this.#opening === null) return 0;
+    if (this.#once.unused) return 0;
     const from = await this.#store();
     const tenants = [...this.#written.keys()];
     this.#written.clear();
@@ -114,15 +116,11 @@ export class GivenObjects {
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#waiting.size > 0) await this.#write();
-    await (await this.#opening?.catch(() => null))?.close();
+    await (await this.#once.opened())?.close();
   }
 
   async #store(): Promise<ProviderObjectStore> {
-    this.#opening ??= this.#parts.open().catch((error: unknown) => {
-      this.#opening = null;
-      throw error;
-    });
-    this.#opened = await this.#opening;
+    this.#opened = await this.#once.open();
     return this.#opened;
   }
 

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { KeyRing } from '../../../books/auth/key-ring.ts';
 import type { Config } from '../../../config/schema.ts';
 import type { Failure } from '../../../kernel/failure.ts';
+import { OpenedOnce } from '../../../kernel/opened-once.ts';
 import type { Sealer } from '../../../kernel/seal.ts';
 import { createFetchGuard, type ResolveAddresses } from '../../../net/fetch-guard.ts';
 import { guardedPost } from '../../../net/guarded-post.ts';
@@ -75,7 +76,6 @@ export function openCrawls(options: CrawlsOptions): OpenedCrawls {
   const meter = createCrawlMeter(services, options.ring.principalOf);
   const guard = () => createFetchGuard(config().fetch, resolve);
   let closed = false;
-  let opening: Promise<Crawls> | null = null;
 
   async function open(): Promise<Crawls> {
     const { store: crawlStore, others, pace } = await stores.crawls();
@@ -101,13 +101,11 @@ export function openCrawls(options: CrawlsOptions): OpenedCrawls {
     return crawls;
   }
 
+  const once = new OpenedOnce(open);
+
   function opened(): Promise<Crawls> {
     if (closed) return Promise.reject(new Error('the server is stopping'));
-    opening ??= open().catch((error: unknown) => {
-      opening = null;
-      throw error;
-    });
-    return opening;
+    return once.open();
   }
 
   if (stores.mayHaveCrawls()) {
@@ -127,15 +125,15 @@ export function openCrawls(options: CrawlsOptions): OpenedCrawls {
       return { kind: 'page-refused', code: 'url_blocked', message, param };
     },
     async running(tenant) {
-      if (opening === null) return [];
-      const crawls = await opening;
+      if (once.unused) return [];
+      const crawls = await once.open();
       const kinds = ['crawl', 'batch'] as const;
       const listed = { which: 'running', before: null, limit: runningMax } as const;
       return (await Promise.all(kinds.map((kind) => crawls.list(tenant, { ...listed, kind })))).flat();
     },
     async close() {
       closed = true;
-      await (await opening?.catch(() => null))?.stop();
+      await (await once.opened())?.stop();
     },
   };
 }

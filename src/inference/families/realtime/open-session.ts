@@ -2,7 +2,7 @@ import type { WebSocket } from 'ws';
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import type { EventForm } from '../../../formats/dialects/realtime/response-writer.ts';
 import { withTranscriptionModel } from '../../../formats/dialects/realtime/session-settings.ts';
-import { responseTurns, transcriptionTurns } from '../../../formats/dialects/realtime/turns.ts';
+import { responseTurns, transcriptionTurns } from '../../../formats/dialects/realtime/turn-events.ts';
 import { findVoice, unknownVoices } from '../../../formats/dialects/speech/voices.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import { pathOf } from '../../../formats/providers/connection.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as rest } from 'node:timers/promises';
 import type { WebSocket } from 'ws';
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
-import { responseTurns } from '../../../formats/dialects/realtime/turns.ts';
+import { responseTurns } from '../../../formats/dialects/realtime/turn-events.ts';
 import { fieldPart, formEnd, formType } from '../../../formats/dialects/transcription/form-body.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import type { JsonObject } from '../../../kernel/json.ts';

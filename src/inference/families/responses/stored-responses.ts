@@ -3,6 +3,7 @@ import type { Clock } from '../../../kernel/clock.ts';
 import { FailureError } from '../../../kernel/failure.ts';
 import { newRequestId } from '../../../kernel/ids.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
+import { OpenedOnce } from '../../../kernel/opened-once.ts';
 import type { Sealer } from '../../../kernel/seal.ts';
 import { failedResponse, interruptedResponse } from './response-states.ts';
 import type { StoredItem } from './sealed-rows.ts';
@@ -94,14 +95,8 @@ export const turnsMax = 2_000;
 const renewedAfterMs = 24 * 3_600_000;
 
 export function createStoredResponses(parts: StoredResponsesParts): StoredResponses {
-  let opening: Promise<ResponseStore> | null = null;
-  const store = (): Promise<ResponseStore> => {
-    opening ??= parts.open().catch((error: unknown) => {
-      opening = null;
-      throw error;
-    });
-    return opening;
-  };
+  const once = new OpenedOnce(() => parts.open());
+  const store = once.open;
   const expiresMs = () => parts.clock.wallMs() + parts.retentionMs();
   const rooms = { parts, store, expiresMs, sealed: sealedRows(parts.sealer) };
   return {
@@ -111,7 +106,7 @@ export function createStoredResponses(parts: StoredResponsesParts): StoredRespon
     openText: (tenant, sealed) =>
       parts.sealer.open(Buffer.from(sealed, 'base64url'), textContext(tenant))?.toString('utf8') ?? null,
     async sweep(nowMs) {
-      return opening === null && !parts.storedBefore() ? 0 : (await store()).sweep(nowMs);
+      return once.unused && !parts.storedBefore() ? 0 : (await store()).sweep(nowMs);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { putNewest } from '../../../kernel/put-newest.ts';
 import type { Condition, Filter } from '../../filter/filter.ts';
-import type { Steps } from '../index/steps.ts';
+import type { Steps } from '../index/resumable-steps.ts';
 import { type SlotSet, slotsOf } from './slot-set.ts';
 
 const filtersMax = 8;

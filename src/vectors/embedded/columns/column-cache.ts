@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { KeyPath } from '../../filter/key-path.ts';
 import { type CodeImage, ImageUnusable } from '../index/code-image.ts';
-import { finish, type Steps } from '../index/steps.ts';
+import { finish, type Steps } from '../index/resumable-steps.ts';
 import { PartMissing } from '../part-missing.ts';
 import { type Column, createColumn } from './column.ts';
 import { columnImage, readColumns, type SavedColumns } from './column-image.ts';

@@ -2,7 +2,7 @@ import { deserialize, serialize } from 'node:v8';
 import { crc32 } from 'node:zlib';
 import { readKeyPath } from '../../filter/read-key-path.ts';
 import { type CodeImage, fillRuns, ImageUnusable, type SavedImage } from '../index/code-image.ts';
-import type { Steps } from '../index/steps.ts';
+import type { Steps } from '../index/resumable-steps.ts';
 import { type Column, createColumn, type SavedColumn } from './column.ts';
 import { createLiveSlots, type LiveSlots } from './live-slots.ts';
 

@@ -4,7 +4,7 @@ import { createRows } from '../../../../test/fixtures/column-rows.ts';
 import { FailureError } from '../../../kernel/failure.ts';
 import { readFilter } from '../../filter/read-filter.ts';
 import { readKeyPath } from '../../filter/read-key-path.ts';
-import { finish } from '../index/steps.ts';
+import { finish } from '../index/resumable-steps.ts';
 import { PartMissing } from '../part-missing.ts';
 import { columnsMax } from './column-cache.ts';
 import { createColumns, scannedRowsMax } from './create-columns.ts';

@@ -3,7 +3,7 @@ import type { KeyPath } from '../../filter/key-path.ts';
 import type { PointId } from '../../point.ts';
 import type { FacetHit } from '../../vector-store.ts';
 import type { CodeImage, SavedImage } from '../index/code-image.ts';
-import type { Steps } from '../index/steps.ts';
+import type { Steps } from '../index/resumable-steps.ts';
 import type { RowPart } from '../index/vector-index.ts';
 import type { RowWatch } from '../row-watch.ts';
 

@@ -8,7 +8,7 @@ import { microseconds, orderNumber } from '../../order-number.ts';
 import { createOrderedRows, type OrderedRows } from '../../ordered-rows.ts';
 import type { PointId } from '../../point.ts';
 import { createValueCounts } from '../../value-counts.ts';
-import { eachInSteps, finish, partsInSteps, type Steps, scannedPerStep } from '../index/steps.ts';
+import { eachInSteps, finish, partsInSteps, type Steps, scannedPerStep } from '../index/resumable-steps.ts';
 import { CachedSlots } from './cached-slots.ts';
 import type { Column } from './column.ts';
 import { ColumnCache, makingSteps } from './column-cache.ts';

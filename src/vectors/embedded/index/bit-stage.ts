@@ -1,7 +1,7 @@
 import type { Arena } from './arena.ts';
 import { type ArenaRows, createArenaRows } from './arena-rows.ts';
 import { fillRuns, type SavedImage } from './code-image.ts';
-import type { Steps } from './steps.ts';
+import type { Steps } from './resumable-steps.ts';
 
 /**
  * One bit a component for each row of codes: 1 where it is above the mean. How many bits differ from the query's tells

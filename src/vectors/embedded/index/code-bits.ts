@@ -3,7 +3,7 @@ import { type BitStage, bitStride, createBitStage } from './bit-stage.ts';
 import { type BitTrial, createBitTrial } from './bit-trial.ts';
 import type { SavedImage } from './code-image.ts';
 import type { CodeRows } from './code-rows.ts';
-import { finish, type Steps } from './steps.ts';
+import { finish, type Steps } from './resumable-steps.ts';
 
 /** Number of rows from which bits are made, and below which they are given up. */
 const bitsFrom = 5_000;

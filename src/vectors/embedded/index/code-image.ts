@@ -1,4 +1,4 @@
-import type { Steps } from './steps.ts';
+import type { Steps } from './resumable-steps.ts';
 
 /** Parts of an image, in this order. An image without bits has codes alone; columns have their own image. */
 export type ImagePart = 'bits' | 'codes' | 'columns';

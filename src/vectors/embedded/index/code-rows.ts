@@ -3,8 +3,8 @@ import { type ArenaRows, createArenaRows } from './arena-rows.ts';
 import { fillRuns, type SavedImage } from './code-image.ts';
 import { dot } from './exact-score.ts';
 import { gathered, QueryCodes } from './query-codes.ts';
+import type { Steps } from './resumable-steps.ts';
 import { createSlotMap } from './slot-map.ts';
-import type { Steps } from './steps.ts';
 import type { TopK } from './top-k.ts';
 import type { IndexOptions } from './vector-index.ts';
 

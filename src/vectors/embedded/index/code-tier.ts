@@ -6,7 +6,7 @@ import type { CodeImage, SavedImage } from './code-image.ts';
 import { type CodeRows, createCodeRows } from './code-rows.ts';
 import { scanRows } from './disk-index.ts';
 import { refineRows, rescoredPerResult } from './refine-rows.ts';
-import type { Steps } from './steps.ts';
+import type { Steps } from './resumable-steps.ts';
 import type { Tier } from './tier.ts';
 import type { EarlySearch, IndexOptions, Ranked } from './vector-index.ts';
 

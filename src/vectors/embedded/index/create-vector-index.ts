@@ -3,7 +3,7 @@ import { CodeTier } from './code-tier.ts';
 import { scanInSteps } from './disk-index.ts';
 import { comparable } from './exact-score.ts';
 import { createFloatTier, type FloatTier } from './float-tier.ts';
-import type { Steps } from './steps.ts';
+import type { Steps } from './resumable-steps.ts';
 import type { Tier } from './tier.ts';
 import type { EarlySearch, IndexOptions, VectorIndex } from './vector-index.ts';
 

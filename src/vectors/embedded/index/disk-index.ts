@@ -1,5 +1,5 @@
 import { comparable, exactScore, ranked } from './exact-score.ts';
-import { eachInSteps, finish, partsInSteps, type Steps, scannedPerStep } from './steps.ts';
+import { eachInSteps, finish, partsInSteps, type Steps, scannedPerStep } from './resumable-steps.ts';
 import { createTopK } from './top-k.ts';
 import type { IndexOptions, Ranked, VectorIndex } from './vector-index.ts';
 

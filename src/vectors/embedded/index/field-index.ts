@@ -1,6 +1,6 @@
 import type { VectorValue } from '../../point.ts';
 import type { CodeImage } from './code-image.ts';
-import type { Steps } from './steps.ts';
+import type { Steps } from './resumable-steps.ts';
 import type { Ranked, VectorIndex } from './vector-index.ts';
 
 /** The index of a collection's vectors of one name, whatever kind they are of. See `VectorIndex`. */

@@ -4,7 +4,7 @@ import { asCompared, likeness } from '../query/likeness.ts';
 import type { RowWatch } from '../row-watch.ts';
 import { ranked } from './exact-score.ts';
 import type { FieldIndex } from './field-index.ts';
-import { eachInSteps, partsInSteps } from './steps.ts';
+import { eachInSteps, partsInSteps } from './resumable-steps.ts';
 import { createTopK } from './top-k.ts';
 import type { RowPart } from './vector-index.ts';
 

@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { SparseVector, VectorValue } from '../../point.ts';
 import { unwatched } from '../row-watch.ts';
+import { finish } from './resumable-steps.ts';
 import { createSparseIndex, scannedSparseMax } from './sparse-index.ts';
 import { inverseFrequency, sparseDot } from './sparse-score.ts';
-import { finish } from './steps.ts';
 
 /** Rows in a map, with the index over them. */
 function world(modifier: 'none' | 'idf', room: (bytes: number) => boolean = () => true) {

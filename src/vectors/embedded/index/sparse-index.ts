@@ -3,9 +3,9 @@ import type { RowWatch } from '../row-watch.ts';
 import { ranked } from './exact-score.ts';
 import type { FieldIndex } from './field-index.ts';
 import { createPostings } from './postings.ts';
+import { eachInSteps, partsInSteps, type Steps, scannedPerStep } from './resumable-steps.ts';
 import { createSlotMap } from './slot-map.ts';
 import { sparseDot, weighed } from './sparse-score.ts';
-import { eachInSteps, partsInSteps, type Steps, scannedPerStep } from './steps.ts';
 import { createTopK } from './top-k.ts';
 import type { Ranked, RowPart } from './vector-index.ts';
 

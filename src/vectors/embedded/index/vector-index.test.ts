@@ -8,7 +8,7 @@ import { distances } from '../../collection.ts';
 import { type Arena, ArenaFull, createArena } from './arena.ts';
 import { makeVectorIndex, tierLimits } from './create-vector-index.ts';
 import { createDiskIndex } from './disk-index.ts';
-import { finish } from './steps.ts';
+import { finish } from './resumable-steps.ts';
 
 const all = { slots: null, exact: false };
 

@@ -1,7 +1,7 @@
 import type { Distance } from '../../collection.ts';
 import type { RowWatch } from '../row-watch.ts';
 import type { CodeImage, SavedImage } from './code-image.ts';
-import type { Steps } from './steps.ts';
+import type { Steps } from './resumable-steps.ts';
 
 /**
  * The index of one collection, derived from its rows and kept up to date by the thread that owns them; in memory as far

@@ -1,6 +1,6 @@
 import type { VectorValue } from '../../point.ts';
 import type { ContextPair } from '../../vector-store.ts';
-import type { Steps } from '../index/steps.ts';
+import type { Steps } from '../index/resumable-steps.ts';
 import type { Ranked } from '../index/vector-index.ts';
 import type { OpenCollection } from '../open-collection.ts';
 import type { PointTable } from '../point-table.ts';

@@ -4,7 +4,7 @@ import { fakeClock } from '../../../../test/fake-clock.ts';
 import { FailureError } from '../../../kernel/failure.ts';
 import { createWorkTurns } from '../../../kernel/sharing/work-turns.ts';
 import { callBounds } from '../call-bounds.ts';
-import type { Steps } from '../index/steps.ts';
+import type { Steps } from '../index/resumable-steps.ts';
 import { createQueryBatches } from './query-batches.ts';
 
 /** Queries are the ms that they take. */

@@ -2,7 +2,7 @@ import type { Clock } from '../../../kernel/clock.ts';
 import { FailureError, invalid } from '../../../kernel/failure.ts';
 import type { WorkTurns } from '../../../kernel/sharing/work-turns.ts';
 import type { CallBounds } from '../call-bounds.ts';
-import type { Steps } from '../index/steps.ts';
+import type { Steps } from '../index/resumable-steps.ts';
 import { overloaded } from '../storage-trouble.ts';
 import { type AnswerBudget, createAnswerBudget } from './answer-budget.ts';
 

@@ -4,7 +4,7 @@ import type { VectorSpec } from '../../collection.ts';
 import type { Filter } from '../../filter/filter.ts';
 import type { VectorValue } from '../../point.ts';
 import type { PointQuery, Prefetch, Target } from '../../vector-store.ts';
-import type { Steps } from '../index/steps.ts';
+import type { Steps } from '../index/resumable-steps.ts';
 import type { Ranked } from '../index/vector-index.ts';
 import type { OpenCollection } from '../open-collection.ts';
 import type { VectorRows, VectorTables } from '../vector-rows.ts';

@@ -1,7 +1,7 @@
 import { FailureError, invalid } from '../../../kernel/failure.ts';
 import type { VectorSpec } from '../../collection.ts';
 import type { VectorValue } from '../../point.ts';
-import { eachInSteps, partsInSteps, type Steps } from '../index/steps.ts';
+import { eachInSteps, partsInSteps, type Steps } from '../index/resumable-steps.ts';
 import { createTopK } from '../index/top-k.ts';
 import type { Ranked } from '../index/vector-index.ts';
 import type { VectorRows } from '../vector-rows.ts';

@@ -3,7 +3,7 @@ import { readKeyPath } from '../../filter/read-key-path.ts';
 import { firstLook, groupPoints, nextLook } from '../../group-points.ts';
 import type { ScoredPoint } from '../../point.ts';
 import type { GroupQuery, PointGroup, PointQuery } from '../../vector-store.ts';
-import { mappedInSteps, type Steps } from '../index/steps.ts';
+import { mappedInSteps, type Steps } from '../index/resumable-steps.ts';
 import type { OpenCollection } from '../open-collection.ts';
 import type { VectorTables } from '../vector-rows.ts';
 import type { AnswerBudget } from './answer-budget.ts';

@@ -11,7 +11,7 @@ import type {
   ScrollQuery,
   WriteOperation,
 } from '../../vector-store.ts';
-import { mappedInSteps, type Steps, scannedPerStep } from '../index/steps.ts';
+import { mappedInSteps, type Steps, scannedPerStep } from '../index/resumable-steps.ts';
 import type { OpenCollection } from '../open-collection.ts';
 import type { AnswerBudget } from '../query/answer-budget.ts';
 import { idOrder, orderByValue } from '../query/order-points.ts';

@@ -10,7 +10,7 @@ import { createDamage, type Damage } from '../damage.ts';
 import { openFieldTable } from '../field-table.ts';
 import { createGroupCommit, type GroupCommit } from '../group-commit.ts';
 import type { CodeImage } from '../index/code-image.ts';
-import { finish, type Steps } from '../index/steps.ts';
+import { finish, type Steps } from '../index/resumable-steps.ts';
 import { columnsKey, type ImageKey, IndexImages, imageKey } from '../index-images.ts';
 import type { IndexMaking, Made } from '../index-making.ts';
 import type { MemoryBudget } from '../memory-budget.ts';

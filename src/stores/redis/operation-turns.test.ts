@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { fakeClock } from '../../../test/fake-clock.ts';
 import { seedWaitMaxMs } from '../patience.ts';
 import type { Answer } from './link.ts';
-import { createTurns, type OperationPlan } from './turns.ts';
+import { createTurns, type OperationPlan } from './operation-turns.ts';
 
 const planOf = (name: string): OperationPlan => ({ keys: [`open-${name}`, `scope-${name}`], args: ['limit'] });
 const turn = () => new Promise((resolve) => setImmediate(resolve));

@@ -1,0 +1,28 @@
+/** Something that is opened when it is first needed, such as a store that most servers never use. */
+export class OpenedOnce<Opened> {
+  readonly #open: () => Promise<Opened>;
+  #opening: Promise<Opened> | null = null;
+
+  constructor(open: () => Promise<Opened>) {
+    this.#open = open;
+  }
+
+  /** Nobody has needed it, or it could not be opened. */
+  get unused(): boolean {
+    return this.#opening === null;
+  }
+
+  /** Opens it at the first call. After a failure the next call tries again. */
+  readonly open = (): Promise<Opened> => {
+    this.#opening ??= this.#open().catch((error: unknown) => {
+      this.#opening = null;
+      throw error;
+    });
+    return this.#opening;
+  };
+
+  /** Value that is open by now, or is being opened; null: nothing is. Never rejects. */
+  async opened(): Promise<Opened | null> {
+    return (await this.#opening?.catch(() => null)) ?? null;
+  }
+}
