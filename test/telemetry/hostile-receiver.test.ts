@@ -60,6 +60,8 @@ const hostile: Record<string, Answer> = {
     more();
   },
   'wants patience for a day': (response) => void response.writeHead(429, { 'retry-after': '86400' }).end(),
+  'repeats a header in its status line': (response) =>
+    void response.writeHead(400, 'Bearer of-the-receiver is wrong').end(),
   fails: (response) => void response.writeHead(500).end('Bearer of-the-receiver is wrong'),
   'sends elsewhere': (response) => void response.writeHead(307, { location: 'http://127.0.0.1:1/' }).end(),
   hangs: () => undefined,

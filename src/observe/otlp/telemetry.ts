@@ -33,6 +33,9 @@ export interface Telemetry {
 const metricsIntervalMs = 60_000;
 /** A batch is given up after so many times the exporter's timeout, which its retries share. */
 const deadlinesOfSend = 2;
+/** A shorter word of a header, such as `Bearer`, is no secret. */
+const secretCharsMin = 8;
+const reasonCharsMax = 300;
 const protobuf = { 'Content-Type': 'application/x-protobuf' };
 
 /**
@@ -83,13 +86,14 @@ async function openExport(signal: ReturnType<typeof ofSignal>): Promise<{ send: 
     { name: 'span', countItems: ({ spans }) => spans },
     undefined,
   );
+  const headers = await settings.headers();
   const send: Send = (batch) =>
     new Promise((resolve) => {
       // The exporter's own timer begins anew with each byte: a receiver that drips would hold all spans for ever.
       const late = setTimeout(() => resolve('it did not answer in time'), deadlinesOfSend * settings.timeoutMillis);
       exporter.export(batch, ({ error, code }) => {
         clearTimeout(late);
-        resolve(code === 0 ? null : (error?.message ?? 'it was refused'));
+        resolve(code === 0 ? null : reasonOf(error, headers));
       });
     });
   return { send, shown: placeOf(settings.url) };
@@ -144,7 +148,9 @@ async function openReader(
   ]);
   const signal = ofSignal(options, 'v1/metrics');
   const exporter = new OTLPMetricExporter(signal);
-  const shown = placeOf(convertLegacyHttpOptions(signal, 'METRICS', 'v1/metrics', protobuf).url);
+  const settings = convertLegacyHttpOptions(signal, 'METRICS', 'v1/metrics', protobuf);
+  const shown = placeOf(settings.url);
+  const headers = await settings.headers();
   let inTrouble = false;
   const send = exporter.export.bind(exporter);
   // The reader tells nobody that an export failed.
@@ -152,7 +158,7 @@ async function openReader(
     send(metrics, (result) => {
       const isLost = result.code !== 0;
       if (isLost && !inTrouble)
-        options.onTrouble(`metrics cannot be sent to ${shown}: ${result.error?.message ?? 'they were refused'}`);
+        options.onTrouble(`metrics cannot be sent to ${shown}: ${reasonOf(result.error, headers)}`);
       if (!isLost && inTrouble) options.onBack(`metrics are sent to ${shown} again`);
       inTrouble = isLost;
       done(result);
@@ -175,6 +181,16 @@ async function openReader(
 function ofSignal({ endpoint, headers }: TelemetryOptions, path: string) {
   const url = endpoint === null ? {} : { url: `${endpoint.replace(/\/+$/, '')}/${path}` };
   return { ...url, ...(Object.keys(headers).length > 0 && { headers: { ...headers } }) };
+}
+
+/** Why nothing was taken, without our headers: a receiver may repeat them in its status line. */
+function reasonOf(error: Error | undefined, headers: Readonly<Record<string, string>>): string {
+  if (error === undefined) return 'they were refused';
+  const secrets = Object.values(headers).flatMap((value) => [value, ...value.split(' ')]);
+  return secrets
+    .filter(({ length }) => length >= secretCharsMin)
+    .reduce((text, secret) => text.replaceAll(secret, '[redacted]'), error.message)
+    .slice(0, reasonCharsMax);
 }
 
 /** For messages: without a user, a password or a query. */
