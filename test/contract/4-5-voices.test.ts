@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
+import { openai } from '../../src/formats/providers/services/openai.ts';
 import { startGateway } from '../start-gateway.ts';
 import type { ErrorBody } from './served.ts';
 import { speechPath, startSpeaking } from './speech-world.ts';
@@ -80,6 +81,15 @@ for (const voice of ['ash', 'ballad', 'coral', 'sage', 'verse', 'marin', 'cedar'
     assert.equal(dropped, 'voice');
   });
 }
+
+test("OpenAI's own service has its later voices with every model but the older ones", () => {
+  const voices = openai.speech?.voices as readonly { models?: RegExp; names: readonly string[] }[];
+  const namesOf = (model: string) => voices.find(({ models }) => models?.test(model) ?? true)?.names ?? [];
+  for (const voice of ['ballad', 'verse', 'marin', 'cedar']) {
+    assert.ok(namesOf('gpt-4o-mini-tts').includes(voice), voice);
+    assert.ok(!namesOf('tts-1-hd').includes(voice), voice);
+  }
+});
 
 test("OpenAI's later voices on a server that lists its own: the nearest standard one, unless it has them", async () => {
   await gateway.fetch('/v1/audio/voices?model=open');

@@ -296,3 +296,46 @@ test('S36 a credential that an error spells for JSON or a URL, or in base64, is 
     }
   }
 });
+
+test('S36 a token service that repeats what it was sent shows it to nobody', async (t) => {
+  const service = createServer(async (request, response) => {
+    let form = '';
+    for await (const chunk of request) form += chunk;
+    const sent = new URLSearchParams(form);
+    const proof = sent.get('apikey') ?? sent.get('client_secret') ?? sent.get('client_assertion') ?? '';
+    const words = `no ${proof} and no ${Buffer.from(proof).toString('base64')}`;
+    response.writeHead(400, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ errorMessage: words, error_description: words }));
+  });
+  const url = await listening(t, service);
+  const entra = { tenant_id: 't', client_id: 'c', client_secret: secret, authority: url };
+  const lines: string[] = [];
+  const log = pino({}, { write: (line: string) => void lines.push(line) });
+  const gateway = await startGateway(
+    t,
+    {
+      providers: {
+        ibm: { type: 'watsonx', base_url: url, iam_url: url, api_key: secret, project: 'p1' },
+        azure: { type: 'azure-openai', base_url: url, entra },
+      },
+      models: { ibm: { targets: ['ibm/a'] }, azure: { targets: ['azure/b'] } },
+    },
+    { log },
+  );
+  const seen: string[] = [];
+  const asAdmin = { headers: { authorization: `Bearer ${adminKey}` } };
+  for (const model of ['ibm', 'azure']) {
+    const json = { model, messages: [{ role: 'user', content: 'Hello' }] };
+    const response = await gateway.fetch('/v1/chat/completions', { json });
+    assert.equal(response.status, 502);
+    seen.push(await response.text());
+    assert.match(seen.at(-1)!, /gave no token .*\[redacted\]/);
+    const id = response.headers.get('x-culvert-request-id');
+    seen.push(await (await gateway.fetch(`/v1/requests/${id}`)).text());
+    seen.push(await (await fetch(`${gateway.url}/admin/v1/requests/${id}`, asAdmin)).text());
+    const test = { ...asAdmin, method: 'POST' };
+    seen.push(await (await fetch(`${gateway.url}/admin/v1/providers/${model}/test`, test)).text());
+  }
+  const encoded = Buffer.from(secret).toString('base64');
+  for (const text of [...seen, ...lines]) assert.ok(!text.includes(secret) && !text.includes(encoded), text);
+});

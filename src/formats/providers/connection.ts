@@ -1,3 +1,4 @@
+import { spellingsOf } from '../../kernel/secret-spellings.ts';
 import type { Authorizer, UpstreamRoute } from '../../upstream/transport/upstream-call.ts';
 import type { DialectId } from '../dialects/dialect.ts';
 import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
@@ -16,7 +17,6 @@ import {
   readOperatorHeaders,
 } from './credential-headers.ts';
 import type { BatchFacts, ModelFamily, PathAt, Provider } from './provider.ts';
-import { spellingsOf } from './scrub.ts';
 
 /** One configured provider, ready to be called: everything that a request can share is joined once, here. */
 export interface ProviderConnection {

@@ -144,14 +144,3 @@ function kindOf(code: number): 0 | 1 | 2 | 3 {
   if (code >= 65 && code <= 90) return 3;
   return 0;
 }
-
-/** A shorter secret in another spelling would be found in texts without it. */
-const spelledCharsMin = 8;
-
-/** A secret as an upstream may repeat it: as it is, within JSON, within a URL, in base64. */
-export function spellingsOf(secret: string): string[] {
-  if (secret.length < spelledCharsMin) return [secret];
-  const inJson = JSON.stringify(secret).slice(1, -1);
-  const spellings = [secret, inJson, inJson.replaceAll('/', '\\/'), encodeURIComponent(secret.toWellFormed())];
-  return [...new Set([...spellings, Buffer.from(secret).toString('base64')])];
-}

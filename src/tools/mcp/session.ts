@@ -14,9 +14,10 @@ import {
   ResultSchema,
   type Tool,
 } from '@modelcontextprotocol/sdk/types.js';
-import { scrub, spellingsOf } from '../../formats/providers/scrub.ts';
+import { scrub } from '../../formats/providers/scrub.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
+import { spellingsOf } from '../../kernel/secret-spellings.ts';
 import { codeOf } from '../../upstream/transport/transport-error.ts';
 import { contentsOf, promptOf, promptsOf, resourcesOf, templatesOf, toolResultOf, toolsOf } from './checked-results.ts';
 import { Blocked } from './guarded-connect.ts';

@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../../kernel/clock.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { withoutSecrets } from '../../kernel/secret-spellings.ts';
 import { getJson, type JsonAnswer, postJson } from '../transport/get-json.ts';
 import { type Authorizer, NotAuthorized, type Transport, type UpstreamRoute } from '../transport/upstream-call.ts';
 import { clientAssertion } from './client-assertion.ts';
@@ -82,12 +83,14 @@ const steps: readonly (readonly [name: string, fetch: (seeking: Seeking) => Prom
 ];
 
 async function fetchToken(seeking: Seeking): Promise<Perishable<string>> {
+  const { env } = seeking;
   const lacking: string[] = [];
   for (const [name, fetch] of steps) {
     try {
       return await fetch(seeking);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const said = error instanceof Error ? error.message : String(error);
+      const why = withoutSecrets(said, [seeking.clientSecret, env.AZURE_CLIENT_SECRET, env.IDENTITY_HEADER]);
       if (!(error instanceof Unavailable)) throw new NotAuthorized(`Entra ID gave no token to the ${name}: ${why}`);
       lacking.push(`${name}: ${why}`);
     }

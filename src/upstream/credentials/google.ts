@@ -8,6 +8,7 @@ import type {
 import { type Clock, systemClock } from '../../kernel/clock.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { installCommand, isInstalled } from '../../kernel/optional-package.ts';
+import { withoutSecrets } from '../../kernel/secret-spellings.ts';
 import { type Authorizer, NotAuthorized, type UpstreamRequest } from '../transport/upstream-call.ts';
 import { createRenewed } from './renewed.ts';
 
@@ -138,6 +139,12 @@ async function headersNow(auth: GoogleAuth, clock: Clock) {
   return { value: [...headers].flat(), expiresAtMs };
 }
 
+/** What the credentials prove themselves with. */
+function secretsIn(credentials: string): string[] {
+  const { refresh_token, client_secret, private_key } = readJson(credentials);
+  return [refresh_token, client_secret, private_key].filter((one) => typeof one === 'string');
+}
+
 /** The library's errors may hold whole requests: only their message is shown. */
 async function tried<T>(facts: GoogleFacts, what: 'token' | 'project', ask: () => Promise<T>): Promise<T> {
   try {
@@ -146,7 +153,8 @@ async function tried<T>(facts: GoogleFacts, what: 'token' | 'project', ask: () =
     if (error instanceof NotAuthorized) throw error;
     const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n', 1);
     const hint = what === 'project' ? '; set project in the configuration, or GOOGLE_CLOUD_PROJECT' : '';
-    throw new NotAuthorized(`Google gave no ${what} for ${sourceOf(facts)}: ${line.slice(0, 300)}${hint}`);
+    const why = withoutSecrets(line, secretsIn(facts.credentials ?? '{}')).slice(0, 300);
+    throw new NotAuthorized(`Google gave no ${what} for ${sourceOf(facts)}: ${why}${hint}`);
   }
 }
 

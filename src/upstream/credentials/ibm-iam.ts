@@ -1,11 +1,13 @@
 import { type Clock, systemClock } from '../../kernel/clock.ts';
 import { isObject } from '../../kernel/json.ts';
+import { withoutSecrets } from '../../kernel/secret-spellings.ts';
 import { postJson } from '../transport/get-json.ts';
 import { type Authorizer, NotAuthorized, type Transport, type UpstreamRoute } from '../transport/upstream-call.ts';
 import { createRenewed, type Perishable } from './renewed.ts';
 
 const publicAddress = 'https://iam.cloud.ibm.com';
 const timeoutMs = 10_000;
+const reasonCharsMax = 300;
 
 /**
  * Exchanges an API key of IBM Cloud for tokens, which serve for an hour at most
@@ -46,7 +48,8 @@ async function fetchToken(
   });
   const { access_token: token, expires_in: seconds, errorMessage: why } = isObject(body) ? body : {};
   if (status !== 200 || typeof token !== 'string') {
-    throw new NotAuthorized(`IBM Cloud IAM gave no token for the key: ${status} ${typeof why === 'string' ? why : ''}`);
+    const said = typeof why === 'string' ? withoutSecrets(why, [apiKey]).slice(0, reasonCharsMax) : '';
+    throw new NotAuthorized(`IBM Cloud IAM gave no token for the key: ${status} ${said}`.trimEnd());
   }
   const lastsMs = typeof seconds === 'number' ? seconds * 1_000 : 0;
   return { value: token, expiresAtMs: clock.wallMs() + lastsMs };
