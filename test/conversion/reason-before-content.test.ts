@@ -114,4 +114,7 @@ test('text behind a reason does not end a stream without its mark', () => {
   assert.equal(reader.seen.terminal, false);
   assert.equal(reader.step({ event: '', data: '[DONE]' }).fault, null);
   assert.equal(reader.seen.terminal, true);
+  const decoder = dialects['openai-chat'].decodeStream();
+  const events = [said('Hi'), stopped(0), said(' there')].flatMap((event) => decoder.step(event));
+  assert.equal([...events, ...decoder.finish()].at(-1)!.type, 'failed');
 });

@@ -52,6 +52,14 @@ test('F79 first /readyz answers 503, everything is served for server.drain_delay
   const startedMs = performance.now();
   const ended = gateway.close(10_000, 1_500);
   assert.equal(await status('/readyz'), 503);
+  const headers = {
+    ...{ authorization: `Bearer ${testKey}`, connection: 'Upgrade', upgrade: 'websocket' },
+    ...{ 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' },
+  };
+  const opening = request(`${gateway.url}/v1/responses`, { headers }).end();
+  const [opened, socket] = await Promise.race([once(opening, 'upgrade'), once(opening, 'response')]);
+  assert.equal(opened.statusCode, 101, 'a WebSocket is opened, too');
+  socket.destroy();
   assert.equal(await status('/healthz'), 200);
   let [before, last] = [startedMs, 0 as string | number];
   while (typeof last === 'number') {
