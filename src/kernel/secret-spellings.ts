@@ -14,6 +14,6 @@ const webToken = /\beyJ[\w-]{6,}(?:\.[\w-]*){0,2}/g;
 
 /** Words of a service that was sent these secrets: it may repeat them, in any of their spellings. */
 export function withoutSecrets(text: string, secrets: readonly (string | undefined)[]): string {
-  const known = secrets.filter((secret) => secret !== undefined && secret !== '').flatMap((one) => spellingsOf(one!));
+  const known = secrets.flatMap((secret) => (secret === undefined || secret === '' ? [] : spellingsOf(secret)));
   return known.reduce((left, secret) => left.replaceAll(secret, '[redacted]'), text).replace(webToken, '[redacted]');
 }

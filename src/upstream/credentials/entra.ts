@@ -89,8 +89,8 @@ async function fetchToken(seeking: Seeking): Promise<Perishable<string>> {
     try {
       return await fetch(seeking);
     } catch (error) {
-      const said = error instanceof Error ? error.message : String(error);
-      const why = withoutSecrets(said, [seeking.clientSecret, env.AZURE_CLIENT_SECRET, env.IDENTITY_HEADER]);
+      const reason = error instanceof Error ? error.message : String(error);
+      const why = withoutSecrets(reason, [seeking.clientSecret, env.AZURE_CLIENT_SECRET, env.IDENTITY_HEADER]);
       if (!(error instanceof Unavailable)) throw new NotAuthorized(`Entra ID gave no token to the ${name}: ${why}`);
       lacking.push(`${name}: ${why}`);
     }

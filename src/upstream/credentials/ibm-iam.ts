@@ -48,8 +48,8 @@ async function fetchToken(
   });
   const { access_token: token, expires_in: seconds, errorMessage: why } = isObject(body) ? body : {};
   if (status !== 200 || typeof token !== 'string') {
-    const said = typeof why === 'string' ? withoutSecrets(why, [apiKey]).slice(0, reasonCharsMax) : '';
-    throw new NotAuthorized(`IBM Cloud IAM gave no token for the key: ${status} ${said}`.trimEnd());
+    const reason = typeof why === 'string' ? withoutSecrets(why, [apiKey]).slice(0, reasonCharsMax) : '';
+    throw new NotAuthorized(`IBM Cloud IAM gave no token for the key: ${status} ${reason}`.trimEnd());
   }
   const lastsMs = typeof seconds === 'number' ? seconds * 1_000 : 0;
   return { value: token, expiresAtMs: clock.wallMs() + lastsMs };
