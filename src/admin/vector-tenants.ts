@@ -31,7 +31,7 @@ export function createTenants(parts: AdminParts, records: Records) {
 
   async function summaryOf(tenant: string, by: Operator): Promise<TenantSummary> {
     const found = (await tenantsOf(by)).find((one) => one.tenant === tenant);
-    const message = `The tenant '${tenant}' has no collections. GET /vectors/tenants lists those that have.`;
+    const message = `The tenant '${tenant}' has no collections. "culvert vectors list" shows those that have.`;
     return found ?? refuse({ kind: 'not-found', message });
   }
 

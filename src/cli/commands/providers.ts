@@ -77,7 +77,7 @@ async function addProvider(name: string, flags: AddFlags, parts: CliParts): Prom
   const key = keyOf(type, flags);
   const provider = { type, base_url: flags.baseUrl, api_key: key ?? undefined };
   return withAdmin(flags, parts, async (admin) => {
-    const tested = flags.untested === true ? null : await tryOut(admin, provider);
+    const tested = flags.untested === true ? null : await tryOut(admin, { name, ...provider });
     const made = await admin.request('POST', '/providers', { body: { name, ...provider } });
     printReply(flags, made, `Provider '${name}' is stored${tested === null ? '' : `; it lists ${tested} models`}.`);
     return 0;
