@@ -139,7 +139,7 @@ async function headersNow(auth: GoogleAuth, clock: Clock) {
   return { value: [...headers].flat(), expiresAtMs };
 }
 
-/** What the credentials prove themselves with. */
+/** Members of the credentials that are secret. */
 function secretsIn(credentials: string): string[] {
   const { refresh_token, client_secret, private_key } = readJson(credentials);
   return [refresh_token, client_secret, private_key].filter((one) => typeof one === 'string');
