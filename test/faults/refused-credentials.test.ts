@@ -54,7 +54,9 @@ test('what only the operator can mend is told as that: no model of that name, an
   };
   const noModel = 'status=400;message=Invalid model: mock;code=invalid_model';
   const noQuota = 'status=429;message=You exceeded your current quota;code=insufficient_quota';
+  const unknownModel = noModel.replace('400', '422');
   for (const [model, specs, words] of [
+    ['gone', [unknownModel], /must name a model that this credential can use at provider gone\.$/],
     ['gone', [noModel], /must name a model that this credential can use at provider gone\.$/],
     ['poor', [noQuota], /must raise the quota or the credit at provider poor\.$/],
     ['both', [noModel, noModel], /A retry does not help: the operator must /],
