@@ -80,11 +80,12 @@ export async function startGatewayOfProcesses(
     rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
   };
   t.after(close);
-  const isReady = () =>
-    fetch(`${url}/readyz`).then(
-      (answer) => answer.status === 200,
-      () => false,
-    );
+  // A test may have no target that answers: then `/readyz` never says yes.
+  const isReady = async () => {
+    const answer = await fetch(`${url}/readyz`).catch(() => null);
+    const { checks } = ((await answer?.json()) ?? {}) as { checks?: { accepting: boolean; stores: boolean } };
+    return checks?.accepting === true && checks.stores;
+  };
   while (!(await isReady())) {
     if (!lives()) throw new Error(`the gateway ended:\n${readFileSync(log, 'utf8').slice(-2_000)}`);
     await after(25);

@@ -233,6 +233,8 @@ test('a provider that does not list its videos hides no others, and is named', a
   const alone = await startGateway(t, {
     providers: { down: { type: 'openai', base_url: failing, api_key: 'k' } },
     models: {},
+    // As above, the simulator keeps a list.
+    server: { processes: 1 },
   });
   const answer = await alone.fetch('/v1/videos');
   assert.equal(answer.status, 503);
