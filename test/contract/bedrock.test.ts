@@ -26,9 +26,14 @@ interface World {
   gateway: TestGateway;
 }
 
-async function open(t: TestContext, provider: Record<string, unknown> = { aws: keys }): Promise<World> {
+async function open(
+  t: TestContext,
+  provider: Record<string, unknown> = { aws: keys },
+  server: Record<string, unknown> = {},
+): Promise<World> {
   const bedrock = await startBedrock(t);
   const gateway = await startGateway(t, {
+    server,
     providers: { aws: { type: 'bedrock', base_url: bedrock.url, region: 'us-east-1', ...provider } },
     models: Object.fromEntries(
       Object.entries({ nova, claude, profile }).map(([id, model]) => [id, { targets: [{ provider: 'aws', model }] }]),
@@ -447,6 +452,9 @@ test('models are discovered: those that can be called by their id, and inference
   assert.ok(!ids.includes('aws/anthropic.claude-sonnet-4-5-20250929-v1:0'), ids.join());
 });
 
+/** The variables that change are those of this process. */
+const ownEnvironment = { processes: 1 };
+
 test('a start refuses a provider without a region, and says how to give one', async (t) => {
   const { AWS_REGION, AWS_DEFAULT_REGION } = process.env;
   delete process.env.AWS_REGION;
@@ -455,7 +463,7 @@ test('a start refuses a provider without a region, and says how to give one', as
     if (AWS_REGION !== undefined) process.env.AWS_REGION = AWS_REGION;
     if (AWS_DEFAULT_REGION !== undefined) process.env.AWS_DEFAULT_REGION = AWS_DEFAULT_REGION;
   });
-  const world = await open(t, { region: undefined, aws: keys });
+  const world = await open(t, { region: undefined, aws: keys }, ownEnvironment);
   const answer = await world.gateway.fetch('/v1/chat/completions', chat('nova'));
   assert.equal(answer.status, 503);
 });
@@ -470,7 +478,7 @@ test('a chain without credentials names each step with its variables, and the ro
   process.env = { ...before, ...set };
   for (const name of gone) delete process.env[name];
   const role = 'arn:aws:iam::123456789012:role/culvert';
-  const world = await open(t, { aws: { role_arn: role } });
+  const world = await open(t, { aws: { role_arn: role } }, ownEnvironment);
   const answer = await world.gateway.fetch('/v1/chat/completions', chat('nova'));
   await answer.text();
   const { message } = (await toldOf(world, answer)).attempts[0]!;
