@@ -112,6 +112,6 @@ test('a worker asks for many items in turns, for each once', async () => {
 });
 
 test('a program that a worker starts is no worker', async (t) => {
-  const ran = await runCommand(['--version'], { cwd: temporaryFolder(t), env: { CULVERT_WORKER: '1' } });
+  const ran = await runCommand(['--version'], { cwd: temporaryFolder(t), alone: true, env: { CULVERT_WORKER: '1' } });
   assert.deepEqual([ran.code, ran.stderr], [0, '']);
 });
