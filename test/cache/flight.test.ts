@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, type TestContext, test } from 'node:test';
 import { casesOf } from '../cases.ts';
-import { adminKey, startGateway } from '../start-gateway.ts';
+import { adminKey, otherKey, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { until } from '../until.ts';
 import { ask, type Format } from './formats.ts';
@@ -74,6 +74,25 @@ test('those who waited ask alone when the first one fails', async () => {
   const answers = await Promise.all(Array.from({ length: 3 }, () => ask(gateway, 'chat', { text: 'fails' })));
   assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 200, 400]);
   assert.equal(asked().length, 3);
+});
+
+test('the first caller is refused by its own limit: another one asks for all', async (t) => {
+  const nothing = { get: () => new Promise<null>((resolve) => setTimeout(resolve, 5, null)), put: async () => {} };
+  const config = {
+    providers: { up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'k' } },
+    models: { chat: { targets: [{ provider: 'up', model: 'mock/ok' }], cache: { ttl: '1h', scope: 'all' } } },
+    plans: { default: { windows: 'off', rpm: 'off' }, one: { windows: { '5h': 1 }, rpm: 'off' } },
+    accounts: { other: { plan: 'one' } },
+  };
+  const cache = { ...nothing, clear: async () => 0, stats: async () => [], close: async () => {} };
+  const limited = await startGateway(t, config, { cache });
+  upstream.script(path, ['ok', 'delay=300ms']);
+  assert.equal((await ask(limited, 'chat', { text: 'uses it up', key: otherKey })).status, 200);
+  const first = ask(limited, 'chat', { text: 'refused', key: otherKey });
+  const others = Array.from({ length: 10 }, () => ask(limited, 'chat', { text: 'refused' }));
+  assert.equal((await first).status, 429);
+  assert.deepEqual(outcomes(await Promise.all(others)), { miss: 1, hit: 9 });
+  assert.equal(asked().length, 2);
 });
 
 test('one that waits keeps its own deadline', async () => {

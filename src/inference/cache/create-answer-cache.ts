@@ -73,6 +73,20 @@ interface Entered extends AnswerCacheParts {
   openSemantic(): Promise<SemanticCache>;
 }
 
+/** Where equal requests wait for each other; null: this one neither waits nor is waited for. */
+function flightPlace(
+  { scope, digest }: PartedKey,
+  { use, maxAgeS, exact }: CacheDirectives,
+  { batched }: ModelCall,
+): string | null {
+  const isPlain = use === 'any' && maxAgeS === null && !exact;
+  // Nothing answers a line that is only prepared: others would wait for it in vain.
+  return isPlain && batched === undefined ? `${scope} ${digest}` : null;
+}
+
+/** Requests that a caller waits for in turn, each of which its own limits refuse. */
+const handOversMax = 16;
+
 /** The port's `enter`. */
 async function enter<I, R extends RequestBody, P extends Plan>(
   parts: Entered,
@@ -101,20 +115,23 @@ async function enter<I, R extends RequestBody, P extends Plan>(
   const key = cacheKeyOf(facts, canonical);
   const keyed: Keyed = { ...parts, key, rule, directives, tag: call.tag ?? request.facts.tag ?? null };
 
-  const isPlain = directives.use === 'any' && directives.maxAgeS === null && !directives.exact;
-  // Nothing answers a line that is only prepared: others would wait for it in vain.
-  const isShared = isPlain && call.batched === undefined;
-  const { under, flight, remove } = flights.join(isShared ? `${key.scope} ${key.digest}` : null);
+  const at = flightPlace(key, directives, call);
+  let turn = flights.join(at);
   // A guard may find something in the whole that none of its parts shows.
   const isJoinable = form === 'events' && plan.form === 'events' && (call.gate ?? call.answerTexts) === undefined;
   let similar: Similar | null = null;
   const misses = lateMisses(parts);
   try {
     const join = isJoinable ? (live: LiveAnswer) => joined(services, endpoint, planned, live) : null;
-    const equal =
-      under === undefined
-        ? await look({ ...keyed, ...misses })
-        : await under.wait(call.client, leftMs(clock, planned), join);
+    const equalNow = () =>
+      turn.under === undefined
+        ? look({ ...keyed, ...misses })
+        : turn.under.wait(call.client, leftMs(clock, planned), join);
+    let equal = await equalNow();
+    for (let others = 0; equal === 'refused'; others += 1) {
+      turn = flights.join(others < handOversMax ? at : null);
+      equal = await equalNow();
+    }
     if (equal instanceof LiveAnswer) {
       cacheLookup('hit', equal.usd ?? 0);
       return 'answered';
@@ -123,21 +140,22 @@ async function enter<I, R extends RequestBody, P extends Plan>(
     const landed = similar !== null && 'landed' in similar ? similar.landed : equal;
     const given = landed === null ? null : givenTo(endpoint, planned, landed.entry, clock.wallMs());
     if (landed !== null && given !== null) {
-      flight?.land(landed);
-      remove();
+      turn.flight?.land(landed);
+      turn.remove();
       cacheLookup(landed.similarity === undefined ? 'hit' : 'semantic', landed.entry.usd ?? 0);
       await replay(services, endpoint, planned, landed, given);
       return 'answered';
     }
   } catch (error) {
-    flight?.land(null);
-    remove();
+    turn.flight?.land(null);
+    turn.remove();
     throw error;
   }
   misses.report();
   if (directives.use === 'only') return refused(call, notCached);
 
   const isLabelled = canonical.labelled === true;
+  const { flight, remove } = turn;
   return missed(keyed, planned, { form, endpoint: name, isJoinable, isLabelled, flight, remove, similar });
 }
 
@@ -202,9 +220,10 @@ function missed<R, P extends Plan>(
     as,
   } as const;
   const keeper = keeperOf(keeping, form, rule, sink, endpoint);
-  return goingOn(planned, 'miss', { client, sink, ...keeper, cacheUse: 'miss' }, () => {
+  return goingOn(planned, 'miss', { client, sink, ...keeper, cacheUse: 'miss' }, (refused) => {
     if (isUnread) return;
     live?.end({ failure: { kind: 'internal' }, headers: [] });
+    if (refused?.kind === 'quota-exceeded') flight?.land('refused');
     lost();
   });
 }
@@ -334,7 +353,7 @@ function goingOn<R, P extends Plan>(
   { call, plan }: PlannedRequest<R, P>,
   outcome: 'miss' | 'bypass',
   changed: Partial<Pick<ModelCall, 'client' | 'sink' | 'keeping' | 'cacheUse'>>,
-  end: () => void,
+  end: (refused: Failure | null) => void,
 ): CacheTurn<P> {
   const headers = [...(plan.headers ?? []), 'x-culvert-cache', outcome];
   return { call: { ...call, ...changed }, plan: { ...plan, headers }, end };

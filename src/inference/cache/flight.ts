@@ -18,9 +18,12 @@ export interface Landed {
  * caller that came first has left.
  */
 export class Flight {
-  /** Resolves once: the answer for those who wait, or null, and each asks alone. */
-  readonly landed: Promise<Landed | null>;
-  #land!: (landed: Landed | null) => void;
+  /**
+   * Resolves once: the answer for those who wait, or null, and each asks alone. `refused`: a limit of the request itself let
+   * nobody be asked, so another one may ask for all.
+   */
+  readonly landed: Promise<Landed | 'refused' | null>;
+  #land!: (landed: Landed | 'refused' | null) => void;
   /** Resolves once the answer comes as a stream that others may join. */
   readonly #begun = Promise.withResolvers<LiveAnswer>();
   /** Requests that wait for it. */
@@ -36,7 +39,7 @@ export class Flight {
   }
 
   /** Only the first call counts. */
-  land(landed: Landed | null): void {
+  land(landed: Landed | 'refused' | null): void {
     this.#land(landed);
   }
 
@@ -59,14 +62,14 @@ export class Flight {
   }
 
   /**
-   * The answer; null: each asks alone, or this one waited too long or has left. `join` gives a stream that has begun to its
+   * The answer, or `refused` as above; null: each asks alone, or this one waited too long or has left. `join` gives a stream that has begun to its
    * caller; null: it takes whole answers alone.
    */
   async wait(
     client: Client,
     ms: number,
     join: ((live: LiveAnswer) => Promise<void>) | null,
-  ): Promise<Landed | LiveAnswer | null> {
+  ): Promise<Landed | LiveAnswer | 'refused' | null> {
     if (client.disconnected) return null;
     this.waiting += 1;
     this.#client?.otherCame();
@@ -77,7 +80,7 @@ export class Flight {
         timer = setTimeout(() => resolve(null), ms);
         client.onDisconnect(() => resolve(null));
       });
-      const begun = this.#begun.promise.then<Landed | LiveAnswer | null>((live) =>
+      const begun = this.#begun.promise.then<Landed | LiveAnswer | 'refused' | null>((live) =>
         live.takesMore ? live : this.landed,
       );
       const first = await Promise.race([this.landed, left, ...(join === null ? [] : [begun])]);

@@ -35,7 +35,7 @@ export async function shareWork<I, R extends ReadRequest, P extends WorkPlan>(
   try {
     const leftMs = Math.max(0, shared.untilMs - parts.clock.monotonicMs());
     const found = under === undefined ? await look(keyed) : await under.wait(call.client, leftMs, null);
-    if (found !== null && 'entry' in found) {
+    if (found !== null && found !== 'refused' && 'entry' in found) {
       flight?.land(found);
       remove();
       parts.cacheLookup('hit', 0);

@@ -1,3 +1,4 @@
+import type { Failure } from '../../kernel/failure.ts';
 import type { Alias } from '../models/alias.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { Canonical } from '../models/steps.ts';
@@ -52,8 +53,11 @@ export interface CacheExplained {
   differs: readonly string[] | null;
 }
 
-/** `answered`: nothing is left to do. Otherwise the request as it goes on; `end` is called once it has ended. */
-export type CacheTurn<P> = 'answered' | { call: ModelCall; plan: P; end(): void };
+/**
+ * `answered`: nothing is left to do. Otherwise the request as it goes on; `end` is called once it has ended. `refused`: why no
+ * model was asked; null: one was.
+ */
+export type CacheTurn<P> = 'answered' | { call: ModelCall; plan: P; end(refused: Failure | null): void };
 
 /** Services for the requests of a family. */
 export interface ServeServices extends SpineServices {

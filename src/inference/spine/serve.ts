@@ -177,8 +177,9 @@ async function run<I, R extends RequestBody, P extends Plan>(
     : null;
   if (turn === 'answered') return;
   const { call, plan } = turn ?? { call: filteredCall, plan: planned };
+  let refused: Failure | null = null;
   try {
-    const refused = await runPlan(services, endpoint, { snapshot, call, plan, facts: request.facts }, (job) => {
+    refused = await runPlan(services, endpoint, { snapshot, call, plan, facts: request.facts }, (job) => {
       const trials = endpoint.trials({ call, snapshot, request, plan }, job);
       if (plan.form === 'events') call.delivery.expect([...costHeaders(job), ...(call.stepHeaders?.() ?? [])]);
       const ran = trials.run === undefined ? runAttempts(services, job, trials) : trials.run();
@@ -194,7 +195,7 @@ async function run<I, R extends RequestBody, P extends Plan>(
     if (refused !== null) refuse(sink, refused, admitted.headers);
     if (filteredCall.gate !== undefined) await sink.finished;
   } finally {
-    turn?.end();
+    turn?.end(refused);
   }
 }
 
