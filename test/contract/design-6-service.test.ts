@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { otherKey, overUpstreams, startGateway, testKey } from '../start-gateway.ts';
+import { otherKey, overUpstreams, startGateway, testKey, workersKnow } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { asked, chatPath, type ErrorBody, hello, serve } from './served.ts';
 
@@ -103,6 +103,7 @@ test('`/readyz` (can serve): 503 when no target is healthy, and says which check
   assert.equal((await ready()).code, 200);
   one.script(chatPath, ['always status=429;retry-after=60']);
   await (await single.fetch(chatPath, { json: hello })).text();
+  await workersKnow();
   const down = await ready();
   assert.equal(down.code, 503);
   assert.deepEqual(down.checks, { accepting: true, stores: true, targets: false });
@@ -111,7 +112,8 @@ test('`/readyz` (can serve): 503 when no target is healthy, and says which check
 test('`/readyz` is 503 while a store cannot be reached, and whoever could enter still can', async (t) => {
   const one = await startUpstream();
   t.after(() => one.close());
-  const single = await startGateway(t, overUpstreams(one.url));
+  // Each worker finds it by its own look.
+  const single = await startGateway(t, { ...overUpstreams(one.url), server: { processes: 1 } });
   const database = new DatabaseSync(join(single.dataDir, 'culvert.db'));
   database.exec('ALTER TABLE store_version RENAME TO away');
   const storesReady = async () =>
@@ -127,7 +129,8 @@ test('`/readyz` is 503 while a store cannot be reached, and whoever could enter 
 test('`/readyz` is 503 while the server finishes its streams, and those go on', async (t) => {
   const one = await startUpstream();
   t.after(() => one.close());
-  const single = await startGateway(t, overUpstreams(one.url));
+  // It is told when to end; of several processes the primary is (test/processes/processes.long.test.ts).
+  const single = await startGateway(t, { ...overUpstreams(one.url), server: { processes: 1 } });
   one.script(chatPath, ['chunks=10;interval=60ms']);
   const stream = await single.fetch(chatPath, { json: { ...hello, stream: true } });
   const closing = single.close(5_000);

@@ -34,6 +34,8 @@ after(async () => {
   await Promise.all([upstream.close(), spare.close()]);
 });
 const config = {
+  // This process alone trusts the certificate of the pictures' server.
+  server: { processes: 1 },
   providers: {
     google: { type: 'gemini', base_url: upstream.url, api_key: 'google-secret' },
     openai: { type: 'openai', base_url: `${spare.url}/v1`, api_key: 'openai-secret' },

@@ -45,7 +45,8 @@ after(() => {
 const url = `http://127.0.0.1:${(service.address() as AddressInfo).port}/who`;
 
 const config = {
-  server: { trusted_proxies: ['127.0.0.1', '::1'] },
+  // Each worker asks the service for itself (docs/scale-out.md).
+  server: { trusted_proxies: ['127.0.0.1', '::1'], processes: 1 },
   providers: { up: { type: 'openai', api_key: 'a-key', base_url: `${upstream.url}/v1` } },
   models: { smart: { targets: ['up/mock/ok'] }, other: { targets: ['up/mock/ok'] } },
   plans: { default: { windows: 'off', rpm: 'off' }, tiny: { windows: 'off', rpm: 1 } },
