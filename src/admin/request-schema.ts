@@ -57,6 +57,17 @@ const routeSchema = z.looseObject({
         .array(z.object({ rule: z.string(), because: z.string() }))
         .optional()
         .describe('Rules that were tried and did not, with the first part of their condition that was not true.'),
+      classified: z
+        .array(
+          z.object({
+            rule: z.string(),
+            model: z.string().nullable().describe('Model of the nearest class; null: none was clearly the nearest.'),
+            score: z.number().nullable().describe('Similarity, at most 1; null: there was no vector in time.'),
+            observed: z.boolean().optional().describe('The rule only looks.'),
+          }),
+        )
+        .optional()
+        .describe('Classes that rules found for the request.'),
     })
     .optional()
     .describe('What rules for routes did.'),

@@ -2,6 +2,7 @@ import { cleanTag } from '../formats/neutral/tag.ts';
 import { didYouMean } from '../kernel/nearest.ts';
 import { isFault, readCondition } from '../rules/condition.ts';
 import { aliasFor } from './alias-pattern.ts';
+import { builtInModels } from './built-in-models.ts';
 import type { PathProblem } from './problem.ts';
 import type { Config, RouteConfig } from './schema.ts';
 
@@ -16,7 +17,7 @@ export function checkRoutes(config: Config, implicitProviders: readonly string[]
 }
 
 function checkRule(config: Config, rule: RouteConfig, implicitProviders: readonly string[]): PathProblem[] {
-  const { when, model, ladder, tag } = rule;
+  const { when, model, ladder, classify, tag } = rule;
   const problems: PathProblem[] = [];
   if (when !== undefined) {
     const read = readCondition(when);
@@ -34,6 +35,11 @@ function checkRule(config: Config, rule: RouteConfig, implicitProviders: readonl
   };
   if (model !== undefined) unknown(['model'], model);
   for (const [index, step] of (ladder?.steps ?? []).entries()) unknown(['ladder', 'steps', index, 'model'], step.model);
+  for (const [index, one] of (classify?.classes ?? []).entries())
+    unknown(['classify', 'classes', index, 'model'], one.model);
+  if (classify?.otherwise !== undefined) unknown(['classify', 'otherwise'], classify.otherwise);
+  if (classify !== undefined && !builtInModels.includes(classify.embedding_model))
+    unknown(['classify', 'embedding_model'], classify.embedding_model);
   return [...problems, ...checkTargets(config, rule, implicitProviders)];
 }
 

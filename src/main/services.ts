@@ -132,7 +132,8 @@ function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServ
   const fetching = { rules: () => snapshot().config.fetch, resolve };
   const admission = createLimitedAdmission({ troubles, counters, ledger, plans, bootId, clock, observe });
   const settlement = createSettlement(ledger, createSettledLimits({ counters, plans, observe }), plans);
-  const calls = async () => (await import('../inference/endpoints/inner-calls.ts')).createInnerCalls(services);
+  const callsOf = (tag: 'cache' | 'rule') => async () =>
+    (await import('../inference/endpoints/inner-calls.ts')).createInnerCalls(services, tag);
   const services: BaseServices = {
     clock,
     random: systemRandom,
@@ -145,7 +146,13 @@ function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServ
     settlement: traces === null ? settlement : tracedSettlement(settlement, clock),
     traces,
     ...openStoring(parts),
-    cache: createAnswerCache({ ...parts.metrics, store: parts.options.cache ?? parts.cache, clock, calls }),
+    cache: createAnswerCache({
+      ...parts.metrics,
+      store: parts.options.cache ?? parts.cache,
+      clock,
+      calls: callsOf('cache'),
+    }),
+    inner: callsOf('rule'),
     objects,
     videoSealer: books.secrets.sealer('videos'),
     giveBack: createGiveBack({ ledger, counters, replies, bootId, clock, onTrouble }),

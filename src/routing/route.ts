@@ -214,6 +214,19 @@ export interface RulesRecord {
   applied: readonly string[];
   /** Rules that were tried and did not, with the first part of their condition that was not true. */
   passed: readonly { rule: string; because: string }[];
+  /** By rules that classify; absent: none applied. */
+  classified?: readonly ClassifiedBy[];
+}
+
+/** The class that a rule found for a request. */
+export interface ClassifiedBy {
+  rule: string;
+  /** Model of the nearest class; null: none was clearly the nearest. */
+  model: string | null;
+  /** Similarity, at most 1; null: there was no vector in time. */
+  score: number | null;
+  /** The rule only looks; absent: its model answered. */
+  observed?: boolean;
 }
 
 /** Target of an MCP call, without its arguments and its result. */

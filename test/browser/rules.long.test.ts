@@ -50,7 +50,7 @@ test('a rule is made by mouse, sends a request elsewhere, is changed to a ladder
   assert.equal((await ask()).model, 'mock/tokens=3');
 
   await page.getByRole('button', { name: 'Edit' }).click();
-  await dialog.getByLabel('Who answers').selectOption('One of several models');
+  await dialog.getByLabel('Who answers').selectOption('One of several models, by budget or size');
   await dialog.getByLabel('By', { exact: true }).selectOption('Tokens of the input');
   await dialog.getByLabel('At most, step 1').fill('100');
   await dialog.getByLabel('Model, step 1').fill('cheap');
@@ -66,6 +66,19 @@ test('a rule is made by mouse, sends a request elsewhere, is changed to a ladder
   assert.deepEqual((await rule('saving')).definition, { when: 'model == "smart"', ladder: { by: 'tokens', steps } });
 
   await page.getByRole('button', { name: 'Edit' }).click();
+  await dialog.getByLabel('Who answers').selectOption('One of several models, by examples');
+  await dialog.getByLabel('Embedding model').fill('culvert-lexical-1024');
+  await dialog.getByLabel('Model, class 1').fill('cheap');
+  await dialog.getByLabel('Examples, class 1').fill('Say hello\nWrite a greeting');
+  await dialog.getByLabel('Model, class 2').fill('smart');
+  await dialog.getByLabel('Examples, class 2').fill('Prove the theorem');
+  await assertLooksRight(page, 'rule-classes');
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('cheap: 2 examples').waitFor();
+  assert.equal((await ask()).model, 'mock/tokens=3', 'Hello is nearest to a greeting');
+  await page.getByRole('button', { name: 'Edit' }).click();
+  assert.equal(await dialog.getByLabel('Examples, class 1').inputValue(), 'Say hello\nWrite a greeting');
   await dialog.getByLabel('Who answers').selectOption('Nobody: the request is refused');
   await dialog.getByLabel('Message').fill('Not today.');
   await dialog.getByLabel('Status').fill('451');

@@ -59,7 +59,7 @@ export function routeOperations(parts: AdminParts, entryRecords: EntryRecords): 
   ];
 }
 
-const effectNames = ['model', 'ladder', 'targets', 'parameters', 'tag', 'refuse'] as const;
+const effectNames = ['model', 'ladder', 'classify', 'targets', 'parameters', 'tag', 'refuse'] as const;
 
 /** Rules in force in their order, then stored ones that cannot be used. */
 async function shownRoutes(parts: AdminParts, entryRecords: EntryRecords): Promise<ShownRoute[]> {

@@ -8,7 +8,7 @@ interface DescribedRoute {
   passThrough?: boolean;
   malformedLines?: number;
   refused?: Row;
-  rules?: { applied: readonly string[]; passed?: readonly Row[] };
+  rules?: { applied: readonly string[]; passed?: readonly Row[]; classified?: readonly Row[] };
   mcp?: Row;
 }
 
@@ -41,6 +41,16 @@ export function describedRequest(request: Row): string {
       ['verdict', (row: Row) => row.verdict],
     ] as const;
     lines.push('', rowTable(verdicts, columns));
+  }
+  const found = route.rules?.classified ?? [];
+  if (found.length > 0) {
+    const classes = [
+      ['rule by examples', (row: Row) => row.rule],
+      ['nearest', (row: Row) => row.model ?? 'none clearly'],
+      ['similarity', (row: Row) => (typeof row.score === 'number' ? row.score.toFixed(2) : '')],
+      ['', (row: Row) => (row.observed === true ? 'observed only' : '')],
+    ] as const;
+    lines.push('', rowTable(found, classes));
   }
   const passed = route.rules?.passed ?? [];
   if (passed.length > 0) {

@@ -15,8 +15,8 @@ const judgeMsMax = 60_000;
 const judgeText =
   'You compare two answers to the same question. Reply with one word: SAME if a reader learns the same from both, DIFFERENT if not.';
 
-/** Calls for caches and guards. `tag`: that of their rows. */
-export function createInnerCalls(services: InnerServices, tag: 'cache' | 'guard' = 'cache'): InnerCalls {
+/** Calls for caches, guards and rules. `tag`: that of their rows. */
+export function createInnerCalls(services: InnerServices, tag: 'cache' | 'guard' | 'rule'): InnerCalls {
   const embeddings = embeddingsEndpoint(services, 'embeddings');
   const chat = chatEndpoint({ ...services, serverTools: { ports: null } }, 'chat', 'openai-chat');
 

@@ -62,6 +62,8 @@ export type CacheTurn<P> = 'answered' | { call: ModelCall; plan: P; end(refused:
 /** Services for the requests of a family. */
 export interface ServeServices extends SpineServices {
   cache: AnswerCache;
+  /** For rules that classify requests. */
+  inner(): Promise<Pick<InnerCalls, 'embed'>>;
 }
 
 /** Calls of this server's models, which the operator pays: no key, no limit, the account `(server)`. */

@@ -35,5 +35,13 @@ export async function explainRules<
   value: V,
 ): ReturnType<typeof throughRules<I, V, Q & RuledCall>> {
   const { left, ...about } = question.ruled ?? { ...nobody, atMs: Date.now() };
-  return throughRules<I, V, Q & RuledCall>(snapshot, left, endpoint, { ...question, ...about }, input, value);
+  // An explanation sends nothing, so it knows no vectors.
+  return throughRules<I, V, Q & RuledCall>(
+    snapshot,
+    { left, inner: null },
+    endpoint,
+    { ...question, ...about },
+    input,
+    value,
+  );
 }

@@ -1,14 +1,17 @@
-import type { MovedBy, Principal } from '../../books/auth/principal.ts';
+import { type MovedBy, type Principal, serverPrincipal } from '../../books/auth/principal.ts';
 import type { LimitsLeft } from '../../books/metering/limits-left.ts';
 import type { RequestParts } from '../../books/metering/part-budgets.ts';
+import { unknownData } from '../../config/data-rules.ts';
 import type { RouteConfig } from '../../config/schema.ts';
 import type { Result } from '../../formats/dialects/dialect.ts';
 import type { RequestNeeds } from '../../formats/neutral/request.ts';
 import type { Failure } from '../../kernel/failure.ts';
-import type { RulesRecord } from '../../routing/route.ts';
+import type { ClassifiedBy, RulesRecord } from '../../routing/route.ts';
 import { type LateFact, type RuleFacts, secretHeaders } from '../../rules/rule-facts.ts';
 import { type RouteRule, type RouteRules, tryRule, type UnmetRule } from '../models/route-rules.ts';
 import type { Snapshot } from '../models/snapshot.ts';
+import type { InnerCalls } from './answer-cache.ts';
+import { type Classified, type ClassifyConfig, classified } from './classified.ts';
 import type { ModelCall } from './model-call.ts';
 import type { AddableInput } from './prompted.ts';
 import type { ReadableInput } from './readable-input.ts';
@@ -27,6 +30,13 @@ export type RuledCall = Pick<ModelCall, 'principal' | 'tag' | 'callerHeaders' | 
 
 /** Reads how full the limits of a caller are; null: nobody can say. */
 export type ReadLeft = (principal: Principal, parts: RequestParts) => Promise<LimitsLeft | null>;
+
+/** Sources of facts beyond the request, for rules; null: nobody can say. */
+export interface RuleSources {
+  left: ReadLeft | null;
+  /** Models of this server, for rules that classify. */
+  inner: (() => Promise<Pick<InnerCalls, 'embed'>>) | null;
+}
 
 interface RuledEndpoint<C, I, V> {
   readonly id: string;
@@ -53,19 +63,19 @@ export async function throughRules<
   C extends RuledCall,
 >(
   { rules, models }: Pick<Snapshot, 'rules' | 'models'>,
-  left: ReadLeft | null,
+  sources: RuleSources,
   endpoint: RuledEndpoint<C, I, V>,
   call: C,
   input: I,
   value: V,
 ): Promise<{ call: C; input: I; value: V } | Failure> {
-  if (rules === null) return { call, input, value };
+  if (rules === null || isOfServer(call)) return { call, input, value };
   const texts = async () => {
     const found = await endpoint.readable?.(call, input)?.texts();
     return found?.ok === true ? found.value.parts.filter(({ kind }) => kind === 'user').map(({ text }) => text) : [];
   };
   const facts = factsOf(endpoint.id, call, value.facts);
-  const effects = await effectsOf(rules, facts, new LateLooks(facts, call.principal, left, texts));
+  const effects = await effectsOf(rules, facts, new LateLooks(facts, call.principal, sources, texts, models));
   if ('kind' in effects) return effects;
   const { config, record } = effects;
   const ruled: C = { ...call, rules: record, tag: config.tag ?? call.tag };
@@ -85,18 +95,23 @@ export async function throughRules<
 /** The model and the caller that rules give a session whose body nobody reads, or the failure. */
 export async function sessionThroughRules<C extends RuledCall>(
   { rules, models }: Pick<Snapshot, 'rules' | 'models'>,
-  left: ReadLeft | null,
+  sources: RuleSources,
   call: C,
   model: string,
 ): Promise<{ call: C; model: string } | Failure> {
   if (rules === null) return { call, model };
   const facts = factsOf('realtime', call, { model, stream: true });
-  const effects = await effectsOf(rules, facts, new LateLooks(facts, call.principal, left, async () => []));
+  const effects = await effectsOf(rules, facts, new LateLooks(facts, call.principal, sources, async () => [], models));
   if ('kind' in effects) return effects;
   const { config, record } = effects;
   const isMoved = config.targets !== undefined || (config.model !== undefined && config.model !== model);
   const principal = isMoved ? moved(models, call.principal, model, effects) : call.principal;
   return { call: { ...call, principal, rules: record, tag: config.tag ?? call.tag }, model: config.model ?? model };
+}
+
+/** Models that guards, caches and rules ask: those rules would ask them again. */
+function isOfServer({ principal }: RuledCall): boolean {
+  return principal.account === serverPrincipal.account;
 }
 
 function factsOf(
@@ -136,6 +151,7 @@ async function effectsOf(rules: RouteRules, facts: RuleFacts, looks: LateLooks):
   const applied: string[] = [];
   const passed: UnmetRule[] = [];
   const config: Effects['config'] = {};
+  const classes: ClassifiedBy[] = [];
   let by = '';
   for (const rule of rules.all) {
     let tried = tryRule(rule, facts, looks.done);
@@ -150,15 +166,21 @@ async function effectsOf(rules: RouteRules, facts: RuleFacts, looks: LateLooks):
     applied.push(rule.name);
     const { refuse, targets, parameters, tag } = rule.config;
     if (refuse !== undefined) return refusal(rule, refuse);
-    const model = await modelOf(rule, facts, looks);
+    const model = await modelOf(rule, facts, looks, classes);
     if (by === '' && (model !== undefined || targets !== undefined)) by = rule.name;
     config.model ??= model;
     config.targets ??= targets;
     config.tag ??= tag;
     config.parameters = parameters === undefined ? config.parameters : { ...parameters, ...config.parameters };
-    if (!rule.config.continue) break;
+    if (!rule.config.continue && !onlyLooks(rule.config)) break;
   }
-  return { config, by, record: { applied, passed: passed.slice(0, passedMax) } };
+  const record = { applied, passed: passed.slice(0, passedMax), ...(classes.length > 0 && { classified: classes }) };
+  return { config, by, record };
+}
+
+/** Whether a rule has no effect on the request, so that later ones are tried. */
+function onlyLooks({ classify, targets, parameters, tag }: RouteConfig): boolean {
+  return classify?.observe === true && targets === undefined && parameters === undefined && tag === undefined;
 }
 
 /** Rules that did not apply which a record names. */
@@ -168,7 +190,14 @@ function refusal({ name }: RouteRule, { message, status }: NonNullable<RouteConf
   return { kind: 'rule-refused', rule: name, status, message: `${message} (rule '${name}')` };
 }
 
-async function modelOf({ config: { model, ladder } }: RouteRule, facts: RuleFacts, looks: LateLooks) {
+/** The model that a rule gives; a rule that classifies notes how. */
+async function modelOf({ name, config }: RouteRule, facts: RuleFacts, looks: LateLooks, classes: ClassifiedBy[]) {
+  const { model, ladder, classify } = config;
+  if (classify !== undefined) {
+    const found = await looks.classified(classify);
+    classes.push({ rule: name, ...found, ...(classify.observe && { observed: true }) });
+    return classify.observe ? undefined : (found.model ?? classify.otherwise);
+  }
   if (ladder === undefined) return model;
   const { by, steps } = ladder;
   if (by !== 'tokens' && !looks.done.has(by)) await looks.look(by);
@@ -187,13 +216,21 @@ class LateLooks {
   readonly done = new Set<LateFact>();
   readonly #facts: RuleFacts;
   readonly #principal: Principal;
-  readonly #left: ReadLeft | null;
+  readonly #sources: RuleSources;
   readonly #texts: () => Promise<string[]>;
+  readonly #models: Snapshot['models'];
 
-  constructor(facts: RuleFacts, principal: Principal, left: ReadLeft | null, texts: () => Promise<string[]>) {
+  constructor(
+    facts: RuleFacts,
+    principal: Principal,
+    sources: RuleSources,
+    texts: () => Promise<string[]>,
+    models: Snapshot['models'],
+  ) {
+    this.#models = models;
     this.#facts = facts;
     this.#principal = principal;
-    this.#left = left;
+    this.#sources = sources;
     this.#texts = texts;
   }
 
@@ -209,9 +246,19 @@ class LateLooks {
     }
     this.done.add('budget_left').add('units_left');
     const { user, tag, model: alias } = facts;
-    const left = (await this.#left?.(this.#principal, { user: user || null, tag: tag || null, alias })) ?? null;
+    const left = (await this.#sources.left?.(this.#principal, { user: user || null, tag: tag || null, alias })) ?? null;
     facts.budget_left = left?.budget;
     facts.units_left = left?.units;
+  }
+
+  /** The class of the newest text of the user. */
+  async classified(classify: ClassifyConfig): Promise<Classified> {
+    const { inner } = this.#sources;
+    // A caller's data rules hold for the model that embeds its text, too.
+    const barred = this.#models.barred(this.#principal, unknownData, 'the embedding model') !== null;
+    const text = inner === null || barred ? '' : ((await this.#texts()).at(-1) ?? '');
+    if (inner === null || text === '') return { model: null, score: null };
+    return classified(classify, text, (await inner()).embed, Date.now());
   }
 }
 

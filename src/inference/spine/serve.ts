@@ -60,8 +60,8 @@ export async function serve<
   try {
     const snapshot = services.snapshot();
     if (snapshot.rules !== null) {
-      const { left } = services.admission;
-      const ruled = await throughRules<I, R | W, ModelCall>(snapshot, left, endpoint, call, input, value);
+      const sources = { left: services.admission.left, inner: services.inner };
+      const ruled = await throughRules<I, R | W, ModelCall>(snapshot, sources, endpoint, call, input, value);
       if ('kind' in ruled) return refuse(call.sink, ruled, call.admitted.headers);
       ({ call, input, value } = ruled);
     }

@@ -7,7 +7,9 @@ import type { RealtimeServices } from './services.ts';
 export async function ruledSession<S extends SessionCall>(services: RealtimeServices, session: S): Promise<S | null> {
   const snapshot = services.snapshot();
   if (snapshot.rules === null) return session;
-  const ruled = await sessionThroughRules(snapshot, services.admission.left, session.call, session.model);
+  // A session begins without a text.
+  const sources = { left: services.admission.left, inner: null };
+  const ruled = await sessionThroughRules(snapshot, sources, session.call, session.model);
   if (!('kind' in ruled)) return { ...session, ...ruled };
   refuse(session.call.sink, ruled, session.call.admitted.headers);
   return null;

@@ -259,7 +259,7 @@ type Called = NonNullable<RequestReply['route']['mcp']>;
 type RulesOfRequest = NonNullable<RequestReply['route']['rules']>;
 
 /** Rules for routes that applied, and why those before them did not. */
-function Rules({ applied, passed = [] }: RulesOfRequest) {
+function Rules({ applied, passed = [], classified = [] }: RulesOfRequest) {
   return (
     <Fact name="Rules">
       {applied.length === 0 && 'None applied'}
@@ -274,6 +274,13 @@ function Rules({ applied, passed = [] }: RulesOfRequest) {
             {rule}
           </Link>
         </span>
+      ))}
+      {classified.map(({ rule, model, score, observed }) => (
+        <div key={rule} className="text-muted text-sm">
+          {rule}: {model === null ? 'no class is clearly the nearest' : `nearest to the examples of ${model}`}
+          {score !== null && ` (similarity ${score.toFixed(2)})`}
+          {observed === true && ', observed only'}
+        </div>
       ))}
       {passed.map(({ rule, because }) => (
         <div key={rule} className="text-muted text-sm [overflow-wrap:anywhere]">

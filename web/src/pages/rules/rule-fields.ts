@@ -1,12 +1,23 @@
 import { listIn, numberOf } from '../../parts/typed.ts';
 
 /** Which model answers, or whether none does. */
-export type Answer = 'requested' | 'model' | 'ladder' | 'refuse';
+export type Answer = 'requested' | 'model' | 'ladder' | 'classify' | 'refuse';
 
 export interface Step {
   at_least: string;
   at_most: string;
   model: string;
+}
+
+/** Classes as a form has them; `examples` has one on each line. */
+export interface ClassifyDraft {
+  embedding_model: string;
+  classes: readonly { model: string; examples: string }[];
+  otherwise: string;
+  margin: string;
+  observe: boolean;
+  /** As it is in the definition: the form has no field for it. */
+  deadline: string | undefined;
 }
 
 /** A rule as its form has it: texts. */
@@ -18,6 +29,7 @@ export interface RuleDraft {
   model: string;
   by: string;
   steps: readonly Step[];
+  classify: ClassifyDraft;
   /** Names with commas between them. */
   targets: string;
   temperature: string;
@@ -37,6 +49,14 @@ export interface RuleDefinition {
   enabled?: boolean;
   model?: string;
   ladder?: { by: string; steps: { at_least?: number; at_most?: number; model: string }[] };
+  classify?: {
+    embedding_model: string;
+    classes: { model: string; examples: string[] }[];
+    otherwise?: string;
+    margin?: number;
+    observe?: boolean;
+    deadline?: string;
+  };
   targets?: string[];
   parameters?: { temperature?: number; top_p?: number; max_tokens?: number; reasoning_effort?: string };
   tag?: string;
@@ -44,6 +64,7 @@ export interface RuleDefinition {
   continue?: boolean;
 }
 
+export const blankClass = { model: '', examples: '' };
 export const blankStep: Step = { at_least: '', at_most: '', model: '' };
 
 export const ladderBy: Readonly<Record<string, string>> = {
@@ -53,18 +74,29 @@ export const ladderBy: Readonly<Record<string, string>> = {
 };
 
 export function draftOf(rule: RuleDefinition): RuleDraft {
-  const { parameters = {}, ladder, refuse } = rule;
+  const { parameters = {}, ladder, classify, refuse } = rule;
   const text = (value: string | number | undefined) => (value === undefined ? '' : String(value));
   return {
     when: text(rule.when),
     order: text(rule.order),
     enabled: rule.enabled ?? true,
-    answer: refuse ? 'refuse' : ladder ? 'ladder' : rule.model === undefined ? 'requested' : 'model',
+    answer: answerOf(rule),
     model: text(rule.model),
     by: ladder?.by ?? 'budget_left',
     steps: ladder?.steps.map(({ at_least, at_most, model }) => {
       return { at_least: text(at_least), at_most: text(at_most), model };
     }) ?? [blankStep],
+    classify: {
+      embedding_model: text(classify?.embedding_model),
+      classes: classify?.classes.map(({ model, examples }) => ({ model, examples: examples.join('\n') })) ?? [
+        blankClass,
+        blankClass,
+      ],
+      otherwise: text(classify?.otherwise),
+      margin: text(classify?.margin),
+      observe: classify?.observe ?? false,
+      deadline: classify?.deadline,
+    },
     targets: rule.targets?.join(', ') ?? '',
     temperature: text(parameters.temperature),
     top_p: text(parameters.top_p),
@@ -75,6 +107,13 @@ export function draftOf(rule: RuleDefinition): RuleDraft {
     status: text(refuse?.status ?? 403),
     continue: rule.continue ?? false,
   };
+}
+
+function answerOf({ refuse, ladder, classify, model }: RuleDefinition): Answer {
+  if (refuse !== undefined) return 'refuse';
+  if (ladder !== undefined) return 'ladder';
+  if (classify !== undefined) return 'classify';
+  return model === undefined ? 'requested' : 'model';
 }
 
 /** Throws a FieldProblem where something is no number. */
@@ -109,10 +148,22 @@ function effectsOf(draft: RuleDraft): RuleDefinition {
         }),
       },
     }),
+    ...(answer === 'classify' && { classify: classifyOf(draft.classify) }),
     ...(targets.length > 0 && { targets }),
     ...(Object.keys(parameters).length > 0 && { parameters }),
     ...(tag.trim() !== '' && { tag: tag.trim() }),
     ...(draft.continue && { continue: true }),
+  };
+}
+
+function classifyOf({ classes, otherwise, margin, observe, deadline, ...draft }: ClassifyDraft) {
+  return {
+    embedding_model: draft.embedding_model.trim(),
+    classes: classes.map(({ model, examples }) => ({ model: model.trim(), examples: listIn(examples, '\n') })),
+    ...(otherwise.trim() !== '' && { otherwise: otherwise.trim() }),
+    ...numbers({ margin }, 'classify.'),
+    ...(observe && { observe }),
+    ...(deadline !== undefined && { deadline }),
   };
 }
 

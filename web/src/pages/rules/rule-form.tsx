@@ -13,6 +13,7 @@ import { Field, Form } from '../../parts/form.tsx';
 import { NamesInput } from '../../parts/names-input.tsx';
 import { SuggestInput } from '../../parts/suggest-input.tsx';
 import { toast } from '../../parts/toast.tsx';
+import { ClassFields } from './class-fields.tsx';
 import { LadderFields } from './ladder-fields.tsx';
 import { type Answer, definitionOf, draftOf, type RuleDraft } from './rule-fields.ts';
 
@@ -25,7 +26,8 @@ interface RuleFormProps {
 const answers: Readonly<Record<Answer, string>> = {
   requested: 'The model that the request names',
   model: 'Another model',
-  ladder: 'One of several models',
+  ladder: 'One of several models, by budget or size',
+  classify: 'One of several models, by examples',
   refuse: 'Nobody: the request is refused',
 };
 
@@ -171,6 +173,7 @@ function Effects({ draft, change }: PartProps) {
         </Field>
       )}
       {draft.answer === 'ladder' && <LadderFields draft={draft} onChange={change} />}
+      {draft.answer === 'classify' && <ClassFields draft={draft.classify} onChange={change} />}
       {draft.answer === 'refuse' ? (
         <>
           <Field name="refuse.message" label="Message" hint="What the caller reads, with the name of the rule.">

@@ -51,7 +51,7 @@ function Rule({ rule }: { rule: RouteReply }) {
   );
 }
 
-function Effects({ of: { model, ladder, targets, parameters = {}, tag, refuse } }: { of: RuleDefinition }) {
+function Effects({ of: { model, ladder, classify, targets, parameters = {}, tag, refuse } }: { of: RuleDefinition }) {
   return (
     <>
       {refuse !== undefined && (
@@ -73,6 +73,17 @@ function Effects({ of: { model, ladder, targets, parameters = {}, tag, refuse } 
               : {step.model}
             </div>
           ))}
+        </Fact>
+      )}
+      {classify !== undefined && (
+        <Fact name={classify.observe ? 'Would choose by examples' : 'Chooses by examples'}>
+          {classify.classes.map(({ model, examples }) => (
+            <div key={model + examples.length}>
+              {model}: {examples.length} examples
+            </div>
+          ))}
+          {classify.otherwise !== undefined && <div>else: {classify.otherwise}</div>}
+          <div className="text-muted text-sm">compared by {classify.embedding_model}</div>
         </Fact>
       )}
       {targets !== undefined && <Fact name="Targets">{targets.join(', ')}</Fact>}
