@@ -22,7 +22,7 @@ const examplesMsMax = 30_000;
 /** A request does not wait for examples that were not embedded: the next try is then. */
 const retryMs = 10_000;
 /** A model may have been replaced since the examples were embedded. */
-const examplesKeptMs = 60 * 60_000;
+const examplesCachedMs = 60 * 60_000;
 /** Examples of a class that count: one odd example decides nothing. */
 const nearestOf = 3;
 
@@ -53,11 +53,11 @@ export async function classified(
   const examples = known.get(classify) ?? { vectors: null, embedding: null, againMs: 0 };
   known.set(classify, examples);
   if (nowMs >= examples.againMs) embedExamples(classify, examples, embed, nowMs);
-  const [own] = await Promise.all([
+  const [embedded] = await Promise.all([
     embed(embedding_model, [shown], deadline).catch(() => null),
     examples.vectors === null ? within(deadline, examples.embedding) : null,
   ]);
-  const vector = own?.[0] === undefined ? undefined : normalised(own[0]);
+  const vector = embedded?.[0] === undefined ? undefined : normalised(embedded[0]);
   const { vectors } = examples;
   if (vector === undefined || vectors === null) return nothing;
   const scores = classes
@@ -75,7 +75,7 @@ function embedExamples(
   embed: EmbedTexts,
   nowMs: number,
 ) {
-  examples.againMs = nowMs + examplesKeptMs;
+  examples.againMs = nowMs + examplesCachedMs;
   const texts = classes.flatMap((one) => one.examples);
   const work = async () => {
     const all: Float32Array[] = [];
