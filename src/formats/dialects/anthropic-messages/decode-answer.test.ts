@@ -152,7 +152,7 @@ test('two text blocks in a row are divided; a citation is of all the block that 
         title: 'A',
         quote: '',
         span: { start: 0, end: 7 },
-        own: { vendor: 'anthropic-messages', block },
+        vendorPart: { vendor: 'anthropic-messages', block },
       },
     },
     { type: 'part-end', choice: 0 },
