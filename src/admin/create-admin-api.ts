@@ -51,7 +51,7 @@ import { resultsOperations } from './results.ts';
 import { notAllowed } from './roles.ts';
 import { secretOperations } from './secret.ts';
 import { sessionOperations } from './sessions.ts';
-import { statementOperations } from './statements.ts';
+import { statementOperations } from './statements/statement-operations.ts';
 import { usageOperations } from './usage.ts';
 import { vectorOperations } from './vectors.ts';
 import { createTroubleWatch } from './wrong.ts';

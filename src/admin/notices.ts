@@ -9,7 +9,7 @@ import { jsonOperation, type Operation } from './operation.ts';
 import { encoded, groupsOf } from './page.ts';
 import type { AdminParts } from './parts.ts';
 import { type AccountScope, isWithin } from './scope.ts';
-import { type StatementMessage, statementSubject } from './statement-message.ts';
+import { type StatementMessage, statementSubject } from './statements/statement-message.ts';
 
 const kinds = ['alerts', 'quota', 'statement'] as const;
 

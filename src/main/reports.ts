@@ -26,7 +26,7 @@ export function openSenders(parts: Omit<SenderParts, 'mail'>): { mail: SendMail;
   const mail = createMailer(() => parts.config().server.smtp);
   const all = { ...parts, mail };
   const statement: DeliveryParts['send']['statement'] = async (receiver, notice) => {
-    const { sendStatement } = await import('../admin/send-statement.ts');
+    const { sendStatement } = await import('../admin/statements/send-statement.ts');
     return sendStatement(all, receiver, notice);
   };
   return { mail, send: { alerts: createAlertSender(all), statement } };
@@ -71,7 +71,7 @@ function openStatements({ stores, admin, config, clock, notices, onTrouble, open
     const settings = config().telemetry.statements;
     if (settings.to.length === 0) return;
     try {
-      const { queueStatements } = await import('../admin/queue-statements.ts');
+      const { queueStatements } = await import('../admin/statements/queue-statements.ts');
       const queued = await queueStatements({ api: await admin(), store: stores.notices, settings, clock });
       if (queued > 0) notices.deliver();
       inTrouble = false;

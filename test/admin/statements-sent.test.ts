@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { NoticesReply } from '../../src/admin/notices.ts';
-import type { StatementMessage } from '../../src/admin/statement-message.ts';
+import type { StatementMessage } from '../../src/admin/statements/statement-message.ts';
 import { webhookHeaders } from '../../src/kernel/webhook-headers.ts';
 import { writePast } from '../browser/past.ts';
 import { listening } from '../listening.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import type { AccountReply } from '../../src/admin/entries/accounts.ts';
 import type { PlanReply } from '../../src/admin/entries/plans.ts';
-import type { Statement } from '../../src/admin/statement-schema.ts';
+import type { Statement } from '../../src/admin/statements/statement-schema.ts';
 import { chromiumMissing } from '../chromium.ts';
 import { startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';

@@ -1,4 +1,4 @@
-import type { ClosedStatements, Statement } from '../../admin/statement-schema.ts';
+import type { ClosedStatements, Statement } from '../../admin/statements/statement-schema.ts';
 import { type AdminFlags, withAdmin } from '../admin-client.ts';
 import { calls, overAdmin } from '../admin-entries.ts';
 import type { CommandBody, OptionEntry } from '../command-table.ts';

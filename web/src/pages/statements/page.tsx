@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Download, Printer } from 'lucide-react';
 import { useState } from 'react';
-import type { Statement } from '../../../../src/admin/statement-schema.ts';
+import type { Statement } from '../../../../src/admin/statements/statement-schema.ts';
 import { call, get, url } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { Button, buttonClass } from '../../parts/button.tsx';

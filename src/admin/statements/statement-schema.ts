@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { timeZone } from '../config/scalars.ts';
-import { filter, timeField, usedFields } from './fields.ts';
+import { timeZone } from '../../config/scalars.ts';
+import { filter, timeField, usedFields } from '../fields.ts';
 
 const monthField = z.string().regex(/^20\d\d-(0[1-9]|1[0-2])$/, 'expected a month such as 2026-10');
 export const monthOf = {

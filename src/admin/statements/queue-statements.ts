@@ -1,12 +1,12 @@
-import type { Operator } from '../books/auth/operator.ts';
-import { sumDelayMs } from '../books/ledger/day-sums.ts';
-import { zoneMonth } from '../books/ledger/zone-days.ts';
-import { planFor } from '../books/metering/addressee.ts';
-import type { Notice, NoticeStore } from '../books/metering/notice-store.ts';
-import type { Config } from '../config/schema.ts';
-import type { Clock } from '../kernel/clock.ts';
-import { randomBase62 } from '../kernel/ids.ts';
-import type { AdminApi } from './admin-api.ts';
+import type { Operator } from '../../books/auth/operator.ts';
+import { sumDelayMs } from '../../books/ledger/day-sums.ts';
+import { zoneMonth } from '../../books/ledger/zone-days.ts';
+import { planFor } from '../../books/metering/addressee.ts';
+import type { Notice, NoticeStore } from '../../books/metering/notice-store.ts';
+import type { Config } from '../../config/schema.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { randomBase62 } from '../../kernel/ids.ts';
+import type { AdminApi } from '../admin-api.ts';
 import type { StatementMessage } from './statement-message.ts';
 import type { Statement } from './statement-schema.ts';
 

@@ -1,4 +1,4 @@
-import { csvLine } from './csv.ts';
+import { csvLine } from '../csv.ts';
 import { type Statement, sumNames } from './statement-schema.ts';
 
 /** A statement as CSV: a row for each account and model. */
