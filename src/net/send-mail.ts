@@ -1,3 +1,5 @@
+import { withoutSecrets } from '../kernel/secret-spellings.ts';
+
 /** Mail server, as `server.smtp` names it. */
 export interface MailServer {
   url: string;
@@ -45,8 +47,7 @@ export function createMailer(server: () => MailServer | undefined): SendMail {
       await Promise.race([ended, sending]);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      const clean = secretsOf(url).reduce((text, secret) => text.replaceAll(secret, '[redacted]'), reason);
-      throw new Error(clean.slice(0, reasonCharsMax));
+      throw new Error(withoutSecrets(reason, secretsOf(url)).slice(0, reasonCharsMax));
     } finally {
       transport.close();
     }
@@ -61,13 +62,12 @@ function ending(late: AbortSignal): Promise<never> {
   });
 }
 
-/** The password of a mail server, as SMTP sends it and as a server may repeat it. */
+/** The password of a mail server, as it is and as SMTP sends it: short ones have no other spelling. */
 function secretsOf(smtpUrl: string): string[] {
   const url = new URL(smtpUrl);
   const [user, password] = [decodeURIComponent(url.username), decodeURIComponent(url.password)];
   if (password === '') return [];
-  const sent = [`\0${user}\0${password}`, password].map((text) => Buffer.from(text).toString('base64'));
-  return [...sent, password, url.password];
+  return [`\0${user}\0${password}`, Buffer.from(password).toString('base64'), password];
 }
 
 function notConfigured(): never {

@@ -4,8 +4,8 @@
  */
 export interface NoticeStore {
   /**
-   * Notes that a limit is above a share, or that a month is over, and queues the notice with it, in one commit. False if that crossing is known
-   * already, no matter which process noted it.
+   * Notes that a limit is above a share, or that a month is over, and queues the notice with it, in one commit. False if
+   * that crossing is known already, no matter which process noted it.
    */
   cross(crossing: Crossing, notice: Notice): Promise<boolean>;
   /** The limit has fallen back, so the next crossing is reported again. */

@@ -1,14 +1,10 @@
+import { type Embed, EmbeddedExamples, normalised, similarity } from '../../kernel/embedded-examples.ts';
 import { BadAnswer, type OutsideCheck, type OutsideFinding } from './outside-check.ts';
 import { sentencesIn } from './sentences.ts';
-
-/** Vectors of texts, in their order; rejects where there are none. */
-export type Embed = (texts: readonly string[]) => Promise<readonly (readonly number[])[]>;
 
 /** Characters that are judged as one: a topic shows in some sentences, and is lost in a page. */
 const pieceChars = 400;
 const piecesMax = 128;
-/** A model may have been replaced since the examples were embedded. */
-const examplesCachedMs = 10 * 60_000;
 
 /** The nearest example of a text; `topic`: null where it says none. */
 export interface NearestExample {
@@ -43,23 +39,26 @@ export function topicsCheck(threshold: number, otherwise: string): OutsideCheck 
   };
 }
 
-/** Looks up texts among examples of the configuration. It embeds these at first and now and then. */
+/** Looks up texts among examples of the configuration. */
 export function nearestExamples(
   topics: Readonly<Record<string, readonly string[]>>,
   embed: Embed,
   nowMs: () => number,
 ): (texts: readonly string[]) => Promise<readonly NearestExample[]> {
-  const names = Object.entries(topics).flatMap(([name, examples]) => examples.map(() => name));
-  let cachedExamples: { examples: Awaited<ReturnType<Embed>>; untilMs: number } | null = null;
+  const names = Object.keys(topics);
+  const examples = new EmbeddedExamples(Object.values(topics), embed, nowMs);
   return async (texts) => {
-    const toEmbed = cachedExamples === null || cachedExamples.untilMs < nowMs() ? Object.values(topics).flat() : [];
-    const all = await embed([...toEmbed, ...texts]);
-    if (toEmbed.length > 0)
-      cachedExamples = { examples: all.slice(0, toEmbed.length), untilMs: nowMs() + examplesCachedMs };
-    const examples = cachedExamples?.examples ?? [];
-    return all.slice(toEmbed.length).map((vector) => {
-      const [best, score] = nearest(vector, examples);
-      return { score, topic: names[best] ?? null };
+    const [classes, vectors] = await Promise.all([examples.vectors(), embed(texts)]);
+    return vectors.map((vector) => {
+      const direction = normalised(vector);
+      const nearest: NearestExample = { score: Number.NEGATIVE_INFINITY, topic: null };
+      for (const [at, each] of classes.entries()) {
+        for (const example of each) {
+          const score = similarity(direction, example);
+          if (score > nearest.score) Object.assign(nearest, { score, topic: names[at] ?? null });
+        }
+      }
+      return nearest;
     });
   };
 }
@@ -73,26 +72,4 @@ function piecesOf(text: string): { start: number; end: number }[] {
     else pieces.push({ start, end });
   }
   return pieces;
-}
-
-function nearest(vector: readonly number[], examples: Awaited<ReturnType<Embed>>): [at: number, score: number] {
-  let best: [number, number] = [-1, Number.NEGATIVE_INFINITY];
-  for (const [at, example] of examples.entries()) {
-    const score = cosine(vector, example);
-    if (score > best[1]) best = [at, score];
-  }
-  return best;
-}
-
-/** NaN for vectors of different models, which are near nothing. */
-function cosine(one: readonly number[], other: readonly number[]): number {
-  if (one.length !== other.length) return Number.NaN;
-  let [dot, ones, others] = [0, 0, 0];
-  for (const [at, value] of one.entries()) {
-    const beside = other[at] ?? 0;
-    dot += value * beside;
-    ones += value * value;
-    others += beside * beside;
-  }
-  return dot / Math.sqrt(ones * others);
 }

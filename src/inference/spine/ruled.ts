@@ -75,7 +75,11 @@ export async function throughRules<
     return found?.ok === true ? found.value.parts.filter(({ kind }) => kind === 'user').map(({ text }) => text) : [];
   };
   const facts = factsOf(endpoint.id, call, value.facts);
-  const effects = await effectsOf(rules, facts, new LateLooks(facts, call.principal, sources, texts, models));
+  const effects = await effectsOf(
+    rules,
+    facts,
+    new LateLooks(facts, { principal: call.principal, sources, models, texts }),
+  );
   if ('kind' in effects) return effects;
   const { config, record } = effects;
   const ruled: C = { ...call, rules: record, tag: config.tag ?? call.tag };
@@ -101,7 +105,11 @@ export async function sessionThroughRules<C extends RuledCall>(
 ): Promise<{ call: C; model: string } | Failure> {
   if (rules === null) return { call, model };
   const facts = factsOf('realtime', call, { model, stream: true });
-  const effects = await effectsOf(rules, facts, new LateLooks(facts, call.principal, sources, async () => [], models));
+  const effects = await effectsOf(
+    rules,
+    facts,
+    new LateLooks(facts, { principal: call.principal, sources, models, texts: async () => [] }),
+  );
   if ('kind' in effects) return effects;
   const { config, record } = effects;
   const isMoved = config.targets !== undefined || (config.model !== undefined && config.model !== model);
@@ -211,6 +219,15 @@ async function modelOf({ name, config }: RouteRule, facts: RuleFacts, looks: Lat
 /** Characters of a text by which its language is recognized. */
 const judgedChars = 500;
 
+/** Caller and texts of a request, and where more is known of them. */
+interface Asking {
+  principal: Principal;
+  sources: RuleSources;
+  models: Pick<Snapshot['models'], 'barred'>;
+  /** Texts of the user, the newest last. */
+  texts(): Promise<string[]>;
+}
+
 /** Looks up facts that few conditions name, each at most once a request. */
 class LateLooks {
   readonly done = new Set<LateFact>();
@@ -218,19 +235,13 @@ class LateLooks {
   readonly #principal: Principal;
   readonly #sources: RuleSources;
   readonly #texts: () => Promise<string[]>;
-  readonly #models: Snapshot['models'];
+  readonly #models: Asking['models'];
 
-  constructor(
-    facts: RuleFacts,
-    principal: Principal,
-    sources: RuleSources,
-    texts: () => Promise<string[]>,
-    models: Snapshot['models'],
-  ) {
-    this.#models = models;
+  constructor(facts: RuleFacts, { principal, sources, models, texts }: Asking) {
     this.#facts = facts;
     this.#principal = principal;
     this.#sources = sources;
+    this.#models = models;
     this.#texts = texts;
   }
 
@@ -258,7 +269,7 @@ class LateLooks {
     const barred = this.#models.barred(this.#principal, unknownData, 'the embedding model') !== null;
     const text = inner === null || barred ? '' : ((await this.#texts()).at(-1) ?? '');
     if (inner === null || text === '') return { model: null, score: null };
-    return classified(classify, text, (await inner()).embed, Date.now());
+    return classified(classify, text, (await inner()).embed);
   }
 }
 
