@@ -1,5 +1,6 @@
 import { configSchema } from '../../src/config/schema.ts';
 import { routeRules, tryRule } from '../../src/inference/models/route-rules.ts';
+import { classified } from '../../src/inference/spine/classified.ts';
 import type { RuleFacts } from '../../src/rules/rule-facts.ts';
 import { finish } from '../results.ts';
 import { judged, print } from '../rows.ts';
@@ -24,24 +25,66 @@ const facts: RuleFacts = {
 };
 const looked = new Set<never>();
 
-/** CPU of one request's rules, in µs, of each round. */
-function cpuUs(times: number, work: () => void): number[] {
-  for (let at = 0; at < times; at++) work();
-  return Array.from({ length: 5 }, () => {
-    const before = process.cpuUsage();
-    for (let at = 0; at < times; at++) work();
-    const { user, system } = process.cpuUsage(before);
-    return (user + system) / times;
+/** The largest rule by examples: ten classes of 100 examples each, with vectors of 1,536 numbers. */
+const examples = Array.from({ length: 100 }, (_, at) => `example ${at}`);
+const { classify } =
+  configSchema.parse({
+    routes: {
+      auto: {
+        classify: {
+          embedding_model: 'e',
+          classes: Array.from({ length: 10 }, (_, at) => ({ model: `m${at}`, examples })),
+        },
+      },
+    },
+  }).routes.auto ?? {};
+if (classify === undefined) throw new Error('there is no rule by examples');
+let seed = 7;
+function vector(): number[] {
+  return Array.from({ length: 1_536 }, () => {
+    seed = (seed * 16_807) % 2_147_483_647;
+    return seed / 2_147_483_647 - 0.5;
   });
+}
+const one = [vector()];
+const embed = async (_model: string, texts: readonly string[]) => (texts.length === 1 ? one : texts.map(vector));
+await classified(classify, 'How do I prove it?', embed);
+const byExamples = classify;
+
+/** CPU of one request's rules, in µs, of each round. */
+async function cpuUs(times: number, work: () => void | Promise<void>): Promise<number[]> {
+  const all = async () => {
+    for (let at = 0; at < times; at++) {
+      const done = work();
+      if (done !== undefined) await done;
+    }
+  };
+  await all();
+  const rounds: number[] = [];
+  for (let round = 0; round < 5; round++) {
+    const before = process.cpuUsage();
+    await all();
+    const { user, system } = process.cpuUsage(before);
+    rounds.push((user + system) / times);
+  }
+  return rounds;
 }
 
 const rows = [
   judged(
     '50 rules, none of which applies',
-    cpuUs(50_000, () => {
+    await cpuUs(50_000, () => {
       for (const rule of rules) if (tryRule(rule, facts, looked) === 'applies') throw new Error(rule.name);
     }),
     { atMost: 5, unit: ' µs', digits: 2 },
+  ),
+  judged(
+    'a model by 1,000 examples, without the vector of the text',
+    await cpuUs(200, async () => {
+      const { score } = await classified(byExamples, 'How do I prove it?', embed);
+      if (score === null) throw new Error('there is no score');
+    }),
+    { atMost: 3_000, unit: ' µs', digits: 0 },
   ),
 ];
 print(rows);
