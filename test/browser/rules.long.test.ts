@@ -39,6 +39,9 @@ test('a rule is made by mouse, sends a request elsewhere, is changed to a ladder
   await dialog.getByLabel('Who answers').selectOption('Another model');
   await dialog.getByLabel('Model', { exact: true }).fill('cheap');
   await dialog.getByLabel('Tag', { exact: true }).fill('saved');
+  await dialog.getByLabel('Temperature').fill('warm');
+  await dialog.getByRole('button', { name: 'Add rule' }).click();
+  await dialog.locator('[name="parameters.temperature"][aria-invalid="true"]').waitFor();
   await dialog.getByLabel('Temperature').fill('0,5');
   await assertLooksRight(page, 'rule-form');
   await page.setViewportSize({ width: 1280, height: 800 });

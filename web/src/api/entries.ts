@@ -15,7 +15,7 @@ import { get } from './request.ts';
  * A list of `/admin/v1` whose entries have addresses: `path` and their name. `refresh` reads it again after a change,
  * and the lists of `also`, whose contents come and go with it.
  */
-function entriesOf<Entry>(path: string, also: readonly string[] = []) {
+export function entriesOf<Entry>(path: string, also: readonly string[] = []) {
   const addressOf = (name: string) => `${path}/${encodeURIComponent(name)}`;
   return {
     path,

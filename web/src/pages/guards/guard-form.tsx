@@ -1,16 +1,10 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { GuardReply } from '../../../../src/admin/entries/guards.ts';
 import { guards } from '../../api/entries.ts';
-import { mergePatch } from '../../api/merge-patch.ts';
-import { call, get } from '../../api/request.ts';
-import { Button } from '../../parts/button.tsx';
-import { ChangedMeanwhile, currentOf } from '../../parts/changed-meanwhile.tsx';
-import { Input } from '../../parts/controls.tsx';
-import { Field, Form } from '../../parts/form.tsx';
+import { get } from '../../api/request.ts';
 import { Read } from '../../parts/read.tsx';
-import { toast } from '../../parts/toast.tsx';
+import { StoredForm } from '../../parts/stored-form.tsx';
 import { bodyOf, type Document, operationsOf } from '../reference/open-api.ts';
 import { GuardControl } from './guard-control.tsx';
 import {
@@ -46,71 +40,22 @@ function fieldsIn(document: Document): GuardField[] {
 }
 
 function Fields({ fields, guard, onDone }: GuardFormProps & { fields: readonly GuardField[] }) {
-  const client = useQueryClient();
-  const navigate = useNavigate();
-  const [base, setBase] = useState(guard);
-  const [name, setName] = useState('');
   const [draft, setDraft] = useState<GuardDraft>(() => ({
     ...(guard === null && { check: 'personal-data', action: 'mask' }),
     ...draftOf(fields, guard?.definition ?? null),
   }));
-  const written = definitionOf(fields, draft);
-  const save = useMutation({
-    mutationFn: () =>
-      base === null
-        ? call<GuardReply>('POST', guards.path, { body: { name: name.trim(), ...written } })
-        : call<GuardReply>('PATCH', guards.addressOf(base.name), {
-            body: { version: base.version, ...mergePatch(base.definition ?? {}, written) },
-          }),
-    async onSuccess(saved) {
-      toast(base === null ? `${saved.name} is added.` : `${saved.name} is changed.`);
-      await guards.refresh(client);
-      onDone();
-      if (base === null) void navigate({ to: `/dashboard/guards/${encodeURIComponent(saved.name)}` });
-    },
-  });
-  const current = currentOf<GuardReply>(save.error);
   const check = fields.find((field) => field.name === 'check');
   return (
-    <Form
-      error={current === null ? save.error : null}
-      onSubmit={() => save.mutate()}
-      footer={
-        <Button
-          type="submit"
-          look="main"
-          busy={save.isPending}
-          disabled={current !== null || (base === null && name.trim() === '')}
-        >
-          {base === null ? 'Add guard' : 'Save'}
-        </Button>
-      }
+    <StoredForm
+      entry={guard}
+      entries={guards}
+      list="/dashboard/guards"
+      kind="guard"
+      name={{ hint: 'Models, plans and the server refer to it by this name.', placeholder: 'pii' }}
+      written={() => definitionOf(fields, draft)}
+      onDefinition={(definition) => setDraft(draftOf(fields, definition))}
+      onDone={onDone}
     >
-      {current !== null && (
-        <ChangedMeanwhile
-          before={base?.definition ?? {}}
-          theirs={current.definition ?? {}}
-          yours={written}
-          onGoOn={(definition) => {
-            setBase(current);
-            setDraft(draftOf(fields, definition));
-            save.reset();
-          }}
-        />
-      )}
-      {base === null && (
-        <Field name="name" label="Name" hint="Models, plans and the server refer to it by this name.">
-          {(control) => (
-            <Input
-              {...control}
-              spellCheck={false}
-              placeholder="pii"
-              value={name}
-              onChange={({ target }) => setName(target.value)}
-            />
-          )}
-        </Field>
-      )}
       {[...(check === undefined ? [] : [check]), ...shownFields(fields, draft)].map((field) => (
         <GuardControl
           key={field.name}
@@ -121,6 +66,6 @@ function Fields({ fields, guard, onDone }: GuardFormProps & { fields: readonly G
           }
         />
       ))}
-    </Form>
+    </StoredForm>
   );
 }

@@ -1,4 +1,5 @@
-import { listIn, numberOf } from '../../parts/typed.ts';
+import type { Written } from '../../parts/changed-meanwhile.tsx';
+import { listIn, numberOrText } from '../../parts/typed.ts';
 
 /** Which model answers, or whether none does. */
 export type Answer = 'requested' | 'model' | 'ladder' | 'classify' | 'refuse';
@@ -116,22 +117,22 @@ function answerOf({ refuse, ladder, classify, model }: RuleDefinition): Answer {
   return model === undefined ? 'requested' : 'model';
 }
 
-/** Throws a FieldProblem where something is no number. */
-export function definitionOf(draft: RuleDraft): RuleDefinition {
-  const order = numberOf(draft.order, 'order');
+/** A rule as it is typed: the server says where something is no number. */
+export function definitionOf(draft: RuleDraft): Written {
+  const { order } = draft;
   return {
     ...(draft.when.trim() !== '' && { when: draft.when.trim() }),
-    ...(order !== undefined && { order }),
+    ...numbers({ order }),
     ...(!draft.enabled && { enabled: false }),
     ...(draft.answer === 'refuse' ? refusalOf(draft) : effectsOf(draft)),
   };
 }
 
-function refusalOf({ message, status }: RuleDraft): RuleDefinition {
+function refusalOf({ message, status }: RuleDraft): Written {
   return { refuse: { message, ...numbers({ status }) } };
 }
 
-function effectsOf(draft: RuleDraft): RuleDefinition {
+function effectsOf(draft: RuleDraft): Written {
   const { answer, model, by, steps, tag, temperature, top_p, max_tokens, reasoning_effort } = draft;
   const targets = listIn(draft.targets, ',');
   const parameters = {
@@ -143,8 +144,8 @@ function effectsOf(draft: RuleDraft): RuleDefinition {
     ...(answer === 'ladder' && {
       ladder: {
         by,
-        steps: steps.map(({ at_least, at_most, ...step }, at) => {
-          return { ...numbers({ at_least, at_most }, `ladder.steps[${at}].`), model: step.model.trim() };
+        steps: steps.map(({ at_least, at_most, ...step }) => {
+          return { ...numbers({ at_least, at_most }), model: step.model.trim() };
         }),
       },
     }),
@@ -161,14 +162,14 @@ function classifyOf({ classes, otherwise, margin, observe, deadline, ...draft }:
     embedding_model: draft.embedding_model.trim(),
     classes: classes.map(({ model, examples }) => ({ model: model.trim(), examples: listIn(examples, '\n') })),
     ...(otherwise.trim() !== '' && { otherwise: otherwise.trim() }),
-    ...numbers({ margin }, 'classify.'),
+    ...numbers({ margin }),
     ...(observe && { observe }),
     ...(deadline !== undefined && { deadline }),
   };
 }
 
 /** Those that were typed. */
-function numbers<Name extends string>(typed: Record<Name, string>, place = ''): Partial<Record<Name, number>> {
-  const values = Object.entries<string>(typed).map(([name, text]) => [name, numberOf(text, place + name)] as const);
-  return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as Partial<Record<Name, number>>;
+function numbers(typed: Readonly<Record<string, string>>): Written {
+  const some = Object.entries(typed).filter(([, text]) => text.trim() !== '');
+  return Object.fromEntries(some.map(([name, text]) => [name, numberOrText(text)]));
 }

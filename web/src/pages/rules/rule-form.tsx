@@ -1,18 +1,12 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { RouteReply } from '../../../../src/admin/entries/routes.ts';
 import { models, providers, rules } from '../../api/entries.ts';
-import { mergePatch } from '../../api/merge-patch.ts';
-import { call } from '../../api/request.ts';
-import { Button } from '../../parts/button.tsx';
-import { ChangedMeanwhile, currentOf } from '../../parts/changed-meanwhile.tsx';
 import { Input, Select, Switch, TextArea } from '../../parts/controls.tsx';
 import { textFields } from '../../parts/fields.ts';
-import { Field, Form } from '../../parts/form.tsx';
+import { Field } from '../../parts/form.tsx';
 import { NamesInput } from '../../parts/names-input.tsx';
+import { StoredForm } from '../../parts/stored-form.tsx';
 import { SuggestInput } from '../../parts/suggest-input.tsx';
-import { toast } from '../../parts/toast.tsx';
 import { ClassFields } from './class-fields.tsx';
 import { LadderFields } from './ladder-fields.tsx';
 import { type Answer, definitionOf, draftOf, type RuleDraft } from './rule-fields.ts';
@@ -35,63 +29,19 @@ const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
 /** Makes a rule, or changes the stored one. */
 export function RuleForm({ rule, onDone }: RuleFormProps) {
-  const client = useQueryClient();
-  const navigate = useNavigate();
-  const [base, setBase] = useState(rule);
-  const [name, setName] = useState('');
   const [draft, setDraft] = useState(() => draftOf(rule?.definition ?? {}));
   const change = (changes: Partial<RuleDraft>) => setDraft((before) => ({ ...before, ...changes }));
-  const save = useMutation({
-    async mutationFn() {
-      const written = { ...definitionOf(draft) };
-      if (base === null) return call<RouteReply>('POST', rules.path, { body: { name: name.trim(), ...written } });
-      const body = { version: base.version, ...mergePatch(base.definition ?? {}, written) };
-      return call<RouteReply>('PATCH', rules.addressOf(base.name), { body });
-    },
-    async onSuccess(saved) {
-      toast(base === null ? `${saved.name} is added.` : `${saved.name} is changed.`);
-      await rules.refresh(client);
-      onDone();
-      if (base === null) void navigate({ to: `/dashboard/routes/${encodeURIComponent(saved.name)}` });
-    },
-  });
-  const current = currentOf<RouteReply>(save.error);
-  const isNameless = base === null && name.trim() === '';
   return (
-    <Form
-      error={current === null ? save.error : null}
-      onSubmit={() => save.mutate()}
-      footer={
-        <Button type="submit" look="main" busy={save.isPending} disabled={current !== null || isNameless}>
-          {base === null ? 'Add rule' : 'Save'}
-        </Button>
-      }
+    <StoredForm
+      entry={rule}
+      entries={rules}
+      list="/dashboard/routes"
+      kind="rule"
+      name={{ hint: 'Records and refusals show this name.', placeholder: 'free-and-long' }}
+      written={() => definitionOf(draft)}
+      onDefinition={(definition) => setDraft(draftOf(definition))}
+      onDone={onDone}
     >
-      {current !== null && (
-        <ChangedMeanwhile
-          before={base?.definition ?? {}}
-          theirs={current.definition ?? {}}
-          yours={{ ...definitionOf(draft) }}
-          onGoOn={(definition) => {
-            setBase(current);
-            setDraft(draftOf(definition));
-            save.reset();
-          }}
-        />
-      )}
-      {base === null && (
-        <Field name="name" label="Name" hint="Records and refusals show this name.">
-          {(control) => (
-            <Input
-              {...control}
-              spellCheck={false}
-              placeholder="free-and-long"
-              value={name}
-              onChange={({ target }) => setName(target.value)}
-            />
-          )}
-        </Field>
-      )}
       <Condition draft={draft} change={change} />
       <Effects draft={draft} change={change} />
       {draft.answer !== 'refuse' && (
@@ -104,7 +54,7 @@ export function RuleForm({ rule, onDone }: RuleFormProps) {
       <Field name="enabled" label="In force">
         {(control) => <Switch {...control} checked={draft.enabled} onCheckedChange={(on) => change({ enabled: on })} />}
       </Field>
-    </Form>
+    </StoredForm>
   );
 }
 

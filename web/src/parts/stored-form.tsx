@@ -1,0 +1,98 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import type { entriesOf } from '../api/entries.ts';
+import { mergePatch } from '../api/merge-patch.ts';
+import { call } from '../api/request.ts';
+import { Button } from './button.tsx';
+import { ChangedMeanwhile, currentOf, type Written } from './changed-meanwhile.tsx';
+import { Input } from './controls.tsx';
+import { Field, Form } from './form.tsx';
+import { toast } from './toast.tsx';
+
+/** An entry that is set up at run time, as the admin API returns it. */
+interface StoredEntry {
+  name: string;
+  version: number | null;
+  definition: Written | null;
+}
+
+interface StoredFormProps<Entry extends StoredEntry> {
+  /** Null: the form makes one. */
+  entry: Entry | null;
+  entries: ReturnType<typeof entriesOf<Entry>>;
+  /** Its list in the dashboard, where a new entry has its page. */
+  list: string;
+  /** What it is, as in "Add guard". */
+  kind: string;
+  /** The field of the name. */
+  name: { hint: string; placeholder: string };
+  /** The definition as it is typed. */
+  written: () => Written;
+  /** Puts a definition into the form. */
+  onDefinition: (definition: Written) => void;
+  onDone: () => void;
+  children: ReactNode;
+}
+
+/** Makes a named entry, or changes the stored one: two operators who change one thing see what the other has changed. */
+export function StoredForm<Entry extends StoredEntry>(props: StoredFormProps<Entry>) {
+  const { entry, entries, list, kind, name: field, written, onDefinition, onDone, children } = props;
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const [base, setBase] = useState(entry);
+  const [name, setName] = useState('');
+  const save = useMutation({
+    mutationFn() {
+      if (base === null) return call<Entry>('POST', entries.path, { body: { name: name.trim(), ...written() } });
+      const body = { version: base.version, ...mergePatch(base.definition ?? {}, written()) };
+      return call<Entry>('PATCH', entries.addressOf(base.name), { body });
+    },
+    async onSuccess(saved) {
+      toast(base === null ? `${saved.name} is added.` : `${saved.name} is changed.`);
+      await entries.refresh(client);
+      onDone();
+      if (base === null) void navigate({ to: `${list}/${encodeURIComponent(saved.name)}` });
+    },
+  });
+  const current = currentOf<Entry>(save.error);
+  const isNameless = base === null && name.trim() === '';
+  return (
+    <Form
+      error={current === null ? save.error : null}
+      onSubmit={() => save.mutate()}
+      footer={
+        <Button type="submit" look="main" busy={save.isPending} disabled={current !== null || isNameless}>
+          {base === null ? `Add ${kind}` : 'Save'}
+        </Button>
+      }
+    >
+      {current !== null && (
+        <ChangedMeanwhile
+          before={base?.definition ?? {}}
+          theirs={current.definition ?? {}}
+          yours={written()}
+          onGoOn={(definition) => {
+            setBase(current);
+            onDefinition(definition);
+            save.reset();
+          }}
+        />
+      )}
+      {base === null && (
+        <Field name="name" label="Name" hint={field.hint}>
+          {(control) => (
+            <Input
+              {...control}
+              spellCheck={false}
+              placeholder={field.placeholder}
+              value={name}
+              onChange={({ target }) => setName(target.value)}
+            />
+          )}
+        </Field>
+      )}
+      {children}
+    </Form>
+  );
+}
