@@ -29,7 +29,10 @@ export const testProcesses = Number(process.env.CULVERT_TEST_PROCESSES ?? 1);
 /** Kept answers are gathered for 20 ms before they are written where other workers find them; usage is there sooner. */
 const keptWithinMs = 500;
 
-/** Waits until other workers of the gateway find kept answers and know which targets cool down, where tests run over several. */
+/**
+ * Waits until other workers of the gateway find kept answers and know which targets cool down, where tests run over
+ * several.
+ */
 export async function workersKnow(): Promise<void> {
   if (testProcesses > 1) await pause(keptWithinMs);
 }

@@ -62,8 +62,8 @@ export class Flight {
   }
 
   /**
-   * The answer, or `refused` as above; null: each asks alone, or this one waited too long or has left. `join` gives a stream that has begun to its
-   * caller; null: it takes whole answers alone.
+   * The answer, or `refused` as above; null: each asks alone, or this one waited too long or has left. `join` gives a
+   * stream that has begun to its caller; null: it takes whole answers alone.
    */
   async wait(
     client: Client,
