@@ -96,13 +96,15 @@ test('the first caller is refused by its own limit: another one asks for all', a
 });
 
 test('one that waits keeps its own deadline', async () => {
-  upstream.script(path, ['delay=1500ms']);
+  // The second one too: a waiter that gives up a moment before its deadline asks for itself.
+  upstream.script(path, ['delay=1500ms', 'delay=1500ms']);
   const first = ask(gateway, 'chat', { text: 'deadline' });
   await upstream.when(({ path: at }) => at === path);
   const headers = { 'x-culvert-timeout-ms': '200' };
   const hasty = await ask(gateway, 'chat', { text: 'deadline', headers });
   assert.ok(hasty.status >= 500, hasty.body);
   assert.equal((await first).status, 200);
+  upstream.script(path, []);
 });
 
 /** Requests that wait for an equal one. */

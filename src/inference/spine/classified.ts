@@ -19,7 +19,7 @@ const examplesMsMax = 30_000;
 /** Examples of a class that count: one odd example decides nothing. */
 const nearestOf = 3;
 
-/** Those of rules that are gone go with them. */
+/** Examples by their rule; those of a rule that is gone go with it. */
 const known = new WeakMap<ClassifyConfig, EmbeddedExamples>();
 
 /** Compares a text with the examples of each class, as `embed` places them. Never rejects. */
@@ -30,12 +30,12 @@ export async function classified(
 ): Promise<Classified> {
   const { embedding_model: model, deadline, classes, margin } = classify;
   const shown = text.trim().slice(0, judgedChars);
-  const ownOrNone = shown === '' ? null : embed(model, [shown], deadline).catch(() => null);
+  const embedding = shown === '' ? null : embed(model, [shown], deadline).catch(() => null);
   const inTime = examplesOf(classify, embed)
     .vectors()
     .catch(() => null);
   const [embedded, examples] = await Promise.all([
-    ownOrNone,
+    embedding,
     Promise.race([inTime, rest(deadline, null, { ref: false })]),
   ]);
   const [vector] = embedded ?? [];
