@@ -285,3 +285,42 @@ export function nestsDeeper(json: string, levels: number): boolean {
   }
   return false;
 }
+
+/** The data of an event as the object that it must be; null for anything else. */
+export function parsedData(data: string): JsonObject | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(data);
+  } catch {
+    value = parsedWithoutNaN(data);
+  }
+  return isObject(value) ? value : null;
+}
+
+/**
+ * A JSON text; undefined for any other. A count of tokens that is NaN, as Python writes it, becomes -1: not a count
+ * either.
+ */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return parsedWithoutNaN(text);
+  }
+}
+
+const notANumber = /(?:[tT]okens|okenCount)"\s*:\s*-?(?:NaN|Infinity)\b/;
+
+function parsedWithoutNaN(text: string): unknown {
+  if (!notANumber.test(text)) return undefined;
+  try {
+    return JSON.parse(text.replaceAll(/((?:[tT]okens|okenCount)"\s*:\s*)-?(?:NaN|Infinity)\b/g, '$1-1'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** A member as the text that it should be. */
+export function stringOr<T>(value: JsonValue | undefined, otherwise: T): string | T {
+  return typeof value === 'string' ? value : otherwise;
+}

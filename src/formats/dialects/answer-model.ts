@@ -1,6 +1,5 @@
-import { isObject, type JsonObject, memberValue, scanJson } from '../../kernel/json.ts';
+import { isObject, type JsonObject, memberValue, parsedData, scanJson } from '../../kernel/json.ts';
 import type { CallerDialectId } from './dialect.ts';
-import { parsedData } from './event-data.ts';
 
 /** The name that an answer gives its model, in place of the upstream's. */
 export interface AnswerModel {

@@ -1,8 +1,8 @@
 import type { StreamMark } from '../../formats/dialects/dialect.ts';
-import { parsedJson } from '../../formats/dialects/event-data.ts';
 import { isContent, type NeutralEvent, standsForContent } from '../../formats/neutral/event.ts';
 import { type Fault, fault } from '../../formats/neutral/outcome.ts';
 import type { Usage } from '../../formats/neutral/usage.ts';
+import { parsedJson } from '../../kernel/json.ts';
 import { upstreamBodyBytesMax } from '../../kernel/limits.ts';
 import type { Bytes, Chunk } from './sink.ts';
 

@@ -8,11 +8,11 @@ import type {
   StreamMark,
   UpstreamDialect,
 } from '../../formats/dialects/dialect.ts';
-import { brokenLine, isEndMark, parsedData } from '../../formats/dialects/event-data.ts';
+import { brokenLine, isEndMark } from '../../formats/dialects/event-data.ts';
 import type { GivenId } from '../../formats/dialects/named-objects.ts';
 import { type Fault, fault } from '../../formats/neutral/outcome.ts';
 import type { Usage } from '../../formats/neutral/usage.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, parsedData } from '../../kernel/json.ts';
 import { createSplitter, type SplitEvent, type SseSplitter } from '../../upstream/transport/sse-reader.ts';
 import {
   type AnswerReader,

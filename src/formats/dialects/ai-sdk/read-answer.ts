@@ -1,6 +1,5 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, parsedData, stringOr } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
-import { parsedData, stringOr } from '../event-data.ts';
 
 /** An answer as it went out, whole or streamed, for those who record it. */
 export function eventsOf(answer: Buffer): NeutralEvent[] {

@@ -1,5 +1,5 @@
 import { invalid } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonScan, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonScan, type JsonValue, stringOr } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type {
   NeutralReasoning,
@@ -11,7 +11,6 @@ import type {
 } from '../../neutral/request.ts';
 import { estimatedInput } from '../../neutral/usage.ts';
 import type { CallerRequest, Result } from '../dialect.ts';
-import { stringOr } from '../event-data.ts';
 import { someExtras } from '../extras.ts';
 import { cleanUser } from '../fields.ts';
 import { memberKinds, objectsBy } from '../named-objects.ts';

@@ -1,6 +1,5 @@
-import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import { type JsonObject, type JsonValue, stringOr } from '../../../kernel/json.ts';
 import type { Citation, Span } from '../../neutral/citation.ts';
-import { stringOr } from '../event-data.ts';
 import { vendor } from './wire.ts';
 
 /** A citation of a text block, all of which rests on it: `span` is the block's. */

@@ -1,9 +1,8 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import type { NeutralEvent } from '../../neutral/event.ts';
+import { isObject, type JsonObject, type JsonValue, parsedData, stringOr } from '../../../kernel/json.ts';
+import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
-import { finishReasonOf, parsedData, stringOr } from '../event-data.ts';
 import { readCitation } from './citations.ts';
 import { faultOfError, readError } from './errors.ts';
 import { vendor } from './wire.ts';
@@ -375,4 +374,29 @@ function countsBeside(iterations: readonly JsonValue[]): InputAndOutput {
     sum.cacheWriteTokens += written;
   }
   return sum;
+}
+
+/** Words that Anthropic's Messages and Bedrock's Converse share. */
+const stopReasons: Readonly<Record<string, FinishReason>> = {
+  max_tokens: 'length',
+  model_context_window_exceeded: 'context-full',
+  stop_sequence: 'stop-sequence',
+};
+
+/**
+ * A `stop_reason` → neutral; `ofDialect`: the words of one vendor. An unknown word is a plain stop: vendors add reasons over
+ * time, and the answer is whole. `toolCalls`: tool calls that the answer made; they decide where the word does not say
+ * so, because OpenAI's clients run tools by the finish reason. `unwrapped`: forced calls that carried structured output.
+ */
+export function finishReasonOf(
+  stopReason: string,
+  ofDialect: Readonly<Record<string, FinishReason>>,
+  { toolCalls, unwrapped }: { toolCalls: number; unwrapped: number },
+): FinishReason {
+  const reasons = Object.hasOwn(ofDialect, stopReason) ? ofDialect : stopReasons;
+  const reason = Object.hasOwn(reasons, stopReason) ? reasons[stopReason] : undefined;
+  if (reason !== undefined) return reason;
+  // The forced call is the answer's text, not a call.
+  if (stopReason === 'tool_use') return toolCalls === 0 && unwrapped > 0 ? 'stop' : 'tool-calls';
+  return toolCalls > 0 ? 'tool-calls' : 'stop';
 }

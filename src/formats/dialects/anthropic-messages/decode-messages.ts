@@ -1,8 +1,7 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, stringOr } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { MediaSource, NeutralPart } from '../../neutral/request.ts';
 import { type Complaint, described } from '../described-check.ts';
-import { stringOr } from '../event-data.ts';
 import {
   boolean,
   type Check,

@@ -1,10 +1,10 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, parsedData, stringOr } from '../../../kernel/json.ts';
 import type { Fault } from '../../neutral/outcome.ts';
 import { fault } from '../../neutral/outcome.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { estimatedTokens } from '../../neutral/usage.ts';
 import type { PassingReader, PassingVerdict } from '../dialect.ts';
-import { brokenLine, isEndMark, looksWhole, parsedData, stringOr } from '../event-data.ts';
+import { brokenLine, isEndMark, looksWhole } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
 import { UsageCounts } from './decode-answer.ts';
 import { faultOfError, readError } from './errors.ts';

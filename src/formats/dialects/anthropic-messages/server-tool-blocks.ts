@@ -1,7 +1,6 @@
-import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText, stringOr } from '../../../kernel/json.ts';
 import type { NeutralPart } from '../../neutral/request.ts';
 import type { ServerCall, ServerResult, ServerSource } from '../../neutral/server-tool.ts';
-import { stringOr } from '../event-data.ts';
 import type { OpenedBlock } from './block-sink.ts';
 import type { CallerBlock } from './wire.ts';
 

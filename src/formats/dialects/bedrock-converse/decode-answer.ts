@@ -1,11 +1,11 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, parsedData, stringOr } from '../../../kernel/json.ts';
 import type { Citation } from '../../neutral/citation.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { producedMedia } from '../../neutral/produced-media.ts';
 import { reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
+import { finishReasonOf } from '../anthropic-messages/decode-answer.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
-import { finishReasonOf, parsedData, stringOr } from '../event-data.ts';
 import { faultOfError, readError } from './errors.ts';
 import { vendor } from './wire.ts';
 

@@ -1,5 +1,5 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonScan, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonScan, type JsonValue, stringOr } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type {
   NeutralReasoning,
@@ -10,7 +10,6 @@ import type {
 } from '../../neutral/request.ts';
 import { estimatedInput } from '../../neutral/usage.ts';
 import type { CallerRequest, ForwardTarget, Result } from '../dialect.ts';
-import { stringOr } from '../event-data.ts';
 import { someExtras } from '../extras.ts';
 import { type ForwardBody, gatewayOnlyFields } from '../forward-body.ts';
 import { memberKinds, objectsBy } from '../named-objects.ts';

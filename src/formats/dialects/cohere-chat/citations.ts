@@ -1,6 +1,5 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, stringOr } from '../../../kernel/json.ts';
 import type { Citation } from '../../neutral/citation.ts';
-import { stringOr } from '../event-data.ts';
 import { documentIndex, vendor } from './wire.ts';
 
 /** A text of the answer, as far as it has come; `start` is its place among all of them, in UTF-16 units. */

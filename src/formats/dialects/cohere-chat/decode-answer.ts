@@ -1,10 +1,11 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, parsedData, stringOr } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
+import { finishReasonOf } from '../anthropic-messages/decode-answer.ts';
 import { ArgumentsText } from '../arguments-text.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
-import { finishReasonOf, isEndMark, parsedData, stringOr } from '../event-data.ts';
+import { isEndMark } from '../event-data.ts';
 import { faultInside } from '../fault-inside.ts';
 import { classOfError, readError } from '../openai-chat/errors.ts';
 import { citationsOf, type TextBlock } from './citations.ts';

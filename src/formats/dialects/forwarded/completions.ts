@@ -1,9 +1,9 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, parsedData } from '../../../kernel/json.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { estimatedTokens } from '../../neutral/usage.ts';
 import type { PassingFacts, PassingReader, PassingVerdict } from '../dialect.ts';
-import { brokenLine, isEndMark, parsedData } from '../event-data.ts';
+import { brokenLine, isEndMark } from '../event-data.ts';
 import { anyJson, arrayOf, boolean, integerIn, object, string, textOr } from '../fields.ts';
 import { neutralUsage } from '../openai-chat/read-usage.ts';
 import type { ForwardedEndpoint } from './endpoint.ts';

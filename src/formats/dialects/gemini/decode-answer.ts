@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, parsedData, stringOr } from '../../../kernel/json.ts';
 import type { Citation } from '../../neutral/citation.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
@@ -6,7 +6,6 @@ import { producedMedia } from '../../neutral/produced-media.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { reportedCount, reportsInvalidCount } from '../../neutral/usage.ts';
 import type { SseEvent, StreamDecoder } from '../dialect.ts';
-import { parsedData, stringOr } from '../event-data.ts';
 import { faultOfError, readError } from './errors.ts';
 import { callersName } from './function-name.ts';
 import { readCitations, readGrounding } from './grounding.ts';

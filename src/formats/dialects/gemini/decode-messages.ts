@@ -1,7 +1,6 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, stringOr } from '../../../kernel/json.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import type { Complaint } from '../described-check.ts';
-import { stringOr } from '../event-data.ts';
 import {
   arrayOf,
   boolean,

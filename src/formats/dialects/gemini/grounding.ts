@@ -1,6 +1,5 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, stringOr } from '../../../kernel/json.ts';
 import { type Citation, citationsMax, type Span } from '../../neutral/citation.ts';
-import { stringOr } from '../event-data.ts';
 import { vendor } from './wire.ts';
 
 /** Sources that `groundingMetadata` says `text` rests on, one a piece and source; all found ones where no piece is named. */

@@ -1,10 +1,10 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, parsedData, stringOr } from '../../../kernel/json.ts';
 import type { Fault } from '../../neutral/outcome.ts';
 import { fault } from '../../neutral/outcome.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { estimatedTokens } from '../../neutral/usage.ts';
 import type { PassingReader, PassingVerdict } from '../dialect.ts';
-import { brokenLine, isEndMark, parsedData, stringOr } from '../event-data.ts';
+import { brokenLine, isEndMark } from '../event-data.ts';
 import { hasInvalidCount, usageOf } from './decode-answer.ts';
 import { faultOfError, readError } from './errors.ts';
 

@@ -1,10 +1,9 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, stringOr } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { RequestNeeds } from '../../neutral/request.ts';
 import { estimatedInput } from '../../neutral/usage.ts';
 import type { CallerRequest, ForwardTarget, Result } from '../dialect.ts';
-import { stringOr } from '../event-data.ts';
 import { someExtras } from '../extras.ts';
 import { fieldNames } from '../field-table.ts';
 import { type ForwardBody, gatewayOnlyFields } from '../forward-body.ts';

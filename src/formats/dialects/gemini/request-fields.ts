@@ -1,9 +1,8 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, stringOr } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
 import { bodySchema, described, type JsonSchema, schemaOf } from '../described-check.ts';
 import type { EncodeTarget, Result } from '../dialect.ts';
-import { stringOr } from '../event-data.ts';
 import { type Checked, checkFields, fieldTable, judged, placeFields, writtenFields } from '../field-table.ts';
 import {
   anyJson,

@@ -1,6 +1,5 @@
-import { isObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonValue, parsedData } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
-import { parsedData } from '../event-data.ts';
 
 /** An answer as it went out, whole or in lines, for those who record it. */
 export function eventsOf(answer: Buffer): NeutralEvent[] {

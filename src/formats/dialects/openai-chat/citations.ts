@@ -1,7 +1,6 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, stringOr } from '../../../kernel/json.ts';
 import type { Citation, Span } from '../../neutral/citation.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
-import { stringOr } from '../event-data.ts';
 import { openAiChatId } from './wire.ts';
 
 /**

@@ -1,8 +1,7 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, parsedData } from '../../../kernel/json.ts';
 import { type FinishReason, isContent, type NeutralEvent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder, UsageOf } from '../dialect.ts';
-import { parsedData } from '../event-data.ts';
 import { faultInside } from '../fault-inside.ts';
 import { pagesBeside } from './citations.ts';
 import { classOfError, readError } from './errors.ts';

@@ -6,10 +6,9 @@ import {
   factsOf,
   reportedByProvider,
 } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, parsedJson } from '../../../kernel/json.ts';
 import type { FaultClass } from '../../neutral/outcome.ts';
 import type { UpstreamError } from '../dialect.ts';
-import { parsedJson } from '../event-data.ts';
 
 /**
  * Body of an error answer: OpenAI's shape with the HTTP status as `code`, or a provider's word for a refusal by it; and

@@ -1,10 +1,10 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, parsedData, stringOr } from '../../../kernel/json.ts';
 import { isContent, type NeutralEvent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { estimatedTokens } from '../../neutral/usage.ts';
 import type { DecodeOptions, PassingFacts, PassingReader, PassingVerdict, UsageOf } from '../dialect.ts';
-import { brokenLine, isEndMark, looksWhole, parsedData, stringOr } from '../event-data.ts';
+import { brokenLine, isEndMark, looksWhole } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
 import { ChunkReader, faultInWhole, usual } from './decode-answer.ts';
 import { neutralUsage } from './read-usage.ts';

@@ -1,6 +1,5 @@
-import type { JsonObject } from '../../../kernel/json.ts';
+import { type JsonObject, stringOr } from '../../../kernel/json.ts';
 import type { Citation } from '../../neutral/citation.ts';
-import { stringOr } from '../event-data.ts';
 import { spanOf } from '../openai-chat/citations.ts';
 import { openAiResponsesId } from './wire.ts';
 

@@ -1,11 +1,10 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, parsedData } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { producedMedia } from '../../neutral/produced-media.ts';
 import { ArgumentsText } from '../arguments-text.ts';
 import { cuttingDecoder, cutWhole } from '../cut-at-stop.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
-import { parsedData } from '../event-data.ts';
 import { faultInWhole, isHosted, reasonOf } from './answer-end.ts';
 import { citationOf } from './citations.ts';
 import { faultInside } from './errors.ts';

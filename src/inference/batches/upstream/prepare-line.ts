@@ -1,10 +1,9 @@
 import type { Admission, Claim, Settlement } from '../../../books/metering/admission.ts';
 import type { ExpectedUse } from '../../../books/metering/batch-store.ts';
 import { nanoUsd } from '../../../books/metering/scope.ts';
-import { parsedJson } from '../../../formats/dialects/event-data.ts';
 import { usdOf } from '../../../formats/neutral/price.ts';
 import type { BatchFacts } from '../../../formats/providers/provider.ts';
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, parsedJson } from '../../../kernel/json.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import type { Target } from '../../../routing/target.ts';
 import type { UpstreamRequest } from '../../../upstream/transport/upstream-call.ts';

@@ -1,8 +1,7 @@
-import { parsedJson } from '../../../formats/dialects/event-data.ts';
 import { type ProviderConnection, pathOf } from '../../../formats/providers/connection.ts';
 import type { PathAt } from '../../../formats/providers/provider.ts';
 import { scrub } from '../../../formats/providers/scrub.ts';
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, parsedJson } from '../../../kernel/json.ts';
 import { streamedAnswer } from '../../../upstream/transport/streamed-answer.ts';
 import type { Transport, UpstreamUpload } from '../../../upstream/transport/upstream-call.ts';
 import { NoAnswer, wholeAnswer } from '../../../upstream/transport/whole-answer.ts';

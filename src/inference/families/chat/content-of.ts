@@ -1,9 +1,8 @@
 import type { CallerDialectId } from '../../../formats/dialects/dialect.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
-import { parsedData, parsedJson } from '../../../formats/dialects/event-data.ts';
 import type { NeutralEvent } from '../../../formats/neutral/event.ts';
 import type { NeutralPart, NeutralRequest } from '../../../formats/neutral/request.ts';
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, parsedData, parsedJson } from '../../../kernel/json.ts';
 import { parseBody } from '../../../kernel/parse-object.ts';
 import type { TracedContent } from '../../../kernel/trace.ts';
 import { createSseReader } from '../../../upstream/transport/sse-reader.ts';
