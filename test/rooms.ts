@@ -75,6 +75,7 @@ export const rooms: readonly Room[] = [
     ],
   },
   { path: 'src/inference/families/mcp', mayImport: ['src/inference/server-tools', 'src/tools/mcp'] },
+  { path: 'src/inference/families/a2a', mayImport: ['src/inference/spine', 'src/tools/a2a'] },
   {
     path: 'src/inference/endpoints',
     mayImport: [
@@ -101,6 +102,8 @@ export const rooms: readonly Room[] = [
   { path: 'src/vectors', mayImport: ['src/net', 'src/upstream/transport'] },
   // What a server says in an error is shown without credentials, as a provider's is.
   { path: 'src/tools/mcp', mayImport: ['src/tools', 'src/books/auth', 'src/formats/providers'] },
+  // Health checks, and following of the configuration.
+  { path: 'src/tools/a2a', mayImport: ['src/tools/mcp'] },
   { path: 'src/tools', mayImport: ['src/net', 'src/routing', 'src/upstream/transport'] },
   { path: 'src/simulator', mayImport: ['src/formats/dialects'] },
   {
@@ -111,7 +114,7 @@ export const rooms: readonly Room[] = [
   {
     path: 'src/admin',
     mayImport: ['src/inference/endpoints', 'src/inference/guards'],
-    typesOnly: ['src/vectors', 'src/tools', 'src/tools/mcp'],
+    typesOnly: ['src/vectors', 'src/tools', 'src/tools/mcp', 'src/tools/a2a'],
   },
   {
     path: 'src/http',
@@ -123,6 +126,7 @@ export const rooms: readonly Room[] = [
       'src/inference/families/vectors',
       'src/inference/families/passthrough',
       'src/inference/families/mcp',
+      'src/inference/families/a2a',
     ],
     typesOnly: ['src/admin'],
   },

@@ -180,6 +180,17 @@ const providerErrors = {
     remedy:
       'Try again, or ask an operator to look at the server: `culvert mcp-servers list` shows its state. Its `timeout` and `max_bytes` are in the configuration.',
   },
+  'agent-refused': {
+    cause:
+      'An agent refused a message of A2A, or Culvert did: it has no such task for this key, or the method is not passed on. The error is one of JSON-RPC, whose `code` is the one of A2A. A task that is not there has the status 404.',
+    remedy: 'Read `message` and `code`, and change the message. Ids of tasks are those that the same key was given.',
+  },
+  'agent-failed': {
+    cause:
+      'The agent gave no result: it could not be reached, took too long, or its answer was too large or none of A2A. `message` says which.',
+    remedy:
+      'Try again, or ask an operator to look at the agent: `GET /a2a` shows its state. Its `timeout` and `max_bytes` are in the configuration.',
+  },
   'guard-blocked': {
     cause:
       'A guard of the operator found something in the request or in the answer, or could not read a part of the request. `message` names the guard, and `code` is `guard_blocked`.',

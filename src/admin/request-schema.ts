@@ -50,6 +50,18 @@ const routeSchema = z.looseObject({
     })
     .optional()
     .describe('Of a call of an MCP server: what was called. Arguments and results are not kept.'),
+  agent: z
+    .object({
+      agent: z.string(),
+      method: z.string().describe('As A2A names it.'),
+      outcome: z
+        .string()
+        .nullable()
+        .describe('ok, an error of the protocol, or why there is no answer; null: nobody waited for it.'),
+      bytes: z.number().describe('Of the answer.'),
+    })
+    .optional()
+    .describe('Of a message to an agent: what was called. Neither the message nor the answer is kept.'),
   rules: z
     .object({
       applied: z.array(z.string()).describe('Names of the rules that applied.'),

@@ -25,6 +25,7 @@ const notAnAddress: Readonly<Record<string, string>> = {
       'models.*.shadow.targets.[]',
       'tools.search.providers.[]',
       'mcp.servers.*',
+      'agents.*',
     ].map((place) => [`${place}.data.region`, 'where data is kept, as its operator says']),
   ),
 };

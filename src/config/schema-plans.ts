@@ -132,6 +132,9 @@ export const planSchema = z.strictObject({
     .describe(
       'MCP servers (`NAME`) and their tools and prompts (`NAME__TOOL`) it may use; * matches any characters. Omitted or off: all.',
     ),
+  agents: orOff(globs(), 'a list of names of agents')
+    .optional()
+    .describe('Agents it may call; * matches any characters. Omitted or off: all.'),
   data: dataRuleSchema,
   guards: guardNames().describe('Guards of the requests of its accounts, and of their answers.'),
   tier_limits: orOff(
@@ -208,6 +211,7 @@ export const keyLimitsSchema = z
       .describe(
         'MCP servers (`NAME`) and their tools and prompts (`NAME__TOOL`) it may use. Default: all of the plan.',
       ),
+    agents: globs().optional().describe('Agents it may call. Default: all of the plan.'),
     data: dataRuleSchema,
   })
   .describe("Tighter limits of one key, in addition to its plan's.");
@@ -274,6 +278,7 @@ export const costsSchema = z
     scrape: cost(1, 'a scraped page'),
     crawl_page: cost(1, 'a crawled page'),
     mcp: cost(1, 'a call of an MCP server'),
+    a2a: cost(1, 'a message to an agent'),
     cached: cost(0, "an answer from a model's cache"),
   })
   .describe('A call costs so many units of quota, by its kind.');

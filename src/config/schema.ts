@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { name } from './scalars.ts';
 import type { partBudgets } from './schema-accounts.ts';
 import { accountsSchema, keysSchema } from './schema-accounts.ts';
+import { type agentSchema, agentsSchema } from './schema-agents.ts';
 import { callersSchema } from './schema-callers.ts';
 import { dashboardSchema } from './schema-dashboard.ts';
 import { type guardSchema, guardsSchema } from './schema-guards.ts';
@@ -50,6 +51,7 @@ export const configSchema = z.strictObject({
   vectors: vectorsSchema.prefault({}),
   tools: toolsSchema.prefault({}),
   mcp: mcpSchema.prefault({}),
+  agents: agentsSchema,
   fetch: fetchSchema.prefault({}),
   telemetry: telemetrySchema.prefault({}),
   simulator: z
@@ -86,6 +88,7 @@ export type PromptConfig = z.output<typeof promptSchema>;
 export type PromptVersion = z.output<typeof versionSchema>;
 export type TargetConfig = z.output<typeof targetSchema>;
 export type CapabilitiesConfig = z.output<typeof capabilitiesSchema>;
+export type AgentConfig = z.output<typeof agentSchema>;
 export type McpServerConfig = z.output<typeof mcpServerSchema>;
 export type PlanConfig = z.output<typeof planSchema>;
 export type AlertReceiver = Checked['telemetry']['alerts']['to'][number];

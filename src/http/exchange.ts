@@ -50,6 +50,8 @@ export interface Exchange {
   readonly ending: Ending;
   /** Its body is read to its end, and dropped: the answer does not wait for it. */
   dropsBody: boolean;
+  /** Id of its JSON-RPC message, which errors repeat; absent: none was read. */
+  rpcId?: string | number;
   /** Called with the failure that the caller gets, where no ledger row records this request. */
   readonly onRefused: (refusal: Refusal) => void;
 }
@@ -133,10 +135,10 @@ export function operatorOf({ operator }: Pick<Exchange, 'operator'>): Operator {
 
 /** Facts of a request that its error answer shows. */
 export function errorContextOf(
-  { requestId, publicUrl }: Pick<Exchange, 'requestId' | 'publicUrl'>,
+  { requestId, publicUrl, rpcId }: Pick<Exchange, 'requestId' | 'publicUrl' | 'rpcId'>,
   nowMs: number,
 ): ErrorContext {
-  return { requestId, publicUrl, nowMs };
+  return { requestId, publicUrl, rpcId, nowMs };
 }
 
 /** A request header's first value. Node has lower-cased the names and joined repeats. */

@@ -51,6 +51,10 @@ export type Failure =
   | PageRefused
   /** An MCP server elsewhere could not do it. `message` holds its words where it has some. */
   | { kind: 'mcp-failed'; server: string; message: string }
+  /** An agent refuses a message of A2A, or Culvert does in its place. `code`: of JSON-RPC, by which clients know why. */
+  | { kind: 'agent-refused'; code: number; message: string }
+  /** An agent could not do it. `message` holds its words where it has some. */
+  | { kind: 'agent-failed'; agent: string; message: string }
   | { kind: 'no-target'; model: string; retryAfterMs: number; message: string }
   /** `cause` where reads that cost next to nothing may go on unbooked. */
   | { kind: 'quota-unavailable'; message: string; cause?: 'disk-full' }
@@ -165,6 +169,8 @@ export const failureStatus = {
   'upstreams-limited': 429,
   'page-refused': 502,
   'mcp-failed': 502,
+  'agent-refused': 400,
+  'agent-failed': 502,
   'no-target': 503,
   'quota-unavailable': 503,
   overloaded: 503,
@@ -216,12 +222,18 @@ export interface ErrorContext {
   nowMs: number;
   /** `server.public_url`, with which the link to docs/errors.md begins. */
   publicUrl?: string | undefined;
+  /** Id of the JSON-RPC message that it answers; absent: there is none. */
+  rpcId?: string | number | undefined;
 }
+
+/** `TaskNotFoundError` of A2A, the only one of its errors that is a 404. */
+export const taskNotFoundCode = -32_001;
 
 /** HTTP status of the answer; `upstream-refused` passes the upstream's on, and so does an answer that it broke off. */
 export function statusOf(failure: Failure): number {
   if (failure.kind === 'page-refused') return pageRefusalStatus[failure.code];
   if (failure.kind === 'upstreams-failed') return failure.reported?.status ?? failureStatus[failure.kind];
+  if (failure.kind === 'agent-refused' && failure.code === taskNotFoundCode) return 404;
   const hasGivenStatus = failure.kind === 'upstream-refused' || failure.kind === 'rule-refused';
   return hasGivenStatus ? failure.status : failureStatus[failure.kind];
 }

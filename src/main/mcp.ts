@@ -1,16 +1,16 @@
 import type { AdminParts } from '../admin/parts.ts';
 import { mayUseMcp } from '../books/metering/plan-book.ts';
 import { writtenFacts } from '../config/data-rules.ts';
-import { isLoopback } from '../config/loopback-host.ts';
-import { mcpCallbackPath } from '../http/routes/mcp-login.ts';
+import { callbackAddress } from '../http/routes/mcp-login.ts';
+import { type OpenedAgents, openAgents } from '../inference/families/a2a/open-agents.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { invalid } from '../kernel/failure.ts';
 import { createSealer } from '../kernel/seal.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
 import { createMcpGrants, mcpGrantsPurpose } from '../tools/mcp/grants.ts';
 import { createGuardedServers, type GuardedServers } from '../tools/mcp/guarded-servers.ts';
 import { createMcpLogins, type FinishedLogin } from '../tools/mcp/logins.ts';
+import type { Standing } from '../tools/mcp/looks.ts';
 import { createUpstreamServers, type UpstreamServers } from '../tools/mcp/upstream-servers.ts';
 import { createUpstreamTools, type UpstreamTools } from '../tools/mcp/upstream-tools.ts';
 import type { ProxyOf } from '../upstream/transport/proxy.ts';
@@ -26,6 +26,7 @@ export interface OpenedMcp {
   upstream: UpstreamTools;
   /** Servers that callers name by URL. */
   guarded: GuardedServers;
+  agents: OpenedAgents;
   /** Ends an operator's login; null: nobody began it. */
   finish(params: URLSearchParams): Promise<FinishedLogin | null>;
   close(): Promise<void>;
@@ -43,9 +44,9 @@ interface McpParts {
   listening: Promise<string>;
 }
 
-/** The MCP servers of the configuration, and the way to those that callers name. */
+/** The MCP servers and agents of the configuration, and the way to those that callers name. */
 export function openMcp(parts: McpParts): OpenedMcp {
-  const { options, services, books, callers, proxyOf, resolve } = parts;
+  const { options, services, books, callers, proxyOf, resolve, listening } = parts;
   const { version, log } = options;
   const { clock, snapshot } = services;
   const { plans } = callers;
@@ -54,13 +55,14 @@ export function openMcp(parts: McpParts): OpenedMcp {
   const sealer = () => createSealer(books.secrets.all(), mcpGrantsPurpose);
   const grants = createMcpGrants({ open: books.stores.mcpGrants, sealer, clock });
   const shared = { config, grants, rules, resolve, proxyOf, clock };
+  function turned(which: object, what: string, standing: Standing): void {
+    if (standing.at === 'down') log.warn({ ...which, reason: standing.why.message }, `${what} is down`);
+    else log.info(which, `${what} is up`);
+  }
   const servers = createUpstreamServers({
     ...shared,
     version,
-    onTurn(server, standing) {
-      if (standing.at === 'down') log.warn({ server, reason: standing.why.message }, 'an MCP server is down');
-      else log.info({ server }, 'an MCP server is up');
-    },
+    onTurn: (server, standing) => turned({ server }, 'an MCP server', standing),
   });
   const upstream = createUpstreamTools({
     servers,
@@ -71,7 +73,11 @@ export function openMcp(parts: McpParts): OpenedMcp {
       return barred === null && mayUseMcp(plans().plan(principal.plan), principal, server, name);
     },
   });
-  const logins = createMcpLogins({ ...shared, redirectUri: () => redirectUri(parts) });
+  const agents = openAgents({
+    ...{ clock, snapshot, plans, proxyOf, listening, signer: books.secrets.signer('agent tasks') },
+    onTurn: (agent, standing) => turned({ agent }, 'an agent', standing),
+  });
+  const logins = createMcpLogins({ ...shared, redirectUri: () => callbackAddress(config().server, listening) });
 
   async function finish(params: URLSearchParams): Promise<FinishedLogin | null> {
     const finished = await logins.finish(params);
@@ -89,17 +95,9 @@ export function openMcp(parts: McpParts): OpenedMcp {
     upstream,
     guarded: createGuardedServers({ rules, resolve, version }),
     finish,
-    close: servers.close,
+    agents,
+    async close() {
+      await Promise.all([servers.close(), agents.close()]);
+    },
   };
-}
-
-/** Address at which a browser comes back from a login. A server for this machine alone has its own. */
-async function redirectUri({ services, listening }: Pick<McpParts, 'services' | 'listening'>) {
-  const { host, public_url } = services.snapshot().config.server;
-  if (public_url === undefined && !isLoopback(host)) {
-    const message =
-      'The browser has to come back here. Set server.public_url to the address where browsers reach Culvert.';
-    return invalid(null, message);
-  }
-  return (public_url ?? (await listening)).replace(/\/+$/, '') + mcpCallbackPath;
 }

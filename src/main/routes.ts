@@ -6,6 +6,7 @@ import type { Ledger } from '../books/metering/ledger.ts';
 import type { Refusals } from '../books/metering/refusals.ts';
 import { createClientAddress } from '../http/client-address.ts';
 import type { Route } from '../http/exchange.ts';
+import { a2aRoutes } from '../http/routes/a2a.ts';
 import { adminRoutes } from '../http/routes/admin.ts';
 import { chatRoute } from '../http/routes/chat.ts';
 import { docsRoutes } from '../http/routes/docs.ts';
@@ -197,6 +198,7 @@ function mcpRoutesOf(
   return [
     ...mcpRoutes({ routes: all, admission, clock, version: options.version, upstream, onUnexpected }),
     ...mcpUpstreamRoutes({ services, upstream }),
+    ...a2aRoutes({ services, agents: mcp.agents.load }),
     mcpLoginRoute({ finish, addressOf, clock, tally: books.stores.tally }),
   ];
 }

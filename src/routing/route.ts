@@ -200,6 +200,8 @@ export type RouteRecord = {
   rules?: RulesRecord;
   /** For calls of MCP servers elsewhere. */
   mcp?: McpCallRecord;
+  /** For messages to agents elsewhere. */
+  agent?: AgentCallRecord;
   /** The prompt that the request or its variant names, as `name@3`; absent: none. */
   prompt?: string;
   /** Age of the kept answer that was given, ms; absent: it was none. */
@@ -237,6 +239,17 @@ export interface CalledMcp {
   name: string | null;
   /** Host of a server that the caller named by URL; null: one of the configuration. */
   host: string | null;
+}
+
+/** A message of A2A, without what it says. */
+export interface AgentCallRecord {
+  agent: string;
+  /** Name that A2A gives it. */
+  method: string;
+  /** `ok`, `error -32001` for an error of the protocol, or the reason of the fault; null: nobody waited for it. */
+  outcome: string | null;
+  /** Size of the answer. */
+  bytes: number;
 }
 
 export interface McpCallRecord extends CalledMcp {

@@ -16,6 +16,7 @@ const pro: Plan = {
   abandoned: 'tokens',
   models: null,
   mcp: null,
+  agents: null,
   guards: [],
   rpm: null,
   tpm: null,

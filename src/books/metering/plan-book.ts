@@ -180,6 +180,13 @@ export function mayUseMcp(plan: Plan, { limits }: Principal, server: string, nam
   );
 }
 
+/** True if this caller may call an agent: the plan and the key must both allow it. */
+export function mayCallAgent(plan: Plan, { limits }: Principal, agent: string): boolean {
+  return [plan.agents, limits?.agents ?? null].every(
+    (globs) => globs === null || globs.some((glob) => matchesGlob(glob, agent)),
+  );
+}
+
 /** The data rules of a caller: of its plan, its account and its key. */
 export function dataRulesOf({ name, data: ofPlan }: Plan, principal: Principal): readonly DataRule[] {
   const { account, keyName, data: ofAccount, limits } = principal;

@@ -19,6 +19,7 @@ export function planOf(name: string, written: PlanConfig, tiers: Config['tiers']
     scope: written.scope,
     models: written.models === undefined || written.models === 'off' ? null : written.models,
     mcp: written.mcp === undefined || written.mcp === 'off' ? null : written.mcp,
+    agents: written.agents === undefined || written.agents === 'off' ? null : written.agents,
     guards: written.guards ?? [],
     ...(written.data !== undefined && { data: written.data }),
     ...keyLimitsOf(written),
@@ -63,7 +64,7 @@ export function extraOf({ extra_budget: extra }: KeyLimitsConfig): ExtraBudget |
 }
 
 /** The limits of plans and of single keys. A limit that is left out does not exist. */
-export function keyLimitsOf(written: Omit<KeyLimitsConfig, 'mcp' | 'extra_budget' | 'data'>): KeyLimits {
+export function keyLimitsOf(written: Omit<KeyLimitsConfig, 'mcp' | 'agents' | 'extra_budget' | 'data'>): KeyLimits {
   return {
     rpm: number(written.rpm),
     tpm: number(written.tpm),

@@ -10,6 +10,8 @@ export interface Plan {
   models: readonly string[] | null;
   /** Globs over MCP servers and their tools; null: all. */
   mcp: readonly string[] | null;
+  /** Globs over agents; null: all. */
+  agents: readonly string[] | null;
   /** Names of guards. */
   guards: readonly string[];
   /** Rule for the providers that may get requests; absent: all. */

@@ -1,14 +1,32 @@
 import type { IncomingMessage } from 'node:http';
 import type { SharedTally } from '../../books/metering/tally.ts';
+import { isLoopback } from '../../config/loopback-host.ts';
+import type { Config } from '../../config/schema.ts';
 import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { FailureError, factsOf, statusOf } from '../../kernel/failure.ts';
+import { type Failure, FailureError, factsOf, invalid, statusOf } from '../../kernel/failure.ts';
 import type { FinishedLogin } from '../../tools/mcp/logins.ts';
 import { createLoginThrottle } from '../dashboard/login-throttle.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { sendPlainPage } from '../plain-page.ts';
 
-export const mcpCallbackPath = '/mcp/oauth/callback';
+const mcpCallbackPath = '/mcp/oauth/callback';
+
+/**
+ * Address at which a browser comes back from a login. A server for this machine alone has its own, once it listens. The
+ * failure: browsers know no way here.
+ */
+export async function callbackAddress(
+  { host, public_url }: Config['server'],
+  listening: Promise<string>,
+): Promise<string | Failure> {
+  if (public_url === undefined && !isLoopback(host)) {
+    const message =
+      'The browser has to come back here. Set server.public_url to the address where browsers reach Culvert.';
+    return invalid(null, message);
+  }
+  return (public_url ?? (await listening)).replace(/\/+$/, '') + mcpCallbackPath;
+}
 
 export interface McpLoginParts {
   /** Null: no login waits for these parameters. */

@@ -9,6 +9,7 @@ const planWith = (tiers: Record<string, TierLimits>): Plan => ({
   scope: 'account',
   models: null,
   mcp: null,
+  agents: null,
   guards: [],
   rpm: null,
   tpm: null,

@@ -148,13 +148,14 @@ export async function holdCall(services: HoldParts, call: ChargedCall, charge: C
   return held;
 }
 
-function routeOf(call: ChargedCall, alias: string, { progress, mcp }: EndedJob): RouteRecord {
+function routeOf(call: ChargedCall, alias: string, { progress, mcp, agent }: EndedJob): RouteRecord {
   const { verdicts, attempts, losses, passThrough, malformedLines, cacheAgeMs, cacheSimilarity } = progress;
   const route: RouteRecord = { alias, verdicts, attempts, losses, passThrough };
   const share = progress.answeredBy?.target.priceShare;
   if (share !== undefined) route.priceShare = share;
   if (malformedLines > 0) route.malformedLines = malformedLines;
   if (mcp !== undefined) route.mcp = mcp;
+  if (agent !== undefined) route.agent = agent;
   if (call.rules !== undefined) route.rules = call.rules;
   if (call.prompt !== undefined) route.prompt = call.prompt;
   if (cacheAgeMs !== undefined) route.cacheAgeMs = cacheAgeMs;

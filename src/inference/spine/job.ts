@@ -4,7 +4,14 @@ import type { GivenId } from '../../formats/dialects/named-objects.ts';
 import type { Loss } from '../../formats/neutral/loss.ts';
 import type { Usage, UsageSource } from '../../formats/neutral/usage.ts';
 import type { Trace } from '../../kernel/trace.ts';
-import type { AttemptRecord, McpCallRecord, RouteAttempt, RouteQuery, Verdict } from '../../routing/route.ts';
+import type {
+  AgentCallRecord,
+  AttemptRecord,
+  McpCallRecord,
+  RouteAttempt,
+  RouteQuery,
+  Verdict,
+} from '../../routing/route.ts';
 import type { Target } from '../../routing/target.ts';
 import type { UpstreamUpload } from '../../upstream/transport/upstream-call.ts';
 import type { ConfiguredProvider } from '../models/connections.ts';
@@ -136,4 +143,5 @@ export type EndedJob = Pick<Job, 'user' | 'tag' | 'session' | 'variant' | 'strea
   };
   client: Pick<Client, 'disconnected' | 'committed'>;
   mcp?: McpCallRecord | undefined;
+  agent?: AgentCallRecord | undefined;
 };

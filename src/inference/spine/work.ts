@@ -1,6 +1,6 @@
 import type { Result } from '../../formats/dialects/dialect.ts';
 import { type Failure, statusOf } from '../../kernel/failure.ts';
-import type { McpCallRecord } from '../../routing/route.ts';
+import type { AgentCallRecord, McpCallRecord } from '../../routing/route.ts';
 import type { AliasCache } from '../models/alias.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { costHeaders } from './answer.ts';
@@ -79,6 +79,9 @@ export interface Done {
   /** Attempts and usage of the models that it asked; absent: none. */
   progress?: JobProgress | undefined;
   mcp?: McpCallRecord;
+  agent?: AgentCallRecord;
+  /** Headers of its answer, in addition to those of its plan. */
+  headers?: HeaderList;
   /** Answer for equal requests, if its plan is shared; absent: they get none. */
   cacheable?: string;
   /** Settled so, and answered already; absent: as the others say. */
@@ -153,7 +156,7 @@ export async function runWork<I, R extends ReadRequest, P extends WorkPlan>(
 function answer(
   { sink }: ModelCall,
   held: HeldCall | null,
-  { body, failure, status = 200, worked, doneMilli }: Done,
+  { body, failure, status = 200, worked, doneMilli, headers: further = [] }: Done,
   more: HeaderList = [],
 ) {
   if (body === null && failure === null) return;
@@ -165,7 +168,7 @@ function answer(
           headers: held.reserved.headers,
           costMilli: paid ? (doneMilli ?? held.reserved.costMilli) : 0,
         });
-  const all = [...headers, ...more];
+  const all = [...headers, ...more, ...further];
   if (failure !== null) refuse(sink, failure, all);
   else sendWhole(sink, all, body!, status);
 }
@@ -180,6 +183,7 @@ function settle(held: HeldCall, done: Done, left: boolean, requestedMcp?: McpCal
     doneMilli,
     progress = newProgress(),
     mcp = requestedMcp,
+    agent,
   } = done;
   const status = done.status ?? (failure !== null ? statusOf(failure) : body === null ? 499 : 200);
   const whole = body !== null && status < 400 && (lasting || !left);
@@ -188,7 +192,7 @@ function settle(held: HeldCall, done: Done, left: boolean, requestedMcp?: McpCal
   progress.class = failure?.kind ?? (mcp?.outcome === 'tool-error' ? 'tool-error' : 'ok');
   if (whole || worked) progress.usage ??= { inputTokens: 0, outputTokens: 0 };
   held.settle(
-    { user: null, stream: false, progress, client: { disconnected: left, committed: whole }, mcp },
+    { user: null, stream: false, progress, client: { disconnected: left, committed: whole }, mcp, agent },
     doneMilli,
   );
 }

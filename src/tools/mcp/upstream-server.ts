@@ -1,15 +1,9 @@
 import type { McpServerConfig } from '../../config/schema.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { firstAgainMs, Looks, type Standing } from './looks.ts';
 import { McpFault, type McpFaultReason } from './mcp-fault.ts';
 import { isOffered, type Offered } from './offered.ts';
 import type { CallBounds, McpSession } from './session.ts';
-
-/** The state of a server, as the last look found it. */
-export type Standing =
-  | { at: 'unknown' }
-  | { at: 'up'; checkedMs: number }
-  /** It is not asked before `againMs`. Both on the monotonic clock. */
-  | { at: 'down'; why: McpFault; failures: number; checkedMs: number; againMs: number };
 
 export interface UpstreamParts {
   name: string;
@@ -25,12 +19,7 @@ export interface UpstreamParts {
   onTurn(standing: Standing): void;
 }
 
-/** A server that is down is asked again after 1 s, 2 s, 4 s … up to this. */
-const lookEveryMs = 60_000;
-const firstAgainMs = 1_000;
 const lookTimeoutMs = 15_000;
-/** Nobody is asked over the network meanwhile: a look sees a login at any replica. */
-const loginLookMs = 1_000;
 /** A session that nobody uses is closed. */
 const idleMs = 10 * 60_000;
 
@@ -52,20 +41,23 @@ interface Held {
 export class UpstreamServer {
   readonly name: string;
   readonly config: McpServerConfig;
-  standing: Standing = { at: 'unknown' };
   /** The lists of the last look that went well. */
   offered: Offered = { tools: [], prompts: [], resources: [], templates: [] };
   readonly #parts: UpstreamParts;
+  readonly #looks: Looks;
   readonly #tenants = new Map<string, Held>();
   #own: McpSession | null = null;
-  #looking: Promise<void> | null = null;
-  #timer: NodeJS.Timeout | undefined;
   #state: 'open' | 'closed' = 'open';
 
   constructor(parts: UpstreamParts) {
     this.name = parts.name;
     this.config = parts.config;
     this.#parts = parts;
+    this.#looks = new Looks({ ...parts, ask: () => this.#askLists() });
+  }
+
+  get standing(): Standing {
+    return this.#looks.standing;
   }
 
   /** Tools that the configuration does not offer, by their own names. */
@@ -79,16 +71,12 @@ export class UpstreamServer {
 
   /** Asks for its lists now; the next look follows at its time. */
   look(): Promise<void> {
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = null;
-    });
-    return this.#looking;
+    return this.#looks.look();
   }
 
   /** The same after a change: a look that runs already may not have seen it. */
-  async lookAnew(): Promise<void> {
-    await this.#looking;
-    await this.look();
+  lookAnew(): Promise<void> {
+    return this.#looks.lookAnew();
   }
 
   /** Does one request in the session of a tenant. */
@@ -97,13 +85,9 @@ export class UpstreamServer {
     work: (session: McpSession, bounds: CallBounds) => Promise<T | McpFault>,
     signal: AbortSignal,
   ): Promise<T | McpFault> {
-    const nowMs = this.#parts.clock.monotonicMs();
-    // A login meanwhile is known without asking the server.
-    const rests = this.standing.at === 'down' && this.standing.why.reason !== 'needs-login';
-    if (this.standing.at === 'down' && rests && nowMs < this.standing.againMs) {
-      return new McpFault('resting', `is down (${this.standing.why.message})`, this.standing.againMs - nowMs);
-    }
-    const endMs = nowMs + this.config.timeout;
+    const resting = this.#looks.resting();
+    if (resting !== null) return resting;
+    const endMs = this.#parts.clock.monotonicMs() + this.config.timeout;
     for (let tries = 1; ; tries++) {
       const held = this.#hold(tenant);
       if (held instanceof McpFault) return held;
@@ -133,7 +117,7 @@ export class UpstreamServer {
   /** Ends running calls. */
   async close(): Promise<void> {
     this.#state = 'closed';
-    clearTimeout(this.#timer);
+    this.#looks.stop();
     const sessions = [this.#own, ...[...this.#tenants.values()].map(({ session }) => session)];
     this.#own = null;
     this.#tenants.clear();
@@ -141,25 +125,13 @@ export class UpstreamServer {
     await this.#parts.release();
   }
 
-  async #look(): Promise<void> {
-    clearTimeout(this.#timer);
+  async #askLists(): Promise<McpFault | null> {
     const found = await this.#ownLists();
-    if (this.#state === 'closed') return;
-    const nowMs = this.#parts.clock.monotonicMs();
-    const before = this.standing;
-    let nextMs = lookEveryMs;
-    if (found instanceof McpFault) {
-      const failures = before.at === 'down' ? before.failures + 1 : 1;
-      nextMs = found.reason === 'needs-login' ? loginLookMs : Math.min(lookEveryMs, firstAgainMs * 2 ** (failures - 1));
-      this.standing = { at: 'down', why: found, failures, checkedMs: nowMs, againMs: nowMs + nextMs };
-    } else {
-      this.offered = found;
-      this.standing = { at: 'up', checkedMs: nowMs };
-    }
-    if (before.at !== this.standing.at) this.#parts.onTurn(this.standing);
-    this.#closeIdle(nowMs);
-    this.#timer = setTimeout(() => void this.look(), nextMs);
-    this.#timer.unref();
+    if (this.#state === 'closed') return null;
+    this.#closeIdle(this.#parts.clock.monotonicMs());
+    if (found instanceof McpFault) return found;
+    this.offered = found;
+    return null;
   }
 
   /** A server that was started again knows no session of before: it is asked in a new one. */

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
 import type { Config, McpServerConfig } from '../../config/schema.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -8,20 +7,15 @@ import { createLookup } from '../../upstream/transport/lookup.ts';
 import type { ProxyOf } from '../../upstream/transport/proxy.ts';
 import type { Transport } from '../../upstream/transport/upstream-call.ts';
 import type { AuthorizationFetchParts } from './authorization-fetch.ts';
+import { type FollowedServices, followServices } from './followed.ts';
 import type { McpGrants } from './grants.ts';
+import type { Standing } from './looks.ts';
 import type { McpFetch } from './mcp-fetch.ts';
 import type { HttpApi, OpenApiServer } from './openapi/openapi-session.ts';
-import { type Standing, type UpstreamParts, UpstreamServer } from './upstream-server.ts';
+import { type UpstreamParts, UpstreamServer } from './upstream-server.ts';
 
 /** The MCP servers of the configuration. */
-export interface UpstreamServers {
-  /** The servers in force, in the order of the configuration. */
-  all(): readonly UpstreamServer[];
-  get(name: string): UpstreamServer | undefined;
-  /** Resolves when each of them, or the one of this name, was looked at once, or this many ms have passed. */
-  known(waitMaxMs: number, only: string | null): Promise<void>;
-  close(): Promise<void>;
-}
+export type UpstreamServers = FollowedServices<UpstreamServer>;
 
 export interface UpstreamServersParts extends AuthorizationFetchParts {
   /** In force; asked at every use. */
@@ -37,33 +31,10 @@ export interface UpstreamServersParts extends AuthorizationFetchParts {
 const httpSessionsMax = 1_000;
 /** One message of an operator's server, such as a table with a thousand rows of fifty columns. */
 const messageWidth: JsonWidth = { structure: 65_536, commas: 655_360 };
-/** How soon a change of the configuration is seen where nobody asks. */
-const followMs = 1_000;
 
 /** The servers follow the configuration: within a second after the start and after each change they are looked at. */
 export function createUpstreamServers(parts: UpstreamServersParts): UpstreamServers {
-  const servers = new Map<string, UpstreamServer>();
   const lookup = createLookup();
-  let taken: Config['mcp']['servers'] = {};
-
-  /** The servers of the present configuration. A changed one is closed, and another opened. */
-  function inForce(): ReadonlyMap<string, UpstreamServer> {
-    const { servers: configured } = parts.config().mcp;
-    if (configured === taken) return servers;
-    taken = configured;
-    const before = new Map(servers);
-    servers.clear();
-    for (const [name, config] of Object.entries(configured)) {
-      const known = before.get(name);
-      const same = known !== undefined && isDeepStrictEqual(known.config, config);
-      const server = same ? known : open(name, config);
-      servers.set(name, server);
-      if (same) before.delete(name);
-      else void server.look();
-    }
-    for (const removed of before.values()) void removed.close();
-    return servers;
-  }
 
   function open(name: string, config: McpServerConfig): UpstreamServer {
     const { clock } = parts;
@@ -136,29 +107,7 @@ export function createUpstreamServers(parts: UpstreamServersParts): UpstreamServ
     };
   }
 
-  const following = setInterval(inForce, followMs);
-  following.unref();
-
-  return {
-    all: () => [...inForce().values()],
-    get: (name) => inForce().get(name),
-    async known(waitMaxMs, only) {
-      const unknown = [...inForce().values()].filter(
-        ({ name, standing }) => standing.at === 'unknown' && (only === null || name === only),
-      );
-      if (unknown.length === 0) return;
-      let timer: NodeJS.Timeout | undefined;
-      const over = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, waitMaxMs);
-      });
-      await Promise.race([Promise.all(unknown.map((server) => server.look())), over]);
-      clearTimeout(timer);
-    },
-    async close() {
-      clearInterval(following);
-      await Promise.all([...servers.values()].map((server) => server.close()));
-    },
-  };
+  return followServices(() => parts.config().mcp.servers, open);
 }
 
 /** The operator named the address: it may be in the private network. */

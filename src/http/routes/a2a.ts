@@ -1,0 +1,159 @@
+import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
+import type { ServeServices } from '../../inference/spine/answer-cache.ts';
+import { serve } from '../../inference/spine/serve.ts';
+import { refuse } from '../../inference/spine/sink.ts';
+import { type ErrorContext, type Failure, FailureError, factsOf, invalid } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import { parseObject } from '../../kernel/parse-object.ts';
+import type { Agents } from '../../tools/a2a/agents.ts';
+import { callerOf, type Exchange, headerOf, type Route } from '../exchange.ts';
+import { linkBaseOf } from '../link-base.ts';
+import { plainCallOf } from '../model-call.ts';
+import { readJsonBody } from '../read-body.ts';
+import { writeJson } from '../write-json.ts';
+
+export interface A2aParts {
+  services: ServeServices;
+  /** Loaded by the first who asks for one. */
+  agents(): Promise<Agents>;
+}
+
+/** Bound of a message. Large files go by their addresses. */
+const bodyBytesMax = 1024 * 1024;
+
+const bodySchema = {
+  type: 'object',
+  required: ['jsonrpc', 'method'],
+  properties: {
+    jsonrpc: { const: '2.0' },
+    id: { type: ['string', 'integer', 'null'] },
+    method: { type: 'string', description: 'Of A2A 1.0 or 0.3, such as SendMessage.' },
+    params: { type: 'object' },
+  },
+} satisfies JsonObject;
+
+/** `/a2a/NAME`: one of the configured agents, by A2A's JSON-RPC. Its card names this address. */
+export function a2aRoutes(parts: A2aParts): Route[] {
+  const read = { method: 'GET', auth: 'key', quota: 'free', dialect: rpcErrors } as const;
+  return [
+    {
+      ...read,
+      path: '/a2a',
+      summary: 'Agents that the key may call by A2A',
+      async handle(exchange) {
+        const agents = await (await parts.agents()).of(callerOf(exchange));
+        const data = agents.map(({ name, card, standing }) => ({
+          name,
+          url: addressOf(parts, exchange)(name),
+          description: typeof card?.card.description === 'string' ? card.card.description : null,
+          status: standing.at,
+        }));
+        writeJson(exchange, 200, { object: 'list', data });
+      },
+    },
+    ...['agent-card.json', 'agent.json'].map(
+      (file): Route => ({
+        ...read,
+        path: `/a2a/:agent/.well-known/${file}`,
+        summary: 'Card of an agent, with the address and the key of this server',
+        handle: (exchange) => answerCard(parts, exchange),
+      }),
+    ),
+    {
+      method: 'POST',
+      path: '/a2a/:agent',
+      auth: 'key',
+      quota: 'one',
+      endpoint: 'a2a-call',
+      dialect: rpcErrors,
+      summary: 'Agent2Agent protocol: a message to an agent, and its tasks',
+      body: { schema: () => bodySchema },
+      handle: (exchange) => answerMessage(parts, exchange),
+    },
+  ];
+}
+
+function addressOf({ services }: A2aParts, { request }: Exchange): (agent: string) => string {
+  const base = linkBaseOf(request, services.snapshot().config.server);
+  return (agent) => `${base}/a2a/${agent}`;
+}
+
+async function answerCard(parts: A2aParts, exchange: Exchange): Promise<void> {
+  const [agents, { shownCard }] = await Promise.all([parts.agents(), import('../../tools/a2a/agent-card.ts')]);
+  try {
+    const { name, config, card, secrets } = await agents.find(callerOf(exchange), exchange.params.agent ?? '');
+    if (card === null) {
+      const message = `The card of the agent '${name}' could not be read yet.`;
+      return refuse(exchange.client, { kind: 'agent-failed', agent: name, message }, []);
+    }
+    const version = headerOf(exchange, 'a2a-version')?.startsWith('1') ? '1.0' : '0.3';
+    const address = addressOf(parts, exchange)(name);
+    writeJson(exchange, 200, shownCard(card, { name, config, secrets, address, version }));
+  } catch (error) {
+    if (!(error instanceof FailureError)) throw error;
+    refuse(exchange.client, error.failure, []);
+  }
+}
+
+/** Body → checked → held → asked → answered → settled. */
+async function answerMessage(parts: A2aParts, exchange: Exchange): Promise<void> {
+  const call = plainCallOf(exchange);
+  const { sink, admitted } = call;
+  const raw = await readJsonBody(exchange, bodyBytesMax);
+  if (raw === null) return;
+  const rpc = Buffer.isBuffer(raw) ? rpcIn(raw) : raw;
+  if ('kind' in rpc) return refuse(sink, rpc as Failure, admitted.headers);
+  const { id } = rpc;
+  if (typeof id === 'string' || typeof id === 'number') exchange.rpcId = id;
+  // With all that it needs, loaded by the first who speaks it.
+  const [agents, { agentEndpoint }] = await Promise.all([
+    parts.agents(),
+    import('../../inference/families/a2a/agent-endpoint.ts'),
+  ]);
+  const endpoint = agentEndpoint({ agents, addressOf: addressOf(parts, exchange) });
+  await serve(parts.services, endpoint, call, { rpc, agent: exchange.params.agent ?? '' });
+}
+
+function rpcIn(raw: Buffer): Failure | JsonObject {
+  if (/^\s*\[/.test(raw.subarray(0, 64).toString('latin1'))) {
+    return invalid(null, 'The request body must be one JSON-RPC message: an object. Batches are not supported.');
+  }
+  const parsed = parseObject(raw);
+  if (!parsed.ok) return parsed.failure;
+  const { jsonrpc, id = null } = parsed.value.body;
+  if (jsonrpc !== '2.0') return invalid('jsonrpc', '\'jsonrpc\' must be "2.0".');
+  if (id !== null && typeof id !== 'string' && !Number.isInteger(id)) {
+    return invalid('id', "'id' must be a string or a whole number.");
+  }
+  return parsed.value.body;
+}
+
+const rpcInvalidRequest = -32_600;
+const rpcInvalidAgentResponse = -32_006;
+const rpcServerError = -32_000;
+
+/** JSON-RPC's errors with the id of the message, and ours whole among the details. */
+const rpcErrors: Route['dialect'] = {
+  errorBody,
+  errorFrame: (failure, context) => `data: ${JSON.stringify(errorBody(failure, context))}\n\n`,
+};
+
+function codeOf(failure: Failure): number {
+  if (failure.kind === 'agent-refused') return failure.code;
+  if (failure.kind === 'agent-failed') return rpcInvalidAgentResponse;
+  return failure.kind === 'invalid-request' ? rpcInvalidRequest : rpcServerError;
+}
+
+function errorBody(failure: Failure, context: ErrorContext): JsonObject {
+  const { error } = openAiChat.errorBody(failure, context) as { error?: JsonObject };
+  const { message } = factsOf(failure, context.nowMs);
+  const details = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: reasonOf(failure), domain: 'culvert' };
+  const metadata = Object.fromEntries(Object.entries(error ?? {}).map(([name, value]) => [name, String(value)]));
+  const shown = { code: codeOf(failure), message, data: [{ ...details, metadata }] };
+  return { jsonrpc: '2.0', error: shown, id: context.rpcId ?? null };
+}
+
+/** Such as `QUOTA_EXCEEDED`. */
+function reasonOf({ kind }: Failure): string {
+  return kind.toUpperCase().replaceAll('-', '_');
+}

@@ -1,0 +1,56 @@
+import { mayCallAgent, type PlanBook } from '../../../books/metering/plan-book.ts';
+import { writtenFacts } from '../../../config/data-rules.ts';
+import type { Agents, AgentsParts } from '../../../tools/a2a/agents.ts';
+import type { ProxyOf } from '../../../upstream/transport/proxy.ts';
+import type { Snapshot } from '../../models/snapshot.ts';
+
+export interface OpenedAgents {
+  /** Loaded by the first who asks, or once the server listens if the configuration has agents. */
+  load(): Promise<Agents>;
+  close(): Promise<void>;
+}
+
+interface OpenAgentsParts extends Pick<AgentsParts, 'clock' | 'signer' | 'onTurn'> {
+  snapshot(): Snapshot;
+  plans(): PlanBook;
+  proxyOf: ProxyOf;
+  /** Resolves once the server listens. */
+  listening: Promise<unknown>;
+}
+
+/** The agents of the configuration, with all that they need, for a server that may have none. */
+export function openAgents({ snapshot, plans, proxyOf, listening, ...parts }: OpenAgentsParts): OpenedAgents {
+  const config = () => snapshot().config;
+  let loading: Promise<Agents> | null = null;
+  async function open(): Promise<Agents> {
+    const [{ createAgents }, { createTransport }] = await Promise.all([
+      import('../../../tools/a2a/agents.ts'),
+      import('../../../upstream/transport/send.ts'),
+    ]);
+    return createAgents({
+      ...parts,
+      config,
+      // A message that an agent may have got is not sent again.
+      transport: createTransport({ proxyOf, repeats: 'unsent' }),
+      mayCall(principal, name) {
+        const { config, models } = snapshot();
+        const { data, url } = config.agents[name] ?? {};
+        const barred = models.barred(principal, writtenFacts(data, url), `agent '${name}'`);
+        return barred === null && mayCallAgent(plans().plan(principal.plan), principal, name);
+      },
+    });
+  }
+  function load(): Promise<Agents> {
+    loading ??= open();
+    return loading;
+  }
+  void listening.then(async () => {
+    if (Object.keys(config().agents).length > 0) await load();
+  });
+  return {
+    load,
+    async close() {
+      await (await loading)?.close();
+    },
+  };
+}

@@ -1,0 +1,93 @@
+import { hash } from 'node:crypto';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import type { Signer } from '../../kernel/sign.ts';
+import type { AgentMethod } from './methods.ts';
+
+/** Ids of an agent's tasks and contexts, as one tenant knows them. No other tenant can use these. */
+export interface BoundIds {
+  /** The id for the caller, of a task that the agent has. */
+  task(id: string): string;
+  /** The same of a context: one of the agent's, or one that the caller has named. */
+  context(id: string): string;
+  /** The agent's id of a task; null: this tenant has none of that id. */
+  agentTask(id: string): string | null;
+  /** The agent's id of a context. An id that no agent has given out is a new name, which only this tenant has. */
+  agentContext(id: string): string;
+}
+
+const signatureChars = 43;
+const ownerChars = 22;
+
+/**
+ * Ids with a signature over the tenant and the agent, so that no store has to know whose task is whose. They stay the
+ * same in every answer. A context that a caller names begins with a mark of the tenant for the agent.
+ */
+export function boundIds(signer: Signer, tenant: string, agent: string): BoundIds {
+  const bind = (kind: string, id: string) => JSON.stringify([kind, tenant, agent, id]);
+  const give = (kind: string, id: string) => `${id}.${signer.sign(bind(kind, id))}`;
+  const owner = `${hash('sha256', JSON.stringify([tenant, agent]), 'base64url').slice(0, ownerChars)}.`;
+  function given(kind: string, text: string): string | null {
+    const id = text.slice(0, -signatureChars - 1);
+    const signature = text.slice(-signatureChars);
+    return id !== '' && text === `${id}.${signature}` && signer.isSigned(bind(kind, id), signature) ? id : null;
+  }
+  return {
+    task: (id) => give('task', id),
+    context: (id) => (id.startsWith(owner) ? id.slice(owner.length) : give('context', id)),
+    agentTask: (id) => given('task', id),
+    agentContext: (id) => given('context', id) ?? owner + id,
+  };
+}
+
+/** Members of a result of A2A 1.0, one of which holds what the agent says. */
+const payloads = ['task', 'message', 'statusUpdate', 'artifactUpdate'] as const;
+const kinds: ReadonlySet<JsonValue | undefined> = new Set(['task', 'message', 'status-update', 'artifact-update']);
+
+/** An agent's result with the ids of the caller; null: A2A has no such result of this method. `params`: as they were sent. */
+export function boundResult(
+  ids: BoundIds,
+  { version, work }: AgentMethod,
+  params: JsonObject,
+  result: JsonValue | undefined,
+): JsonObject | null {
+  if (!isObject(result)) return null;
+  if (work === 'get' || work === 'cancel') return boundTask(ids, result);
+  if (work === 'list') return boundList(ids, result, params.contextId);
+  if (version === '0.3') {
+    if (!kinds.has(result.kind)) return null;
+    return result.kind === 'task' ? boundTask(ids, result) : boundMembers(ids, result);
+  }
+  const name = payloads.find((one) => isObject(result[one]));
+  if (name === undefined) return null;
+  const payload = result[name] as JsonObject;
+  const bound = name === 'task' ? boundTask(ids, payload) : boundMembers(ids, payload);
+  return bound === null ? null : { [name]: bound };
+}
+
+/** Tasks of other contexts are left out: an agent may not know the filter. */
+function boundList(ids: BoundIds, result: JsonObject, contextId: JsonValue | undefined): JsonObject | null {
+  if (!Array.isArray(result.tasks)) return null;
+  const tasks = result.tasks.filter((task) => isObject(task) && task.contextId === contextId);
+  const bound = tasks.map((task) => boundTask(ids, task as JsonObject));
+  return bound.includes(null) ? null : { ...result, tasks: bound };
+}
+
+function boundTask(ids: BoundIds, task: JsonObject): JsonObject | null {
+  return typeof task.id !== 'string' ? null : { ...boundMembers(ids, task), id: ids.task(task.id) };
+}
+
+/** Ids of a task, a message or an event, and of the messages within. Parts and metadata stay as they are. */
+function boundMembers(ids: BoundIds, value: JsonObject): JsonObject {
+  const { taskId, contextId, referenceTaskIds, status, history } = value;
+  const bound: JsonObject = { ...value };
+  if (typeof taskId === 'string' && taskId !== '') bound.taskId = ids.task(taskId);
+  if (typeof contextId === 'string' && contextId !== '') bound.contextId = ids.context(contextId);
+  if (Array.isArray(referenceTaskIds)) {
+    bound.referenceTaskIds = referenceTaskIds.map((id) => (typeof id === 'string' ? ids.task(id) : id));
+  }
+  if (isObject(status) && isObject(status.message)) {
+    bound.status = { ...status, message: boundMembers(ids, status.message) };
+  }
+  if (Array.isArray(history)) bound.history = history.map((one) => (isObject(one) ? boundMembers(ids, one) : one));
+  return bound;
+}
