@@ -13,9 +13,15 @@ import { openTerminal } from '../terminal.ts';
 const nothing = async () => undefined;
 const program = outlineOf(await createProgram({ version: '0.0.0' } as CliParts, nothing, nothing, null));
 
+/** The last words of a command's commands, in the order of the alphabet. */
+function commandsOf(name: string): string[] {
+  const { commands } = program.commands.find(({ words }) => words[0] === name)!;
+  return commands.map(({ words }) => words.at(-1)!).sort();
+}
+
 /** The typed text, and the shell's offers then. Files of the folder are `one.yaml` and `two.gz`. */
 const cases: readonly (readonly [typed: string, offered: readonly string[]])[] = [
-  ['culvert keys ', ['addresses', 'change', 'create', 'guards', 'list', 'revoke', 'rotate']],
+  ['culvert keys ', commandsOf('keys')],
   ['culvert rel', ['reload']],
   ['culvert keys create --acc', ['--account']],
   ['culvert --po', ['--port']],

@@ -10,5 +10,5 @@ test('docs/commands.md is what the commands declare', async () => {
   const nothing = async () => undefined;
   const program = await createProgram({ version: '0.0.0' } as CliParts, nothing, nothing, null);
   const page = readFileSync(new URL('../../docs/commands.md', import.meta.url), 'utf8');
-  assert.equal(page, commandsPage(outlineOf(program)), 'run npm run docs');
+  assert.ok(page === commandsPage(outlineOf(program)), 'The commands declare another page. Run `npm run docs`.');
 });
