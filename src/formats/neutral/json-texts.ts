@@ -38,8 +38,8 @@ export interface TextPart extends TextChange {
 
 export interface Texts {
   parts: TextPart[];
-  /** Content that is no text, or that a provider keeps. */
-  unread: { path: TextPath; kind: 'bytes' | 'provider-object' }[];
+  /** Content that is no text, that a provider keeps, or that is at an address. */
+  unread: { path: TextPath; kind: 'bytes' | 'provider-object' | 'elsewhere' }[];
 }
 
 /** Kinds by the names that have them. */
@@ -51,11 +51,11 @@ function kindTable(names: Partial<Record<TextKind, string>>): ReadonlyMap<string
 const kinds = kindTable({
   system: 'system instructions systemInstruction system_instruction',
   user: 'messages input contents prompt negative_prompt',
-  reasoning: 'reasoning reasoning_content thinking summary',
+  reasoning: 'reasoning reasoning_content reasoningText thinking summary',
   refusal: 'refusal',
   'tool-definition':
     'tools functions parameters input_schema inputSchema schema responseSchema responseJsonSchema response_format',
-  'tool-result': 'output functionResponse',
+  'tool-result': 'output functionResponse toolResult',
   address: 'url urls image_url file_url fileUri file_uri uri',
   query: 'query q queries search',
   document: 'documents passages',
@@ -76,10 +76,19 @@ const free = kindTable({
   metadata: 'metadata',
   document: 'payload',
   query: 'filter',
+  user: 'variables',
 });
-const bytes = new Set(['data', 'file_data', 'b64_json', 'bytesBase64Encoded', 'image', 'audio', 'mask', 'blob']);
+const bytes = new Set([
+  ...['data', 'file_data', 'b64_json', 'bytesBase64Encoded', 'bytes'],
+  ...['image', 'images', 'audio', 'mask', 'blob'],
+]);
 const providerObjects = new Set(['file_id', 'container', 'cachedContent', 'encrypted_content', 'signature']);
+/** Members with the address of a picture or a file. Its content is what a model reads, and nobody else does. */
+const filesElsewhere = new Set([
+  ...['image_url', 'file_url', 'video_url', 'audio_url', 'document_url', 'fileUri', 'file_uri', 's3Location'],
+]);
 const dataUrl = /^data:[^,]*;base64,/;
+const webAddress = /^https?:/i;
 
 /**
  * Every text of a JSON value, each with its place, and what of it is no text. `root`: kind of what says no more. `free`:
@@ -126,14 +135,29 @@ function kindOfObject({ role, type }: JsonObject, { kind }: Around): TextKind {
 }
 
 function aroundMember(name: string, value: JsonValue | undefined, { kind, holder }: Around): Around {
-  const isCall = typeof holder?.type === 'string' && /tool_use|tool_call|mcp_call/.test(holder.type);
-  if (name === 'input' && isCall) return { kind: 'tool-arguments', free: true, holder };
-  const freeKind = free.get(name);
+  if (name === 'input' && isCall(holder)) return { kind: 'tool-arguments', free: true, holder };
+  const freeKind = free.get(name) ?? (isFreeObject(name, value, kind, holder) ? kind : undefined);
   if (freeKind !== undefined) return { kind: freeKind, free: true, holder };
-  if (kind === 'tool-definition' && name === 'properties') return { kind, free: true, holder };
   const named = kinds.get(name) ?? kind;
-  // A label is one word: a list or an object of this name holds something else.
-  return { kind: named === 'label' && typeof value !== 'string' ? kind : named, free: false, holder };
+  // A label is one word: a list or an object of this name holds something else. Documents have members of any name.
+  const isLabel = typeof value === 'string' && (kind !== 'document' || name === 'id');
+  if (name === 'format' && isObject(value)) return { kind: 'tool-definition', free: false, holder };
+  return { kind: named === 'label' && !isLabel ? kind : named, free: false, holder };
+}
+
+/** Each format names the object of a call in its way. */
+function isCall(holder: JsonObject | null): boolean {
+  if (holder?.toolUseId !== undefined || holder?.toolCallId !== undefined) return true;
+  return typeof holder?.type === 'string' && /tool[_-]use|tool[_-]call|mcp_call/.test(holder.type);
+}
+
+/** Objects whose members the caller names: properties of a schema, results of a tool in JSON, and documents. */
+function isFreeObject(name: string, value: JsonValue | undefined, kind: TextKind, holder: JsonObject | null): boolean {
+  if (kind === 'tool-definition') return name === 'properties';
+  if (kind !== 'tool-result' && kind !== 'document') return false;
+  return (
+    name === 'json' || (name === 'data' && isObject(value)) || (name === 'value' && /json$/.test(`${holder?.type}`))
+  );
 }
 
 /** Long enough for a card, an account or a national id. */
@@ -146,17 +170,27 @@ function visitNumber(value: JsonValue | undefined, path: TextPath, { kind, free 
 }
 
 function visitText(text: string, path: TextPath, { kind, free, holder }: Around, found: Texts): void {
-  const name = path.findLast((step) => typeof step === 'string') as string | undefined;
-  if (dataUrl.test(text)) return void found.unread.push({ path, kind: 'bytes' });
-  if (!free && name !== undefined) {
-    const isTyped = (holder?.media_type ?? holder?.mimeType ?? holder?.mime_type) !== undefined;
-    const isBytes = bytes.has(name) && (isTyped || name !== 'data') && holder?.type !== 'text';
-    if (isBytes) return void found.unread.push({ path, kind: 'bytes' });
-    if (providerObjects.has(name)) return void found.unread.push({ path, kind: 'provider-object' });
-  }
+  const unread = dataUrl.test(text) ? 'bytes' : free ? null : unreadIn(text, path, holder);
+  if (unread !== null) found.unread.push({ path, kind: unread });
+  // The address of a file is a text all the same.
+  if (unread !== null && unread !== 'elsewhere') return;
   const inner = kind === 'tool-arguments' ? jsonIn(text) : null;
   if (inner !== null) visit(inner, path, { kind, free: true, holder: null }, found);
-  else found.parts.push({ path, kind, text });
+  else found.parts.push({ path, kind: unread === 'elsewhere' ? 'address' : kind, text });
+}
+
+/** Kind of the content that a text is or names, which nobody can read; null: it is a text. */
+function unreadIn(text: string, path: TextPath, holder: JsonObject | null): Texts['unread'][number]['kind'] | null {
+  const [name, around, outer] = path.filter((step) => typeof step === 'string').toReversed();
+  if (name === undefined) return null;
+  if (providerObjects.has(name) || (around === 'reference' && outer === 'data')) return 'provider-object';
+  const isNamed = filesElsewhere.has(name) || (around !== undefined && filesElsewhere.has(around));
+  if (isNamed || (name === 'url' && /(^|-)url$/.test(`${holder?.type}`))) return 'elsewhere';
+  if (!bytes.has(name) || holder?.type === 'text') return null;
+  const type = holder?.media_type ?? holder?.mimeType ?? holder?.mime_type ?? holder?.mediaType;
+  const isTyped = type !== undefined || holder?.type === 'data' || around === 'input_audio';
+  if (name === 'data' && !isTyped) return null;
+  return webAddress.test(text) ? 'elsewhere' : 'bytes';
 }
 
 /** An object or a list that a text holds as JSON; null: none, or one with more levels than a body may have. */

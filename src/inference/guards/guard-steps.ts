@@ -184,7 +184,11 @@ function joined(
   running: Running,
 ): RunningStep {
   reports.push(running.report);
-  const step = textlessEndpoints.has(endpoint) ? withUnreadAnswer(endpoint, running) : running.step();
+  const step = textlessEndpoints.has(endpoint)
+    ? withUnreadAnswer(endpoint, running)
+    : endpoint === 'passthrough'
+      ? asSession(running.step())
+      : running.step();
   return { ...step, ...(isFirst && { headers: () => ['x-culvert-guard', reportOf(reports)] }) };
 }
 
@@ -196,6 +200,17 @@ function withUnreadAnswer(endpoint: string, running: Running): RunningStep {
     async request(view) {
       const refused = running.unreadAnswer(endpoint);
       return refused === null ? ((await request?.(view)) ?? null) : { refused };
+    },
+  };
+}
+
+/** Nobody reads what passes through as it is, on its way in or out: a guard of either way lets it pass as it does a session. */
+function asSession(step: RunningStep): RunningStep {
+  return {
+    ...step,
+    request() {
+      const refused = step.session?.() ?? null;
+      return refused === null ? null : { refused };
     },
   };
 }
@@ -212,7 +227,7 @@ class RunningRules extends RunningGuard<Guard> {
   step(): RunningStep {
     return {
       ...(this.guard.config.on.includes('input') && { request: (view: RequestView) => this.request(view) }),
-      session: () => this.unread(0, 'a request of this kind'),
+      session: () => this.unread(1, 'a request of this kind'),
       answer: (place) => this.answer(place),
     };
   }

@@ -39,7 +39,7 @@ export class RunningSchemaGuard extends RunningGuard<SchemaGuard> {
     return {
       ...(endpoints.includes(endpoint) && { judge }),
       ...(unreadEndpoints.includes(endpoint) && { request: (_: RequestView) => this.#request() }),
-      session: () => this.unread(0, 'a request of this kind'),
+      session: () => this.unread(1, 'a request of this kind'),
     };
   }
 

@@ -19,12 +19,13 @@ export function sizesOf({ parts, unread }: Texts, reads: (part: TextPart) => boo
   let chars = 0;
   let bytes = 0;
   let attachments = unread.filter(isRead).length;
+  const counted = new Set(unread.map(({ path }) => path.join()));
   const turns = new Map<string, boolean>();
   for (const part of parts) {
     const { path, kind, text } = part;
     const isTurn = conversation.has(path[0] ?? '');
     if (isTurn) turns.set(path.slice(0, 2).join(), turns.get(path.slice(0, 2).join()) === true || kind === 'system');
-    if (isTurn && (kind === 'address' || kind === 'file-text')) attachments += 1;
+    if (isTurn && (kind === 'address' || kind === 'file-text') && !counted.has(path.join())) attachments += 1;
     if (kind === 'label' || path[0] === pathModel || !isRead(part) || !reads(part)) continue;
     chars += text.length;
     bytes += Buffer.byteLength(text);
@@ -54,7 +55,7 @@ export class RunningSizeGuard extends RunningGuard {
     return {
       ...(on.includes('input') && { request: (view: RequestView) => this.#request(view) }),
       ...(looks && { answer: (place: AnswerTextPlace) => this.#answer(place) }),
-      session: () => this.unread(0, 'a request of this kind'),
+      session: () => this.unread(1, 'a request of this kind'),
     };
   }
 

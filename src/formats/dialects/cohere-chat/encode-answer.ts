@@ -9,7 +9,8 @@ import { documentId, vendor } from './wire.ts';
 const finishReasons = {
   stop: 'COMPLETE',
   pause: 'COMPLETE',
-  'content-filter': 'COMPLETE',
+  // The only word there for an answer that is not whole.
+  'content-filter': 'ERROR',
   'stop-sequence': 'STOP_SEQUENCE',
   length: 'MAX_TOKENS',
   'context-full': 'MAX_TOKENS',
@@ -46,7 +47,6 @@ class AnswerState {
     else if (event.type === 'media') this.lost.add('images');
     else if (event.type === 'audio-delta') this.lost.add('audio');
     else if (event.type === 'logprobs') this.lost.add('logprobs');
-    if (event.type === 'finish' && event.reason === 'content-filter') this.lost.add('finish_reason');
   }
 
   citation(citation: Citation, contentIndex: number): JsonObject {
