@@ -23,22 +23,37 @@ const far = 9;
 
 /** Tests over HTTP import a whole gateway: these are of a room, below `test/`. */
 const testsOfRooms = [
-  ['src/admin', ['admin']],
-  ['src/books/auth', ['admin', 'stores/account']],
-  ['src/cli', ['cli']],
-  ['src/config', ['cli/check', 'docs']],
-  ['src/http', ['contract', 'faults/security', 'faults/pipelined']],
+  ['src/admin', ['admin', 'dashboard', 'variants', 'prompts', 'clients/scim']],
+  ['src/books/auth', ['admin', 'stores/account', 'contract', 'faults/token', 'faults/guest']],
+  ['src/cli', ['cli', 'providers', 'library', 'processes']],
+  ['src/config', ['cli/check', 'docs', 'admin', 'faults/reload']],
+  ['src/guards', ['guards', 'contract']],
+  ['src/hooks', ['hooks', 'steps']],
+  ['src/rules', ['routes']],
+  ['src/library', ['library', 'bundle']],
+  ['src/processes', ['processes', 'faults/processes', 'faults/worker']],
+  ['src/engines', ['engines', 'contract', 'faults']],
+  ['src/http/routes/files', ['batches', 'clients', 'contract']],
+  ['src/http/routes', ['contract', 'clients', 'conversion', 'faults', 'responses', 'tools']],
+  ['src/http', ['contract', 'faults', 'dashboard']],
   ['src/formats/dialects', ['conversion', 'contract', 'recorded']],
   ['src/formats/providers', ['contract', 'providers']],
   ['src/inference/families/responses', ['responses']],
   ['src/inference/batches', ['batches']],
+  ['src/inference/cache', ['cache']],
+  ['src/inference/guards', ['guards']],
+  ['src/inference/hooks', ['hooks']],
+  ['src/inference/vector-stores', ['clients', 'stores/vector']],
+  ['src/inference/families/realtime', ['contract', 'clients', 'faults', 'conversion']],
+  ['src/inference/families', ['contract', 'clients', 'faults', 'conversion']],
+  ['src/inference/models', ['contract', 'providers', 'admin', 'variants', 'routes', 'steps', 'prompt-cache', 'faults']],
   ['src/routing', ['simulation', 'faults/failover', 'faults/availability']],
   ['src/inference/server-tools', ['server-tools']],
   ['src/upstream/transport', ['faults/abort', 'faults/streams', 'contract']],
-  ['src/inference', ['contract', 'faults/faults', 'faults/streams']],
+  ['src/inference', ['contract', 'faults', 'steps', 'variants', 'prompts']],
   ['src/books/ledger', ['stores/ledger']],
   ['src/main', ['faults/process', 'cli']],
-  ['src/tools/mcp', ['clients/mcp']],
+  ['src/tools/mcp', ['clients/mcp', 'tools', 'faults', 'contract']],
   [
     'src/books/metering',
     ['stores/ledger-quota', 'stores/counter', 'simulation/metering', 'faults/refused', 'contract'],
@@ -47,8 +62,9 @@ const testsOfRooms = [
   ['src/stores/postgres', ['stores', 'faults/postgres']],
   ['src/stores/redis', ['stores', 'faults/redis']],
   ['src/stores', ['stores']],
-  ['src/tools', ['tools']],
-  ['src/vectors', ['faults/vector', 'clients/vector', 'property']],
+  ['src/tools', ['tools', 'contract']],
+  ['src/vectors', ['faults/vector', 'clients/vector', 'property', 'contract/vector']],
+  ['src/net', ['tools', 'faults/security']],
 ];
 
 const random = seeded(seed);
@@ -135,12 +151,25 @@ function nearestTests(file) {
     .sort((a, b) => a[1] - b[1])
     .map(([one]) => one);
   const places = testsOfRooms.find(([room]) => file.startsWith(`${room}/`))?.[1] ?? ['contract'];
-  const ofRoom = places.flatMap((place) => tests.filter((one) => one.startsWith(`test/${place}`)));
-  // Those that import the file themselves first.
-  ofRoom.sort((a, b) => distance(a, file) - distance(b, file));
+  const ofRoom = tests.filter(
+    (one) => !one.endsWith('.long.test.ts') && places.some((place) => one.startsWith(`test/${place}`)),
+  );
+  // Those that import the file themselves first, then those whose names speak of the same things.
+  const words = wordsOf(file);
+  const shared = (one) => [...wordsOf(one)].filter((word) => words.has(word)).length;
+  const imports = (one) => distance(one, file) <= 1;
+  ofRoom.sort(
+    (a, b) => Number(imports(b)) - Number(imports(a)) || shared(b) - shared(a) || distance(a, file) - distance(b, file),
+  );
   const half = Math.ceil(testFilesMax / 2);
   const first = near.slice(0, Math.max(half, testFilesMax - ofRoom.length));
   return [...first, ...ofRoom.slice(0, testFilesMax - first.length)];
+}
+
+/** Words of a path below its room, without plural forms. */
+function wordsOf(file) {
+  const path = file.replace(/^(src|test)\//, '').replace(/(\.long)?(\.test)?\.ts$/, '');
+  return new Set(path.split(/[/.-]/).map((word) => word.replace(/s$/, '')));
 }
 
 /** How many imports lead from one file to another, at most four; `far`: none. */
@@ -186,13 +215,19 @@ function mutantsOf(file, source) {
     if (node.type === 'ExpressionStatement' && !isMessage(of(node)) && node.directive == null)
       add(node, ';', 'statement dropped');
     if (node.type === 'AwaitExpression') add(node, `(${of(node.argument)})`, 'await dropped');
-    if (node.type === 'Literal' && typeof node.value === 'number') add(node, String(node.value + 1), 'number changed');
+    if (node.type === 'Literal' && typeof node.value === 'number')
+      add(node, String(changed(node.value)), 'number changed');
     if (node.type === 'Literal' && typeof node.value === 'boolean') add(node, String(!node.value), 'truth changed');
     if (/Function/.test(node.type) && node.body?.type === 'BlockStatement' && node.body.body.length > 1)
       add({ start: node.body.start, end: node.body.start + 1 }, '{ return;', 'returned early');
     return true;
   });
   return all;
+}
+
+/** Large numbers are bounds of memory and time: nobody could see one more. */
+function changed(number) {
+  return number < 100 ? number + 1 : Math.floor(number / 10);
 }
 
 /** Whether a statement only tells people something. */
