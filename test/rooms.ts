@@ -60,6 +60,10 @@ export const rooms: readonly Room[] = [
   { path: 'src/inference/families/videos', mayImport: ['src/inference/spine'] },
   { path: 'src/inference/families/forwarded', mayImport: ['src/inference/spine'] },
   { path: 'src/inference/families/passthrough', mayImport: ['src/inference/spine'] },
+  {
+    path: 'src/inference/families/provider-objects',
+    mayImport: ['src/inference/families/passthrough', 'src/inference/families/chat', 'src/inference/batches'],
+  },
   { path: 'src/inference/families/realtime', mayImport: ['src/inference/spine'] },
   // Calls of the web tools and of the vector store, which ask models too.
   { path: 'src/inference/families/pages', mayImport: ['src/inference/families/chat', 'src/tools'] },
@@ -125,6 +129,7 @@ export const rooms: readonly Room[] = [
       'src/inference/families/search',
       'src/inference/families/vectors',
       'src/inference/families/passthrough',
+      'src/inference/families/provider-objects',
       'src/inference/families/mcp',
       'src/inference/families/a2a',
     ],

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { catalog } from '../formats/providers/catalog.ts';
+import { objectApis } from '../formats/providers/object-apis.ts';
 import { credentialId, duration, httpUrl, name, percentage, positiveInt, secret } from './scalars.ts';
 import { dataFactsSchema } from './schema-data.ts';
 import { headersSchema, proxySchema, tlsSchema } from './schema-route.ts';
@@ -150,6 +151,13 @@ export const providerSchema = z.strictObject({
     .default(false)
     .describe(
       "true: keys may call every path below its base URL as `/passthrough/NAME/…`, with its credential. They then see all that this credential sees at the provider, other keys' files among it.",
+    ),
+  object_apis: z
+    .array(z.enum(objectApis))
+    .max(objectApis.length)
+    .default([])
+    .describe(
+      "APIs of it that keys may call at OpenAI's paths, with its credential: stored `chat_completions`, `containers`, `evals`, `fine_tuning` and `skills`. Each key sees the objects that it was given, and no others. What they cost at the provider is not metered.",
     ),
   headers: headersSchema('Headers sent with every request to it.'),
   proxy: proxySchema('it'),

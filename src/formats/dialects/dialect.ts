@@ -264,6 +264,8 @@ export interface DecodeOptions {
   usageOf?: UsageOf | undefined;
   /** Choices that were asked for; absent: one. */
   choices?: number | undefined;
+  /** Ids in the answer are wanted: its caller can name them later. Absent: they are not. */
+  names?: boolean | undefined;
 }
 
 /** Member of a chunk or whole answer with the usage, in the dialect's terms; undefined: none. */

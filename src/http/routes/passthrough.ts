@@ -9,24 +9,31 @@ import type { UpstreamUpload } from '../../upstream/transport/upstream-call.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { plainCallOf } from '../model-call.ts';
 import { readBody, wrongEncoding } from '../read-body.ts';
+import { providerObjectRoutes } from './provider-objects.ts';
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /** Longer bodies are sent on as they come. Shorter ones can be sent again on another connection. */
 const streamedBytesMin = 1024 * 1024;
 
-/** `/passthrough/{provider}/…`: any path of a provider that is open to it, with its credential. */
+/**
+ * `/passthrough/{provider}/…`: any path of a provider that is open to it, with its credential. And those paths of a provider
+ * at which callers see no more than their objects.
+ */
 export function passthroughRoutes(services: Services): Route[] {
-  return methods.map((method) => ({
-    method,
-    path: '/passthrough/:provider/*',
-    auth: 'key',
-    quota: 'one',
-    endpoint: 'passthrough',
-    dialect: openAiChat,
-    summary: 'Ask a provider what no format covers, with its credential: any path below its base URL',
-    handle: (exchange) => answer(services, method, exchange),
-  }));
+  const passed = methods.map(
+    (method): Route => ({
+      method,
+      path: '/passthrough/:provider/*',
+      auth: 'key',
+      quota: 'one',
+      endpoint: 'passthrough',
+      dialect: openAiChat,
+      summary: 'Ask a provider what no format covers, with its credential: any path below its base URL',
+      handle: (exchange) => answer(services, method, exchange),
+    }),
+  );
+  return [...passed, ...providerObjectRoutes(services)];
 }
 
 async function answer(services: Services, method: PassedRequest['method'], exchange: Exchange): Promise<void> {

@@ -44,7 +44,7 @@ export interface StoredFile extends Omit<FileRow, 'facts'> {
 }
 
 /** Purposes of files that callers bring; and of those that batches write for them. */
-export const purposes = ['batch', 'user_data', 'assistants', 'vision'] as const;
+export const purposes = ['batch', 'user_data', 'assistants', 'vision', 'fine-tune', 'evals'] as const;
 export const shownPurposes: readonly string[] = [...purposes, 'batch_output'];
 
 /** Some of its content is gone, or another secret sealed it: no later attempt can read it. */

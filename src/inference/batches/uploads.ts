@@ -63,7 +63,7 @@ export function createUploads({ stores, bucket, ...parts }: UploadsParts): Uploa
       const file = await files.find(tenant, id);
       if (file === null || !shownPurposes.includes(file.purpose)) return null;
       const { name, bytes, mediaType } = file;
-      return { name, bytes, mediaType, content: () => contentOf(files, file) };
+      return { name, bytes, mediaType, content: () => contentOf(files, file), read: () => files.read(file) };
     },
   };
 }

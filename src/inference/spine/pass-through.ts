@@ -89,7 +89,7 @@ export class PassedStream implements AnswerReader {
     this.#unsaid = dialect.decodeStream === undefined ? null : [];
     this.#inputTokensEstimate = inputTokensEstimate;
     this.#answerModel = answerModel ?? null;
-    this.#reader = dialect.readInPassing({ usageOf, choices });
+    this.#reader = dialect.readInPassing({ usageOf, choices, names: onGiven !== undefined });
     this.#splitter = createSplitter(contentType, dialect);
     this.#usageChunk = usageChunk;
     this.#onGiven = onGiven;
@@ -239,7 +239,7 @@ export class PassedWhole implements AnswerReader {
     this.#taker = taker;
     this.#shape = shape;
     this.#dialect = dialect;
-    this.#reader = dialect.readInPassing({ usageOf });
+    this.#reader = dialect.readInPassing({ usageOf, names: onGiven !== undefined });
     this.#onGiven = onGiven;
     this.#inputTokensEstimate = inputTokensEstimate;
   }

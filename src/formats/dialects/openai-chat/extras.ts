@@ -7,11 +7,12 @@ import type { ChatRequest } from './wire.ts';
 
 /** `vendors`: why only the vendor may judge the request; null: it passed every check. */
 export function extrasOf(request: ChatRequest, vendors: Failure | null): RequestExtras | null {
-  const { modalities } = request;
+  const { modalities, store } = request;
+  const speaks = Array.isArray(modalities) && modalities.includes('audio');
   return someExtras({
     fallbackModels: fallbackModelsOf(request),
     nativeOnly: vendors,
     serverTools: serverToolsOf(request),
-    answerGives: Array.isArray(modalities) && modalities.includes('audio') ? 'objects' : null,
+    answerGives: store === true ? 'all' : speaks ? 'objects' : null,
   });
 }

@@ -19,7 +19,7 @@ const usageChunk: PassingVerdict = { content: false, fault: null, usageOnly: tru
  * Watches chunks that are forwarded as bytes. Until the first content every chunk is parsed; after it only those
  * that hold anything but text of the first choice: usage, a finish reason, an error, another choice.
  */
-export function readInPassing({ usageOf = usual, choices }: DecodeOptions = {}): PassingReader {
+export function readInPassing({ usageOf = usual, choices, names = false }: DecodeOptions = {}): PassingReader {
   const finder = new TextFinder();
   const seen = new SeenInPassing(usageOf, choices);
   let sawContent = false;
@@ -27,7 +27,7 @@ export function readInPassing({ usageOf = usual, choices }: DecodeOptions = {}):
   function parse(data: string): PassingVerdict {
     const chunk = parsedData(data);
     if (chunk === null) return fails(brokenLine);
-    if (data.includes('"audio"')) seen.give(idsGivenIn(chunk));
+    if (names && (!sawContent || data.includes('"audio"'))) seen.give(idsGivenIn(chunk));
     const events: NeutralEvent[] = [];
     seen.readChunk(chunk, events);
     let content = false;
@@ -77,16 +77,20 @@ export function readInPassing({ usageOf = usual, choices }: DecodeOptions = {}):
       seen.characters += length;
       return contentOnly;
     },
-    whole: (body) => faultInWhole(body) ?? readWhole(body as JsonObject, seen, usageOf),
+    whole: (body) => faultInWhole(body) ?? readWhole(body as JsonObject, seen, { usageOf, names }),
     seen,
   };
 }
 
-function readWhole(answer: JsonObject, seen: SeenInPassing, usageOf: typeof usual): null {
+function readWhole(
+  answer: JsonObject,
+  seen: SeenInPassing,
+  { usageOf, names }: { usageOf: typeof usual; names: boolean },
+): null {
   seen.usage = neutralUsage(usageOf(answer)) ?? seen.usage;
   seen.ended = true;
   seen.answeredAs = stringOr(answer.model, null);
-  seen.give(idsGivenIn(answer));
+  if (names) seen.give(idsGivenIn(answer));
   for (const choice of answer.choices as JsonObject[]) {
     seen.finishReason ??= stringOr(choice.finish_reason, null);
     const { content } = (choice.message ?? {}) as JsonObject;
@@ -239,9 +243,9 @@ class TextFinder {
   }
 }
 
-/** Spoken answers of a whole answer or a chunk. */
-function idsGivenIn({ choices }: JsonObject): GivenId[] {
-  const given: GivenId[] = [];
+/** The answer, where the provider stores it, and spoken answers, of a whole answer or a chunk. */
+function idsGivenIn({ id, choices }: JsonObject): GivenId[] {
+  const given: GivenId[] = typeof id === 'string' ? [{ id, nameable: 'if-kept' }] : [];
   for (const choice of Array.isArray(choices) ? (choices as JsonObject[]) : []) {
     const delta = (choice?.message ?? choice?.delta) as JsonObject | null | undefined;
     const id = (delta?.audio as JsonObject | null | undefined)?.id;

@@ -19,7 +19,8 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
   const checked = checkRequest(body);
   if (!checked.ok) return checked;
   const { body: request, vendors } = checked.value;
-  const { models, fallbacks, tools, web_search_options: search, modalities } = request;
+  const { models, fallbacks, tools, web_search_options: search, modalities, store } = request;
+  const isStored = store === true;
   return {
     ok: true,
     value: {
@@ -34,7 +35,13 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
       conversationStart: conversationStart(request),
       // None of the members that `extrasOf` reads is there, in most.
       extras:
-        models == null && fallbacks == null && tools == null && search == null && modalities == null && vendors === null
+        models == null &&
+        fallbacks == null &&
+        tools == null &&
+        search == null &&
+        modalities == null &&
+        !isStored &&
+        vendors === null
           ? null
           : extrasOf(request, vendors),
       neutral: () => toNeutral(request),

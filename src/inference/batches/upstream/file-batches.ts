@@ -5,10 +5,15 @@ import { joinedUpload } from '../../spine/upload-body.ts';
 import type { BatchAnswer, BatchProgress } from './batch-api.ts';
 import { type UpstreamClient, UpstreamTrouble } from './upstream-client.ts';
 
-/** Uploads JSON lines for a batch, as OpenAI's API has it; resolves to the file's id. */
-export async function uploadFile(client: UpstreamClient, name: string, content: UpstreamUpload): Promise<string> {
+/** Uploads JSON lines, for a batch unless `purpose` says else, as OpenAI's API has it; resolves to the file's id. */
+export async function uploadFile(
+  client: UpstreamClient,
+  name: string,
+  content: UpstreamUpload,
+  purpose = 'batch',
+): Promise<string> {
   const { body, boundary } = aroundContent(
-    'content-disposition: form-data; name="purpose"\r\n\r\nbatch',
+    `content-disposition: form-data; name="purpose"\r\n\r\n${purpose}`,
     `content-disposition: form-data; name="file"; filename="${name}.jsonl"\r\ncontent-type: application/jsonl`,
     content,
   );

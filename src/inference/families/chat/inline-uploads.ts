@@ -17,6 +17,8 @@ export interface UploadedFile {
   mediaType: string | null;
   /** Null: it was deleted meanwhile. */
   content(): Promise<Buffer | null>;
+  /** The same piece by piece; throws where it was deleted meanwhile. */
+  read(): AsyncIterable<Buffer>;
 }
 
 /** Given by the composition: the tenant's file of this id; null: it has none. */

@@ -48,17 +48,24 @@ export function passedModel(provider: string): string {
 }
 
 /** A 404 unless the provider is open to such calls, a 403 where this key may not, a 400 for a path that leads out of it. */
-export function wayOf(
-  services: SpineServices,
-  principal: Principal,
-  { method, provider, path, search }: PassedRequest,
-): PassedWay | Failure {
-  const { providers, models } = services.snapshot();
-  const configured = providers.get(provider);
+export function wayOf(services: SpineServices, principal: Principal, passed: PassedRequest): PassedWay | Failure {
+  const { provider } = passed;
+  const configured = services.snapshot().providers.get(provider);
   if (configured?.config.passthrough !== true) {
     const message = `There is no /passthrough/${provider.slice(0, 100)} here: no provider of this name has 'passthrough: true'.`;
     return { kind: 'not-found', message };
   }
+  return wayTo(services, principal, configured, passed);
+}
+
+/** The same to a provider that is known to be open to the call. */
+export function wayTo(
+  services: SpineServices,
+  principal: Principal,
+  configured: ConfiguredProvider,
+  { method, provider, path, search }: PassedRequest,
+): PassedWay | Failure {
+  const { models } = services.snapshot();
   if (!models.allows(passedModel(provider), principal)) {
     const message = `Your plan or key does not allow requests to ${provider} as they are: its models do not name '${passedModel(provider)}'.`;
     return { kind: 'forbidden', message };
@@ -71,7 +78,8 @@ export function wayOf(
   return { kind: 'way', method, target, configured, path: below, query: safeQuery(search) };
 }
 
-interface PassedEnd {
+/** How the provider's answer ended. */
+export interface PassedEnd {
   class: OutcomeClass;
   status: number | null;
   bytes: number;
@@ -106,7 +114,8 @@ export function passedEndpoint(services: SpineServices): WorkEndpoint<PassedOrde
   };
 }
 
-function settledAs(
+/** The row of such a request. */
+export function settledAs(
   end: PassedEnd,
   { target }: PassedWay,
   attempt: Pick<AttemptRecord, 'credential' | 'startMs' | 'ms'>,
@@ -139,13 +148,14 @@ function settledAs(
 }
 
 /** The same one for every request of a key: what one credential made at a provider, another may not see. */
-function credentialFor({ target }: PassedWay, tenant: string): string {
+export function credentialFor({ target }: PassedWay, tenant: string): string {
   const { credentials } = target;
   const place = createHash('sha256').update(tenant).digest().readUInt32BE(0) % credentials.length;
   return credentials[place]!.id;
 }
 
-function upstreamRequest(
+/** The request with the caller's headers and the credential's. */
+export function upstreamRequest(
   { callerHeaders }: ModelCall,
   { configured: { connection }, method, target, path, query }: PassedWay,
   credential: string,
@@ -167,7 +177,8 @@ function upstreamRequest(
   };
 }
 
-function exchanged(
+/** Streams the provider's answer to the client. Never rejects. */
+export function exchanged(
   { transport }: SpineServices,
   { delivery: client }: ModelCall,
   { configured: { connection }, target: { provider } }: PassedWay,

@@ -65,6 +65,7 @@ const subjects: readonly (readonly [subject: string, paths: RegExp])[] = [
   ['Embeddings, ranking and moderation', /^\/v1\/(embeddings|rerank|moderations)\b/],
   ['Images and video', /^\/v1\/(images|videos)\b/],
   ['Audio and realtime', /^\/v1\/(audio|realtime)\b/],
+  ['Objects at providers', /^\/(passthrough|v1\/(containers|evals|fine_tuning|skills))\b/],
   ['Files and batches', /^\/v1\/(files|batches|messages\/batches)\b/],
   ['Models, usage and keys', /^\/v1\/(models|usage|requests|keys)\b/],
   ['Vectors', /^\/v1\/vectors\b/],
@@ -73,7 +74,6 @@ const subjects: readonly (readonly [subject: string, paths: RegExp])[] = [
   ['Formats of others: Gemini and Ollama', /^\/(v1beta|api)\b/],
   ['Formats of others: Firecrawl', /^\/v[12]\//],
   ['Formats of others: Qdrant', /^\/(collections|aliases|snapshots|cluster|telemetry|issues)\b/],
-  ['Providers as they are', /^\/passthrough\b/],
   ['Health and metrics', /^\/(health\w*|livez|readyz|metrics)\b/],
   ['SCIM', /^\/scim\b/],
 ];

@@ -1,0 +1,83 @@
+import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
+import { type ObjectOperation, objectOperations } from '../../formats/providers/object-apis.ts';
+import type { Services } from '../../inference/endpoints/services.ts';
+import { objectsEndpoint } from '../../inference/families/provider-objects/endpoint.ts';
+import type { ObjectBody } from '../../inference/families/provider-objects/named-in-body.ts';
+import { serve } from '../../inference/spine/serve.ts';
+import { refuse } from '../../inference/spine/sink.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import { parseBody } from '../../kernel/parse-object.ts';
+import type { Exchange, Route } from '../exchange.ts';
+import { plainCallOf } from '../model-call.ts';
+import { readBody } from '../read-body.ts';
+import { type Multipart, readMultipart } from '../read-multipart.ts';
+
+/** Files in one form: those of a skill. */
+const filesMax = 500;
+
+/** Containers, evals, fine-tuning, skills and stored chat completions at OpenAI's paths. */
+export function providerObjectRoutes(services: Services): Route[] {
+  return objectOperations.map((operation) => ({
+    method: operation.method,
+    path: `/v1${operation.path}`,
+    auth: 'key',
+    quota: operation.method === 'POST' ? 'one' : 'free',
+    endpoint: 'provider-objects',
+    dialect: openAiChat,
+    limitForm: 'openai',
+    summary: operation.summary,
+    ...(operation.method === 'POST' && { body: { schema: () => schemaOf(operation) } }),
+    handle: (exchange) => answer(services, operation, exchange),
+  }));
+}
+
+function schemaOf({ fields }: ObjectOperation): JsonObject {
+  return { type: 'object', properties: Object.fromEntries(fields.map((name) => [name, {}])) };
+}
+
+async function answer(services: Services, operation: ObjectOperation, exchange: Exchange): Promise<void> {
+  const { path, search, params } = exchange;
+  const call = plainCallOf(exchange);
+  const refused = (failure: Failure) => refuse(call.sink, failure, call.admitted.headers);
+  const hold = await services.storage.hold(call.principal.account);
+  if ('kind' in hold) return refused(hold);
+  let form: Multipart | null = null;
+  try {
+    let body: ObjectBody | null = null;
+    if (operation.method === 'POST') {
+      const read = isForm(exchange)
+        ? await readMultipart(exchange, services.spool, {
+            bodyBytes: services.snapshot().config.server.upload_limit,
+            files: filesMax,
+            hold,
+          })
+        : await jsonOf(services, exchange);
+      if (read === null) return;
+      if ('kind' in read) return refused(read);
+      if ('release' in read) form = read;
+      body = 'release' in read ? { form: read } : read;
+    }
+    // As it was written: the router decodes.
+    const below = path.slice('/v1'.length);
+    const input = { operation, path: below, search, id: params.id ?? null, body };
+    await serve(services, objectsEndpoint(services), call, input);
+  } finally {
+    await form?.release();
+    hold.release();
+  }
+}
+
+function isForm({ request }: Exchange): boolean {
+  return /^multipart\/form-data/i.test(request.headers['content-type'] ?? '');
+}
+
+/** An empty body is an object without members, as for `POST …/cancel`. Null: the caller left. */
+async function jsonOf(services: Services, exchange: Exchange): Promise<ObjectBody | Failure | null> {
+  const { 'content-length': length, 'transfer-encoding': chunked } = exchange.request.headers;
+  if (chunked === undefined && (length === undefined || length === '0')) return { json: {} };
+  const raw = await readBody(exchange, services.snapshot().config.server.body_limit);
+  if (raw === null || !Buffer.isBuffer(raw)) return raw;
+  const parsed = parseBody(raw);
+  return parsed.ok ? { json: parsed.value.body } : parsed.failure;
+}
