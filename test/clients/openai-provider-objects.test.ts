@@ -125,6 +125,17 @@ test('each key sees its containers, and the others get what an unknown one gets'
   await assert.rejects(mine.containers.retrieve(made.id), NotFoundError);
 });
 
+test('an id of other characters is nobody’s, however it is written', async () => {
+  const { id } = await mine.containers.create({ name: 'paths' });
+  asked.length = 0;
+  for (const path of [`${id}%2F..%2Fother`, `${id}%252Ffiles`, `..%2f${id}`, `${id}%00`, `${id}%3Fx=1`, `${id};x`]) {
+    const answer = await gateway.fetch(`/v1/containers/${path}`);
+    assert.equal(answer.status, 404, path);
+    await answer.arrayBuffer();
+  }
+  assert.deepEqual(asked, []);
+});
+
 test('a list goes on behind the objects of other keys, page by page', async () => {
   for (let at = 0; at < 3; at += 1) await mine.evals.create({ name: `mine ${at}`, ...criteria });
   for (let at = 0; at < 130; at += 1) rows.get('/evals')!.unshift({ id: `evals_foreign_${at}`, name: 'foreign' });

@@ -1,3 +1,4 @@
+import { objectNotFound } from '../../formats/dialects/named-objects.ts';
 import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import { type ObjectOperation, objectOperations } from '../../formats/providers/object-apis.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
@@ -37,7 +38,7 @@ function schemaOf({ fields }: ObjectOperation): JsonObject {
 }
 
 async function answer(services: Services, operation: ObjectOperation, exchange: Exchange): Promise<void> {
-  const { path, search, params } = exchange;
+  const { search, params } = exchange;
   const call = plainCallOf(exchange);
   const refused = (failure: Failure) => refuse(call.sink, failure, call.admitted.headers);
   const hold = await services.storage.hold(call.principal.account);
@@ -58,14 +59,24 @@ async function answer(services: Services, operation: ObjectOperation, exchange: 
       if ('release' in read) form = read;
       body = 'release' in read ? { form: read } : read;
     }
-    // As it was written: the router decodes.
-    const below = path.slice('/v1'.length);
+    const below = pathOf(operation, params);
+    if (typeof below !== 'string') return refused(below);
     const input = { operation, path: below, search, id: params.id ?? null, body };
     await serve(services, objectsEndpoint(services), call, input);
   } finally {
     await form?.release();
     hold.release();
   }
+}
+
+/** Providers' ids have no other characters, so no server reads another one in them. */
+const idPattern = /^[\w-]{1,200}$/;
+
+/** The path of this object below the API's root; a 404 for an id that no provider could have given. */
+function pathOf({ path }: ObjectOperation, params: Exchange['params']): string | Failure {
+  const wrong = Object.entries(params).find(([, id]) => !idPattern.test(id ?? ''));
+  if (wrong !== undefined) return objectNotFound(wrong[0]);
+  return path.replace(/:(\w+)/g, (_, name: string) => params[name] ?? '');
 }
 
 function isForm({ request }: Exchange): boolean {

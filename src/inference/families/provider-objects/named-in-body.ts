@@ -58,7 +58,7 @@ function tunedModels(path: string, value: JsonValue | undefined): NamedObject[] 
 }
 
 /** Sources of an eval that cover what all callers of the operator's account have stored. */
-const sharedSources: ReadonlySet<JsonValue | undefined> = new Set(['stored_completions', 'logs', 'responses']);
+const sharedSources: ReadonlySet<string> = new Set(['stored_completions', 'logs', 'responses'].map(folded));
 const placesOfSources = new Set(['data_source', 'data_source_config', 'source', 'input_messages'].map(folded));
 
 /** A 400 for a body that would read objects of other callers without naming them; null: it does not. */
@@ -66,8 +66,8 @@ export function readsOthers(body: JsonObject): Failure | null {
   for (const [name, value] of Object.entries(body)) {
     if (!placesOfSources.has(folded(name)) || !isObject(value)) continue;
     const type = Object.entries(value).find(([member]) => folded(member) === 'type')?.[1];
-    if (sharedSources.has(type)) {
-      const message = `'${name}' of the type '${String(type)}' reads what every key here has stored at the provider. Send the rows in a file, or as 'file_content'.`;
+    if (typeof type === 'string' && sharedSources.has(folded(type))) {
+      const message = `'${name}' of the type '${type.slice(0, 40)}' reads what every key here has stored at the provider. Send the rows in a file, or as 'file_content'.`;
       return invalid(name, message);
     }
     const inner = readsOthers(value);

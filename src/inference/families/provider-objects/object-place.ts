@@ -22,7 +22,7 @@ export interface ObjectPlace {
 /** A request that names objects. */
 export interface ObjectAsk {
   operation: ObjectOperation;
-  /** Below the API's root, as it was written. */
+  /** Below the API's root. */
   path: string;
   search: string;
   named: readonly NamedObject[];
