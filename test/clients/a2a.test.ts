@@ -1,17 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Message } from '@a2a-js/sdk';
-import {
-  type Client,
-  ClientFactory,
-  ClientFactoryOptions,
-  createAuthenticatingFetchWithRetry,
-  DefaultAgentCardResolver,
-  JsonRpcTransportFactory,
-} from '@a2a-js/sdk/client';
-import { startAgent, userMessage } from '../start-agent.ts';
-import { adminKey, otherKey, startGateway, testKey } from '../start-gateway.ts';
+import { startAgent } from '../start-agent.ts';
+import { otherKey, startGateway, testKey } from '../start-gateway.ts';
 import { until } from '../until.ts';
+import { agentClient, agentRows, rpc, sending, textOf } from './a2a-client.ts';
 
 /* Agents elsewhere, by the official client of A2A (docs/a2a.md). */
 
@@ -35,53 +28,6 @@ const gateway = await startGateway(
   },
 );
 
-/** The SDK's client of an agent here; `earlier`: of both versions. */
-async function clientOf(name: string, key = testKey, compat: 'present' | 'earlier' = 'present'): Promise<Client> {
-  const fetchImpl = createAuthenticatingFetchWithRetry(fetch, {
-    headers: async () => ({ authorization: `Bearer ${key}` }),
-    shouldRetryWithHeaders: async () => undefined,
-  });
-  const legacyCompat = { enabled: compat === 'earlier' };
-  const options = ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
-    transports: [new JsonRpcTransportFactory({ fetchImpl, legacyCompat })],
-    cardResolver: new DefaultAgentCardResolver({ fetchImpl, legacyCompat }),
-  });
-  return new ClientFactory(options).createFromUrl(`${gateway.url}/a2a/${name}/.well-known/agent-card.json`, '');
-}
-
-const request = (text: string, more: Partial<Message> = {}) => ({
-  ...{ tenant: '', message: userMessage(text, more), configuration: undefined, metadata: undefined },
-});
-
-function textOf(value: Pick<Message, 'parts'>): string {
-  return value.parts.map(({ content }) => (content?.$case === 'text' ? content.value : '')).join('');
-}
-
-interface Row {
-  endpoint: string;
-  model: string;
-  status: number;
-  class: string;
-  units: number;
-  route: { agent?: { agent: string; method: string; outcome: string | null; bytes: number } };
-}
-
-async function rows(): Promise<Row[]> {
-  const response = await gateway.fetch('/admin/v1/requests?limit=50&class=any', {
-    headers: { authorization: `Bearer ${adminKey}` },
-  });
-  return ((await response.json()) as { data: Row[] }).data;
-}
-
-async function rpc(agentName: string, body: object, key = testKey) {
-  const response = await gateway.fetch(`/a2a/${agentName}`, {
-    json: body,
-    headers: { authorization: `Bearer ${key}` },
-  });
-  const answer = (await response.json()) as { id: unknown; error?: { code: number; message: string } };
-  return { status: response.status, ...answer };
-}
-
 test('the card names this server and its keys, and nothing of where the agent is', async () => {
   const response = await gateway.fetch('/a2a/worker/.well-known/agent-card.json', {
     headers: { 'a2a-version': '1.0' },
@@ -99,12 +45,12 @@ test('the card names this server and its keys, and nothing of where the agent is
 });
 
 test('a message is answered, charged by the cost of its agent, and in the ledger', async () => {
-  const client = await clientOf('worker');
-  const answer = (await client.sendMessage(request('hello'))) as Message;
+  const client = await agentClient(gateway, 'worker');
+  const answer = (await client.sendMessage(sending('hello'))) as Message;
   assert.equal(textOf(answer), 'You said: hello');
   assert.equal(agent.heard().at(-1)?.authorization, 'Bearer of-the-worker', 'not the key of the caller');
-  await until('it is in the ledger', async () => (await rows()).length > 0);
-  const [row] = await rows();
+  await until('it is in the ledger', async () => (await agentRows(gateway)).length > 0);
+  const [row] = await agentRows(gateway);
   assert.deepEqual(
     [row?.endpoint, row?.model, row?.status, row?.class, row?.units],
     ['a2a-call', 'a2a/worker', 200, 'ok', 2],
@@ -115,10 +61,15 @@ test('a message is answered, charged by the cost of its agent, and in the ledger
 });
 
 test('a client of A2A 0.3 talks to an agent that speaks no other version', async () => {
-  const client = await clientOf('earlier', testKey, 'earlier');
-  const answer = (await client.sendMessage(request('hello'))) as Message;
+  const client = await agentClient(gateway, 'earlier', { speaks: 'earlier' });
+  const answer = (await client.sendMessage(sending('hello'))) as Message;
   assert.equal(textOf(answer), 'You said: hello');
-  const refused = await rpc('earlier', { jsonrpc: '2.0', id: 'x', method: 'SendMessage', params: request('hello') });
+  const refused = await rpc(gateway, 'earlier', {
+    jsonrpc: '2.0',
+    id: 'x',
+    method: 'SendMessage',
+    params: sending('hello'),
+  });
   assert.deepEqual([refused.status, refused.id, refused.error?.code], [400, 'x', -32009]);
   assert.match(refused.error?.message ?? '', /speaks A2A 0\.3/);
 });
@@ -131,8 +82,8 @@ test('a key sees and calls the agents that its limits name, and no others', asyn
   };
   assert.deepEqual(await listed(testKey), ['worker up', 'earlier up']);
   assert.deepEqual(await listed(narrowKey), ['earlier up']);
-  const message = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: request('hello') };
-  const refused = await rpc('worker', message, narrowKey);
+  const message = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: sending('hello') };
+  const refused = await rpc(gateway, 'worker', message, narrowKey);
   assert.deepEqual([refused.status, refused.id, refused.error?.code], [404, 1, -32000]);
   const card = await gateway.fetch('/a2a/worker/.well-known/agent-card.json', {
     headers: { authorization: `Bearer ${narrowKey}` },

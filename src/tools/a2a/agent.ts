@@ -141,7 +141,7 @@ export class Agent implements ConfiguredService<AgentConfig> {
     const url = cardUrlOf(this.config);
     const headers = ['accept', 'application/json', 'user-agent', 'culvert', 'a2a-version', '1.0', ...this.#headers()];
     const bounds = {
-      timeoutMs: Math.min(this.config.timeout, cardTimeoutMs),
+      timeoutMs: cardTimeoutMs,
       bytesMax: cardBytesMax,
       secrets: this.secrets,
     };
