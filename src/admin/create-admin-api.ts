@@ -19,6 +19,7 @@ import { accountBudgetsOperation } from './entries/account-budgets.ts';
 import { accountCreditOperations } from './entries/account-credit.ts';
 import { windowOperations } from './entries/account-windows.ts';
 import { accountOperations } from './entries/accounts.ts';
+import { agentOperations } from './entries/agents.ts';
 import { bodyRuleOperations } from './entries/body-rules.ts';
 import { createEntryRecords } from './entries/entry-records.ts';
 import { guardOperations } from './entries/guards.ts';
@@ -73,6 +74,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...providerDraftOperations(parts),
     ...providerCredentialOperations(parts, entryRecords),
     ...mcpServerOperations(parts, entryRecords),
+    ...agentOperations(parts, entryRecords),
     ...modelOperations(parts, entryRecords),
     ...promptOperations(parts, entryRecords),
     ...guardTestOperations(parts, records),

@@ -20,6 +20,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Sealer } from '../kernel/seal.ts';
 import type { SendMail } from '../net/send-mail.ts';
 import type { Health } from '../routing/health.ts';
+import type { Agents } from '../tools/a2a/agents.ts';
 import type { McpGrants } from '../tools/mcp/grants.ts';
 import type { McpLogins } from '../tools/mcp/logins.ts';
 import type { UpstreamServers } from '../tools/mcp/upstream-servers.ts';
@@ -75,6 +76,8 @@ export interface AdminParts {
   engines: EngineOperator;
   /** MCP servers elsewhere; null where no server runs. */
   mcp: (Pick<UpstreamServers, 'get'> & Pick<McpLogins, 'begin'>) | null;
+  /** Agents elsewhere; null where no server runs. */
+  agents: (() => Promise<Pick<Agents, 'get'>>) | null;
   /** Grants from operators' logins at MCP servers. */
   mcpGrants: Pick<McpGrants, 'list' | 'remove' | 'reseal'>;
   /** Sessions of the dashboard; null when no server runs, or it has none. */

@@ -116,6 +116,11 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
     description: 'list, add, test and remove MCP servers while servers run',
     load: async () => (await import('./commands/mcp-servers.ts')).mcpServers,
   },
+  agents: {
+    group: providersAndTools,
+    description: 'list, add, test and remove agents that speak A2A while servers run',
+    load: async () => (await import('./commands/agents.ts')).agents,
+  },
   prompts: {
     group: providersAndTools,
     description: 'list, add, label and remove prompts and their versions',

@@ -4,6 +4,7 @@ import type { Env } from './environment.ts';
 import { namedProviders } from './environment-providers.ts';
 import type { PathProblem } from './problem.ts';
 import type {
+  AgentConfig,
   Config,
   GuardConfig,
   McpServerConfig,
@@ -12,6 +13,7 @@ import type {
   ProviderConfig,
   RouteConfig,
 } from './schema.ts';
+import { agentsSchema } from './schema-agents.ts';
 import { guardsSchema } from './schema-guards.ts';
 import { checkAgainst } from './schema-issues.ts';
 import { mcpServersSchema } from './schema-mcp.ts';
@@ -20,11 +22,11 @@ import { promptsSchema } from './schema-prompts.ts';
 import { providersSchema } from './schema-providers.ts';
 import { routesSchema } from './schema-routes.ts';
 
-/** A provider, model, MCP server, prompt, guard or rule for routes that was set up while Culvert ran, as the file would have it, secrets in their places. */
+/** A provider, model, MCP server, agent, prompt, guard or rule for routes that was set up while Culvert ran, as the file would have it, secrets in their places. */
 export interface StoredFragment {
-  kind: 'provider' | 'model' | 'mcp' | 'prompt' | 'guard' | 'route';
+  kind: 'provider' | 'model' | 'mcp' | 'prompt' | 'guard' | 'route' | 'agent';
   name: string;
-  /** The definition in the form of `providers.NAME`, `models.NAME`, `mcp.servers.NAME`, `prompts.NAME`, `guards.NAME` or `routes.NAME`. */
+  /** The definition in the form of `providers.NAME`, `models.NAME`, `mcp.servers.NAME`, `prompts.NAME`, `guards.NAME`, `routes.NAME` or `agents.NAME`. */
   definition: Readonly<Record<string, unknown>>;
 }
 
@@ -46,7 +48,7 @@ export function fragmentKey({ kind, name }: Pick<StoredFragment, 'kind' | 'name'
 }
 
 type Used = Pick<StoredFragment, 'kind' | 'name'> & {
-  value: ProviderConfig | ModelConfig | McpServerConfig | PromptConfig | GuardConfig | RouteConfig;
+  value: ProviderConfig | ModelConfig | McpServerConfig | PromptConfig | GuardConfig | RouteConfig | AgentConfig;
 };
 
 /**
@@ -95,14 +97,16 @@ const schemas = {
   prompt: promptsSchema,
   guard: guardsSchema,
   route: routesSchema,
+  agent: agentsSchema,
 };
 
 /** The table of a configuration that holds fragments of this kind, and its path. */
 export function tableOf(
-  { providers, models, mcp, prompts, guards, routes }: Config,
+  { providers, models, mcp, prompts, guards, routes, agents }: Config,
   kind: StoredFragment['kind'],
 ): Readonly<Record<string, unknown>> {
-  return { provider: providers, model: models, mcp: mcp.servers, prompt: prompts, guard: guards, route: routes }[kind];
+  const tables = { provider: providers, model: models, mcp: mcp.servers, prompt: prompts, guard: guards };
+  return { ...tables, route: routes, agent: agents }[kind];
 }
 
 export const tablePath = {
@@ -112,6 +116,7 @@ export const tablePath = {
   prompt: ['prompts'],
   guard: ['guards'],
   route: ['routes'],
+  agent: ['agents'],
 } as const;
 
 function merged(base: Config, used: readonly Used[]): Config {
@@ -129,6 +134,7 @@ function merged(base: Config, used: readonly Used[]): Config {
     prompts: { ...base.prompts, ...(of('prompt') as Config['prompts']) },
     guards: { ...base.guards, ...(of('guard') as Config['guards']) },
     routes: { ...base.routes, ...(of('route') as Config['routes']) },
+    agents: { ...base.agents, ...(of('agent') as Config['agents']) },
     mcp: { ...base.mcp, servers: { ...base.mcp.servers, ...(of('mcp') as Config['mcp']['servers']) } },
   };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readOperatorHeaders } from '../formats/providers/credential-headers.ts';
 import { costUnitsMax, duration, httpUrl, milliMultiple, name, size } from './scalars.ts';
 import { dataFactsSchema } from './schema-data.ts';
 import { headersSchema } from './schema-route.ts';
@@ -16,7 +17,10 @@ export const agentSchema = z
         'Address of its JSON-RPC interface. Default: the path that the card names, at the origin of the url. No headers go elsewhere.',
       ),
     data: dataFactsSchema,
-    headers: headersSchema('Headers sent with every message to the agent, such as its credential.'),
+    headers: headersSchema('Headers sent with every message to the agent, such as its credential.').check((context) => {
+      const read = readOperatorHeaders(context.value);
+      if (!read.ok) context.issues.push({ code: 'custom', input: context.value, message: read.message });
+    }),
     cost: milliMultiple(z.number().min(0).max(costUnitsMax))
       .optional()
       .describe('Units a message to it costs. Default: `costs.a2a`.'),

@@ -139,7 +139,7 @@ async function adminApi(config: Config, configFile: string | null, version: stri
     cache,
     processes: async () => stores.replicas?.seen() ?? [],
     engines: localEngines(config, snapshot, transport),
-    mcp: null,
+    ...{ mcp: null, agents: null },
     ...listsIn(tables, secrets),
     sessions: null,
     configFile,

@@ -9,8 +9,8 @@ import { FailureError } from '../kernel/failure.ts';
 import type { SendMail } from '../net/send-mail.ts';
 import type { Seat } from '../processes/seat.ts';
 import type { DataFolder } from '../stores/sqlite/data-folder.ts';
-import type { UpstreamServers } from '../tools/mcp/upstream-servers.ts';
 import type { createBackupDownload } from './backup-download.ts';
+import type { OpenedMcp } from './mcp.ts';
 import type { Storage } from './storage.ts';
 
 /** Facts that only a running server knows. */
@@ -38,7 +38,7 @@ export function serverLooks(
   },
   parts: {
     folder: DataFolder;
-    mcp: Pick<UpstreamServers, 'all'>;
+    mcp: Pick<OpenedMcp, 'servers' | 'agents'>;
     clock: Clock;
     version: string;
   } & Pick<AdminParts, 'snapshot' | 'troubles'>,

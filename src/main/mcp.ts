@@ -21,7 +21,7 @@ import type { GatewayOptions } from './gateway-options.ts';
 export interface OpenedMcp {
   servers: UpstreamServers;
   /** Operations on them for operators. */
-  operated: Pick<AdminParts, 'mcp' | 'mcpGrants'>;
+  operated: Pick<AdminParts, 'mcp' | 'mcpGrants' | 'agents'>;
   /** Operations on them for callers. */
   upstream: UpstreamTools;
   /** Servers that callers name by URL. */
@@ -91,7 +91,7 @@ export function openMcp(parts: McpParts): OpenedMcp {
 
   return {
     servers,
-    operated: { mcp: { ...servers, ...logins }, mcpGrants: grants },
+    operated: { mcp: { ...servers, ...logins }, mcpGrants: grants, agents: agents.load },
     upstream,
     guarded: createGuardedServers({ rules, resolve, version }),
     finish,

@@ -117,7 +117,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
         reload: options.reload,
         troubles,
         bodyKeeper: services.bodyKeeper,
-        ...serverLooks(parts, { folder, snapshot, mcp: parts.mcp.servers, troubles, clock, version }),
+        ...serverLooks(parts, { folder, snapshot, mcp: parts.mcp, troubles, clock, version }),
         onStoreError: (error) => log.error({ error: String(error) }, 'the admin API could not ask a store'),
       }),
     );

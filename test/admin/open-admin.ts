@@ -133,6 +133,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     vectors: async () => createVectorOperator(vectors()),
     cache,
     mcp: null,
+    agents: null,
     mcpGrants: createMcpGrants({
       open: async () => mcpGrantStore,
       sealer: () => secrets.sealer(mcpGrantsPurpose),

@@ -80,6 +80,7 @@ const gateway = await startGateway(
   {
     agents: {
       scripted: { url: scripted.url, headers: { 'x-key': secret }, timeout: '400ms', max_bytes: '200kb' },
+      patient: { url: scripted.url, timeout: '1h' },
       ...Object.fromEntries(Object.entries(cards).map(([name, { url }]) => [name, { url }])),
     },
     plans: { default: { rpm: 'off' }, few: { rpm: 2 } },
@@ -211,7 +212,7 @@ test('a caller who leaves a silent stream ends it at the agent', async () => {
     });
   });
   const leaving = new AbortController();
-  const asked = gateway.fetch('/a2a/scripted', { json: send('SendStreamingMessage'), signal: leaving.signal });
+  const asked = gateway.fetch('/a2a/patient', { json: send('SendStreamingMessage'), signal: leaving.signal });
   await until('the agent has it', () => open === 1);
   leaving.abort();
   await assert.rejects(asked);

@@ -11,7 +11,7 @@ import { untilWritten } from './until-written.ts';
 
 export type EntryKind = EntryRow['kind'];
 
-/** Providers, models, MCP servers, prompts, guards and rules in the store. */
+/** Providers, models, MCP servers, agents, prompts, guards and rules in the store. */
 export type EntryRows = Pick<Stored, 'entries' | 'credentials'>;
 
 /**
@@ -162,6 +162,7 @@ export const nameField = {
   prompt: 'name',
   guard: 'name',
   route: 'name',
+  agent: 'name',
 } as const;
 
 const noun = {
@@ -171,6 +172,7 @@ const noun = {
   prompt: 'prompt',
   guard: 'guard',
   route: 'rule',
+  agent: 'agent',
 } as const;
 
 function whyLeft(why: LeftOut): string {
@@ -204,7 +206,10 @@ function notStored(parts: AdminParts, kind: EntryKind, name: string): Failure {
 }
 
 function taken(kind: EntryKind, name: string): Failure {
-  return { kind: 'conflict', message: `${kind === 'mcp' ? 'An' : 'A'} ${noun[kind]} '${name}' exists already.` };
+  return {
+    kind: 'conflict',
+    message: `${/^[aA]|^MCP/.test(noun[kind]) ? 'An' : 'A'} ${noun[kind]} '${name}' exists already.`,
+  };
 }
 
 function changed({ kind, name, version, updatedBy, updatedMs }: EntryRow, known: number): Failure {

@@ -9,6 +9,7 @@ import { timeField } from '../fields.ts';
 import { refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import { type EntryRecords, rowIn } from './entry-records.ts';
+import { shownStanding, standingFields } from './shown-standing.ts';
 import { shownStored, storedFields } from './stored-fields.ts';
 
 /** An MCP server as lists show it. */
@@ -16,12 +17,7 @@ export const shownSchema = z.object({
   name: z.string(),
   transport: z.enum(['http', 'program', 'openapi']),
   url: z.string().nullable().describe('Without user, password and query; null for a program.'),
-  status: z
-    .enum(['up', 'down', 'needs-login', 'unknown'])
-    .describe('As the last look found it; needs-login: an operator has to log in; unknown: nobody has looked yet.'),
-  why: z.string().nullable().describe('Why it is down, or needs a login.'),
-  checked_at: timeField.nullable(),
-  again_at: timeField.nullable().describe('When it is asked again; null while it is up.'),
+  ...standingFields,
   login: z
     .object({
       at: timeField,
@@ -76,17 +72,11 @@ function shown(
   row: EntryRow | null,
   login: StoredGrant | null,
 ): ShownServer {
-  const { clock } = parts;
-  const at = (monotonicMs: number) => new Date(clock.wallMs() + monotonicMs - clock.monotonicMs()).toISOString();
-  const standing = server?.standing ?? { at: 'unknown' };
   return {
     name,
     transport: command !== undefined ? 'program' : openapi !== undefined ? 'openapi' : 'http',
     url: url === undefined ? null : (redactPart({ url }) as { url: string }).url,
-    status: standing.at === 'down' && standing.why.reason === 'needs-login' ? 'needs-login' : standing.at,
-    why: standing.at === 'down' ? `It ${standing.why.message}.` : null,
-    checked_at: standing.at === 'unknown' ? null : at(standing.checkedMs),
-    again_at: standing.at === 'down' ? at(standing.againMs) : null,
+    ...shownStanding(parts.clock, server?.standing),
     login: login === null ? null : shownLogin(login),
     sessions: server?.sessions ?? 0,
     tools: server?.offered.tools.map((tool) => tool.name) ?? [],

@@ -212,9 +212,9 @@ export interface PlanRow {
 
 /** A provider, model, MCP server, prompt, guard or rule for routes that was set up while Culvert ran: a fragment of culvert.yaml. */
 export interface EntryRow {
-  kind: 'provider' | 'model' | 'mcp' | 'prompt' | 'guard' | 'route';
+  kind: 'provider' | 'model' | 'mcp' | 'prompt' | 'guard' | 'route' | 'agent';
   name: string;
-  /** Definition as under `providers.NAME`, `models.NAME` or `mcp.servers.NAME`, without the values in `sealed`. Config's own schemas check it. */
+  /** Definition as under `providers.NAME`, `models.NAME`, `mcp.servers.NAME` or `agents.NAME`, without the values in `sealed`. Config's own schemas check it. */
   definition: Readonly<Record<string, unknown>>;
   /** Members of the definition that may hold secrets, as JSON under `storage.secret`, base64; null: it has none. */
   sealed: string | null;

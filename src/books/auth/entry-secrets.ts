@@ -1,5 +1,6 @@
 import { type DefinitionMarks, definitionMarks } from '../../config/marked-members.ts';
 import { fragmentKey, type StoredFragment } from '../../config/merge-stored.ts';
+import { agentSchema } from '../../config/schema-agents.ts';
 import { guardSchema } from '../../config/schema-guards.ts';
 import { mcpUrlServerSchema } from '../../config/schema-mcp.ts';
 import { modelSchema } from '../../config/schema-models.ts';
@@ -9,6 +10,7 @@ import type { CredentialRow, EntryRow, Stored } from './account-store.ts';
 
 let ofProviders: DefinitionMarks | undefined;
 let ofMcpServers: DefinitionMarks | undefined;
+let ofAgents: DefinitionMarks | undefined;
 let ofModels: DefinitionMarks | undefined;
 let ofGuards: DefinitionMarks | undefined;
 
@@ -22,6 +24,12 @@ export function providerMarks(): DefinitionMarks {
 export function mcpServerMarks(): DefinitionMarks {
   ofMcpServers ??= definitionMarks(mcpUrlServerSchema);
   return ofMcpServers;
+}
+
+/** The same for a stored agent. */
+export function agentMarks(): DefinitionMarks {
+  ofAgents ??= definitionMarks(agentSchema);
+  return ofAgents;
 }
 
 /** The same for a stored guard. */
@@ -40,6 +48,7 @@ function secretMembersOf(kind: EntryRow['kind'], definition: unknown): ReadonlyS
   }
   if (kind === 'prompt' || kind === 'route') return nothing;
   if (kind === 'guard') return guardMarks().secretMembers;
+  if (kind === 'agent') return agentMarks().secretMembers;
   return (kind === 'mcp' ? mcpServerMarks() : providerMarks()).secretMembers;
 }
 

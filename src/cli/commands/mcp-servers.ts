@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type AdminFlags, withAdmin } from '../admin-client.ts';
 import { calls, filled, lists, overAdmin } from '../admin-entries.ts';
+import { bearerOf } from '../bearer-of.ts';
 import { CommandFailed } from '../command-failed.ts';
 import type { CommandBody } from '../command-table.ts';
 import { listOf } from '../options.ts';
@@ -83,16 +84,9 @@ interface AddFlags {
   deny?: readonly string[];
 }
 
-/** The token comes from a variable, because the process list would show an argument. */
 function newServer({ tokenEnv, allow, deny }: AddFlags, name: string, url: string): Record<string, unknown> {
-  const token = tokenEnv === undefined ? undefined : process.env[tokenEnv]?.trim();
-  if (tokenEnv !== undefined && !token) throw new CommandFailed(`The variable ${tokenEnv} holds no token.`, 2);
-  return {
-    name,
-    url,
-    headers: token === undefined ? undefined : { authorization: `Bearer ${token}` },
-    tools: (allow ?? deny) === undefined ? undefined : { allow, deny },
-  };
+  const tools = (allow ?? deny) === undefined ? undefined : { allow, deny };
+  return { name, url, headers: bearerOf(tokenEnv), tools };
 }
 
 const loginLookMs = 1_000;

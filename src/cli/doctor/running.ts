@@ -6,6 +6,7 @@ import type { Snapshot } from '../../inference/models/snapshot.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { secretBytesMin } from '../../kernel/seal.ts';
 import type { DataFolder } from '../../stores/sqlite/data-folder.ts';
+import type { Standing } from '../../tools/mcp/looks.ts';
 import type { UpstreamServer } from '../../tools/mcp/upstream-server.ts';
 import type { UpstreamServers } from '../../tools/mcp/upstream-servers.ts';
 import { capabilityFindings, toolFindings } from './capabilities.ts';
@@ -37,7 +38,7 @@ export function runningFindings({
   troubles(): Readonly<Record<string, string | null>>;
   sinks(): readonly SinkStanding[];
   files: Pick<HostedFiles, 'trouble'>;
-  mcp: Pick<UpstreamServers, 'all'>;
+  mcp: { servers: Pick<UpstreamServers, 'all'>; agents: { loaded(): readonly SeenAgent[] } };
   /** Why not all workers of `server.processes` serve; null: they do, or there is one process. */
   workers: string | null;
   /** Why the process that keeps their books holds them up; null: it does not. */
@@ -76,7 +77,8 @@ export function runningFindings({
     ...sinks().map(sinkFinding),
     ...(storage.files === 'local' ? [] : [bucketFinding(files.trouble())]),
     ...providerFindings(snapshot, []),
-    ...mcp.all().map(mcpFinding),
+    ...mcp.servers.all().map(mcpFinding),
+    ...mcp.agents.loaded().map(agentFinding),
   ];
 }
 
@@ -99,6 +101,20 @@ function mcpFinding({ name, standing }: UpstreamServer): Finding {
       ? `Run \`culvert mcp-servers login ${name}\`, and open the address in a browser.`
       : 'Look at the server, or at its entry under mcp.servers. Calls of its tools fail meanwhile.';
   return { ...warning(check, `The MCP server ${name} ${message}.`, fix), page: 'mcp-servers', id: name };
+}
+
+interface SeenAgent {
+  name: string;
+  standing: Standing;
+}
+
+/** Messages to it fail meanwhile; models and keys go on. */
+function agentFinding({ name, standing }: SeenAgent): Finding {
+  const check = `agent ${name}`;
+  if (standing.at === 'unknown') return ok(check, 'nobody has looked yet');
+  if (standing.at === 'up') return ok(check, 'has a card');
+  const fix = 'Look at the agent, or at its entry under agents. Messages to it fail meanwhile.';
+  return warning(check, `The agent ${name} ${standing.why.message}.`, fix);
 }
 
 /** Records wait in the ledger, and are gone with `storage.retention`. */

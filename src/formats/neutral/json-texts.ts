@@ -61,7 +61,7 @@ const kinds = kindTable({
   document: 'documents passages',
   metadata: 'user user_id safety_identifier prompt_cache_key',
   label:
-    'type role id model name call_id tool_call_id tool_use_id object status detail effort format media_type mimeType mime_type encoding_format finish_reason stop_reason voice size quality language service_tier truncation previous_response_id conversation tool_choice phase event_id item_id response_id',
+    'type role id model name call_id tool_call_id tool_use_id object status detail effort format media_type mimeType mime_type encoding_format finish_reason stop_reason voice size quality language service_tier truncation previous_response_id conversation tool_choice phase event_id item_id response_id taskId contextId messageId artifactId',
 });
 const roles = kindTable({
   system: 'system developer',

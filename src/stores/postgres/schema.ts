@@ -208,6 +208,12 @@ const routeEntries = `
     CHECK (kind IN ('provider', 'model', 'mcp', 'prompt', 'guard', 'route'));
 `;
 
+const agentEntries = `
+  ALTER TABLE culvert.kept DROP CONSTRAINT kept_kind_check;
+  ALTER TABLE culvert.kept ADD CONSTRAINT kept_kind_check
+    CHECK (kind IN ('provider', 'model', 'mcp', 'prompt', 'guard', 'route', 'agent'));
+`;
+
 /** The schema `culvert`: tables and columns are named as in SQLite, where both hold the same. Never edited, only added to. */
 export const migrations: readonly Migration[] = [
   {
@@ -296,4 +302,5 @@ export const migrations: readonly Migration[] = [
   { version: 51, name: 'bodies', sql: postgresDdl(accounts.bodyRuleTable, bodyTable) },
   { version: 52, name: 'rules for routes set up at run time', sql: routeEntries },
   { version: 53, name: 'history of notices and alerts', sql: postgresDdl(noticeHistory) },
+  { version: 54, name: 'agents set up at run time', sql: agentEntries },
 ];

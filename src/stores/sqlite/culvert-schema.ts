@@ -81,46 +81,12 @@ export const culvertMigrations: readonly Migration[] = [
   { version: 7, name: 'operators and sessions', sql: sqliteDdl(accounts.sessionTables) },
   { version: 8, name: 'settings of collections of vectors', sql: sqliteDdl(vectorSettings) },
   { version: 9, name: 'alerts', sql: sqliteDdl(alertTable) },
-  {
-    version: 10,
-    name: 'MCP servers set up at run time',
-    sql: `
-      ALTER TABLE kept RENAME TO kept_9;
-      CREATE TABLE kept (
-        kind TEXT NOT NULL CHECK (kind IN ('provider', 'model', 'mcp')),
-        name TEXT NOT NULL,
-        definition TEXT NOT NULL,
-        sealed TEXT,
-        version INTEGER NOT NULL,
-        created_ms INTEGER NOT NULL,
-        updated_ms INTEGER NOT NULL,
-        updated_by TEXT NOT NULL,
-        PRIMARY KEY (kind, name)
-      ) STRICT, WITHOUT ROWID;
-      INSERT INTO kept SELECT * FROM kept_9;
-      DROP TABLE kept_9;
-    `,
-  },
+  { version: 10, name: 'MCP servers set up at run time', sql: entryTable(9, "'provider', 'model', 'mcp'") },
   { version: 11, name: 'logins at MCP servers', sql: sqliteDdl(accounts.grantTables) },
   {
     version: 12,
     name: 'prompts and guards set up at run time',
-    sql: `
-      ALTER TABLE kept RENAME TO kept_11;
-      CREATE TABLE kept (
-        kind TEXT NOT NULL CHECK (kind IN ('provider', 'model', 'mcp', 'prompt', 'guard')),
-        name TEXT NOT NULL,
-        definition TEXT NOT NULL,
-        sealed TEXT,
-        version INTEGER NOT NULL,
-        created_ms INTEGER NOT NULL,
-        updated_ms INTEGER NOT NULL,
-        updated_by TEXT NOT NULL,
-        PRIMARY KEY (kind, name)
-      ) STRICT, WITHOUT ROWID;
-      INSERT INTO kept SELECT * FROM kept_11;
-      DROP TABLE kept_11;
-    `,
+    sql: entryTable(11, "'provider', 'model', 'mcp', 'prompt', 'guard'"),
   },
   { version: 13, name: 'guards of accounts and keys', sql: sqliteDdl(accounts.guardColumns) },
   { version: 14, name: 'extra budgets of accounts', sql: sqliteDdl(accounts.extraBudgetColumn) },
@@ -134,10 +100,22 @@ export const culvertMigrations: readonly Migration[] = [
   {
     version: 22,
     name: 'rules for routes set up at run time',
-    sql: `
-      ALTER TABLE kept RENAME TO kept_21;
+    sql: entryTable(21, "'provider', 'model', 'mcp', 'prompt', 'guard', 'route'"),
+  },
+  { version: 23, name: 'history of notices and alerts', sql: sqliteDdl(noticeHistory) },
+  {
+    version: 24,
+    name: 'agents set up at run time',
+    sql: entryTable(23, "'provider', 'model', 'mcp', 'prompt', 'guard', 'route', 'agent'"),
+  },
+];
+
+/** Makes the table of what is set up at run time anew, for these kinds of it. SQLite changes no check. */
+function entryTable(before: number, kinds: string): string {
+  return `
+      ALTER TABLE kept RENAME TO kept_${before};
       CREATE TABLE kept (
-        kind TEXT NOT NULL CHECK (kind IN ('provider', 'model', 'mcp', 'prompt', 'guard', 'route')),
+        kind TEXT NOT NULL CHECK (kind IN (${kinds})),
         name TEXT NOT NULL,
         definition TEXT NOT NULL,
         sealed TEXT,
@@ -147,12 +125,10 @@ export const culvertMigrations: readonly Migration[] = [
         updated_by TEXT NOT NULL,
         PRIMARY KEY (kind, name)
       ) STRICT, WITHOUT ROWID;
-      INSERT INTO kept SELECT * FROM kept_21;
-      DROP TABLE kept_21;
-    `,
-  },
-  { version: 23, name: 'history of notices and alerts', sql: sqliteDdl(noticeHistory) },
-];
+      INSERT INTO kept SELECT * FROM kept_${before};
+      DROP TABLE kept_${before};
+    `;
+}
 
 /** `responses.db`. A separate file: it may grow to many GB, and its writes would hold up those of accounts. */
 export const responseMigrations: readonly Migration[] = [

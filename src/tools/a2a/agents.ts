@@ -37,7 +37,7 @@ export interface PreparedMessage {
 }
 
 /** The agents of the configuration, for callers. */
-export interface Agents extends Pick<FollowedServices<Agent>, 'get' | 'close'> {
+export interface Agents extends Pick<FollowedServices<Agent>, 'all' | 'get' | 'close'> {
   /** Agents that the caller may call, each looked at once. */
   of(principal: Principal): Promise<readonly Agent[]>;
   /** One of them. A FailureError: there is none of this name for the caller. */
@@ -57,6 +57,7 @@ export function createAgents(parts: AgentsParts): Agents {
   );
   const allowed = (principal: Principal) => agents.all().filter(({ name }) => mayCall(principal, name));
   return {
+    all: agents.all,
     get: agents.get,
     async of(principal) {
       await agents.known(firstLookMaxMs, null);

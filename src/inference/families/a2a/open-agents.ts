@@ -1,5 +1,6 @@
 import { mayCallAgent, type PlanBook } from '../../../books/metering/plan-book.ts';
 import { writtenFacts } from '../../../config/data-rules.ts';
+import type { Agent } from '../../../tools/a2a/agent.ts';
 import type { Agents, AgentsParts } from '../../../tools/a2a/agents.ts';
 import type { ProxyOf } from '../../../upstream/transport/proxy.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
@@ -7,6 +8,8 @@ import type { Snapshot } from '../../models/snapshot.ts';
 export interface OpenedAgents {
   /** Loaded by the first who asks, or once the server listens if the configuration has agents. */
   load(): Promise<Agents>;
+  /** The agents in force, if they are loaded. */
+  loaded(): readonly Pick<Agent, 'name' | 'standing'>[];
   close(): Promise<void>;
 }
 
@@ -22,12 +25,13 @@ interface OpenAgentsParts extends Pick<AgentsParts, 'clock' | 'signer' | 'onTurn
 export function openAgents({ snapshot, plans, proxyOf, listening, ...parts }: OpenAgentsParts): OpenedAgents {
   const config = () => snapshot().config;
   let loading: Promise<Agents> | null = null;
+  let opened: Agents | null = null;
   async function open(): Promise<Agents> {
     const [{ createAgents }, { createTransport }] = await Promise.all([
       import('../../../tools/a2a/agents.ts'),
       import('../../../upstream/transport/send.ts'),
     ]);
-    return createAgents({
+    opened = createAgents({
       ...parts,
       config,
       // A message that an agent may have got is not sent again.
@@ -39,6 +43,7 @@ export function openAgents({ snapshot, plans, proxyOf, listening, ...parts }: Op
         return barred === null && mayCallAgent(plans().plan(principal.plan), principal, name);
       },
     });
+    return opened;
   }
   function load(): Promise<Agents> {
     loading ??= open();
@@ -49,6 +54,7 @@ export function openAgents({ snapshot, plans, proxyOf, listening, ...parts }: Op
   });
   return {
     load,
+    loaded: () => opened?.all() ?? [],
     async close() {
       await (await loading)?.close();
     },

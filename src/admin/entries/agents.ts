@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { agentMarks } from '../../books/auth/entry-secrets.ts';
+import { fragmentKey } from '../../config/merge-stored.ts';
+import { redactPart } from '../../config/redact.ts';
+import { agentName, agentSchema } from '../../config/schema-agents.ts';
+import { type Operation, refuse } from '../operation.ts';
+import { inOrderOf } from '../page.ts';
+import type { AdminParts } from '../parts.ts';
+import { entryOperations } from './entry-operations.ts';
+import { type EntryRecords, rowIn } from './entry-records.ts';
+import { movedAddresses, refuseUnreadSecrets } from './send-elsewhere.ts';
+import { shownStanding, standingFields } from './shown-standing.ts';
+import { shownStored, storedFields } from './stored-fields.ts';
+import { storedEntryOperations } from './stored-operations.ts';
+
+const newAgent = agentSchema.extend({ name: agentName.describe('Callers reach it at /a2a/NAME.') });
+
+/** An agent as lists show it. */
+const shownSchema = z.object({
+  name: z.string(),
+  url: z.string().describe('Without user, password and query.'),
+  ...standingFields,
+  description: z.string().nullable().describe('What its card says it does; null: the card was not read yet.'),
+  versions: z.array(z.string()).describe('Versions of A2A that it speaks.'),
+  streams: z.boolean().nullable(),
+  skills: z.array(z.string()).describe('Names of its skills.'),
+  ...storedFields,
+});
+
+type ShownAgent = z.input<typeof shownSchema>;
+
+const nameOf = ({ name }: ShownAgent) => name;
+
+/** `/agents`: agents elsewhere that callers reach by A2A. */
+export function agentOperations(parts: AdminParts, entryRecords: EntryRecords): Operation[] {
+  const entries = entryOperations({ path: '/agents', named: 'name', area: 'providers', reply: shownSchema });
+  const show = async (name: string) => {
+    const found = (await shownAgents(parts, entryRecords)).find((agent) => agent.name === name);
+    return found ?? refuse({ kind: 'not-found', message: `There is no agent '${name.slice(0, 64)}'.` });
+  };
+  return [
+    entries.list({
+      summary: 'Lists the agents that callers reach by A2A, with their health.',
+      rows: async () => ({
+        rows: inOrderOf(await shownAgents(parts, entryRecords), nameOf),
+        textOf: nameOf,
+        shown: (agent) => agent,
+      }),
+    }),
+    entries.show({ summary: 'Returns one agent.', run: show }),
+    ...storedEntryOperations(parts, entryRecords, {
+      kind: 'agent',
+      entries,
+      named: 'name',
+      show,
+      add: {
+        summary: 'Creates an agent, as under `agents` in culvert.yaml. Its headers are encrypted.',
+        body: newAgent,
+      },
+      change: {
+        summary: 'Changes the stored settings of an agent.',
+        guardOf: (patch) => (before, after) => {
+          const marks = agentMarks();
+          for (const member of movedAddresses(marks, before, after)) {
+            refuseUnreadSecrets(marks, member, before, after, patch);
+          }
+        },
+      },
+      remove: { summary: 'Removes the stored settings of an agent.' },
+    }),
+    entries.act('test', {
+      summary: 'Reads the card of an agent now, and returns its state.',
+      async run(name) {
+        await (await parts.agents?.())?.get(name)?.lookAnew();
+        return show(name);
+      },
+    }),
+  ];
+}
+
+/** Agents in force, and stored ones that cannot be used. */
+async function shownAgents(parts: AdminParts, entryRecords: EntryRecords): Promise<ShownAgent[]> {
+  const [rows, agents] = await Promise.all([entryRecords.rows(), parts.agents?.()]);
+  const inForce = parts.snapshot().config.agents;
+  const unused = rows.entries.filter(({ kind, name }) => kind === 'agent' && !Object.hasOwn(inForce, name));
+  const shown = (name: string, url: string, source: 'file' | 'kept', row: ReturnType<typeof rowIn>): ShownAgent => {
+    const agent = agents?.get(name);
+    const { card = {}, interfaces = {}, streams = null } = agent?.card ?? {};
+    const { description, skills } = card;
+    const names = (Array.isArray(skills) ? skills : []).map((skill) => (skill as { name?: unknown } | null)?.name);
+    return {
+      name,
+      url: (redactPart({ url }) as { url: string }).url,
+      ...shownStanding(parts.clock, agent?.standing),
+      description: typeof description === 'string' ? description : null,
+      versions: Object.keys(interfaces),
+      streams,
+      skills: names.filter((skill) => typeof skill === 'string'),
+      ...shownStored(parts, source, row),
+    };
+  };
+  return [
+    ...Object.entries(inForce).map(([name, { url }]) => {
+      const row = rowIn(rows, 'agent', name);
+      const isStored = row !== null && !parts.setup.report().shadowed.has(fragmentKey(row));
+      return shown(name, url, isStored ? 'kept' : 'file', row);
+    }),
+    ...unused.map((row) => shown(row.name, String(row.definition.url ?? ''), 'kept', row)),
+  ];
+}

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { Message, StreamResponse } from '@a2a-js/sdk';
+import { startAgent } from '../start-agent.ts';
+import { startGateway, testKey } from '../start-gateway.ts';
+import { agentClient, rpc, sending, textOf } from './a2a-client.ts';
+
+/* Guards of messages to agents, and of what they answer (docs/a2a.md, docs/guards.md). */
+
+const agent = await startAgent({ after });
+const blockedKey = 'sk-cv-test-key-blocked';
+const gateway = await startGateway(
+  { after: after as never },
+  {
+    agents: { worker: { url: agent.url } },
+    guards: {
+      masks: { check: 'personal-data', kinds: ['email'], action: 'mask' },
+      // Ids are such, and stay.
+      uuids: { check: 'patterns', patterns: ['[0-9a-f]{8}-[0-9a-f]{4}'], action: 'mask' },
+      words: { check: 'words', words: ['forbidden'], action: 'block' },
+      answers: { check: 'words', words: ['You said'], action: 'block', on: ['output'] },
+    },
+    plans: {
+      default: { rpm: 'off', guards: ['masks', 'uuids', 'words'] },
+      answers: { rpm: 'off', guards: ['answers'] },
+    },
+    keys: [
+      { key: testKey, account: 'dev', name: 'test' },
+      { key: blockedKey, account: 'blocked', name: 'test', plan: 'answers' },
+    ],
+  },
+);
+
+const mail = 'ann@example.org';
+
+test('a masked text of a message does not reach the agent, and comes back in its answer', async () => {
+  const client = await agentClient(gateway, 'worker');
+  const answer = (await client.sendMessage(sending(`write to ${mail}`))) as Message;
+  const heard = textOf(agent.messages().at(-1)!);
+  assert.doesNotMatch(heard, /example/);
+  assert.equal(textOf(answer), `You said: write to ${mail}`);
+});
+
+test('data and names of files in a message are guarded too, and its ids stay as they are', async () => {
+  const parts = [{ data: { to: mail } }, { url: 'https://files.example.org/1', filename: `${mail}.txt` }];
+  const message = { messageId: 'call-555-0100', role: 'ROLE_USER', parts, contextId: 'order-4111111111111111' };
+  const sent = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } };
+  const { status, result, error } = await rpc(gateway, 'worker', sent);
+  assert.deepEqual([status, error], [200, undefined]);
+  const heard = agent.messages().at(-1)!;
+  assert.doesNotMatch(JSON.stringify(heard), /ann@/);
+  assert.equal(heard.messageId, 'call-555-0100');
+  assert.match(JSON.stringify(result), /"contextId":"order-4111111111111111"/);
+  const bytes = { ...sent, params: { message: { ...message, parts: [{ raw: 'AAAA', filename: 'a.png' }] } } };
+  assert.match((await rpc(gateway, 'worker', bytes)).error?.message ?? '', /cannot read a part/);
+});
+
+test('a masked text comes back in a stream, whose ids the caller can use', async () => {
+  const client = await agentClient(gateway, 'worker');
+  const events: StreamResponse[] = [];
+  for await (const event of client.sendMessageStream(sending(`work for ${mail}`))) events.push(event);
+  const [begun, done] = ['task', 'artifactUpdate'].map((name) => events.find(({ payload }) => payload?.$case === name));
+  assert.ok(begun?.payload?.$case === 'task' && done?.payload?.$case === 'artifactUpdate');
+  assert.equal(done.payload.value.taskId, begun.payload.value.id);
+  assert.equal(textOf(done.payload.value.artifact!), `done: work for ${mail}`);
+  assert.doesNotMatch(textOf(agent.messages().at(-1)!), /example/);
+  const task = await client.getTask({ tenant: '', id: begun.payload.value.id, historyLength: undefined });
+  assert.equal(task.id, begun.payload.value.id);
+});
+
+test('a message that a guard refuses is an error with its id, and the agent hears nothing', async () => {
+  const before = agent.messages().length;
+  const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'a forbidden word' }] };
+  const refused = await rpc(gateway, 'worker', { jsonrpc: '2.0', id: 'g', method: 'SendMessage', params: { message } });
+  assert.deepEqual([refused.status, refused.id, refused.error?.code], [400, 'g', -32000]);
+  assert.match(refused.error?.message ?? '', /words/);
+  assert.equal(agent.messages().length, before);
+});
+
+test('an answer that a guard refuses does not reach the caller', async () => {
+  const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hello' }] };
+  for (const method of ['SendMessage', 'SendStreamingMessage']) {
+    const response = await gateway.fetch('/a2a/worker', {
+      json: { jsonrpc: '2.0', id: 'g', method, params: { message } },
+      headers: { authorization: `Bearer ${blockedKey}` },
+    });
+    const text = await response.text();
+    assert.doesNotMatch(text, /You said: hello/);
+    assert.match(text, /"code":-32000/);
+    assert.match(text, /"id":"g"/);
+  }
+});
