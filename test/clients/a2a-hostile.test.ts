@@ -111,7 +111,7 @@ test('a card that is endless, no card, elsewhere or late leaves its agent down, 
   assert.match(await why('endless'), /'endless' .*more bytes/);
   assert.match(await why('page'), /no JSON/);
   assert.match(await why('elsewhere'), /answered 302 when it was asked for its card/);
-  assert.match((await late).error?.message ?? '', /'silent' could not be read yet/);
+  assert.match((await late).error?.message ?? '', /'silent' has a card that could not be read yet/);
   assert.match(await why('grpc'), /no JSON-RPC interface/);
   const { status } = await rpc(gateway, 'page', send());
   assert.equal(status, 503);

@@ -79,13 +79,15 @@ function addressOf({ services }: A2aParts, { request }: Exchange): (agent: strin
 }
 
 async function answerCard(parts: A2aParts, exchange: Exchange): Promise<void> {
-  const [agents, { shownCard }] = await Promise.all([parts.agents(), import('../../tools/a2a/agent-card.ts')]);
+  const [agents, { shownCard }, { failureOf }] = await Promise.all([
+    parts.agents(),
+    import('../../tools/a2a/agent-card.ts'),
+    import('../../tools/a2a/agents.ts'),
+  ]);
   try {
-    const { name, config, card, secrets } = await agents.find(callerOf(exchange), exchange.params.agent ?? '');
-    if (card === null) {
-      const message = `The card of the agent '${name}' could not be read yet.`;
-      return refuse(exchange.client, { kind: 'agent-failed', agent: name, message }, []);
-    }
+    const agent = await agents.find(callerOf(exchange), exchange.params.agent ?? '');
+    const { name, config, card, secrets } = agent;
+    if (card === null) return refuse(exchange.client, failureOf(name, agent.unread()), []);
     const version = headerOf(exchange, 'a2a-version')?.startsWith('1') ? '1.0' : '0.3';
     const address = addressOf(parts, exchange)(name);
     writeJson(exchange, 200, shownCard(card, { name, config, secrets, address, version }));

@@ -82,6 +82,12 @@ export class Agent implements ConfiguredService<AgentConfig> {
     return this.#looks.resting();
   }
 
+  /** Why it has no card. */
+  unread(): McpFault {
+    const { standing } = this;
+    return standing.at === 'down' ? standing.why : new McpFault('broken', 'has a card that could not be read yet');
+  }
+
   async ask(message: AgentMessage, signal: AbortSignal): Promise<AgentAnswer> {
     const answer = await askWhole(
       this.#parts.transport,

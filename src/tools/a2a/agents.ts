@@ -104,14 +104,9 @@ function methodOf({ method: name }: JsonObject): PreparedMessage['method'] {
   return { ...method, name: name as string };
 }
 
-function interfaceOf({ name, card }: Agent, { version, work }: AgentMethod): AgentInterface {
-  if (card === null) {
-    return refuse({
-      kind: 'agent-failed',
-      agent: name,
-      message: `The card of the agent '${name}' could not be read yet.`,
-    });
-  }
+function interfaceOf(agent: Agent, { version, work }: AgentMethod): AgentInterface {
+  const { name, card } = agent;
+  if (card === null) return refuse(failureOf(name, agent.unread()));
   const to = card.interfaces[version];
   if (to === undefined) {
     const offered = Object.keys(card.interfaces).join(' and ');
