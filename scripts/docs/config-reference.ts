@@ -46,6 +46,8 @@ one: an unknown key or a wrong value is an error with its line and column.
   digits, of the account \`default\`, unless the store knows that secret already. \`--host\` and \`--port\` override
   all of them.
 - A key without a value (\`providers:\` with everything below it commented out) is left out.
+- \`include\` names more files and folders, such as mounted ConfigMaps and Secrets. A name may be in one file only. An
+  included file includes no others, and its \`\${file:…}\` begin at its folder.
 - The file is read again when it or a file it refers to changes, and on SIGHUP. It is checked whole first: a bad file
   changes nothing. Running streams finish on the old configuration.
 - **Prices** are USD per million tokens unless the key says otherwise; **costs** are units of quota.

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { configText, findConfigFile } from '../config/load.ts';
+import { findConfigFile, wholeConfigText } from '../config/load.ts';
 import { culvert } from '../kernel/command-form.ts';
 import { nearest } from '../kernel/nearest.ts';
 import { adminCommands } from './admin-commands.ts';
@@ -49,7 +49,7 @@ async function readSecretsFor(command: Command): Promise<void> {
   if (command.name() === 'start' || !command.options.some(({ long }) => long === '--config')) return;
   const { config } = command.opts<{ config?: string }>();
   const file = findConfigFile({ flag: config, env: process.env, cwd: process.cwd() });
-  await new FileSecrets(() => configText(file)).read();
+  await new FileSecrets(() => wholeConfigText(file, process.env)).read();
 }
 
 /**

@@ -4,6 +4,7 @@ import { cautionsOf } from './cautions.ts';
 import { crossCheck } from './cross-check.ts';
 import type { Env } from './environment.ts';
 import { fillFromEnvironment } from './environment.ts';
+import { readWithIncluded } from './include.ts';
 import type { ConfigPath, ConfigProblem, ConfigWarning } from './problem.ts';
 import { formatPath } from './problem.ts';
 import { withoutName } from './reference-forms.ts';
@@ -11,7 +12,6 @@ import { secretFilePaths } from './references.ts';
 import type { Config } from './schema.ts';
 import { checkSchema } from './schema-issues.ts';
 import type { YamlSource } from './yaml-source.ts';
-import { readYaml } from './yaml-source.ts';
 
 /** A checked configuration, or why there is none; never both. */
 export type ConfigResult =
@@ -22,7 +22,7 @@ export type ConfigResult =
       warnings: readonly ConfigWarning[];
       /** Absolute; null when there is no file and everything is a default. */
       file: string | null;
-      /** The file and the secret files it names, absolute: whatever a change of should lead to a reload. */
+      /** The file, those that it includes and the secret files they name, absolute: whatever a change of should lead to a reload. */
       sources: readonly string[];
     }
   | {
@@ -50,18 +50,18 @@ function needsUnread(error: ConfigProblem, unread: readonly ConfigProblem[]): bo
 /** Checks a text as if it were the file `fileName`: relative `${file:…}` paths start at that file's folder. */
 export function checkConfigText(text: string, fileName: string, env: Env, options: CheckOptions = {}): ConfigResult {
   const directory = dirname(resolve(fileName));
-  const sources = [resolve(fileName), ...secretFilePaths(text, directory)];
-  const yaml = readYaml(text, { env, directory });
+  const yaml = readWithIncluded(text, { env, directory });
+  const sources = [...new Set([resolve(fileName), ...secretFilePaths(text, directory), ...yaml.sources])];
   const variableOf = fillFromEnvironment(yaml.value, env);
-  const problem = (path: ConfigPath, message: string, place = yaml.place(path)): ConfigProblem => {
+  const problem = (path: ConfigPath, message: string, at = yaml.find(path)): ConfigProblem => {
     const variable = variableOf(path);
     if (variable !== null) return { file: 'environment', line: 0, column: 0, path: variable, message };
-    const { line, column } = place;
-    return { file: options.shownAs ?? fileName, line, column, path: formatPath(path), message };
+    const { line, column } = at.place;
+    return { file: at.file ?? options.shownAs ?? fileName, line, column, path: formatPath(path), message };
   };
   const refuse = (errors: ConfigProblem[]): ConfigResult => ({ ok: false, errors: inFileOrder(errors), sources });
 
-  const unread = yaml.problems.map(({ path, message, place }) => problem(path, message, place));
+  const unread = yaml.problems.map(({ path, message, ...at }) => problem(path, message, at));
   if (yaml.value === undefined) return refuse(unread);
 
   const foreign = foreignSection(yaml.value);
@@ -134,5 +134,8 @@ function put(root: unknown, path: ConfigPath, value: unknown): void {
 }
 
 function inFileOrder<P extends ConfigProblem>(problems: P[]): P[] {
-  return problems.sort((a, b) => a.line - b.line || a.column - b.column);
+  const files = [...new Set(problems.map(({ file }) => file))];
+  return problems.sort(
+    (a, b) => files.indexOf(a.file) - files.indexOf(b.file) || a.line - b.line || a.column - b.column,
+  );
 }

@@ -1,10 +1,11 @@
 import { readFileSync, statSync } from 'node:fs';
-import { isAbsolute, relative, resolve } from 'node:path';
+import { dirname, isAbsolute, relative, resolve } from 'node:path';
 import type { ConfigResult } from './check.ts';
 import { checkConfigText } from './check.ts';
 import { zeroConfig } from './defaults.ts';
 import type { Env } from './environment.ts';
 import { isInEnvironment } from './environment.ts';
+import { includedTexts } from './include.ts';
 import { configBytesMax } from './yaml-source.ts';
 
 export interface LoadOptions {
@@ -50,6 +51,13 @@ export function configText(file: string | null): string | null {
   if (file === null) return '';
   const read = readText(file);
   return read.ok ? read.text : null;
+}
+
+/** The same with the texts of the files that it includes below it: for what looks for references. */
+export function wholeConfigText(file: string | null, env: Env): string | null {
+  const text = configText(file);
+  if (file === null || text === null) return text;
+  return [text, ...includedTexts(text, { env, directory: dirname(file) })].join('\n');
 }
 
 /** All defaults, with the values of the environment. */

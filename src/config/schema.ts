@@ -54,6 +54,13 @@ export const configSchema = z.strictObject({
   agents: agentsSchema,
   fetch: fetchSchema.prefault({}),
   telemetry: telemetrySchema.prefault({}),
+  include: z
+    .array(z.string().min(1).max(1_024))
+    .max(64)
+    .default([])
+    .describe(
+      'Files with more providers, models, guards, prompts, routes, tiers, plans, accounts and keys, and folders of such `.yaml` files. Relative to this file.',
+    ),
   simulator: z
     .enum(['auto', 'off', 'on'])
     .default('auto')

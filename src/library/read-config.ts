@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { type ConfigResult, checkConfigText } from '../config/check.ts';
 import { processesOf } from '../config/declared.ts';
 import type { Env } from '../config/environment.ts';
-import { configText, loadConfig } from '../config/load.ts';
+import { configText, loadConfig, wholeConfigText } from '../config/load.ts';
 import type { ConfigProblem } from '../config/problem.ts';
 import type { Config } from '../config/schema.ts';
 import { GatewayError } from './gateway-error.ts';
@@ -39,9 +39,9 @@ export function readConfig(
   return { config, file, warnings, text: () => (file === null ? written : configText(file)) };
 }
 
-/** The text of what an application gave; null: its file cannot be read. */
-export function textOf(given: CulvertConfig | string | undefined): string | null {
-  return typeof given === 'object' ? asText(given) : configText(given === undefined ? null : resolve(given));
+/** The text of what an application gave, included files too; null: its file cannot be read. */
+export function textOf(given: CulvertConfig | string | undefined, env: Env): string | null {
+  return typeof given === 'object' ? asText(given) : wholeConfigText(given === undefined ? null : resolve(given), env);
 }
 
 /** JSON is YAML. */

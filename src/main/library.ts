@@ -17,7 +17,7 @@ export async function openLibraryGateway(
   const { env } = options;
   const implicitProviders = providersInEnvironment(env).map(({ id }) => id);
   let given = options.config;
-  const secrets = new FileSecrets(() => textOf(given), env);
+  const secrets = new FileSecrets(() => textOf(given, env), env);
   const read = async (next = given) => {
     given = next;
     await secrets.read();

@@ -5,7 +5,7 @@ import { overridden } from '../cli/start-options.ts';
 import { type StartFacts, startMessage } from '../cli/start-table.ts';
 import { checkConfigText } from '../config/check.ts';
 import { processesOf } from '../config/declared.ts';
-import { configText, findConfigFile, loadConfig } from '../config/load.ts';
+import { configText, findConfigFile, loadConfig, wholeConfigText } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
 import { providersInEnvironment } from '../formats/providers/catalog.ts';
 import { probeGet } from '../formats/providers/probe-get.ts';
@@ -36,7 +36,7 @@ export async function start(options: StartOptions): Promise<number> {
   const env = process.env;
   const file = findConfigFile({ flag: options.config, env, cwd: process.cwd() });
   const implicitProviders = providersInEnvironment(env).map(({ id }) => id);
-  const secrets = new FileSecrets(() => configText(file));
+  const secrets = new FileSecrets(() => wholeConfigText(file, env));
   const load = async () => {
     await secrets.read();
     return overridden(loadConfig({ file, env, implicitProviders }), options);

@@ -18,7 +18,13 @@ interface Manifest {
   data: Record<string, string>;
   spec: {
     replicas?: number;
-    template: { spec: { containers: Record<string, unknown>[]; securityContext: Record<string, unknown> } };
+    template: {
+      spec: {
+        containers: Record<string, unknown>[];
+        volumes: { name: string }[];
+        securityContext: Record<string, unknown>;
+      };
+    };
   };
 }
 
@@ -41,6 +47,7 @@ const everything = {
   nodeSelector: { a: 'b' },
   imagePullSecrets: [{ name: 'registry' }],
   podAnnotations: { a: 'b' },
+  include: { configMaps: ['team.models', 'more'], secrets: ['team-keys'] },
 };
 
 test('helm lint has nothing to say', { skip }, () => {
@@ -101,6 +108,28 @@ test('pods run without root, rights or a writable root, and no secret stands in 
     all.map(({ kind }) => kind).sort(),
     ['ConfigMap', 'Deployment', 'NetworkPolicy', 'PodDisruptionBudget', 'Service'].sort(),
   );
+});
+
+test('ConfigMaps and Secrets of include are mounted as folders that culvert.yaml names', { skip }, (t) => {
+  const config = { ...one.config, include: ['/data/own.yaml'] };
+  const { all, said } = render(t, { ...one, config, include: everything.include });
+  const text = all.find(({ kind }) => kind === 'ConfigMap')?.data['culvert.yaml'];
+  assert.ok(text !== undefined, said);
+  const folders = ['configmap-team.models', 'configmap-more', 'secret-team-keys'].map(
+    (n) => `/etc/culvert-include/${n}`,
+  );
+  assert.deepEqual(parse(text).include, ['/data/own.yaml', ...folders]);
+  const { containers, volumes } = all.find(({ kind }) => kind === 'Deployment')!.spec.template.spec;
+  const mounts = containers[0]!.volumeMounts as { name: string; mountPath: string; subPath?: string }[];
+  // Files of a subPath stay as they were at the start of the pod.
+  assert.ok(mounts.every(({ subPath }) => subPath === undefined));
+  for (const folder of folders) {
+    const mount = mounts.find(({ mountPath }) => mountPath === folder);
+    assert.ok(
+      volumes.some(({ name }) => name === mount?.name),
+      folder,
+    );
+  }
 });
 
 test('the autoscaler decides the number of replicas where there is one, by a metric that the adapter makes', {

@@ -14,6 +14,17 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end }}
 
+{{- /* Folders of ConfigMaps and Secrets with parts of the configuration. */ -}}
+{{- define "culvert.included" -}}
+folders:
+  {{- range .Values.include.configMaps }}
+  - /etc/culvert-include/configmap-{{ . }}
+  {{- end }}
+  {{- range .Values.include.secrets }}
+  - /etc/culvert-include/secret-{{ . }}
+  {{- end }}
+{{- end }}
+
 {{- /* What would start, and then lose data or serve wrongly. */ -}}
 {{- define "culvert.check" -}}
 {{- $storage := .Values.config.storage | default dict }}
