@@ -10,6 +10,7 @@ const needs = {
   arize: ['api_key', 'space', 'project'],
   mlflow: ['url', 'experiment'],
   wandb: ['api_key', 'entity', 'project'],
+  helicone: ['api_key'],
 } as const;
 
 type Service = keyof typeof needs;
@@ -21,6 +22,7 @@ const may: Readonly<Record<Service, readonly string[]>> = {
   arize: [],
   mlflow: ['api_key'],
   wandb: [],
+  helicone: [],
 };
 
 const shared = ['type', 'name', 'url', 'headers'];
@@ -59,4 +61,4 @@ export const loggersSchema = z
   .array(loggerSchema)
   .max(10)
   .default([])
-  .describe('Services that get the traces by OTLP, each by its own form. Read at the start.');
+  .describe('Services that get the traces, each by its own form. Read at the start.');

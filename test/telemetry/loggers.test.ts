@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { pino } from 'pino';
 import { checkConfigText } from '../../src/config/check.ts';
 import { formatProblem } from '../../src/config/problem.ts';
 import { loggerForm, type NamedLogger } from '../../src/observe/otlp/logger-forms.ts';
 import { adminKey, overUpstreams, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { until } from '../until.ts';
+import { heliconeForm, startLogReceiver } from './log-receiver.ts';
 import { startOtlpReceiver } from './otlp-receiver.ts';
 
 /* Loggers by name: each gets the spans at its own path, with its own proof and by OpenTelemetry's published schema. */
@@ -67,6 +69,63 @@ test('each logger gets the spans of a request in its own form, and one that is g
   assert.doesNotMatch(shown, /sk-logger/);
 });
 
+const helicone = (url: string) => ({ type: 'helicone', api_key: 'sk-helicone-1', url });
+
+test("Helicone gets a custom log of each attempt in its documentation's form, with user, session and account", async (t) => {
+  const receiver = await startLogReceiver(t);
+  const telemetry = { loggers: [helicone(receiver.url)], otlp: { content: ['dev/test'] } };
+  const gateway = await startGateway(t, { ...overUpstreams(upstream.url), telemetry });
+  const json = { model: 'chat', user: 'ann', messages: [{ role: 'user', content: 'Said by Ann.' }] };
+  const headers = { 'x-session-id': 'talk-1' };
+  assert.equal((await gateway.fetch('/v1/chat/completions', { json, headers })).status, 200);
+  const stream = await gateway.fetch('/v1/chat/completions', { json: { ...json, stream: true } });
+  await stream.text();
+  upstream.script('/v1/chat/completions', ['status=400']);
+  await gateway.fetch('/v1/chat/completions', { json });
+  await until('three logs came', () => receiver.logs.length >= 3);
+  for (const { path, authorization, body } of receiver.logs) {
+    assert.equal(path, '/custom/v1/log');
+    assert.equal(authorization, 'Bearer sk-helicone-1');
+    heliconeForm.parse(body);
+  }
+  const [whole, streamed, failed] = receiver.logs.map(({ body }) => heliconeForm.parse(body));
+  assert.deepEqual(whole!.providerRequest.json, { model: 'mock/ok', messages: json.messages });
+  const { meta } = whole!.providerRequest;
+  assert.equal(meta['Helicone-User-Id'], 'ann');
+  assert.equal(meta['Helicone-Session-Id'], 'talk-1');
+  assert.equal(meta['Helicone-Property-Account'], 'dev');
+  assert.equal(whole!.providerResponse.status, 200);
+  const { usage, choices } = whole!.providerResponse.json;
+  assert.ok(usage!.prompt_tokens > 0 && usage!.total_tokens === usage!.prompt_tokens + usage!.completion_tokens);
+  assert.equal(choices?.[0]?.message.role, 'assistant');
+  assert.equal(choices?.[0]?.finish_reason, 'stop');
+  assert.equal(streamed!.providerRequest.json.stream, true);
+  assert.ok((streamed!.timing.timeToFirstToken ?? -1) >= 0);
+  assert.equal(failed!.providerResponse.status, 400);
+  assert.equal(failed!.providerResponse.json.usage, undefined);
+  const began = whole!.timing.startTime.seconds * 1_000 + whole!.timing.startTime.milliseconds;
+  assert.ok(Math.abs(Date.now() - began) < 120_000);
+});
+
+test('Helicone gets no text that no key allows, and one that refuses is in the log without its key', async (t) => {
+  const receiver = await startLogReceiver(t);
+  const lines: string[] = [];
+  const log = pino({ level: 'info' }, { write: (line: string) => lines.push(line) });
+  const telemetry = { loggers: [helicone(receiver.url)] };
+  const gateway = await startGateway(t, { ...overUpstreams(upstream.url), telemetry }, { log });
+  const json = { model: 'chat', messages: [{ role: 'user', content: 'Said by Ann.' }] };
+  await gateway.fetch('/v1/chat/completions', { json });
+  await until('a log came', () => receiver.logs.length > 0);
+  assert.doesNotMatch(JSON.stringify(receiver.logs), /Said by Ann/);
+  receiver.answer(401);
+  await gateway.fetch('/v1/chat/completions', { json });
+  await until('the operator is told', () => /cannot be sent to the logger 'helicone'/.test(lines.join('')));
+  assert.doesNotMatch(lines.join(''), /sk-helicone/);
+  receiver.answer(200);
+  await gateway.fetch('/v1/chat/completions', { json });
+  await until('it goes on', () => /sent to the logger 'helicone' again/.test(lines.join('')));
+});
+
 test('texts are in the spans of the keys that the operator names', async (t) => {
   const receiver = await startOtlpReceiver(t);
   const loggers = [{ type: 'langfuse', public_key: 'pk', api_key: 'sk', url: receiver.url }];
@@ -88,6 +147,8 @@ test('without an own address each service has its documented one, and further he
     'https://otlp.arize.com/v1/traces',
     'https://trace.wandb.ai/otel/v1/traces',
   ]);
+  const { url, takes } = loggerForm({ type: 'helicone', api_key: 'k', headers: {} });
+  assert.deepEqual([url, takes], ['https://api.worker.helicone.ai/custom/v1/log', 'helicone']);
   const own = loggerForm({
     type: 'datadog',
     api_key: 'k',

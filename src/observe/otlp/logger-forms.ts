@@ -1,6 +1,6 @@
 /** A service that takes traces, and what proves who sends them. */
 export interface NamedLogger {
-  type: 'langfuse' | 'datadog' | 'braintrust' | 'arize' | 'mlflow' | 'wandb';
+  type: 'langfuse' | 'datadog' | 'braintrust' | 'arize' | 'mlflow' | 'wandb' | 'helicone';
   name?: string | undefined;
   url?: string | undefined;
   api_key?: string | undefined;
@@ -13,9 +13,11 @@ export interface NamedLogger {
   headers: Readonly<Record<string, string>>;
 }
 
-/** How a service takes spans by OTLP over HTTP. */
+/** How a service takes spans over HTTP. */
 export interface LoggerForm {
   name: string;
+  /** `helicone`: a log for each call of a model, in its JSON. */
+  takes: 'otlp' | 'helicone';
   /** Whole address of its traces. */
   url: string;
   headers: Readonly<Record<string, string>>;
@@ -28,7 +30,8 @@ export function loggerForm(logger: NamedLogger): LoggerForm {
   const { type, name = type, api_key: key = '', project = '' } = logger;
   const { base, headers, resource = {} } = forms[type](logger, key, project);
   const url = `${(logger.url ?? base).replace(/\/+$/, '')}${paths[type]}`;
-  return { name, url, headers: { ...headers, ...logger.headers }, resource };
+  const takes = type === 'helicone' ? 'helicone' : 'otlp';
+  return { name, takes, url, headers: { ...headers, ...logger.headers }, resource };
 }
 
 interface Form {
@@ -44,6 +47,7 @@ const paths: Readonly<Record<NamedLogger['type'], string>> = {
   arize: '/v1/traces',
   mlflow: '/v1/traces',
   wandb: '/otel/v1/traces',
+  helicone: '/custom/v1/log',
 };
 
 const forms: Readonly<Record<NamedLogger['type'], (logger: NamedLogger, key: string, project: string) => Form>> = {
@@ -75,5 +79,9 @@ const forms: Readonly<Record<NamedLogger['type'], (logger: NamedLogger, key: str
     base: 'https://trace.wandb.ai',
     headers: { 'wandb-api-key': key, project_id: `${entity}/${project}` },
     resource: { 'wandb.entity': entity, 'wandb.project': project },
+  }),
+  helicone: (_logger, key) => ({
+    base: 'https://api.worker.helicone.ai',
+    headers: { authorization: `Bearer ${key}` },
   }),
 };

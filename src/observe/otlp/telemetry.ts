@@ -1,5 +1,6 @@
 import type { Traces } from '../../kernel/trace.ts';
 import { AttemptMetrics } from './genai-metrics.ts';
+import { type HeliconeLog, heliconeLogs } from './helicone-logs.ts';
 import { type LoggerForm, loggerForm, type NamedLogger } from './logger-forms.ts';
 import { LoggerQueue } from './logger-queue.ts';
 import { type SpanBatch, SpanSender } from './span-sender.ts';
@@ -37,6 +38,9 @@ const deadlinesOfSend = 2;
 const secretCharsMin = 8;
 const reasonCharsMax = 300;
 const protobuf = { 'Content-Type': 'application/x-protobuf' };
+const json = { 'Content-Type': 'application/json' };
+/** Logs under way to one service that takes no batches. The exporter takes up to 30 at once. */
+const logsAtOnce = 16;
 
 /**
  * OpenTelemetry's exporters, over what `traces` and `genai-metrics` gather. They know the receiver, its headers, retries,
@@ -73,12 +77,15 @@ type Attributes = ReturnType<typeof import('@opentelemetry/resources')['defaultR
 
 type Send = (batch: SpanBatch) => Promise<string | null>;
 
-/** Sends batches to one receiver by OpenTelemetry's own exporter. */
-async function openExport(signal: ReturnType<typeof ofSignal>): Promise<{ send: Send; shown: string }> {
+/** Sends bodies to one receiver by OpenTelemetry's own exporter. */
+async function openExport(
+  signal: ReturnType<typeof ofSignal>,
+  contentType = protobuf,
+): Promise<{ send: Send; shown: string }> {
   const { convertLegacyHttpOptions, createOtlpHttpExportDelegate } = await import(
     '@opentelemetry/otlp-exporter-base/node-http'
   );
-  const settings = convertLegacyHttpOptions(signal, 'TRACES', 'v1/traces', protobuf);
+  const settings = convertLegacyHttpOptions(signal, 'TRACES', 'v1/traces', contentType);
   const exporter = createOtlpHttpExportDelegate<SpanBatch, null>(
     settings,
     { serializeRequest: ({ body }) => body, deserializeResponse: () => null },
@@ -99,16 +106,27 @@ async function openExport(signal: ReturnType<typeof ofSignal>): Promise<{ send: 
   return { send, shown: placeOf(settings.url) };
 }
 
-async function openLogger({ name, url, headers }: LoggerForm, options: TelemetryOptions): Promise<LoggerQueue> {
-  const { send, shown } = await openExport({ url, headers: { ...headers } });
+async function openLogger({ name, takes, url, headers }: LoggerForm, options: TelemetryOptions): Promise<LoggerQueue> {
+  const { send, shown } = await openExport({ url, headers: { ...headers } }, takes === 'otlp' ? protobuf : json);
   return new LoggerQueue({
-    send,
+    send: takes === 'otlp' ? send : (batch) => sendLogs(heliconeLogs(batch.body), send),
     onLost: (why) =>
       options.onTrouble(
         `traces cannot be sent to the logger '${name}' (${shown}): ${why}; they are lost until it answers`,
       ),
     onBack: (lost) => options.onBack(`traces are sent to the logger '${name}' again; ${lost} spans were lost`),
   });
+}
+
+/** Sends some at once. The first that is given up ends the rest: the service is away, or refuses them all. */
+async function sendLogs(logs: readonly HeliconeLog[], send: Send): Promise<string | null> {
+  for (let at = 0; at < logs.length; at += logsAtOnce) {
+    const bodies = logs.slice(at, at + logsAtOnce).map((log) => Buffer.from(JSON.stringify(log)));
+    const failures = await Promise.all(bodies.map((body) => send({ body, spans: 1 })));
+    const why = failures.find((one) => one !== null);
+    if (why !== undefined) return why;
+  }
+  return null;
 }
 
 async function openSender(
