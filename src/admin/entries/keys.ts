@@ -46,7 +46,10 @@ const keySchema = z.object(keyFields);
 
 /** For pages that show it. */
 export type KeyReply = z.output<typeof keySchema>;
-const keyWithSecretSchema = z.object({ ...keyFields, key: z.string().describe('The secret. It is shown only once.') });
+const keyWithSecretSchema = z.object({
+  ...keyFields,
+  key: z.string().describe('The secret. It is shown only once.').meta({ kind: 'secret' }),
+});
 
 const filters = {
   account: filter('Only those of this account.'),

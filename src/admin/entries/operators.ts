@@ -47,7 +47,10 @@ const operatorFields = {
   created_at: timeField.nullable(),
 };
 const operatorSchema = z.object(operatorFields);
-const withKeySchema = z.object({ ...operatorFields, key: z.string().describe('The secret. It is shown only once.') });
+const withKeySchema = z.object({
+  ...operatorFields,
+  key: z.string().describe('The secret. It is shown only once.').meta({ kind: 'secret' }),
+});
 
 /** For pages that show it. */
 export type OperatorReply = z.output<typeof operatorSchema>;
