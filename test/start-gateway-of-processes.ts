@@ -15,6 +15,7 @@ const inside = [
   'health',
   'measure',
   'facts',
+  'recentBodies',
   'useLocals',
   'reconfigure',
   'issueFirstKey',

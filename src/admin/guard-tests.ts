@@ -198,12 +198,13 @@ function judged({ expected }: Case, tried: Tried) {
   return { right: isRight({ expected, ...tried }), missed, extra };
 }
 
-/** Bodies that this process keeps, of requests since then that the operator may see. */
+/** Bodies that this server keeps, of requests since then that the operator may see. */
 async function storedCases({ ledger, bodies, snapshot }: AdminParts, { accounts }: Operator, sinceMs: number) {
   const query = { accounts, where: {}, sinceMs, untilMs: null, after: null, cursor: null, limit: casesMax };
   const { events, next } = await ledger.list(query);
+  const stored = await bodies(events.map(({ requestId }) => requestId));
   const found = events.flatMap(({ requestId }) => {
-    const body = wholeBody(bodies(requestId)?.request);
+    const body = wholeBody(stored.get(requestId)?.request);
     return body === null ? [] : [{ requestId, of: 'request' as const, texts: textsIn(body), expected: null }];
   });
   const notes = [
@@ -211,7 +212,7 @@ async function storedCases({ ledger, bodies, snapshot }: AdminParts, { accounts 
       ? ['Culvert keeps no bodies. Name keys in telemetry.log.bodies to try guards on what they send.']
       : found.length < events.length
         ? [
-            'The others have no body here: their key is not in telemetry.log.bodies, they are older than what this process keeps, another process served them, they are longer than 64 KB, or a guard changed them.',
+            'The others have no body here: their key is not in telemetry.log.bodies, they are older than what this server keeps, another replica served them, they are longer than 64 KB, or a guard changed them.',
           ]
         : []),
     ...(found.length > 0 ? ['Kept bodies have no credentials any more, so secrets are missing from them.'] : []),

@@ -29,6 +29,9 @@ import type { Transport } from '../upstream/transport/upstream-call.ts';
 import type { VectorOperator } from '../vectors/vector-operator.ts';
 import type { Finding } from './finding.ts';
 
+/** Bodies that the log has, by the id of their request. */
+export type BodiesByRequest = ReadonlyMap<string, LoggedBodies>;
+
 /** Parts that the admin API works on; the composition root gives it. */
 export interface AdminParts {
   clock: Clock;
@@ -108,8 +111,8 @@ export interface AdminParts {
   mail: SendMail;
   /** A backup, ready to be read; rejects with a FailureError where none can be made. */
   backup(): Promise<AsyncIterable<Uint8Array>>;
-  /** Bodies of a request that this process keeps, without credentials; null: nothing. */
-  bodies(requestId: string): Pick<LoggedBodies, 'path' | 'status' | 'request' | 'answer' | 'error'> | null;
+  /** Bodies that this server keeps in memory, without credentials, by the ids of their requests; others are left out. */
+  bodies(requestIds: readonly string[]): Promise<BodiesByRequest>;
   /** Bodies that operators want kept; absent: no server runs. */
   bodyKeeper?: Pick<BodyKeeper, 'find' | 'list' | 'open' | 'remove'>;
   /** Called for a store that could not be asked; the caller got a 503. */

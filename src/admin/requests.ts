@@ -223,7 +223,7 @@ export function shownBodies(bodies: { status: number; request: string; answer: s
 
 async function bodiesOf({ bodies, bodyKeeper, snapshot }: AdminParts, { requestId, tenant }: UsageEvent) {
   const stored = (await bodyKeeper?.find(requestId)) ?? null;
-  const logged = bodies(requestId);
+  const logged = (await bodies([requestId])).get(requestId) ?? null;
   const found = stored ?? logged;
   if (found !== null) {
     const { conversationOf } = await import('../inference/endpoints/shown-bodies.ts');
@@ -235,7 +235,7 @@ async function bodiesOf({ bodies, bodyKeeper, snapshot }: AdminParts, { requestI
   const named = snapshot().config.telemetry.log.bodies;
   const note =
     named !== false && named.includes(tenant)
-      ? 'The process that answers no longer has them in its memory, or another one served the request; its log has them.'
+      ? 'The server no longer has them in its memory, or another replica served the request. Its log has them.'
       : `Culvert keeps bodies only for keys, accounts and models that an operator names for a time, and for keys that telemetry.log.bodies names. ${tenant} was not one of them.`;
   return { bodies: null, conversation: null, bodies_note: note };
 }

@@ -147,7 +147,7 @@ async function adminApi(config: Config, configFile: string | null, version: stri
     checkConfig: (text) => checkConfigText(text, 'culvert.yaml', process.env),
     reload: async () => ({ ok: true, config }),
     troubles: () => ({ ledger: ledger.trouble() }),
-    bodies: () => null,
+    bodies: async () => new Map(),
     mail,
     tryAlert: createAlertTest(send.alerts, clock),
     findings: async () => [],

@@ -9,7 +9,7 @@ import type { Door } from '../http/door.ts';
 import type { Route } from '../http/exchange.ts';
 import { urlOf, whyNotListening } from '../http/listening.ts';
 import { createGatewayServer, type GatewayServer } from '../http/server.ts';
-import { createRecentBodies } from '../inference/endpoints/recent-bodies.ts';
+import { createRecentBodies, type RecentBodies } from '../inference/endpoints/recent-bodies.ts';
 import { createProviderObjects } from '../inference/families/chat/provider-objects.ts';
 import { createAliasWatch, reportFinished } from '../inference/models/ended-requests.ts';
 import { createRollbacks, KnownOut } from '../inference/models/rollbacks.ts';
@@ -79,6 +79,8 @@ export interface Gateway {
   measure: Metrics['values'];
   /** Facts of this process for the others. */
   facts(): Promise<ProcessFacts>;
+  /** Bodies of requests that this process keeps in memory. */
+  recentBodies: RecentBodies['findAll'];
   health: Health;
   /** Brings keys, accounts and what is set up at run time up to the store. */
   lookAgain(): Promise<void>;
@@ -321,7 +323,8 @@ async function openServer(
   stores.replicas?.report(facts);
   const lookAgain = () => parts.callers.look().then(() => parts.setup.settled());
   const takeHints = await hintTaker(parts);
-  return { server, routes, dashboard, facts, health: services.health, lookAgain, takeHints };
+  const recentBodies = parts.recentBodies.findAll;
+  return { server, routes, dashboard, facts, recentBodies, health: services.health, lookAgain, takeHints };
 }
 
 function proxiesOf(env: GatewayOptions['env']): ProxyOf {

@@ -46,7 +46,7 @@ export function serverLooks(
   const { folder, clock, version, snapshot } = parts;
   let download: ReturnType<typeof createBackupDownload> | null = null;
   return {
-    bodies: recentBodies.find,
+    bodies: (requestIds) => recentBodies.findAll(requestIds, seat?.bodiesElsewhere),
     processes,
     notices: books.stores.notices,
     tryAlert: createAlertTest(send.alerts, clock),
@@ -61,10 +61,7 @@ export function serverLooks(
         files: services.files,
       });
     },
-    async capabilities() {
-      const { runningCapabilities } = await import('../cli/doctor/running.ts');
-      return runningCapabilities(snapshot());
-    },
+    capabilities: async () => (await import('../cli/doctor/running.ts')).runningCapabilities(snapshot()),
     async backup() {
       const full = storage.room.refusal();
       if (full !== null) throw new FailureError(full);

@@ -40,6 +40,7 @@ export async function work({
       },
       measure: gateway.measure,
       facts: gateway.facts,
+      bodies: gateway.recentBodies,
       lookAgain: gateway.lookAgain,
       takeHints: gateway.takeHints,
       stop(graceMs, delayMs) {

@@ -1,4 +1,4 @@
-import type { Reloaded, ReloadMode } from '../admin/parts.ts';
+import type { BodiesByRequest, Reloaded, ReloadMode } from '../admin/parts.ts';
 import type { ProcessFacts, SeenProcess } from '../books/metering/replicas.ts';
 import type { Config } from '../config/schema.ts';
 import type { ItemReference } from '../formats/dialects/dialect.ts';
@@ -64,6 +64,8 @@ export interface PrimaryOffers extends BooksOffers {
   holds(name: string, by: number): void;
   /** All workers, and those that ended a while ago. */
   processes(): readonly SeenProcess[];
+  /** Bodies that other workers keep of these requests. */
+  bodies(requestIds: readonly string[]): Promise<BodiesByRequest>;
   keepItems(tenant: string, items: readonly JsonObject[]): void;
   findItems(tenant: string, references: readonly ItemReference[]): Readonly<Record<string, JsonObject>>;
 }
@@ -74,6 +76,8 @@ export interface WorkerOffers {
   configure(config: Config): Promise<void>;
   measure(): Promise<SeriesValues>;
   facts(): Promise<ProcessFacts>;
+  /** Bodies that it keeps of these requests. */
+  bodies(requestIds: readonly string[]): Promise<BodiesByRequest>;
   /** Brings accounts, keys and what is set up at run time up to the store. */
   lookAgain(): Promise<void>;
   /** Hints that others have learnt of upstreams. */
@@ -102,7 +106,7 @@ export interface Seat {
   isOver(boot: string): boolean;
   /** From now on it does what the primary asks for. */
   serve(
-    offers: Pick<WorkerOffers, 'configure' | 'measure' | 'facts' | 'lookAgain' | 'takeHints' | 'stop'>,
+    offers: Pick<WorkerOffers, 'configure' | 'measure' | 'facts' | 'bodies' | 'lookAgain' | 'takeHints' | 'stop'>,
     url: string,
     onReady: () => void,
   ): void;
@@ -114,6 +118,8 @@ export interface Seat {
   /** Holdings of other workers of what all callers share. */
   elsewhere: Elsewhere;
   processes(): Promise<readonly SeenProcess[]>;
+  /** Bodies that other workers keep in memory. */
+  bodiesElsewhere: PrimaryOffers['bodies'];
   /** Items of converted answers, which all workers find. */
   keepItems: PrimaryOffers['keepItems'];
   findItems(...of: Parameters<PrimaryOffers['findItems']>): Promise<ReturnType<PrimaryOffers['findItems']>>;
@@ -171,6 +177,7 @@ export async function takeSeat(loaded: Promise<unknown>): Promise<Seat> {
     hint: (hints) => primary.notify('hint', hints),
     elsewhere,
     processes: () => primary.ask('processes'),
+    bodiesElsewhere: (requestIds) => primary.ask('bodies', requestIds),
     keepItems: (tenant, items) => primary.notify('keepItems', tenant, items),
     findItems: findInTurns((tenant, references) => primary.ask('findItems', tenant, references)),
   };

@@ -1,9 +1,13 @@
 import { setTimeout as rest } from 'node:timers/promises';
+import type { BodiesByRequest } from '../admin/parts.ts';
 import type { Link } from './link.ts';
 import type { WorkerOffers } from './seat.ts';
 
 /** A worker that takes longer is not waited for: what it has to say is in the books a little later. */
 const waitMaxMs = 100;
+
+/** Bodies of a worker that takes longer are left out. */
+const bodiesMaxMs = 1_000;
 
 /** Ports and what of them people look at, who may have an answer of another worker already. */
 const looks: Readonly<Record<string, ReadonlySet<string>>> = {
@@ -46,18 +50,28 @@ export class Hearing {
 
   /** Messages of a worker come in their order, so its answer follows all that it said. */
   #heard(): Promise<void> {
-    return askAll(this.#links(), 'delivered', waitMaxMs);
+    return askAll(this.#links(), (link) => link.ask('delivered'), waitMaxMs);
   }
 }
 
-/** Resolves when all workers have answered, or after `maxMs`. */
+/** Resolves when `ask` has an answer of all workers, or after `maxMs`. */
 export async function askAll(
   links: readonly Link<WorkerOffers>[],
-  what: 'delivered' | 'lookAgain',
+  ask: (link: Link<WorkerOffers>) => Promise<unknown>,
   maxMs: number,
 ): Promise<void> {
   const late = new AbortController();
-  const answers = Promise.allSettled(links.map((link) => link.ask(what)));
+  const answers = Promise.allSettled(links.map(ask));
   await Promise.race([answers, rest(maxMs, null, { signal: late.signal }).catch(() => null)]);
   late.abort();
+}
+
+/** Bodies of these requests that any of the workers keeps. */
+export async function bodiesAt(
+  links: readonly Link<WorkerOffers>[],
+  requestIds: readonly string[],
+): Promise<BodiesByRequest> {
+  const found: BodiesByRequest[] = [];
+  await askAll(links, async (link) => found.push(await link.ask('bodies', requestIds)), bodiesMaxMs);
+  return new Map(found.flatMap((bodies) => [...bodies]));
 }

@@ -15,7 +15,7 @@ import { Pulse } from './pulse.ts';
 import { withTakenAtStart } from './reloads.ts';
 import { type Given, type PrimaryOffers, type Standing, vectorsStream, type WorkerOffers } from './seat.ts';
 import { Spares } from './spares.ts';
-import { askAll, Hearing, isLook } from './wait-for-reports.ts';
+import { askAll, bodiesAt, Hearing, isLook } from './wait-for-reports.ts';
 
 export interface WorkersParts {
   count: number;
@@ -281,9 +281,10 @@ export class Workers {
         this.#hints.take(hints);
         for (const other of this.#others(number)) other.notify('takeHints', hints);
       },
-      changed: () => askAll(this.#others(number), 'lookAgain', lookMaxMs),
+      changed: () => askAll(this.#others(number), (other) => other.ask('lookAgain'), lookMaxMs),
       holds: (name, by) => this.#held.take(link, name, by),
       processes: () => this.#pulse.seen(),
+      bodies: (requestIds) => bodiesAt(this.#others(number), requestIds),
       ...items,
       ...desk,
       ...(desk !== undefined && {

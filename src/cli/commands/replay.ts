@@ -88,7 +88,7 @@ async function replayRequests(flags: ReplayFlags, parts: CliParts): Promise<numb
     else print(`${replayTable(replayed)}\n\n${rowTable([totals.was, totals.now], totalColumns)}`);
     if (totals.skipped > 0 && listForm(flags) === 'table') {
       note(
-        `${totals.skipped} requests were left out, because the process that answered does not have their whole body. Each replica and worker keeps its own.`,
+        `${totals.skipped} requests were left out, because the server that answered does not have their whole body. Each replica keeps its own.`,
       );
     }
     return 0;
@@ -98,10 +98,10 @@ async function replayRequests(flags: ReplayFlags, parts: CliParts): Promise<numb
 function whyNone(examined: number): string {
   if (examined === 0) return 'There is no conversation in this time that could be asked again.';
   return [
-    `None of the ${examined} conversations in this time has its whole body in the process that answers.`,
-    'Culvert keeps bodies of keys that telemetry.log.bodies names, in the memory of the process that served them.',
+    `None of the ${examined} conversations in this time has its whole body in the server that answers.`,
+    'Culvert keeps bodies of keys that telemetry.log.bodies names, in the memory of the server that served them.',
     'Name a key there, and replay its next requests.',
-    'Of several replicas, name each with --url: none has the bodies of another, and neither do workers of server.processes.',
+    'Of several replicas, name each with --url: none has the bodies of another.',
   ].join(' ');
 }
 

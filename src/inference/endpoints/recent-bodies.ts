@@ -7,7 +7,13 @@ const recentCharsMax = 16 * 1024 * 1024;
 export interface RecentBodies {
   add(bodies: LoggedBodies): void;
   find(requestId: string): LoggedBodies | null;
+  /** Bodies of these requests, as far as they are there, or `elsewhere`. */
+  findAll(requestIds: readonly string[], elsewhere?: Elsewhere): Promise<BodiesByRequest>;
 }
+
+type BodiesByRequest = ReadonlyMap<string, LoggedBodies>;
+type Elsewhere = (requestIds: readonly string[]) => Promise<BodiesByRequest>;
+const nowhere: Elsewhere = async () => new Map();
 
 export function createRecentBodies(): RecentBodies {
   const byRequest = new Map<string, LoggedBodies>();
@@ -25,5 +31,15 @@ export function createRecentBodies(): RecentBodies {
       }
     },
     find: (requestId) => byRequest.get(requestId) ?? null,
+    async findAll(requestIds, elsewhere = nowhere) {
+      const found = new Map<string, LoggedBodies>();
+      const missing: string[] = [];
+      for (const id of requestIds) {
+        const bodies = byRequest.get(id);
+        if (bodies === undefined) missing.push(id);
+        else found.set(id, bodies);
+      }
+      return missing.length === 0 ? found : new Map([...found, ...(await elsewhere(missing))]);
+    },
   };
 }
