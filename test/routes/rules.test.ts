@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import { callAdmin } from '../call-admin.ts';
 import { wavOf } from '../scripted-transcriber.ts';
-import { startGateway, type TestGateway } from '../start-gateway.ts';
+import { startGateway, type TestGateway, workersKnow } from '../start-gateway.ts';
 import { startQuietUpstream } from '../steps/quiet-upstream.ts';
 
 /** Rules for routes over HTTP: each condition, each effect, every family. */
@@ -394,6 +394,7 @@ test('the cache keeps answers of the model that is served', async () => {
   await gateway.reload({ ...base, models, routes: { one: { when: 'model == "smart"', model: 'kept' } } });
   const json = { ...hello, messages: user('A question to be kept') };
   assert.equal((await ask({ json })).sent.model, 'kept');
+  await workersKnow();
   const hit = await ask({ json: { ...json, model: 'kept' } });
   assert.equal(hit.status, 200);
   assert.deepEqual(hit.sent, {}, 'the same answer, by the name of the model itself');
