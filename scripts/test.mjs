@@ -6,7 +6,7 @@
 // `npm run test:processes`: the files that start gateways, each gateway with two processes over its embedded storage.
 // `npm run test:fuzz`: the files with properties alone, with a new seed and ten times the cases.
 import { spawnSync } from 'node:child_process';
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -31,6 +31,7 @@ const patterns = process.argv.slice(2).filter((argument) => !argument.startsWith
 const everything = patterns.length === 0 && !fuzz && !long && !processes;
 /** Gateways, and what of one only its own process can reach. */
 const [gateways, insideOfOne] = [/startGateway(Process)?\(|serve\(/, /\.(snapshot|useLocals|reconfigure)\(|\.routes\b/];
+const starter = join('test', 'start-gateway.ts');
 // Tests wait for about half of their time: for leases, timeouts and pages.
 const filesAtOnce = Math.ceil(availableParallelism() * 1.5);
 /** The bundle's threads stand for those of the sources, where it is what the sources say. */
@@ -50,15 +51,14 @@ const files = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root })
   .filter((file) => patterns.length === 0 || patterns.some((pattern) => file.includes(pattern)))
   .filter((file) => !everything || !file.endsWith('.long.test.ts'))
   .filter((file) => !processes || long || !file.endsWith('.long.test.ts'))
-  .filter((file) => !processes || runsOverProcesses(readFileSync(join(root, file), 'utf8')))
+  .filter((file) => !processes || runsOverProcesses(file))
   .filter((file) => !long || file.endsWith('.long.test.ts'))
-  .filter((file) => !fuzz || readFileSync(join(root, file), 'utf8').includes('fast-check'))
+  .filter((file) => !fuzz || textOf(file).includes('fast-check'))
   .sort();
 if (processes) {
-  const inside = globSync('test/**/*.test.ts', { cwd: root }).filter((file) => {
-    const text = readFileSync(join(root, file), 'utf8');
-    return gateways.test(text) && insideOfOne.test(text);
-  });
+  const inside = globSync('test/**/*.test.ts', { cwd: root }).filter(
+    (file) => startsGateways(file) && insideOfOne.test(textOf(file)),
+  );
   console.log(
     `Not over processes, as they reach into a gateway of their own process:\n  ${inside.sort().join('\n  ')}`,
   );
@@ -92,8 +92,22 @@ function build() {
   return part('build', process.execPath, [join(root, 'scripts', 'build.mjs'), '--where-stale']);
 }
 
-function runsOverProcesses(text) {
-  return gateways.test(text) && !insideOfOne.test(text);
+function textOf(file) {
+  return readFileSync(join(root, file), 'utf8');
+}
+
+/** Itself, or by a helper of tests that it imports. */
+function startsGateways(file) {
+  const text = textOf(file);
+  if (gateways.test(text)) return true;
+  const helpers = [...text.matchAll(/ from '(\.[^']+)'/g)].map(([, path]) => join(dirname(file), path));
+  const isHelper = (path) => path.startsWith('test/') && path !== starter && existsSync(join(root, path));
+  return helpers.some((path) => isHelper(path) && textOf(path).includes('startGateway('));
+}
+
+/** Gates count what one process does. */
+function runsOverProcesses(file) {
+  return !file.startsWith(join('test', 'gates')) && startsGateways(file) && !insideOfOne.test(textOf(file));
 }
 
 function run(paths, concurrency) {

@@ -6,7 +6,16 @@ import { join } from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import { closedPlace } from './faults/dead-places.ts';
-import { adminKey, fetchAt, noLimits, otherKey, type TestGateway, testKey, testProcesses } from './start-gateway.ts';
+import {
+  adminKey,
+  fetchAt,
+  noLimits,
+  otherKey,
+  type TestGateway,
+  testKey,
+  testProcesses,
+  workersKnow,
+} from './start-gateway.ts';
 import { culvertBin, type Lifetime } from './start-process.ts';
 
 /** Parts of a gateway that only this process could reach. */
@@ -95,7 +104,10 @@ export async function startGatewayOfProcesses(
     url,
     key: testKey,
     dataDir,
-    modelsKnown: Promise.resolve(),
+    /** Each worker asks on its way. */
+    get modelsKnown() {
+      return workersKnow();
+    },
     fetch: fetchAt(url),
     close,
     async reload(next: Record<string, unknown>) {

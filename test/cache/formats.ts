@@ -47,6 +47,8 @@ export const formats: Record<Format, { path(model: string, stream: boolean): str
 
 export interface Asked {
   status: number;
+  /** From the question to the end of the answer. */
+  ms: number;
   headers: Headers;
   /** `x-culvert-cache`, without the age. */
   cache: string | null;
@@ -60,17 +62,20 @@ export async function ask(gateway: TestGateway, format: Format, question: Questi
   const { text = 'hi', model = 'chat', stream = false, key = gateway.key, headers = {}, more = {}, signal } = question;
   const { path, body } = formats[format];
   const named = format === 'gemini' ? {} : { model, ...(stream && { stream }) };
+  const startMs = performance.now();
   const response = await gateway.fetch(path(model, stream), {
     json: { ...named, ...body(text), ...more },
     headers: { authorization: `Bearer ${key}`, ...headers },
     ...(signal !== undefined && { signal }),
   });
   const answer = await response.text();
+  const ms = performance.now() - startMs;
   const said = response.headers.get('x-culvert-cache');
   if (said?.startsWith('miss') === true) await workersKnow();
   const values = !answer.startsWith('{') ? eventsIn(answer) : [JSON.parse(answer)];
   return {
     status: response.status,
+    ms,
     headers: response.headers,
     cache: said === null ? null : (said.split(';')[0] ?? null),
     body: answer,

@@ -107,10 +107,10 @@ test('a store that never answers costs a request about 20 ms, and one that fails
   const gateway = await startGateway(t, { providers, models }, { cache: store });
   let asked = 0;
   async function took(headers: Record<string, string> = {}): Promise<number> {
-    const startMs = performance.now();
     asked += 1;
-    assert.equal((await ask(gateway, 'chat', { text: `slow ${asked}`, headers })).status, 200);
-    return performance.now() - startMs;
+    const { status, ms } = await ask(gateway, 'chat', { text: `slow ${asked}`, headers });
+    assert.equal(status, 200);
+    return ms;
   }
   async function waited(ms: number): Promise<number> {
     const startMs = performance.now();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { adminKey, overUpstreams, startGateway } from '../start-gateway.ts';
+import { adminKey, overUpstreams, startGateway, workersKnow } from '../start-gateway.ts';
 import { temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
 
@@ -24,6 +24,7 @@ test('docs/metrics.md names every metric of ours with its labels, and no other',
       json: { model: 'chat', messages: [{ role: 'user', content: 'Hi, I am a@example.org' }] },
     });
     assert.equal(answer.status, 200, await answer.text());
+    await workersKnow();
   }
   upstream.script('/v1/chat/completions', ['status=500']);
   await (

@@ -35,6 +35,8 @@ const price = { input: 1, output: 2 };
 const gateway = await startGateway(
   { after: after as never },
   {
+    // In this process, whose variables lead to the tokens.
+    server: { processes: 1 },
     providers: {
       vertex: { type: 'vertex', base_url: upstream.url, project: 'my-project', region: 'us-central1', google: {} },
       machine: { type: 'vertex', base_url: upstream.url, region: 'us-central1', google: {} },

@@ -59,6 +59,8 @@ const place = { base_url: upstream.url, project: 'my-project', region: 'us-east5
 const gateway = await startGateway(
   { after: after as never },
   {
+    // In this process, whose variables lead to the tokens.
+    server: { processes: 1 },
     providers: {
       vertex: { type: 'vertex', ...place, google: {} },
       machine: { type: 'vertex', base_url: upstream.url, google: {} },

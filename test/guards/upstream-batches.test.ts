@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
 import { anthropic, batchWhen, beginBatch, chatLine, hasEnded, openAi, resultsIn } from '../batches/world.ts';
-import { adminKey, startGateway, testKey } from '../start-gateway.ts';
+import { adminKey, startGateway, testKey, workersKnow } from '../start-gateway.ts';
 import { until } from '../until.ts';
 import { startBatches } from '../upstream-formats/start-batches.ts';
 import { startService } from './start-service.ts';
@@ -183,6 +183,7 @@ test('a line finds a kept answer and fills the cache, and its own answer is char
   assert.deepEqual(asked(), { there: 1, here: 1 });
   // What only a batch has asked is kept, too.
   await ended([line('cached', 'Another one')]);
+  await workersKnow();
   const again = { model: 'cached', messages: [{ role: 'user', content: 'Another one' }] };
   const hit = await gateway.fetch('/v1/chat/completions', { json: again });
   assert.equal(hit.headers.get('x-culvert-cache'), 'hit; age=0');
