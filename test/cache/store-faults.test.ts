@@ -1,6 +1,7 @@
 // It compares times, so it is alone in its process.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
@@ -93,6 +94,56 @@ test('Redis that does not answer is a miss, and no request waits for it', { skip
   await answered(gateway, 'paused');
   assert.equal((await ask(gateway, 'chat', { text: 'before' })).cache, 'miss');
   assert.ok((await looks(gateway, 'error')) > before);
+});
+
+test('Redis without memory is a miss and a metric, gives what it has, and keeps answers again when it has room', {
+  skip: redisMissing,
+}, async (t) => {
+  const redis = await startRedis(t);
+  const gateway = await over(
+    t,
+    openRedisCache({ url: redis.url, booksId: 'faults', bounds, clock: systemClock, onTrouble }),
+  );
+  await untilHit(gateway, 'before');
+  redis.cli('config', 'set', 'maxmemory', '1');
+  const before = await looks(gateway, 'error');
+  await answered(gateway, 'out of memory');
+  await until('the metric counts it', async () => (await looks(gateway, 'error')) >= before + 8);
+  // On a busy machine a look may be late.
+  await untilHit(gateway, 'before');
+  redis.cli('config', 'set', 'maxmemory', '0');
+  await untilHit(gateway, 'after');
+});
+
+test('a cache leaves counters that share its Redis a tenth of the memory', { skip: redisMissing }, async (t) => {
+  const redis = await startRedis(t);
+  const cache = openRedisCache({ url: redis.url, booksId: 'faults', bounds, clock: systemClock, onTrouble });
+  t.after(() => cache.close());
+  const memory = (name: string) =>
+    Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(redis.cli('info', 'memory'))?.[1] ?? 0);
+  const most = memory('used_memory') + 8_000_000;
+  redis.cli('config', 'set', 'maxmemory', String(most));
+  const atMs = systemClock.wallMs();
+  const facts = { atMs, expiresAtMs: atMs + 600_000, keyId: 'k', model: 'm', tag: null };
+  let kept = 0;
+  for (let n = 0; n < 200; n += 1) {
+    const put = cache.put('key k', `d${n}`, { ...facts, body: randomBytes(100_000) });
+    kept += await put.then(
+      () => 1,
+      () => 0,
+    );
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  assert.ok(kept > 20 && kept < 80, `${kept} kept`);
+  assert.ok(memory('used_memory') < most * 0.97, `${memory('used_memory')} of ${most}`);
+  assert.equal(redis.cli('set', 'a-counter', '1'), 'OK');
+  await cache.clear({});
+  await until('it keeps answers again', () =>
+    cache.put('key k', 'again', { ...facts, body: randomBytes(100) }).then(
+      () => true,
+      () => false,
+    ),
+  );
 });
 
 test('a store that never answers costs a request about 20 ms, and one that fails nothing', async (t) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { metricsPerRequestMax, type VariantTimes } from '../../src/books/metering/experiment-book.ts';
+import { metricsPerRequestMax, resultMetricsMax, type VariantTimes } from '../../src/books/metering/experiment-book.ts';
 import type { Ledger, UsageEvent } from '../../src/books/metering/ledger.ts';
 import { drivers } from './drivers.ts';
 import { reservationRow, usageEvent } from './rows.ts';
@@ -104,6 +104,37 @@ for (const driver of drivers) {
       JSON.stringify(all.times),
     );
     assert.deepEqual((await ledger.experiments.results({ ...query, accounts: [] })).times, []);
+    await ledger.shutdown();
+  });
+
+  test(`${driver.name}: results have the metrics with most feedback, however many names callers make up`, {
+    skip,
+  }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const ledger = await store.ledger('boot-1');
+    const names = Array.from({ length: 120 }, (_, at) => `a${at}`);
+    for (let at = 0; at < 8; at += 1) {
+      const event = await settled(ledger, nowMs + at, { account: at < 7 ? 'dev' : 'other' });
+      const rate = (metric: string) =>
+        ledger.experiments.rate(
+          { requestId: event.requestId, metric, value: at, comment: null, atMs: nowMs },
+          event,
+          20,
+        );
+      await rate('zest');
+      for (const name of names.slice(at * 15, at * 15 + 15)) await rate(name);
+    }
+    for (const accounts of [null, ['dev']]) {
+      const { ratings } = await ledger.experiments.results({
+        alias: 'smart',
+        accounts,
+        fromMs: nowMs,
+        toMs: nowMs + 9,
+      });
+      assert.equal(ratings.length, resultMetricsMax);
+      assert.equal(ratings.find(({ metric }) => metric === 'zest')?.n, accounts === null ? 8 : 7);
+    }
     await ledger.shutdown();
   });
 

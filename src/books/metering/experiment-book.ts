@@ -78,6 +78,8 @@ export interface VariantState {
 
 /** One request has feedback in so many metrics at most. */
 export const metricsPerRequestMax = 20;
+/** Results have so many metrics: those with most feedback. */
+export const resultMetricsMax = 100;
 
 /** The port of experiments, in the database of the ledger: rows are kept as long as its events. */
 export interface ExperimentBook {
@@ -85,7 +87,7 @@ export interface ExperimentBook {
   rate(feedback: Feedback, request: RatedRequest, metricsMax: number): Promise<'kept' | 'too-many'>;
   /** By metric. */
   feedbackOf(requestId: string): Promise<Feedback[]>;
-  /** Results of a model's requests. */
+  /** Results of a model's requests, with the feedback of `resultMetricsMax` metrics. */
   results(query: ResultsQuery): Promise<ExperimentRows>;
   /** States of the variants that `begin` named. */
   states(experiment: Experiment): Promise<VariantState[]>;

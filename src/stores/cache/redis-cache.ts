@@ -18,6 +18,9 @@ import { dropScript, expireScript, putScript, statsScript } from './lua-cache.ts
 const entryBytes = 1_024;
 const retryFirstMs = 100;
 const retryMaxMs = 5_000;
+/** Counters may share the Redis, and without memory they admit nobody: of its `maxmemory` the cache leaves this share. */
+const leftShare = 0.1;
+const memoryLookMs = 250;
 /** Fields or scopes in one command. */
 const scannedAtOnce = 500;
 const newline = 10;
@@ -39,6 +42,7 @@ export function openRedisCache(options: RedisCacheOptions): CacheStore {
   const { booksId, bounds, clock } = options;
   const prefix = `${keysOf(booksId)}{cache}:`;
   const link = openLink(options);
+  const hasRoom = memoryLook(link.send, clock);
   const run = (script: Script, args: readonly (string | Buffer)[]) => link.run(script, [prefix, ...args]);
 
   /** `over`: 'any', 'none', or the `atMs` of the entry that must be there. */
@@ -47,6 +51,7 @@ export function openRedisCache(options: RedisCacheOptions): CacheStore {
     const bytes = body.length + entryBytes;
     const { scopeBytes, totalBytes } = bounds;
     if (bytes > Math.min(scopeBytes, totalBytes)) return false;
+    if (!(await hasRoom(bytes))) throw new Error('Redis has no memory left for answers');
     const head = JSON.stringify([atMs, expiresAtMs, keyId, model, tag]);
     const fields = JSON.stringify([bytes, atMs, keyId, model, tag ?? '']);
     const numbers = [bytes, atMs, expiresAtMs, clock.wallMs(), scopeBytes, totalBytes].map(String);
@@ -99,6 +104,35 @@ export function openRedisCache(options: RedisCacheOptions): CacheStore {
       return stats;
     },
     close: async () => link.close(),
+  };
+}
+
+/**
+ * Whether Redis takes so many bytes and stays below its `maxmemory` by the share that the cache leaves. It is asked again
+ * four times a second, and where what was written since has used up the room that it had.
+ */
+function memoryLook(send: (args: readonly string[]) => Promise<Reply>, clock: Clock) {
+  let lookedMs = Number.NEGATIVE_INFINITY;
+  let looking = Promise.resolve();
+  /** Infinite where Redis has no bound, or does not say. */
+  let roomBytes = Number.POSITIVE_INFINITY;
+  const look = async () => {
+    const said = await send(['INFO', 'memory']).then(String, () => '');
+    const [used = 0, most = 0] = ['used_memory', 'maxmemory'].map((name) =>
+      Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(said)?.[1] ?? 0),
+    );
+    roomBytes = most > 0 ? most * (1 - leftShare) - used : Number.POSITIVE_INFINITY;
+  };
+  return async (bytes: number): Promise<boolean> => {
+    const hadRoom = roomBytes > 0;
+    roomBytes -= bytes;
+    const isOld = clock.monotonicMs() - lookedMs >= memoryLookMs;
+    if (isOld || (hadRoom && roomBytes < 0)) {
+      lookedMs = clock.monotonicMs();
+      looking = look();
+    }
+    await looking;
+    return roomBytes > bytes;
   };
 }
 

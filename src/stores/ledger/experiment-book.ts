@@ -1,4 +1,10 @@
-import type { ExperimentBook, ExperimentRows, Feedback, ResultsQuery } from '../../books/metering/experiment-book.ts';
+import {
+  type ExperimentBook,
+  type ExperimentRows,
+  type Feedback,
+  type ResultsQuery,
+  resultMetricsMax,
+} from '../../books/metering/experiment-book.ts';
 import { change, type Row, read, type SqlTables } from '../sql-tables.ts';
 import { idSlackMs } from './request-pages.ts';
 
@@ -115,11 +121,14 @@ export async function readResults(
      ${ofTime} GROUP BY 1, 2, 3`,
     apart === undefined ? filtered : [...filtered, busiest],
   );
+  const ofFeedback = `FROM ${prefix}feedback
+     WHERE alias = $1 AND request_ms >= $2 AND request_ms < $3 ${accountFilter('$5')}`;
+  // Callers choose the names.
   const ratings = await rows(
     `SELECT variant, metric, is_boolean, count(*) AS n, sum(value) AS total, sum(value * value) AS squares
-     FROM ${prefix}feedback WHERE alias = $1 AND request_ms >= $2 AND request_ms < $3 ${accountFilter('$4')}
+     ${ofFeedback} AND metric IN (SELECT metric ${ofFeedback} GROUP BY metric ORDER BY count(*) DESC, metric LIMIT $4)
      GROUP BY variant, metric, is_boolean ORDER BY metric, is_boolean`,
-    [alias, fromMs, toMs, ...(accounts ? [accounts] : [])],
+    [alias, fromMs, toMs, resultMetricsMax, ...(accounts ? [accounts] : [])],
   );
   return {
     times: times.map(({ variant, ms, who: caller, requests, errors, faults, usd }) => ({
