@@ -3,7 +3,9 @@ import { after, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
 import { adminKey, otherKey, startGateway } from '../start-gateway.ts';
 import { startQuietUpstream } from '../steps/quiet-upstream.ts';
+import { until } from '../until.ts';
 
+const own1 = 'sk-cv-one-of-the-account';
 const upstream = await startQuietUpstream();
 after(upstream.close);
 const logged: string[] = [];
@@ -113,6 +115,53 @@ test('a request has feedback in 20 metrics, and it costs neither a unit nor a re
   };
   assert.equal(usage.rpm.used, 1);
   assert.ok(usage.windows['5h'].used <= 1);
+});
+
+test('streamed, whole and refused requests are rated, by every key of the account, and many at once keep the bound', async (t) => {
+  const member = 'sk-cv-another-of-the-account';
+  const own = await startGateway(t, {
+    providers: { up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'k' } },
+    models: { smart: { targets: ['up/m'] } },
+    keys: [
+      { key: own1, account: 'dev', name: 'one', models: ['smart'] },
+      { key: member, account: 'dev', name: 'two' },
+      { key: otherKey, account: 'other', name: 'one' },
+    ],
+  });
+  const chat = async (json: object) => {
+    const headers = { authorization: `Bearer ${own1}` };
+    const messages = [{ role: 'user', content: 'x' }];
+    const response = await own.fetch('/v1/chat/completions', { json: { model: 'smart', messages, ...json }, headers });
+    await response.text();
+    return response;
+  };
+  const rateBy = (key: string, of: string, json: unknown) =>
+    own.fetch(`/v1/requests/${of}/feedback`, { json, headers: { authorization: `Bearer ${key}` } });
+  const responses = [await chat({ stream: true }), await chat({}), await chat({ model: 'elsewhere' })];
+  assert.deepEqual(
+    responses.map(({ ok }) => ok),
+    [true, true, false],
+  );
+  for (const { headers } of responses) {
+    const of = headers.get('x-culvert-request-id') ?? '';
+    await until('it is in the books', async () => (await rateBy(member, of, { metric: 'constructor', value: -5 })).ok);
+    assert.equal((await rateBy(otherKey, of, { metric: 'a', value: 1 })).status, 404);
+    for (const value of ['1e999', '-1e999', 'NaN', 'Infinity', '1e10', '"1"', '[1]']) {
+      const body = `{"metric":"a","value":${value}}`;
+      const headers = { authorization: `Bearer ${own1}`, 'content-type': 'application/json' };
+      const response = await own.fetch(`/v1/requests/${of}/feedback`, { method: 'POST', body, headers });
+      assert.equal(response.status, 400, value);
+    }
+    const many = await Promise.all(
+      Array.from({ length: 40 }, (_, at) => rateBy(own1, of, { metric: `m${at % 30}`, value: at })),
+    );
+    const { length } = many.filter(({ status }) => status === 200);
+    assert.ok(length >= 19 && many.every(({ status }) => status === 200 || status === 400), `${length}`);
+    const record = await own.fetch(`/admin/v1/requests/${of}`, { headers: { authorization: `Bearer ${adminKey}` } });
+    const { feedback } = (await record.json()) as { feedback: { metric: string; value: number }[] };
+    assert.equal(feedback.length, 20);
+    assert.equal(feedback.find(({ metric }) => metric === 'constructor')?.value, -5);
+  }
 });
 
 test('/openapi.json describes it', async () => {

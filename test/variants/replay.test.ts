@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, type TestContext, test } from 'node:test';
 import { outcomeIn } from '../../src/cli/commands/replay.ts';
 import { adminKey, startGateway, testKey } from '../start-gateway.ts';
@@ -55,6 +57,45 @@ test('kept requests of all formats are asked again at another model, and compare
   }
   const { data: one } = JSON.parse((await run('--json', '--limit', '1')).stdout) as { data: unknown[] };
   assert.equal(one.length, 1);
+});
+
+test('a model that fails, or a server that goes away half-way, is a row, and no fallback of the request answers for it', async (t) => {
+  let asked = 0;
+  const failing = createServer(async (request, response) => {
+    for await (const _ of request);
+    if (request.method !== 'POST') return void response.writeHead(404).end();
+    asked += 1;
+    // In turns it refuses, and breaks off.
+    if (asked % 2 === 1)
+      return void response.writeHead(500, { 'content-type': 'application/json' }).end('{"error":{"message":"no"}}');
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '900' }).write('{"choices":');
+    setImmediate(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => failing.listen(0, '127.0.0.1', resolve));
+  t.after(() => failing.close());
+  const gateway = await startGateway(t, config(['dev/test']));
+  for (const content of ['One.', 'Two.', 'Three.']) {
+    const json = { ...talk, models: ['smart', 'cheap'], messages: [{ role: 'user', content }] };
+    assert.equal((await gateway.fetch('/v1/chat/completions', { json })).status, 200);
+  }
+  const base = config(['dev/test']);
+  const { port } = failing.address() as AddressInfo;
+  await gateway.reload({
+    ...base,
+    providers: { ...base.providers, bad: { type: 'openai', base_url: `http://127.0.0.1:${port}/v1`, api_key: 'k' } },
+    models: { ...base.models, cheap: { targets: ['bad/m'] } },
+  });
+  const { code, stdout, stderr } = await runCommand(['replay', '--to', 'cheap', '--json', '--url', gateway.url], {
+    cwd: temporaryFolder(t),
+    env: { CULVERT_ADMIN_KEY: adminKey, CULVERT_API_KEY: testKey },
+  });
+  assert.equal(code, 0, stderr);
+  const { totals, data } = JSON.parse(stdout) as { totals: Record<string, number>; data: { error: string | null }[] };
+  assert.deepEqual([totals.requests, totals.failed], [3, 3], stdout);
+  assert.ok(
+    data.every(({ error }) => error !== null),
+    stdout,
+  );
 });
 
 test('without bodies it says what to set up', async (t) => {

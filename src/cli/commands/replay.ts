@@ -8,7 +8,7 @@ import type { CliParts } from '../parts.ts';
 import { listForm, note, print, printJson } from '../print.ts';
 import { readConfig } from '../read-config.ts';
 import { listRows, type Row, rowTable } from '../rows.ts';
-import { apiKey, errorIn, reach, serverUrl } from '../running-server.ts';
+import { apiKey, causeOf, errorIn, reach, serverUrl } from '../running-server.ts';
 
 /** `culvert replay` */
 export const replay: CommandBody = {
@@ -139,8 +139,27 @@ function wholeBody(text: string): Record<string, unknown> | null {
   }
 }
 
-async function again(url: string, key: string, model: string, { row, body, answer }: StoredRequest): Promise<Replayed> {
-  const { stream: _, stream_options: __, ...rest } = body;
+/** Members that would give another answer than the whole one of the model that is asked. */
+const leftOut: ReadonlySet<string> = new Set(['stream', 'stream_options', 'models', 'fallbacks', 'background']);
+
+/** Never rejects: what came of the others is shown all the same. */
+async function again(url: string, key: string, model: string, stored: StoredRequest): Promise<Replayed> {
+  try {
+    return await askedAgain(url, key, model, stored);
+  } catch (error) {
+    const { row, answer } = stored;
+    const message = error instanceof CommandFailed ? error.message : `its answer broke off (${causeOf(error)})`;
+    return { id: String(row.id), was: cameOf(row, answer), now: null, replay: null, losses: [], error: message };
+  }
+}
+
+async function askedAgain(
+  url: string,
+  key: string,
+  model: string,
+  { row, body, answer }: StoredRequest,
+): Promise<Replayed> {
+  const rest = Object.fromEntries(Object.entries(body).filter(([name]) => !leftOut.has(name)));
   const headers = {
     authorization: `Bearer ${key}`,
     'content-type': 'application/json',
