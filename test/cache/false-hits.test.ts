@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import type { NeutralEvent } from '../../src/formats/neutral/event.ts';
 import { readCacheDirectives } from '../../src/inference/cache/cache-wish.ts';
 import { keepingSteps } from '../../src/inference/cache/keep-events.ts';
@@ -9,40 +9,24 @@ import type { AnswerPlace } from '../../src/inference/spine/after.ts';
 import { type Random, seededRandom } from '../../src/kernel/random.ts';
 import { casesOf } from '../cases.ts';
 import { targetOf } from '../simulation/routing-samples.ts';
-import { adminKey, startGateway } from '../start-gateway.ts';
-import { until } from '../until.ts';
+import { billedHits } from './billed-hits.ts';
 import { aliasOf, keyA, type LabelledQuestion, labelledCache } from './false-hits.ts';
-import { ask } from './formats.ts';
-import { spellings, startAsked } from './start-asked.ts';
+import {
+  agent,
+  changedIn,
+  parameters,
+  payload,
+  pick,
+  picture,
+  saying,
+  type Topic,
+  things,
+  topics,
+} from './near-questions.ts';
+import { spellings } from './start-asked.ts';
 
 /** The classes of false hits that caches of others are known for: 0 wrong of so many cases each. */
 const cases = casesOf(1_000);
-
-const things = 'bread salt corn milk iron glue sand wool wine rope soap lamp'.split(' ');
-const places = ['Oslo', 'Lima', 'Rome', 'Kiel', 'Bonn', 'Nice', 'Graz', 'Bari', 'Vigo', 'Faro'];
-const pick = <T>(random: Random, some: readonly [T, ...T[]] | readonly T[]): T =>
-  some[Math.floor(random.next() * some.length)] as T;
-
-/** What others ask the same question about; a near case changes it. */
-interface Topic {
-  thing: string;
-  place: string;
-  question: string;
-}
-
-const topics: readonly Topic[] = Array.from({ length: 12 }, (_, n) => {
-  const [thing = '', place = ''] = [things[n % things.length], places[n % places.length]];
-  return { thing, place, question: `the price of ${5 + n} kg ${thing} in ${place}` };
-});
-
-const saying = (text: string, more: object = {}) => ({
-  messages: [
-    { role: 'system', content: 'be good' },
-    { role: 'user', content: text },
-  ],
-  max_tokens: 100,
-  ...more,
-});
 
 interface FalseHits {
   /** The question of a topic in one of its 42 spellings. */
@@ -54,56 +38,7 @@ interface FalseHits {
 /** Without `truth` each case has an answer that no other one has. */
 type Near = Omit<LabelledQuestion, 'truth'> & { truth?: string };
 
-const oneWord: readonly ((topic: Topic, n: number, random: Random) => string)[] = [
-  ({ question }, n) => `${question} in ${1_900 + n}`,
-  ({ question }, n) => question.replace(/\d+/, String(50 + n)),
-  ({ question }, n) => question.replace('kg', ['lb', 'g', 't', 'mg', 'oz', 'm', 's', 'd'][n % 8] ?? ''),
-  ({ question }, n) => question.replace('the price', `the ${['lowest', 'last', 'next', 'worst'][n % 4]} price`),
-  ({ question }, n, random) => `${['not', 'never', 'only', 'also'][n % 4]} ${question} ${pick(random, things)}`,
-  ({ question, place }, n) => question.replace(place, `${place}${'abcdefgh'[n % 8]}`),
-  ({ question }, n) => question.replace('in', ['near', 'outside', 'before', 'without', 'to', 'from'][n % 6] ?? ''),
-  ({ question }, n) => `${question} ${['today', 'tomorrow', 'on Monday', 'at 10:30', '- 5', '€', '$'][n % 7]}`,
-  ({ question }, n) => question.replace('price', ['prices', 'cost', 'weight', 'history', 'tax'][n % 5] ?? ''),
-  ({ question }, n) => `${['how', 'who sets', 'why', 'what is', 'when is', 'can I pay'][n % 6]} ${question} ${n}`,
-  ({ question }, n) => `${question} "${n} of it"`,
-  ({ question }, n) => `${question} AB-${n}`,
-];
-
-/** Each way to change a topic meets each topic and each of its own words. */
-function changedIn(topic: Topic, n: number, random: Random): string {
-  const round = Math.floor(n / topics.length);
-  return oneWord[(n + round) % oneWord.length]?.(topic, round >> 1, random) ?? '';
-}
-
 const plain = (_: Topic, spelling: string) => ({ body: saying(spelling) });
-const parameters: readonly ((n: number) => object)[] = [
-  (n) => ({ temperature: (n + 1) / 1_000 }),
-  (n) => ({ top_p: (n + 1) / 1_001 }),
-  (n) => ({ seed: n }),
-  (n) => ({ n: 2 + (n % 3), seed: n }),
-  (n) => ({ stop: [`end ${n}`] }),
-  (n) => ({ max_tokens: 101 + n }),
-  (n) => ({ response_format: { type: 'json_object' }, seed: n }),
-  (n) => ({ tools: [{ type: 'function', function: { name: `find${n}`, parameters: { type: 'object' } } }] }),
-  (n) => ({ logit_bias: { [n]: 5 } }),
-  (n) => ({ presence_penalty: (n + 1) / 1_001 }),
-  (n) => ({ a_field_that_nobody_knows: n }),
-  (n) => ({ reasoning_effort: ['low', 'high'][n % 2], seed: n }),
-];
-
-const payload = (text: string) =>
-  `You sort questions of visitors of a shop.\n\nQuestion: ${text}\n\nAnswer in one word, and keep to the rules.`;
-
-const agent = (step: number, text: string) => [
-  { role: 'system', content: 'You work in steps.' },
-  ...Array.from({ length: step }, (_, at) => [
-    { role: 'user', content: 'Go on.' },
-    { role: 'assistant', content: `Step ${at} is done.` },
-  ]).flat(),
-  { role: 'user', content: text },
-];
-
-const picture = (n: number) => Buffer.from(`a picture ${n}`).toString('base64');
 
 const classes: Record<string, FalseHits> = {
   "another's answer": {
@@ -312,36 +247,4 @@ test(`0 wrong of ${cases}: streams kept as one object`, () => {
   }
 });
 
-test(`0 wrong of ${cases}: a hit that is billed as a call`, async (t: TestContext) => {
-  const upstream = await startAsked(t);
-  const gateway = await startGateway(t, {
-    providers: { up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'k' } },
-    models: {
-      chat: {
-        targets: [{ provider: 'up', model: 'm', price: { input: 1_000, output: 1_000 } }],
-        cache: { ttl: '1h' },
-      },
-    },
-  });
-  const admin = { headers: { authorization: `Bearer ${adminKey}` } };
-  const formats = ['chat', 'messages', 'responses', 'gemini'] as const;
-  await ask(gateway, 'chat');
-  let left = cases;
-  const work = async () => {
-    for (; left > 0; left -= 1) {
-      const answer = await ask(gateway, formats[left % 4] ?? 'chat', { stream: left % 3 === 0 });
-      assert.equal(answer.cache, 'hit', answer.body);
-    }
-  };
-  await Promise.all([work(), work(), work(), work()]);
-  assert.equal(upstream.asked, 1);
-  await until('the books have all', async () => {
-    const response = await gateway.fetch('/admin/v1/usage?group_by=model', admin);
-    const { data } = (await response.json()) as { data: { requests: number; cost_usd: number; units: number }[] };
-    const [row] = data;
-    if ((row?.requests ?? 0) <= cases) return false;
-    assert.ok(Math.abs(Number(row?.cost_usd) - 0.012) < 1e-9, JSON.stringify(row));
-    assert.equal(row?.units, 1, JSON.stringify(row));
-    return true;
-  });
-});
+test(`0 wrong of ${cases}: a hit that is billed as a call`, (t) => billedHits(t, cases));

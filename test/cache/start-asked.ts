@@ -12,29 +12,43 @@ export interface StartedAsked {
   /** Conversations and embeddings so far. */
   asked: number;
   embedded: number;
-  /** What it says to a question. */
-  answer: (question: string) => string;
+  /** What it says to a question, which is the last turn of the body. */
+  answer: (question: string, body: AskedBody) => string;
+  /** The vector of a text; a bag of its words unless another is set. */
+  embedding: (text: string) => number[];
   /** Embeddings are not answered while it is set. */
   silent: boolean;
+}
+
+export interface AskedBody {
+  model?: string;
+  input?: string[] | string;
+  messages?: { role?: string; content: string | { text?: string }[] }[];
+  stream?: boolean;
 }
 
 const size = 256;
 
 export async function startAsked(t: Pick<TestContext, 'after'>): Promise<StartedAsked> {
-  const started: StartedAsked = { url: '', asked: 0, embedded: 0, answer: (question) => question, silent: false };
+  const started: StartedAsked = {
+    url: '',
+    asked: 0,
+    embedded: 0,
+    answer: (question) => question,
+    embedding: bagOf,
+    silent: false,
+  };
   const server = createServer(async (request, response) => {
     let text = '';
     for await (const piece of request) text += piece;
     if (request.method !== 'POST') return void response.writeHead(404).end();
-    const body = JSON.parse(text) as {
-      input?: string[] | string;
-      messages?: { content: string | { text?: string }[] }[];
-      stream?: boolean;
-    };
+    const body = JSON.parse(text) as AskedBody;
     if (body.input !== undefined) {
       started.embedded += 1;
       if (started.silent) return;
-      const data = [body.input].flat().map((one, index) => ({ object: 'embedding', index, embedding: bagOf(one) }));
+      const data = [body.input]
+        .flat()
+        .map((one, index) => ({ object: 'embedding', index, embedding: started.embedding(one) }));
       const usage = { prompt_tokens: 8, total_tokens: 8 };
       response.writeHead(200, { 'content-type': 'application/json' });
       return void response.end(JSON.stringify({ object: 'list', model: 'bag', data, usage }));
@@ -42,7 +56,7 @@ export async function startAsked(t: Pick<TestContext, 'after'>): Promise<Started
     started.asked += 1;
     const last = body.messages?.at(-1)?.content ?? '';
     const question = typeof last === 'string' ? last : last.map((part) => part.text ?? '').join('\n');
-    const said = started.answer(question);
+    const said = started.answer(question, body);
     const head = { id: `c${started.asked}`, created: 1, model: 'm' };
     const usage = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 };
     if (body.stream !== true) {
@@ -91,4 +105,17 @@ const endings = ['', '?', ' please', ', thanks!', ' really?', ', please.'];
 /** Spellings of one question, all different. The first is the question itself. */
 export function spellings(question: string): string[] {
   return openings.flatMap((opening) => endings.map((ending) => `${opening}${question}${ending}`));
+}
+
+const openingOf = new RegExp(`(^|Question: )(${openings.slice(1).join('|')})`);
+const endingOf = new RegExp(
+  `(${endings
+    .slice(1)
+    .map((ending) => ending.replaceAll(/[?.]/g, '\\$&'))
+    .join('|')})(?=$|\\n)`,
+);
+
+/** The question of a spelling, also within a template that writes "Question: " before it. */
+export function questionIn(spelling: string): string {
+  return spelling.replace(openingOf, '$1').replace(endingOf, '');
 }
