@@ -145,7 +145,7 @@ const leftOut: ReadonlySet<string> = new Set(['stream', 'stream_options', 'model
 /** Never rejects: what came of the others is shown all the same. */
 async function again(url: string, key: string, model: string, stored: StoredRequest): Promise<Replayed> {
   try {
-    return await askedAgain(url, key, model, stored);
+    return await replayOne(url, key, model, stored);
   } catch (error) {
     const { row, answer } = stored;
     const message = error instanceof CommandFailed ? error.message : `its answer broke off (${causeOf(error)})`;
@@ -153,7 +153,7 @@ async function again(url: string, key: string, model: string, stored: StoredRequ
   }
 }
 
-async function askedAgain(
+async function replayOne(
   url: string,
   key: string,
   model: string,

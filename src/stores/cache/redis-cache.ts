@@ -112,23 +112,23 @@ export function openRedisCache(options: RedisCacheOptions): CacheStore {
  * four times a second, and where what was written since has used up the room that it had.
  */
 function memoryLook(send: (args: readonly string[]) => Promise<Reply>, clock: Clock) {
-  let lookedMs = Number.NEGATIVE_INFINITY;
+  let readMs = Number.NEGATIVE_INFINITY;
   let looking = Promise.resolve();
   /** Infinite where Redis has no bound, or does not say. */
   let roomBytes = Number.POSITIVE_INFINITY;
   const look = async () => {
-    const said = await send(['INFO', 'memory']).then(String, () => '');
+    const info = await send(['INFO', 'memory']).then(String, () => '');
     const [used = 0, most = 0] = ['used_memory', 'maxmemory'].map((name) =>
-      Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(said)?.[1] ?? 0),
+      Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0),
     );
     roomBytes = most > 0 ? most * (1 - leftShare) - used : Number.POSITIVE_INFINITY;
   };
   return async (bytes: number): Promise<boolean> => {
     const hadRoom = roomBytes > 0;
     roomBytes -= bytes;
-    const isOld = clock.monotonicMs() - lookedMs >= memoryLookMs;
+    const isOld = clock.monotonicMs() - readMs >= memoryLookMs;
     if (isOld || (hadRoom && roomBytes < 0)) {
-      lookedMs = clock.monotonicMs();
+      readMs = clock.monotonicMs();
       looking = look();
     }
     await looking;
