@@ -54,6 +54,8 @@ if ARGV[12] ~= 'any' then
   local found = kept and string.format('%.0f', cjson.decode(kept)[2]) or 'none'
   if found ~= ARGV[12] then return 0 end
 end
+-- Redis refuses for want of memory only the first write of a script, and no write that removes.
+redis.call('INCRBY', P .. 'sum', 0)
 for _, place in ipairs(redis.call('ZRANGEBYSCORE', P .. 'x', '-inf', now, 'LIMIT', 0, ${expiredAtOnceMax})) do
   dropPlace(place)
 end
