@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, type TestContext, test } from 'node:test';
 import { checkConfigText } from '../../src/config/check.ts';
-import { adminKey, otherKey, startGateway, testKey } from '../start-gateway.ts';
+import { adminKey, otherKey, startGateway, testKey, workersKnow } from '../start-gateway.ts';
 import { textsOf } from '../steps/texts-of.ts';
 import { until } from '../until.ts';
 import { questions, startModel } from './start-model.ts';
@@ -152,6 +152,7 @@ for (const stream of [false, true]) {
       const miss = await ask('chat', 'kept', stream, question('ada'));
       assert.ok(miss.said.includes('ada@example.org'), miss.text);
       assert.match(miss.guard ?? '', /shape=repaired:1/);
+      await workersKnow();
       // Messages have a length of their own, and kept responses go around the cache.
       for (const format of ['chat', 'gemini']) {
         const hit = await ask(format, 'kept', !stream, question('bob'));

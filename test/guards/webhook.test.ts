@@ -6,7 +6,7 @@ import { after, beforeEach, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
 import { checkConfigText } from '../../src/config/check.ts';
 import { redact } from '../../src/config/redact.ts';
-import { adminKey, otherKey, startGateway } from '../start-gateway.ts';
+import { adminKey, otherKey, startGateway, testProcesses, workersKnow } from '../start-gateway.ts';
 import { textsOf } from '../steps/texts-of.ts';
 import { until } from '../until.ts';
 import { type Play, startService } from './start-service.ts';
@@ -286,7 +286,8 @@ test('questions of one tenant leave the service to those of another', async () =
   const [, other] = formats.chat!('blocks', 'of another', false);
   const answer = gateway.fetch(path, { json: other, headers: { authorization: `Bearer ${otherKey}` } });
   await until('the question of another tenant is asked, too', () => asked('of another') === 1);
-  assert.ok(asked('of many') < 64, `${asked('of many')} at once`);
+  // Each worker asks so many at once.
+  assert.ok(asked('of many') < 64 * testProcesses, `${asked('of many')} at once`);
   release();
   assert.equal((await answer).status, 200);
   assert.deepEqual(new Set(await Promise.all(many)), new Set([200]), 'those that waited are asked');
@@ -346,7 +347,8 @@ test('a dead service is not asked again and again', async () => {
     const { guard } = await ask('chat', 'dead', false);
     assert.equal(guard, 'dead=unanswered:1; unscanned; scanned=0%');
   }
-  assert.equal(service.calls.length, 5);
+  // Each worker learns it.
+  assert.ok(service.calls.length >= 5 && service.calls.length <= 5 * testProcesses, `${service.calls.length} calls`);
 });
 
 test('flag, route and observe', async () => {
@@ -382,6 +384,7 @@ test('a kept answer is given after both verdicts', async () => {
   service.play = pass;
   const first = await ask('chat', 'cached', false, 'keep this');
   assert.equal(first.status, 200);
+  await workersKnow();
   const hit = await ask('chat', 'cached', true, 'keep this');
   assert.match(hit.headers.get('x-culvert-cache') ?? '', /^hit/);
   assert.equal(service.calls.length, 4);

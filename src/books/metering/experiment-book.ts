@@ -78,8 +78,6 @@ export interface VariantState {
 
 /** One request has feedback in so many metrics at most. */
 export const metricsPerRequestMax = 20;
-/** Results have so many metrics: those with most feedback. */
-export const resultMetricsMax = 100;
 
 /** The port of experiments, in the database of the ledger: rows are kept as long as its events. */
 export interface ExperimentBook {
@@ -87,7 +85,7 @@ export interface ExperimentBook {
   rate(feedback: Feedback, request: RatedRequest, metricsMax: number): Promise<'kept' | 'too-many'>;
   /** By metric. */
   feedbackOf(requestId: string): Promise<Feedback[]>;
-  /** Results of a model's requests, with the feedback of `resultMetricsMax` metrics. */
+  /** Results of a model's requests, with the 100 metrics that have most feedback. */
   results(query: ResultsQuery): Promise<ExperimentRows>;
   /** States of the variants that `begin` named. */
   states(experiment: Experiment): Promise<VariantState[]>;

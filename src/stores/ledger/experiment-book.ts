@@ -1,12 +1,9 @@
-import {
-  type ExperimentBook,
-  type ExperimentRows,
-  type Feedback,
-  type ResultsQuery,
-  resultMetricsMax,
-} from '../../books/metering/experiment-book.ts';
+import type { ExperimentBook, ExperimentRows, Feedback, ResultsQuery } from '../../books/metering/experiment-book.ts';
 import { change, type Row, read, type SqlTables } from '../sql-tables.ts';
 import { idSlackMs } from './request-pages.ts';
+
+/** Results have so many metrics: those with most feedback. */
+const resultMetricsMax = 100;
 
 /** Column by which a database finds requests of a time, and its value there. */
 export interface EventPlace {
