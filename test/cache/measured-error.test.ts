@@ -70,6 +70,49 @@ test('answers are the same by their words, by a judge, or by embeddings and numb
   assert.equal(await same(long, long.replace('20', '21')), false);
 });
 
+test('answers that wait for a slow judge have a bound, so one scope holds no more than its share', async () => {
+  const store = memoryCache(() => 1_750_000_000_000, { scopeBytes: 1e9, totalBytes: 1e9 });
+  let waiting = 0;
+  const judged: (() => void)[] = [];
+  const slow: InnerCalls = {
+    embed: calls.embed,
+    judge: () => {
+      waiting += 1;
+      return new Promise((resolve) => judged.push(() => resolve(true)));
+    },
+  };
+  const parts = { store, clock: { wallMs: () => 1_750_000_000_000 }, random: seededRandom(7), onChecked() {} };
+  const cache = new SemanticCache({ ...parts, calls: slow });
+  const rule = { model: 'embed', judge: 'judge', errorMax: 0.01, sample: 0.1, deadlineMs: 200 };
+  const answers = new Map<string, Landed>();
+  const learn = async (scope: string, n: number) => {
+    const question = {
+      ...{
+        rule,
+        text: 'where is the tea',
+        filter: { scope, digest: 'f' },
+        answerKey: { scope, digest: `${scope}${n}` },
+      },
+      row: { keyId: 'k', model: 'm', tag: null },
+      answerOf: async (digest: string) => answers.get(digest) ?? null,
+    };
+    const similar = await cache.ask(question);
+    assert.ok(similar !== null && 'learn' in similar);
+    const landed = { entry: entryOf(`It is on the shelf number ${n}.`), atMs: 0 };
+    answers.set(`${scope}${n}`, landed);
+    similar.learn(landed.entry);
+    for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+  };
+  for (let n = 0; n < 50; n += 1) await learn('a', n);
+  assert.equal(waiting, 32);
+  for (let n = 0; n < 3; n += 1) await learn('b', n);
+  assert.equal(waiting, 34, 'another scope is learnt from, and its first question is compared with none');
+  for (const end of judged) end();
+  for (let turn = 0; turn < 200; turn += 1) await nextTurn();
+  await learn('a', 50);
+  assert.equal(waiting, 35);
+});
+
 /** Questions with their answers: what decides is a name, a number, a negation, a year, a unit or the order of words. */
 function labelled(): [question: string, answer: string][] {
   const names = ['France', 'Spain', 'Peru', 'Chad'];

@@ -53,6 +53,12 @@ export interface SemanticCacheParts {
 
 /** For the embedding of a question that is learnt, which nobody waits for. */
 const learnMsMax = 30_000;
+/**
+ * Answers that are learnt from at once, of all scopes and of one: their models may be slow, and each answer waits in memory. One
+ * more is no observation.
+ */
+const learningMax = 256;
+const learningOfScopeMax = 32;
 /** Times that a change meets one of another process before it is given up: one observation less. */
 const changesMax = 100;
 /** Observations outlive the answers: they say which questions are alike. */
@@ -68,6 +74,9 @@ export class SemanticCache {
   readonly #templates: Templates;
   /** The last change of a row under way, by its place. */
   readonly #changes = new Map<string, Promise<void>>();
+  /** Answers that are learnt from, by scope. */
+  readonly #learning = new Map<string, number>();
+  #learningInAll = 0;
 
   constructor(parts: SemanticCacheParts) {
     this.#parts = parts;
@@ -110,9 +119,24 @@ export class SemanticCache {
           const isRight = near === null ? null : await this.#compared(question, near, entry);
           await this.#learn(question, place, template, vector, near, isRight);
         };
-        void learning().catch(() => undefined);
+        this.#inBounds(question.filter.scope, learning);
       },
     };
+  }
+
+  #inBounds(scope: string, learning: () => Promise<void>): void {
+    const count = this.#learning.get(scope) ?? 0;
+    if (count === learningOfScopeMax || this.#learningInAll === learningMax) return;
+    this.#learning.set(scope, count + 1);
+    this.#learningInAll += 1;
+    void learning()
+      .catch(() => undefined)
+      .finally(() => {
+        const left = (this.#learning.get(scope) ?? 1) - 1;
+        if (left === 0) this.#learning.delete(scope);
+        else this.#learning.set(scope, left);
+        this.#learningInAll -= 1;
+      });
   }
 
   /** Whether the near question's answer says what the upstream says to this one; null: nobody can tell. */
