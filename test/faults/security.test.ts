@@ -304,6 +304,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     "accountFilter('$6')",
   ],
   'src/stores/ledger/statement-book.ts': ['table'],
+  'src/stores/sqlite/culvert-schema.ts': ['before', 'kinds'],
   'src/stores/ledger/repriced.ts': ['schema', "where.join(' AND ')"],
   'src/stores/ledger/unpriced-of-past.ts': [
     '24 * hourMs',
