@@ -72,7 +72,7 @@ test('F70 every refusal is found by the id that its error printed, and has its l
     [403, 'model-not-in-plan', 'chat', 'dev', chat({ model: 'costly' })],
     [404, 'not-found', '', '', gateway.fetch('/v1/nothing')],
     [404, 'model-unknown', 'chat', 'dev', chat({ model: 'nobody' })],
-    [405, 'method-not-allowed', '', '', gateway.fetch(chatPath)],
+    [405, 'method-not-allowed', '', '', gateway.fetch('/v1/embeddings')],
     [400, 'invalid-request', 'chat', 'dev', chat({ stream: 'yes' })],
     [400, 'invalid-request', 'chat', 'dev', bytes('application/json', '{"model": "chat", "messages": [')],
     [400, 'invalid-request', 'chat', 'dev', bytes('application/json', '')],
