@@ -78,6 +78,22 @@ export type FinishReason =
   | 'pause'
   | 'context-full';
 
+/**
+ * A vendor's word → neutral. An unknown word is a plain stop: vendors add reasons over time, and the answer is whole.
+ * `toolCalls`: tool calls that the answer made; they decide where the word does not say so, because OpenAI's clients run
+ * tools by the finish reason. `unwrapped`: forced calls that carried structured output.
+ */
+export function finishReasonOf(
+  word: string,
+  reasons: Readonly<Record<string, FinishReason>>,
+  { toolCalls, unwrapped }: { toolCalls: number; unwrapped: number },
+): FinishReason {
+  const reason = Object.hasOwn(reasons, word) ? reasons[word] : undefined;
+  if (reason === undefined) return toolCalls > 0 ? 'tool-calls' : 'stop';
+  // The forced call is the answer's text, not a call.
+  return reason === 'tool-calls' && toolCalls === 0 && unwrapped > 0 ? 'stop' : reason;
+}
+
 /** True for what a person would see as the answer's beginning; it commits the response headers. */
 export function isContent(event: NeutralEvent): boolean {
   return contentChars(event) !== null;

@@ -1,11 +1,11 @@
 import { isObject, type JsonObject, type JsonValue, parsedData, stringOr } from '../../../kernel/json.ts';
-import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
+import { type FinishReason, finishReasonOf, type NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
 import { readCitation } from './citations.ts';
 import { faultOfError, readError } from './errors.ts';
-import { vendor } from './wire.ts';
+import { stopReasons, vendor } from './wire.ts';
 
 /**
  * Anthropic's stream → neutral events. Bytes that are not JSON of this format are skipped and counted, never thrown:
@@ -38,8 +38,11 @@ type OpenBlock =
 
 const openBlocksMax = 256;
 
-/** Reasons that only Anthropic has. */
-const anthropicReasons = { refusal: 'content-filter', pause_turn: 'pause' } as const;
+const reasons: Readonly<Record<string, FinishReason>> = {
+  ...stopReasons,
+  refusal: 'content-filter',
+  pause_turn: 'pause',
+};
 
 class AnswerDecoder implements StreamDecoder {
   readonly #unwrapTool: string | undefined;
@@ -255,7 +258,7 @@ class AnswerDecoder implements StreamDecoder {
     if (this.#finished || typeof word !== 'string') return;
     this.#finished = true;
     for (const index of [...this.#open.keys()]) this.#closeBlock(index);
-    const reason = finishReasonOf(word, anthropicReasons, {
+    const reason = finishReasonOf(word, reasons, {
       toolCalls: this.#toolCalls,
       unwrapped: this.#unwrapped,
     });
@@ -374,29 +377,4 @@ function countsBeside(iterations: readonly JsonValue[]): InputAndOutput {
     sum.cacheWriteTokens += written;
   }
   return sum;
-}
-
-/** Words that Anthropic's Messages and Bedrock's Converse share. */
-const stopReasons: Readonly<Record<string, FinishReason>> = {
-  max_tokens: 'length',
-  model_context_window_exceeded: 'context-full',
-  stop_sequence: 'stop-sequence',
-};
-
-/**
- * A `stop_reason` → neutral; `ofDialect`: the words of one vendor. An unknown word is a plain stop: vendors add reasons over
- * time, and the answer is whole. `toolCalls`: tool calls that the answer made; they decide where the word does not say
- * so, because OpenAI's clients run tools by the finish reason. `unwrapped`: forced calls that carried structured output.
- */
-export function finishReasonOf(
-  stopReason: string,
-  ofDialect: Readonly<Record<string, FinishReason>>,
-  { toolCalls, unwrapped }: { toolCalls: number; unwrapped: number },
-): FinishReason {
-  const reasons = Object.hasOwn(ofDialect, stopReason) ? ofDialect : stopReasons;
-  const reason = Object.hasOwn(reasons, stopReason) ? reasons[stopReason] : undefined;
-  if (reason !== undefined) return reason;
-  // The forced call is the answer's text, not a call.
-  if (stopReason === 'tool_use') return toolCalls === 0 && unwrapped > 0 ? 'stop' : 'tool-calls';
-  return toolCalls > 0 ? 'tool-calls' : 'stop';
 }

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import type { FinishReason } from '../../neutral/event.ts';
 
 /**
  * The Messages format as Anthropic publishes it (API reference "Messages", version header 2023-06-01), as far as we
@@ -149,3 +150,11 @@ export function isCustomTool(tool: CallerTool): tool is CustomTool {
 
 /** Names this dialect as the vendor of signatures, redacted reasoning, vendor blocks and extensions. */
 export const vendor = 'anthropic-messages';
+
+/** Stop reasons that Bedrock's Converse and Cohere have too. */
+export const stopReasons: Readonly<Record<string, FinishReason>> = {
+  max_tokens: 'length',
+  model_context_window_exceeded: 'context-full',
+  stop_sequence: 'stop-sequence',
+  tool_use: 'tool-calls',
+};

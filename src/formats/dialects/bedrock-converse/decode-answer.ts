@@ -1,10 +1,10 @@
 import { isObject, type JsonObject, type JsonValue, parsedData, stringOr } from '../../../kernel/json.ts';
 import type { Citation } from '../../neutral/citation.ts';
-import type { NeutralEvent } from '../../neutral/event.ts';
+import { type FinishReason, finishReasonOf, type NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { producedMedia } from '../../neutral/produced-media.ts';
 import { reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
-import { finishReasonOf } from '../anthropic-messages/decode-answer.ts';
+import { stopReasons } from '../anthropic-messages/wire.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
 import { faultOfError, readError } from './errors.ts';
 import { vendor } from './wire.ts';
@@ -33,8 +33,11 @@ type OpenBlock =
 const openBlocksMax = 256;
 const counts = ['inputTokens', 'outputTokens', 'cacheReadInputTokens', 'cacheWriteInputTokens'];
 
-/** Reasons that only Bedrock has. */
-const bedrockReasons = { guardrail_intervened: 'content-filter', content_filtered: 'content-filter' } as const;
+const reasons: Readonly<Record<string, FinishReason>> = {
+  ...stopReasons,
+  guardrail_intervened: 'content-filter',
+  content_filtered: 'content-filter',
+};
 
 class AnswerDecoder implements StreamDecoder {
   readonly #unwrapTool: string | undefined;
@@ -259,7 +262,7 @@ class AnswerDecoder implements StreamDecoder {
       return;
     }
     this.#finished = true;
-    const reason = finishReasonOf(stopReason, bedrockReasons, {
+    const reason = finishReasonOf(stopReason, reasons, {
       toolCalls: this.#toolCalls,
       unwrapped: this.#unwrapped,
     });

@@ -1,8 +1,8 @@
 import { isObject, type JsonObject, type JsonValue, parsedData, stringOr } from '../../../kernel/json.ts';
-import type { NeutralEvent } from '../../neutral/event.ts';
+import { type FinishReason, finishReasonOf, type NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
-import { finishReasonOf } from '../anthropic-messages/decode-answer.ts';
+import { stopReasons } from '../anthropic-messages/wire.ts';
 import { ArgumentsText } from '../arguments-text.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
 import { isEndMark } from '../event-data.ts';
@@ -22,6 +22,8 @@ export function decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralE
 
 /** Text blocks of an answer; further ones have no citations. */
 const textBlocksMax = 256;
+
+const reasons: Readonly<Record<string, FinishReason>> = { ...stopReasons, tool_call: 'tool-calls' };
 
 class AnswerDecoder implements StreamDecoder {
   readonly #unwrapTool: string | undefined;
@@ -204,7 +206,7 @@ class AnswerDecoder implements StreamDecoder {
       return;
     }
     const made = { toolCalls: this.#toolCalls, unwrapped: this.#unwrapped };
-    const neutral = finishReasonOf(reason === 'tool_call' ? 'tool_use' : reason, {}, made);
+    const neutral = finishReasonOf(reason, reasons, made);
     this.#say({ type: 'finish', choice: 0, reason: neutral, stopSequence: null });
     this.#usage(usage);
     this.#say({ type: 'end' });
