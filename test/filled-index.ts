@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { Distance } from '../src/vectors/collection.ts';
 import { createArena } from '../src/vectors/embedded/index/arena.ts';
 import { makeVectorIndex } from '../src/vectors/embedded/index/create-vector-index.ts';
+import { ReadVectorsRoom } from '../src/vectors/embedded/index/read-vectors.ts';
 import { finish } from '../src/vectors/embedded/index/resumable-steps.ts';
 import type { Ranked } from '../src/vectors/embedded/index/vector-index.ts';
 import { createMemoryRows, normalised, vectorMaker } from './memory-rows.ts';
@@ -21,5 +22,6 @@ export function filled(distance: Distance, size: number, count: number, clusters
   const rows = createMemoryRows();
   for (let slot = 0; slot < count; slot += 1) rows.set(slot, next());
   const arena = createArena({ bytesMax: 256 * 2 ** 20 });
-  return { rows, arena, next, index: finish(makeVectorIndex({ distance, size, rows }, arena))! };
+  const room = new ReadVectorsRoom(arena);
+  return { rows, arena, next, index: finish(makeVectorIndex({ distance, size, rows, room }, arena))! };
 }

@@ -8,6 +8,8 @@ import { finish, type Steps } from './index/resumable-steps.ts';
 import type { Ranked } from './index/vector-index.ts';
 import { IndexesUnderWay, type IndexSource } from './indexes-under-way.ts';
 import { PartMissing } from './part-missing.ts';
+import type { PointRow } from './point-table.ts';
+import type { ReadRows } from './read-rows.ts';
 
 /** Effect of a write on a slot. An absent member stayed as it was. */
 export type Change =
@@ -53,6 +55,8 @@ export interface CollectionMemory {
   /** The filter as the collection's text indexes understand it. */
   understood(filter: Filter): Filter;
   columns(): Columns;
+  /** Id and payload of a point that a search has found; throws as reading it does. */
+  row(slot: number): PointRow;
   /** Whether the index of that name is in memory, so that changes must give it the earlier value. */
   holds(name: string): boolean;
   /** Image of the index of that name; null while there is none to keep, or it has pending changes. */
@@ -83,6 +87,7 @@ export interface MemorySource extends IndexSource<CollectionMemory> {
   isLarge(name: string): boolean;
   openColumns(owner: CollectionMemory): Columns;
   understood(filter: Filter): Filter;
+  openRows(): ReadRows;
   /** Called whenever a part has been used, and when all is let go. */
   used(owner: CollectionMemory, part: 'index' | 'columns'): void;
   closed(owner: CollectionMemory): void;
@@ -91,6 +96,7 @@ export interface MemorySource extends IndexSource<CollectionMemory> {
 export function createCollectionMemory(source: MemorySource): CollectionMemory {
   const indexes = new Map<string, FieldIndex>();
   const underWay = new IndexesUnderWay<CollectionMemory>(source);
+  const rows = source.openRows();
   let columns: Columns | null = null;
   let isClosed = false;
   let noted: Change[] = [];
@@ -157,24 +163,23 @@ export function createCollectionMemory(source: MemorySource): CollectionMemory {
       source.used(memory, 'columns');
       return columns;
     },
+    row: rows.row,
     image: (name) => (noted.length > 0 ? null : (indexes.get(name)?.image() ?? null)),
     columnImage: () => (noted.length > 0 ? null : (columns?.image() ?? null)),
     holds: (name) => indexes.has(name),
     get indexed() {
-      let count = 0;
-      for (const index of indexes.values()) if (index.bytes > 0) count += index.count;
-      return count;
+      return sumOf(indexes.values(), ({ bytes, count }) => (bytes > 0 ? count : 0));
     },
     get columnBytes() {
       return columns?.bytes ?? 0;
     },
     get heapBytes() {
-      let bytes = 0;
-      for (const index of indexes.values()) bytes += index.heapBytes;
-      return bytes;
+      return sumOf(indexes.values(), ({ heapBytes }) => heapBytes);
     },
     note(change) {
       noted.push(change);
+      // No search comes before its transaction has ended.
+      rows.forget(change.slot);
     },
     mark: () => noted.length,
     undo(mark) {
@@ -203,10 +208,17 @@ export function createCollectionMemory(source: MemorySource): CollectionMemory {
     },
     close() {
       isClosed = true;
+      rows.close();
       memory.dropIndex();
       memory.dropColumns();
       source.closed(memory);
     },
   };
   return memory;
+}
+
+function sumOf(indexes: Iterable<FieldIndex>, of: (index: FieldIndex) => number): number {
+  let sum = 0;
+  for (const index of indexes) sum += of(index);
+  return sum;
 }

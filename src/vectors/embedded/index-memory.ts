@@ -5,6 +5,7 @@ import { makeVectorIndex } from './index/create-vector-index.ts';
 import { createDiskIndex } from './index/disk-index.ts';
 import { denseIndex, type FieldIndex } from './index/field-index.ts';
 import { createMultiIndex } from './index/multi-index.ts';
+import { ReadVectorsRoom } from './index/read-vectors.ts';
 import type { Steps } from './index/resumable-steps.ts';
 import { createSparseIndex } from './index/sparse-index.ts';
 import type { IndexOptions, VectorIndex } from './index/vector-index.ts';
@@ -18,6 +19,7 @@ const sparseShare = 1 / 2;
 /** The memory of the indexes of all collections: opens them as far as there is room, others giving theirs back. */
 export class IndexMemory {
   readonly #arena: Arena;
+  readonly #room: ReadVectorsRoom;
   readonly #sparseBytesMax: number;
   readonly #watch: RowWatch;
   readonly #tell: (message: string) => void;
@@ -25,6 +27,7 @@ export class IndexMemory {
 
   constructor(bytesMax: number, { watch, report }: { watch: RowWatch; report(message: string): void }) {
     this.#arena = createArena({ bytesMax });
+    this.#room = new ReadVectorsRoom(this.#arena);
     this.#sparseBytesMax = Math.floor(this.#arena.bytesMax * sparseShare);
     this.#watch = watch;
     this.#tell = report;
@@ -65,7 +68,9 @@ export class IndexMemory {
           vector: vector.look as IndexOptions['rows']['vector'],
           each: vector.each as IndexOptions['rows']['each'],
         };
-        return denseIndex(yield* this.#openDense(owner, { distance, size, rows: dense, ...saved }, collection));
+        return denseIndex(
+          yield* this.#openDense(owner, { distance, size, rows: dense, room: this.#room, ...saved }, collection),
+        );
       }
       case 'multi':
         return createMultiIndex({ spec, rows });

@@ -11,12 +11,16 @@ import { IndexMemory } from './index-memory.ts';
 import { LeastRecent } from './least-recent.ts';
 import { checkedPointsMax, checkRows, type OpenCollection } from './open-collection.ts';
 import type { PointTable } from './point-table.ts';
+import { createReadRows } from './read-rows.ts';
 import type { RowWatch } from './row-watch.ts';
+import { SharedRoom } from './shared-room.ts';
 import { DamagedRows } from './storage-trouble.ts';
 import { textIndexesOf } from './text-indexes.ts';
 
 /** Part of the memory for vectors that indexes may take; columns of payloads have the rest. */
 const indexShare = 7 / 8;
+/** Part of it for rows that searches have read. */
+const rowShare = 1 / 64;
 
 /** The memory that all collections of a thread share; those used least recently give theirs back when it is short. */
 export interface MemoryBudget {
@@ -41,8 +45,9 @@ export function createMemoryBudget(options: {
 }): MemoryBudget {
   const { watch } = options;
   const indexes = new IndexMemory(Math.floor(options.bytesMax * indexShare), options);
-  const columnBytesMax = Math.floor(options.bytesMax * (1 - indexShare));
+  const columnBytesMax = Math.floor(options.bytesMax * (1 - indexShare - rowShare));
   const columns = new LeastRecent<CollectionMemory>();
+  const rows = new SharedRoom(Math.floor(options.bytesMax * rowShare));
 
   /** Columns grow as filters use them: what all hold is counted each time. */
   function boundColumns(owner: CollectionMemory): void {
@@ -87,6 +92,7 @@ export function createMemoryBudget(options: {
           const vector = knownEntry(vectors, name);
           return vector.has(slot) ? vector.look(slot) : null;
         },
+        openRows: () => createReadRows(rows, (slot) => points.row(cid, slot)),
         openColumns: () =>
           createColumns(
             {

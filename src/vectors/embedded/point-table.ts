@@ -16,6 +16,13 @@ import {
 import type { ShardFile } from './shards/shard-file.ts';
 import { DamagedRows } from './storage-trouble.ts';
 
+/** A point's row without its vector. */
+export interface PointRow {
+  id: PointId;
+  /** JSON. */
+  payload: string | null;
+}
+
 /** Rows of points of one shard. Each row is checked against its checksums; a wrong one throws `DamagedRows`. */
 export interface PointTable {
   /** Null when there is no such point. */
@@ -29,7 +36,7 @@ export interface PointTable {
   /** Length of its payload, as stored; 0 when it has none. */
   payloadBytes(cid: number, slot: number): number;
   /** Throws when there is none. */
-  row(cid: number, slot: number): { id: PointId; payload: string | null };
+  row(cid: number, slot: number): PointRow;
   /** Whether the point has an unnamed vector. */
   hasVector(cid: number, slot: number): boolean;
   /** Null where the point has none; throws when there is no such point. */

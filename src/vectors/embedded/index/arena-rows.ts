@@ -8,6 +8,8 @@ import type { Arena } from './arena.ts';
 export interface ArenaRows {
   readonly count: number;
   readonly bytes: number;
+  /** Rows that there are blocks for. */
+  readonly capacity: number;
   readonly stride: number;
   /** Adds a row at the end with undefined content. Throws ArenaFull without any effect. */
   push(): void;
@@ -45,9 +47,12 @@ export function createArenaRows(arena: Arena, stride: number): ArenaRows {
     get bytes() {
       return blocks.length * blockBytes;
     },
+    get capacity() {
+      return blocks.length * rowsPerBlock;
+    },
     stride,
     push() {
-      if (count === blocks.length * rowsPerBlock) blocks.push(arena.alloc(blockBytes));
+      if (count === this.capacity) blocks.push(arena.alloc(blockBytes));
       count += 1;
     },
     pop() {

@@ -5,6 +5,7 @@ import { type Bits, CodeBits } from './code-bits.ts';
 import type { CodeImage, SavedImage } from './code-image.ts';
 import { type CodeRows, createCodeRows } from './code-rows.ts';
 import { scanRows } from './disk-index.ts';
+import { ReadVectors } from './read-vectors.ts';
 import { refineRows, rescoredPerResult } from './refine-rows.ts';
 import type { Steps } from './resumable-steps.ts';
 import type { Tier } from './tier.ts';
@@ -37,13 +38,17 @@ export class CodeTier implements Tier {
   readonly #options: IndexOptions;
   readonly #codes: CodeRows;
   readonly #bits: CodeBits | null;
+  /** Null: every vector is read anew. */
+  readonly #read: ReadVectors | null;
   /** How often rows were put or removed: an image is of one state. */
   #changes = 0;
 
   /** `expected`: rows that are about to be put, and followed by `settle`. Throws ArenaFull. */
   constructor(options: IndexOptions, arena: Arena, expected = 0) {
-    const { distance, size } = options;
-    this.#options = options;
+    const { distance, size, room, rows } = options;
+    const read = room === undefined ? null : new ReadVectors(room, size, (slot) => rows.vector(slot));
+    this.#read = read;
+    this.#options = read === null ? options : { ...options, rows: { ...rows, vector: (slot) => read.vector(slot) } };
     this.#codes = createCodeRows(options, arena);
     const bitsMayHelp = distance === 'Cosine' && size >= bitsSizes.min && size <= bitsSizes.max;
     this.#bits = bitsMayHelp ? new CodeBits(this.#codes, size, arena, expected) : null;
@@ -54,7 +59,7 @@ export class CodeTier implements Tier {
   }
 
   get bytes(): number {
-    return this.#codes.bytes + (this.#bits?.bytes ?? 0);
+    return this.#codes.bytes + (this.#bits?.bytes ?? 0) + (this.#read?.bytes ?? 0);
   }
 
   /**
@@ -102,6 +107,7 @@ export class CodeTier implements Tier {
 
   put(slot: number, vector: Float32Array): void {
     this.#changes += 1;
+    this.#read?.forget(slot);
     const row = this.#codes.put(slot, vector);
     this.#bits?.put(row);
   }
@@ -110,6 +116,7 @@ export class CodeTier implements Tier {
     const row = this.#codes.remove(slot);
     if (row === -1) return false;
     this.#changes += 1;
+    this.#read?.forget(slot);
     this.#bits?.remove(row);
     return true;
   }
@@ -144,6 +151,7 @@ export class CodeTier implements Tier {
 
   close(): void {
     this.#changes += 1;
+    this.#read?.close();
     this.#bits?.close();
     this.#codes.close();
   }

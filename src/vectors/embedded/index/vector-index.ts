@@ -1,6 +1,7 @@
 import type { Distance } from '../../collection.ts';
 import type { RowWatch } from '../row-watch.ts';
 import type { CodeImage, SavedImage } from './code-image.ts';
+import type { ReadVectorsRoom } from './read-vectors.ts';
 import type { Steps } from './resumable-steps.ts';
 
 /**
@@ -63,6 +64,8 @@ export interface IndexOptions {
   distance: Distance;
   size: number;
   rows: RowSource;
+  /** For rows that searches read one by one; absent: none is kept in memory. */
+  room?: ReadVectorsRoom | undefined;
   /** Image of the present rows, which saves reading all of them. */
   image?: SavedImage | undefined;
   /** Called when a part of that image is enough for searches, and with null when it is not there any more. */

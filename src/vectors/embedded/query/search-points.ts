@@ -27,7 +27,7 @@ export function* searchPoints(
 ): Steps<ScoredPoint[]> {
   const open = { ...collection, lookUp };
   const { target, offset, limit } = query;
-  const read = pointReader(tables, open, query.want, budget);
+  const read = pointReader(open.memory.row, open.vectors, query.want, budget);
   if (target.kind === 'order-by') {
     const slots = yield* candidateSlots({ tables, open, random }, query);
     const ordered = orderByValue(open, target.order, slots, offset + limit).slice(offset);
@@ -52,7 +52,7 @@ export function* searchGroups(
   const open = { ...collection, lookUp };
   const key = readKeyPath(query.groupBy, 'group_by');
   const all = query.filter === null ? open.row.points : (yield* open.memory.selecting(query.filter)).length;
-  const read = pointReader(tables, open, query.want, budget);
+  const read = pointReader(open.memory.row, open.vectors, query.want, budget);
   for (let limit = query.groups * query.groupSize * firstLook; ; limit *= nextLook) {
     const k = Math.min(limit, all);
     const ranked = yield* rank({ tables, open, random }, { ...query, limit: k }, k);

@@ -2,17 +2,18 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { payloadSelector } from '../../filter/payload-select.ts';
 import type { StoredPoint, VectorValue, Want } from '../../point.ts';
 import type { OpenCollection } from '../open-collection.ts';
+import type { PointRow } from '../point-table.ts';
 import { DamagedRows } from '../storage-trouble.ts';
-import type { VectorRows, VectorTables } from '../vector-rows.ts';
+import type { VectorRows } from '../vector-rows.ts';
 import { vectorBytes } from '../vector-values.ts';
 import type { AnswerBudget } from './answer-budget.ts';
 
-/** Reads the wanted parts of a point. Throws a FailureError (400) when the call's budget is spent. */
+/** Reads the wanted parts of a point, whose row `row` gives. Throws a FailureError (400) when the call's budget is spent. */
 export type PointReader = (slot: number) => StoredPoint;
 
 export function pointReader(
-  { points }: VectorTables,
-  { cid, vectors }: OpenCollection,
+  row: (slot: number) => PointRow,
+  vectors: OpenCollection['vectors'],
   want: Want,
   budget: AnswerBudget,
 ): PointReader {
@@ -20,7 +21,7 @@ export function pointReader(
   const whole = want.payload === true;
   const vectorRows = selectedVectors(vectors, want.vector);
   return (slot) => {
-    const { id, payload } = points.row(cid, slot);
+    const { id, payload } = row(slot);
     const point: StoredPoint = { id };
     budget.read(payload?.length ?? 0);
     if (select !== null && payload !== null) {

@@ -52,7 +52,9 @@ export function shardPoints(state: ShardState) {
     },
 
     retrieve: (tenant: string, name: string, ids: readonly PointId[], want: Want): Promise<StoredPoint[]> =>
-      inSteps(tenant, name, (open, budget) => readPoints(tables, open, ids, pointReader(tables, open, want, budget))),
+      inSteps(tenant, name, (open, budget) =>
+        readPoints(tables, open, ids, pointReader(rowOnDisk(tables, open), open.vectors, want, budget)),
+      ),
 
     query: (tenant: string, name: string, queries: readonly PointQuery[]): Promise<readonly ScoredPoint[][]> =>
       state.withMemory(tenant, name, () =>
@@ -90,6 +92,11 @@ export function shardPoints(state: ShardState) {
   };
 }
 
+/** Callers that go through all points would leave no room for those that searches find. */
+function rowOnDisk({ points }: VectorTables, { cid }: OpenCollection) {
+  return (slot: number) => points.row(cid, slot);
+}
+
 function* readPoints<Read>(
   { points }: VectorTables,
   { cid }: OpenCollection,
@@ -118,7 +125,7 @@ function* readScroll(
 ): Steps<Page> {
   const { filter, limit, offset, orderBy, pageBytes = Number.POSITIVE_INFINITY } = query;
   const slots = filter === null ? null : yield* open.memory.selecting(filter);
-  const read = pointReader(tables, open, query.want, budget);
+  const read = pointReader(rowOnDisk(tables, open), open.vectors, query.want, budget);
   if (orderBy !== null) {
     const page = orderByValue(open, orderBy, slots, limit);
     const points = yield* mappedInSteps(page, ({ slot, value }) => ({ ...read(slot), orderValue: value }));
