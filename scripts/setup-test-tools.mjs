@@ -59,6 +59,17 @@ const pip = spawnSync(
     'qdrant-client==1.20.0',
     'firecrawl-py==4.53.2',
     'litellm-proxy-extras==0.4.110',
+    // What `npm run conformance:peers` runs other gateways' tests with.
+    'pytest==8.4.2',
+    'pytest-asyncio==1.5.0',
+    'pytest-timeout==2.4.0',
+    'aiohttp==3.14.5',
+    'boto3==1.44.8',
+    'Pillow==13.0.0',
+    'python-dotenv==1.2.4',
+    'PyYAML==6.0.4',
+    'requests==2.34.2',
+    'websocket-client==1.9.2',
   ],
   { stdio: ['ignore', 'inherit', 'ignore'] },
 );
