@@ -32,6 +32,8 @@ const bytesOfImage = 1.25;
 /** How often a call makes an index that it needs, and any part of memory. */
 const triesMax = 4;
 const partsMax = 100;
+/** Rows of collections in memory. */
+const rowsMax = 1_000;
 
 export interface ShardOptions {
   file: ShardFile;
@@ -61,6 +63,9 @@ export class ShardState {
   readonly images: IndexImages;
   /** By collection and vector, the write after which its index was last looked at. */
   readonly #looked = new Map<string, number>();
+  /** Rows of collections by tenant and name or alias, as they were after the commit of that number. */
+  readonly #rows = new Map<string, CollectionRow>();
+  #rowsAt = 0;
   #keeping = Promise.resolve();
   #closing = false;
 
@@ -93,10 +98,23 @@ export class ShardState {
     return row;
   }
 
+  /** The same for readings, which change no row, and outside of transactions. */
+  #rowToRead(tenant: string, name: string): CollectionRow {
+    const commits = this.group.commits();
+    if (commits !== this.#rowsAt || this.#rows.size >= rowsMax) this.#rows.clear();
+    this.#rowsAt = commits;
+    const key = `${tenant}\0${name}`;
+    const known = this.#rows.get(key);
+    if (known !== undefined) return known;
+    const row = this.rowOf(tenant, name);
+    this.#rows.set(key, row);
+    return row;
+  }
+
   reading<T>(tenant: string, name: string, read: (open: OpenCollection) => T): T {
     this.options.watch.begin();
     return this.options.file.reading(() => {
-      const row = this.rowOf(tenant, name);
+      const row = this.#rowToRead(tenant, name);
       return this.damage.guard(row, () => read(this.opened.open(row)));
     });
   }
@@ -109,7 +127,7 @@ export class ShardState {
     const { file, watch, turns } = this.options;
     watch.begin();
     const { row, open, steps } = file.reading(() => {
-      const row = this.rowOf(tenant, name);
+      const row = this.#rowToRead(tenant, name);
       const open = this.damage.guard(row, () => this.opened.open(row));
       return { row, open, steps: read(open) };
     });
@@ -159,7 +177,7 @@ export class ShardState {
   /** Other collections of the tenant, inside a reading. */
   lookUpOf(tenant: string): (name: string) => OpenCollection {
     return (name) => {
-      const row = this.rowOf(tenant, name);
+      const row = this.#rowToRead(tenant, name);
       return this.damage.guard(row, () => this.opened.open(row));
     };
   }
