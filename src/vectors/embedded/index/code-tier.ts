@@ -59,7 +59,7 @@ export class CodeTier implements Tier {
   }
 
   get bytes(): number {
-    return this.#codes.bytes + (this.#bits?.bytes ?? 0) + (this.#read?.bytes ?? 0);
+    return this.#codes.bytes + (this.#bits?.bytes ?? 0);
   }
 
   /**

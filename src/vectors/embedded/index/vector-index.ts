@@ -10,7 +10,7 @@ import type { Steps } from './resumable-steps.ts';
  * from 0, used again after a removal.
  */
 export interface VectorIndex {
-  /** Vectors held, and bytes of the arena they take; 0 bytes on the tier that scans rows on disk. */
+  /** Vectors held, and bytes of the arena that they take, without copies of rows; 0 on the tier that scans rows on disk. */
   readonly count: number;
   readonly bytes: number;
   /** Replaces what stood in the slot. The caller's row has been written; `rows` may or may not show it yet. */
