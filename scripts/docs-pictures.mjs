@@ -24,6 +24,7 @@ const names = [
   'plan-desktop-light',
   'jobs-batches-desktop-light',
   'mcp-server-tried-desktop-light',
+  'agent-desktop-light',
   'settings-desktop-light',
 ];
 

@@ -54,6 +54,11 @@ const routeSchema = z.looseObject({
     .object({
       agent: z.string(),
       method: z.string().describe('As A2A names it.'),
+      task: z
+        .string()
+        .nullable()
+        .optional()
+        .describe("The agent's id of the task; ids of callers begin with it. null: the message is of none."),
       outcome: z
         .string()
         .nullable()

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Operator } from '../books/auth/operator.ts';
 import type { RequestQuery, UsageEvent } from '../books/metering/ledger.ts';
 import { csvCells, csvNames, feedbackRecord, recordLine, requestRecord } from '../books/metering/request-record.ts';
+import { agentPrefix } from '../config/schema-agents.ts';
 import { mcpSeparator } from '../config/schema-mcp.ts';
 import { invalid } from '../kernel/failure.ts';
 import { requestIdMs } from '../kernel/ids.ts';
@@ -19,6 +20,7 @@ const filters = {
   key: filter('Only those of this key, by its id.'),
   model: filter('Only those that asked for this model.'),
   mcp_server: filter('Only calls of the tools, prompts and resources of this MCP server.'),
+  agent: filter('Only messages to this agent, by A2A.'),
   provider: filter('Only those that this provider answered.'),
   endpoint: filter('Only those of this endpoint, such as chat.'),
   user: filter('Only those for this end user.'),
@@ -180,6 +182,9 @@ async function queryOf(
   { accounts }: Operator,
 ): Promise<WhichRequests> {
   const session = filter.session === undefined ? undefined : { name: filter.session };
+  if (filter.agent !== undefined && filter.model !== undefined) {
+    refuse(invalid('agent', 'agent: give either agent or model, because a message to an agent asks for no model'));
+  }
   const keys = filter.key_tag === undefined ? undefined : keysTagged(await records.current(accounts), filter.key_tag);
   return {
     accounts: requestedAccounts(filter.account, accounts),
@@ -187,9 +192,9 @@ async function queryOf(
       key: filter.key,
       keys,
       session,
-      alias: filter.model,
+      alias: filter.agent === undefined ? filter.model : agentPrefix + filter.agent,
       provider: filter.provider,
-      endpoint: filter.endpoint ?? (filter.mcp_server === undefined ? undefined : 'mcp-call'),
+      endpoint: filter.endpoint ?? endpointOf(filter),
       mcpServer:
         filter.mcp_server === undefined
           ? undefined
@@ -206,6 +211,11 @@ async function queryOf(
     untilMs: null,
     after: null,
   };
+}
+
+function endpointOf({ agent, mcp_server }: { agent?: string | undefined; mcp_server?: string | undefined }) {
+  if (mcp_server !== undefined) return 'mcp-call';
+  return agent === undefined ? undefined : 'a2a-call';
 }
 
 /** Its id; null when there is none. */

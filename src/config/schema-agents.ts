@@ -4,6 +4,9 @@ import { costUnitsMax, duration, httpUrl, milliMultiple, name, size } from './sc
 import { dataFactsSchema } from './schema-data.ts';
 import { headersSchema } from './schema-route.ts';
 
+/** Records of messages to an agent have this and its name in the place of the model. */
+export const agentPrefix = 'a2a/';
+
 export const agentName = name("an agent's name");
 
 export const agentSchema = z

@@ -246,6 +246,8 @@ export interface AgentCallRecord {
   agent: string;
   /** Name that A2A gives it. */
   method: string;
+  /** The agent's id of the task; null: the message is of none. */
+  task: string | null;
   /** `ok`, `error -32001` for an error of the protocol, or the reason of the fault; null: nobody waited for it. */
   outcome: string | null;
   /** Size of the answer. */

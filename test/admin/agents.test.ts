@@ -16,6 +16,7 @@ interface Shown {
   versions: string[];
   skills: string[];
   why: string | null;
+  card?: { name: string; supportedInterfaces: object[] } | null;
   definition: { headers?: Record<string, string> } | null;
   error?: { message: string };
   data: (Shown & { action: string })[];
@@ -53,6 +54,9 @@ test('an agent is added, changed and removed while Culvert runs; its headers are
   const { status, source, version, versions, skills } = tested.body;
   assert.deepEqual([status, source, version, versions, skills], ['up', 'kept', 1, ['1.0', '0.3'], ['Work']]);
   assert.equal(tested.body.definition?.headers?.authorization, '(secret)');
+  const { name, supportedInterfaces } = tested.body.card ?? {};
+  const place = { url: '/a2a/worker', protocolBinding: 'JSONRPC', protocolVersion: '1.0' };
+  assert.deepEqual([name, supportedInterfaces?.[0]], ['Worker', place], 'its card as callers get it');
 
   const changed = await call('PATCH', '/agents/worker', { version: 1, timeout: '30s' });
   assert.equal(changed.status, 200, JSON.stringify(changed.body));

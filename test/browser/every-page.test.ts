@@ -26,6 +26,7 @@ const pages: Record<string, string | ((gateway: SeededGateway) => Promise<string
   'jobs-files': '/dashboard/jobs?view=files',
   'jobs-videos': '/dashboard/jobs?view=videos',
   'mcp-servers-none': '/dashboard/mcp-servers',
+  'agents-none': '/dashboard/agents',
   cache: '/dashboard/cache',
   replicas: '/dashboard/replicas',
   guards: '/dashboard/guards',
@@ -57,6 +58,7 @@ const lists = [
   'providers',
   'models',
   'mcp-servers',
+  'agents',
   'prompts',
   'guards',
   'routes',
@@ -94,6 +96,7 @@ test('every page fits every screen, can be used by everybody, and runs without a
 test('tables fit windows of any width', { skip }, async (t) => {
   const server = { name: 'tickets', url: 'https://tickets.example.org/a/long/path/to/its/mcp' };
   await gateway.admin('/mcp-servers', { method: 'POST', body: server });
+  await gateway.admin('/agents', { method: 'POST', body: { ...server, name: 'planner' } });
   const page = await openPage(t, gateway, '/dashboard/requests');
   for (const path of [...lists.map((name) => `/dashboard/${name}`), '/dashboard/settings?tab=audit']) {
     await followTo(page, path);

@@ -55,7 +55,7 @@ export interface AgentRow {
   class: string;
   units: number;
   stream: boolean;
-  route: { agent?: { agent: string; method: string; outcome: string | null; bytes: number } };
+  route: { agent?: { agent: string; method: string; task: string | null; outcome: string | null; bytes: number } };
 }
 
 /** Rows of the ledger, the latest first. */

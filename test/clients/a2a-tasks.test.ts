@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { type StreamResponse, type Task, TaskState } from '@a2a-js/sdk';
 import { startAgent } from '../start-agent.ts';
-import { otherKey, startGateway, testKey } from '../start-gateway.ts';
+import { adminKey, otherKey, startGateway, testKey } from '../start-gateway.ts';
 import { until } from '../until.ts';
-import { agentClient, agentRows, rpc, sending, textOf } from './a2a-client.ts';
+import { type AgentRow, agentClient, agentRows, rpc, sending, textOf } from './a2a-client.ts';
 
 /* Tasks of agents and their streams, by the official client of A2A (docs/a2a.md). */
 
@@ -65,12 +65,32 @@ test('a stream is charged and in the ledger as any message, and a question about
   const before = (await agentRows(gateway)).length;
   const client = await agentClient(gateway, 'worker');
   const events = await all(client.sendMessageStream(sending('work')));
-  await client.getTask({ tenant: '', id: idsOf(events[0]!)[0], historyLength: undefined });
+  const [id] = idsOf(events[0]!);
+  await client.getTask({ tenant: '', id, historyLength: undefined });
   await until('both are in the ledger', async () => (await agentRows(gateway)).length === before + 2);
   const [asked, streamed] = await agentRows(gateway);
   assert.deepEqual([streamed?.status, streamed?.class, streamed?.units, streamed?.stream], [200, 'ok', 1, true]);
   assert.equal(streamed?.route.agent?.method, 'SendStreamingMessage');
   assert.deepEqual([asked?.class, asked?.units, asked?.route.agent?.method], ['ok', 0, 'GetTask']);
+  const task = id.slice(0, id.indexOf('.'));
+  assert.deepEqual([asked?.route.agent?.task, streamed?.route.agent?.task], [task, task], "the agent's id, unsigned");
+});
+
+test('the log of requests is filtered by agent', async () => {
+  const client = await agentClient(gateway, 'worker');
+  await client.sendMessage(sending('hello'));
+  const of = async (query: string) => {
+    const headers = { authorization: `Bearer ${adminKey}` };
+    const response = await gateway.fetch(`/admin/v1/requests?${query}`, { headers });
+    const body = (await response.json()) as { data?: AgentRow[]; error?: { message: string } };
+    return { status: response.status, models: body.data?.map(({ model }) => model), error: body.error?.message };
+  };
+  await until('it is in the ledger', async () => (await of('agent=worker')).models?.includes('a2a/worker') === true);
+  assert.deepEqual([...new Set((await of('agent=worker')).models)], ['a2a/worker']);
+  assert.deepEqual((await of('agent=work')).models, []);
+  const both = await of('agent=worker&model=mock');
+  assert.equal(both.status, 400);
+  assert.match(both.error ?? '', /agent: give either agent or model/);
 });
 
 test('a key can neither read, cancel, follow nor continue a task of another key of its account', async () => {

@@ -56,7 +56,7 @@ test('a message is answered, charged by the cost of its agent, and in the ledger
     ['a2a-call', 'a2a/worker', 200, 'ok', 2],
   );
   const { bytes, ...called } = row?.route.agent ?? { bytes: 0 };
-  assert.deepEqual(called, { agent: 'worker', method: 'SendMessage', outcome: 'ok' });
+  assert.deepEqual(called, { agent: 'worker', method: 'SendMessage', task: null, outcome: 'ok' });
   assert.ok(bytes > 100);
 });
 

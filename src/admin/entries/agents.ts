@@ -24,9 +24,17 @@ const shownSchema = z.object({
   versions: z.array(z.string()).describe('Versions of A2A that it speaks.'),
   streams: z.boolean().nullable(),
   skills: z.array(z.string()).describe('Names of its skills.'),
+  card: z
+    .looseObject({})
+    .nullable()
+    .optional()
+    .describe(
+      'Its card as callers get it, with the address below the server; null: it was not read yet. Not in lists.',
+    ),
   ...storedFields,
 });
 
+export type AgentReply = z.output<typeof shownSchema>;
 type ShownAgent = z.input<typeof shownSchema>;
 
 const nameOf = ({ name }: ShownAgent) => name;
@@ -36,7 +44,9 @@ export function agentOperations(parts: AdminParts, entryRecords: EntryRecords): 
   const entries = entryOperations({ path: '/agents', named: 'name', area: 'providers', reply: shownSchema });
   const show = async (name: string) => {
     const found = (await shownAgents(parts, entryRecords)).find((agent) => agent.name === name);
-    return found ?? refuse({ kind: 'not-found', message: `There is no agent '${name.slice(0, 64)}'.` });
+    if (found === undefined) refuse({ kind: 'not-found', message: `There is no agent '${name.slice(0, 64)}'.` });
+    const agent = (await parts.agents?.())?.get(name);
+    return { ...found, card: agent?.cardFor(`/a2a/${name}`, '1.0') ?? null };
   };
   return [
     entries.list({

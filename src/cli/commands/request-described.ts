@@ -10,6 +10,7 @@ interface DescribedRoute {
   refused?: Row;
   rules?: { applied: readonly string[]; passed?: readonly Row[]; classified?: readonly Row[] };
   mcp?: Row;
+  agent?: Row;
 }
 
 /** One request for people: its facts, its cost, the considered targets, and the answer of each attempt. */
@@ -24,7 +25,7 @@ export function describedRequest(request: Row): string {
       'asked',
       `${shown(request.endpoint)}${shown(request.model) === '' ? '' : `, model ${shown(request.model)}`}${request.stream === true ? ', as a stream' : ''}`,
     ],
-    ['called', called(route.mcp)],
+    ['called', called(route.mcp) || messaged(route.agent)],
     ['answered', answered(request)],
     ['refused', shown(route.refused?.message)],
     ['took', took(request)],
@@ -95,6 +96,14 @@ function called(mcp: Row | undefined): string {
   const { server, kind, name, host, outcome, bytes } = mcp;
   const where = host === null ? shown(server) : `${shown(server)} (${shown(host)})`;
   return `${shown(kind)} ${shown(name)} of the MCP server ${where}: ${shown(outcome ?? 'no result')}, ${shown(bytes)} bytes`;
+}
+
+/** Describes a message to an agent, and how it went. */
+function messaged(message: Row | undefined): string {
+  if (message === undefined) return '';
+  const { agent, method, task, outcome, bytes } = message;
+  const of = shown(task) === '' ? '' : ` of task ${shown(task)}`;
+  return `${shown(method)}${of} at the agent ${shown(agent)}: ${shown(outcome ?? 'no answer')}, ${shown(bytes)} bytes`;
 }
 
 function took({ ms, first_token_ms: first }: Row): string {

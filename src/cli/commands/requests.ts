@@ -17,6 +17,7 @@ const filters: readonly OptionEntry[] = [
   ['--account <id>', 'only of this account'],
   ['--model <model>', 'only of this model'],
   ['--mcp-server <name>', 'only calls of this MCP server'],
+  ['--agent <name>', 'only messages to this agent'],
   [
     '--class <class>',
     'only with this outcome: ok, failed (all but ok), any (refused ones too), or a failure such as mcp-failed',
@@ -102,6 +103,7 @@ interface RequestFilters extends AdminFlags {
   account?: string;
   model?: string;
   mcpServer?: string;
+  agent?: string;
   class?: string;
   status?: string;
 }
@@ -150,6 +152,6 @@ async function exportRequests(flags: RequestsExportFlags, parts: CliParts): Prom
   return 0;
 }
 
-function filtersOf({ account, model, mcpServer, class: outcome, status }: RequestFilters): AdminQuery {
-  return { account, model, mcp_server: mcpServer, class: outcome, status };
+function filtersOf({ account, model, mcpServer, agent, class: outcome, status }: RequestFilters): AdminQuery {
+  return { account, model, mcp_server: mcpServer, agent, class: outcome, status };
 }

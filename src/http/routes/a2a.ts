@@ -79,18 +79,13 @@ function addressOf({ services }: A2aParts, { request }: Exchange): (agent: strin
 }
 
 async function answerCard(parts: A2aParts, exchange: Exchange): Promise<void> {
-  const [agents, { shownCard }, { failureOf }] = await Promise.all([
-    parts.agents(),
-    import('../../tools/a2a/agent-card.ts'),
-    import('../../tools/a2a/agents.ts'),
-  ]);
+  const [agents, { failureOf }] = await Promise.all([parts.agents(), import('../../tools/a2a/agents.ts')]);
   try {
     const agent = await agents.find(callerOf(exchange), exchange.params.agent ?? '');
-    const { name, config, card, secrets } = agent;
-    if (card === null) return refuse(exchange.client, failureOf(name, agent.unread()), []);
     const version = headerOf(exchange, 'a2a-version')?.startsWith('1') ? '1.0' : '0.3';
-    const address = addressOf(parts, exchange)(name);
-    writeJson(exchange, 200, shownCard(card, { name, config, secrets, address, version }));
+    const card = agent.cardFor(addressOf(parts, exchange)(agent.name), version);
+    if (card === null) return refuse(exchange.client, failureOf(agent.name, agent.unread()), []);
+    writeJson(exchange, 200, card);
   } catch (error) {
     if (!(error instanceof FailureError)) throw error;
     refuse(exchange.client, error.failure, []);

@@ -5,7 +5,7 @@ import type { Transport } from '../../upstream/transport/upstream-call.ts';
 import type { ConfiguredService } from '../mcp/followed.ts';
 import { Looks, type Standing } from '../mcp/looks.ts';
 import { McpFault } from '../mcp/mcp-fault.ts';
-import { type AgentCard, type AgentInterface, cardUrlOf, readAgentCard } from './agent-card.ts';
+import { type AgentCard, type AgentInterface, cardUrlOf, readAgentCard, shownCard } from './agent-card.ts';
 import {
   AgentError,
   type AgentReply,
@@ -67,6 +67,12 @@ export class Agent implements ConfiguredService<AgentConfig> {
 
   get standing(): Standing {
     return this.#looks.standing;
+  }
+
+  /** Its card for callers, who reach it at `address`; null: it was not read yet. */
+  cardFor(address: string, version: A2aVersion): JsonObject | null {
+    const { card, name, config, secrets } = this;
+    return card === null ? null : shownCard(card, { name, config, secrets, address, version });
   }
 
   look(): Promise<void> {

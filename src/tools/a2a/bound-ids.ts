@@ -64,6 +64,24 @@ export function boundResult(
   return bound === null ? null : { [name]: bound };
 }
 
+/** Ids that an agent chooses may be of any length. */
+const taskCharsMax = 128;
+
+/** The agent's id of the task that a message, or what it is answered with, names; null: it names none. */
+export function taskNamed(params: JsonObject, { work }: AgentMethod, result: JsonValue | undefined): string | null {
+  if (work === 'list' || work === 'card') return null;
+  const answer = isObject(result) ? result : {};
+  const { task, message } = answer;
+  const found = [
+    params.id,
+    isObject(params.message) ? params.message.taskId : null,
+    isObject(task) ? task.id : null,
+    answer.kind === 'task' ? answer.id : answer.taskId,
+    ...[message, answer.statusUpdate, answer.artifactUpdate].map((one) => (isObject(one) ? one.taskId : null)),
+  ].find((id) => typeof id === 'string' && id !== '');
+  return typeof found === 'string' ? found.slice(0, taskCharsMax) : null;
+}
+
 /** Tasks of other contexts are left out: an agent may not know the filter. */
 function boundList(ids: BoundIds, result: JsonObject, contextId: JsonValue | undefined): JsonObject | null {
   if (!Array.isArray(result.tasks)) return null;

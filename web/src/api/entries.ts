@@ -1,5 +1,6 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query';
 import type { AccountReply } from '../../../src/admin/entries/accounts.ts';
+import type { AgentReply } from '../../../src/admin/entries/agents.ts';
 import type { GuardReply } from '../../../src/admin/entries/guards.ts';
 import type { KeyReply } from '../../../src/admin/entries/keys.ts';
 import type { McpServerReply } from '../../../src/admin/entries/mcp-server-shown.ts';
@@ -35,6 +36,7 @@ export function entriesOf<Entry>(path: string, also: readonly string[] = []) {
 export type DetailedAccount = AccountReply & { open_requests: number };
 
 export const accounts = entriesOf<DetailedAccount>('/admin/v1/accounts');
+export const agents = entriesOf<AgentReply>('/admin/v1/agents');
 export const guards = entriesOf<GuardReply>('/admin/v1/guards');
 export const keys = entriesOf<KeyReply>('/admin/v1/keys');
 export const mcpServers = entriesOf<McpServerReply>('/admin/v1/mcp-servers');

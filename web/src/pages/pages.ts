@@ -2,6 +2,7 @@ import {
   Activity,
   Blocks,
   BookOpen,
+  Bot,
   Boxes,
   ChartColumn,
   DatabaseZap,
@@ -141,6 +142,12 @@ export const operatorPages: readonly PageGroup[] = [
         nav: { title: 'MCP servers', icon: Blocks, key: 'c', area: 'providers' },
       },
       { path: 'mcp-servers/$name', load: () => import('./mcp-servers/mcp-server.tsx') },
+      {
+        path: 'agents',
+        load: () => import('./agents/page.tsx'),
+        nav: { title: 'Agents', icon: Bot, key: 'x', area: 'providers' },
+      },
+      { path: 'agents/$name', load: () => import('./agents/agent.tsx') },
     ],
   },
   {

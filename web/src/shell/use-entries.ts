@@ -34,6 +34,7 @@ const kinds: readonly Kind[] = [
   { kind: 'Guard', area: 'models', path: 'guards' },
   { kind: 'Rule', area: 'models', path: 'routes' },
   { kind: 'Prompt', area: 'models', path: 'prompts' },
+  { kind: 'Agent', area: 'providers', path: 'agents' },
   { kind: 'MCP server', area: 'providers', path: 'mcp-servers' },
 ];
 

@@ -1,4 +1,5 @@
 import { costMilliOf } from '../../../books/metering/settlement.ts';
+import { agentPrefix } from '../../../config/schema-agents.ts';
 import { type Failure, FailureError, statusOf } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { AgentCallRecord } from '../../../routing/route.ts';
@@ -6,7 +7,7 @@ import { type AgentMessage, extensionsOf } from '../../../tools/a2a/agent.ts';
 import { readAgentCard, shownCard } from '../../../tools/a2a/agent-card.ts';
 import { AgentError, type AgentReply } from '../../../tools/a2a/agent-http.ts';
 import { type Agents, failureOf, type PreparedMessage } from '../../../tools/a2a/agents.ts';
-import { boundResult } from '../../../tools/a2a/bound-ids.ts';
+import { boundResult, taskNamed } from '../../../tools/a2a/bound-ids.ts';
 import { isStreamed } from '../../../tools/a2a/methods.ts';
 import { McpFault } from '../../../tools/mcp/mcp-fault.ts';
 import { costHeaders } from '../../spine/answer.ts';
@@ -53,7 +54,7 @@ export function agentEndpoint({ agents, addressOf }: AgentEndpointParts): WorkEn
     plan({ config: { costs } }, _call, { agent: { name, config }, method: { work } }) {
       const isMessage = work === 'send' || work === 'stream';
       const costMilli = costMilliOf(costs, isMessage ? (config.cost ?? 'a2a') : 0);
-      return { charge: { endpoint: 'a2a-call', alias: `a2a/${name}`, tier: null, costMilli } };
+      return { charge: { endpoint: 'a2a-call', alias: agentPrefix + name, tier: null, costMilli } };
     },
     work(running) {
       return isStreamed(running.request.method.work) ? streamed(running) : whole(running, addressOf);
@@ -103,12 +104,18 @@ async function whole({ call, request }: Running, addressOf: (agent: string) => s
   const { outcome, ...answer } = answerTo(request, reply, addressOf);
   const headers = 'extensions' in reply ? reply.extensions : [];
   const bytes = answer.body === null ? 0 : Buffer.byteLength(answer.body);
-  const agent = recordOf(request, outcome, bytes);
+  const result = 'result' in reply ? reply.result : undefined;
+  const agent = recordOf(request, taskNamed(request.params, request.method, result), outcome, bytes);
   return call.client.disconnected ? { body: null, failure: null, agent } : { ...answer, headers, agent };
 }
 
-function recordOf({ agent, method }: AgentRequest, outcome: string | null, bytes: number): AgentCallRecord {
-  return { agent: agent.name, method: method.name, outcome, bytes };
+function recordOf(
+  { agent, method }: AgentRequest,
+  task: string | null,
+  outcome: string | null,
+  bytes: number,
+): AgentCallRecord {
+  return { agent: agent.name, method: method.name, task, outcome, bytes };
 }
 
 /** The events of an agent, each as it comes. The agent goes on with the task when the caller leaves. */
@@ -117,6 +124,7 @@ function streamed({ call, request, held }: Running): Promise<Done> {
   const { sink, client, delivery } = call;
   const headers = costHeaders(held.reserved);
   let bytes = 0;
+  let task = taskNamed(request.params, request.method, undefined);
   let started = false;
   const { promise, resolve } = Promise.withResolvers<Done>();
   const settle = (failure: Failure | null, outcome: string | null) => {
@@ -132,7 +140,7 @@ function streamed({ call, request, held }: Running): Promise<Done> {
       status: failure === null ? 200 : statusOf(failure),
       class: failure?.kind ?? 'ok',
     };
-    const agent = recordOf(request, outcome, bytes);
+    const agent = recordOf(request, task, outcome, bytes);
     resolve({ ...left, settled: { user: null, stream: true, progress, client, agent } });
   };
   const fail = (failure: Failure, outcome: string) => {
@@ -154,6 +162,7 @@ function streamed({ call, request, held }: Running): Promise<Done> {
       }
       if (!started) sink.start('events', [...headers, ...extensions]);
       started = true;
+      task ??= taskNamed(request.params, request.method, reply instanceof AgentError ? undefined : reply.result);
       bytes += Buffer.byteLength(body);
       if (sink.chunk(`data: ${body}\n\n`) === 'behind') running.pause();
     },

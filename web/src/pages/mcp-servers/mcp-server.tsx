@@ -10,10 +10,10 @@ import { EditDefinition } from '../../parts/edit-definition.tsx';
 import { ErrorNote, Note } from '../../parts/error-note.tsx';
 import { Ago, Count } from '../../parts/figures.tsx';
 import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
+import { Standing } from '../../parts/standing.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { EntryActions, EntryFacts, EntryNotes } from '../../parts/stored-entry.tsx';
 import { Login } from './log-in.tsx';
-import { ServerStatus } from './server-status.tsx';
 import { TryTool } from './try-tool.tsx';
 
 /** One MCP server: its state, its tools, and what can be done about it. */
@@ -54,7 +54,7 @@ function McpServer({ server }: { server: McpServerReply }) {
         <div className="flex flex-col gap-4">
           <Facts>
             <Fact name="State">
-              <ServerStatus of={server} />
+              <Standing of={server} />
             </Fact>
             {checked_at !== null && (
               <Fact name="Checked">

@@ -6,10 +6,10 @@ import { useAdding } from '../../parts/add-dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Ago, Count, None } from '../../parts/figures.tsx';
 import { Page } from '../../parts/page.tsx';
+import { Standing } from '../../parts/standing.tsx';
 import { Source } from '../../parts/stored-entry.tsx';
 import { type Column, NameCell, PagedTable } from '../../parts/table.tsx';
 import { AddMcpServer } from './add-mcp-server.tsx';
-import { ServerStatus } from './server-status.tsx';
 
 const columns: readonly Column<McpServerReply>[] = [
   {
@@ -22,7 +22,7 @@ const columns: readonly Column<McpServerReply>[] = [
     value: ({ status }) => status,
     cell: (server) => (
       <span title={server.why ?? undefined}>
-        <ServerStatus of={server} />
+        <Standing of={server} />
       </span>
     ),
   },

@@ -11,6 +11,7 @@ export const filterNames = [
   'model',
   'provider',
   'mcp_server',
+  'agent',
   'endpoint',
   'status',
   'class',
@@ -22,6 +23,9 @@ export const filterNames = [
 ] as const;
 export type FilterName = (typeof filterNames)[number];
 type Values = Partial<Record<FilterName, string>>;
+
+/** Filters that are shown once they are used, or asked for. */
+const rare = ['key', 'mcp_server', 'agent', 'endpoint', 'user', 'tag', 'key_tag', 'session', 'cost_min'] as const;
 
 const statuses = [
   ['', 'Any outcome'],
@@ -40,9 +44,7 @@ interface FilterBarProps {
 
 /** Filters of the list. All of them are in the URL. */
 export function FilterBar({ values, onValues }: FilterBarProps) {
-  const hidden = (['key', 'mcp_server', 'endpoint', 'user', 'tag', 'key_tag', 'session', 'cost_min'] as const).filter(
-    (name) => values[name] !== undefined,
-  );
+  const hidden = rare.filter((name) => values[name] !== undefined);
   const [more, setMore] = useState(hidden.length > 0);
   const some = filterNames.some((name) => values[name] !== undefined);
   const outcome = values.class ?? values.status ?? '';
@@ -75,7 +77,13 @@ export function FilterBar({ values, onValues }: FilterBarProps) {
       </Select>
       <div className={more ? 'contents' : 'hidden sm:contents'}>
         <FilterInput label="Account" from="/admin/v1/accounts" field="id" {...filter('account')} />
-        <FilterInput label="Model" from="/admin/v1/models" field="id" {...filter('model')} />
+        <FilterInput
+          label="Model"
+          from="/admin/v1/models"
+          field="id"
+          value={values.model}
+          onValue={(model) => onValues(model === '' ? { model } : { model, agent: '' })}
+        />
         <FilterInput label="Provider" from="/admin/v1/providers" field="name" {...filter('provider')} />
       </div>
       {more && (
@@ -87,6 +95,13 @@ export function FilterBar({ values, onValues }: FilterBarProps) {
             {...filter('endpoint')}
           />
           <FilterInput label="MCP server" from="/admin/v1/mcp-servers" field="name" {...filter('mcp_server')} />
+          <FilterInput
+            label="Agent"
+            from="/admin/v1/agents"
+            field="name"
+            value={values.agent}
+            onValue={(agent) => onValues(agent === '' ? { agent } : { agent, model: '' })}
+          />
           <FilterInput label="Key id" from="/admin/v1/keys" field="id" {...filter('key')} />
           <FilterInput label="User" from="/admin/v1/usage?group_by=user" field="group" {...filter('user')} />
           <FilterInput label="Tag" from="/admin/v1/usage?group_by=tag" field="group" {...filter('tag')} />

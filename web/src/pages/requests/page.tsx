@@ -149,8 +149,9 @@ const Volume = lazy(() => import('./volume.tsx'));
 /** Filters that sums of usage do not have. */
 const unsummed = ['text', 'status', 'class', 'mcp_server', 'cost_min'] as const;
 
-function sumsOf({ account, key, model, provider, endpoint, user, tag }: Partial<Record<FilterName, string>>) {
-  return { account, key, model, provider, endpoint, user, tag };
+/** Sums know an agent by what its messages have in the place of the model. */
+function sumsOf({ account, key, model, agent, provider, endpoint, user, tag }: Partial<Record<FilterName, string>>) {
+  return { account, key, model: agent === undefined ? model : `a2a/${agent}`, provider, endpoint, user, tag };
 }
 
 /** Any outcome means that of refused requests, too. */

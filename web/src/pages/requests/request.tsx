@@ -225,6 +225,7 @@ function Who({ request }: { request: RequestReply }) {
         </Fact>
       )}
       {request.route.mcp !== undefined && <Called called={request.route.mcp} />}
+      {request.route.agent !== undefined && <Messaged message={request.route.agent} />}
       {request.tier !== null && <Fact name="Tier">{request.tier}</Fact>}
     </Facts>
   );
@@ -253,6 +254,31 @@ function Called({ called: { server, kind, name, host, outcome, bytes } }: { call
     </>
   );
 }
+
+/** Which agent got the message, of which task, and how that went. */
+function Messaged({ message: { agent, method, task, outcome, bytes } }: { message: Message }) {
+  return (
+    <>
+      <Fact name="Agent">
+        <Link
+          to={`/dashboard/agents/${encodeURIComponent(agent)}` as never}
+          className="underline decoration-line-strong underline-offset-2 hover:decoration-current"
+        >
+          {agent}
+        </Link>
+      </Fact>
+      <Fact name="Method">
+        {method} <span className="text-muted">{failureText(outcome ?? 'no answer')}</span>
+      </Fact>
+      <Fact name="Task">{task == null ? <None /> : <Id text={task} />}</Fact>
+      <Fact name="Answer">
+        <Count value={bytes} /> bytes
+      </Fact>
+    </>
+  );
+}
+
+type Message = NonNullable<RequestReply['route']['agent']>;
 
 type Called = NonNullable<RequestReply['route']['mcp']>;
 

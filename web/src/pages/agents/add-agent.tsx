@@ -1,0 +1,80 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import type { AgentReply } from '../../../../src/admin/entries/agents.ts';
+import { agents } from '../../api/entries.ts';
+import { call } from '../../api/request.ts';
+import { Button } from '../../parts/button.tsx';
+import { Input } from '../../parts/controls.tsx';
+import { useFields } from '../../parts/fields.ts';
+import { Field, Form } from '../../parts/form.tsx';
+import { plural } from '../../parts/format.ts';
+import { toast } from '../../parts/toast.tsx';
+
+const blank = { name: '', url: '', token: '', cost: '' };
+
+export function AddAgent({ onAdded }: { onAdded: () => void }) {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const [fields, field] = useFields(blank);
+  const add = useMutation({
+    async mutationFn() {
+      const { name } = await call<AgentReply>('POST', agents.path, { body: bodyOf(fields) });
+      // It is there now, whatever the test says; its page shows why its card cannot be read.
+      return call<AgentReply>('POST', `${agents.addressOf(name)}/test`).catch(() => ({ name, skills: [] }));
+    },
+    async onSuccess({ name, skills }) {
+      await agents.refresh(client);
+      toast(skills.length > 0 ? `${name} is added and has ${plural(skills.length, 'skill')}.` : `${name} is added.`);
+      onAdded();
+      void navigate({ to: `/dashboard/agents/${encodeURIComponent(name)}` });
+    },
+  });
+  return (
+    <Form
+      error={add.error}
+      onSubmit={() => add.mutate()}
+      footer={
+        <Button
+          type="submit"
+          look="main"
+          busy={add.isPending}
+          disabled={fields.name.trim() === '' || fields.url.trim() === ''}
+        >
+          Add agent
+        </Button>
+      }
+    >
+      <Field name="name" label="Name" hint="Callers reach it at /a2a/NAME.">
+        {(control) => <Input {...control} spellCheck={false} {...field('name')} />}
+      </Field>
+      <Field
+        name="url"
+        label="URL"
+        hint="Its card is below this address, or at the address itself if it ends with .json."
+      >
+        {(control) => (
+          <Input {...control} inputMode="url" spellCheck={false} placeholder="https://…" {...field('url')} />
+        )}
+      </Field>
+      <Field name="headers" label="Token" hint="Sent as Authorization: Bearer.">
+        {(control) => <Input {...control} type="password" autoComplete="off" placeholder="None" {...field('token')} />}
+      </Field>
+      <Field name="cost" label="Units per message">
+        {(control) => (
+          <Input {...control} inputMode="decimal" placeholder="As costs.a2a in culvert.yaml" {...field('cost')} />
+        )}
+      </Field>
+    </Form>
+  );
+}
+
+function bodyOf({ name, url, token, cost }: typeof blank) {
+  const units = Number(cost);
+  return {
+    name: name.trim(),
+    url: url.trim(),
+    ...(token.trim() !== '' && { headers: { authorization: `Bearer ${token.trim()}` } }),
+    // The server says what is wrong with a text that is no number.
+    ...(cost.trim() !== '' && { cost: Number.isFinite(units) ? units : cost }),
+  };
+}

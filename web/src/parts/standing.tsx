@@ -1,0 +1,16 @@
+import type { McpServerReply } from '../../../src/admin/entries/mcp-server-shown.ts';
+import { Status, type Tone } from './status.tsx';
+
+type StandingName = McpServerReply['status'];
+
+const tones: Record<StandingName, Tone> = {
+  up: 'ok',
+  down: 'bad',
+  'needs-login': 'warn',
+  unknown: 'plain',
+};
+
+/** State of an MCP server or an agent, as the last look found it. */
+export function Standing({ of: { status } }: { of: { status: StandingName } }) {
+  return <Status tone={tones[status]}>{status === 'needs-login' ? 'needs a login' : status}</Status>;
+}
