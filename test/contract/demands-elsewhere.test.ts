@@ -14,6 +14,8 @@ const providers = {
   responses: { type: 'openai', ...at, dialects: ['openai-responses'] },
   claude: { type: 'anthropic', ...at },
   google: { type: 'gemini', ...at, base_url: upstream.url },
+  cohere: { type: 'cohere', ...at, base_url: upstream.url },
+  bedrock: { type: 'bedrock', ...at, base_url: upstream.url, region: 'us-east-1' },
 };
 const gateway = await startGateway(
   { after: after as TestContext['after'] },
@@ -35,7 +37,7 @@ const search = { type: 'web_search_20250305', name: 'web_search' };
 const own = { name: 'look_up', input_schema: { type: 'object', properties: { what: { type: 'string' } } } };
 const refused = (param: string) => ({ status: 400, param, sent: [] });
 
-for (const model of ['chat', 'responses', 'google']) {
+for (const model of ['chat', 'responses', 'google', 'cohere']) {
   test(`§9 messages over ${model}: a search that must be made, or a call of what is not there, is refused`, async () => {
     const must = { tool_choice: { type: 'tool', name: 'web_search' } };
     const any = { tool_choice: { type: 'any' } };
@@ -60,7 +62,7 @@ test('§9 messages over claude: an answer of no tokens at all, which warms its c
   assert.deepEqual([status, sent], [200, [{ ...hello, model: 'mock/ok', max_tokens: 0 }]]);
 });
 
-for (const model of ['chat', 'claude', 'google']) {
+for (const model of ['chat', 'claude', 'google', 'cohere', 'bedrock']) {
   test(`§9 responses over ${model}: a call that must be made of tools that only its provider runs is refused`, async () => {
     const json = { model, input: 'Hi', tools: [{ type: 'web_search' }], tool_choice: 'required' };
     assert.deepEqual(await ask('/v1/responses', json), refused('tool_choice'));
