@@ -21,11 +21,17 @@ const speechEngine = (model: string): SpeechEngine => ({
 function tableOf(
   config: string,
   listed: Record<string, readonly string[]> = {},
-  here: { found?: readonly LocalServer[]; speech?: readonly string[]; env?: Record<string, string> } = {},
+  here: {
+    found?: readonly LocalServer[];
+    speech?: readonly string[];
+    env?: Record<string, string>;
+    /** Stand before the rest in that file. */
+    damaged?: readonly unknown[];
+  } = {},
 ): string {
   const checked = checkConfigText(config, 'culvert.yaml', {});
   assert.ok(checked.ok);
-  const models = Object.entries(listed).map(([place, ids]) => [
+  const models = Object.entries(listed).map(([place, ids]): unknown => [
     place,
     ids.map((id) => ({ id, type: modelType({}, id) })),
   ]);
@@ -36,7 +42,7 @@ function tableOf(
       close: async () => {},
       destroy() {},
     },
-    recall: () => JSON.stringify(models),
+    recall: () => JSON.stringify([...(here.damaged ?? []), ...models]),
     keep() {},
   });
   const built = buildSnapshot({
@@ -91,6 +97,19 @@ test('with one that embeds it names the model that stands behind the contract’
   const ollama = 'providers: { home: { type: ollama } }';
   const place = 'ollama http://127.0.0.1:11434/v1';
   assert.match(tableOf(ollama, { [place]: ['nomic-embed-text', 'bge-m3'] }), /^embeddings +local +home\/bge-m3$/m);
+});
+
+test('what cannot be read among the remembered lists loses none of the others', () => {
+  const openai = 'providers: { openai: { type: openai, api_key: x } }';
+  const place = 'openai https://api.openai.com/v1';
+  for (const entry of [null, 5, {}, [5, []], ['x', 5], [place, [null, {}, { id: 5 }]]])
+    assert.match(
+      tableOf(openai, { [place]: ['text-embedding-3-small'] }, { damaged: [entry] }),
+      /^embeddings +real +openai\/text-embedding-3-small$/m,
+      JSON.stringify(entry),
+    );
+  const none = tableOf(openai, {}, { damaged: [[place, [null, {}, { id: 5 }]]] });
+  assert.match(none, /^embeddings +simulated /m, 'the list is there, and empty');
 });
 
 test('while a list is not known, and where nothing stands in, it says so', () => {

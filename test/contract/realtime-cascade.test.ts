@@ -131,6 +131,19 @@ test('speech in: its end is found, its words are written down, and the answer fo
   assert.equal(rows[0]!.client_request_id, rows[1]!.client_request_id);
 });
 
+test('pauses within words end no turn, however short a silence the caller asks for', async () => {
+  const caller = await open({
+    output_modalities: ['text'],
+    audio: { input: { turn_detection: { type: 'server_vad', silence_duration_ms: 1, create_response: false } } },
+  });
+  for (const piece of [sound(300, 0.3), sound(60, 0), sound(300, 0.3), sound(300, 0)])
+    caller.send('input_audio_buffer.append', { audio: piece });
+  const stopped = await caller.heard('input_audio_buffer.speech_stopped');
+  assert.ok(Math.abs(Number(stopped.audio_end_ms) - 760) <= 40, String(stopped.audio_end_ms));
+  caller.realtime.close();
+  await caller.closed;
+});
+
 test('a telephone speaks and hears G.711: what it says is found and heard, and the answer comes at 8 kHz', async () => {
   for (const [law, older] of [
     ['pcmu', 'g711_ulaw'],

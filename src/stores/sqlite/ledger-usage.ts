@@ -127,8 +127,8 @@ export async function sumDays(
 ): Promise<number> {
   for (;;) {
     const untilMs = summedMs(reading);
-    const hour = reading.prepare(nextHourSql('', untilMs)).get()?.hour;
-    if (hour === null || hour === undefined) return untilMs;
+    const hour = reading.prepare(nextHourSql('', untilMs)).get()?.hour ?? null;
+    if (hour === null) return untilMs;
     const day = Math.floor((Number(hour) * hourMs) / dayMs);
     if ((day + 1) * dayMs + sumDelayMs > nowMs) return untilMs;
     if (!(await sumDay(reading, writing, day, breathe))) return untilMs;
