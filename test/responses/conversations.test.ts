@@ -96,6 +96,26 @@ test('a conversation that is wrong is refused with the field', async (t) => {
   }
 });
 
+test('what its provider cannot take is named by the field that brought it', async (t) => {
+  const { client, gateway } = await openWorld(t);
+  const data = 'data:application/octet-stream;base64,AAAA';
+  const content = [{ type: 'input_file' as const, filename: 'a.bin', file_data: data }];
+  const items = [{ type: 'message' as const, role: 'user' as const, content }];
+  const kept = await client.conversations.create({ items });
+  const first = await client.responses.create({ model: 'chat', input: items });
+  const plain = await client.responses.create({ model: 'chat', input: 'Hi' });
+  const cases: [json: JsonObject, param: string][] = [
+    [{ input: 'Hi', conversation: kept.id }, 'conversation'],
+    [{ input: 'Hi', previous_response_id: first.id }, 'previous_response_id'],
+    [{ input: [{ role: 'user', content: 'Hi' }, ...items], previous_response_id: plain.id }, 'input[1]'],
+  ];
+  for (const [json, param] of cases) {
+    const answer = await gateway.fetch('/v1/responses', { json: { model: 'claude', ...json } });
+    const { error } = (await answer.json()) as { error: JsonObject };
+    assert.deepEqual([answer.status, error.param], [400, param], JSON.stringify(error));
+  }
+});
+
 test('a body that is nested too deeply is refused, wherever something of it would be kept', async (t) => {
   const { gateway } = await openWorld(t);
   const nested = '['.repeat(100_000) + ']'.repeat(100_000);

@@ -1,7 +1,7 @@
 import type { Principal } from '../../../books/auth/principal.ts';
 import type { RequestState, Result } from '../../../formats/dialects/dialect.ts';
 import { type Failure, FailureError, invalid } from '../../../kernel/failure.ts';
-import type { JsonObject } from '../../../kernel/json.ts';
+import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import { dialectFor } from '../../../routing/capability.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
@@ -14,7 +14,7 @@ import { chatEndpoint } from '../chat/endpoint.ts';
 import type { ChatPlan } from '../chat/extras.ts';
 import { type Continued, ContinuedInputs, withNewItems } from './continued-input.ts';
 import { conversationNotFound, expanded, previousNotFound } from './expand.ts';
-import { storedItems } from './input-items.ts';
+import { inputItems, storedItems } from './input-items.ts';
 import { KeepingSink } from './keeping-sink.ts';
 import { keepsFor } from './keeps-for.ts';
 import type { ResponsesServices } from './services.ts';
@@ -80,7 +80,7 @@ export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoin
       const { turn } = request;
       if ('kind' in plan) return turn === null ? plan : asNotFound(failureInCallerFields(plan, turn), request);
       if (turn === null) return { ...plan, keeper: 'nobody' };
-      const bound = boundInCallerFields(plan.bound, turn);
+      const bound = fieldOfCaller(plan.bound, turn);
       return { ...plan, bound, keeper: await keeperOf(services, snapshot, call.principal, turn, plan) };
     },
     trials(planned, job) {
@@ -178,18 +178,35 @@ function unkeptBody({ raw, whole }: Turn): Buffer {
 const plainBackground = invalid('background', "Write the name 'background' without escapes.");
 
 function withTurn(body: ConversationBody, turn: Turn | null): TurnBody {
-  return { facts: body.facts, encode: (order) => body.encode(order), release: () => body.release(), turn };
+  const named = <V>(encoded: Result<V>): Result<V> =>
+    encoded.ok || turn === null ? encoded : { ok: false, failure: failureInCallerFields(encoded.failure, turn) };
+  return {
+    facts: body.facts,
+    encode(order) {
+      const encoded = body.encode(order);
+      return encoded instanceof Promise ? encoded.then(named) : named(encoded);
+    },
+    release: () => body.release(),
+    turn,
+  };
 }
 
-/** An item that was put before the input is named by what the caller sent in its place. */
-function boundInCallerFields(field: Plan['bound'], { continues, previous }: Turn): Plan['bound'] {
-  if (continues !== 'kept' || field?.startsWith('input[') !== true) return field;
+/** An item that was put before the input is named by what the caller sent in its place, a later one by its own place. */
+function fieldOfCaller(field: Plan['bound'], { continues, previous, raw, whole }: Turn): Plan['bound'] {
+  const found = /^input\[(\d+)\](.*)$/.exec(field ?? '');
+  if (found === null || continues !== 'kept' || whole === null) return field;
+  const at = Number(found[1]) - (itemsOf(whole).length - itemsOf(raw).length);
+  if (at >= 0) return `input[${at}]${found[2]}`;
   return previous === null ? 'conversation' : 'previous_response_id';
+}
+
+function itemsOf(body: Buffer): readonly JsonValue[] {
+  return inputItems((JSON.parse(body.toString('utf8')) as JsonObject).input);
 }
 
 function failureInCallerFields(failure: Failure, turn: Turn): Failure {
   if (failure.kind !== 'invalid-request' || failure.param === null) return failure;
-  const param = boundInCallerFields(failure.param, turn) ?? failure.param;
+  const param = fieldOfCaller(failure.param, turn) ?? failure.param;
   return param === failure.param ? failure : invalid(param, failure.message.replaceAll(failure.param, param));
 }
 
