@@ -9,7 +9,8 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Route } from '../../exchange.ts';
 import { listed } from '../list-page.ts';
 import { type StoredCall, type StoredPlace, storedRoute } from '../stored-route.ts';
-import { expiryOf, listOf } from './files.ts';
+import { listOf } from './files.ts';
+import { expiryOf } from './openai-file.ts';
 
 export interface BatchesRouteParts {
   services: Services;

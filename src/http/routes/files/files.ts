@@ -1,5 +1,5 @@
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
-import { purposes, type StoredFile, shownPurposes } from '../../../inference/batches/stored-files.ts';
+import { purposes, shownPurposes } from '../../../inference/batches/stored-files.ts';
 import { FailureError, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Route } from '../../exchange.ts';
@@ -9,18 +9,21 @@ import { listed, oneOf } from '../list-page.ts';
 import { type StoredPlace, storedRoute } from '../stored-route.ts';
 import { anthropicFilesRoutes } from './anthropic-files.ts';
 import { type FileFormat, type FilesParts, fieldOf, fileOf, sendFile, uploadFile } from './file-calls.ts';
+import { expiryOf, retentionSchema, shownFile } from './openai-file.ts';
+import { uploadsRoutes } from './uploads.ts';
 
 const place: StoredPlace = { endpoint: 'files', dialect: openAiChat };
 const path = '/v1/files';
 const one = `${path}/:id`;
 
 const format: FileFormat = { factsOf, shown: shownFile };
-const retentionSMin = 3_600;
-const retentionSMax = 30 * 24 * 3_600;
-
-/** `/v1/files`: OpenAI's files, kept here for their key; in Anthropic's format where `anthropic-version` is sent. */
+/**
+ * `/v1/files`: OpenAI's files, kept here for their key; in Anthropic's format where `anthropic-version` is sent.
+ * `/v1/uploads` makes more of them.
+ */
 export function filesRoutes(parts: FilesParts): Route[] {
-  return withOtherFormat(openAiFilesRoutes(parts), 'anthropic-version', anthropicFilesRoutes(parts));
+  const files = withOtherFormat(openAiFilesRoutes(parts), 'anthropic-version', anthropicFilesRoutes(parts));
+  return [...files, ...uploadsRoutes(parts)];
 }
 
 function openAiFilesRoutes(parts: FilesParts): Route[] {
@@ -115,35 +118,6 @@ function retentionOf(fields: readonly FormField[]): number | null {
   return expiryOf({ anchor, seconds: seconds === null ? null : Number(seconds) }, 'expires_after');
 }
 
-/** Ms that a file is kept for; `after` as OpenAI writes it. Throws a FailureError. */
-export function expiryOf({ anchor, seconds }: JsonObject, param: string): number {
-  if (anchor !== 'created_at')
-    throw new FailureError(invalid(`${param}.anchor`, `'${param}.anchor' must be created_at.`));
-  if (
-    typeof seconds === 'number' &&
-    Number.isInteger(seconds) &&
-    seconds >= retentionSMin &&
-    seconds <= retentionSMax
-  ) {
-    return seconds * 1_000;
-  }
-  const range = `from ${retentionSMin} to ${retentionSMax}`;
-  throw new FailureError(invalid(`${param}.seconds`, `'${param}.seconds' must be a whole number ${range}.`));
-}
-
-function shownFile({ id, bytes, createdMs, expiresMs, name, purpose }: StoredFile): JsonObject {
-  return {
-    id,
-    object: 'file',
-    bytes,
-    created_at: Math.floor(createdMs / 1_000),
-    expires_at: Math.floor(expiresMs / 1_000),
-    filename: name,
-    purpose,
-    status: 'processed',
-  };
-}
-
 function uploadSchema() {
   return {
     type: 'object',
@@ -151,8 +125,8 @@ function uploadSchema() {
     properties: {
       file: { type: 'string', format: 'binary' },
       purpose: { type: 'string', enum: [...purposes] },
-      'expires_after[anchor]': { type: 'string', enum: ['created_at'] },
-      'expires_after[seconds]': { type: 'integer', minimum: retentionSMin, maximum: retentionSMax },
+      'expires_after[anchor]': retentionSchema.properties.anchor,
+      'expires_after[seconds]': retentionSchema.properties.seconds,
     },
   };
 }

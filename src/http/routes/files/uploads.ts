@@ -1,0 +1,201 @@
+import type { StorageHold } from '../../../books/metering/storage-hold.ts';
+import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
+import {
+  createPartUploads,
+  type NewPartUpload,
+  type PartOrder,
+  type PartUpload,
+  type PartUploads,
+  type UploadPart,
+} from '../../../inference/batches/part-uploads.ts';
+import { purposes } from '../../../inference/batches/stored-files.ts';
+import { refuse } from '../../../inference/spine/sink.ts';
+import { FailureError, invalid } from '../../../kernel/failure.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { OpenedOnce } from '../../../kernel/opened-once.ts';
+import { callerOf, type Exchange, type Route } from '../../exchange.ts';
+import { readMultipart } from '../../read-multipart.ts';
+import { writeJson } from '../../write-json.ts';
+import { type StoredCall, type StoredPlace, storedRoute } from '../stored-route.ts';
+import { type FilesParts, fileBytesMax, fileNameCharsMax } from './file-calls.ts';
+import { expiryOf, retentionSchema, shownFile } from './openai-file.ts';
+
+const place: StoredPlace = { endpoint: 'files', dialect: openAiChat };
+const path = '/v1/uploads';
+const one = `${path}/:id`;
+
+/** Largest size of a part. */
+const partBytesMax = 64 * 1024 * 1024;
+const formBytesMax = partBytesMax + 1024 * 1024;
+const partsMax = 10_000;
+const md5Form = /^[0-9a-f]{32}$/i;
+
+/** `/v1/uploads`: OpenAI's uploads in parts, which become files of `/v1/files`. */
+export function uploadsRoutes(parts: FilesParts): Route[] {
+  const { clock } = parts.services;
+  const { open: uploads } = new OpenedOnce(async () => createPartUploads(await parts.files(), () => clock.wallMs()));
+  return [
+    storedRoute(
+      'POST',
+      path,
+      'Begin an upload in parts',
+      async ({ tenant, account, body }) => {
+        const facts = beginOf(body);
+        const full = await parts.services.storage.mayKeep(account);
+        if (full !== null) throw new FailureError(full);
+        return shownUpload(await (await uploads()).begin(tenant, facts));
+      },
+      {
+        bytes: { type: 'integer', minimum: 1, maximum: fileBytesMax },
+        filename: { type: 'string', maxLength: fileNameCharsMax },
+        mime_type: { type: 'string' },
+        purpose: { type: 'string', enum: [...purposes] },
+        expires_after: retentionSchema,
+      },
+      place,
+    ),
+    {
+      method: 'POST',
+      path: `${one}/parts`,
+      summary: 'Add a part to an upload',
+      auth: 'key',
+      quota: 'one',
+      ...place,
+      body: { form: 'multipart/form-data', schema: partSchema },
+      handle: (exchange) => addPart(parts, exchange, uploads),
+    },
+    storedRoute(
+      'POST',
+      `${one}/complete`,
+      'Make a file of the parts of an upload',
+      async (call) => {
+        const order = orderOf(call.body);
+        return withHold(parts, call.account, async (hold) => {
+          const { upload, file } = await (await uploads()).complete(await found(uploads, call), order, hold);
+          return { ...shownUpload(upload), file: shownFile(file) };
+        });
+      },
+      {
+        part_ids: { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: partsMax },
+        md5: { type: 'string' },
+      },
+      place,
+    ),
+    storedRoute(
+      'POST',
+      `${one}/cancel`,
+      'Cancel an upload, and remove its parts',
+      async (call) => shownUpload(await (await uploads()).cancel(await found(uploads, call))),
+      {},
+      place,
+    ),
+  ];
+}
+
+type OpenUploads = () => Promise<PartUploads>;
+
+async function found(uploads: OpenUploads, { tenant, params }: Pick<StoredCall, 'tenant' | 'params'>) {
+  return (await uploads()).find(tenant, params.id ?? '');
+}
+
+async function addPart(parts: FilesParts, exchange: Exchange, uploads: OpenUploads): Promise<void> {
+  const { account, tenant } = callerOf(exchange);
+  const headers = exchange.admitted?.headers ?? [];
+  try {
+    const upload = await found(uploads, { tenant, params: exchange.params });
+    const part = await withHold(parts, account, async (hold) => {
+      const bounds = { bodyBytes: formBytesMax, files: 1, hold };
+      const form = await readMultipart(exchange, parts.services.spool, bounds);
+      if (form === null) return null;
+      if ('kind' in form) throw new FailureError(form);
+      try {
+        const data = form.files.find(({ name }) => name === 'data');
+        if (data === undefined) throw new FailureError(invalid('data', "The form has no file 'data'."));
+        if (data.file.bytes > partBytesMax)
+          throw new FailureError({ kind: 'body-too-large', limitBytes: partBytesMax });
+        return await (await uploads()).add(upload, data.file.read(), hold);
+      } finally {
+        await form.release();
+      }
+    });
+    if (part !== null) writeJson(exchange, 200, shownPart(part), headers);
+  } catch (error) {
+    if (!(error instanceof FailureError)) throw error;
+    refuse(exchange.client, error.failure, headers);
+  }
+}
+
+async function withHold<T>(
+  { services }: FilesParts,
+  account: string,
+  work: (hold: StorageHold) => Promise<T>,
+): Promise<T> {
+  const hold = await services.storage.hold(account);
+  if ('kind' in hold) throw new FailureError(hold);
+  try {
+    return await work(hold);
+  } finally {
+    hold.release();
+  }
+}
+
+function beginOf({ bytes, filename, mime_type, purpose, expires_after }: JsonObject): NewPartUpload {
+  if (typeof bytes !== 'number' || !Number.isInteger(bytes) || bytes < 1 || bytes > fileBytesMax) {
+    const message = `'bytes' must be a whole number from 1 to ${fileBytesMax}: the size of the whole file.`;
+    throw new FailureError(invalid('bytes', message));
+  }
+  if (typeof filename !== 'string' || filename === '' || filename.length > fileNameCharsMax) {
+    const message = `'filename' must be a name of 1 to ${fileNameCharsMax} characters.`;
+    throw new FailureError(invalid('filename', message));
+  }
+  if (typeof mime_type !== 'string' || mime_type === '' || mime_type.length > 200) {
+    throw new FailureError(invalid('mime_type', "'mime_type' must be a type such as text/plain."));
+  }
+  if (!purposes.some((known) => known === purpose)) {
+    throw new FailureError(invalid('purpose', `'purpose' must be one of ${purposes.join(', ')}.`));
+  }
+  if (expires_after !== undefined && expires_after !== null && !isObject(expires_after)) {
+    const message = '\'expires_after\' must be an object: {"anchor": "created_at", "seconds": 3600}.';
+    throw new FailureError(invalid('expires_after', message));
+  }
+  const lifetimeMs = isObject(expires_after) ? expiryOf(expires_after, 'expires_after') : null;
+  return { bytes, name: filename, mediaType: mime_type.toLowerCase(), purpose: String(purpose), lifetimeMs };
+}
+
+function orderOf({ part_ids, md5 }: JsonObject): PartOrder {
+  if (!Array.isArray(part_ids) || part_ids.length === 0 || part_ids.length > partsMax) {
+    const message = `'part_ids' must be a list of 1 to ${partsMax} ids of parts, in the order of the file.`;
+    throw new FailureError(invalid('part_ids', message));
+  }
+  const ids = part_ids.map((id, at) => {
+    if (typeof id === 'string') return id;
+    throw new FailureError(invalid(`part_ids.${at}`, `'part_ids.${at}' must be the id of a part.`));
+  });
+  if (md5 === undefined || md5 === null) return { ids, md5: null };
+  if (typeof md5 !== 'string' || !md5Form.test(md5)) {
+    throw new FailureError(invalid('md5', "'md5' must be 32 hexadecimal digits."));
+  }
+  return { ids, md5 };
+}
+
+function shownUpload({ id, bytes, createdMs, expiresMs, name, purpose, status }: PartUpload): JsonObject {
+  return {
+    id,
+    object: 'upload',
+    bytes,
+    created_at: Math.floor(createdMs / 1_000),
+    expires_at: Math.floor(expiresMs / 1_000),
+    filename: name,
+    purpose,
+    status,
+    file: null,
+  };
+}
+
+function shownPart({ id, uploadId, createdMs }: UploadPart): JsonObject {
+  return { id, object: 'upload.part', created_at: Math.floor(createdMs / 1_000), upload_id: uploadId };
+}
+
+function partSchema() {
+  return { type: 'object', required: ['data'], properties: { data: { type: 'string', format: 'binary' } } };
+}
