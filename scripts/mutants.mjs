@@ -26,7 +26,7 @@ const testsOfRooms = [
   ['src/admin', ['admin', 'dashboard', 'variants', 'prompts', 'clients/scim']],
   ['src/books/auth', ['admin', 'stores/account', 'contract', 'faults/token', 'faults/guest']],
   ['src/cli', ['cli', 'providers', 'library', 'processes']],
-  ['src/config', ['cli/check', 'docs', 'admin', 'faults/reload']],
+  ['src/config', ['cli/check', 'docs', 'admin', 'faults/reload', 'guards']],
   ['src/guards', ['guards', 'contract']],
   ['src/hooks', ['hooks', 'steps']],
   ['src/rules', ['routes']],

@@ -247,7 +247,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     /** The JSON of a call that must go well. */
     async ok(method: AdminMethod, path: string, body?: unknown): Promise<Answer> {
       const { status, json, text } = await call(method, path, body);
-      assert.ok(status < 300, `${method} ${path}: ${status} ${text}`);
+      assert.ok(status >= 200 && status < 300, `${method} ${path}: ${status} ${text}`);
       return json;
     },
     /** Status, field and message of a call that must be refused. */
