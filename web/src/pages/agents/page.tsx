@@ -27,7 +27,7 @@ const columns: readonly Column<AgentReply>[] = [
     ),
   },
   { head: 'Source', from: 'sm', cell: (agent) => <Source of={agent} />, value: ({ source }) => source },
-  { head: 'A2A', from: 'md', cell: ({ versions }) => (versions.length === 0 ? <None /> : versions.join(', ')) },
+  { head: 'A2A', from: 'lg', cell: ({ versions }) => (versions.length === 0 ? <None /> : versions.join(', ')) },
   { head: 'Skills', from: 'md', align: 'right', cell: ({ skills }) => <Count value={skills.length} /> },
   {
     head: 'Checked',
