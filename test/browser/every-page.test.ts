@@ -26,6 +26,7 @@ const pages: Record<string, string | ((gateway: SeededGateway) => Promise<string
   'jobs-files': '/dashboard/jobs?view=files',
   'jobs-videos': '/dashboard/jobs?view=videos',
   'mcp-servers-none': '/dashboard/mcp-servers',
+  'mcp-calls-none': '/dashboard/mcp-calls',
   'agents-none': '/dashboard/agents',
   cache: '/dashboard/cache',
   replicas: '/dashboard/replicas',

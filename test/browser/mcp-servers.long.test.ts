@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { chromiumMissing } from '../chromium.ts';
 import { startAuthorizationServer, startProtectedMcpServer } from '../start-authorization-server.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
-import { assertAccessible, openPage, shoot } from './open-page.ts';
+import { assertAccessible, assertLooksRight, openPage, shoot } from './open-page.ts';
 
 const skip = chromiumMissing;
 
@@ -56,6 +56,17 @@ test('an MCP server is added, logged in at, changed and removed', { skip }, asyn
   await page.getByText('MCP server', { exact: true }).waitFor();
   await page.goBack();
   await page.goBack();
+
+  await page.goto('/dashboard/mcp-servers');
+  await page.getByRole('link', { name: 'Calls' }).click();
+  await page
+    .getByRole('row', { name: /add.*tickets.*200/ })
+    .first()
+    .waitFor();
+  await assertLooksRight(page, 'mcp-calls');
+  await page.goto('/dashboard/mcp-calls?mcp_server=ticket');
+  await page.getByText('No call matches these filters.').waitFor();
+  await page.goto('/dashboard/mcp-servers/tickets');
 
   await page.getByRole('button', { name: 'Edit' }).click();
   await page.getByLabel('Other settings').fill('{"tools": {"deny": ["throw"]}, "timeout": "5s"}');

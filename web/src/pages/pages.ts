@@ -142,6 +142,7 @@ export const operatorPages: readonly PageGroup[] = [
         nav: { title: 'MCP servers', icon: Blocks, key: 'c', area: 'providers' },
       },
       { path: 'mcp-servers/$name', load: () => import('./mcp-servers/mcp-server.tsx') },
+      { path: 'mcp-calls', load: () => import('./mcp-servers/calls.tsx') },
       {
         path: 'agents',
         load: () => import('./agents/page.tsx'),

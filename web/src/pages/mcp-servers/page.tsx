@@ -1,8 +1,10 @@
+import { Link } from '@tanstack/react-router';
 import { Blocks } from 'lucide-react';
 import type { McpServerReply } from '../../../../src/admin/entries/mcp-server-shown.ts';
 import { mcpServers } from '../../api/entries.ts';
 import { usePages } from '../../api/pages.ts';
 import { useAdding } from '../../parts/add-dialog.tsx';
+import { buttonClass } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Ago, Count, None } from '../../parts/figures.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -49,7 +51,17 @@ export default function McpServersPage() {
     form: (done) => <AddMcpServer onAdded={done} />,
   });
   return (
-    <Page title="MCP servers" actions={add}>
+    <Page
+      title="MCP servers"
+      actions={
+        <>
+          <Link to={'/dashboard/mcp-calls' as never} className={buttonClass()}>
+            Calls
+          </Link>
+          {add}
+        </>
+      }
+    >
       <PagedTable
         label="MCP servers"
         pages={pages}

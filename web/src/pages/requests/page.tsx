@@ -1,22 +1,20 @@
 import { Link } from '@tanstack/react-router';
-import { Download, Pause, Play } from 'lucide-react';
+import { Pause, Play } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { type Pages, usePages } from '../../api/pages.ts';
-import { type Query, url } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { Button, buttonClass } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Count, Moment, None, Span } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
-import { Menu, MenuItem } from '../../parts/menu.tsx';
 import { Page } from '../../parts/page.tsx';
 import { anyTime } from '../../parts/range.ts';
 import { RangePicker } from '../../parts/range-picker.tsx';
-import { saveFrom } from '../../parts/save.ts';
 import { Pending } from '../../parts/skeleton.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
 import { useRange } from '../../parts/use-range.ts';
 import { Cost } from './cost.tsx';
+import { Export } from './export.tsx';
 import { FilterBar, type FilterName, filterNames } from './filter-bar.tsx';
 import { failureText, Outcome } from './outcome.tsx';
 import { type RequestRow, useTail } from './use-requests.ts';
@@ -158,15 +156,4 @@ function sumsOf({ account, key, model, agent, provider, endpoint, user, tag }: P
 function queryOf(filters: Partial<Record<FilterName, string>>): Partial<Record<FilterName, string>> {
   const query = Object.fromEntries(filterNames.map((name) => [name, filters[name]]));
   return filters.status === undefined && filters.class === undefined ? { ...query, class: 'any' } : query;
-}
-
-/** Everything that the filters let through, over HTTP as it is read. */
-function Export({ filters: { text: _, ...asked } }: { filters: Query }) {
-  const save = (format: 'csv' | 'jsonl') => saveFrom(url(`/admin/v1/requests.${format}`, asked), `requests.${format}`);
-  return (
-    <Menu trigger={<Button icon={<Download className="size-4" />}>Export</Button>}>
-      <MenuItem onSelect={() => save('csv')}>CSV, without routes</MenuItem>
-      <MenuItem onSelect={() => save('jsonl')}>JSON lines, with routes</MenuItem>
-    </Menu>
-  );
 }

@@ -1,0 +1,16 @@
+import { Download } from 'lucide-react';
+import { type Query, url } from '../../api/request.ts';
+import { Button } from '../../parts/button.tsx';
+import { Menu, MenuItem } from '../../parts/menu.tsx';
+import { saveFrom } from '../../parts/save.ts';
+
+/** Everything that the filters let through, over HTTP as it is read. */
+export function Export({ filters: { text: _, ...asked } }: { filters: Query }) {
+  const save = (format: 'csv' | 'jsonl') => saveFrom(url(`/admin/v1/requests.${format}`, asked), `requests.${format}`);
+  return (
+    <Menu trigger={<Button icon={<Download className="size-4" />}>Export</Button>}>
+      <MenuItem onSelect={() => save('csv')}>CSV, without routes</MenuItem>
+      <MenuItem onSelect={() => save('jsonl')}>JSON lines, with routes</MenuItem>
+    </Menu>
+  );
+}
