@@ -27,7 +27,7 @@ export interface DoorOptions {
   /** A free one for null. */
   port: number | null;
   bases: readonly Base[];
-  /** Keys that stand for `key`. */
+  /** Keys that stand for `key`; one that ends in `*` means all that begin so. */
   keys: readonly string[];
 }
 
@@ -100,10 +100,14 @@ function withKey(headers: IncomingHttpHeaders, keys: readonly string[], key: str
   }
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => {
-      const known = keys.find((one) => value === one || value === `Bearer ${one}`);
-      return [name, known === undefined ? value : String(value).replace(known, key)];
+      const [, bearer = '', given = ''] = /^(Bearer )?(.*)$/.exec(String(value)) ?? [];
+      return [name, keys.some((one) => isMeant(one, given)) ? bearer + key : value];
     }),
   );
+}
+
+function isMeant(key: string, given: string): boolean {
+  return key.endsWith('*') ? given.startsWith(key.slice(0, -1)) : given === key;
 }
 
 /** A key of Culvert's for the models that the body names, in the form of LiteLLM's answer. */

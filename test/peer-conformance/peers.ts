@@ -47,12 +47,14 @@ const bifrost: Peer = {
   bases: [
     // Azure's clients add `/openai/…` to it themselves.
     { from: '/openai/openai', to: '/openai' },
-    ...['genai', 'litellm', 'langchain', 'pydanticai', 'bedrock', 'cohere'].map((name) => ({
+    ...['genai', 'litellm', 'langchain', 'pydanticai', 'bedrock', 'cohere', 'genai_passthrough'].map((name) => ({
       from: `/${name}`,
       to: '',
     })),
+    { from: '/anthropic_passthrough', to: '/anthropic' },
   ],
-  keys: [],
+  // Bifrost takes any key, and some files set one for the whole process.
+  keys: ['dummy-*'],
   suites(folder) {
     const python = partIn(folder, 'tests/integrations/python', 'tests/utils/config_loader.py');
     const typescript = partIn(folder, 'tests/integrations/typescript', 'vitest.config.ts');
