@@ -1,4 +1,5 @@
 import type { Clock } from '../../../kernel/clock.ts';
+import { putNewest } from '../../../kernel/put-newest.ts';
 import type { Random } from '../../../kernel/random.ts';
 import type { WorkTurns } from '../../../kernel/sharing/work-turns.ts';
 import { noCollection } from '../../vector-refusals.ts';
@@ -101,13 +102,13 @@ export class ShardState {
   /** The same for readings, which change no row, and outside of transactions. */
   #rowToRead(tenant: string, name: string): CollectionRow {
     const commits = this.group.commits();
-    if (commits !== this.#rowsAt || this.#rows.size >= rowsMax) this.#rows.clear();
+    if (commits !== this.#rowsAt) this.#rows.clear();
     this.#rowsAt = commits;
     const key = `${tenant}\0${name}`;
     const known = this.#rows.get(key);
     if (known !== undefined) return known;
     const row = this.rowOf(tenant, name);
-    this.#rows.set(key, row);
+    putNewest(this.#rows, key, row, rowsMax);
     return row;
   }
 
