@@ -53,9 +53,9 @@ import { notAllowed } from './roles.ts';
 import { secretOperations } from './secret.ts';
 import { sessionOperations } from './sessions.ts';
 import { statementOperations } from './statements/statement-operations.ts';
+import { createTroubleWatch } from './troubles/wrong.ts';
 import { usageOperations } from './usage.ts';
 import { vectorOperations } from './vectors.ts';
-import { createTroubleWatch } from './wrong.ts';
 
 /** The admin API over the ports of auth, metering and inference. Its routes and `culvert` run the same operations. */
 export function createAdminApi(parts: AdminParts): AdminApi {

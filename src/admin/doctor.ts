@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { findingSchema } from './finding.ts';
 import { jsonOperation, type Operation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
-import type { TroubleWatch } from './wrong.ts';
+import type { TroubleWatch } from './troubles/wrong.ts';
 
 const doctorReply = z.object({ ok: z.boolean(), version: z.string(), findings: z.array(findingSchema) });
 

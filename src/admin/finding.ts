@@ -1,7 +1,16 @@
 import { z } from 'zod';
 
 /** Page of the dashboard that shows more of the problem. */
-export const pageField = z.enum(['providers', 'models', 'mcp-servers', 'accounts', 'plans', 'requests', 'settings']);
+export const pageField = z.enum([
+  'providers',
+  'models',
+  'mcp-servers',
+  'accounts',
+  'keys',
+  'plans',
+  'requests',
+  'settings',
+]);
 
 export const findingSchema = z.object({
   check: z.string().describe('What was looked at.'),

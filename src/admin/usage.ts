@@ -91,6 +91,7 @@ const usageReply = listOf(namedRow).extend({
         allowed: z.number().nullable(),
         remaining: z.number().nullable(),
         resets_at: timeField.nullable(),
+        soft: z.number().optional().describe('From so much on requests are warned, and pass.'),
       }),
     )
     .optional()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { chromiumMissing } from '../chromium.ts';
-import { otherKey, overUpstreams, startGateway, testKey } from '../start-gateway.ts';
+import { adminKey, otherKey, overUpstreams, startGateway, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { assertAccessible, assertLooksRight, openPage, shoot } from './open-page.ts';
 
@@ -13,7 +13,16 @@ const { providers, models } = overUpstreams(upstream.url) as { providers: object
 const gateway = await startGateway(hooks, {
   providers,
   models: { ...models, secretive: { targets: ['up1/mock-secretive'] } },
-  plans: { small: { windows: { '5h': 10 }, rpm: 30, models: ['chat'] }, default: { windows: 'off', rpm: 'off' } },
+  plans: {
+    small: {
+      windows: { '5h': 10 },
+      rpm: 30,
+      models: ['chat'],
+      budget: { month: 100 },
+      soft: { budget: { month: 80 }, tokens: { week: 1_000 } },
+    },
+    default: { windows: 'off', rpm: 'off' },
+  },
   accounts: { dev: { plan: 'small' } },
   keys: [
     { key: testKey, account: 'dev', name: 'test' },
@@ -38,6 +47,36 @@ test('the holder of a key sees its windows and what its account used', { skip },
   await page.getByRole('cell', { name: 'chat', exact: true }).waitFor();
   await assertAccessible(page);
   await shoot(page, 'own-desktop-light');
+});
+
+test('a soft limit is a mark on its bar, with its amount, on the page of its caller and of the key', {
+  skip,
+}, async (t) => {
+  const admin = { authorization: `Bearer ${adminKey}` };
+  const limits = { budget: { month: 10 }, soft: { budget: { month: 5 }, tokens: { '5h': 3 } } };
+  const made = await gateway.fetch('/admin/v1/keys', {
+    headers: admin,
+    json: { account: 'dev', name: 'soft', limits },
+  });
+  const { id, key } = (await made.json()) as { id: string; key: string };
+  assert.equal((await chat(key, 'chat')).status, 200);
+  for (const path of ['/account', `/dashboard/keys/${id}`]) {
+    const page = await openPage(t, gateway, path, path === '/account' ? { login: { key } } : {});
+    const section = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Limits of this key' }) });
+    const budget = section.getByRole('meter', { name: 'Budget in 30 days' });
+    await budget.waitFor();
+    assert.equal(await budget.getAttribute('aria-valuetext'), '$0 of $10.00, warns at $5.00');
+    await section.getByText('Warns at $5.00.', { exact: true }).waitFor();
+    const mark = section.getByRole('listitem').filter({ hasText: 'Budget in 30 days' }).locator('[data-mark]');
+    const [place, bar] = [(await mark.boundingBox())!, (await budget.boundingBox())!];
+    assert.ok(Math.abs(place.x + place.width / 2 - (bar.x + bar.width / 2)) < 1.5, 'the mark is half way');
+    // Without a limit of the window: the amount that warns is passed, and nothing is full.
+    await section.getByText('Warns at 3, refuses nothing.', { exact: true }).waitFor();
+    const tokens = section.getByRole('meter', { name: 'Tokens in 5 hours' });
+    assert.equal(await tokens.getAttribute('aria-valuenow'), '80');
+    await page.getByText('Warns at $80.00.', { exact: true }).waitFor();
+    await assertLooksRight(page, path === '/account' ? 'soft-own' : 'soft-key');
+  }
 });
 
 test('nothing of another account is shown, or asked for', { skip }, async (t) => {

@@ -59,6 +59,9 @@ describe('commands over the admin API, run as programs', { concurrency: true }, 
     const secret = (
       await done('keys', 'create', '--account', 'acme', '--name', 'ci', '--ips', '127.0.0.1')
     ).stdout.trim();
+    await done('keys', 'change', 'acme/ci', '--limits', 'budget.month=10,soft.budget.month=5');
+    const seen = await json('keys', 'show', 'acme/ci');
+    assert.deepEqual([seen.account, seen.limits], ['acme', { budget: { month: 10 }, soft: { budget: { month: 5 } } }]);
     const rotated = await done('keys', 'rotate', 'acme/ci', '--grace', '0s');
     assert.match(rotated.stderr, /no longer works/);
     assert.match(rotated.stdout, new RegExp(`^${secret.slice(0, 18)}-\\w{43}\n$`));
@@ -80,6 +83,7 @@ describe('commands over the admin API, run as programs', { concurrency: true }, 
     assert.deepEqual(trail.map(({ action }) => action).reverse(), [
       'account.create',
       'key.create',
+      'key.update',
       'key.rotate',
       'key.revoke',
       'account.update',

@@ -14,6 +14,7 @@ const limit = (
   tier: null,
   used,
   limit: allowed,
+  soft: null as number | null,
   remaining: allowed === null ? null : allowed - used,
   frees_at: null,
 });

@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { DoctorReply } from '../../src/admin/doctor.ts';
-import type { Wrong } from '../../src/admin/wrong.ts';
+import type { Wrong } from '../../src/admin/troubles/wrong.ts';
 import {
   adminKey,
   noLimits,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readableLimits, readableTierLimits } from '../../books/metering/limit-view.ts';
+import { isUnlimited, readableLimits, readableTierLimits } from '../../books/metering/limit-view.ts';
 import type { KeyLimits, Plan } from '../../books/metering/plan.ts';
 import { amountOf } from '../../books/metering/quota-message.ts';
 import { accountScope, keyScope } from '../../books/metering/scope.ts';
@@ -19,6 +19,7 @@ export const windowSchema = z.object({
   used: z.number(),
   limit: z.number().nullable().describe('Null: unlimited.'),
   remaining: z.number().nullable(),
+  soft: z.number().nullable().describe('From so much on requests are warned, and pass; null: never.'),
   frees_at: timeField.nullable().describe('When the next part of it frees; null: nothing is counted.'),
   frees: z.number().nullable().describe('How much frees then, as far as it is settled; null: not known.'),
 });
@@ -59,7 +60,8 @@ export async function windowsOf(
     ),
     ledger.buckets([...new Set(limitsByTier.map((one) => one.limit.scope))]),
   ]);
-  return limitsByTier.map(({ tier, limit: { measure, span, period, allowed, scope: of } }, at) => {
+  return limitsByTier.map(({ tier, limit }, at) => {
+    const { measure, span, period, allowed, soft, scope: of } = limit;
     const { used, leavesAtMs } = states[at]!;
     const free = leavesAtMs === null || period !== undefined ? null : bucketOf(span, leavesAtMs);
     const bucket =
@@ -68,15 +70,16 @@ export async function windowsOf(
     const whole = period === undefined || leavesAtMs === null ? null : used;
     const amount =
       whole ?? (bucket && { calls: null, units: bucket.units, tokens: bucket.tokens, usd: bucket.usdNano }[measure]);
-    const isEndless = allowed === endless;
+    const unlimited = isUnlimited(limit);
     return {
       window: span,
       calendar: period === undefined ? null : { period: period.name, time_zone: period.zone },
       measure: measures[measure],
       tier,
       used: amountOf(measure, used),
-      limit: isEndless ? null : amountOf(measure, allowed),
-      remaining: isEndless ? null : amountOf(measure, Math.max(0, allowed - used)),
+      limit: unlimited ? null : amountOf(measure, allowed),
+      remaining: unlimited ? null : amountOf(measure, Math.max(0, allowed - used)),
+      soft: soft === undefined ? null : amountOf(measure, soft),
       frees_at: leavesAtMs === null ? null : new Date(leavesAtMs).toISOString(),
       frees: amount === null || amount === undefined ? null : amountOf(measure, amount),
     };
@@ -93,8 +96,6 @@ export function runningCounters({ counters }: AdminParts): NonNullable<AdminPart
     })
   );
 }
-
-const endless = Number.POSITIVE_INFINITY;
 
 /** The bucket whose end leaves the span at that instant. */
 function bucketOf(span: SpanName, leavesAtMs: number): { grainMs: number; bucket: number } {

@@ -1,6 +1,6 @@
-import type { Counters, Limit, LimitState } from './counters.ts';
-import type { CalendarBudget, KeyLimits, Plan } from './plan.ts';
-import { calendarLimit, creditLimit, limit } from './plan-book.ts';
+import { type Counters, endless, type Limit, type LimitState, type Scope } from './counters.ts';
+import type { KeyLimits, Plan } from './plan.ts';
+import { calendarLimit, creditLimit, limit, withSoft } from './plan-book.ts';
 import { amountOf } from './quota-message.ts';
 import { accountScope, keyScope } from './scope.ts';
 import { type PeriodName, type WindowName, windowNames } from './window.ts';
@@ -12,6 +12,8 @@ export interface LimitReading {
   remaining: number | null;
   /** ISO time at which the oldest counted part leaves; null when nothing is counted. */
   resets_at: string | null;
+  /** From so much on requests are warned, and pass; only where there is such an amount. */
+  soft?: number;
 }
 
 export type WindowReadings = Readonly<Record<WindowName, LimitReading>>;
@@ -23,8 +25,10 @@ export interface LimitReadings {
   concurrency: { used: number; allowed: number | null };
   tokens: WindowReadings & { minute: LimitReading };
   budget: WindowReadings;
-  /** Only where there are such budgets. */
+  /** Only where there are such budgets, or amounts that warn. */
   calendar_budget?: CalendarReadings;
+  /** Amounts that warn in another time zone than `calendar_budget`. */
+  soft_calendar_budget?: CalendarReadings;
 }
 
 /** By period of the calendar, in a time zone. */
@@ -53,23 +57,25 @@ export async function readLimits(
   const scope = (tier: string | null) => (byKey ? keyScope(tenant, tier) : accountScope(account, tier));
   const ofKey = keyLimits === null || tenant === null ? null : { limits: keyLimits, scope: keyScope(tenant, null) };
 
-  const planLimits: Limit[] = readableLimits(plan, scope(null));
-  const tiers = [...plan.tiers];
-  for (const [tier, limits] of tiers) planLimits.push(...readableTierLimits(tier, limits, scope(tier)));
-  if (ofKey !== null) planLimits.push(...readableLimits(ofKey.limits, ofKey.scope));
+  const ofPlan = readableLimits(plan, scope(null));
+  const tiers = [...plan.tiers].map(([tier, limits]) => ({
+    tier,
+    limits: readableTierLimits(tier, limits, scope(tier)),
+  }));
+  const ofItsKey = ofKey === null ? [] : readableLimits(ofKey.limits, ofKey.scope);
+  const all = [...ofPlan, ...tiers.flatMap(({ limits }) => limits), ...ofItsKey];
 
   const places = ofKey === null ? [scope(null)] : [scope(null), ofKey.scope];
-  const [states, running] = await Promise.all([counters.read(account, planLimits), counters.running(account, places)]);
-
-  let at = 0;
-  const next = () => readingOf(planLimits[at]!, states[at++]!);
-  // In the order in which they were asked.
-  const ofPlan = readingsOf(next, running[0] ?? 0, plan);
-  const ofTiers = tiers.map(([tier]) => [tier, { rpm: next(), windows: windowsOf(next) }] as const);
+  const [states, running] = await Promise.all([counters.read(account, all), counters.running(account, places)]);
+  const stateOf = new Map(all.map((limit, at) => [limit, states[at]]));
+  const read: Read = (limit) => (limit === undefined ? unlimited : readingOf(limit, stateOf.get(limit) ?? unused));
   return {
-    ...ofPlan,
-    tiers: Object.fromEntries(ofTiers),
-    key: ofKey === null ? null : readingsOf(next, running[1] ?? 0, ofKey.limits),
+    ...readingsOf(ofPlan, read, { used: running[0] ?? 0, allowed: plan.concurrency }),
+    tiers: Object.fromEntries(
+      tiers.map(({ tier, limits: [rpm, ...units] }) => [tier, { rpm: read(rpm), windows: windowsOf(units, read) }]),
+    ),
+    key:
+      ofKey === null ? null : readingsOf(ofItsKey, read, { used: running[1] ?? 0, allowed: ofKey.limits.concurrency }),
   };
 }
 
@@ -96,9 +102,12 @@ export async function readCredit(
   };
 }
 
-/** Every limit that a plan or a key may have, in one order; `allowed` is infinite where there is none. */
-export function readableLimits(limits: KeyLimits, scope: string): Limit[] {
-  return [
+/**
+ * Every limit that a plan or a key may have, in one order, then periods of the calendar that only warn. `allowed` is not
+ * finite, or `endless`, where there is none.
+ */
+export function readableLimits(limits: KeyLimits, scope: Scope): readonly Limit[] {
+  const all = [
     limit('minute', 'calls', 'minute', wholeCalls(limits.rpm), scope),
     ...windowNames.map((window) => limit(window, 'units', window, orEndless(limits.units[window]), scope)),
     limit('tokens:minute', 'tokens', 'minute', orEndless(limits.tpm), scope),
@@ -108,13 +117,19 @@ export function readableLimits(limits: KeyLimits, scope: string): Limit[] {
     ...windowNames.map((window) => limit(`budget:${window}`, 'usd', window, orEndless(limits.usdNano[window]), scope)),
     ...limits.calendar.map((budget) => calendarLimit(budget, scope)),
   ];
+  return withSoft(all, limits.soft, scope);
+}
+
+/** True if the limit refuses nothing: it counts, or warns. */
+export function isUnlimited({ allowed }: Limit): boolean {
+  return allowed >= endless;
 }
 
 /** The same of one tier. */
 export function readableTierLimits(
   tier: string,
   { rpm, units }: Pick<KeyLimits, 'rpm' | 'units'>,
-  scope: string,
+  scope: Scope,
 ): Limit[] {
   return [
     limit(`tier:${tier}:rpm`, 'calls', 'minute', wholeCalls(rpm), scope),
@@ -130,35 +145,48 @@ function orEndless(allowed: number | null): number {
   return allowed ?? Number.POSITIVE_INFINITY;
 }
 
-function readingsOf(next: () => LimitReading, running: number, { concurrency, calendar }: KeyLimits): LimitReadings {
-  const rpm = next();
-  const windows = windowsOf(next);
-  const minute = next();
+type Read = (limit: Limit | undefined) => LimitReading;
+
+const unlimited: LimitReading = { used: 0, allowed: null, remaining: null, resets_at: null };
+const unused: LimitState = { used: 0, leavesAtMs: null };
+
+/** `limits` are those of `readableLimits`. */
+function readingsOf(limits: readonly Limit[], read: Read, concurrency: LimitReadings['concurrency']): LimitReadings {
+  const [minute, ...others] = limits;
+  const [units, tokenMinute, tokens, usd] = [others.slice(0, 3), others[3], others.slice(4, 7), others.slice(7, 10)];
+  const [calendar, soft] = calendarsOf(others.slice(10), read);
   return {
-    windows,
-    rpm,
-    concurrency: { used: running, allowed: concurrency },
-    tokens: { minute, ...windowsOf(next) },
-    budget: windowsOf(next),
-    ...(calendar.length > 0 && { calendar_budget: calendarOf(next, calendar) }),
+    windows: windowsOf(units, read),
+    rpm: read(minute),
+    concurrency,
+    tokens: { minute: read(tokenMinute), ...windowsOf(tokens, read) },
+    budget: windowsOf(usd, read),
+    ...(calendar !== undefined && { calendar_budget: calendar }),
+    ...(soft !== undefined && { soft_calendar_budget: soft }),
   };
 }
 
-function calendarOf(next: () => LimitReading, budgets: readonly CalendarBudget[]): CalendarReadings {
-  const readings = budgets.map(({ period }) => [period.name, next()] as const);
-  return { time_zone: budgets[0]?.period.zone ?? 'UTC', ...Object.fromEntries(readings) };
+/** One for each time zone: budgets have one, and the amounts that warn may have another. */
+function calendarsOf(limits: readonly Limit[], read: Read): CalendarReadings[] {
+  const byZone = Map.groupBy(limits, ({ period }) => period?.zone ?? 'UTC');
+  return [...byZone].map(([time_zone, ofZone]) => ({
+    time_zone,
+    ...Object.fromEntries(ofZone.map((limit) => [limit.period?.name, read(limit)])),
+  }));
 }
 
-function windowsOf(next: () => LimitReading): WindowReadings {
-  return { '5h': next(), week: next(), month: next() };
+function windowsOf([hours, week, month]: readonly Limit[], read: Read): WindowReadings {
+  return { '5h': read(hours), week: read(week), month: read(month) };
 }
 
-function readingOf({ measure, allowed }: Limit, { used, leavesAtMs }: LimitState): LimitReading {
-  const endless = allowed === Number.POSITIVE_INFINITY;
+function readingOf(limit: Limit, { used, leavesAtMs }: LimitState): LimitReading {
+  const { measure, allowed, soft } = limit;
+  const endlessly = isUnlimited(limit);
   return {
     used: amountOf(measure, used),
-    allowed: endless ? null : amountOf(measure, allowed),
-    remaining: endless ? null : amountOf(measure, Math.max(0, allowed - used)),
+    allowed: endlessly ? null : amountOf(measure, allowed),
+    remaining: endlessly ? null : amountOf(measure, Math.max(0, allowed - used)),
     resets_at: leavesAtMs === null ? null : new Date(leavesAtMs).toISOString(),
+    ...(soft !== undefined && { soft: amountOf(measure, soft) }),
   };
 }

@@ -263,7 +263,7 @@ function spentLimits({ tokens, usdNano, calendar }: SoftLimits, scope: Scope): L
 }
 
 /** The limits with amounts that warn, each at the limit that counts the same, or at one that allows everything. */
-function withSoft(limits: readonly Limit[], soft: SoftLimits | undefined, scope: Scope): readonly Limit[] {
+export function withSoft(limits: readonly Limit[], soft: SoftLimits | undefined, scope: Scope): readonly Limit[] {
   if (soft === undefined) return limits;
   const all = [...limits];
   for (const warns of spentLimits(soft, scope)) {

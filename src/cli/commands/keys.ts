@@ -1,6 +1,5 @@
 import { InvalidArgumentError } from 'commander';
 import type { KeyAddresses } from '../../admin/entries/key-addresses.ts';
-import { keyPrefix } from '../../books/auth/key-directory.ts';
 import { parseDurationMs } from '../../config/scalars.ts';
 import { culvert } from '../../kernel/command-form.ts';
 import { didYouMean } from '../../kernel/nearest.ts';
@@ -13,6 +12,7 @@ import { listOf } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, note, print, printJson, printReply, printSecret } from '../print.ts';
 import { type Column, listRows, type Row, rowTable, shown, shownDate, shownTime } from '../rows.ts';
+import { keyIdOf, keysMax } from './key-id.ts';
 
 export const keyColumns: readonly Column[] = [
   ['account', (key) => key.account],
@@ -26,8 +26,6 @@ export const keyColumns: readonly Column[] = [
   ['status', (key) => key.status],
   ['from', (key) => key.from],
 ];
-
-const keysMax = 100_000;
 
 /** Values parted by commas; null for the word that means all of them. */
 function listOrAll(all: string, such: string): (text: string) => string[] | null {
@@ -86,6 +84,12 @@ export const keys: CommandBody = {
       columns: keyColumns,
       empty: `There is no key yet: ${culvert} keys create --account A --name N`,
       more: () => `The list stops after ${keysMax} keys. --account narrows it.`,
+    }),
+    show: overAdmin({
+      description: 'show a key, how full its limits are, and those of its plan',
+      arguments: [['<key>', 'its id or account/name']],
+      example: 'culvert keys show dev/laptop',
+      work: async () => (await import('./key-show.ts')).showKey,
     }),
     change: overAdmin({
       description: 'change the name, end, models, addresses, limits, guards or tags of a key',
@@ -323,29 +327,4 @@ async function revokeKey(named: string, flags: AdminFlags, parts: CliParts): Pro
     else note(`Key '${id}' is revoked. New calls are refused within a second, and running ones finish.`);
     return 0;
   });
-}
-
-const publicIdForm = /^[A-Za-z0-9]{12}$/;
-
-/** The id of a key that is named by its id, its prefix, its secret or `account/name`. */
-async function keyIdOf(admin: AdminClient, named: string): Promise<string> {
-  // A declared key's id, as lists show it: sk-cv-declared:dev/laptop.
-  if (named.includes(':')) return named;
-  if (named.startsWith(keyPrefix)) {
-    // A secret holds its id, and must not come into a URL.
-    const [id = ''] = named.slice(keyPrefix.length).split('-', 1);
-    if (publicIdForm.test(id)) return id;
-    throw new CommandFailed(
-      `No stored key has that secret. Name the key by account/name; ${culvert} keys list shows them.`,
-    );
-  }
-  const slash = named.indexOf('/');
-  if (slash === -1) return named;
-  const [account, name] = [named.slice(0, slash), named.slice(slash + 1)];
-  const { rows } = await listRows(admin, '/keys', { account }, keysMax);
-  const found = rows.filter((row) => row.name === name);
-  // A revoked key may have had the name before.
-  const id = (found.find(({ status }) => status !== 'revoked') ?? found[0])?.id;
-  if (typeof id !== 'string') throw new CommandFailed(`There is no key '${named}'. ${culvert} keys list shows them.`);
-  return id;
 }

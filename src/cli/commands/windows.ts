@@ -1,15 +1,17 @@
+import type { KeyWindows } from '../../admin/entries/key-windows.ts';
 import { type AdminClient, AdminRefused } from '../admin-client.ts';
 import { shownTime } from '../rows.ts';
 import { table } from '../table.ts';
 
 /** One limit of an account, or of a key where its plan counts by key, as `/accounts/{id}/windows` gives it. */
-interface LimitRow {
+export interface LimitRow {
   window: string;
   measure: 'requests' | 'units' | 'tokens' | 'usd';
   calendar: { period: string; time_zone: string } | null;
   tier: string | null;
   used: number;
   limit: number | null;
+  soft: number | null;
   remaining: number | null;
   frees_at: string | null;
 }
@@ -24,32 +26,49 @@ export interface AccountLimits {
  * neither the account nor its sums.
  */
 export async function limitsOf(admin: AdminClient, account: string): Promise<AccountLimits | null> {
+  const path = `/accounts/${encodeURIComponent(account)}/windows`;
+  return orNull(async () => (await admin.request('GET', path)) as AccountLimits);
+}
+
+async function orNull<T>(ask: () => Promise<T>): Promise<T | null> {
   try {
-    return (await admin.request('GET', `/accounts/${encodeURIComponent(account)}/windows`)) as AccountLimits;
+    return await ask();
   } catch (error) {
     if (error instanceof AdminRefused && [403, 503].includes(error.status)) return null;
     throw error;
   }
 }
 
-/** One line a limit; units always, others where they are limited or used. */
+/**
+ * The limits of a key, as `/keys/{id}/windows` gives them; null where `limitsOf` gives null.
+ */
+export async function keyLimitsOf(admin: AdminClient, id: string): Promise<KeyWindows | null> {
+  return orNull(async () => (await admin.request('GET', `/keys/${encodeURIComponent(id)}/windows`)) as KeyWindows);
+}
+
+/** One line a limit; units always, others where they are limited, warn or are used. */
 export function limitTable({ data }: AccountLimits): string {
   const byKey = data.some(({ key }) => key !== null);
   const rows = data.flatMap(({ key, name, windows }) =>
-    windows
-      .filter(({ measure, tier, limit, used }) => limit !== null || used > 0 || (measure === 'units' && tier === null))
-      .map((row) => [
-        ...(byKey ? [name ?? key ?? ''] : []),
-        windowOf(row),
-        row.measure === 'usd' ? 'USD' : row.measure,
-        shownAmount(row.used),
-        row.limit === null ? 'unlimited' : shownAmount(row.limit),
-        row.remaining === null ? '' : shownAmount(row.remaining),
-        shownTime(row.frees_at),
-      ]),
+    windows.filter(isShown).map((row) => ({ row, first: byKey ? [name ?? key ?? ''] : [] })),
   );
-  const head = ['window', 'measure', 'used', 'allowed', 'remaining', 'next free at'];
-  return table(byKey ? ['key', ...head] : head, rows);
+  const warns = rows.some(({ row }) => row.soft !== null);
+  const lines = rows.map(({ row, first }) => [
+    ...first,
+    windowOf(row),
+    row.measure === 'usd' ? 'USD' : row.measure,
+    shownAmount(row.used),
+    row.limit === null ? 'unlimited' : shownAmount(row.limit),
+    ...(warns ? [row.soft === null ? '' : shownAmount(row.soft)] : []),
+    row.remaining === null ? '' : shownAmount(row.remaining),
+    shownTime(row.frees_at),
+  ]);
+  const head = ['window', 'measure', 'used', 'allowed', ...(warns ? ['warns at'] : []), 'remaining', 'next free at'];
+  return table(byKey ? ['key', ...head] : head, lines);
+}
+
+function isShown({ measure, tier, limit, soft, used }: LimitRow): boolean {
+  return limit !== null || soft !== null || used > 0 || (measure === 'units' && tier === null);
 }
 
 function windowOf({ window, calendar, tier }: LimitRow): string {

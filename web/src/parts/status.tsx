@@ -52,20 +52,44 @@ export const healthTones: Record<'healthy' | 'degraded' | 'failing' | 'down', To
 };
 
 /** How full something is, 0 to 1; beyond 0.9 it warns, at 1 it is full. Null: nothing limits it. */
-export function Gauge({ share, label }: { share: number | null; label: string }) {
+export function Gauge({
+  share,
+  warnsAt = null,
+  label,
+  text,
+}: {
+  share: number | null;
+  /** Share of the bar at which a mark is; null: none. */
+  warnsAt?: number | null;
+  label: string;
+  /** The amounts, for those who do not see the bar. */
+  text?: string;
+}) {
   const shown = Math.max(0, Math.min(1, share ?? 0));
-  const tone = share === null ? 'bg-line-strong' : share >= 1 ? 'bg-bad' : share >= 0.9 ? 'bg-warn' : 'bg-accent';
+  const warns = share !== null && share >= Math.min(0.9, warnsAt ?? 0.9);
+  const tone = share === null ? 'bg-line-strong' : share >= 1 ? 'bg-bad' : warns ? 'bg-warn' : 'bg-accent';
   return (
-    // biome-ignore lint/a11y/useSemanticElements: browsers draw <meter> each in their own way.
-    <div
-      role="meter"
-      aria-label={label}
-      aria-valuemin={0}
-      aria-valuemax={100}
-      aria-valuenow={Math.round(shown * 100)}
-      className="h-1.5 w-full overflow-hidden rounded-full bg-line"
-    >
-      <div className={classes('h-full rounded-full', tone)} style={{ width: `${shown * 100}%` }} />
+    <div className="relative">
+      {/* biome-ignore lint/a11y/useSemanticElements: browsers draw <meter> each in their own way. */}
+      <div
+        role="meter"
+        aria-label={label}
+        aria-valuemin={0}
+        aria-valuemax={100}
+        aria-valuenow={Math.round(shown * 100)}
+        aria-valuetext={text}
+        className="h-1.5 w-full overflow-hidden rounded-full bg-line"
+      >
+        <div className={classes('h-full rounded-full', tone)} style={{ width: `${shown * 100}%` }} />
+      </div>
+      {warnsAt !== null && (
+        <div
+          aria-hidden
+          data-mark="soft limit"
+          className="-inset-y-1 absolute w-0.5 rounded-full bg-ink"
+          style={{ left: `calc(${Math.min(1, warnsAt) * 100}% - 1px)` }}
+        />
+      )}
     </div>
   );
 }

@@ -13,6 +13,8 @@ export interface WindowView {
   used: number;
   /** Null: unlimited. */
   limit: number | null;
+  /** From so much on requests are warned, and pass; null: never. */
+  soft: number | null;
   /** ISO; null: nothing is counted. */
   freesAt: string | null;
   /** How much then; null: not known. */
@@ -34,8 +36,11 @@ export function amount(value: number, measure: WindowView['measure']): string {
 
 /** A gauge for each limit, and a line for usage without one. Unlimited and unused ones are left out. */
 export function WindowGauges({ windows }: { windows: readonly WindowView[] }) {
-  const limited = windows.filter(({ limit }) => limit !== null);
-  const free = windows.filter(({ limit, used, window }) => limit === null && used > 0 && window === 'month');
+  const limited = windows.filter(({ limit, soft }) => limit !== null || soft !== null);
+  const free = windows.filter(
+    ({ limit, soft, used, window, calendar }) =>
+      limit === null && soft === null && used > 0 && window === 'month' && calendar === null,
+  );
   if (limited.length === 0 && free.length === 0) {
     return <p className="text-muted text-sm">There are no limits, and there was no usage lately.</p>;
   }
@@ -72,40 +77,66 @@ export function WindowGauges({ windows }: { windows: readonly WindowView[] }) {
 }
 
 function OneWindow({ view }: { view: WindowView }) {
-  const { used, limit, measure, freesAt } = view;
+  const { used, limit, soft, measure, freesAt } = view;
   const name = windowName(view);
+  const of = limit === null ? '' : ` of ${amount(limit, measure)}`;
+  const passed = soft !== null && used >= soft;
+  const warns = soft === null ? null : `Warns at ${amount(soft, measure)}`;
   return (
     <div className="flex flex-col gap-1.5">
       <div className="flex items-baseline justify-between gap-2">
         <span className="font-medium text-sm">{name}</span>
-        <span className="text-sm" title={`${count(used)} of ${count(limit!)}`}>
-          {amount(used, measure)} <span className="text-muted">of {amount(limit!, measure)}</span>
+        <span className="text-sm" title={limit === null ? count(used) : `${count(used)} of ${count(limit)}`}>
+          {amount(used, measure)} <span className="text-muted">{limit === null ? 'used' : of}</span>
         </span>
       </div>
-      <Gauge label={name} share={limit === 0 ? 1 : used / limit!} />
+      <Gauge
+        label={name}
+        {...sharesOf(view)}
+        text={[amount(used, measure) + of, warns?.toLowerCase()].filter(Boolean).join(', ')}
+      />
       <p className="text-muted text-xs">
+        {warns !== null && (
+          <span className={passed ? 'font-medium text-warn' : undefined}>
+            {warns}
+            {limit === null && ', refuses nothing'}.{' '}
+          </span>
+        )}
         {freesAt === null ? 'Nothing is used now.' : <Frees view={view} at={freesAt} />}
       </p>
     </div>
   );
 }
 
+/** Room behind the mark of a bar whose limit only warns. */
+const softRoom = 1.25;
+
+/** How much of the bar is filled, and where its mark is. A bar without a limit ends behind the mark, or at what is used. */
+function sharesOf({ used, limit, soft }: WindowView): { share: number; warnsAt: number | null } {
+  const end = limit ?? Math.max((soft ?? 0) * softRoom, used * softRoom);
+  if (end === 0) return { share: limit === null ? 0 : 1, warnsAt: soft === null ? null : 0 };
+  return { share: used / end, warnsAt: soft === null ? null : soft / end };
+}
+
 /** Further ahead a distance says less than the day. */
 const distanceMaxMs = 20 * 86_400_000;
 
-function Frees({ view: { frees, measure }, at }: { view: WindowView; at: string }) {
+function Frees({ view: { frees, measure, limit }, at }: { view: WindowView; at: string }) {
   const nowMs = useNowMs();
   const atMs = Date.parse(at);
+  const isOne = frees === null || frees === 0 || frees === 1 || measure === 'usd';
   const what =
     frees === null || frees === 0
-      ? 'The next one is'
+      ? 'The next one'
       : measure === 'usd'
-        ? `${usd(frees)} is`
-        : `${count(frees)} ${frees === 1 ? `${measure.slice(0, -1)} is` : `${measure} are`}`;
+        ? usd(frees)
+        : `${count(frees)} ${isOne ? measure.slice(0, -1) : measure}`;
+  // Without a limit everything is available.
+  const happens = limit === null ? `stop${isOne ? 's' : ''} counting` : `${isOne ? 'is' : 'are'} available again`;
   const near = atMs - nowMs < distanceMaxMs;
   return (
     <time dateTime={at} title={instant(atMs)}>
-      {what} available again {near ? `${ago(atMs, nowMs)}, at ${moment(atMs, nowMs)}` : `at ${moment(atMs, nowMs)}`}
+      {what} {happens} {near ? `${ago(atMs, nowMs)}, at ${moment(atMs, nowMs)}` : `at ${moment(atMs, nowMs)}`}
     </time>
   );
 }

@@ -187,7 +187,7 @@ function listed(names: readonly string[] | null, unless: string): ReactNode {
 function Limits({ of, windows: { own, of_plan, scope, plan } }: { of: KeyReply; windows: KeyWindows }) {
   const views = (windows: KeyWindows['own']): WindowView[] =>
     windows.map(({ frees_at: freesAt, ...view }) => ({ ...view, freesAt }));
-  const limited = of_plan.filter(({ limit }) => limit !== null);
+  const limited = of_plan.filter(({ limit, soft }) => limit !== null || soft !== null);
   return (
     <>
       <Section title="Limits of this key">

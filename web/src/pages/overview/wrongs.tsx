@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { CircleAlert, CircleCheck, TriangleAlert } from 'lucide-react';
 import { useState } from 'react';
-import type { Wrong } from '../../../../src/admin/wrong.ts';
+import type { Wrong } from '../../../../src/admin/troubles/wrong.ts';
 
 /** Shown before the reader asks for the rest. */
 const firstFew = 4;

@@ -4,6 +4,8 @@ interface Reading {
   used: number;
   allowed: number | null;
   resets_at: string | null;
+  /** From so much on requests are warned; absent: never. */
+  soft?: number;
 }
 type Readings = Record<'5h' | 'week' | 'month', Reading>;
 
@@ -12,8 +14,12 @@ interface Limits {
   rpm: Reading;
   tokens: Readings & { minute: Reading };
   budget: Readings;
-  calendar_budget?: { time_zone: string } & Partial<Record<'day' | 'week' | 'month', Reading>>;
+  calendar_budget?: Calendar;
+  /** Amounts that warn in another time zone. */
+  soft_calendar_budget?: Calendar;
 }
+
+type Calendar = { time_zone: string } & Partial<Record<'day' | 'week' | 'month', Reading>>;
 
 export interface UsedRow {
   group: string;
@@ -46,6 +52,7 @@ export function windowsIn({
   tokens,
   budget,
   calendar_budget: calendar,
+  soft_calendar_budget: softCalendar,
   tiers,
 }: Limits & Pick<MemberUsage, 'tiers'>): WindowView[] {
   return [
@@ -54,11 +61,7 @@ export function windowsIn({
     view(tokens.minute, 'minute', 'tokens'),
     ...windows.map((window) => view(tokens[window], window, 'tokens')),
     ...windows.map((window) => view(budget[window], window, 'usd')),
-    ...(['day', 'week', 'month'] as const).flatMap((period): WindowView[] => {
-      const reading = calendar?.[period];
-      if (calendar === undefined || reading === undefined) return [];
-      return [{ ...view(reading, 'month', 'usd'), calendar: { period, time_zone: calendar.time_zone } }];
-    }),
+    ...[calendar, softCalendar].flatMap(calendarViews),
     ...Object.entries(tiers).flatMap(([tier, limits]) => [
       view(limits.rpm, 'minute', 'requests', tier),
       ...windows.map((window) => view(limits.windows[window], window, 'units', tier)),
@@ -66,11 +69,29 @@ export function windowsIn({
   ];
 }
 
+function calendarViews(calendar: Calendar | undefined): WindowView[] {
+  return (['day', 'week', 'month'] as const).flatMap((period): WindowView[] => {
+    const reading = calendar?.[period];
+    if (calendar === undefined || reading === undefined) return [];
+    return [{ ...view(reading, 'month', 'usd'), calendar: { period, time_zone: calendar.time_zone } }];
+  });
+}
+
 function view(
-  { used, allowed, resets_at }: Reading,
+  { used, allowed, resets_at, soft }: Reading,
   window: WindowView['window'],
   measure: WindowView['measure'],
   tier: string | null = null,
 ): WindowView {
-  return { window, calendar: null, measure, tier, used, limit: allowed, freesAt: resets_at, frees: null };
+  return {
+    window,
+    calendar: null,
+    measure,
+    tier,
+    used,
+    limit: allowed,
+    soft: soft ?? null,
+    freesAt: resets_at,
+    frees: null,
+  };
 }

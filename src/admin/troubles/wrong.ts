@@ -1,23 +1,22 @@
 import { setTimeout as rest } from 'node:timers/promises';
 import { z } from 'zod';
-import type { Operator } from '../books/auth/operator.ts';
-import type { UsageEvent } from '../books/metering/ledger.ts';
-import { type LimitReading, readLimits } from '../books/metering/limit-view.ts';
-import type { SeenAlert } from '../books/metering/next-alerts.ts';
-import { raisedBy } from '../books/metering/plan-rules.ts';
-import { periodLabels, periodNames, type WindowName, windowLabels, windowNames } from '../books/metering/window.ts';
-import { shadowVariant } from '../config/cross-check-models.ts';
-import { FailureError } from '../kernel/failure.ts';
-import type { LaneSnapshot } from '../routing/health-snapshot.ts';
-import type { Target } from '../routing/target.ts';
-import { clusterFindings } from './cluster.ts';
-import type { Directory, KnownAccount, Records } from './directory.ts';
-import { closedOut, lanesByProvider, providerStatus, recentAttempts } from './entries/provider-status.ts';
-import { type Finding, pageField } from './finding.ts';
-import type { AdminParts } from './parts.ts';
+import type { Operator } from '../../books/auth/operator.ts';
+import type { UsageEvent } from '../../books/metering/ledger.ts';
+import type { SeenAlert } from '../../books/metering/next-alerts.ts';
+import { shadowVariant } from '../../config/cross-check-models.ts';
+import { FailureError } from '../../kernel/failure.ts';
+import type { LaneSnapshot } from '../../routing/health-snapshot.ts';
+import type { Target } from '../../routing/target.ts';
+import { clusterFindings } from '../cluster.ts';
+import type { Directory, Records } from '../directory.ts';
+import { closedOut, lanesByProvider, providerStatus, recentAttempts } from '../entries/provider-status.ts';
+import { type Finding, pageField } from '../finding.ts';
+import type { AdminParts } from '../parts.ts';
+import { notAllowed } from '../roles.ts';
+import type { AccountScope } from '../scope.ts';
+import { limitTroubles } from './limit-troubles.ts';
 import { promptCacheTroubles } from './prompt-cache-troubles.ts';
-import { notAllowed } from './roles.ts';
-import type { AccountScope } from './scope.ts';
+import { problem, type Trouble, warning, within } from './trouble.ts';
 
 export const wrongSchema = z.object({
   severity: z.enum(['problem', 'warning']).describe('problem: requests fail.'),
@@ -38,30 +37,15 @@ export interface TroubleWatch {
   findings(operator: Operator): Promise<Finding[]>;
 }
 
-/** A problem that requests run into, with its account; null: it belongs to none. */
-interface Trouble extends Finding {
-  state: 'problem' | 'warning';
-  page: 'providers' | 'models' | 'accounts' | 'plans' | 'requests';
-  account: string | null;
-  alert?: string;
-}
-
 /** `alert`: its name among alerts, where it is not `check`. */
 type Found = Finding & { account: string | null; alert?: string };
 
 const reusedForMs = 5_000;
 const storedMaxMs = 5_000;
-const fullShare = 0.9;
-/** Budgets are reported sooner than other limits. */
-const spentShare = 0.8;
 const errorSpanMs = 5 * 60_000;
 /** Fewer requests say nothing of a rate. */
 const errorRequestsMin = 20;
 const errorRowsMax = 1_000;
-/** Accounts whose windows are read: who used most within a month. */
-const accountsMax = 50;
-const keysMax = 10;
-const monthMs = 30 * 86_400_000;
 
 /** Looks for problems when it is asked; for the overview at most once in `reusedForMs`, however many pages are open. */
 export function createTroubleWatch(parts: AdminParts, records: Records): TroubleWatch {
@@ -227,7 +211,7 @@ function storedEntryTroubles({ setup }: AdminParts): Trouble[] {
 async function accountTroubles(parts: AdminParts, records: Records): Promise<Trouble[]> {
   try {
     const directory = await records.current(null);
-    return [...planTroubles(parts, directory), ...(await records.asking(() => fullWindows(parts, directory)))];
+    return [...planTroubles(parts, directory), ...(await records.asking(() => limitTroubles(parts, directory)))];
   } catch (error) {
     // Accounts, counters or books that cannot be asked are reported as stores in trouble.
     if (error instanceof FailureError) return [];
@@ -287,95 +271,4 @@ async function variantTroubles({ ledger, snapshot }: AdminParts): Promise<Troubl
 /** A failure of a tool of an MCP server is between its caller and that server. Nobody waits for a shadow. */
 function isOurs({ aborted, status, variant, class: outcome }: UsageEvent): boolean {
   return !aborted && variant !== shadowVariant && outcome !== 'tool-error' && (status >= 500 || status < 400);
-}
-
-async function fullWindows(parts: AdminParts, directory: Directory): Promise<Trouble[]> {
-  const { ledger, counters, clock, plans } = parts;
-  if (counters === null) return [];
-  const nowMs = clock.wallMs();
-  const used = await ledger.usage({
-    accounts: null,
-    where: {},
-    groupBy: 'account',
-    splitBy: null,
-    fromMs: nowMs - monthMs,
-    toMs: nowMs + 1,
-  });
-  const accounts = used.slice(0, accountsMax).flatMap(({ group }) => directory.account(group) ?? []);
-  const found = await Promise.all(accounts.map((account) => fullOf(account)));
-  return found.flat();
-
-  async function fullOf({ id, plan: planName, extraBudget }: KnownAccount): Promise<Trouble[]> {
-    const plan = raisedBy(plans().plan(planName), extraBudget, nowMs);
-    const whole = { account: id, plan, keyLimits: null };
-    if (plan.scope === 'account') {
-      return fullIn(id, id, await readLimits(counters!, { ...whole, tenant: null }), nowMs);
-    }
-    const keys = directory.keys.filter((key) => key.account === id && key.revokedMs === null).slice(0, keysMax);
-    const found = keys.map(async ({ tenant }) =>
-      fullIn(tenant, id, await readLimits(counters!, { ...whole, tenant }), nowMs),
-    );
-    return (await Promise.all(found)).flat();
-  }
-}
-
-type Readings = Awaited<ReturnType<typeof readLimits>>;
-
-function fullIn(who: string, account: string, readings: Readings, nowMs: number): Trouble[] {
-  const limitTrouble = (
-    reading: LimitReading,
-    what: string,
-    amounts: (used: number, allowed: number) => string,
-    { least = fullShare, ...more }: { least?: number; alert?: string } = {},
-  ): Trouble[] => {
-    const { used, allowed, resets_at: freesAt } = reading;
-    if (allowed === null || allowed <= 0 || used < allowed * least) return [];
-    const share = Math.floor((used / allowed) * 100);
-    const frees = freesAt === null ? '' : `; the next part of it frees ${within(Date.parse(freesAt) - nowMs)}`;
-    const text = `${who} has used ${share} % of ${what} (${amounts(used, allowed)}${frees}).`;
-    const make = used >= allowed ? problem : warning;
-    return [{ ...make(text, 'accounts', account), ...more, account }];
-  };
-  const shown = (value: number) => value.toLocaleString('en', { maximumFractionDigits: value < 100 ? 1 : 0 });
-  const plain = (unit: string) => (used: number, allowed: number) => `${shown(used)} of ${shown(allowed)} ${unit}`;
-  const usd = (used: number, allowed: number) => `$${used.toFixed(2)} of $${allowed.toFixed(2)}`;
-  const { windows, tokens, budget, calendar_budget: calendar } = readings;
-  const ofCalendar = periodNames.flatMap((name) => {
-    const reading = calendar?.[name];
-    const alerted = { least: spentShare, alert: `budget ${who} calendar ${name}` };
-    return reading === undefined ? [] : limitTrouble(reading, `its ${periodLabels[name]}`, usd, alerted);
-  });
-  const ofWindows = windowNames.flatMap((window: WindowName) => [
-    ...limitTrouble(windows[window], `its ${windowLabels[window]}`, plain('units')),
-    ...limitTrouble(tokens[window], `the tokens of its ${windowLabels[window]}`, plain('tokens')),
-    ...limitTrouble(budget[window], `the budget of its ${windowLabels[window]}`, usd, {
-      least: spentShare,
-      alert: `budget ${who} ${window}`,
-    }),
-  ]);
-  return [...ofWindows, ...ofCalendar];
-}
-
-function within(ms: number): string {
-  if (ms < 1_000) return 'in a moment';
-  if (ms < 120_000) return `in ${Math.round(ms / 1_000)} s`;
-  if (ms < 7_200_000) return `in ${Math.round(ms / 60_000)} min`;
-  return ms < 172_800_000 ? `in ${Math.round(ms / 3_600_000)} h` : `in ${Math.round(ms / 86_400_000)} days`;
-}
-
-/** Fix, by the page that shows more. */
-const fixes: Readonly<Record<Trouble['page'], string>> = {
-  providers: 'Test it on its page, or with POST /admin/v1/providers/{name}/test.',
-  models: 'Give it a target that answers.',
-  plans: 'Write the plan again.',
-  accounts: 'Wait, or give the account a plan that allows more.',
-  requests: 'Look which requests failed, and why: culvert requests list --status 5.',
-};
-
-function problem(message: string, page: Trouble['page'], id: string): Trouble {
-  return { check: `${page.slice(0, -1)} ${id}`, state: 'problem', message, fix: fixes[page], page, id, account: null };
-}
-
-function warning(message: string, page: Trouble['page'], id: string): Trouble {
-  return { ...problem(message, page, id), state: 'warning' };
 }

@@ -1,9 +1,9 @@
-import type { UsageEvent } from '../books/metering/ledger.ts';
-import { aliasFor } from '../config/alias-pattern.ts';
-import { cachesPrompts } from '../inference/models/create-alias.ts';
-import { FailureError } from '../kernel/failure.ts';
-import type { Finding } from './finding.ts';
-import type { AdminParts } from './parts.ts';
+import type { UsageEvent } from '../../books/metering/ledger.ts';
+import { aliasFor } from '../../config/alias-pattern.ts';
+import { cachesPrompts } from '../../inference/models/create-alias.ts';
+import { FailureError } from '../../kernel/failure.ts';
+import type { Finding } from '../finding.ts';
+import type { AdminParts } from '../parts.ts';
 
 const spanMs = 24 * 3_600_000;
 const rowsMax = 1_000;
