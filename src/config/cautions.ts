@@ -58,7 +58,8 @@ function ofVectors({ storage, vectors }: Config): Caution[] {
 export function lackingKey(provider: ProviderConfig): string | null {
   const type = providerTypes.get(provider.type);
   if (type?.envKey == null || type.tokens !== undefined || type.regional !== undefined) return null;
-  const hasOther = provider.base_url !== undefined || Object.keys(provider.headers).length > 0;
+  const hasOther =
+    provider.caller_credential || provider.base_url !== undefined || Object.keys(provider.headers).length > 0;
   return hasOther || credentialsOf(provider).length > 0 || provider.aws !== undefined ? null : type.envKey;
 }
 

@@ -32,9 +32,18 @@ export function checkModels(config: Config, implicitProviders: readonly string[]
     });
     problems.push(...checkVariants(config, alias, model, providers), ...checkShadow(config, alias, model, providers));
     problems.push(...checkFallbacks(config, alias, model), ...checkSpaces(config, alias, model));
-    problems.push(...checkSemantic(config, alias, model));
+    problems.push(...checkSemantic(config, alias, model), ...checkSharedAnswers(config, alias, model));
   }
   return problems;
+}
+
+/** Answers that a caller's own subscription gave are no others'. */
+function checkSharedAnswers({ providers }: Config, alias: string, { cache, targets }: ModelConfig): PathProblem[] {
+  if (cache === undefined || cache.scope === 'key') return [];
+  const found = targets.find(({ provider }) => providers[provider]?.caller_credential === true);
+  if (found === undefined) return [];
+  const message = `must be key: provider ${found.provider} is asked with callers' own credentials`;
+  return [{ path: ['models', alias, 'cache', 'scope'], message }];
 }
 
 function checkVariants(

@@ -8,7 +8,7 @@ import { checkPrompts } from './cross-check-prompts.ts';
 import { checkRoutes } from './cross-check-routes.ts';
 import { credentialsOf } from './declared.ts';
 import type { PathProblem } from './problem.ts';
-import type { Config } from './schema.ts';
+import type { Config, ProviderConfig } from './schema.ts';
 
 export interface CrossCheckOptions {
   /** Providers that exist without standing in the file, such as those of the environment. */
@@ -63,6 +63,7 @@ function checkProviders({ providers }: Config): PathProblem[] {
     if (provider.iam_url !== undefined && providerTypes.get(provider.type)?.auth !== 'ibm-iam') {
       problems.push({ path: [...path, 'iam_url'], message: `type ${provider.type} takes no tokens of IBM Cloud` });
     }
+    problems.push(...checkCallersCredential(provider, path));
     const { auth, regional } = providerTypes.get(provider.type) ?? {};
     if (auth === 'none' && regional !== undefined && credentialsOf(provider).length > 0) {
       const message = `type ${provider.type} takes no key; put AWS credentials into aws`;
@@ -100,6 +101,29 @@ function checkProviders({ providers }: Config): PathProblem[] {
     });
   }
   return problems;
+}
+
+/** Finds settings that exclude credentials of callers. */
+function checkCallersCredential(provider: ProviderConfig, path: PathProblem['path']): PathProblem[] {
+  if (!provider.caller_credential) return [];
+  const type = providerTypes.get(provider.type);
+  if (type?.callers === undefined) {
+    const message = `type ${provider.type} takes no credential of callers; only types anthropic and openai do`;
+    return [{ path: [...path, 'caller_credential'], message }];
+  }
+  const { proofs } = type.callers;
+  const excluded = [
+    ['api_key', provider.api_key !== undefined],
+    ['credentials', provider.credentials !== undefined],
+    ['passthrough', provider.passthrough],
+    ['object_apis', provider.object_apis.length > 0],
+    ['health', provider.health !== undefined],
+    ['headers', Object.keys(provider.headers).some((name) => proofs.some((proof) => proof === name.toLowerCase()))],
+  ] as const;
+  return excluded.flatMap(([member, isThere]) => {
+    const message = `caller_credential excludes ${member}: requests to it carry the caller's own credential and no other`;
+    return isThere ? [{ path: [...path, member], message }] : [];
+  });
 }
 
 function checkKeys(config: Config): PathProblem[] {

@@ -11,6 +11,7 @@ const proofs = new Set([
   'api-key',
   'x-api-key',
   'x-goog-api-key',
+  'x-culvert-key',
   'x-amz-security-token',
 ]);
 

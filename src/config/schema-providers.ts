@@ -120,6 +120,12 @@ export const providerSchema = z.strictObject({
     .max(100)
     .optional()
     .describe('Several keys, picked by weight and health.'),
+  caller_credential: z
+    .boolean()
+    .default(false)
+    .describe(
+      "true, for types anthropic and openai: each request brings the caller's own credential (a subscription to Claude or ChatGPT) next to its key in `x-culvert-key`, and costs nothing here. Conversations alone. Whether that is allowed, and by which clients, is for the vendor's terms to say.",
+    ),
   entra: entraSchema.optional(),
   google: googleSchema.optional(),
   project: z

@@ -44,6 +44,8 @@ export type Failure =
       tooLong?: { sent: number | null; most: number | null };
       /** Further members of its answer, under the vendor's names, without secrets. */
       members?: JsonObject;
+      /** Wait that it asks of the caller's own credential; null or absent: none. */
+      retryAfterMs?: number | null;
     }
   | UpstreamsFailed
   /** Every provider that could answer says that it has had enough for now. `message` has their words. */
@@ -281,6 +283,7 @@ function retryAfterOf(failure: Failure, nowMs: number): number | null {
     case 'overloaded':
       return 1_000;
     case 'conflict':
+    case 'upstream-refused':
       return failure.retryAfterMs ?? null;
     default:
       return null;

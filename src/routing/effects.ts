@@ -23,6 +23,7 @@ const silent: EndEffect = { ...failed, responded: false, repeatHope: 0.1 };
 export const effects: Readonly<Record<OutcomeClass, EndEffect>> = {
   ok: { ...neutral, health: 'ok' },
   caller_fault: neutral,
+  caller_credential: neutral,
   filtered: neutral,
   too_long: neutral,
   rate_limited: { ...neutral, ofCredential: true },

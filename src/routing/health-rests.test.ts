@@ -22,6 +22,7 @@ test('every class has its place: what it says of the upstream, and why it rests'
   const expected: Record<OutcomeClass, [succeeded: number, failed: number, why: string | null]> = {
     ok: [1, 0, null],
     caller_fault: [0, 0, null],
+    caller_credential: [0, 0, null],
     filtered: [0, 0, null],
     too_long: [0, 0, null],
     rate_limited: [0, 0, 'rate limited'],

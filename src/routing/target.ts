@@ -82,6 +82,8 @@ export interface TranscriptionTarget {
 export interface Credential {
   /** `provider#0`…: never the secret, which only the provider's encoder sees. */
   id: string;
+  /** Each request brings its own: what the upstream says of one holds for no other request. Absent: it is the operator's. */
+  callers?: true;
   weight: number;
   /** Requests per minute that this credential may carry; null = no limit known. */
   rpm: number | null;

@@ -71,5 +71,6 @@ export const secretHeaders: ReadonlySet<string> = new Set([
   'x-api-key',
   'api-key',
   'x-goog-api-key',
+  'x-culvert-key',
   'x-amz-security-token',
 ]);

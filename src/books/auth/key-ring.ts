@@ -65,7 +65,7 @@ export function isFailure(result: Principal | Failure): result is Failure {
 export const noKeySent: Failure = {
   kind: 'unauthenticated',
   message:
-    "No API key was sent. Send one in the header Authorization, as 'Bearer sk-cv-…', or in x-api-key, api-key or x-goog-api-key.",
+    "No API key was sent. Send one in the header Authorization, as 'Bearer sk-cv-…', or in x-culvert-key, x-api-key, api-key or x-goog-api-key.",
 };
 // One body for unknown, revoked and malformed keys: an answer must not tell which it was.
 const invalid: Failure = { kind: 'unauthenticated', message: 'The API key is not valid.' };
@@ -248,6 +248,7 @@ class ConnectionCallers {
     // The same key, in the same header and no other.
     const isSame =
       isSameSecret(before.authorization, headers.authorization) &&
+      headers['x-culvert-key'] === undefined &&
       isSameSecret(before['x-api-key'], headers['x-api-key']) &&
       isSameSecret(before['api-key'], headers['api-key']) &&
       isSameSecret(before['x-goog-api-key'], headers['x-goog-api-key']);
@@ -265,7 +266,15 @@ class ConnectionCallers {
     count: ConnectionCaller['count'],
   ): void {
     if (entry.untilMs !== never || entry.expiresMs !== never || entry.addresses !== null) return;
-    const { authorization, 'x-api-key': x, 'api-key': api, 'x-goog-api-key': google } = headers;
+    const {
+      authorization,
+      'x-culvert-key': gatewayKey,
+      'x-api-key': x,
+      'api-key': api,
+      'x-goog-api-key': google,
+    } = headers;
+    // A credential next to it is no affair of this server, and may be another one each time.
+    if (gatewayKey !== undefined) return;
     const secretHeaders = { authorization, 'x-api-key': x, 'api-key': api, 'x-goog-api-key': google };
     this.last.set(connection, { known, headers: secretHeaders, principal: entry.principal, count });
   }
@@ -284,13 +293,13 @@ function isSameSecret(known: KeyHeaders[string], sent: KeyHeaders[string]): bool
 const keyLengthMax = 256;
 
 /** Headers that hold nothing but a key. */
-const keyHeaders = ['x-api-key', 'api-key', 'x-goog-api-key'] as const;
+const keyHeaders = ['x-culvert-key', 'x-api-key', 'api-key', 'x-goog-api-key'] as const;
 
 /** Represents credentials of another scheme: never a candidate, and not nothing either. */
 const notBearer = ' ';
 
 /**
- * The candidate among `authorization: Bearer`, `x-api-key`, `api-key` and `x-goog-api-key`. A value that neither begins
+ * The candidate among `authorization: Bearer` and `keyHeaders`. A value that neither begins
  * with `sk-cv-` nor has a hash in `entries` is not a candidate, because clients send other vendors' keys along. Two
  * different candidates count as no key.
  */
@@ -314,7 +323,9 @@ function presentedSecret(headers: KeyHeaders, entries: ReadonlyMap<string, KeyEn
 
 /** The first value in the place of a key, also of another system; null: none. */
 function firstPresented(headers: KeyHeaders): string | null {
-  const { authorization } = headers;
+  const { authorization, 'x-culvert-key': gatewayKey } = headers;
+  // Next to it, the others are for a provider.
+  if (typeof gatewayKey === 'string' && gatewayKey !== '') return gatewayKey;
   const token = typeof authorization === 'string' ? bearer(authorization) : undefined;
   const values = [token, ...keyHeaders.map((name) => headers[name])];
   const found = values.find((value) => typeof value === 'string' && value !== '' && value !== notBearer);

@@ -40,6 +40,8 @@ export type FaultClass =
   | 'bad_credential'
   | 'model_unavailable'
   | 'region_blocked'
+  /** The upstream refused the caller's own credential, or what it may use: it says nothing of those of others. */
+  | 'caller_credential'
   /** No connection came to be: refused, timed out, DNS, TLS. */
   | 'unreachable'
   | 'transient'

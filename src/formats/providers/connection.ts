@@ -8,6 +8,7 @@ import type { SpeechFacts } from '../dialects/speech/format.ts';
 import type { TranscriptionFacts } from '../dialects/transcription/format.ts';
 import type { VideoFacts } from '../dialects/videos/format.ts';
 import type { ServerToolKind } from '../neutral/server-tool.ts';
+import { callersCredentialId, conversationsOf } from './callers-credential.ts';
 import { carriedDialects } from './catalog.ts';
 import {
   type CredentialHeaders,
@@ -16,7 +17,7 @@ import {
   printable,
   readOperatorHeaders,
 } from './credential-headers.ts';
-import type { BatchFacts, ModelFamily, PathAt, Provider } from './provider.ts';
+import type { BatchFacts, CallersCredential, ModelFamily, PathAt, Provider } from './provider.ts';
 
 /** One configured provider, ready to be called: everything that a request can share is joined once, here. */
 export interface ProviderConnection {
@@ -64,6 +65,8 @@ export interface ProviderConnection {
   traced: boolean;
   /** By credential id (`name#0`, `name#team-a`…). At least one, also for a service that needs no key. */
   credentials: ReadonlyMap<string, CredentialHeaders>;
+  /** Each request brings its credential in these headers; null: the operator's are used. */
+  callers: CallersCredential | null;
   /** The operator's own `anthropic-beta`, joined with the caller's; null when none. */
   beta: string | null;
   /** For `scrub` alone, and not enumerable: a connection that is logged or spread by mistake does not tell them. */
@@ -98,6 +101,8 @@ export interface ConnectionFacts {
   batches?: { upstream: 'auto' | 'always' | 'never'; price?: number | undefined };
   /** The connection's `traced`. Default: false. */
   traced?: boolean;
+  /** Whose credential a request has. Default: one of `secrets`. */
+  credential?: 'configured' | 'caller';
 }
 
 export type ConnectionResult = { ok: true; connection: ProviderConnection } | { ok: false; message: string };
@@ -108,30 +113,20 @@ function credentialId(name: string, id: string | number): string {
 }
 
 /** Checks and joins what the configuration says of one provider. The message names the fault, never a secret. */
-export function createConnection(facts: ConnectionFacts): ConnectionResult {
+export function createConnection(given: ConnectionFacts): ConnectionResult {
+  const callers = given.credential === 'caller' ? (given.provider.callers ?? null) : null;
+  const facts =
+    callers === null ? given : { ...given, provider: conversationsOf(given.provider), ids: [callersCredentialId] };
   const { name, provider } = facts;
   const extra = readOperatorHeaders(facts.headers);
   if (!extra.ok) return { ok: false, message: `provider ${name}: ${extra.message}` };
 
   const secrets = facts.secrets.map((secret) => secret.trim());
-  const credentials = new Map<string, CredentialHeaders>();
-  const count = Math.max(1, secrets.length);
-  let keyed = false;
-  for (let i = 0; i < count; i++) {
-    const secret = secrets[i] || null;
-    const authorize = facts.authorizerOf?.(secret);
-    // What the authorizer makes of it is no header.
-    const key = authorize === undefined ? secret : null;
-    if (key !== null && !printable(key)) {
-      return { ok: false, message: `provider ${name}: an API key has characters that an HTTP header cannot hold` };
-    }
-    keyed ||= key !== null;
-    const headers = joinHeaders(provider, key, extra.headers);
-    credentials.set(
-      credentialId(name, facts.ids?.[i] ?? i),
-      authorize === undefined ? headers : { ...headers, authorize },
-    );
+  const made = credentialsIn(facts, secrets, extra.headers);
+  if (made === null) {
+    return { ok: false, message: `provider ${name}: an API key has characters that an HTTP header cannot hold` };
   }
+  const { credentials, keyed } = made;
   const base = readBaseUrl(facts, keyed);
   if (!base.ok) return base;
 
@@ -166,6 +161,7 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
     apiVersion: facts.apiVersion,
     traced: facts.traced ?? false,
     credentials,
+    callers,
     beta: extra.headers.get('anthropic-beta') ?? null,
     hosts: host === hostname ? [host] : [host, hostname],
   };
@@ -174,6 +170,28 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
     ...[...extra.headers].filter(([header, value]) => mayBeSecretHeader(header, value)).map(([, value]) => value),
   ];
   return { ok: true, connection: withHidden(parts, known.flatMap(spellingsOf)) };
+}
+
+/** Headers by credential id, and whether one holds a key; null: a key that no header can hold. */
+function credentialsIn(
+  { name, provider, ids, authorizerOf }: ConnectionFacts,
+  secrets: readonly string[],
+  operator: ReadonlyMap<string, string>,
+): { credentials: Map<string, CredentialHeaders>; keyed: boolean } | null {
+  const credentials = new Map<string, CredentialHeaders>();
+  const count = Math.max(1, secrets.length);
+  let keyed = false;
+  for (let i = 0; i < count; i++) {
+    const secret = secrets[i] || null;
+    const authorize = authorizerOf?.(secret);
+    // What the authorizer makes of it is no header.
+    const key = authorize === undefined ? secret : null;
+    if (key !== null && !printable(key)) return null;
+    keyed ||= key !== null;
+    const headers = joinHeaders(provider, key, operator);
+    credentials.set(credentialId(name, ids?.[i] ?? i), authorize === undefined ? headers : { ...headers, authorize });
+  }
+  return { credentials, keyed };
 }
 
 /** Formats in which a model is asked; the first one for callers of yet another. */

@@ -45,6 +45,8 @@ export interface Provider {
   /** How the path of every base URL of this service ends: added where people leave it out, as its own SDK does. */
   baseEnd?: string;
   auth: ProviderAuth;
+  /** How a caller's own credential proves who asks, where the operator lets callers bring it; absent: it cannot. */
+  callers?: CallersCredential;
   /** Whose tokens it takes where no key is configured. */
   tokens?: TokenIssuer;
   /** Environment variable that holds its key: it configures the provider when there is no file. */
@@ -106,6 +108,16 @@ export interface Provider {
    * so far.
    */
   listModels?: (body: unknown) => DiscoveredModel[] | null;
+}
+
+/** Headers of the vendor's own clients, by which it knows who asks. */
+export interface CallersCredential {
+  /** They hold the credential: `authorization` as `Bearer …`, any other alone. */
+  proofs: readonly ('authorization' | 'x-api-key')[];
+  /** Names of further ones that go with it as they came. */
+  passes: RegExp;
+  /** Names of those that identify a person or an account: no message contains their values. */
+  hidden: RegExp;
 }
 
 /** Sessions over a WebSocket, in which sound and text go both ways. */

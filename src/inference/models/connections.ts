@@ -1,9 +1,11 @@
 import { credentialsOf } from '../../config/declared.ts';
 import type { Config, ProviderConfig } from '../../config/schema.ts';
+import { withCallersCredential } from '../../formats/providers/callers-credential.ts';
 import { providerTypes } from '../../formats/providers/catalog.ts';
 import { type ConnectionFacts, createConnection, type ProviderConnection } from '../../formats/providers/connection.ts';
 import type { Provider } from '../../formats/providers/provider.ts';
 import { createRoute } from '../../upstream/transport/create-route.ts';
+import { type Authorizer, NotAuthorized } from '../../upstream/transport/upstream-call.ts';
 import { authorizerFor, regionOf } from './authorizer-for.ts';
 
 /** Prefix of keys that another Culvert has issued. */
@@ -54,7 +56,9 @@ export function connectProviders(
       route: way.route,
       baseUrl: config.base_url ?? null,
       secrets: credentials.map((credential) => credential.api_key),
-      authorizerOf: (secret) => authorizerFor(provider, config, secret),
+      authorizerOf: (secret) =>
+        config.caller_credential ? withoutCaller(name) : authorizerFor(provider, config, secret),
+      credential: config.caller_credential ? 'caller' : 'configured',
       ids: credentials.map(({ id }) => id),
       headers: config.headers,
       apiVersion: config.api_version ?? null,
@@ -68,6 +72,22 @@ export function connectProviders(
     else problems.push(made.message);
   }
   return { connected, problems };
+}
+
+/** The provider with the credential that these headers of a request bring; as it is where they bring none. */
+export function asCaller(
+  provider: ConfiguredProvider,
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+): ConfiguredProvider {
+  const connection = withCallersCredential(provider.connection, headers);
+  return connection === null ? provider : { ...provider, connection };
+}
+
+/** Refusal of requests without a caller, who has the credential: nothing is sent. */
+function withoutCaller(name: string): Authorizer {
+  return () => {
+    throw new NotAuthorized(`provider ${name} takes the caller's own credential, and this request has none`);
+  };
 }
 
 /** The configuration's word, else the environment's by the names of the vendors' own SDKs. */

@@ -62,6 +62,7 @@ export function reportFinished(
 const isNoFailure: ReadonlySet<string> = new Set([
   'ok',
   'cancelled',
+  'caller_credential',
   'not_capable',
   'low_quality',
   'too_long',

@@ -2,6 +2,7 @@ import { builtInData, dataFactsOf } from '../../config/data-rules.ts';
 import { isLoopback } from '../../config/loopback-host.ts';
 import type { CapabilitiesConfig, ModelConfig, TargetConfig, TimeoutsConfig } from '../../config/schema.ts';
 import { imageModelFacts } from '../../formats/dialects/images/format.ts';
+import { createPrice } from '../../formats/neutral/price.ts';
 import { dialectsOfModel, type ProviderConnection } from '../../formats/providers/connection.ts';
 import { modelFacts } from '../../formats/providers/model-facts.ts';
 import type { DiscoveredModel, Provider, ProviderQuirks } from '../../formats/providers/provider.ts';
@@ -14,6 +15,9 @@ import { configuredPrice } from './rate-names.ts';
 const builtInTimeouts: Timeouts = { connectMs: 3_000, firstTokenMs: 30_000, idleMs: 30_000, totalMs: 600_000 };
 /** A local server may load gigabytes of weights before its first token. */
 const localFirstTokenMs = 180_000;
+
+/** Callers pay their vendor themselves. */
+const paidElsewhere = createPrice([{ rates: { input: 0, output: 0 } }]);
 
 type TargetSource = Pick<TargetConfig, 'provider' | 'model'> & Partial<TargetConfig>;
 
@@ -45,7 +49,7 @@ export function targetOf(
     ...(source.max_first_token !== undefined && { maxFirstTokenMs: source.max_first_token }),
     dialect,
     alsoSpeaks,
-    credentials: credentialsOf(connection.credentials.keys(), config),
+    credentials: credentialsOf(connection, config),
     capabilities: capabilitiesOf(quirks, facts, alias?.capabilities, source.capabilities),
     timeouts: timeoutsOf(provider, source.timeouts, alias?.timeouts, config.timeouts),
     contextWindow:
@@ -57,7 +61,7 @@ export function targetOf(
       null,
     maxOutputTokens:
       source.max_output_tokens ?? alias?.max_output_tokens ?? known?.maxOutputTokens ?? facts?.maxOutputTokens ?? null,
-    price: configuredPrice(source.price) ?? listed?.price ?? null,
+    price: configuredPrice(source.price) ?? (connection.callers === null ? (listed?.price ?? null) : paidElsewhere),
     simulated,
     stream: source.stream ?? true,
     wholeByStream: first('whole_by_stream', source.timeouts, alias?.timeouts, config.timeouts) ?? false,
@@ -133,9 +137,13 @@ function videoOf({ videos }: ProviderConnection, { model }: TargetSource): Pick<
   return videos?.models.test(model) === true ? { video: videos } : {};
 }
 
-function credentialsOf(ids: Iterable<string>, config: ConfiguredProvider['config']): Credential[] {
-  return [...ids].map((id, index) => ({
+function credentialsOf(
+  { credentials, callers }: ProviderConnection,
+  config: ConfiguredProvider['config'],
+): Credential[] {
+  return [...credentials.keys()].map((id, index) => ({
     id,
+    ...(callers !== null && { callers: true as const }),
     weight: config.credentials?.[index]?.weight ?? 1,
     rpm: config.credentials?.[index]?.rpm ?? null,
   }));

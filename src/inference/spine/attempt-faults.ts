@@ -1,6 +1,6 @@
 import type { UpstreamDialect, UpstreamError } from '../../formats/dialects/dialect.ts';
 import { codeForCallers } from '../../formats/dialects/fault-inside.ts';
-import { type Fault, fault } from '../../formats/neutral/outcome.ts';
+import { type Fault, type FaultClass, fault } from '../../formats/neutral/outcome.ts';
 import { classByText, classifyError, ruledClass } from '../../formats/providers/classify.ts';
 import type { ProviderConnection } from '../../formats/providers/connection.ts';
 import { scrub, scrubbedWord } from '../../formats/providers/scrub.ts';
@@ -55,7 +55,7 @@ export function statusFault(
 ): Fault {
   const error = dialect.readError(readJson(body));
   const status = error?.status ?? answered;
-  const faultClass = classifyError(connection.provider, status, error, dialect.id);
+  const faultClass = classFor(connection, classifyError(connection.provider, status, error, dialect.id));
   return {
     class: faultClass,
     status,
@@ -68,6 +68,20 @@ export function statusFault(
     ...(error?.members !== undefined && { members: scrubMembers(error.members, connection) }),
     retryAfterMs: requestedWait(headers, error, nowMs),
   };
+}
+
+/** Classes of faults that a credential has, or what it may use. */
+const ofCredentials: ReadonlySet<FaultClass> = new Set([
+  'rate_limited',
+  'quota_exhausted',
+  'bad_credential',
+  'model_unavailable',
+  'region_blocked',
+]);
+
+/** The class of a fault: one of a caller's own credential says nothing of the provider, nor of other callers. */
+function classFor({ callers }: ProviderConnection, found: FaultClass): FaultClass {
+  return callers !== null && ofCredentials.has(found) ? 'caller_credential' : found;
 }
 
 /** Ms that the answer asks to wait, within those of a cooling; null: it does not say. */
@@ -86,12 +100,13 @@ export function faultInAnswer(found: Fault, connection: ProviderConnection, nowM
   const { provider } = connection;
   const reported = { code, message, param };
   const ruled = status === null ? null : ruledClass(provider, status, reported);
-  const faultClass = ruled ?? classByText(provider, found.class, status, reported);
+  const faultClass = classFor(connection, ruled ?? classByText(provider, found.class, status, reported));
+  const isLimit = faultClass === 'rate_limited' || faultClass === 'caller_credential';
   return {
     ...scrubbedFault(found, connection),
     class: faultClass,
     ...(faultClass === 'too_long' && lengthOf(reported, connection)),
-    ...(faultClass === 'rate_limited' && { retryAfterMs: found.retryAfterMs ?? waitInBody(bodyOf(found), nowMs) }),
+    ...(isLimit && { retryAfterMs: found.retryAfterMs ?? waitInBody(bodyOf(found), nowMs) }),
   };
 }
 

@@ -6,7 +6,7 @@ import type { RouteAttempt } from '../../routing/route.ts';
 import { AttemptTimers, type ExpiredTimer } from '../../upstream/transport/timers.ts';
 import type { TransportError } from '../../upstream/transport/transport-error.ts';
 import type { UpstreamCall, UpstreamHeaders, UpstreamObserver } from '../../upstream/transport/upstream-call.ts';
-import type { ConfiguredProvider } from '../models/connections.ts';
+import { asCaller, type ConfiguredProvider } from '../models/connections.ts';
 import { answeredElsewhere } from './answer.ts';
 import type { AnswerReader } from './answer-reader.ts';
 import { expiredFault, faultInAnswer, statusFault, transportFault } from './attempt-faults.ts';
@@ -56,7 +56,7 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
     this.#sink = sink;
     const provider = job.providers.get(attempt.target.provider);
     if (provider === undefined) throw new Error(`no connection to ${attempt.target.provider}`);
-    this.#provider = provider;
+    this.#provider = provider.connection.callers === null ? provider : asCaller(provider, job.callerHeaders);
   }
 
   get signs(): number {

@@ -223,9 +223,14 @@ export function attemptEndOf(fault: Fault): AttemptEnd {
   return fault.class === 'not_capable' ? { ...end, unmet: fault.message } : end;
 }
 
-/** The request itself was found wanting, too long, or not to be answered for its content: should nobody else answer, its words are the caller's. */
+/**
+ * The request itself or its caller's own credential was found wanting, or it is too long, or not to be answered for its
+ * content: should nobody else answer, its words are the caller's.
+ */
 export function isRefusal(outcome: OutcomeClass): boolean {
-  return outcome === 'caller_fault' || outcome === 'too_long' || outcome === 'filtered';
+  return (
+    outcome === 'caller_fault' || outcome === 'too_long' || outcome === 'filtered' || outcome === 'caller_credential'
+  );
 }
 
 const answered: AttemptEnd = Object.freeze({ class: 'ok', retryAfterMs: null, status: null });

@@ -205,6 +205,7 @@ function refusedBy<C>(job: Job<C>, fault: Fault): Failure {
     param: fault.param ?? null,
     ...(fault.code !== undefined && { code: fault.code }),
     ...(fault.tooLong !== undefined && { tooLong: fault.tooLong }),
+    ...(fault.class === 'caller_credential' && { retryAfterMs: fault.retryAfterMs ?? null }),
     ...(fault.members !== undefined && { members: fault.members }),
   };
 }

@@ -15,6 +15,11 @@ export const anthropic: Provider = {
   baseSuffixes: ['/messages'],
   baseEnd: '/v1',
   auth: 'x-api-key',
+  callers: {
+    proofs: ['authorization', 'x-api-key'],
+    passes: /^(user-agent|x-app|anthropic-dangerous-direct-browser-access|x-(claude-code|stainless)-[a-z-]{1,60})$/,
+    hidden: /^x-claude-code-/,
+  },
   envKey: 'ANTHROPIC_API_KEY',
   local: false,
   paths: { chat: '/messages', models: '/models?limit=1000' },

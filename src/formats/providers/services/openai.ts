@@ -21,6 +21,13 @@ export const openai = openAiLike({
   baseUrl: 'https://api.openai.com/v1',
   envKey: 'OPENAI_API_KEY',
   speaksToo: ['openai-responses'],
+  // Codex with a login of ChatGPT sends these to chatgpt.com.
+  callers: {
+    proofs: ['authorization'],
+    passes:
+      /^(user-agent|originator|version|chatgpt-account-id|openai-(beta|organization|project)|session[-_]id|thread-id|conversation_id|x-client-request-id|x-(codex|stainless)-[a-z-]{1,60})$/,
+    hidden: /^(chatgpt-account-id|openai-(organization|project))$/,
+  },
   keepsResponses: true,
   quirks: { omitConverted: ['top_k'] },
   forwards: { completions: '/completions', moderations: '/moderations' },

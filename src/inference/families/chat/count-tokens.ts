@@ -2,6 +2,7 @@ import type { Principal } from '../../../books/auth/principal.ts';
 import type { CallerDialectId, CountedRequest } from '../../../formats/dialects/dialect.ts';
 import { asCountRequest } from '../../../formats/dialects/gemini/path-members.ts';
 import { estimatedTokens } from '../../../formats/neutral/usage.ts';
+import { bringsCredential } from '../../../formats/providers/callers-credential.ts';
 import { encodeCountTokens } from '../../../formats/providers/encode.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import { isObject } from '../../../kernel/json.ts';
@@ -11,6 +12,7 @@ import { dialectFor } from '../../../routing/capability.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
 import type { Target } from '../../../routing/target.ts';
 import { postJson } from '../../../upstream/transport/get-json.ts';
+import { asCaller } from '../../models/connections.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
 import { bindTo } from './bind-request.ts';
 import { type NamingCount, readForCount } from './count-request.ts';
@@ -108,8 +110,10 @@ async function countThere(
 ): Promise<CountedTokens | null> {
   // A count takes a body in its own format only.
   if (dialectFor(target, dialect) !== dialect) return null;
-  const connection = providers.get(target.provider)?.connection;
-  if (connection === undefined) return null;
+  const provider = providers.get(target.provider);
+  const connection = provider === undefined ? undefined : asCaller(provider, callerHeaders).connection;
+  if (connection === undefined || (connection.callers !== null && !bringsCredential(connection, callerHeaders)))
+    return null;
   const address = encodeCountTokens(connection, target.credentials[0]!.id, dialect, callerHeaders, target.model);
   if (address === null) return null;
   const { bytes } = request.forward({

@@ -15,6 +15,7 @@ import { addableBody } from '../../spine/prompted.ts';
 import { readableBody } from '../../spine/readable-input.ts';
 import { stepsOver } from '../../spine/steps-over.ts';
 import { withAbleModels } from './able-models.ts';
+import { provenCandidates, someTakeCallers } from './callers-own.ts';
 import { checksOf } from './checked-answer.ts';
 import { contentOf } from './content-of.ts';
 import { type ConversationBody, type ConversationFacts, readConversation } from './conversation-body.ts';
@@ -66,8 +67,8 @@ export function chatEndpoint(
     content: (raw) => raw,
     passed: passedAnswers(dialects[dialectId], (plan, facts) => answerModelOf(plan, facts, dialectId), idPrefixes[id]),
     keeps: ({ facts: { extras } }) => (extras === null || answersAlone(extras) ? 'events' : null),
-    plan: (snapshot, { principal, preferences, variant }, { facts }) =>
-      planOf(services, snapshot, { principal, preferences, variant, dialect: dialectId }, facts),
+    plan: (snapshot, { principal, preferences, variant, callerHeaders }, { facts }) =>
+      planOf(services, snapshot, { principal, preferences, variant, callerHeaders, dialect: dialectId }, facts),
     trials(planned, job) {
       const plain = trialsOf(services, id, dialects[dialectId], planned, job);
       const { extras } = planned.plan;
@@ -102,6 +103,14 @@ function planOver(
   facts: ConversationFacts,
   { alias, charged, candidates, use }: UnboundPlan,
 ): Plan | Failure {
+  if (use === 'call' && someTakeCallers(candidates)) {
+    const proven = provenCandidates(snapshot, alias, candidates, call.callerHeaders ?? {});
+    if ('kind' in proven) return proven;
+    if (proven.candidates.length < candidates.length) {
+      const { candidates: left, barred } = proven;
+      return planOver(snapshot, call, facts, { alias: { ...alias, barred }, charged, candidates: left, use });
+    }
+  }
   const incapable = noneCapable(alias, candidates, facts.needs, () => snapshot.models.list(call.principal));
   if (incapable !== null && use === 'call') return incapable;
   const calls = facts.n === 1 ? 1 : callsOf(facts.n, candidates);

@@ -50,7 +50,8 @@ export interface ChatPlan extends Plan {
 
 /** A request that is planned, and the format of its caller. */
 /** `variant`: counts unless a step has named another model since. */
-export type ChatCall = Pick<ModelCall, 'principal' | 'preferences' | 'variant'> & { dialect: CallerDialectId };
+export type ChatCall = Pick<ModelCall, 'principal' | 'preferences' | 'variant'> &
+  Partial<Pick<ModelCall, 'callerHeaders'>> & { dialect: CallerDialectId };
 
 /** Candidates when nothing binds the request. */
 export interface UnboundPlan {
