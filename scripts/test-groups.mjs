@@ -8,7 +8,9 @@ const apart =
   /^(src|test\/(browser|bundle|conformance|deploy|docs|engines|gates|processes|telemetry|vector-conformance))\//;
 /** What a file does to its whole process, measures of it, or needs beside it: programs that take the cores for themselves. */
 const wantsAProcess =
-  /\bmock\.|process\.(on|once|chdir|env\.\w+ *=|env\[|memoryUsage|cpuUsage|getActive)|memoryUsage|eventLoopUtilization|monitorEventLoopDelay|busyness|slowness|assertWithin|performance\.now|(?<!postgres|redis|chromium)Missing\b|missingTool|setup:test-tools|alone in its process/;
+  /\bmock\.|process\.(on|once|chdir|env\.\w+ *=(?!=)|env\[|memoryUsage|cpuUsage|getActive)|memoryUsage|eventLoopUtilization|monitorEventLoopDelay|busyness|slowness|assertWithin|performance\.now|(?<!postgres|redis|chromium|s3|engine|Part)Missing\b|missingTool|setup:test-tools|alone in its process/;
+/** When to give up, and a clock for something else: what they read says nothing of the machine. */
+const deadlines = /performance\.now\(\) (\+ [\d_]+|< \w+Ms\b)|monotonicMs: \(\) => performance\.now\(\)/g;
 const filesAGroup = 16;
 /** Tests wait for half of their time: meanwhile another file's go on. */
 const filesAtOnce = 2;
@@ -29,7 +31,7 @@ export function groupsOf(files, root, folder, units) {
   group('suites', together, filesAGroup, filesAtOnce);
   const alike = files.filter((file) => units.has(file));
   group('units', alike, unitFilesAGroup, 1);
-  const browsers = files.filter((file) => inBrowser.test(file) && !wantsAProcess.test(textOf(file, root)));
+  const browsers = files.filter((file) => inBrowser.test(file) && !measures(file, root));
   group('browsers', browsers, filesAGroup, 1, ['test/browser/open-page.ts']);
   const alone = files.filter((file) => !units.has(file) && !together.includes(file) && !browsers.includes(file));
   return { paths: [...members.keys(), ...alone], members };
@@ -48,7 +50,11 @@ export function groupsOf(files, root, folder, units) {
 }
 
 function mayShare(file, root) {
-  return file.startsWith('test/') && !apart.test(file) && !wantsAProcess.test(textOf(file, root));
+  return file.startsWith('test/') && !apart.test(file) && !measures(file, root);
+}
+
+function measures(file, root) {
+  return wantsAProcess.test(textOf(file, root).replaceAll(deadlines, ''));
 }
 
 function textOf(file, root) {

@@ -1,4 +1,4 @@
-// `npm test`: what `npm run check` does, then every other suite, three processes at a time on two cores. `npm test -- PATTERN…`
+// `npm test`: what `npm run check` does, then every other suite, four processes at a time on two cores. `npm test -- PATTERN…`
 // runs only the test files whose path holds a pattern; `--names` prints the name of each test,
 // `--times` the thirty files that took most of the processor at the end, `--apart` gives each file a process. Without a pattern each property tries
 // a fifth of its cases, or fifty; `--full` all of them.
@@ -33,7 +33,7 @@ const everything = patterns.length === 0 && !fuzz && !long && !processes;
 const [gateways, insideOfOne] = [/startGateway(Process)?\(|serve\(/, /\.(snapshot|useLocals|reconfigure)\(|\.routes\b/];
 const starter = join('test', 'start-gateway.ts');
 // Tests wait for about half of their time: for leases, timeouts and pages.
-const filesAtOnce = Math.ceil(availableParallelism() * 1.5);
+const filesAtOnce = availableParallelism() * 2;
 /** The bundle's threads stand for those of the sources, where it is what the sources say. */
 const bundledThreads = `--import=${new URL('./bundled-threads.mjs', import.meta.url)}`;
 /** Of the cases of each property, which are the same at every run: `scripts/seeded-fast-check.mjs`. */

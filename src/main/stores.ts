@@ -7,10 +7,8 @@ import type { RecordOrder } from '../books/metering/record-store.ts';
 import { bucketsOf, callMilliIn, scopesOf } from '../books/metering/scope.ts';
 import { crashedEvent } from '../books/metering/settlement.ts';
 import { booksWithOpen, createLocalOnLoss } from '../books/metering/state-loss.ts';
-import type { StoredBytes } from '../books/metering/storage-counts.ts';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { createWorkThread } from '../kernel/work-thread.ts';
 import { namingLate, openEmbeddedBooks } from '../processes/books/embedded-books.ts';
 import { StartRefused } from '../processes/lifetime.ts';
 import type { Seat } from '../processes/seat.ts';
@@ -39,6 +37,7 @@ import { RedisCounters } from '../stores/redis/counters.ts';
 import { type DataFolder, folderIdOf } from '../stores/sqlite/data-folder.ts';
 import { naming } from '../stores/sqlite/database.ts';
 import { createSqlitePageThread } from '../stores/sqlite/page-thread.ts';
+import { createStorageSizes } from '../stores/sqlite/storage-sizes.ts';
 import {
   openCulvertTables,
   openSqliteAccountStore,
@@ -102,8 +101,7 @@ async function openEmbedded({ folder, clock, seat, order, onTrouble }: StoreOpti
   const bodiesDb = join(folder.path, 'bodies.db');
   const bodies = later(() => openSqliteBodyStore({ file: bodiesDb, onTrouble }));
   const vectorStoresDb = join(folder.path, 'vector-stores.db');
-  const sizesEntry = new URL('../stores/sqlite/storage-sizes-worker.ts', import.meta.url);
-  const sizesThread = createWorkThread(sizesEntry, 'thread of storage sizes');
+  const sizes = createStorageSizes(folder.path);
   return {
     accounts: { ...accounts, load: () => namingLate(folder.culvertDb, accounts.load()) },
     pages,
@@ -132,12 +130,7 @@ async function openEmbedded({ folder, clock, seat, order, onTrouble }: StoreOpti
     replies,
     notices,
     alerts,
-    async storageSizes() {
-      const { path } = folder;
-      const sizes = await sizesThread.ask<StoredBytes[]>((id) => ({ message: { id, path }, transfer: [] }));
-      sizesThread.letGo();
-      return sizes;
-    },
+    storageSizes: sizes.read,
     folderWriters: seat === undefined ? 'one' : 'several',
     booksId: async () => bootId,
     bootId,
@@ -145,7 +138,7 @@ async function openEmbedded({ folder, clock, seat, order, onTrouble }: StoreOpti
     replicas: seat === undefined ? null : { report() {}, seen: seat.processes },
     troubles: () => ({ ledger: ledger.trouble(), counters: counters.trouble() }),
     async close() {
-      await sizesThread.close();
+      await sizes.close();
       await counters.close();
       await ledger.shutdown();
       await replies.close();

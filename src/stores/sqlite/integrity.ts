@@ -1,9 +1,11 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { culvert } from '../../kernel/command-form.ts';
 import { createWorkThread } from '../../kernel/work-thread.ts';
 import type { DataFolder } from './data-folder.ts';
+import { isSmallDatabase } from './database.ts';
 
 /** A database whose pages are not what SQLite wrote. */
 export interface Damage {
@@ -55,7 +57,7 @@ export function damageOf(file: string, depth: 'quick' | 'whole'): Damage | null 
 /** ERROR (a schema that cannot be read), CORRUPT, NOTADB. */
 const damageCodes: readonly number[] = [1, 11, 26];
 
-/** A start has its first requests before. */
+/** A start has its first requests before */
 const beginMs = 2_000;
 /** Reading holds the log of a database up; larger ones are left to `culvert doctor`. */
 const fileBytesMax = 2 * 1024 ** 3;
@@ -67,7 +69,7 @@ export interface IntegrityLook {
 }
 
 /**
- * Reads through every database of the folder once, soon after a start and in a separate thread, and logs the damaged
+ * Reads through every database of the folder once, soon after a start, large ones in a thread, and logs the damaged
  * ones. Further writes into a damaged ledger are lost with it.
  */
 export function lookForDamage({
@@ -84,7 +86,9 @@ export function lookForDamage({
     for (const file of databasesIn(folder)) {
       if (stopped) return;
       if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > fileBytesMax) continue;
-      const damage = await thread.ask<Damage | null>((id) => ({ message: { id, file }, transfer: [] }));
+      const damage = isSmallDatabase(file)
+        ? await nextTurn(damageOf(file, 'quick'))
+        : await thread.ask<Damage | null>((id) => ({ message: { id, file }, transfer: [] }));
       if (damage !== null) report(damage);
     }
     thread.letGo();

@@ -1,0 +1,41 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { StoredBytes } from '../../books/metering/storage-counts.ts';
+import { createWorkThread } from '../../kernel/work-thread.ts';
+import { storageLooks, storedBytesOf } from '../storage-sizes.ts';
+import { isSmallDatabase } from './database.ts';
+
+/** How much accounts keep in the databases of a data folder. */
+export interface StorageSizes {
+  read(): Promise<StoredBytes[]>;
+  close(): Promise<void>;
+}
+
+/** Large databases are read in a thread. */
+export function createStorageSizes(path: string): StorageSizes {
+  const thread = createWorkThread(new URL('./storage-sizes-worker.ts', import.meta.url), 'thread of storage sizes');
+  return {
+    async read() {
+      if (storageLooks.every(({ file }) => isSmallDatabase(join(path, file)))) return storageSizes(path);
+      const sizes = await thread.ask<StoredBytes[]>((id) => ({ message: { id, path }, transfer: [] }));
+      thread.letGo();
+      return sizes;
+    },
+    close: () => thread.close(),
+  };
+}
+
+/** Bytes of accounts in the databases of a data folder. Blocks as long as SQLite reads them. */
+export function storageSizes(path: string): StoredBytes[] {
+  return storageLooks.flatMap((look) => {
+    const file = join(path, look.file);
+    if (!existsSync(file)) return [];
+    const database = new DatabaseSync(file, { readOnly: true, timeout: 250 });
+    try {
+      return storedBytesOf(look, database.prepare(look.sql('')).all());
+    } finally {
+      database.close();
+    }
+  });
+}
