@@ -40,7 +40,9 @@ const filters = {
 /** Rows read at once: each may be megabytes. */
 const readAtOnce = 20;
 /** A page ends after so long, whatever it has found: the search goes on with its cursor. */
-const searchMaxMs = 500;
+const searchMaxMs = 2_000;
+/** Signatures read at once: each has a KB, and the loop opens them in one turn. */
+const signaturesAtOnce = 200;
 const excerptChars = 160;
 
 /** `/bodies`: kept requests and answers, and the search in them. */
@@ -55,7 +57,14 @@ export function bodyOperations(parts: AdminParts, records: Records): Operation[]
       query: z.strictObject({
         ...pageFields,
         ...filters,
-        text: z.string().min(2).max(256).optional().describe('A text in request or answer. Case does not matter.'),
+        text: z
+          .string()
+          .min(2)
+          .max(256)
+          .optional()
+          .describe(
+            'Words that request and answer have, in any place. Quotes make several words one: "due date". Case does not matter.',
+          ),
         from: pastInstant('Only those from this time on.').optional(),
         to: pastInstant('Only those before this time.').optional(),
       }),
@@ -78,7 +87,7 @@ export function bodyOperations(parts: AdminParts, records: Records): Operation[]
           const known = directory.key(id);
           return known === null ? id : `${known.account}/${known.name}`;
         };
-        const found = await search(parts, which, { text: text?.toLowerCase() ?? null, limit, before: cursor ?? null });
+        const found = await search(parts, which, { words: splitWords(text), limit, before: cursor ?? null });
         return { ...found, data: found.rows.map(({ row, excerpt }) => shown(row, labelOf(row.keyId), excerpt)) };
       },
     }),
@@ -110,53 +119,105 @@ function keeperOf({ bodyKeeper }: AdminParts): NonNullable<AdminParts['bodyKeepe
   return refuse(invalid(null, 'Kept bodies need a running server, and none runs.'));
 }
 
+type Facts = Omit<BodyRow, 'sealed'>;
+
 interface Match {
-  row: BodyRow;
+  row: Facts;
   excerpt: string;
+}
+
+type Which = Omit<Parameters<NonNullable<AdminParts['bodyKeeper']>['list']>[0], 'before' | 'limit'>;
+
+/** Words, and texts in quotes, in lower case. */
+function splitWords(text: string | undefined): string[] {
+  const parts = text?.toLowerCase().match(/"[^"]+"|[^\s"]+/g) ?? [];
+  return parts.map((part) => part.replaceAll('"', ''));
 }
 
 /** Looks through rows until the page is full, there are no more, or it has taken long. Others get their turns between. */
 async function search(
   parts: AdminParts,
-  which: Omit<Parameters<NonNullable<AdminParts['bodyKeeper']>['list']>[0], 'before' | 'limit'>,
-  { text, limit, before }: { text: string | null; limit: number; before: string | null },
+  which: Which,
+  { words, limit, before }: { words: readonly string[]; limit: number; before: string | null },
 ): Promise<{ rows: Match[]; searched: number; next_cursor: string | null }> {
-  const keeper = keeperOf(parts);
   const { searchableTexts: textsOf } = await import('../inference/endpoints/shown-bodies.ts');
+  const keeper = keeperOf(parts);
   const untilMs = parts.clock.monotonicMs() + searchMaxMs;
   const rows: Match[] = [];
   let searched = 0;
   let last = before;
-  for (;;) {
-    const page = await keeper.list({ ...which, before: last, limit: readAtOnce });
+  const rowsToCheck = words.length === 0 ? all(keeper, which, before) : candidates(keeper, which, before, words);
+  for await (const { requestId, row, bodies } of rowsToCheck) {
+    const excerpt = row === null ? null : excerptOf(bodies, words, textsOf);
+    if (row !== null && excerpt !== null) rows.push({ row, excerpt });
+    searched += 1;
+    last = requestId;
+    if (rows.length === limit || parts.clock.monotonicMs() > untilMs) return { rows, searched, next_cursor: last };
+  }
+  return { rows, searched, next_cursor: null };
+}
+
+/** A row and its texts. Without a row: it cannot have the words. */
+interface Candidate {
+  requestId: string;
+  row: Facts | null;
+  bodies: FoundBodies | null;
+}
+
+type Keeper = ReturnType<typeof keeperOf>;
+
+async function* all(keeper: Keeper, which: Which, first: string | null): AsyncGenerator<Candidate> {
+  for (let before = first; ; ) {
+    const page = await keeper.list({ ...which, before, limit: readAtOnce });
     for (const row of page) {
-      const excerpt = excerptOf(await keeper.open(row), text, textsOf);
-      if (excerpt !== null) rows.push({ row, excerpt });
-      searched += 1;
-      last = row.requestId;
-      if (rows.length === limit || parts.clock.monotonicMs() > untilMs) {
-        return { rows, searched, next_cursor: last };
-      }
-      await new Promise(setImmediate);
+      yield { requestId: row.requestId, row, bodies: await keeper.open(row) };
+      before = row.requestId;
+      await turnOfOthers();
     }
-    if (page.length < readAtOnce) return { rows, searched, next_cursor: null };
+    if (page.length < readAtOnce) return;
   }
 }
 
-/** Null: it does not have the text. */
+/** Reads the bodies of those alone whose signature may have all words. */
+async function* candidates(
+  keeper: Keeper,
+  which: Which,
+  first: string | null,
+  words: readonly string[],
+): AsyncGenerator<Candidate> {
+  const { mayHave } = await import('../inference/endpoints/text-signature.ts');
+  for (let before = first; ; ) {
+    const page = await keeper.signatures({ ...which, before, limit: signaturesAtOnce });
+    for (const { requestId, signature } of page) {
+      before = requestId;
+      const may = signature === null || words.every((word) => mayHave(signature, word));
+      const bodies = may ? await keeper.find(requestId) : null;
+      yield { requestId, row: bodies, bodies };
+      if (may) await turnOfOthers();
+    }
+    if (page.length < signaturesAtOnce) return;
+    await turnOfOthers();
+  }
+}
+
+function turnOfOthers(): Promise<void> {
+  return new Promise(setImmediate);
+}
+
+/** Null: it does not have all words. The excerpt is around the first one. */
 function excerptOf(
   bodies: FoundBodies | null,
-  text: string | null,
+  words: readonly string[],
   textsOf: (path: string, bodies: FoundBodies) => string[],
 ): string | null {
-  if (bodies === null) return text === null ? 'It cannot be opened with the present secret.' : null;
+  const [first] = words;
+  if (bodies === null) return first === undefined ? 'It cannot be opened with the present secret.' : null;
   const texts = textsOf(bodies.path, bodies);
-  if (text === null) return cut(texts.findLast((one) => one.trim() !== '') ?? '', 0);
-  for (const one of texts) {
-    const at = one.toLowerCase().indexOf(text);
-    if (at >= 0) return cut(one, at);
-  }
-  return null;
+  if (first === undefined) return cut(texts.findLast((one) => one.trim() !== '') ?? '', 0);
+  const lower = texts.map((one) => one.toLowerCase());
+  if (!words.every((word) => lower.some((one) => one.includes(word)))) return null;
+  const place = lower.findIndex((one) => one.includes(first));
+  return cut(texts[place] ?? '', lower[place]?.indexOf(first) ?? 0);
 }
 
 function cut(text: string, at: number): string {
@@ -165,7 +226,7 @@ function cut(text: string, at: number): string {
   return `${start > 0 ? '…' : ''}${piece}${start + excerptChars < text.length ? '…' : ''}`;
 }
 
-function shown(row: BodyRow, key_label: string, excerpt: string): z.input<typeof bodyRow> {
+function shown(row: Facts, key_label: string, excerpt: string): z.input<typeof bodyRow> {
   const { requestId, atMs, account, keyId, model, status, path } = row;
   const created_at = new Date(atMs).toISOString();
   return { request: requestId, created_at, account, key: keyId, key_label, model, status, path, excerpt };

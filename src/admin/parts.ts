@@ -114,7 +114,7 @@ export interface AdminParts {
   /** Bodies that this server keeps in memory, without credentials, by the ids of their requests; others are left out. */
   bodies(requestIds: readonly string[]): Promise<BodiesByRequest>;
   /** Bodies that operators want kept; absent: no server runs. */
-  bodyKeeper?: Pick<BodyKeeper, 'find' | 'list' | 'open' | 'remove'>;
+  bodyKeeper?: Pick<BodyKeeper, 'find' | 'list' | 'open' | 'remove' | 'signatures'>;
   /** Called for a store that could not be asked; the caller got a 503. */
   onStoreError(error: unknown): void;
 }

@@ -215,12 +215,30 @@ test('a text is found in what was asked and in what was streamed, page by page',
   );
   // Words of a streamed answer, over the borders of its pieces.
   const answer = (await shown(last)).conversation!.turns.at(-1)!.parts[0]!.text!;
-  const words = answer.slice(2, 24);
+  const words = `"${answer.slice(2, 24)}"`;
   assert.ok((await find(`text=${encodeURIComponent(words)}`)).data.some(({ request }) => request === last));
 
   assert.ok((await admin<{ removed: number }>('DELETE', '/bodies?account=dev')).removed >= 5);
   assert.equal((await find('text=platypus')).data.length, 0);
   assert.equal((await shown(first)).bodies, null);
+});
+
+test('all words of a search must be there, in any order, and words in quotes side by side', async () => {
+  await keep({ of: 'account', name: 'dev' });
+  const id = await ask('/v1/chat/completions', chat('Your INVOICE is due: the date was Friday'));
+  await ask('/v1/chat/completions', chat('Another invoice'));
+  const found = async (text: string) => {
+    const { data } = await admin<BodiesReply>('GET', `/bodies?text=${encodeURIComponent(text)}`);
+    return data.map(({ request }) => request);
+  };
+  assert.deepEqual(await found('friday invoice'), [id]);
+  // Parts of words too, as people type them.
+  assert.deepEqual(await found('frid nvoic'), [id]);
+  assert.deepEqual(await found('"invoice is due"'), [id]);
+  assert.deepEqual(await found('"due invoice"'), []);
+  assert.deepEqual(await found('invoice saturday'), []);
+  assert.equal((await found('is')).includes(id), true);
+  await admin('DELETE', '/bodies?account=dev');
 });
 
 test('rules that make no sense are refused with the field, and a second one replaces the first', async () => {

@@ -453,8 +453,9 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     'behind',
     'body',
     'columns',
-    'conditionOf(which, values)',
+    'conditionOf(tables, which, values)',
     "oneOf('request_id', '$1')",
+    'signature',
     'sweptAtOnce',
   ],
   'src/stores/vectors/vector-registry.ts': [

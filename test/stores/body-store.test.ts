@@ -35,7 +35,7 @@ for (const driver of drivers) {
       row(2, { account: 'other', keyId: 'key_2', model: null }),
       row(3, { model: 'emb' }),
     ] as const;
-    for (const one of [a, b, c]) await bodies.put(one);
+    for (const one of [a, b, c]) await bodies.put(one, null);
     // Another process has the same.
     const again = await store.bodies();
     const ids = async (query: Partial<BodyQuery>) =>
@@ -56,6 +56,42 @@ for (const driver of drivers) {
     for (const one of [bodies, again]) await one.close();
   });
 
+  test(`${driver.name}: signatures are read by themselves, and go with their bodies`, {
+    skip: driver.skip,
+  }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const bodies = await store.bodies();
+    const rows = Array.from({ length: 4 }, (_, at) => row(at, at === 1 ? { account: 'other' } : {}));
+    for (const [at, one] of rows.entries()) await bodies.put(one, at === 2 ? null : Buffer.alloc(50, at));
+    // Put twice, it stays as it was.
+    await bodies.put(rows[3]!, Buffer.alloc(50, 9));
+    const read = async (query: Partial<BodyQuery> = {}) =>
+      (await bodies.signatures({ ...all, ...query })).map(({ requestId, sealed }) => [
+        requestId,
+        sealed?.at(0) ?? null,
+      ]);
+    const [a, b, c, d] = rows.map(({ requestId }) => requestId);
+    assert.deepEqual(await read(), [
+      [d, 3],
+      [c, null],
+      [b, 1],
+      [a, 0],
+    ]);
+    assert.deepEqual(await read({ accounts: ['dev'], before: d!, limit: 1 }), [[c, null]]);
+    await bodies.remove({ accounts: ['other'] });
+    // 150 bytes each, and 100 of the one without a signature.
+    assert.equal(await bodies.sweep(0, 250), 1);
+    assert.deepEqual(await read(), [
+      [d, 3],
+      [c, null],
+    ]);
+    // Nothing is left of the others: the same ids may come again.
+    await bodies.put(rows[0]!, Buffer.alloc(50, 7));
+    assert.deepEqual((await read()).at(-1), [a, 7]);
+    await bodies.close();
+  });
+
   test(`${driver.name}: a sweep removes old bodies, and the oldest beyond the limit`, {
     skip: driver.skip,
   }, async (t) => {
@@ -63,7 +99,7 @@ for (const driver of drivers) {
     t.after(() => store.remove());
     const bodies = await store.bodies();
     const rows = Array.from({ length: 8 }, (_, at) => row(at));
-    for (const one of rows) await bodies.put(one);
+    for (const one of rows) await bodies.put(one, null);
     assert.equal(await bodies.sweep(rows[2]!.atMs, 1_000), 2);
     assert.equal(await bodies.sweep(0, 350), 3);
     assert.deepEqual(

@@ -3,10 +3,13 @@
  * Its store, over both databases, is in stores/answers.
  */
 export interface BodyStore {
-  put(row: BodyRow): Promise<void>;
+  /** `signature`: sealed; null: the row has none, and a search opens it. */
+  put(row: BodyRow, signature: Uint8Array | null): Promise<void>;
   find(requestId: string): Promise<BodyRow | null>;
   /** The newest first. */
   list(query: BodyQuery): Promise<BodyRow[]>;
+  /** The signatures of the same rows. */
+  signatures(query: BodyQuery): Promise<BodySignature[]>;
   /** Removes what meets the query, whatever its limit; resolves to how many rows. */
   remove(which: BodyFilter): Promise<number>;
   /** Removes rows of before `beforeMs`, and the oldest ones beyond `bytesMax` bytes; resolves to how many. */
@@ -25,6 +28,12 @@ export interface BodyRow {
   path: string;
   status: number;
   sealed: Uint8Array;
+}
+
+/** The sealed signature of a row's words; null: it has none. */
+export interface BodySignature {
+  requestId: string;
+  sealed: Uint8Array | null;
 }
 
 /** An absent member lets everything through. */

@@ -5,6 +5,7 @@ import type { BodyFilter, BodyQuery, BodyRow, BodyStore } from '../../books/mete
 import type { Clock } from '../../kernel/clock.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { Sealer } from '../../kernel/seal.ts';
+import type { BodyTexts } from './shown-bodies.ts';
 
 /** Largest part of a request, and of an answer, that is kept: the loop looks through it for credentials. */
 export const storedBytesMax = 2 * 1024 * 1024;
@@ -12,21 +13,13 @@ export const storedBytesMax = 2 * 1024 * 1024;
 const underwayMaxBytes = 64 * 1024 * 1024;
 /** A sealed text unpacks to no more than this: request, answer and a media answer in base64. */
 const unpackedMaxBytes = 6 * storedBytesMax;
+/** Largest request and answer that get a signature: the loop reads their words. A search opens larger ones. */
+const signedMaxBytes = 512 * 1024;
 /** Bytes written between two looks at `bytesMax`. */
 const sweptEveryBytes = 16 * 1024 * 1024;
 
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
-
-/** The texts that a caller sent and got, without credentials. */
-export interface BodyTexts {
-  request: string;
-  answer: string;
-  /** Why there is no answer, or none to its end. */
-  error: string | null;
-  /** An answer that is no text, such as sound; null: it is one, or it is too long. */
-  media: { type: string; base64: string } | null;
-}
 
 export interface BodiesToKeep extends Omit<BodyRow, 'sealed' | 'atMs'>, BodyTexts {}
 
@@ -41,6 +34,8 @@ export interface BodyKeeper {
   find(requestId: string): Promise<FoundBodies | null>;
   /** The newest first. */
   list(query: BodyQuery): Promise<BodyRow[]>;
+  /** The signatures of the same rows, opened; null: a search must open the row. */
+  signatures(query: BodyQuery): Promise<{ requestId: string; signature: Uint8Array | null }[]>;
   /** Null: another secret sealed it, or it was changed. */
   open(row: BodyRow): Promise<FoundBodies | null>;
   remove(which: BodyFilter): Promise<number>;
@@ -75,11 +70,13 @@ export function createBodyKeeper(parts: KeeperParts): BodyKeeper {
 
   async function write(bodies: BodiesToKeep): Promise<void> {
     const row = await sealedRow(sealer, bodies, clock.wallMs());
+    const signature = await sealedSignature(sealer, bodies);
     isUsed = true;
     const store = await stores.bodies();
-    await store.put(row);
-    room.taken(row.sealed.length);
-    sinceSweep += row.sealed.length;
+    await store.put(row, signature);
+    const bytes = row.sealed.length + (signature?.length ?? 0);
+    room.taken(bytes);
+    sinceSweep += bytes;
     if (sinceSweep < sweptEveryBytes) return;
     sinceSweep = 0;
     await sweep(clock.wallMs());
@@ -119,6 +116,13 @@ export function createBodyKeeper(parts: KeeperParts): BodyKeeper {
       return row === null ? null : openedRow(sealer, row);
     },
     list: async (query) => (await (await written())?.list(query)) ?? [],
+    async signatures(query) {
+      const found = (await (await written())?.signatures(query)) ?? [];
+      return found.map(({ requestId, sealed }) => ({
+        requestId,
+        signature: sealed && sealer.open(sealed, signatureContext(requestId)),
+      }));
+    },
     open: (row) => openedRow(sealer, row),
     remove: async (which) => (await (await written())?.remove(which)) ?? 0,
     sweep,
@@ -132,6 +136,19 @@ async function sealedRow(sealer: Sealer, bodies: BodiesToKeep, atMs: number): Pr
   const small = await compress(text, { params: { [constants.ZSTD_c_compressionLevel]: 1 } });
   const row = { ...facts, atMs };
   return { ...row, sealed: sealer.seal(small, contextOf(row)) };
+}
+
+async function sealedSignature(sealer: Sealer, bodies: BodiesToKeep): Promise<Uint8Array | null> {
+  if (bodies.request.length + bodies.answer.length > signedMaxBytes) return null;
+  const { searchableTexts } = await import('./shown-bodies.ts');
+  const { signatureOf } = await import('./text-signature.ts');
+  const texts = searchableTexts(bodies.path, bodies).map((text) => text.toLowerCase());
+  return sealer.seal(signatureOf(texts), signatureContext(bodies.requestId));
+}
+
+/** With the version of what is signed, and how: another one does not open it. */
+function signatureContext(requestId: string): string {
+  return `signature 1 ${requestId}`;
 }
 
 async function openedRow(sealer: Sealer, { sealed, ...row }: BodyRow): Promise<FoundBodies | null> {

@@ -6,7 +6,16 @@ import {
   type ShownTurn,
   shownConversation,
 } from '../families/chat/shown-conversation.ts';
-import type { BodyTexts } from './body-keeper.ts';
+
+/** The texts that a caller sent and got, without credentials. */
+export interface BodyTexts {
+  request: string;
+  answer: string;
+  /** Why there is no answer, or none to its end. */
+  error: string | null;
+  /** An answer that is no text, such as sound; null: it is one, or it is too long. */
+  media: { type: string; base64: string } | null;
+}
 
 const conversations: readonly [RegExp, CallerDialectId][] = [
   [/\/chat\/completions$/, 'openai-chat'],

@@ -9,6 +9,7 @@ import {
   alertTable,
   awayLines,
   batchTables,
+  bodySignatureTable,
   bodyTable,
   noticeHistory,
   noticeTables,
@@ -303,4 +304,5 @@ export const migrations: readonly Migration[] = [
   { version: 52, name: 'rules for routes set up at run time', sql: routeEntries },
   { version: 53, name: 'history of notices and alerts', sql: postgresDdl(noticeHistory) },
   { version: 54, name: 'agents set up at run time', sql: agentEntries },
+  { version: 55, name: 'signatures of bodies', sql: postgresDdl(bodySignatureTable) },
 ];

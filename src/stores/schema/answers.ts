@@ -183,3 +183,10 @@ export const bodyTable: Ddl = `
   ) ROWS;
   CREATE INDEX kept_body_age ON @kept_body (at_ms);
   CREATE INDEX kept_body_size ON @kept_body (request_id, bytes);`;
+
+/** Signatures of bodies. A separate table: a search reads these rows without the bodies between them. */
+export const bodySignatureTable: Ddl = `
+  CREATE TABLE @kept_body_signature (
+    request_id CODE PRIMARY KEY REFERENCES @kept_body (request_id) ON DELETE CASCADE,
+    sealed BYTES NOT NULL
+  ) ROWS;`;

@@ -4,6 +4,7 @@ import {
   alertTable,
   awayLines,
   batchTables,
+  bodySignatureTable,
   bodyTable,
   noticeHistory,
   noticeTables,
@@ -142,7 +143,10 @@ export const batchMigrations: readonly Migration[] = [
 ];
 
 /** `bodies.db`: what callers sent and got, where an operator wants it. A separate file for the same reason. */
-export const bodyMigrations: readonly Migration[] = [{ version: 1, name: 'bodies', sql: sqliteDdl(bodyTable) }];
+export const bodyMigrations: readonly Migration[] = [
+  { version: 1, name: 'bodies', sql: sqliteDdl(bodyTable) },
+  { version: 2, name: 'signatures of bodies', sql: sqliteDdl(bodySignatureTable) },
+];
 
 /** `vector-stores.db`. A separate file, so that none is there where nobody has a store. */
 export const vectorStoreMigrations: readonly Migration[] = [

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { ScrollText } from 'lucide-react';
+import type { ReactNode } from 'react';
 import type { BodiesReply } from '../../../../src/admin/bodies.ts';
 import type { BodyRuleReply } from '../../../../src/admin/entries/body-rules.ts';
 import { usePages } from '../../api/pages.ts';
@@ -99,17 +100,27 @@ function columnsFor(text: string | undefined): readonly Column<Row>[] {
   ];
 }
 
-/** Highlights the found words. */
+/** Highlights the words of the search, and its texts in quotes. */
 function Marked({ excerpt, text }: { excerpt: string; text: string | undefined }) {
-  const at = text === undefined ? -1 : excerpt.toLowerCase().indexOf(text.toLowerCase());
-  if (at < 0 || text === undefined) return excerpt;
-  return (
-    <>
-      {excerpt.slice(0, at)}
-      <mark className="rounded-sm bg-accent-soft text-ink">{excerpt.slice(at, at + text.length)}</mark>
-      {excerpt.slice(at + text.length)}
-    </>
-  );
+  const words = (text?.toLowerCase().match(/"[^"]+"|[^\s"]+/g) ?? []).map((word) => word.replaceAll('"', ''));
+  const pieces: ReactNode[] = [];
+  const lower = excerpt.toLowerCase();
+  let at = 0;
+  while (at < excerpt.length) {
+    const next = words
+      .map((word) => ({ start: lower.indexOf(word, at), length: word.length }))
+      .filter(({ start }) => start >= 0)
+      .reduce((first, one) => (one.start < first.start ? one : first), { start: excerpt.length, length: 0 });
+    pieces.push(excerpt.slice(at, next.start));
+    if (next.length === 0) break;
+    at = next.start + next.length;
+    pieces.push(
+      <mark key={next.start} className="rounded-sm bg-accent-soft text-ink">
+        {excerpt.slice(next.start, at)}
+      </mark>,
+    );
+  }
+  return pieces;
 }
 
 const places: Record<BodyRuleReply['of'], (name: string) => string> = {
