@@ -299,15 +299,16 @@ const keyHeaders = ['x-culvert-key', 'x-api-key', 'api-key', 'x-goog-api-key'] a
 const notBearer = ' ';
 
 /**
- * The candidate among `authorization: Bearer` and `keyHeaders`. A value that neither begins
- * with `sk-cv-` nor has a hash in `entries` is not a candidate, because clients send other vendors' keys along. Two
- * different candidates count as no key.
+ * The candidate among `authorization: Bearer` and `keyHeaders`. A value that neither begins with `sk-cv-` nor has a hash
+ * in `entries` is not a candidate, because clients send other vendors' keys along. Two different candidates count as no
+ * key.
  */
 function presentedSecret(headers: KeyHeaders, entries: ReadonlyMap<string, KeyEntry>): string | Failure {
   let found: string | null = null;
   let sawForeign = false;
   for (let at = 0; at <= keyHeaders.length; at += 1) {
-    const value = at === 0 ? bearer(headers.authorization) : headers[keyHeaders[at - 1]!];
+    const value =
+      at === 0 ? bearer(headers.authorization) : at === 1 ? gatewayKeyOf(headers) : headers[keyHeaders[at - 1]!];
     const text = typeof value === 'string' ? value : value?.[0];
     if (text === undefined || text === '' || text === found) continue;
     const ours =
@@ -321,13 +322,19 @@ function presentedSecret(headers: KeyHeaders, entries: ReadonlyMap<string, KeyEn
   return found ?? (sawForeign ? invalid : noKeySent);
 }
 
+/** The key in the header of this server's; undefined for the session of a browser, which names a key by its id there. */
+function gatewayKeyOf(headers: KeyHeaders): KeyHeaders[string] {
+  return headers['x-culvert-csrf'] === undefined ? headers['x-culvert-key'] : undefined;
+}
+
 /** The first value in the place of a key, also of another system; null: none. */
 function firstPresented(headers: KeyHeaders): string | null {
-  const { authorization, 'x-culvert-key': gatewayKey } = headers;
+  const { authorization } = headers;
+  const gatewayKey = gatewayKeyOf(headers);
   // Next to it, the others are for a provider.
   if (typeof gatewayKey === 'string' && gatewayKey !== '') return gatewayKey;
   const token = typeof authorization === 'string' ? bearer(authorization) : undefined;
-  const values = [token, ...keyHeaders.map((name) => headers[name])];
+  const values = [token, ...keyHeaders.slice(1).map((name) => headers[name])];
   const found = values.find((value) => typeof value === 'string' && value !== '' && value !== notBearer);
   return typeof found === 'string' ? found : null;
 }
