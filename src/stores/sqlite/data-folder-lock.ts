@@ -1,5 +1,5 @@
 import { closeSync, existsSync, openSync, rmSync, writeFileSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../kernel/clock.ts';
@@ -174,7 +174,9 @@ export function watchDataFolder(options: {
   }
 
   async function lostFile(): Promise<string | null> {
-    for (const file of ['', ...watchedNames, ...shardNames(path)].map((name) => join(path, name))) {
+    const present = new Set(await readdir(path).catch(() => []));
+    const names = watchedNames.filter((name) => present.has(name) || known.has(join(path, name)));
+    for (const file of ['', ...names, ...shardNames(path)].map((name) => join(path, name))) {
       const found = await identityOf(file);
       const before = known.get(file);
       if (before === undefined) {
