@@ -36,7 +36,7 @@ const testsOfRooms = [
   ['src/http/routes/files', ['batches', 'clients', 'contract']],
   ['src/http/routes', ['contract', 'clients', 'conversion', 'faults', 'responses', 'tools']],
   ['src/http', ['contract', 'faults', 'dashboard']],
-  ['src/formats/dialects', ['conversion', 'contract', 'recorded']],
+  ['src/formats/dialects', ['conversion', 'contract', 'clients', 'prompt-cache', 'recorded']],
   ['src/formats/providers', ['contract', 'providers']],
   ['src/inference/families/responses', ['responses', 'contract/design-6-responses', 'clients/openai-responses']],
   ['src/inference/batches', ['batches']],

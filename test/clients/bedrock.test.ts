@@ -204,6 +204,24 @@ test('what another format has no place for is named in x-culvert-dropped', async
   ]);
 });
 
+test('cache points mark what comes before them for a model of Anthropic', async () => {
+  const content: ContentBlock[] = [
+    { text: 'a long document' },
+    { text: 'its appendix' },
+    { cachePoint: { type: 'default', ttl: '1h' } },
+    { text: 'hello there' },
+  ];
+  const system = [{ text: 'Be brief.' }, { cachePoint: { type: 'default' as const } }];
+  await converse({ modelId: 'claude', system, messages: [{ role: 'user', content }], inferenceConfig });
+  const body = lastBody();
+  assert.deepEqual(body.system, [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }]);
+  assert.deepEqual((body.messages as JsonObject[])[0]!.content, [
+    { type: 'text', text: 'a long document' },
+    { type: 'text', text: 'its appendix', cache_control: { type: 'ephemeral', ttl: '1h' } },
+    { type: 'text', text: 'hello there' },
+  ]);
+});
+
 test('a variant sets the effort of a request in this format', async () => {
   await converse({ modelId: 'tried', messages });
   assert.equal(lastBody().reasoning_effort, 'low');
