@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks';
 import type { Counters } from '../../books/metering/counters.ts';
 import type { RecordStore } from '../../books/metering/record-store.ts';
 import type { SharedTally, Tallied } from '../../books/metering/tally.ts';
@@ -11,6 +10,7 @@ import { lookForDamage } from '../../stores/sqlite/integrity.ts';
 import type { SharedPace } from '../../tools/crawl/shared-pace.ts';
 import type { BooksStanding } from '../books-offers.ts';
 import type { BooksOfWorkers } from '../workers.ts';
+import { createCoreWatch } from './core-watch.ts';
 import { createDesk, withPeriods } from './desk.ts';
 import { openEmbeddedBooks } from './embedded-books.ts';
 import { callPorts } from './ports.ts';
@@ -24,8 +24,6 @@ export interface PrimaryBooks extends BooksOfWorkers {
 }
 
 const lookMs = 1_000;
-/** Share of its core from which the process of the books holds up the workers. */
-const busyShare = 0.9;
 
 /** Opens the ledger, and charges what an earlier start left open. */
 export async function openPrimaryBooks({
@@ -60,7 +58,7 @@ export async function openPrimaryBooks({
   const ports = { counters: ofSentLimits(counters), ledger, experiments, statements, tally, pace };
   /** The desk that sends records to a sink. */
   const senders = new Map<string, object>();
-  const load = createLoadLook(log);
+  const load = createCoreWatch((message) => log.warn(message));
   let stopWatching = () => {};
 
   const standing = (): BooksStanding => ({
@@ -136,24 +134,6 @@ function ofOneSender(records: RecordStore, senders: Map<string, object>, name: o
     },
   };
 }
-
-/** Says when this process uses nearly all of its core, for as long as it does. */
-function createLoadLook(log: Log) {
-  let before = performance.eventLoopUtilization();
-  let isBusy = false;
-  return {
-    look() {
-      const now = performance.eventLoopUtilization();
-      const { utilization } = performance.eventLoopUtilization(now, before);
-      before = now;
-      if (utilization >= busyShare && !isBusy) log.warn(overload);
-      isBusy = utilization >= busyShare;
-    },
-    trouble: () => (isBusy ? overload : null),
-  };
-}
-
-const overload = 'The process that keeps the books uses its whole core, so more workers answer no more.';
 
 /** Hosts whose next turn is known. */
 const hostsMax = 10_000;
