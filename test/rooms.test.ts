@@ -83,12 +83,12 @@ test('the table itself has no cycle', () => {
   for (const room of rooms) assert.ok(!reachable(room).has(room.path), `${room.path} reaches itself`);
 });
 
-test('direct runtime dependencies stay at 40 or fewer, every one pinned', () => {
+test('direct runtime dependencies stay at 41 or fewer, every one pinned', () => {
   const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: Record<string, string> };
   // With those that were listed with development until a start installed its own alone. The 38th, jose, came with others
   // before it was used here. The 39th reads CEL, which is too much to write and check ourselves. The 40th has the
-  // numbering plans of all countries.
-  assert.ok(Object.keys(dependencies).length <= 40);
+  // numbering plans of all countries. The 41st verifies SAML: signatures of XML are a matter for those who do nothing else.
+  assert.ok(Object.keys(dependencies).length <= 41);
   for (const [name, version] of Object.entries(dependencies))
     assert.match(version, /^\d/, `${name} is not an exact version`);
 });

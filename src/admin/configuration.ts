@@ -5,6 +5,7 @@ import { fragmentKey, mergeStored } from '../config/merge-stored.ts';
 import type { ConfigProblem } from '../config/problem.ts';
 import { redact } from '../config/redact.ts';
 import type { Config } from '../config/schema.ts';
+import type { GroupRoles } from '../config/schema-dashboard.ts';
 import { writtenSettings } from '../config/written-settings.ts';
 import type { Directory, KnownPlan, Records } from './directory.ts';
 import { jsonOperation, type Operation, refuse, refuseWith, textOperation } from './operation.ts';
@@ -99,22 +100,19 @@ function within(config: Config, scope: AccountScope): Config {
   if (scope === null) return config;
   const { log } = config.telemetry;
   const isInScope = (key: string) => scope.includes(key.replace(/\/.*/s, ''));
-  const { oidc, ...dashboard } = config.dashboard;
-  const roles = oidc?.roles.filter(({ accounts }) => accounts?.some((id) => scope.includes(id)) !== false) ?? [];
   const scopedAccounts = (accounts: readonly string[]) => accounts.filter((id) => scope.includes(id));
+  const scopedRoles = (roles: GroupRoles): GroupRoles =>
+    roles
+      .filter(({ accounts }) => accounts?.some((id) => scope.includes(id)) !== false)
+      .map(({ accounts, ...role }) => ({ ...role, ...(accounts && { accounts: scopedAccounts(accounts) }) }));
+  const { oidc, saml, scim } = config.dashboard;
   return {
     ...config,
     dashboard: {
-      ...dashboard,
-      ...(oidc !== undefined && {
-        oidc: {
-          ...oidc,
-          roles: roles.map(({ accounts, ...role }) => ({
-            ...role,
-            ...(accounts && { accounts: scopedAccounts(accounts) }),
-          })),
-        },
-      }),
+      ...config.dashboard,
+      ...(oidc && { oidc: { ...oidc, roles: scopedRoles(oidc.roles) } }),
+      ...(saml && { saml: { ...saml, roles: scopedRoles(saml.roles) } }),
+      ...(scim && { scim: { ...scim, roles: scopedRoles(scim.roles) } }),
     },
     accounts: Object.fromEntries(Object.entries(config.accounts).filter(([id]) => scope.includes(id))),
     models: Object.fromEntries(

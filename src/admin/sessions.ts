@@ -13,7 +13,7 @@ const sessionSchema = z.object({
   kind: z.enum(['operator', 'key']),
   name: z.string().describe('Of the operator, or account/name of the key.'),
   account: z.string().nullable().describe("The key's; null for an operator."),
-  login: z.enum(['token', 'admin_key', 'operator_key', 'key', 'oidc']).describe('How the browser logged in.'),
+  login: z.enum(['token', 'admin_key', 'operator_key', 'key', 'oidc', 'saml']).describe('How the browser logged in.'),
   address: z.string().describe("Address that the browser came from; '' when unknown."),
   agent: z.string().describe('The User-Agent of the browser.'),
   created_at: timeField,

@@ -30,6 +30,7 @@ export function crossCheck(config: Config, options: CrossCheckOptions): PathProb
     ...checkKeys(config),
     ...checkTools(config),
     ...checkMail(config),
+    ...checkSaml(config),
   ];
 }
 
@@ -181,6 +182,13 @@ function checkTools({ vectors, tools }: Config): PathProblem[] {
     }
   });
   return problems;
+}
+
+function checkSaml({ server, dashboard }: Config): PathProblem[] {
+  if (dashboard.saml === undefined || server.public_url !== undefined) return [];
+  // By the Host header, a caller could choose whose assertions are good here.
+  const message = 'SAML needs server.public_url: assertions name the address that they are for';
+  return [{ path: ['dashboard', 'saml'], message }];
 }
 
 function checkMail({ server, telemetry }: Config): PathProblem[] {

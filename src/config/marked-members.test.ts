@@ -12,6 +12,7 @@ const notAnAddress: Readonly<Record<string, string>> = {
   server: 'an object',
   'server.host': 'the address to listen on',
   'dashboard.oidc.name': 'a word on a button',
+  'dashboard.saml.email_attribute': 'the name of an attribute',
   'providers.*.entra.scope': 'the audience of a token, asked for at `authority`',
   'providers.*.batches.upstream': 'whether, not where',
   'batches.upstream': 'an object',

@@ -100,7 +100,7 @@ test('groups in the ID token do as well, and nobody is asked for userinfo', asyn
 
 test('who is not logged in learns of the provider; a logout says where it ends there, too', async () => {
   const nobody = await sessionOf(new PlainBrowser());
-  assert.deepEqual(nobody, { kind: 'nobody', login: { oidc: { name: 'Example' } } });
+  assert.deepEqual(nobody, { kind: 'nobody', login: { oidc: { name: 'Example' }, saml: null } });
   provider.people.set('dora', { groups: ['root'] });
   const { browser } = await logInAs('dora');
   const { csrf } = await sessionOf(browser);

@@ -78,7 +78,7 @@ test('what opens nothing is 401 in one sentence, and 400 where it is no login at
 test('who is not logged in is told so, and how to log in', async () => {
   const response = await fetch(`${gateway.url}/dashboard/session`);
   assert.equal(response.status, 200, 'a browser would log another as an error');
-  assert.deepEqual(await response.json(), { kind: 'nobody', login: { oidc: null } });
+  assert.deepEqual(await response.json(), { kind: 'nobody', login: { oidc: null, saml: null } });
 });
 
 test('S41 a session changes nothing without the token that its own page has, and a foreign page sends nothing', async () => {

@@ -159,6 +159,9 @@ const refusedOtherwise: ReadonlyMap<string, number> = new Map([
   // Nothing of the kind is configured.
   ['GET /dashboard/oidc/start', 404],
   ['GET /dashboard/oidc/callback', 404],
+  ['GET /dashboard/saml/start', 404],
+  ['GET /dashboard/saml/metadata', 404],
+  ['POST /dashboard/saml/acs', 404],
 ]);
 
 /** Counting tokens, rating an answer and looking at a model cost nothing (design §6); a message of MCP what the call that it makes does, which is admitted so. */
@@ -409,7 +412,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     'than',
   ],
   'src/stores/schema/crawls.ts': ['key', 'keyName', 'shape', 'shapeName'],
-  'src/stores/accounts/session-store.ts': ['columns', 'session', 'surplus', 'token'],
+  'src/stores/accounts/session-store.ts': ['assertion', 'columns', 'session', 'surplus', 'token'],
   'src/stores/sqlite/backup.ts': ['list', 'marks', 'name', 'order', 'taken'],
   'src/stores/sqlite/sqlite-facts.ts': ['any', 'name'],
   'src/stores/sqlite/ledger-reader.ts': [

@@ -79,4 +79,20 @@ for (const driver of drivers) {
     await one.close();
     await two.close();
   });
+
+  test(`${driver.name}: an assertion is used once, by whoever comes first, until it is over`, { skip }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const [one, two] = [await store.sessions(), await store.sessions()];
+    const used = await Promise.all([one, two, one, two].map((by) => by.useAssertion('hash', nowMs + 1_000, nowMs)));
+    assert.deepEqual(
+      used.filter((isFirst) => isFirst),
+      [true],
+    );
+    assert.equal(await one.useAssertion('other', nowMs + 1_000, nowMs), true);
+    assert.equal(await two.useAssertion('hash', nowMs + 2_000, nowMs + 999), false);
+    assert.equal(await two.useAssertion('hash', nowMs + 2_000, nowMs + 1_000), true, 'nobody accepts it any more');
+    await one.close();
+    await two.close();
+  });
 }

@@ -51,7 +51,7 @@ const newSchema = z.strictObject({
     .email()
     .max(254)
     .optional()
-    .describe('Who logs in by OpenID Connect with this verified address uses the invitation up, too.'),
+    .describe('Who logs in by OpenID Connect or SAML with this verified address uses the invitation up, too.'),
   mail: z
     .boolean()
     .default(false)

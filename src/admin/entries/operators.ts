@@ -2,7 +2,9 @@ import { z } from 'zod';
 import type { Change, OperatorRow } from '../../books/auth/account-store.ts';
 import { mintOperatorKey } from '../../books/auth/api-key.ts';
 import { isoOrNull, operatorFacts } from '../../books/auth/key-facts.ts';
-import { operatorNameExpected, operatorNamePattern, reservedOperators } from '../../books/auth/operator.ts';
+import { operatorNameExpected, operatorNamePattern, reservedOperators, samlIssuer } from '../../books/auth/operator.ts';
+import { type ProviderLogin, providerLogins } from '../../books/auth/session-store.ts';
+import type { Config } from '../../config/schema.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import type { Records } from '../directory.ts';
@@ -37,11 +39,11 @@ const operatorFields = {
   name: z.string(),
   role: z.enum(roles),
   accounts: z.array(z.string()).nullable().describe('Null = all.'),
-  login: z.enum(['key', 'oidc']).describe('How the operator logs in.'),
+  login: z.enum(['key', ...providerLogins]).describe('How the operator logs in.'),
   managed_by: z
     .enum(managers)
     .describe(
-      'groups: those of OpenID Connect set its role and accounts at each login. scim: groups of a directory do.',
+      'groups: those of its provider of logins set its role and accounts at each login. scim: groups of a directory do.',
     ),
   prefix: z.string().nullable().describe('The beginning of its key.'),
   created_at: timeField.nullable(),
@@ -66,6 +68,7 @@ const changeSchema = z
 export function operatorOperations(parts: AdminParts, records: Records): Operation[] {
   const entries = entryOperations({ path: '/operators', named: 'id', area: 'operators', reply: operatorSchema });
   const { operatorOf, keyHolderOf, checkAccounts, change } = createRows(records);
+  const shown = (row: OperatorRow) => shownOperator(row, parts.snapshot().config.dashboard);
 
   return [
     entries.list({
@@ -118,7 +121,7 @@ export function operatorOperations(parts: AdminParts, records: Records): Operati
     }),
     entries.remove({
       summary:
-        'Removes an operator with its sessions. An operator of oidc comes back at its next login, unless it is in none of the groups any more.',
+        'Removes an operator with its sessions. An operator of oidc or saml comes back at its next login, unless it is in none of the groups any more.',
       async run(id, { operator }) {
         const before = await operatorOf(id);
         await change([{ kind: 'delete-operator', id: before.id }], 'operator.delete', operator.name, before, null);
@@ -135,7 +138,7 @@ function createRows(records: Records) {
     return stored.operators.find((one) => one.id === id) ?? refuse(noOperator(id));
   }
 
-  /** Refuses an operator whom groups of OpenID Connect set. */
+  /** Refuses an operator whom groups of its provider set. */
   async function keyHolderOf(id: string): Promise<OperatorRow> {
     const row = await operatorOf(id);
     return managerOf(row) === 'culvert' ? row : refuse(byGroups(row));
@@ -177,18 +180,24 @@ function nameOf({ name }: OperatorRow): string {
   return name;
 }
 
-function shown(row: OperatorRow): z.input<typeof operatorSchema> {
+function shownOperator(row: OperatorRow, dashboard: Config['dashboard']): z.input<typeof operatorSchema> {
   const { id, name, role, accounts, prefix, createdMs } = row;
   return {
     id,
     name,
     role,
     accounts: accounts === null ? null : [...accounts],
-    login: prefix === null ? 'oidc' : 'key',
+    login: prefix === null ? providerOf(row, dashboard) : 'key',
     managed_by: managerOf(row),
     prefix,
     created_at: isoOrNull(createdMs),
   };
+}
+
+/** A directory says of nobody where they log in. */
+function providerOf({ issuer }: OperatorRow, { oidc, saml }: Config['dashboard']): ProviderLogin {
+  if (issuer === null) return oidc === undefined && saml !== undefined ? 'saml' : 'oidc';
+  return issuer.startsWith(samlIssuer) ? 'saml' : 'oidc';
 }
 
 function noOperator(id: string): Failure {
@@ -201,6 +210,6 @@ export function managerOf({ issuer, origin }: OperatorRow): (typeof managers)[nu
 }
 
 export function byGroups({ name }: OperatorRow): Failure {
-  const message = `The operator '${name}' logs in by OpenID Connect. Its groups there and the roles in the configuration decide its role; change those.`;
+  const message = `The operator '${name}' logs in at a provider. Its groups there and the roles in the configuration decide its role; change those.`;
   return { kind: 'conflict', message };
 }

@@ -23,3 +23,9 @@ export const adminOperator: Operator = { name: 'admin', role: 'owner', accounts:
 
 /** Anybody who runs `culvert` on the machine of the data folder. */
 export const cliOperator: Operator = { name: 'cli', role: 'owner', accounts: null };
+
+/**
+ * Beginning of the issuer of an operator who logs in by SAML. It keeps them apart from those of OpenID Connect: Keycloak
+ * calls itself the same in both.
+ */
+export const samlIssuer = 'saml:';

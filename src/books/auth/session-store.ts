@@ -13,10 +13,19 @@ export interface SessionStore {
   issueToken(token: LoginTokenRow): Promise<void>;
   /** Ends it: of two who come at once one gets it. Null when there is none, or it is over. */
   redeemToken(hash: string, nowMs: number): Promise<LoginTokenRow | null>;
+  /**
+   * Notes that an assertion was used, until `endsMs`. False when it was before: of two who come at once one gets true.
+   */
+  useAssertion(hash: string, endsMs: number, nowMs: number): Promise<boolean>;
   close(): Promise<void>;
 }
 
-export type Login = 'token' | 'admin_key' | 'operator_key' | 'key' | 'oidc';
+export type Login = 'token' | 'admin_key' | 'operator_key' | 'key' | ProviderLogin;
+
+/** Logins at a provider, which say which operator it is and leave no key. */
+export type ProviderLogin = (typeof providerLogins)[number];
+
+export const providerLogins = ['oidc', 'saml'] as const;
 
 /** Times are wall-clock ms. */
 export interface SessionRow {

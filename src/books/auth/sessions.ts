@@ -4,12 +4,12 @@ import type { Failure } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import { hashKey } from './key-directory.ts';
 import type { KeyRing, Opened } from './key-ring.ts';
-import type { Login, SessionRow, SessionStore } from './session-store.ts';
+import { type Login, type ProviderLogin, providerLogins, type SessionRow, type SessionStore } from './session-store.ts';
 
 /** How one proved who they are; the session is over when that no longer opens anything. */
 export type Proof =
-  | { login: Exclude<Login, 'oidc'> /** Hash of a key. */; credential: string }
-  | { login: 'oidc' /** Its id. */; operator: string };
+  | { login: Exclude<Login, ProviderLogin> /** Hash of a key. */; credential: string }
+  | { login: ProviderLogin /** Its id. */; operator: string };
 
 /** One logged-in browser, as of now. */
 export interface Session {
@@ -43,6 +43,8 @@ export interface Sessions {
   issueToken(credential: string): Promise<{ token: string; endsMs: number }>;
   /** Null: it never was, was used, or is over. */
   redeemToken(token: string): Promise<Proof | null>;
+  /** False when this assertion of this issuer has logged a browser in before, at any replica. */
+  useAssertion(assertion: { issuer: string; id: string; endsMs: number }): Promise<boolean>;
 }
 
 /** A session of a row, with its present key or operator. */
@@ -57,8 +59,9 @@ export interface SessionRules {
   /** Ms. */
   session_idle: number;
   session_max: number;
-  /** Without it nobody logs in this way, and existing sessions end. */
+  /** Without them nobody logs in this way, and existing sessions end. */
   oidc?: unknown;
+  saml?: unknown;
 }
 
 const secretBytes = 32;
@@ -93,11 +96,12 @@ export function createSessions(parts: {
   }
 
   function opened(
-    { credential, operator: id }: Pick<SessionRow, 'credential' | 'operator'>,
+    { login, credential, operator: id }: Pick<SessionRow, 'login' | 'credential' | 'operator'>,
     address: () => string | null,
   ): Opened | Failure {
     if (credential !== null) return ring.opens(credential, address);
-    const operator = id === null || rules().oidc === undefined ? null : ring.operator(id);
+    const isOn = providerLogins.some((one) => one === login && rules()[one] !== undefined);
+    const operator = id === null || !isOn ? null : ring.operator(id);
     return operator === null ? operatorRemoved : { to: 'admin', operator };
   }
 
@@ -112,9 +116,9 @@ export function createSessions(parts: {
   return {
     async open(proof, { address, agent }) {
       const { login } = proof;
-      const credential = proof.login === 'oidc' ? null : proof.credential;
-      const operator = proof.login === 'oidc' ? proof.operator : null;
-      const who = opened({ credential, operator }, () => address);
+      const credential = 'credential' in proof ? proof.credential : null;
+      const operator = 'operator' in proof ? proof.operator : null;
+      const who = opened({ login, credential, operator }, () => address);
       if ('kind' in who) return who;
       const secret = randomBytes(secretBytes).toString('base64url');
       const nowMs = clock.wallMs();
@@ -172,6 +176,8 @@ export function createSessions(parts: {
       const row = await (await store()).redeemToken(hashKey(token), clock.wallMs());
       return row === null ? null : { login: 'token', credential: row.credential };
     },
+    useAssertion: async ({ issuer, id, endsMs }) =>
+      (await store()).useAssertion(hashKey(`${issuer}\n${id}`), endsMs, clock.wallMs()),
   };
 }
 

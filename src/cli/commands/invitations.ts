@@ -36,7 +36,7 @@ export const invitations: CommandBody = {
           { read: listOf('dev,acme') },
         ],
         ['--name <name>', 'its name in the audit log (default: who opens the link chooses one)'],
-        ['--email <address>', 'who logs in by OpenID Connect with this address uses the invitation up, too'],
+        ['--email <address>', 'who logs in by OpenID Connect or SAML with this address uses the invitation up, too'],
         ['--mail', 'send the link to that address; the server needs server.smtp'],
         ['--expires <time>', 'a date, or a duration such as 3d, of at most 30 days (default: 7d)'],
       ],

@@ -1,10 +1,11 @@
 import type { IncomingMessage } from 'node:http';
+import type { ProviderLogin } from '../../books/auth/session-store.ts';
 
 /**
  * A browser sends the cookies of a host to every port of it: two servers there would log each other's people out. So the
  * name says the port of the address that the browser has, unless it is that of http or https.
  */
-export function cookieName(of: 'session' | 'oidc', address: string): string {
+export function cookieName(of: 'session' | ProviderLogin, address: string): string {
   const port = URL.parse(address)?.port ?? '';
   return port === '' ? `culvert_${of}` : `culvert_${of}_${port}`;
 }

@@ -1,12 +1,14 @@
 import type { InvitationParts } from '../../books/auth/invitations.ts';
-import type { OidcConfig, ScimConfig } from '../../config/schema-dashboard.ts';
+import type { Config } from '../../config/schema.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
+import { OpenedOnce } from '../../kernel/opened-once.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { Exchange } from '../exchange.ts';
 import type { InvitationSignIn } from './invitation-sign-in.ts';
 import type { OidcSignIn } from './oidc-sign-in.ts';
 import { createPages } from './pages.ts';
+import type { SamlSignIn } from './saml-sign-in.ts';
 import { createSessionDoor, type SessionDoor } from './session-door.ts';
 import { createSignIn, type SignIn, type SignInParts } from './sign-in.ts';
 
@@ -15,15 +17,18 @@ export interface Dashboard {
   pages: ReturnType<typeof createPages>;
   signIn: SignIn;
   oidc: Pick<OidcSignIn, 'start' | 'callback'>;
+  saml: SamlSignIn;
   invitation: InvitationSignIn;
   scim(exchange: Exchange): Promise<void>;
   door: SessionDoor;
 }
 
-export interface DashboardParts extends Omit<SignInParts, 'oidc' | 'endSessionUrl' | 'onOperator'>, InvitationParts {
+export interface DashboardParts
+  extends Omit<SignInParts, 'providers' | 'endSessionUrl' | 'onOperator'>,
+    InvitationParts {
   pagesFolder: string | null;
-  oidc(): OidcConfig | undefined;
-  scim(): ScimConfig | null;
+  /** Providers and directory of operators, as configured now. */
+  logins(): Pick<Config['dashboard'], 'oidc' | 'saml' | 'scim'>;
   /** Seals what a browser keeps while it is at the provider. Made at the first login. */
   sealer(): Sealer;
   /** When it resolves, the ring of this process knows the written key. */
@@ -31,15 +36,23 @@ export interface DashboardParts extends Omit<SignInParts, 'oidc' | 'endSessionUr
   onTrouble(message: string): void;
 }
 
-export function createDashboard(parts: DashboardParts): Dashboard {
-  const { oidc, store, clock } = parts;
+export function createDashboard(given: DashboardParts): Dashboard {
+  const { store, clock, logins } = given;
+  const parts = {
+    ...given,
+    oidc: () => logins().oidc,
+    saml: () => logins().saml,
+    scim: () => logins().scim ?? null,
+  };
   let loaded: OidcSignIn | null = null;
-  let loading: Promise<OidcSignIn> | null = null;
   const signIn = createSignIn({
     ...parts,
-    oidc() {
-      const config = oidc();
-      return config === undefined ? null : { name: config.name ?? new URL(config.issuer).host };
+    providers() {
+      const { oidc, saml } = logins();
+      return {
+        oidc: oidc === undefined ? null : { name: oidc.name ?? new URL(oidc.issuer).host },
+        saml: saml === undefined ? null : { name: saml.name ?? 'SAML' },
+      };
     },
     async onOperator({ name: actor }, { id, login }, address) {
       const entry = { atMs: clock.wallMs(), actor, action: 'session.open', subject: id, before: null };
@@ -49,39 +62,39 @@ export function createDashboard(parts: DashboardParts): Dashboard {
     },
     endSessionUrl: (exchange) => loaded?.endSessionUrl(exchange) ?? null,
   });
-  // Its packages are loaded by the first who logs in so.
-  const openId = (): Promise<OidcSignIn> => {
-    loading ??= import('./oidc-sign-in.ts').then(({ createOidcSignIn }) => {
-      loaded = createOidcSignIn({ ...parts, sealer: parts.sealer(), open: signIn.open });
-      return loaded;
-    });
-    return loading;
-  };
-  let invitations: Promise<InvitationSignIn> | null = null;
-  const invitation = (): Promise<InvitationSignIn> => {
-    invitations ??= import('./invitation-sign-in.ts').then(({ createInvitationSignIn }) =>
-      createInvitationSignIn({ ...parts, open: signIn.open }),
-    );
-    return invitations;
-  };
-  let directories: Promise<(exchange: Exchange) => Promise<void>> | null = null;
-  const directory = (): Promise<(exchange: Exchange) => Promise<void>> => {
-    directories ??= import('../scim/answer-scim.ts').then(({ createScimDoor }) => createScimDoor(parts));
-    return directories;
-  };
+  // Each with its packages is loaded by the first who needs it.
+  const openId = new OpenedOnce(async () => {
+    const { createOidcSignIn } = await import('./oidc-sign-in.ts');
+    loaded = createOidcSignIn({ ...parts, sealer: parts.sealer(), open: signIn.open });
+    return loaded;
+  });
+  const saml = new OpenedOnce(async () => {
+    const { createSamlSignIn } = await import('./saml-sign-in.ts');
+    return createSamlSignIn({ ...parts, sealer: parts.sealer(), open: signIn.open });
+  });
+  const invitation = new OpenedOnce(async () => {
+    const { createInvitationSignIn } = await import('./invitation-sign-in.ts');
+    return createInvitationSignIn({ ...parts, open: signIn.open });
+  });
+  const directory = new OpenedOnce(async () => (await import('../scim/answer-scim.ts')).createScimDoor(parts));
   const { operator, principal } = createSessionDoor(parts);
   return {
     pages: createPages(parts.pagesFolder),
     signIn: { ...signIn, start: answering(signIn.start), read: answering(signIn.read), end: answering(signIn.end) },
     oidc: {
-      start: async (exchange) => (await openId()).start(exchange),
-      callback: async (exchange) => (await openId()).callback(exchange),
+      start: async (exchange) => (await openId.open()).start(exchange),
+      callback: async (exchange) => (await openId.open()).callback(exchange),
+    },
+    saml: {
+      start: async (exchange) => (await saml.open()).start(exchange),
+      consume: async (exchange) => (await saml.open()).consume(exchange),
+      metadata: async (exchange) => (await saml.open()).metadata(exchange),
     },
     invitation: {
-      look: answering(async (exchange) => (await invitation()).look(exchange)),
-      accept: answering(async (exchange) => (await invitation()).accept(exchange)),
+      look: answering(async (exchange) => (await invitation.open()).look(exchange)),
+      accept: answering(async (exchange) => (await invitation.open()).accept(exchange)),
     },
-    scim: async (exchange) => (await directory())(exchange),
+    scim: async (exchange) => (await directory.open())(exchange),
     door: { operator: passing(operator), principal: passing(principal) },
   };
 }

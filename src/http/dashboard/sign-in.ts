@@ -1,6 +1,7 @@
 import { hashKey } from '../../books/auth/key-directory.ts';
 import type { KeyRing } from '../../books/auth/key-ring.ts';
 import { adminOperator, type Operator } from '../../books/auth/operator.ts';
+import type { ProviderLogin } from '../../books/auth/session-store.ts';
 import type { Proof, Session } from '../../books/auth/sessions.ts';
 import type { SharedTally } from '../../books/metering/tally.ts';
 import { refuse } from '../../inference/spine/sink.ts';
@@ -23,8 +24,8 @@ export interface SignInParts extends DoorParts {
   /** Counts logins that failed on other replicas; null: there are none. */
   tally: SharedTally | null;
   version: string;
-  /** Login by an OpenID provider, as configured now. */
-  oidc(): { name: string } | null;
+  /** Logins at a provider, as configured now. */
+  providers(): Readonly<Record<ProviderLogin, { name: string } | null>>;
   /**
    * Writes into the audit trail that an operator has logged in. Never rejects: an operator who mends a full disk must
    * get in.
@@ -110,7 +111,7 @@ export function createSignIn(parts: SignInParts): SignIn {
       if (!('kind' in session)) return writeJson(exchange, 200, shownSession(session, parts.version), noStore);
       if (session.kind !== 'unauthenticated') return refuse(exchange.client, session, noStore);
       // Every visit of the login page asks this: its browser's console would show a 401 as an error.
-      writeJson(exchange, 200, { kind: 'nobody', login: { oidc: parts.oidc() } }, noStore);
+      writeJson(exchange, 200, { kind: 'nobody', login: parts.providers() }, noStore);
     },
     async end(exchange) {
       const session = await sessionOf(parts, exchange, 'needed');

@@ -66,5 +66,26 @@ export function dashboardRoutes(dashboard: () => Promise<Dashboard>): Route[] {
       summary: 'Logs in a browser that returns from the OpenID provider.',
       handle: async (exchange) => (await dashboard()).oidc.callback(exchange),
     },
+    {
+      ...session,
+      method: 'GET',
+      path: '/dashboard/saml/start',
+      summary: 'Sends a browser to the SAML identity provider. `to` is the page that it returns to.',
+      handle: async (exchange) => (await dashboard()).saml.start(exchange),
+    },
+    {
+      ...session,
+      method: 'POST',
+      path: '/dashboard/saml/acs',
+      summary: 'Logs in a browser that returns from the SAML identity provider, with a form.',
+      handle: async (exchange) => (await dashboard()).saml.consume(exchange),
+    },
+    {
+      ...session,
+      method: 'GET',
+      path: '/dashboard/saml/metadata',
+      summary: 'SAML metadata of this server, as a service provider.',
+      handle: async (exchange) => (await dashboard()).saml.metadata(exchange),
+    },
   ];
 }

@@ -11,6 +11,7 @@ export function createSessionStore(
 ): SessionStore {
   const session = `${prefix}session`;
   const token = `${prefix}login_token`;
+  const assertion = `${prefix}used_assertion`;
   // A limit is needed where a part is skipped.
   const surplus = `SELECT id FROM ${session} WHERE credential IS NOT DISTINCT FROM $1
     AND operator IS NOT DISTINCT FROM $2 ORDER BY created_ms DESC, id LIMIT 1000000000 OFFSET $3`;
@@ -48,6 +49,12 @@ export function createSessionStore(
       await write([{ sql: `DELETE FROM ${token} WHERE ends_ms <= $1`, values: [nowMs] }]);
       const [row] = await rows(`DELETE FROM ${token} WHERE hash = $1 AND ends_ms > $2 RETURNING *`, [hash, nowMs]);
       return row === undefined ? null : loginTokenOf(row);
+    },
+    async useAssertion(hash, endsMs, nowMs) {
+      await write([{ sql: `DELETE FROM ${assertion} WHERE ends_ms <= $1`, values: [nowMs] }]);
+      const sql = `INSERT INTO ${assertion} (hash, ends_ms) VALUES ($1, $2) ON CONFLICT DO NOTHING`;
+      const [changes = 0] = await write([{ sql, values: [hash, endsMs] }]);
+      return changes > 0;
     },
     close,
   };

@@ -305,4 +305,6 @@ export const migrations: readonly Migration[] = [
   { version: 53, name: 'history of notices and alerts', sql: postgresDdl(noticeHistory) },
   { version: 54, name: 'agents set up at run time', sql: agentEntries },
   { version: 55, name: 'signatures of bodies', sql: postgresDdl(bodySignatureTable) },
+  // Of these no backup holds rows.
+  { version: 56, name: 'assertions of SAML that were used', sql: postgresDdl(accounts.usedAssertionTable) },
 ];

@@ -157,6 +157,10 @@ export const sessionTables: Ddl = `
   CREATE INDEX session_operator ON @session (operator);
   CREATE TABLE @login_token (hash TEXT PRIMARY KEY, credential TEXT NOT NULL, ends_ms WHOLE NOT NULL) ROWS;`;
 
+/** Hashes of assertions that have logged a browser in, until they end. */
+export const usedAssertionTable: Ddl =
+  'CREATE TABLE @used_assertion (hash TEXT PRIMARY KEY, ends_ms WHOLE NOT NULL) ROWS;';
+
 /** The role `member`, how an operator came, and links that make one. A column's check goes with it: nothing else changes it. */
 export const memberTables: Ddl = `
   ALTER TABLE @operator ADD COLUMN role_now TEXT NOT NULL DEFAULT 'viewer'

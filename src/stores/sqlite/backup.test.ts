@@ -74,6 +74,7 @@ const leftOut = [
   'notice',
   'session',
   'store_version',
+  'used_assertion',
 ];
 
 /** A folder in use: accounts, settled requests, two of them of one instant, and one that runs. */

@@ -109,6 +109,7 @@ export const culvertMigrations: readonly Migration[] = [
     name: 'agents set up at run time',
     sql: entryTable(23, "'provider', 'model', 'mcp', 'prompt', 'guard', 'route', 'agent'"),
   },
+  { version: 25, name: 'assertions of SAML that were used', sql: sqliteDdl(accounts.usedAssertionTable) },
 ];
 
 /** Makes the table of what is set up at run time anew, for these kinds of it. SQLite changes no check. */

@@ -15,7 +15,7 @@ export interface OperatorSession extends SessionFacts {
   role: Role;
   /** Null: all of them. */
   accounts: string[] | null;
-  login: 'token' | 'admin_key' | 'operator_key' | 'oidc';
+  login: 'token' | 'admin_key' | 'operator_key' | ProviderLogin;
 }
 export interface KeySession extends SessionFacts {
   kind: 'key';
@@ -24,10 +24,15 @@ export interface KeySession extends SessionFacts {
 }
 export type Session = OperatorSession | KeySession;
 
-/** How one can log in. */
-export interface LoginWays {
-  oidc: { name: string } | null;
-}
+/** Logins at a provider. */
+export const providerLogins = ['oidc', 'saml'] as const;
+export type ProviderLogin = (typeof providerLogins)[number];
+export const providerLoginNames: Readonly<Record<ProviderLogin, string>> = { oidc: 'OpenID Connect', saml: 'SAML' };
+
+/** Providers at which one can log in. */
+export type LoginWays = Readonly<Record<ProviderLogin, { name: string } | null>>;
+
+export const noProviders: LoginWays = { oidc: null, saml: null };
 
 /** The answer to a caller without a session. */
 interface Nobody {

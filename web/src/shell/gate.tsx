@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Navigate, Outlet } from '@tanstack/react-router';
 import { lazy, Suspense, useRef, useState } from 'react';
-import { type Session, SessionProvider, sessionQuery } from '../api/session.ts';
+import { noProviders, type Session, SessionProvider, sessionQuery } from '../api/session.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { ErrorNote } from '../parts/error-note.tsx';
 import { toast } from '../parts/toast.tsx';
@@ -27,10 +27,10 @@ export function Gate({ kind }: { kind: Session['kind'] }) {
   const [invitation, setInvitation] = useState(() => tokenInAddress('invitation'));
 
   if (invitation !== null && data !== undefined) {
-    const oidc = data.session === null ? data.login.oidc : null;
+    const ways = data.session === null ? data.login : noProviders;
     return (
       <Suspense>
-        <InvitationPage token={invitation} oidc={oidc} onDone={() => setInvitation(null)} />
+        <InvitationPage token={invitation} ways={ways} onDone={() => setInvitation(null)} />
       </Suspense>
     );
   }
@@ -60,7 +60,7 @@ export function Gate({ kind }: { kind: Session['kind'] }) {
     };
     return (
       <Suspense>
-        <LoginPage ways={{ oidc: null }} onLink={onLink} />
+        <LoginPage ways={noProviders} onLink={onLink} />
       </Suspense>
     );
   }

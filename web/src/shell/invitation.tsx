@@ -2,13 +2,13 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../api/request.ts';
 import { type LoginWays, type Role, sessionKey } from '../api/session.ts';
-import { Button, buttonClass } from '../parts/button.tsx';
+import { Button } from '../parts/button.tsx';
 import { Code } from '../parts/code.tsx';
 import { Input } from '../parts/controls.tsx';
 import { Note } from '../parts/error-note.tsx';
 import { Moment } from '../parts/figures.tsx';
 import { Field, Form } from '../parts/form.tsx';
-import { EntrancePage, oidcStart } from './login.tsx';
+import { EntrancePage, ProviderLinks } from './login.tsx';
 
 interface Invited {
   invitation: {
@@ -23,13 +23,13 @@ interface Invited {
 
 interface InvitationProps {
   token: string;
-  oidc: LoginWays['oidc'];
+  ways: LoginWays;
   /** To the dashboard, or its login. */
   onDone: () => void;
 }
 
 /** What a link gives, the name of who takes it, and then their key. */
-export default function InvitationPage({ token, oidc, onDone }: InvitationProps) {
+export default function InvitationPage({ token, ways, onDone }: InvitationProps) {
   const client = useQueryClient();
   const [name, setName] = useState('');
   const look = useQuery({
@@ -78,11 +78,7 @@ export default function InvitationPage({ token, oidc, onDone }: InvitationProps)
               {invitation.created_by} invites you as <strong>{invitation.role}</strong> of{' '}
               {accounts === null ? 'all accounts' : accounts.join(', ')}, until <Moment at={invitation.expires} />.
             </p>
-            {oidc !== null && invitation.email !== null && (
-              <a href={oidcStart()} className={buttonClass('main', 'w-full')}>
-                Continue with {oidc.name} as {invitation.email}
-              </a>
-            )}
+            {invitation.email !== null && <ProviderLinks ways={ways} as={invitation.email} />}
             <Form error={accept.error} onSubmit={() => accept.mutate()}>
               {invitation.name === null && (
                 <Field name="name" label="Your name" hint="Others see it in the audit log.">

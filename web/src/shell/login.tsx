@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
-import { type Credential, type LoginWays, logIn, sessionKey } from '../api/session.ts';
+import { type Credential, type LoginWays, logIn, providerLogins, sessionKey } from '../api/session.ts';
 import { Button, buttonClass } from '../parts/button.tsx';
 import { Input, Segments } from '../parts/controls.tsx';
 import { Note } from '../parts/error-note.tsx';
@@ -59,6 +59,7 @@ export function LoginForm({ ways, onLink }: LoginProps) {
     const token = tokenInAddress('token');
     if (token !== null) mutate({ token }, { onSettled: (_, error) => onLink?.(error) });
   }, [mutate, onLink]);
+  const hasProvider = Object.values(ways).some((provider) => provider !== null);
   const byToken = login.variables !== undefined && 'token' in login.variables;
 
   if (byToken && (login.isPending || login.isSuccess)) {
@@ -71,11 +72,9 @@ export function LoginForm({ ways, onLink }: LoginProps) {
   return (
     <div className="flex flex-col gap-4">
       {byToken && login.error !== null && <Note tone="warn">{login.error.message}</Note>}
-      {ways.oidc !== null && (
+      {hasProvider && (
         <>
-          <a href={oidcStart()} className={buttonClass('main', 'w-full')}>
-            Continue with {ways.oidc.name}
-          </a>
+          <ProviderLinks ways={ways} />
           <div className="flex items-center gap-3 text-faint text-xs before:h-px before:flex-1 before:bg-line after:h-px after:flex-1 after:bg-line">
             or
           </div>
@@ -114,12 +113,7 @@ export function LoginForm({ ways, onLink }: LoginProps) {
             />
           )}
         </Field>
-        <Button
-          type="submit"
-          look={ways.oidc === null ? 'main' : 'plain'}
-          busy={login.isPending}
-          disabled={text === ''}
-        >
+        <Button type="submit" look={hasProvider ? 'plain' : 'main'} busy={login.isPending} disabled={text === ''}>
           Log in
         </Button>
       </Form>
@@ -127,6 +121,17 @@ export function LoginForm({ ways, onLink }: LoginProps) {
   );
 }
 
-export function oidcStart(): string {
-  return `/dashboard/oidc/start?${new URLSearchParams({ to: location.pathname + location.search })}`;
+/** Links to the login of each provider, which lead back to this page. */
+export function ProviderLinks({ ways, as }: { ways: LoginWays; as?: string }) {
+  const query = new URLSearchParams({ to: location.pathname + location.search });
+  return providerLogins.map((login) => {
+    const provider = ways[login];
+    if (provider === null) return null;
+    return (
+      <a key={login} href={`/dashboard/${login}/start?${query}`} className={buttonClass('main', 'w-full')}>
+        Continue with {provider.name}
+        {as !== undefined && ` as ${as}`}
+      </a>
+    );
+  });
 }

@@ -18,24 +18,13 @@ import {
 } from 'openid-client';
 import type { OidcConfig } from '../../../config/schema-dashboard.ts';
 import type { Clock } from '../../../kernel/clock.ts';
+import { groupsIn, type Identity } from '../identity.ts';
 
 /** Secret that the browser must bring back with the code. Nobody else may know it. */
 export interface LoginSecrets {
   state: string;
   nonce: string;
   verifier: string;
-}
-
-/** The identity that the provider gives. `name` and `groups` hold untrusted text. */
-export interface Identity {
-  issuer: string;
-  subject: string;
-  name: string;
-  /** Name that the directory of the provider gave, unique there; null: it sent none. */
-  username: string | null;
-  /** The provider says that it is theirs; null: it does not. */
-  email: string | null;
-  groups: readonly string[];
 }
 
 /** OpenID Connect, authorization code with PKCE. Rejects when the provider cannot be reached or refuses. */
@@ -57,8 +46,6 @@ const clockToleranceS = 30;
  * takes care of keys.
  */
 const discoveryMs = 60 * 60_000;
-const groupsMax = 1_000;
-const groupCharsMax = 256;
 
 export function createOpenIdLogin(config: OidcConfig, clock: Clock): OpenIdLogin {
   let discovered: { configuration: Configuration; atMs: number } | null = null;
@@ -144,12 +131,4 @@ function verifiedEmailIn({ email, email_verified }: Readonly<Record<string, unkn
   // Some providers write it as a text.
   const isVerified = email_verified === true || email_verified === 'true';
   return typeof email === 'string' && isVerified ? email : null;
-}
-
-/** A list, or one group alone, as some providers write it. */
-function groupsIn(claim: unknown): string[] {
-  const listed: unknown[] = Array.isArray(claim) ? claim : [claim];
-  return listed
-    .slice(0, groupsMax)
-    .filter((one): one is string => typeof one === 'string' && one !== '' && one.length <= groupCharsMax);
 }

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { OidcConfig } from '../../../config/schema-dashboard.ts';
+import type { GroupRoles } from '../../../config/schema-dashboard.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { FailureError } from '../../../kernel/failure.ts';
 import { randomBase62 } from '../../../kernel/ids.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { AccountStore, Change, OperatorRow, ScimRow, Stored } from '../account-store.ts';
-import type { Identity } from '../oidc/openid-login.ts';
-import { freeName, rightsOf } from '../oidc/operator-at-login.ts';
+import type { Identity } from '../identity.ts';
+import { freeName, rightsOf } from '../operator-at-login.ts';
 import { groupIn, noResource, type ScimGroup, type ScimUser, userIn } from './resource.ts';
 
 export interface ScimParts {
@@ -15,8 +15,6 @@ export interface ScimParts {
   /** When it resolves, the ring of this process knows what was written. */
   refresh(): Promise<unknown>;
 }
-
-type Roles = OidcConfig['roles'];
 
 /** Kept for a directory; beyond them it may add no more. */
 const rowsMax = { user: 10_000, group: 1_000 };
@@ -40,7 +38,7 @@ export function provisioned(parts: Pick<ScimParts, 'store'>): Promise<readonly S
  */
 export async function changeResource(
   parts: ScimParts,
-  roles: Roles,
+  roles: GroupRoles,
   { kind, id, edit }: { kind: ScimRow['kind']; id: string | null; edit: Edit },
 ): Promise<ScimRow | null> {
   for (let tries = 0; tries < triesMax; tries += 1) {
@@ -80,7 +78,7 @@ export async function changeResource(
  */
 export async function provisionedOperator(
   { issuer, subject, username, email }: Identity,
-  roles: Roles,
+  roles: GroupRoles,
   parts: ScimParts,
 ): Promise<OperatorRow | null | 'unknown'> {
   const rows = (await parts.store.scim()).filter(({ kind }) => kind === 'user');
@@ -141,7 +139,7 @@ function operatorChange(
   userId: string,
   rows: readonly ScimRow[],
   { operators }: Stored,
-  roles: Roles,
+  roles: GroupRoles,
   nowMs: number,
 ): Change[] {
   const id = operatorId(userId);

@@ -5,6 +5,7 @@ import type { OperatorReply } from '../../../../src/admin/entries/operators.ts';
 import { usePages } from '../../api/pages.ts';
 import { call } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
+import { providerLoginNames } from '../../api/session.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Confirm, Dialog } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
@@ -38,7 +39,7 @@ export function Operators() {
       value: ({ login }) => login,
       from: 'md',
       cell: ({ login, prefix }) =>
-        login === 'oidc' ? 'OpenID Connect' : <code className="font-mono text-xs">{prefix}…</code>,
+        login === 'key' ? <code className="font-mono text-xs">{prefix}…</code> : providerLoginNames[login],
     },
     { head: 'Created', from: 'md', cell: ({ created_at }) => <Ago at={created_at} /> },
   ];

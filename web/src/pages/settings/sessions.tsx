@@ -5,6 +5,7 @@ import type { SessionReply } from '../../../../src/admin/sessions.ts';
 import { usePages } from '../../api/pages.ts';
 import { call } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
+import { providerLoginNames } from '../../api/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { Confirm, Dialog } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
@@ -19,7 +20,7 @@ const ways: Readonly<Record<string, string>> = {
   admin_key: 'Admin key',
   operator_key: 'Operator key',
   key: 'API key',
-  oidc: 'OpenID Connect',
+  ...providerLoginNames,
 };
 
 /** Browsers that are logged in. */

@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
-import type { OidcConfig } from '../../../config/schema-dashboard.ts';
-import { randomBase62 } from '../../../kernel/ids.ts';
-import type { Change, OperatorRow, Stored } from '../account-store.ts';
-import { acceptance, type InvitationParts, invitationFor } from '../invitations.ts';
-import { operatorFacts } from '../key-facts.ts';
-import { type Operator, reservedOperators } from '../operator.ts';
-import type { Identity } from './openid-login.ts';
+import type { GroupRoles } from '../../config/schema-dashboard.ts';
+import { randomBase62 } from '../../kernel/ids.ts';
+import type { Change, OperatorRow, Stored } from './account-store.ts';
+import type { Identity } from './identity.ts';
+import { acceptance, type InvitationParts, invitationFor } from './invitations.ts';
+import { operatorFacts } from './key-facts.ts';
+import { type Operator, reservedOperators } from './operator.ts';
 
 /** Roles of groups; null: none of them is named. */
-export function rightsOf(groups: readonly string[], roles: OidcConfig['roles']): Omit<Operator, 'name'> | null {
+export function rightsOf(groups: readonly string[], roles: GroupRoles): Omit<Operator, 'name'> | null {
   const fitting = roles.filter(({ group }) => group === '*' || groups.includes(group));
   const [first] = fitting;
   if (first === undefined) return null;
@@ -28,7 +28,7 @@ const triesMax = 3;
  */
 export async function operatorAtLogin(
   identity: Identity,
-  roles: OidcConfig['roles'],
+  roles: GroupRoles,
   parts: InvitationParts,
 ): Promise<OperatorRow | null> {
   const { store, clock } = parts;
