@@ -41,6 +41,8 @@ import { explainOperations } from './explain.ts';
 import { guardTestOperations } from './guard-tests.ts';
 import { healthOperations } from './health.ts';
 import { noticeOperations } from './notices.ts';
+import { agreementOperations } from './observed/agreement.ts';
+import { savingsOperations } from './observed/savings.ts';
 import { openApiOf } from './open-api.ts';
 import { accessOf, DetailedFailure, type Operation, refuse } from './operation.ts';
 import { overviewOperations } from './overview.ts';
@@ -80,6 +82,8 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...guardTestOperations(parts, records),
     ...guardOperations(parts, records, entryRecords),
     ...routeOperations(parts, entryRecords),
+    ...savingsOperations(parts),
+    ...agreementOperations(parts, records),
     ...windowOperations(parts, records),
     ...explainOperations(parts, records),
     ...doctorOperations(parts, watch),

@@ -12,6 +12,7 @@ import type { ConfigProblem } from '../config/problem.ts';
 import type { Config } from '../config/schema.ts';
 import type { LocalServer } from '../formats/providers/probe-local.ts';
 import type { BodyKeeper } from '../inference/endpoints/body-keeper.ts';
+import type { CompareAnswers } from '../inference/endpoints/compare-answers.ts';
 import type { LoggedBodies } from '../inference/endpoints/services.ts';
 import type { ExplainServices } from '../inference/families/chat/services.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
@@ -115,6 +116,8 @@ export interface AdminParts {
   bodies(requestIds: readonly string[]): Promise<BodiesByRequest>;
   /** Bodies that operators want kept; absent: no server runs. */
   bodyKeeper?: Pick<BodyKeeper, 'find' | 'list' | 'open' | 'remove' | 'signatures'>;
+  /** Compares kept answers with those of other models; absent: no server runs. */
+  compareAnswers?: () => Promise<CompareAnswers>;
   /** Called for a store that could not be asked; the caller got a 503. */
   onStoreError(error: unknown): void;
 }

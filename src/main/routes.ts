@@ -46,6 +46,7 @@ import { vectorRoutes } from '../http/routes/vectors.ts';
 import { type SigningParts, vendorApiRoutes } from '../http/routes/vendor-apis.ts';
 import { videoRoutes } from '../http/routes/videos.ts';
 import { type OpenedBatches, openBatches } from '../inference/batches/open-batches.ts';
+import { comparison } from '../inference/endpoints/comparison.ts';
 import { openCrawls } from '../inference/families/pages/open-crawls.ts';
 import { createBackgroundRuns } from '../inference/families/responses/background.ts';
 import { createCrawlSink } from '../inference/families/vectors/crawl-sink.ts';
@@ -116,7 +117,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
         checkConfig: options.checkConfig,
         reload: options.reload,
         troubles,
-        bodyKeeper: services.bodyKeeper,
+        ...comparison(services, ring.principalOf),
         ...serverLooks(parts, { folder, snapshot, mcp: parts.mcp, troubles, clock, version }),
         onStoreError: (error) => log.error({ error: String(error) }, 'the admin API could not ask a store'),
       }),

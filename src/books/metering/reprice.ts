@@ -40,6 +40,11 @@ export function repriced(
   };
 }
 
+/** Usage for which a request was charged: of its answer, with parts that its row lacks, where the record has it. */
+export function chargedUsage(event: UsageEvent): Usage {
+  return (event.target === null ? null : answerOf(event, event.target)?.usage) ?? usageOf(event);
+}
+
 /** The attempt whose usage the request was charged for; null: none alone. */
 function answerOf({ route, inputTokens, outputTokens }: UsageEvent, target: string): UsageAttempt | null {
   const isAnswer = ({ target: id, usage }: UsageAttempt) =>

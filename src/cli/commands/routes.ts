@@ -5,6 +5,7 @@ import { listOf, whole } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { originOf } from '../rows.ts';
 import { setStored, showsSettings } from '../stored-settings.ts';
+import { routeSavings } from './route-savings.ts';
 
 /** `culvert routes …` */
 export const routes: CommandBody = {
@@ -42,6 +43,7 @@ export const routes: CommandBody = {
       example: `culvert routes set long --when 'plan == "free" && tokens > 8000' --model cheap`,
       work: () => setRoute,
     }),
+    savings: routeSavings,
     delete: calls({
       description: 'delete a stored rule',
       arguments: [['<name>', 'its name']],

@@ -7,6 +7,7 @@ import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
 import { EntryActions, EntryFacts, EntryNotes } from '../../parts/stored-entry.tsx';
 import { ladderBy, type RuleDefinition } from './rule-fields.ts';
 import { RuleForm } from './rule-form.tsx';
+import { Savings } from './savings.tsx';
 
 /** One rule: which requests it is for, and what it does. */
 export default function RulePage() {
@@ -47,6 +48,7 @@ function Rule({ rule }: { rule: RouteReply }) {
           </Facts>
         </Section>
       </div>
+      {written.classify?.observe === true && <Savings rule={rule.name} />}
     </>
   );
 }
