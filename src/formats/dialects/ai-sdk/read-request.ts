@@ -94,7 +94,7 @@ function needsOf(body: JsonObject, bodyBytes: number, reasoning: NeutralReasonin
     for (const part of content as JsonObject[]) {
       const type = part.type === 'file' ? stringOr(part.mediaType, '') : '';
       if (type.startsWith('image')) needs.vision = true;
-      else if (type.startsWith('audio/')) needs.audioIn = true;
+      else if (type.startsWith('audio')) needs.audioIn = true;
     }
   }
   return needs;
