@@ -171,6 +171,7 @@ test('design §6 what is wrong is 400 and names its field; nothing of it reaches
     [[{ model: 't', temperature: '2' }], 'temperature', /0 to 1/],
     [[{ model: 't', temperature: 'warm' }], 'temperature', /0 to 1/],
     [[{ model: 't', language: 'x; drop' }], 'language', /code/],
+    [[{ model: 't', prompt: 'x'.repeat(32_769) }], 'prompt', /at most 32768 characters/],
     [[{ model: 't', stream: 'maybe' }], 'stream', /true or false/],
     [[{ model: 't', stream: 'true', response_format: 'srt' }], 'stream', /srt/],
     [[{ model: 't', stream: 'constructor' }], 'stream', /true or false/],
@@ -189,6 +190,7 @@ test('design §6 what is wrong is 400 and names its field; nothing of it reaches
   assert.equal((await refused({ model: 'nobody' })).code, 404);
   assert.equal(first.forms.length, before);
   await emptied();
+  assert.equal((await ask({ model: 'stt-1', prompt: 'x'.repeat(32_768) })).status, 200, 'the longest prompt');
 });
 
 test('design §6 100 parts are refused, and so is a second file', async () => {

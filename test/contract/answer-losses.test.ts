@@ -129,6 +129,12 @@ test('a source that comes with a picture keeps its place in the text, and nothin
     ['message', 'image_generation_call'],
   );
   assert.deepEqual(output[0]!.content![0]!.annotations, [{ type: 'url_citation', ...source }]);
+  const streamed = await gateway.fetch('/v1/responses', { json: { model: 'm', input: 'Weather?', stream: true } });
+  const steps = [...(await streamed.text()).matchAll(/^event: response\.(image_generation_call\.\w+)$/gm)];
+  assert.deepEqual(
+    steps.map(([, step]) => step),
+    ['in_progress', 'generating', 'completed'].map((step) => `image_generation_call.${step}`),
+  );
 });
 
 test('OpenAI’s SDK, which keeps the last list of sources of a stream, has all of them', async (t) => {
