@@ -50,6 +50,7 @@ const testsOfRooms = [
   ['src/routing', ['simulation', 'faults/failover', 'faults/availability', 'faults/replica-hints']],
   ['src/inference/server-tools', ['server-tools']],
   ['src/upstream/transport', ['faults/abort', 'faults/streams', 'contract']],
+  ['src/inference/spine', ['contract', 'faults', 'steps', 'guards', 'variants', 'prompts']],
   ['src/inference', ['contract', 'faults', 'steps', 'variants', 'prompts']],
   ['src/books/ledger', ['stores/ledger']],
   ['src/main', ['faults/process', 'cli']],

@@ -106,3 +106,17 @@ test('`refuse` makes a start without any provider strict', async (t) => {
   const strict = await startGateway(t, { server: { unknown_models: 'refuse' } });
   assert.equal((await ask(strict)).status, 404);
 });
+
+test('the guards of the model that answers for an unknown one read its requests', async (t) => {
+  const gateway = await startGateway(t, {
+    ...overUpstreams(upstream.url),
+    guards: { strict: { check: 'words', words: ['hello'], action: 'block' } },
+    models: { only: { targets: ['up1/mock/ok'], guards: ['strict'] } },
+    server: { unknown_models: 'nearest' },
+  });
+  const before = asked(upstream).length;
+  const { status, text } = await ask(gateway);
+  assert.equal(status, 400, text);
+  assert.match(text, /strict/);
+  assert.equal(asked(upstream).length, before);
+});
