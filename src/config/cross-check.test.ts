@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { one } from '../../test/saml-certificates.ts';
+import { cert as ecCertificate, key as ecKey } from '../../test/upstream-certificate.ts';
 import { builtInModels } from './built-in-models.ts';
 import { checkConfigText } from './check.ts';
 import { formatProblem, formatWarning } from './problem.ts';
@@ -302,6 +304,46 @@ test('a place of files and a sender of mail that cannot be used are named with w
   ]);
   assert.deepEqual(errorsOf('server: { smtp: { url: "smtp://h", from: Culvert } }'), [
     'server.smtp.from: expected a sender such as Culvert <culvert@example.org>',
+  ]);
+});
+
+test('SAML needs the address of this server, and its provider in one way', () => {
+  const saml = (idp: object, more: object = {}, server: object = { public_url: 'https://culvert.example.org' }) =>
+    errorsOf(
+      JSON.stringify({ server, dashboard: { saml: { idp, roles: [{ group: '*', role: 'viewer' }], ...more } } }),
+    );
+  const byUrl = { metadata_url: 'https://id.example.org/metadata' };
+  const byFields = { entity_id: 'urn:idp', sso_url: 'https://id.example.org/sso', certificates: [one.cert] };
+  assert.deepEqual(saml(byUrl), []);
+  assert.deepEqual(saml({ ...byUrl, entity_id: 'urn:idp' }), []);
+  assert.deepEqual(saml({ metadata: '<EntityDescriptor/>' }), []);
+  assert.deepEqual(saml(byFields), []);
+  assert.deepEqual(saml(byUrl, {}, {}), [
+    'dashboard.saml: SAML needs server.public_url: assertions name the address that they are for',
+  ]);
+  const { sso_url: _, ...withoutSso } = byFields;
+  for (const idp of [
+    {},
+    { ...byUrl, metadata: '<a/>' },
+    { ...byUrl, ...byFields },
+    withoutSso,
+    { ...byUrl, sso_url: 'https://b' },
+  ]) {
+    assert.deepEqual(saml(idp), [
+      'dashboard.saml.idp: expected one of metadata_url, metadata, and the three entity_id, sso_url and certificates',
+    ]);
+  }
+  assert.deepEqual(saml({ metadata_url: 'http://id.example.org/' }), [
+    'dashboard.saml.idp.metadata_url: expected an https:// URL',
+  ]);
+  for (const certificate of ['none', ecCertificate]) {
+    assert.deepEqual(saml({ ...byFields, certificates: [certificate] }), [
+      'dashboard.saml.idp.certificates[0]: expected an X.509 certificate with an RSA key, as PEM or base64',
+    ]);
+  }
+  assert.deepEqual(saml(byUrl, { signing: { private_key: one.key, certificate: one.cert } }), []);
+  assert.deepEqual(saml(byUrl, { signing: { private_key: ecKey, certificate: one.cert } }), [
+    'dashboard.saml.signing.private_key: expected an RSA private key as PEM, without a passphrase',
   ]);
 });
 

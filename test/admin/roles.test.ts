@@ -55,6 +55,12 @@ const other = 'bravo';
 const mine = operator('owner', ['alpha']);
 const ofAlpha = roles.map((role) => operator(role, ['alpha']));
 
+const roleOfGroups = [
+  { group: 'all', role: 'owner' },
+  { group: 'team-a', role: 'viewer', accounts: ['alpha', 'bravo'] },
+  { group: 'team-bravo', role: 'viewer', accounts: ['bravo'] },
+];
+
 /** Two accounts with a key each, requests, vectors and changes. */
 async function twoAccounts(t: { after(fn: () => unknown): void }) {
   const admin = await openAdmin(t, {
@@ -62,16 +68,11 @@ async function twoAccounts(t: { after(fn: () => unknown): void }) {
     providers: { up: { type: 'openai', base_url: 'http://127.0.0.1:9/v1', api_key: 'k' } },
     models: { secretive: { targets: ['up/x'], only: { accounts: ['alpha', 'bravo'] } } },
     keys: [{ key: 'sk-cv-declared-bravo', account: 'bravo', name: 'bravo-declared' }],
+    server: { public_url: 'https://culvert.example.org' },
     dashboard: {
-      oidc: {
-        issuer: 'https://id.example.org',
-        client_id: 'culvert',
-        roles: [
-          { group: 'all', role: 'owner' },
-          { group: 'team-a', role: 'viewer', accounts: ['alpha', 'bravo'] },
-          { group: 'team-bravo', role: 'viewer', accounts: ['bravo'] },
-        ],
-      },
+      oidc: { issuer: 'https://id.example.org', client_id: 'culvert', roles: roleOfGroups },
+      saml: { idp: { metadata_url: 'https://id.example.org/saml' }, roles: roleOfGroups },
+      scim: { token: 'a-bearer-token-of-the-directory-in-tests', roles: roleOfGroups },
     },
     telemetry: { log: { bodies: ['bravo/bravo-declared', 'alpha/laptop'] } },
   });

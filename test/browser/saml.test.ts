@@ -57,7 +57,7 @@ test('a person whom no group lets in is told so, and can log in as another', { s
   await shoot(page, 'saml-refused');
   await page.getByRole('link', { name: 'Log in as another person' }).click();
   await logInThere(page, 'paula');
-  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page.getByRole('button', { name: 'paula@example.org owner' }).waitFor();
   await page.goto(`${gateway.url}/dashboard/settings?tab=sessions`);
   await page.getByRole('cell', { name: 'SAML' }).first().waitFor();
 });

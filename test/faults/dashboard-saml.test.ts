@@ -191,6 +191,12 @@ test('the assertion, the response or both may be signed, with SHA-256 or SHA-512
   }
 });
 
+test('a person in a thousand groups logs in by the last of them', async () => {
+  const groups = Array.from({ length: 999 }, (_, i) => `a-group-with-a-long-name-of-its-department-${i}`);
+  provider.people.set('tom', { groups: [...groups, 'finance'] });
+  assert.equal((await sessionOf((await logInAs('tom')).browser)).role, 'billing');
+});
+
 test('S46 a response that nobody has signed, or another key, or with SHA-1, logs nobody in', async () => {
   provider.people.set('eve', { groups: ['root'] });
   const attacks: Record<string, [Partial<Answering>, RegExp]> = {
@@ -460,9 +466,20 @@ test('a provider that is away is a page that says so, and the next try asks it a
   const browser = new PlainBrowser();
   const brought = await samlLogin(browser, 'paul', startOf(away));
   assert.equal((await bring(browser, brought)).status, 303);
-  other.isThere = false;
-  const again = await samlLogin(browser, 'paul', startOf(away));
-  assert.equal((await bring(browser, again)).status, 303, 'its metadata is good for an hour');
+});
+
+test('an invitation is used up by the address that the provider gives; groups decide nothing then', async () => {
+  const json = { role: 'member', accounts: ['dev'], email: 'Mia@example.org', name: 'Mia' };
+  assert.equal((await gateway.fetch('/admin/v1/invitations', { ...asAdmin, json })).status, 201);
+  provider.people.set('mia', { email: 'mia@example.org' });
+  for (const time of ['first', 'again']) {
+    const { browser } = await logInAs('mia');
+    const session = await sessionOf(browser);
+    assert.deepEqual([session.name, session.role, session.accounts], ['Mia', 'member', ['dev']], time);
+  }
+  assert.deepEqual(await listed('/invitations'), []);
+  provider.people.set('mia2', { email: 'mia@example.org' });
+  await assertRefused(await logInAs('mia2'), 403, /in none of the groups/);
 });
 
 test('a directory that provisions operators decides about those who log in by SAML', async () => {
