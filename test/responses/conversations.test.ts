@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { APIError } from 'openai';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { openWorld } from './world.ts';
 
@@ -131,4 +132,31 @@ test('a body that is nested too deeply is refused, wherever something of it woul
     assert.equal(response.status, 400, path);
     assert.match(error.message, /nests deeper than/, path);
   }
+});
+
+test('a file that is gone is named by what brought it: the turns before, or its own place', async (t) => {
+  const { client } = await openWorld(t);
+  const fileOf = async () =>
+    (await client.files.create({ file: new File(['The text.'], 'a.txt'), purpose: 'user_data' })).id;
+  const turnOf = (file_id: string) => [{ role: 'user' as const, content: [{ type: 'input_file' as const, file_id }] }];
+  const [old, later] = [await fileOf(), await fileOf()];
+  const first = await client.responses.create({ model: 'chat', input: turnOf(old) });
+  await client.files.delete(old);
+  const refused = async (body: { previous_response_id: string; input: string | ReturnType<typeof turnOf> }) => {
+    const failure = await client.responses.create({ model: 'chat', ...body }).then(
+      () => null,
+      (error: unknown) => error,
+    );
+    assert.ok(failure instanceof APIError && failure.status === 404, String(failure));
+    return failure;
+  };
+  const gone = await refused({ previous_response_id: first.id, input: 'And?' });
+  assert.equal(gone.param, 'previous_response_id');
+  assert.match(gone.message, /previous_response_id/);
+  assert.doesNotMatch(gone.message, /input\[/);
+
+  const second = await client.responses.create({ model: 'chat', input: 'Hi' });
+  await client.files.delete(later);
+  const own = await refused({ previous_response_id: second.id, input: turnOf(later) });
+  assert.match(own.param ?? '', /^input\[0\]/);
 });

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
 import type { AddableInput } from '../../spine/prompted.ts';
 import type { ReadableInput } from '../../spine/readable-input.ts';
-import { expanded } from './expand.ts';
+import { type ContinuedFacts, expanded } from './expand.ts';
 import { inputItems } from './input-items.ts';
 import type { ResponsesServices } from './services.ts';
 import { compactionMark, withSummaries } from './summaries.ts';
@@ -111,9 +111,13 @@ export class ContinuedInputs implements ChatInput {
     if (previous === null && conversation === null) return { ok: true, value: alone };
     const { body_limit: limitBytes } = snapshot().config.server;
     let begun: string | null = null;
-    const before = await expanded(responses, tenant, summed, { previous, conversation }, limitBytes, (id) => {
-      begun = id;
-    });
+    const notes: ContinuedFacts = {
+      begun(id) {
+        begun = id;
+      },
+      before() {},
+    };
+    const before = await expanded(responses, tenant, summed, { previous, conversation }, limitBytes, notes);
     if (before === null) return { ok: true, value: alone };
     const whole = Buffer.isBuffer(before) ? await withSummaries(this.#services, tenant, before) : before;
     if (!Buffer.isBuffer(whole)) return { ok: false, failure: whole };

@@ -1,7 +1,7 @@
 import type { Principal } from '../../../books/auth/principal.ts';
 import type { RequestState, Result } from '../../../formats/dialects/dialect.ts';
 import { type Failure, FailureError, invalid } from '../../../kernel/failure.ts';
-import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
 import { dialectFor } from '../../../routing/capability.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
@@ -34,6 +34,8 @@ export interface Turn extends RequestState {
   continues: 'nothing' | 'kept' | 'provider';
   /** The body with the kept turns that it continues before its input; null: it continues none. */
   whole: Buffer | null;
+  /** Items before the caller's in it. */
+  itemsBefore: number;
 }
 
 /** The plan of a turn, with the keeper of its answer. */
@@ -127,10 +129,13 @@ async function readChanged(
   continued: Continued,
 ): Promise<Result<TurnBody>> {
   const read = await chat.read(call, whole);
-  if (!read.ok) return read;
   const body = await bodies.readObject(call.principal.tenant, whole);
   if (!body.ok) return body;
-  const { previous, conversation, begun } = continued;
+  const { previous, conversation, begun, newItems } = continued;
+  const itemsBefore = inputItems(body.value.input).length - newItems;
+  if (!read.ok) {
+    return { ok: false, failure: failureInCallerFields(read.failure, { continues: 'kept', previous, itemsBefore }) };
+  }
   const { facts } = read.value;
   const { store, background } = facts.extras?.state ?? { store: false, background: false };
   if (background) return { ok: false, failure: plainBackground };
@@ -138,7 +143,7 @@ async function readChanged(
   const raw = withNewItems(body.value, continued);
   return {
     ok: true,
-    value: withTurn(named, { store, background, previous, conversation, raw, continues: 'kept', whole }),
+    value: withTurn(named, { store, background, previous, conversation, raw, continues: 'kept', whole, itemsBefore }),
   };
 }
 
@@ -150,12 +155,18 @@ async function opened(
   body: ConversationBody,
   state: RequestState,
 ): Promise<Result<TurnBody>> {
-  const turn: Turn = { ...state, raw, continues: 'nothing', whole: null };
+  const turn: Turn = { ...state, raw, continues: 'nothing', whole: null, itemsBefore: 0 };
   if (state.previous === null && state.conversation === null) return { ok: true, value: withTurn(body, turn) };
   const { body_limit: limitBytes } = services.snapshot().config.server;
   let begun: string | null = null;
-  const whole = await expanded(services.responses, call.principal.tenant, raw, state, limitBytes, (id) => {
-    begun = id;
+  let itemsBefore = 0;
+  const whole = await expanded(services.responses, call.principal.tenant, raw, state, limitBytes, {
+    begun(id) {
+      begun = id;
+    },
+    before(items) {
+      itemsBefore = items;
+    },
   });
   if (whole === null) return { ok: true, value: withTurn(body, { ...turn, continues: 'provider' }) };
   await body.release();
@@ -163,10 +174,11 @@ async function opened(
   const extended = await withSummaries(services, call.principal.tenant, whole);
   if (!Buffer.isBuffer(extended)) return { ok: false, failure: extended };
   const read = await chat.read(call, extended);
-  if (!read.ok) return read;
+  const continuing: Turn = { ...turn, continues: 'kept', whole: extended, itemsBefore };
+  if (!read.ok) return { ok: false, failure: failureInCallerFields(read.failure, continuing) };
   const { facts } = read.value;
   const named = { ...read.value, facts: { ...facts, session: facts.session ?? begun } };
-  return { ok: true, value: withTurn(named, { ...turn, continues: 'kept', whole: extended }) };
+  return { ok: true, value: withTurn(named, continuing) };
 }
 
 function unkeptBody({ raw, whole }: Turn): Buffer {
@@ -191,23 +203,22 @@ function withTurn(body: ConversationBody, turn: Turn | null): TurnBody {
   };
 }
 
+type Placed = Pick<Turn, 'continues' | 'previous' | 'itemsBefore'>;
+
 /** An item that was put before the input is named by what the caller sent in its place, a later one by its own place. */
-function fieldOfCaller(field: Plan['bound'], { continues, previous, raw, whole }: Turn): Plan['bound'] {
+function fieldOfCaller(field: Plan['bound'], { continues, previous, itemsBefore }: Placed): Plan['bound'] {
   const found = /^input\[(\d+)\](.*)$/.exec(field ?? '');
-  if (found === null || continues !== 'kept' || whole === null) return field;
-  const at = Number(found[1]) - (itemsOf(whole).length - itemsOf(raw).length);
+  if (found === null || continues !== 'kept') return field;
+  const at = Number(found[1]) - itemsBefore;
   if (at >= 0) return `input[${at}]${found[2]}`;
   return previous === null ? 'conversation' : 'previous_response_id';
 }
 
-function itemsOf(body: Buffer): readonly JsonValue[] {
-  return inputItems((JSON.parse(body.toString('utf8')) as JsonObject).input);
-}
-
-function failureInCallerFields(failure: Failure, turn: Turn): Failure {
-  if (failure.kind !== 'invalid-request' || failure.param === null) return failure;
+function failureInCallerFields(failure: Failure, turn: Placed): Failure {
+  if ((failure.kind !== 'invalid-request' && failure.kind !== 'not-found') || failure.param == null) return failure;
   const param = fieldOfCaller(failure.param, turn) ?? failure.param;
-  return param === failure.param ? failure : invalid(param, failure.message.replaceAll(failure.param, param));
+  if (param === failure.param) return failure;
+  return { ...failure, param, message: failure.message.replaceAll(failure.param, param) };
 }
 
 /** Where no provider of the model has what a request continues either, OpenAI's own words for that. */

@@ -7,9 +7,17 @@ import type { StoredItem } from './sealed-rows.ts';
 import type { ResponsesServices } from './services.ts';
 import { type StoredResponses, turnsMax } from './stored-responses.ts';
 
+/** Facts of what a request continues. */
+export interface ContinuedFacts {
+  /** Id of its conversation, or of the response with which it began. */
+  begun(id: string): void;
+  /** Number of items that are put before its own. */
+  before(items: number): void;
+}
+
 /**
  * A request with all that it continues before its own input, and without the ids that name it. Null when that is not
- * kept here. `onBegun` gets the id of its conversation, or of the response with which it began.
+ * kept here.
  */
 export async function expanded(
   responses: StoredResponses,
@@ -17,10 +25,10 @@ export async function expanded(
   raw: Buffer,
   { previous, conversation }: Pick<RequestState, 'previous' | 'conversation'>,
   bodyBytesMax: number,
-  onBegun?: (id: string) => void,
+  notes?: ContinuedFacts,
 ): Promise<Buffer | Failure | null> {
   try {
-    return await expandedNow(responses, tenant, raw, { previous, conversation }, bodyBytesMax, onBegun);
+    return await expandedNow(responses, tenant, raw, { previous, conversation }, bodyBytesMax, notes);
   } catch (error) {
     if (error instanceof FailureError) return error.failure;
     throw error;
@@ -33,7 +41,7 @@ async function expandedNow(
   raw: Buffer,
   { previous, conversation }: Pick<RequestState, 'previous' | 'conversation'>,
   bodyBytesMax: number,
-  onBegun?: (id: string) => void,
+  notes?: ContinuedFacts,
 ): Promise<Buffer | Failure | null> {
   if (previous !== null && conversation !== null) {
     return invalid('conversation', "'conversation' and 'previous_response_id' exclude each other: send one of them.");
@@ -41,11 +49,13 @@ async function expandedNow(
   const before =
     previous === null
       ? await conversationItems(responses, tenant, conversation!)
-      : await chainItems(responses, tenant, previous, onBegun);
-  if (conversation !== null) onBegun?.(conversation);
+      : await chainItems(responses, tenant, previous, notes?.begun);
+  if (conversation !== null) notes?.begun(conversation);
   if (before === null || 'kind' in before) return before;
   const { previous_response_id: _, conversation: __, ...body } = JSON.parse(raw.toString('utf8')) as JsonObject;
-  const whole = Buffer.from(JSON.stringify({ ...body, input: [...sentAgain(before), ...inputItems(body.input)] }));
+  const again = sentAgain(before);
+  notes?.before(again.length);
+  const whole = Buffer.from(JSON.stringify({ ...body, input: [...again, ...inputItems(body.input)] }));
   return whole.length > bodyBytesMax ? { kind: 'body-too-large', limitBytes: bodyBytesMax } : whole;
 }
 
