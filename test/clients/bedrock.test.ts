@@ -7,6 +7,7 @@ import {
   ConverseCommand,
   type ConverseCommandInput,
   ConverseStreamCommand,
+  CountTokensCommand,
   InvokeModelCommand,
   InvokeModelWithResponseStreamCommand,
   ThrottlingException,
@@ -545,4 +546,25 @@ test('credentials are for keys, and nothing but Bedrock takes them', async () =>
     });
     assert.equal(answer.status, 401, bad);
   }
+});
+
+test('tokens are counted of both kinds of input, by the provider of Messages or here, and longer ones are more', async () => {
+  const count = async (modelId: string, input: ConstructorParameters<typeof CountTokensCommand>[0]['input']) =>
+    (await client.send(new CountTokensCommand({ modelId, input }))).inputTokens ?? 0;
+  const invokeModel = (body: object) => ({ invokeModel: { body: Buffer.from(JSON.stringify(body)) } });
+  const long = [{ role: 'user' as const, content: [{ text: 'hello there '.repeat(200) }] }];
+  for (const modelId of Object.keys(models)) {
+    const short = await count(modelId, { converse: { messages, system: [{ text: 'Be brief.' }], toolConfig } });
+    assert.ok(short > 10 && short < 200, `${modelId}: ${short}`);
+    assert.ok((await count(modelId, { converse: { messages: long } })) > 300, modelId);
+    const plain = { messages: [{ role: 'user', content: 'hello there' }], max_tokens: 9 };
+    const ofClaude = await count(modelId, invokeModel({ ...plain, anthropic_version: 'bedrock-2023-05-31' }));
+    const ofOpenAi = await count(modelId, invokeModel(plain));
+    assert.ok(ofClaude > 0 && ofOpenAi > 0, modelId);
+  }
+  for (const input of [invokeModel({ inputText: 'a text' }), invokeModel({}), {}]) {
+    const refused = client.send(new CountTokensCommand({ modelId: 'nova', input: input as never }));
+    await assert.rejects(refused, ValidationException);
+  }
+  await assert.rejects(count('nobody', { converse: { messages } }), /does not exist|nobody/);
 });

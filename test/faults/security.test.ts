@@ -167,7 +167,7 @@ const refusedOtherwise: ReadonlyMap<string, number> = new Map([
 /** Counting tokens, rating an answer and looking at a model cost nothing (design §6); a message of MCP what the call that it makes does, which is admitted so. */
 const freePosts = [
   ...['/v1/messages/count_tokens', '/v1/responses/input_tokens', '/v1/requests/:id/feedback'],
-  ...['/mcp', '/mcp/:server', '/api/show'],
+  ...['/mcp', '/mcp/:server', '/api/show', '/model/:modelId/count-tokens'],
 ];
 
 test('S3 every route has auth and quota, and a name where it takes a body, unless it is on a list of at most five lines', async () => {

@@ -1,9 +1,12 @@
+import { anthropicMessages } from '../../formats/dialects/anthropic-messages/index.ts';
+import { type CountedForm, readCountBody } from '../../formats/dialects/bedrock-converse/count-body.ts';
 import { invokeFrames } from '../../formats/dialects/bedrock-converse/event-frames.ts';
 import { bedrockConverse } from '../../formats/dialects/bedrock-converse/index.ts';
 import { type InvokeForm, readInvokeBody } from '../../formats/dialects/bedrock-converse/invoke-body.ts';
 import { withPathMembers } from '../../formats/dialects/bedrock-converse/path-members.ts';
 import { bedrockEmbeddingSchema } from '../../formats/dialects/embeddings/read-bedrock-request.ts';
 import { rerank } from '../../formats/dialects/forwarded/rerank.ts';
+import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import { chatEndpoint } from '../../inference/families/chat/endpoint.ts';
 import { embeddingsEndpoint } from '../../inference/families/embeddings/endpoint.ts';
@@ -14,6 +17,7 @@ import { asReceived, bodyHandler } from '../model-call.ts';
 import { readBody } from '../read-body.ts';
 import type { SignedCallers } from '../signed-caller.ts';
 import { conversationRoute } from './conversation.ts';
+import { countingHandler } from './count-tokens.ts';
 
 /** Amazon Bedrock's runtime API over any provider, at the paths that AWS's SDKs ask (docs/bedrock-api.md). */
 export function bedrockRoutes(services: Services, signed: SignedCallers): Route[] {
@@ -37,6 +41,7 @@ export function bedrockRoutes(services: Services, signed: SignedCallers): Route[
       "A call of a model in its vendor's own format, as Bedrock takes it",
     ),
     invokeRoute(services, '/model/:modelId/invoke-with-response-stream', "The same as a stream of AWS's events"),
+    countRoute(services),
   ];
   return routes.map((route) => signedRoute(route, signed));
 }
@@ -101,6 +106,43 @@ function invokeRoute(services: Services, path: string, summary: string): Route {
       await handlers[form]({ ...exchange, givenBody: body });
     },
   };
+}
+
+/** AWS's CountTokens, of a conversation in Converse's format or of a body of InvokeModel. Free. */
+function countRoute(services: Services): Route {
+  const answer = (inputTokens: number) => ({ inputTokens });
+  const handlers: Record<CountedForm, Route['handle']> = {
+    'anthropic-messages': countingHandler(services, { dialect: anthropicMessages, answer }),
+    'openai-chat': countingHandler(services, { dialect: openAiChat, answer }),
+    'bedrock-converse': countingHandler(services, { dialect: bedrockConverse, answer }),
+  };
+  return {
+    method: 'POST',
+    path: '/model/:modelId/count-tokens',
+    summary: "Count the input tokens of a conversation, as AWS's CountTokens; free",
+    auth: 'key',
+    quota: 'free',
+    limitForm: 'openai',
+    endpoint: 'count-tokens',
+    dialect: invokeDialect,
+    body: { schema: countSchema },
+    async handle(exchange) {
+      const { admitted, client } = exchange;
+      const raw = exchange.givenBody ?? (await readBody(exchange, services.snapshot().config.server.body_limit));
+      if (raw === null) return;
+      if (!Buffer.isBuffer(raw)) return refuse(client, raw, admitted?.headers ?? []);
+      const read = readCountBody(raw, modelOf(exchange));
+      if (!read.ok) return refuse(client, read.failure, admitted?.headers ?? []);
+      const { form, body } = read.value;
+      await handlers[form]({ ...exchange, givenBody: body });
+    },
+  };
+}
+
+function countSchema() {
+  const invokeModel = { type: 'object', properties: { body: { type: 'string', format: 'byte' } }, required: ['body'] };
+  const input = { type: 'object', properties: { converse: conversationSchema(), invokeModel } };
+  return { type: 'object', properties: { input }, required: ['input'] };
 }
 
 function conversationSchema() {
