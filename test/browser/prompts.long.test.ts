@@ -81,11 +81,11 @@ test('a prompt is made, gets a version, a label, is rolled back, tried and remov
   await page.getByRole('button', { name: 'Move production' }).click();
   await dialog.getByLabel('Version').selectOption('2');
   await dialog.getByRole('button', { name: 'Move label' }).click();
-  await page.getByText('production is version 2 now.').waitFor();
+  await page.getByText('production is now version 2.').waitFor();
   assert.deepEqual((await read()).labels, { production: 2 });
   await page.getByRole('button', { name: 'Roll production back to 1' }).click();
   await dialog.getByRole('button', { name: 'Roll back' }).click();
-  await page.getByText('production is version 1 now.').waitFor();
+  await page.getByText('production is now version 1.').waitFor();
   assert.deepEqual((await read()).labels, { production: 1 });
   await page.getByRole('button', { name: 'Set a label' }).click();
   await dialog.getByLabel('Label', { exact: true }).fill('no label');
@@ -93,10 +93,10 @@ test('a prompt is made, gets a version, a label, is rolled back, tried and remov
   await dialog.getByText('a label begins with a letter').waitFor();
   await dialog.getByLabel('Label', { exact: true }).fill('next');
   await dialog.getByRole('button', { name: 'Set label' }).click();
-  await page.getByText('next is version 2 now.').waitFor();
+  await page.getByText('next is now version 2.').waitFor();
   await page.getByRole('button', { name: 'Remove the label next' }).click();
   await dialog.getByRole('button', { name: 'Remove label' }).click();
-  await page.getByText('The label next is removed.').waitFor();
+  await page.getByText('The label next was removed.').waitFor();
   assert.deepEqual((await read()).labels, { production: 1 });
 
   await page.getByLabel('tone', { exact: true }).fill('kind');
@@ -131,4 +131,47 @@ test('a prompt of the file is shown and tried, and not changed', { skip }, async
   const finance = await openPage(t, gateway, '/dashboard/prompts', { login: { admin_key: made.body.key } });
   await finance.getByRole('link', { name: 'fixed' }).waitFor();
   assert.equal(await finance.getByRole('button', { name: 'Add prompt' }).count(), 0);
+});
+
+test('the playground offers the stored prompts, as another operator leaves them', { skip }, async (t) => {
+  const { gateway, admin } = await start(t, { reply: ofFile });
+  const page = await openPage(t, gateway, '/dashboard/playground');
+  const choice = page.getByLabel('Stored prompt', { exact: true });
+  await choice.selectOption('reply');
+  await page.getByLabel('tone', { exact: true }).fill('kind');
+  assert.equal(await page.getByLabel('words', { exact: true }).getAttribute('placeholder'), '50');
+  const prompt = { id: 'reply', variables: { tone: 'kind' } };
+  assert.deepEqual(JSON.parse(await page.getByLabel('Other fields, as JSON').inputValue()), { prompt });
+  const send = async (text: string) => {
+    const message = page.getByRole('textbox', { name: 'Message' });
+    await message.fill(text);
+    await message.press('Control+Enter');
+    await page
+      .getByText(/\d tokens/)
+      .last()
+      .waitFor();
+  };
+  await send('Hello');
+  const { data } = (await admin<{ data: { id: string }[] }>('/requests')).body;
+  const { route } = (await admin<{ route: { prompt: string } }>(`/requests/${data[0]?.id}`)).body;
+  assert.match(route.prompt, /^reply/);
+  await assertLooksRight(page, 'playground-prompt');
+
+  // Another operator adds one and changes it: the page that is open follows.
+  const version = (text: string, variables: object) =>
+    JSON.stringify({ variables, messages: [{ role: 'system', content: text }] });
+  const made = await admin('/prompts', {
+    method: 'POST',
+    body: JSON.stringify({ name: 'greet', messages: [{ role: 'system', content: 'Greet.' }] }),
+  });
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  await choice.locator('option', { hasText: 'greet' }).waitFor({ state: 'attached', timeout: 20_000 });
+  await choice.selectOption('greet');
+  await admin('/prompts/greet/versions', { method: 'POST', body: version('Greet {{who}}.', { who: 'string' }) });
+  await page.getByLabel('who', { exact: true }).waitFor({ timeout: 20_000 });
+  // What was chosen is there at the next visit, and can be taken back.
+  await page.reload();
+  assert.equal(await choice.inputValue(), 'greet');
+  await choice.selectOption('');
+  assert.equal(await page.getByLabel('Other fields, as JSON').inputValue(), '');
 });

@@ -1,10 +1,13 @@
 import type { ReactNode } from 'react';
+import { whyNot } from '../../api/rights.ts';
+import { useSession } from '../../api/session.ts';
 import { Input, Select, TextArea } from '../../parts/controls.tsx';
 import { textFields } from '../../parts/fields.ts';
 import { Field } from '../../parts/form.tsx';
 import type { FieldProblem } from '../../parts/typed.ts';
 import type { Settings } from './conversation.ts';
 import { formatOf, formats } from './formats/formats.ts';
+import { StoredPrompt } from './stored-prompt.tsx';
 
 interface SettingsPanelProps {
   format: string;
@@ -31,6 +34,7 @@ export const exampleTools = `[
 export function SettingsPanel({ format, onFormat, settings, onSettings, fault }: SettingsPanelProps) {
   const field = textFields(settings, (changes) => onSettings({ ...settings, ...changes }));
   const messageAt = (name: string) => (fault?.field === name ? fault.message : null);
+  const mayPrompts = whyNot(useSession(), 'models', 'read') === null;
   const numeric = { inputMode: 'decimal', placeholder: 'default' } as const;
   return (
     <div className="flex flex-col gap-4">
@@ -45,6 +49,7 @@ export function SettingsPanel({ format, onFormat, settings, onSettings, fault }:
           />
         )}
       </Field>
+      {mayPrompts && <StoredPrompt more={settings.more} onMore={(more) => onSettings({ ...settings, more })} />}
       <div className="grid grid-cols-2 gap-3">
         <Field name="temperature" label="Temperature" fault={messageAt('temperature')}>
           {(control) => <Input {...control} {...numeric} {...field('temperature')} />}
