@@ -1,4 +1,4 @@
-import { queryOptions, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, queryOptions, useQueryClient } from '@tanstack/react-query';
 import { createContext, useContext } from 'react';
 import { call, setCsrf } from './request.ts';
 
@@ -76,8 +76,11 @@ export function useOperator(): OperatorSession {
   return session;
 }
 
-export async function logIn(credential: Credential): Promise<void> {
-  await call('POST', '/dashboard/session', { body: credential });
+/** Opens a session; the pages know it at once. */
+export async function logIn(client: QueryClient, credential: Credential): Promise<void> {
+  const { session } = await call<{ session: Session }>('POST', '/dashboard/session', { body: credential });
+  setCsrf(session.csrf);
+  client.setQueryData<Known>(sessionKey, { session });
 }
 
 export function useLogOut(): () => Promise<void> {

@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
-import { type Credential, type LoginWays, logIn, providerLogins, sessionKey } from '../api/session.ts';
+import { type Credential, type LoginWays, logIn, providerLogins } from '../api/session.ts';
 import { Button, buttonClass } from '../parts/button.tsx';
 import { Input, Segments } from '../parts/controls.tsx';
 import { Note } from '../parts/error-note.tsx';
@@ -51,8 +51,7 @@ export function LoginForm({ ways, onLink }: LoginProps) {
   const [text, setText] = useState('');
   const client = useQueryClient();
   const login = useMutation({
-    mutationFn: (credential: Credential) => logIn(credential),
-    onSuccess: () => client.invalidateQueries({ queryKey: sessionKey }),
+    mutationFn: (credential: Credential) => logIn(client, credential),
   });
   const { mutate } = login;
   useEffect(() => {
