@@ -25,7 +25,7 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
   },
   accounts: {
     group: keysAndPeople,
-    description: 'create, list and change accounts: who pays, and by which plan',
+    description: 'create, list and change accounts, which pay for requests under a plan',
     load: async () => (await import('./commands/accounts.ts')).accounts,
   },
   plans: {
@@ -64,17 +64,17 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
   },
   operators: {
     group: keysAndPeople,
-    description: 'create, list and remove who administers, and as what',
+    description: 'create, list and remove operators',
     load: async () => (await import('./commands/operators.ts')).operators,
   },
   invitations: {
     group: keysAndPeople,
-    description: 'invite people by a link that works once, list and withdraw invitations',
+    description: 'invite people by a link that works once, and list and withdraw invitations',
     load: async () => (await import('./commands/invitations.ts')).invitations,
   },
   members: {
     group: keysAndPeople,
-    description: 'list who may use some accounts only, and remove them',
+    description: 'list and remove members, who manage only some accounts',
     example: 'culvert members list --account dev',
     commands: {
       list: lists<{ account?: string }>({
@@ -239,7 +239,7 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
         ['tokens/s', (row) => row.tokens_per_s],
         ['failures', (row) => failuresOf(row)],
       ],
-      empty: 'Nobody was asked in this time.',
+      empty: 'There were no attempts in this time.',
     }),
   },
   cluster: {
@@ -268,7 +268,7 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
   },
   replay: {
     group: seeWhatHappens,
-    description: 'ask kept requests again at another model, and compare the answers',
+    description: 'send kept requests to another model, and compare the answers',
     load: async () => (await import('./commands/replay.ts')).replay,
   },
   results: {
@@ -278,7 +278,7 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
   },
   bodies: {
     group: seeWhatHappens,
-    description: 'keep requests and answers for a time, and search them',
+    description: 'keep requests and answers for a while, and search them',
     load: async () => (await import('./commands/bodies.ts')).bodies,
   },
   requests: {

@@ -34,6 +34,7 @@ test('windows say how full they are, when the next of it frees, and how much', a
     used: 7,
     limit: 100,
     remaining: 93,
+    soft: null,
     frees: 3,
   });
   const buckets = await admin.ledger.buckets([accountScope('dev', null)]);

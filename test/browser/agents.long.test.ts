@@ -29,7 +29,7 @@ test('an agent is added, tested, called, changed and removed', { skip }, async (
   await dialog.getByText('has 1 to 64 letters').waitFor();
   await dialog.getByLabel('Name').fill('worker');
   await dialog.getByRole('button', { name: 'Add agent' }).click();
-  await page.getByText('worker is added and has 1 skill.').waitFor();
+  await page.getByText('worker was added. It has 1 skill.').waitFor();
   await page.getByRole('heading', { name: 'worker' }).waitFor();
   await page.getByText('up', { exact: true }).waitFor();
   await page.getByRole('list', { name: 'Skills' }).getByText('Does work.').waitFor();
@@ -66,11 +66,11 @@ test('an agent is added, tested, called, changed and removed', { skip }, async (
   await page.getByRole('button', { name: 'Edit' }).click();
   await page.getByLabel('Other settings').fill('{"headers": {"authorization": "(secret)"}, "timeout": "5s"}');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('worker is changed.').waitFor();
+  await page.getByText('worker was changed.').waitFor();
   await page.getByRole('button', { name: 'Test now' }).click();
   await page.getByRole('button', { name: 'Remove', exact: true }).click();
   await page.getByRole('button', { name: 'Remove agent' }).click();
-  await page.getByText('worker is removed.').waitFor();
+  await page.getByText('worker was removed.').waitFor();
   const headers = { authorization: `Bearer ${adminKey}` };
   assert.equal((await gateway.fetch('/admin/v1/agents/worker', { headers })).status, 404);
 });

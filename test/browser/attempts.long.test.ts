@@ -15,7 +15,7 @@ suite('attempts', { skip }, () => {
     await settled(page);
     await page.getByRole('link', { name: 'Slowest of the last hour' }).click();
     const table = page.getByRole('table').filter({ hasText: 'First token ≈' });
-    await table.getByRole('columnheader', { name: '95 %', exact: true }).waitFor();
+    await table.getByRole('columnheader', { name: 'p95', exact: true }).waitFor();
     const { data } = (await (await gateway.admin('/attempts?from=1h')).json()) as {
       data: { group: string; first_token_p95_ms: number | null }[];
     };
@@ -24,7 +24,7 @@ suite('attempts', { skip }, () => {
     const names = await table.locator('tbody tr td:first-child').allInnerTexts();
     assert.equal(names[0], slowest.group);
     assert.ok(names.includes('local'), 'a provider that never answered is in the list');
-    assert.equal(await table.locator('[aria-sort=descending]').innerText(), '95 %');
+    assert.equal(await table.locator('[aria-sort=descending]').innerText(), 'p95');
     await page.getByRole('img', { name: 'Time to first token over time' }).waitFor();
     await assertLooksRight(page, 'providers-attempts');
   });

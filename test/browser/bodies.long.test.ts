@@ -75,7 +75,7 @@ async function stopAll(): Promise<void> {
 
 async function keep(page: Page, path: string): Promise<void> {
   await page.goto(path);
-  await page.getByRole('button', { name: 'Keep for a time' }).click();
+  await page.getByRole('button', { name: 'Keep for a while' }).click();
   await page.getByLabel('Reason').fill('A customer asked where the bread is');
   await page.getByRole('button', { name: 'Keep them' }).click();
   await page.getByText(/Kept until .*, by .*: A customer asked/).waitFor();

@@ -126,7 +126,7 @@ test('a model gets a cache, guards and variants by its form, and its page leads 
   await dialog.getByLabel('Prompt', { exact: true }).nth(1).fill('reply');
   await dialog.getByLabel('Parameters').nth(1).fill('{"temperature": 0.2}');
   await dialog.getByLabel('Targets of the variant').nth(1).fill('up/mock/other');
-  await dialog.getByLabel('Who keeps one variant').selectOption('user');
+  await dialog.getByLabel('Assign variants to').selectOption('user');
   await dialog.getByLabel('A variant that is clearly worse').selectOption('auto');
   await dialog.getByRole('button', { name: 'Add model' }).click();
   await page.getByText('made can be called.').waitFor();
@@ -152,7 +152,7 @@ test('a model gets a cache, guards and variants by its form, and its page leads 
   await dialog.getByRole('button', { name: 'Remove variant 1' }).click();
   await dialog.getByRole('button', { name: 'Remove variant 1' }).click();
   await dialog.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('made is changed.').waitFor();
+  await page.getByText('made was changed.').waitFor();
   const { cache: _cache, variants: _variants, sticky: _sticky, rollback: _rollback, ...rest } = made;
   assert.deepEqual(await definition(), rest);
   await page.getByRole('link', { name: 'Kept answers and hits' }).click();

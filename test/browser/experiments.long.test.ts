@@ -147,6 +147,6 @@ test('a variant that was taken out takes part again by a click', { skip }, async
     return (await page.getByText('requests failed, against').count()) > 0;
   });
   await assertLooksRight(page, 'model-taken-out');
-  await page.getByRole('button', { name: 'Put it back' }).click();
+  await page.getByRole('button', { name: 'Restore it' }).click();
   await page.getByText('requests failed, against').waitFor({ state: 'detached' });
 });

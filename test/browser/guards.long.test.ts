@@ -105,7 +105,7 @@ test('a guard is made for each check, changed, used by a model and removed', { s
   assert.equal(await dialog.getByLabel('Countries').getAttribute('aria-invalid'), 'true');
   await dialog.getByLabel('Countries').fill('US\nDE');
   await dialog.getByRole('button', { name: 'Add guard' }).click();
-  await page.getByText('It observes').waitFor();
+  await page.getByText('It only observes').waitFor();
   assert.deepEqual(await definition('pii'), {
     check: 'personal-data',
     kinds: ['email', 'card', 'phone'],
@@ -132,7 +132,7 @@ test('a guard is made for each check, changed, used by a model and removed', { s
   assert.equal(await dialog.getByLabel('Patterns').getAttribute('aria-invalid'), 'true');
   await dialog.getByLabel('Patterns').fill('\\bTICKET-\\d{4,8}\\b\nORDER-\\d{4}');
   await dialog.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('pii is changed.').waitFor();
+  await page.getByText('pii was changed.').waitFor();
   assert.deepEqual(await definition('pii'), {
     check: 'patterns',
     patterns: ['\\bTICKET-\\d{4,8}\\b', 'ORDER-\\d{4}'],
@@ -147,7 +147,7 @@ test('a guard is made for each check, changed, used by a model and removed', { s
   for (const [check, settings] of [
     ['languages', ['Languages']],
     ['webhook', ['Address', 'Secret', 'Deadline']],
-    ['links', ['Kinds', 'Hosts that may pass']],
+    ['links', ['Kinds', 'Allowed hosts']],
   ] as const) {
     await dialog.getByLabel('Looks for').selectOption(check);
     for (const setting of settings) await dialog.getByLabel(setting, { exact: true }).first().waitFor();
@@ -177,7 +177,7 @@ test('a trial shows the text as a model would get it', { skip }, async (t) => {
   const page = await openPage(t, gateway, '/dashboard/guards/pii');
   await page.getByLabel('Text').fill('Write to anna@example.org or to bob@example.org');
   await page.getByRole('button', { name: 'Try the text' }).click();
-  const shown = page.getByRole('figure', { name: 'What a model would get' });
+  const shown = page.getByRole('figure', { name: 'What the model would receive' });
   await shown.getByText('Write to <EMAIL_1> or to <EMAIL_2>').waitFor();
   await assertAccessible(page);
 });

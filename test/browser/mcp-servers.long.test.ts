@@ -71,7 +71,7 @@ test('an MCP server is added, logged in at, changed and removed', { skip }, asyn
   await page.getByRole('button', { name: 'Edit' }).click();
   await page.getByLabel('Other settings').fill('{"tools": {"deny": ["throw"]}, "timeout": "5s"}');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('tickets is changed.').waitFor();
+  await page.getByText('tickets was changed.').waitFor();
   await page.getByRole('button', { name: 'Log out' }).click();
   await dialog.getByRole('button', { name: 'Log out' }).click();
   await page.getByText('Nobody is logged in.').waitFor();

@@ -156,6 +156,8 @@ test('the playground offers the stored prompts, as another operator leaves them'
   const { route } = (await admin<{ route: { prompt: string } }>(`/requests/${data[0]?.id}`)).body;
   assert.match(route.prompt, /^reply/);
   await assertLooksRight(page, 'playground-prompt');
+  // The settings are next to the conversation.
+  await page.setViewportSize({ width: 1280, height: 800 });
 
   // Another operator adds one and changes it: the page that is open follows.
   const version = (text: string, variables: object) =>

@@ -41,7 +41,7 @@ test('the page of a key lists its runs, and its form says which amounts never wa
   await page.getByRole('button', { name: 'Edit', exact: true }).click();
   const budget = page.getByRole('group', { name: 'Budget, USD' }).getByRole('textbox').first();
   await budget.fill('20');
-  const warns = page.getByRole('group', { name: 'Warn from, USD' }).getByRole('textbox').first();
+  const warns = page.getByRole('group', { name: 'Warn at, USD' }).getByRole('textbox').first();
   await warns.fill('25');
   await page.getByText('25 USD in 5 hours never warn, because 20 are the limit.').waitFor();
   await assertLooksRight(page, 'key-late-warning');

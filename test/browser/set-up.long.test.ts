@@ -55,7 +55,7 @@ test('a provider is tested, changed and removed, and its key is shown nowhere', 
   const groups = dialog.getByLabel('Type').locator('optgroup');
   await groups.first().waitFor({ state: 'attached' });
   const labels = await groups.evaluateAll((all) => all.map((one) => one.getAttribute('label')));
-  assert.deepEqual(labels.slice(0, 4), ['Chat and more', 'At an address of yours', 'Sound', 'Pictures']);
+  assert.deepEqual(labels.slice(0, 4), ['Chat and more', 'At your own address', 'Audio', 'Images']);
   assert.ok((await groups.nth(2).locator('option').allTextContents()).includes('Deepgram'));
   const chatting = await groups.first().locator('option').allTextContents();
   assert.deepEqual(
@@ -94,7 +94,7 @@ test('a provider is tested, changed and removed, and its key is shown nowhere', 
   assert.deepEqual(JSON.parse(await page.getByLabel('Other settings').inputValue()), { http2: true });
   await page.getByLabel('Other settings').fill('{"http2": true, "all_models": true}');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('second is changed.').waitFor();
+  await page.getByText('second was changed.').waitFor();
 
   await page.reload();
   await page.getByRole('button', { name: 'Remove', exact: true }).click();
@@ -152,7 +152,7 @@ test('a model is made, refused at the field that is wrong, answers, and is found
   await page.getByRole('button', { name: 'Keep my changes' }).click();
   assert.equal(await page.getByLabel('Units per request').inputValue(), '3');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('smart is changed.').waitFor();
+  await page.getByText('smart was changed.').waitFor();
   await page.goto('/dashboard/models');
   await page.getByLabel('Model or target').fill('SMART');
   await page.waitForURL('**/models?text=SMART');

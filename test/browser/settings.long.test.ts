@@ -118,7 +118,7 @@ suite('the settings', { skip }, () => {
       .split('\n');
     assert.ok(lines.some((line) => line.includes('Saved for later')));
     assert.equal(JSON.parse(lines.at(-1)!).end, true, 'it is whole');
-    await page.getByText(/^The backup is downloaded: /).waitFor();
+    await page.getByText(/^The backup was downloaded: /).waitFor();
   });
 
   test('say why there is no backup, and that one that breaks off is not saved', async (t) => {

@@ -74,7 +74,7 @@ suite('tasks of a week take four clicks each', { skip }, () => {
     await dialog.getByLabel('Plan', { exact: true }).selectOption('A new plan');
     await dialog.getByLabel('Name of the plan').fill('team');
     await dialog.getByRole('button', { name: 'Create account' }).click();
-    await dialog.getByText("There is a plan 'team' already").waitFor();
+    await dialog.getByText("The plan 'team' already exists").waitFor();
     await dialog.getByLabel('Name of the plan').fill('fresh');
     await dialog.getByRole('button', { name: 'Create account' }).click();
     await dialog.getByText("An account 'atlas' exists already.").waitFor();

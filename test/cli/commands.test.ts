@@ -112,7 +112,7 @@ describe('commands, run as programs', { concurrency: true }, () => {
     writeFileSync(file, `${written}\n# mine\n`);
     const again = await runCommand(['init'], { cwd });
     assert.equal(again.code, 1);
-    assert.match(again.stderr, /culvert\.yaml exists/);
+    assert.match(again.stderr, /culvert\.yaml already exists/);
     assert.equal(readFileSync(file, 'utf8'), `${written}\n# mine\n`);
   });
 

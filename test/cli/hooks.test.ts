@@ -47,7 +47,7 @@ test('culvert hooks new writes a hook that is typed, passes its test, and runs b
 
   const again = await runCommand(['hooks', 'new', 'team-rules'], { cwd });
   assert.equal(again.code, 1);
-  assert.match(again.stderr, /is there already/);
+  assert.match(again.stderr, /already exists/);
   const wrong = await runCommand(['hooks', 'new', '../rules'], { cwd });
   assert.equal(wrong.code, 2);
   const unknown = await runCommand(['hooks', 'test', 'nobody', '--body', 'request.json'], { cwd });

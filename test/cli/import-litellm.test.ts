@@ -321,7 +321,7 @@ describe('culvert import litellm, run as a program', { concurrency: true }, () =
     writeFileSync(join(cwd, 'culvert.yaml'), 'mine');
     const { code, stderr } = await run(cwd);
     assert.equal(code, 1);
-    assert.match(stderr, /culvert\.yaml exists, so it stays as it is\. Name another file with --output/);
+    assert.match(stderr, /culvert\.yaml already exists and was left as it is\. Name another file with --output/);
     assert.equal(readFileSync(join(cwd, 'culvert.yaml'), 'utf8'), 'mine');
   });
 

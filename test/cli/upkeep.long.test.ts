@@ -216,6 +216,6 @@ describe('what looks after an installation, run as programs', { concurrency: tru
     writeFileSync(join(cwd, 'precious.yaml'), 'mine: 1\n');
     const precious = await culvert('backup', 'precious.yaml');
     assert.equal(precious.code, 1);
-    assert.match(precious.stderr, /is not a backup, so it stays as it is/);
+    assert.match(precious.stderr, /is not a backup, so it was left as it is/);
   });
 });

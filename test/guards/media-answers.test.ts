@@ -108,7 +108,7 @@ for (const kind of ['image', 'streamed image', 'video'] as const) {
       assert.equal(status, 400, text);
       assert.match(
         text,
-        /cannot read the answer of this request, because it is no text\. Ask the operator to set on: \[input\] or/,
+        /cannot read the answer of this request, because it is not text\. Ask the operator to set on: \[input\] or/,
       );
       assert.match(guard, new RegExp(`^${name}=pass; unscanned; scanned=0%$`));
     }

@@ -55,7 +55,7 @@ export function bodyRuleOperations(parts: AdminParts, records: Records): Operati
     }),
     entries.add({
       summary:
-        'Keeps requests and answers of a key, an account or a model for a time, in place of an earlier rule for it.',
+        'Keeps requests and answers of a key, an account or a model for a while, in place of an earlier rule for it.',
       body: newSchema,
       run: ({ body, operator }) => addRule(parts, records, body, operator),
     }),

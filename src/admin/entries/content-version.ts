@@ -34,7 +34,7 @@ export function refuseChanged(current: { version: string }, what: string): never
   return refuseWith(
     {
       kind: 'conflict',
-      message: `Another operator changed the ${what} in the meantime. Nothing of yours was written.`,
+      message: `Another operator changed the ${what} in the meantime. Your change was not saved.`,
     },
     { current },
   );

@@ -123,7 +123,7 @@ export function keyOperations(parts: AdminParts, records: Records): Operation[] 
       },
     }),
     entries.change({
-      summary: 'Changes what a key may do. Within a second every server goes by it.',
+      summary: 'Changes what a key may do. Every server applies it within a second.',
       body: keyChangeSchema,
       run: (id, { body, operator }) => change(id, body, operator),
     }),

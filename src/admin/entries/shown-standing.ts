@@ -7,7 +7,7 @@ import { timeField } from '../fields.ts';
 export const standingFields = {
   status: z
     .enum(['up', 'down', 'needs-login', 'unknown'])
-    .describe('As the last look found it; needs-login: an operator has to log in; unknown: nobody has looked yet.'),
+    .describe('As the last look found it; needs-login: an operator has to log in; unknown: not checked yet.'),
   why: z.string().nullable().describe('Why it is down, or needs a login.'),
   checked_at: timeField.nullable(),
   again_at: timeField.nullable().describe('When it is asked again; null while it is up.'),

@@ -34,7 +34,7 @@ test('decimals are shown as people write them', () => {
 test('a limit of nothing says that no request ever passes, and a limit of one does not', () => {
   for (const [allowed, words] of [
     [0, /No such request ever passes under this limit\.$/],
-    [1, /Nobody knows when the next request passes\.$/],
+    [1, /It is not known when the next request passes\.$/],
   ] as const) {
     const tokens = limit('tokens:week', 'tokens', 'week', allowed, 'a:dev');
     assert.match(quotaExceeded(full(tokens, allowed, null), tokens, 0, nowMs, []).message, words);
@@ -44,6 +44,9 @@ test('a limit of nothing says that no request ever passes, and a limit of one do
 test('where nobody knows the instant, the message says so', () => {
   const tokens = limit('tokens:week', 'tokens', 'week', 100, 'a:dev');
   const { message, freeAtMs } = quotaExceeded(full(tokens, 100, null), tokens, 0, nowMs, []);
-  assert.match(message, /: 7-day token window, 100 of 100 tokens used\. Nobody knows when the next request passes\.$/);
+  assert.match(
+    message,
+    /: 7-day token window, 100 of 100 tokens used\. It is not known when the next request passes\.$/,
+  );
   assert.equal(freeAtMs, null);
 });

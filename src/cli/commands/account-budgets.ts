@@ -24,7 +24,7 @@ function budgetOf(text: string): Row {
   const parts = budgetPattern.exec(text)?.groups;
   if (parts === undefined) {
     const form = "user=5/month, user:alice=20/week or 'tag:team-a=100/calendar-month@Europe/Berlin'";
-    throw new CommandFailed(`'${text}' is no budget. Write one as ${form}.`, 2);
+    throw new CommandFailed(`'${text}' is not a budget. Write one as ${form}.`, 2);
   }
   const { kind = '', name, usd, window, calendar, zone } = parts;
   return {

@@ -14,7 +14,7 @@ export async function creditOf(
 ): Promise<number> {
   const { note, topUp } = flags;
   if (usd !== undefined && !Number.isFinite(Number(usd))) {
-    throw new CommandFailed(`'${usd}' is no amount of USD. Write one as 100 or 12.50.`, 2);
+    throw new CommandFailed(`'${usd}' is not an amount of USD. Write one as 100 or 12.50.`, 2);
   }
   if (usd === undefined && (note !== undefined || topUp !== undefined)) {
     throw new CommandFailed('--note and --top-up belong to an amount to add.', 2);

@@ -17,11 +17,11 @@ export const accounts: CommandBody = {
   example: 'culvert accounts list',
   commands: {
     create: overAdmin({
-      description: 'make an account',
+      description: 'create an account',
       arguments: [['<id>', 'its id']],
       options: [
         ['--plan <plan>', 'its plan (default: default_plan of the configuration)'],
-        ['--name <name>', 'its name for people (default: the id)'],
+        ['--name <name>', 'its display name (default: the id)'],
       ],
       example: 'culvert accounts create acme --plan pro --name "Acme Inc."',
       work: () => createAccount,
@@ -65,7 +65,7 @@ export const accounts: CommandBody = {
       describe: (_account, id) => `Account '${id}' is active.`,
     }),
     guards: overAdmin({
-      description: 'set the guards of an account, which the next request of its keys meets',
+      description: 'set the guards of an account; they apply from the next request on',
       arguments: [
         ['<id>', 'its id'],
         ['[guards...]', 'names of guards; without one it has none besides those of its plan'],
@@ -77,7 +77,7 @@ export const accounts: CommandBody = {
       description: 'let an account spend more than its budgets allow, until a time',
       arguments: [
         ['<id>', 'its id'],
-        ['[usd]', 'how much more; without it the account has only its plan'],
+        ['[usd]', 'how much more; omit it to remove the extra budget'],
       ],
       options: [['--until <date>', 'a date such as 2027-01-01, or a time from now such as 5d']],
       example: 'culvert accounts extra-budget acme 50 --until 5d',
@@ -99,11 +99,11 @@ export const accounts: CommandBody = {
       description: 'show the credit of an account, or add to it',
       arguments: [
         ['<id>', 'its id'],
-        ['[usd]', 'how much to add; below 0 takes it away; without it, what is left and was added'],
+        ['[usd]', 'how much to add, or to take away if below 0; omit it to show the credit'],
       ],
       options: [
-        ['--note <text>', 'for people, such as who paid'],
-        ['--top-up <id>', 'your id of it, such as the number of an invoice: sent twice it adds once'],
+        ['--note <text>', 'a note, such as who paid'],
+        ['--top-up <id>', 'your id for it, such as an invoice number; the same id adds only once'],
       ],
       example: 'culvert accounts credit acme 100 --note "paid by card" --top-up inv-2027-001',
       work: async () => (await import('./account-credit.ts')).creditOf,
@@ -155,7 +155,7 @@ async function extraBudget(
   parts: CliParts,
 ): Promise<number> {
   if ((usd === undefined) !== (flags.until === undefined))
-    throw new CommandFailed('Name both, the USD and --until, or neither to remove it.', 2);
+    throw new CommandFailed('Give both the USD and --until, or neither to remove the extra budget.', 2);
   const extra_budget =
     usd === undefined || flags.until === undefined
       ? null

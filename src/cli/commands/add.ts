@@ -53,7 +53,7 @@ export async function add(extra: ExtraName | undefined, flags: AddFlags, parts: 
   }
   const leaving = new AbortController();
   const leave = () =>
-    leaving.abort(new AddFailed('Stopped. The downloaded part is kept; run the same command again to go on.'));
+    leaving.abort(new AddFailed('Stopped. The downloaded part is kept; run the same command again to continue.'));
   process.once('SIGINT', leave);
   try {
     const { signal } = leaving;
@@ -158,9 +158,9 @@ function planOf(
 
 async function consent(flags: AddFlags, signal: AbortSignal): Promise<void> {
   if (flags.yes) return;
-  if (process.stdin.isTTY !== true) throw new CommandFailed('There is no terminal to ask on. Add --yes to go on.');
+  if (process.stdin.isTTY !== true) throw new CommandFailed('There is no terminal to ask in. Add --yes to continue.');
   const asking = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await asking.question('Go on? [y/N] ', { signal }).finally(() => asking.close());
+  const answer = await asking.question('Continue? [y/N] ', { signal }).finally(() => asking.close());
   if (!/^y(es)?$/i.test(answer.trim())) throw new CommandFailed('Nothing was changed.');
 }
 

@@ -18,7 +18,7 @@ export interface BackupFlags {
 export async function backup(file: string, flags: BackupFlags, parts: CliParts): Promise<number> {
   const config = readConfig(flags.config);
   if (existsSync(file) && !isGzip(file))
-    throw new CommandFailed(`${file} exists and is not a backup, so it stays as it is. Name another file.`);
+    throw new CommandFailed(`${file} exists and is not a backup, so it was left as it is. Name another file.`);
   await refuseOtherSchema(config, parts);
   const database = config.storage.database === 'sqlite' ? 'sqlite' : 'postgres';
   const head = { culvert: parts.version, format: 2, at: new Date().toISOString(), database } as const;

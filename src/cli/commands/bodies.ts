@@ -34,7 +34,7 @@ export const bodies: CommandBody = {
       empty: 'No request is kept with these words.',
     }),
     rules: lists({
-      description: 'list whose requests and answers are kept now',
+      description: 'list the rules that keep requests and answers',
       example: 'culvert bodies rules',
       path: '/body-rules',
       rowsMax: 10_000,
@@ -46,16 +46,16 @@ export const bodies: CommandBody = {
         ['by', (rule) => rule.created_by],
         ['reason', (rule) => rule.reason],
       ],
-      empty: 'Nobody’s requests are kept now.',
+      empty: 'No requests are being kept.',
     }),
     keep: calls<BodyRuleReply, { until: string; reason?: string }>({
-      description: 'keep requests and answers of a key, an account or a model for a time',
+      description: 'keep requests and answers of a key, an account or a model for a while',
       arguments: [
         ['<of>', 'key, account or model'],
         ['<name>', 'id of the key or account, or name of the model'],
       ],
       options: [
-        ['--reason <text>', 'why, for the audit log: it must be given'],
+        ['--reason <text>', 'why, for the audit log (required)'],
         ['--until <when>', 'at most 30 days ahead, such as 2h', { default: '1h' }],
       ],
       example: 'culvert bodies keep model smart --until 2h --reason "ticket 7"',
@@ -64,7 +64,7 @@ export const bodies: CommandBody = {
       describe: ({ id, label, until }) => `Bodies of ${label} are kept until ${until} (${id}).`,
     }),
     stop: calls<BodyRuleReply>({
-      description: 'keep no further requests and answers by a rule',
+      description: 'stop keeping requests and answers under a rule',
       arguments: [['<id>', 'its id, as bodies rules shows it']],
       example: 'culvert bodies stop br_5fKq2hXw81Ls',
       call: 'DELETE /body-rules/{id}',

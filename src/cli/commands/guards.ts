@@ -29,7 +29,7 @@ export const guards: CommandBody = {
     }),
     show: showsSettings('/guards', 'a guard', 'culvert guards show pii'),
     set: overAdmin({
-      description: 'create a guard, or change settings of a stored one; the next request meets it',
+      description: 'create a guard, or change settings of a stored one; it applies from the next request on',
       arguments: [['<name>', 'models, plans, accounts and keys name it so']],
       options: [
         ['--check <check>', 'what it looks for, such as personal-data, secrets, patterns or words'],

@@ -6,13 +6,13 @@ import { print } from '../print.ts';
 /** `culvert hooks new`: a module that runs as it is, and its test. */
 export async function newHook(name: string, { folder }: { folder: string }): Promise<number> {
   if (!/^[A-Za-z][\w-]{0,62}$/.test(name))
-    throw new CommandFailed(`'${name}' is no name of a hook. Take letters, digits, _ and -, such as team-rules.`, 2);
+    throw new CommandFailed(`'${name}' is not a name for a hook. Use letters, digits, _ and -, such as team-rules.`, 2);
   const files = [
     [join(folder, `${name}.ts`), skeleton],
     [join(folder, `${name}.test.ts`), testOf(name)],
   ] as const;
   const taken = files.find(([file]) => existsSync(file));
-  if (taken !== undefined) throw new CommandFailed(`${taken[0]} is there already, and stays as it is.`);
+  if (taken !== undefined) throw new CommandFailed(`${taken[0]} already exists and was left as it is.`);
   mkdirSync(folder, { recursive: true });
   for (const [file, text] of files) writeFileSync(file, text);
   print(`Wrote ${files.map(([file]) => file).join(' and ')}. Put this into culvert.yaml:

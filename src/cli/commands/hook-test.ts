@@ -88,7 +88,7 @@ function objectOf(text: string, what: string): JsonObject {
   } catch {
     // Said below.
   }
-  if (!isObject(value as JsonValue)) throw new CommandFailed(`${what} is no JSON object.`);
+  if (!isObject(value as JsonValue)) throw new CommandFailed(`${what} is not a JSON object.`);
   return value as JsonObject;
 }
 

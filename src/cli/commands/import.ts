@@ -121,7 +121,7 @@ function write(output: string, text: string): void {
   } catch (error) {
     const code = codeOf(error);
     if (code === 'EEXIST') {
-      throw new CommandFailed(`${output} exists, so it stays as it is. Name another file with --output.`);
+      throw new CommandFailed(`${output} already exists and was left as it is. Name another file with --output.`);
     }
     throw new CommandFailed(`${output} cannot be written (${code}).`);
   }

@@ -27,7 +27,7 @@ function write(file: string, text: string, otherwise: string): void {
     writeFileSync(file, text, { flag: 'wx', mode: 0o600 });
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    if (code === 'EEXIST') throw new CommandFailed(`${file} exists, so it stays as it is. ${otherwise}`);
+    if (code === 'EEXIST') throw new CommandFailed(`${file} already exists and was left as it is. ${otherwise}`);
     throw new CommandFailed(`${file} cannot be written (${code}).`);
   }
 }

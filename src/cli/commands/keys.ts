@@ -62,7 +62,7 @@ export const keys: CommandBody = {
         ['--guards <names>', 'guards of its requests', { read: listOf('pii,no-secrets') }],
         [
           '--tags <list>',
-          'tags such as its team, to find it and to sum usage by',
+          'tags such as its team, to find it and to group usage by',
           { read: listOf('team-a,production') },
         ],
         ['--share-vectors-with <key>', 'key of the same account (id or account/name) whose vector data it shares'],
@@ -92,10 +92,10 @@ export const keys: CommandBody = {
       work: async () => (await import('./key-show.ts')).showKey,
     }),
     change: overAdmin({
-      description: 'change the name, end, models, addresses, limits, guards or tags of a key',
+      description: 'change the name, expiry, models, addresses, limits, guards or tags of a key',
       arguments: [['<key>', 'its id or account/name']],
       options: [
-        ['--name <name>', 'another name; its usage and its vector data stay its own'],
+        ['--name <name>', 'another name; it keeps its usage and its vector data'],
         ['--expires <date>', 'a date such as 2027-01-01, a time from now such as 90d, or never'],
         ['--models <list>', 'models it may use, separated by commas; all for those of its plan', { read: modelsOf }],
         ['--ips <list>', 'addresses and networks it may be used from; any for all', { read: ipsOf }],
@@ -113,7 +113,7 @@ export const keys: CommandBody = {
       work: () => showAddresses,
     }),
     guards: overAdmin({
-      description: 'set the guards of a key, which the next request meets',
+      description: 'set the guards of a key; they apply from the next request on',
       arguments: [
         ['<key>', 'its id or account/name'],
         ['[guards...]', 'names of guards; without one it has none besides those of its account and plan'],
@@ -129,7 +129,7 @@ export const keys: CommandBody = {
       work: () => rotateKey,
     }),
     revoke: overAdmin({
-      description: 'revoke a key for good',
+      description: 'revoke a key permanently',
       arguments: [['<key>', 'its id or account/name']],
       example: 'culvert keys revoke dev/laptop',
       work: () => revokeKey,
@@ -176,7 +176,7 @@ async function changeKey(named: string, flags: KeyChangeFlags, parts: CliParts):
     const id = await keyIdOf(admin, named);
     const body = { name, expires, models, ips, limits, guards, tags };
     const changed = await admin.request('PATCH', `/keys/${encodeURIComponent(id)}`, { body });
-    printReply(flags, changed, `Key '${id}' is changed. Every server goes by it within a second.`);
+    printReply(flags, changed, `Key '${id}' was changed. Every server applies it within a second.`);
     return 0;
   });
 }
@@ -289,7 +289,7 @@ async function showAddresses(named: string, flags: AdminFlags, parts: CliParts):
     const id = await keyIdOf(admin, named);
     const used = (await admin.request('GET', `/keys/${encodeURIComponent(id)}/addresses`)) as KeyAddresses;
     if (listForm(flags) === 'json') printJson(used);
-    else if (used.data.length === 0) note(`No address is known from which key '${id}' was used.`);
+    else if (used.data.length === 0) note(`No address is known for key '${id}'.`);
     else {
       print(
         rowTable(used.data, [

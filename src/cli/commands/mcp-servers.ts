@@ -108,7 +108,7 @@ async function login(name: string, flags: AdminFlags, parts: CliParts): Promise<
       const now = (await admin.request('GET', path)) as Row;
       if (loginMsOf(now) !== sinceMs) return (await admin.request('POST', `${path}/test`)) as Row;
       if (Date.now() >= Date.parse(begun.expires_at)) {
-        throw new CommandFailed('Nobody came back from the authorization server in time. Begin again.');
+        throw new CommandFailed('Nobody completed the login at the authorization server in time. Try again.');
       }
       await pause(loginLookMs);
     }

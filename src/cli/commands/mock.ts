@@ -39,7 +39,7 @@ export async function mock(flags: MockFlags, parts: CliParts): Promise<number> {
   else printExact(introduction(url));
   if (!isLoopback(host)) {
     note(
-      'warning: everybody who reaches this address can read at /_mock/requests what others sent, their keys included.',
+      'warning: anyone who can reach this address can read at /_mock/requests what others sent, their keys included.',
     );
   }
   await untilSignal();

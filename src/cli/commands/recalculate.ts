@@ -17,13 +17,13 @@ interface RecalculateFlags extends AdminFlags {
 
 /** `culvert usage recalculate` */
 export const recalculate = overAdmin({
-  description: 'give past requests the cost that they have by the prices of today; without --apply a preview',
+  description: 'recalculate the cost of past requests at current prices; without --apply, only a preview',
   options: [
     ['--account <id>', 'only requests of this account'],
     ['--model <id>', 'only requests for this model'],
     ['--from <date>', 'a date or time, or how long ago such as 7d (default: 30d)'],
     ['--to <date>', 'a date or time, or how long ago (default: now)'],
-    ['--all', 'also requests that were charged by another price (default: only those without one)'],
+    ['--all', 'also requests that were charged at another price (default: only those without one)'],
     ['--apply', 'change them'],
   ],
   example: 'culvert usage recalculate --model smart --from 7d',
@@ -90,7 +90,7 @@ function summary(sum: Recalculation): string {
     );
   if (still_unpriced > 0)
     lines.push(`${still_unpriced} still have no price: set one at their models (docs/prices.md).`);
-  if (unclear > 0) lines.push(`${unclear} keep their cost: several calls made it.`);
+  if (unclear > 0) lines.push(`${unclear} keep their cost: it is the sum of several calls.`);
   if (!applied && requests > 0) lines.push('Nothing was changed yet. --apply changes them.');
   return lines.join('\n');
 }

@@ -31,7 +31,7 @@ export async function reload(flags: ReloadFlags, parts: CliParts): Promise<numbe
     return { ok: errors.length === 0, file, errors };
   });
   if (flags.json) printJson(reply);
-  else if (reply.ok) print('The configuration is reloaded.');
+  else if (reply.ok) print('The configuration was reloaded.');
   else {
     for (const { line, column, path, message } of reply.errors)
       note(`${reply.file ?? 'culvert.yaml'}:${line}:${column} ${path === '' ? message : `${path}: ${message}`}`);

@@ -72,15 +72,15 @@ interface StoredRequest {
 async function replayRequests(flags: ReplayFlags, parts: CliParts): Promise<number> {
   const url = serverUrl(flags, () => readConfig(flags.config));
   const key = apiKey(flags, url, () => readConfig(flags.config));
-  if (url === null) throw new CommandFailed('No server runs here that could ask again. Name one with --url.');
-  if (key === null) throw new CommandFailed('No API key is set that pays for it. Put one into CULVERT_API_KEY.');
+  if (url === null) throw new CommandFailed('No server runs here that could send them. Name one with --url.');
+  if (key === null) throw new CommandFailed('No API key is set to pay for it. Put one into CULVERT_API_KEY.');
   return withAdmin(flags, parts, async (admin, progress) => {
     const { stored, examined } = await storedRequests(admin, flags);
     if (stored.length === 0) throw new CommandFailed(whyNone(examined));
     const replayed: Replayed[] = [];
     for (let at = 0; at < stored.length; at += atOnce) {
       replayed.push(...(await Promise.all(stored.slice(at, at + atOnce).map((one) => again(url, key, flags.to, one)))));
-      progress.count(replayed.length, 'requests asked again');
+      progress.count(replayed.length, 'requests replayed');
     }
     progress.end();
     const totals = totalsOf(replayed, examined - stored.length);
@@ -96,7 +96,7 @@ async function replayRequests(flags: ReplayFlags, parts: CliParts): Promise<numb
 }
 
 function whyNone(examined: number): string {
-  if (examined === 0) return 'There is no conversation in this time that could be asked again.';
+  if (examined === 0) return 'There is no conversation in this time that could be replayed.';
   return [
     `None of the ${examined} conversations in this time has its whole body in the server that answers.`,
     'Culvert keeps bodies of keys that telemetry.log.bodies names, in the memory of the server that served them.',

@@ -124,7 +124,10 @@ interface RequestsExportFlags extends RequestFilters {
 async function exportRequests(flags: RequestsExportFlags, parts: CliParts): Promise<number> {
   const { format, out, json } = flags;
   if (json && out === undefined)
-    throw new CommandFailed('--json tells of a file: name one with --out. Without it the export itself is printed.', 2);
+    throw new CommandFailed(
+      '--json describes a file: name one with --out. Without it the export itself is printed.',
+      2,
+    );
   const nowMs = Date.now();
   const query = {
     ...filtersOf(flags),

@@ -29,13 +29,13 @@ export const routes: CommandBody = {
     }),
     show: showsSettings('/routes', 'a rule', 'culvert routes show night'),
     set: overAdmin({
-      description: 'create a rule, or change settings of a stored one; the next request meets it',
+      description: 'create a rule, or change settings of a stored one; it applies from the next request on',
       arguments: [['<name>', 'records and refusals name it so']],
       options: [
         ['--when <condition>', 'the condition in CEL; none: each request'],
         ['--model <model>', 'the model that answers'],
         ['--targets <targets>', 'targets that may answer', { read: listOf('openai/gpt-5.1,azure') }],
-        ['--tag <tag>', 'the tag by which its use is summed'],
+        ['--tag <tag>', 'the tag by which its usage is grouped'],
         ['--refuse <message>', 'refuse the request with this message'],
         ['--order <number>', 'its place; lower ones come first', { read: whole(0, 10_000) }],
         ['--settings <json>', 'settings as in culvert.yaml, in JSON; other options come on top'],

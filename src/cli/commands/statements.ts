@@ -70,7 +70,7 @@ async function show(name: string, flags: StatementFlags, parts: CliParts): Promi
     const query = queryOf(name, flags);
     const statement = (await admin.request('GET', '/statements', { query })) as Statement;
     if (listForm(flags) === 'json') printJson(statement);
-    else if (statement.data.length === 0) note('Nobody used anything in this month.');
+    else if (statement.data.length === 0) note('There was no usage in this month.');
     else {
       const total = { account: 'total', ...statement.totals };
       print(

@@ -28,7 +28,7 @@ export const storedModels: CommandTable = {
     describe: (_model, id) => `Model '${id}' is stored.`,
   }),
   restore: calls<Row>({
-    description: 'let a variant take part again that was taken out because it was clearly worse',
+    description: 'restore a variant that was taken out because it was clearly worse',
     arguments: [
       ['<id>', 'the name that callers use'],
       ['<variant>', 'name of the variant'],

@@ -52,7 +52,7 @@ async function showUsage(flags: UsageFlags, parts: CliParts): Promise<number> {
     const reply = await wholeUsage(admin, query);
     const limits = flags.account === undefined ? null : await limitsOf(admin, flags.account);
     if (listForm(flags) === 'json') printJson({ ...reply, ...(limits !== null && { limits: limits.data }) });
-    else if (reply.data.length === 0) note('Nothing was used in this time.');
+    else if (reply.data.length === 0) note('There was no usage in this time.');
     else print(usageTable(reply.data, flags.groupBy));
     if (listForm(flags) === 'table' && limits !== null) print(`\n${limitTable(limits)}`);
     return 0;

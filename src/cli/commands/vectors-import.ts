@@ -36,7 +36,7 @@ export async function importVectors(file: string, flags: ImportFlags, parts: Cli
   } catch (error) {
     if (done.line < flags.fromLine || !(error instanceof CommandFailed)) throw error;
     const again = `${culvert} vectors import --tenant ${flags.tenant} ${file} --from-line ${done.line + 1}`;
-    throw new CommandFailed(`${error.message}\nEverything up to line ${done.line} is written. To go on: ${again}`);
+    throw new CommandFailed(`${error.message}\nEverything up to line ${done.line} is written. To continue: ${again}`);
   }
   const { collections, points } = done;
   if (flags.json) printJson({ file, tenant: flags.tenant, collections, points });

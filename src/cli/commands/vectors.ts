@@ -33,7 +33,7 @@ export const vectors: CommandBody = {
         ['points', (row) => row.points],
         ['keys', (row) => (row.keys === 0 ? 'none' : row.keys)],
       ],
-      empty: 'Nobody has vector data.',
+      empty: 'No tenant has vector data.',
       more: () => `The list stops after ${tenantsMax} tenants.`,
     }),
     export: overAdmin({
@@ -48,7 +48,11 @@ export const vectors: CommandBody = {
       arguments: [['<file>', 'a file that culvert vectors export wrote, whichever engine it came from']],
       options: [
         tenantOption,
-        ['--from-line <number>', 'go on at the line that a stopped import named', { read: whole(1, 1e15), default: 1 }],
+        [
+          '--from-line <number>',
+          'continue at the line that a stopped import named',
+          { read: whole(1, 1e15), default: 1 },
+        ],
       ],
       example: 'culvert vectors import --tenant dev/laptop laptop.jsonl',
       work: async () => (await import('./vectors-import.ts')).importVectors,
@@ -63,7 +67,7 @@ export const vectors: CommandBody = {
       work: () => adoptTenant,
     }),
     purge: overAdmin({
-      description: 'delete all data of a tenant for ever',
+      description: 'delete all data of a tenant permanently',
       arguments: [['<tenant>', 'whose']],
       options: [['--yes', 'delete it; without this option the command only shows what there is']],
       example: 'culvert vectors purge dev/old-laptop --yes',
@@ -94,7 +98,7 @@ async function purgeTenant(tenant: string, flags: PurgeFlags, parts: CliParts): 
       if (found === undefined) throw new CommandFailed(`The tenant '${tenant}' has no collections.`);
       const has = `${String(found.collections)} collections with ${String(found.points)} points`;
       throw new CommandFailed(
-        `'${tenant}' has ${has}. ${culvert} vectors purge ${tenant} --yes deletes them for ever.`,
+        `'${tenant}' has ${has}. ${culvert} vectors purge ${tenant} --yes deletes them permanently.`,
       );
     }
     const purged = (await admin.request('POST', '/vectors/purge', { body: { tenant } })) as Row;

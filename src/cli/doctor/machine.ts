@@ -43,6 +43,6 @@ export function skewFinding(store: string, aheadMs: number | null): Finding | nu
   return warning(
     'clock',
     `${store} is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} this machine`,
-    'Let both follow NTP: limits are counted by the clock of the store, and callers read ours.',
+    'Let both follow NTP: limits are counted by the clock of the store, but callers see ours.',
   );
 }

@@ -93,7 +93,7 @@ function bucketFinding(trouble: string | null): Finding {
 /** Its tools fail meanwhile; models and keys go on. */
 function mcpFinding({ name, standing }: UpstreamServer): Finding {
   const check = `mcp ${name}`;
-  if (standing.at === 'unknown') return ok(check, 'nobody has looked yet');
+  if (standing.at === 'unknown') return ok(check, 'not checked yet');
   if (standing.at === 'up') return ok(check, 'offers its tools');
   const { reason, message } = standing.why;
   const fix =
@@ -111,7 +111,7 @@ interface SeenAgent {
 /** Messages to it fail meanwhile; models and keys go on. */
 function agentFinding({ name, standing }: SeenAgent): Finding {
   const check = `agent ${name}`;
-  if (standing.at === 'unknown') return ok(check, 'nobody has looked yet');
+  if (standing.at === 'unknown') return ok(check, 'not checked yet');
   if (standing.at === 'up') return ok(check, 'has a card');
   const fix = 'Look at the agent, or at its entry under agents. Messages to it fail meanwhile.';
   return warning(check, `The agent ${name} ${standing.why.message}.`, fix);

@@ -15,7 +15,7 @@ export type Unreadable =
 
 /** `what` the guard cannot read. */
 export function cannotRead(name: string, what: Unreadable): Failure {
-  const ofAnswer = what === 'the answer of this request' ? ', because it is no text' : '';
+  const ofAnswer = what === 'the answer of this request' ? ', because it is not text' : '';
   const such =
     what === 'a request of this kind' || ofAnswer !== ''
       ? ofAnswer

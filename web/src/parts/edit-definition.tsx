@@ -48,7 +48,7 @@ export function EditDefinition({ entry, path, address, fixed, hint, onSaved }: E
   const save = useMutation({
     mutationFn: () => call('PATCH', path, { body: { version: base.version, ...mergePatch(before, after) } }),
     async onSuccess() {
-      toast(`${base.name} is changed.`);
+      toast(`${base.name} was changed.`);
       await onSaved();
     },
   });

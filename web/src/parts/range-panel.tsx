@@ -121,7 +121,7 @@ function problemIn(fromMs: number, toMs: number): FieldProblem | null {
   if (Number.isNaN(toMs)) return new FieldProblem('to', 'Enter a date and a time.');
   if (fromMs === toMs) return new FieldProblem('to', 'The range is empty: it ends when it begins.');
   if (fromMs > toMs) return new FieldProblem('to', 'The range ends before it begins.');
-  return fromMs > Date.now() ? new FieldProblem('from', 'This time has not come yet.') : null;
+  return fromMs > Date.now() ? new FieldProblem('from', 'This time is in the future.') : null;
 }
 
 function Zone({ range }: { range: Ranged }) {

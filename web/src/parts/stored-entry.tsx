@@ -17,7 +17,7 @@ import { toast } from './toast.tsx';
 type StoredEntry = Pick<ProviderReply, 'source' | 'shadowed' | 'problem' | 'version' | 'updated_at' | 'updated_by'>;
 
 const sources: Record<StoredEntry['source'], { word: string; title: string }> = {
-  file: { word: 'file', title: 'It is set in the configuration file, and you change it there.' },
+  file: { word: 'file', title: 'It is set in the configuration file. Change it there.' },
   kept: { word: 'set up here', title: 'It was created in the dashboard, by the admin API or by the CLI.' },
   detected: {
     word: 'detected',
@@ -127,7 +127,7 @@ export function EntryActions(props: EntryActionsProps) {
         action={`Remove ${kind}`}
         onConfirm={async () => {
           await call('DELETE', entries.addressOf(name), { query: { version: of.version } });
-          toast(`${name} is removed.`);
+          toast(`${name} was removed.`);
           await navigate({ to: list as never });
           await entries.refresh(client);
         }}

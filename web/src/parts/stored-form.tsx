@@ -49,7 +49,7 @@ export function StoredForm<Entry extends StoredEntry>(props: StoredFormProps<Ent
       return call<Entry>('PATCH', entries.addressOf(base.name), { body });
     },
     async onSuccess(saved) {
-      toast(base === null ? `${saved.name} is added.` : `${saved.name} is changed.`);
+      toast(base === null ? `${saved.name} was added.` : `${saved.name} was changed.`);
       await entries.refresh(client);
       onDone();
       if (base === null) void navigate({ to: `${list}/${encodeURIComponent(saved.name)}` });

@@ -92,7 +92,7 @@ function placeOf({ address }: View): string {
 function problemIn(name: string, views: readonly View[]): FieldProblem | null {
   if (name === '') return new FieldProblem('name', 'Enter a name.');
   if (views.some((view) => view.name === name))
-    return new FieldProblem('name', 'There is a view of this name already.');
+    return new FieldProblem('name', 'A view with this name already exists.');
   return views.length < viewsMax
     ? null
     : new FieldProblem('name', `There are ${viewsMax} views already. Remove one before you save another.`);

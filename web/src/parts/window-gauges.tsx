@@ -42,7 +42,7 @@ export function WindowGauges({ windows }: { windows: readonly WindowView[] }) {
       limit === null && soft === null && used > 0 && window === 'month' && calendar === null,
   );
   if (limited.length === 0 && free.length === 0) {
-    return <p className="text-muted text-sm">There are no limits, and there was no usage lately.</p>;
+    return <p className="text-muted text-sm">There are no limits and no recent usage.</p>;
   }
   return (
     <div className="flex flex-col gap-4">

@@ -64,7 +64,7 @@ export default function InvitationPage({ token, ways, onDone }: InvitationProps)
           <>
             <h2 className="font-semibold">You are in</h2>
             <p className="text-muted text-sm">
-              This is your key. It is shown only once. With it you log in again, and call /admin/v1.
+              This is your key. It is shown only once. Use it to log in again and to call /admin/v1.
             </p>
             <Code label="Your key" text={accept.data.key} wrap />
             <Button look="main" onClick={() => void enter()}>

@@ -82,7 +82,7 @@ function answerTo(
   const result =
     method.work === 'card' ? cardOf(request, reply, addressOf) : boundResult(ids, method, params, reply.result);
   if (result === null) {
-    const fault = new McpFault('broken', 'answered with what is no result of this method');
+    const fault = new McpFault('broken', 'answered with something that is not a result of this method');
     return { body: null, failure: failureOf(agent.name, fault), outcome: fault.reason };
   }
   return { body: JSON.stringify({ jsonrpc: '2.0', id: rpcId, result }), failure: null, outcome: 'ok' };

@@ -81,7 +81,7 @@ function Facts({ account }: { account: DetailedAccount }) {
         Requests of this account
       </Link>
       {from === 'configuration' && (
-        <span className="text-muted">It is set in the configuration file, and you change it there.</span>
+        <span className="text-muted">It is set in the configuration file. Change it there.</span>
       )}
     </div>
   );

@@ -34,7 +34,7 @@ export function Budgets({ account }: { account: DetailedAccount }) {
   );
   const ofEach = typedBudgets(account.budgets).filter(({ kind }) => kind.startsWith('by '));
   return (
-    <Section title="Budgets within" actions={edit}>
+    <Section title="Budgets by user, tag and model" actions={edit}>
       <div className="flex flex-col gap-4">
         {!has && <p className="text-muted text-sm">No end user, tag or model has a separate budget.</p>}
         {ofEach.map((one) => (

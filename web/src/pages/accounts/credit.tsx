@@ -38,7 +38,9 @@ export function Credit({ account }: { account: DetailedAccount }) {
       <div className="flex flex-col gap-3 text-sm">
         {error !== null && <ErrorNote error={error} />}
         {data !== undefined && !has && (
-          <p className="text-muted">None. From the first top-up on, credit pays for its requests, within its plan.</p>
+          <p className="text-muted">
+            None. After the first top-up, credit pays for requests, within the limits of the plan.
+          </p>
         )}
         {has && (
           <p>
@@ -85,7 +87,7 @@ function TopUp({ path, onClose }: { path: string; onClose: () => void }) {
     mutationFn: () => call('POST', path, { body: { usd: numberOrText(amount), note, id } }),
     async onSuccess() {
       await client.invalidateQueries();
-      toast('Added. The next request goes by it.');
+      toast('Added. It applies from the next request on.');
       onClose();
     },
   });
@@ -95,12 +97,12 @@ function TopUp({ path, onClose }: { path: string; onClose: () => void }) {
       onSubmit={() => add.mutate()}
       footer={<FormButtons onCancel={onClose} action="Add" busy={add.isPending} />}
     >
-      <Field name="usd" label="USD" hint="Below 0 takes credit away.">
+      <Field name="usd" label="USD" hint="A negative amount takes credit away.">
         {(control) => (
           <Input {...control} inputMode="decimal" value={amount} onChange={({ target }) => setAmount(target.value)} />
         )}
       </Field>
-      <Field name="note" label="Note" hint="Such as who paid. The list and the audit show it.">
+      <Field name="note" label="Note" hint="For example who paid. The list and the audit log show it.">
         {(control) => <Input {...control} value={note} onChange={({ target }) => setNote(target.value)} />}
       </Field>
     </Form>

@@ -72,10 +72,14 @@ function EditForm({ account, onClose }: Omit<EditAccountProps, 'open'>) {
       <Field name="name" label="Name">
         {(control) => <Input {...control} value={name} onChange={(event) => setName(event.target.value)} />}
       </Field>
-      <Field name="plan" label="Plan" hint="Its limits also count what the account has used already.">
+      <Field name="plan" label="Plan" hint="What the account has used already counts towards its limits.">
         {(control) => <PlanSelect control={control} value={plan} onValue={setPlan} />}
       </Field>
-      <Field name="guards" label="Guards" hint="They read requests and answers of its keys, besides those of the plan.">
+      <Field
+        name="guards"
+        label="Guards"
+        hint="They check requests and answers of its keys, in addition to the guards of the plan."
+      >
         {(control) => (
           <NamesInput
             {...control}
@@ -90,7 +94,7 @@ function EditForm({ account, onClose }: Omit<EditAccountProps, 'open'>) {
         <Field
           name="extra_budget.usd"
           label="Extra budget, USD"
-          hint="It may spend this much more than each budget of its plan."
+          hint="It may spend this much beyond each budget of its plan."
         >
           {(control) => (
             <Input

@@ -113,7 +113,8 @@ function EditForm({ account, onClose }: Omit<EditBudgetsProps, 'open'>) {
       footer={<FormButtons onCancel={onClose} action="Save" busy={change.isPending} />}
     >
       <p className="text-muted text-sm">
-        They count in addition to the plan. A named one replaces the one of each for the same time.
+        They count in addition to the plan. A budget for a named user, tag or model replaces the one for each, for the
+        same period.
       </p>
       {rows.map((row, at) => (
         <Row
@@ -148,7 +149,7 @@ function Row({ row: { kind, name, usd, time, time_zone }, at, onChange, onRemove
         <div className="flex flex-wrap items-center gap-2">
           <Select
             className="w-36"
-            aria-label={`Whose ${nth}`}
+            aria-label={`Budget ${nth} is for`}
             value={kind}
             onChange={({ target }) => onChange({ kind: target.value as TypedBudget['kind'] })}
           >

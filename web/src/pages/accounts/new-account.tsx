@@ -130,6 +130,6 @@ async function makePlan(name: string, usd: string): Promise<void> {
     () => true,
     () => false,
   );
-  if (taken) throw new FieldProblem('new plan', `There is a plan '${name}' already. Choose it above.`);
+  if (taken) throw new FieldProblem('new plan', `The plan '${name}' already exists. Choose it above.`);
   await call('PUT', path, { body: usd.trim() === '' ? {} : { budget: { month: numberOrText(usd) } } });
 }

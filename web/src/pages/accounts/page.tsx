@@ -37,7 +37,7 @@ export default function AccountsPage() {
     area: 'accounts',
     label: 'New account',
     title: 'New account',
-    description: 'An account is the one who pays: a team, a customer or you.',
+    description: 'An account pays for requests: a team, a customer or you.',
     form: (done) => (
       <NewAccount
         onClose={done}

@@ -24,7 +24,7 @@ export function AddAgent({ onAdded }: { onAdded: () => void }) {
     },
     async onSuccess({ name, skills }) {
       await agents.refresh(client);
-      toast(skills.length > 0 ? `${name} is added and has ${plural(skills.length, 'skill')}.` : `${name} is added.`);
+      toast(skills.length > 0 ? `${name} was added. It has ${plural(skills.length, 'skill')}.` : `${name} was added.`);
       onAdded();
       void navigate({ to: `/dashboard/agents/${encodeURIComponent(name)}` });
     },

@@ -103,7 +103,7 @@ function Actions({ agent }: { agent: AgentReply }) {
         />
       )}
     >
-      Keys can no longer send messages to it, and Culvert forgets its headers. Tasks that it has go on.
+      Keys can no longer send messages to it, and Culvert forgets its headers. Its running tasks continue.
     </EntryActions>
   );
 }

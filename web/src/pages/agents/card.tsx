@@ -48,7 +48,7 @@ function Skills({ of: skills }: { of: readonly Record<string, unknown>[] }) {
   return (
     <Section title="Skills">
       {skills.length === 0 ? (
-        <p className="text-muted">The card names none.</p>
+        <p className="text-muted">The card lists none.</p>
       ) : (
         <ul aria-label="Skills" className="flex flex-col gap-3">
           {skills.map((skill, at) => (

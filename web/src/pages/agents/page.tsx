@@ -44,7 +44,7 @@ export default function AgentsPage() {
     area: 'providers',
     label: 'Add agent',
     title: 'Add an agent',
-    description: 'Every replica takes messages for it at once. Culvert encrypts the token and never shows it again.',
+    description: 'Every replica accepts messages for it at once. Culvert encrypts the token and never shows it again.',
     form: (done) => <AddAgent onAdded={done} />,
   });
   return (

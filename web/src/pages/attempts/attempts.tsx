@@ -72,7 +72,7 @@ export function Attempts({ where = {}, groups, range: ofPage }: AttemptsProps) {
         empty={<p className="p-4 text-muted">There were no attempts in this range.</p>}
       />
       <p className="text-muted text-xs">
-        Percentiles count answered attempts. They come from bins, so they are off by a third at most.
+        Percentiles count answered attempts. They are estimated from bins, so they may be off by up to a third.
       </p>
     </section>
   );
@@ -158,9 +158,9 @@ function columnsOf(by: AttemptGroup, range: Ranged): Column<AttemptRow>[] {
       value: ({ hedges }) => hedges,
     },
     ms('First token ≈', 'first_token', 'p50', 'md'),
-    ms('95 %', 'first_token', 'p95', 'sm'),
-    ms('99 %', 'first_token', 'p99', '2xl'),
-    ms('Duration, 95 % ≈', 'total', 'p95', 'lg'),
+    ms('p95', 'first_token', 'p95', 'sm'),
+    ms('p99', 'first_token', 'p99', '2xl'),
+    ms('Duration, p95 ≈', 'total', 'p95', 'lg'),
     {
       head: 'Tokens/s',
       from: 'lg',

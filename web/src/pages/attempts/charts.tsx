@@ -53,7 +53,7 @@ export default function AttemptCharts({ attempts: { from, to, step_s, data }, ra
           )}
         />
       </Section>
-      <Section title="Time to first token, 95 % within ≈">
+      <Section title="Time to first token, p95 ≈">
         <Chart
           label="Time to first token over time"
           kind="lines"

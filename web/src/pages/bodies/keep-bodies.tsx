@@ -55,7 +55,7 @@ function StoredUntil({ of, name }: Subject) {
             Kept bodies
           </Link>
           {may && rule !== undefined && <Stop rule={rule} />}
-          {may && <Button onClick={() => setOpen(true)}>{rule === undefined ? 'Keep for a time' : 'Change'}</Button>}
+          {may && <Button onClick={() => setOpen(true)}>{rule === undefined ? 'Keep for a while' : 'Change'}</Button>}
         </>
       }
     >
@@ -68,7 +68,7 @@ function StoredUntil({ of, name }: Subject) {
         open={open}
         onClose={() => setOpen(false)}
         title="Keep requests and answers"
-        description="Their texts are sealed in the store. It ends at the time that you choose."
+        description="They are encrypted in the store. Culvert stops keeping them at the time that you choose."
       >
         <KeepForm of={of} name={name} onClose={() => setOpen(false)} />
       </Dialog>

@@ -73,7 +73,7 @@ export default function BodiesPage() {
             }
           >
             {pages.next !== null
-              ? 'There is more to look through: go to the next page.'
+              ? 'There are more to search: go to the next page.'
               : 'On the page of a key, an account or a model you can keep their requests for a time.'}
           </Empty>
         }
@@ -86,7 +86,7 @@ function columnsFor(text: string | undefined): readonly Column<Row>[] {
   return [
     { head: 'Time', cell: ({ created_at }) => <Moment at={created_at} />, className: 'w-px' },
     {
-      head: text === undefined ? 'Asked' : 'Found',
+      head: text === undefined ? 'Request' : 'Match',
       value: ({ excerpt }) => excerpt,
       cell: ({ excerpt }) => (
         <span className="line-clamp-3 min-w-40 [overflow-wrap:anywhere]">

@@ -55,7 +55,7 @@ const kindsOf: Readonly<Record<string, readonly string[]>> = {
 const labels: Readonly<Record<string, string>> = {
   check: 'Looks for',
   kinds: 'Kinds',
-  hosts: 'Hosts that may pass',
+  hosts: 'Allowed hosts',
   route_to: 'Model to ask',
   url: 'Address',
   api_key: 'Key',

@@ -32,7 +32,7 @@ function Guard({ guard }: { guard: GuardReply }) {
     <>
       <EntryNotes of={guard} kind="a guard" />
       {mode === 'observe' && (
-        <Note tone="plain">It observes: it changes nothing, and the records of requests say what it would do.</Note>
+        <Note tone="plain">It only observes: it changes nothing, and request records say what it would have done.</Note>
       )}
       <div className="grid gap-4 lg:grid-cols-2">
         <Section title="Settings">

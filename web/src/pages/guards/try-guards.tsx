@@ -74,7 +74,7 @@ export function TryGuards({ guards }: { guards: readonly string[] | null }) {
         <Field
           name="texts"
           label="Text"
-          hint="What a user would send, or a model would answer. Nothing is sent or kept. A guard that observes is tried as if it enforced."
+          hint="What a user would send, or a model would answer. Nothing is sent or kept. A guard that only observes is tried as if it were enforcing."
         >
           {(control) => (
             <TextArea
@@ -99,7 +99,7 @@ function Tried({ reply: { results, kept, score, not_tried } }: { reply: GuardTes
     <div className="mt-4 flex flex-col gap-3" aria-live="polite">
       {not_tried.length > 0 && (
         <Note tone="warn">
-          Not tried, because they ask a service outside, or read answers alone: {not_tried.join(', ')}.
+          Not tried, because they ask an outside service or read only answers: {not_tried.join(', ')}.
         </Note>
       )}
       {kept === null && only !== undefined ? (
@@ -169,7 +169,7 @@ function Guards({ result: { verdict, guards, masked } }: { result: Result }) {
       </ul>
       {masked !== null && (
         <figure className="flex flex-col gap-1.5">
-          <figcaption className="text-muted text-xs">What a model would get</figcaption>
+          <figcaption className="text-muted text-xs">What the model would receive</figcaption>
           <pre className="whitespace-pre-wrap break-words rounded-md bg-hover p-3 text-sm">{masked}</pre>
         </figure>
       )}

@@ -22,7 +22,7 @@ const states: Record<Batch['status'], { tone: Tone; word: string }> = {
   completed: { tone: 'ok', word: 'Done' },
   failed: { tone: 'bad', word: 'Failed' },
   expired: { tone: 'bad', word: 'Expired' },
-  cancelling: { tone: 'warn', word: 'Being cancelled' },
+  cancelling: { tone: 'warn', word: 'Cancelling' },
   cancelled: { tone: 'plain', word: 'Cancelled' },
 };
 const running = new Set<Batch['status']>(['validating', 'in_progress', 'finalizing', 'cancelling']);
@@ -109,7 +109,7 @@ export function BatchesView({ caller }: { caller: Caller }) {
         keyOf={({ id }) => id}
         empty={
           <Empty icon={<Layers />} title="This key has no batches." action={make}>
-            A batch runs the requests of a file when there is room, for less at most providers.
+            A batch runs the requests of a file when there is capacity. Most providers charge less for it.
           </Empty>
         }
       />
@@ -125,7 +125,7 @@ export function BatchesView({ caller }: { caller: Caller }) {
           await client.invalidateQueries({ queryKey: ['/v1/batches'] });
         }}
       >
-        Requests that ran keep their answers, and the rest is not sent.
+        Requests that have run keep their answers. The rest are not sent.
       </Confirm>
     </>
   );

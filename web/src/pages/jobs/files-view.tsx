@@ -85,7 +85,7 @@ export function FilesView({ caller }: { caller: Caller }) {
           await client.invalidateQueries({ queryKey: ['/v1/files'] });
         }}
       >
-        Nobody can get it back. Culvert refuses while a batch reads it.
+        You cannot undo this. Culvert refuses while a batch is reading the file.
       </Confirm>
     </>
   );

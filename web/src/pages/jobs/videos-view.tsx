@@ -9,7 +9,7 @@ import { useJobs, type Video } from './jobs-api.ts';
 import { SaveButton } from './save-button.tsx';
 
 const states: Record<Video['status'], { tone: Tone; word: string }> = {
-  queued: { tone: 'plain', word: 'Waits' },
+  queued: { tone: 'plain', word: 'Waiting' },
   in_progress: { tone: 'accent', word: 'Running' },
   completed: { tone: 'ok', word: 'Done' },
   failed: { tone: 'bad', word: 'Failed' },
@@ -78,7 +78,7 @@ export function VideosView({ caller }: { caller: Caller }) {
         keyOf={({ id }) => id}
         empty={
           <Empty icon={<Clapperboard />} title="This key has no videos.">
-            Programs begin videos with /v1/videos. Their provider keeps them for some time.
+            Programs create videos with /v1/videos. The provider keeps them for some time.
           </Empty>
         }
       />

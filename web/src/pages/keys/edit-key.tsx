@@ -41,7 +41,7 @@ export function EditKey({ of, used = [], onClose }: EditKeyProps) {
       call<KeyReply>('PATCH', keys.addressOf(before.id), { body: { ...patch, version: before.version } }),
     async onSuccess() {
       await keys.refresh(client);
-      toast('Saved. Every server goes by it within a second.');
+      toast('Saved. Every server applies it within a second.');
       onClose();
     },
   });
@@ -88,14 +88,14 @@ export function EditKey({ of, used = [], onClose }: EditKeyProps) {
       <WindowFields name="limits.tokens" title="Tokens" value={typed.tokens} onValue={(tokens) => change({ tokens })} />
       <WindowFields
         name="limits.soft.budget"
-        title="Warn from, USD"
-        hint="Requests beyond it pass, with a header that says so."
+        title="Warn at, USD"
+        hint="Requests beyond it still pass, with a header that says so."
         value={typed.soft.budget}
         onValue={(budget) => change({ soft: { ...typed.soft, budget } })}
       />
       <WindowFields
         name="limits.soft.tokens"
-        title="Warn from, tokens"
+        title="Warn at, tokens"
         value={typed.soft.tokens}
         onValue={(tokens) => change({ soft: { ...typed.soft, tokens } })}
       />
@@ -127,7 +127,7 @@ export function EditKey({ of, used = [], onClose }: EditKeyProps) {
       <Field name="ips" label="Allowed IPs" hint="One address or network per line. Leave it empty to allow all.">
         {(control) => <TextArea {...control} rows={2} spellCheck={false} {...field('ips')} />}
       </Field>
-      <Field name="guards" label="Guards" hint="Besides those of the account and plan.">
+      <Field name="guards" label="Guards" hint="In addition to those of the account and plan.">
         {(control) => <NamesInput {...control} from="/admin/v1/guards" placeholder="None" {...field('guards')} />}
       </Field>
       <TagsField field={field('tags')} />

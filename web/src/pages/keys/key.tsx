@@ -58,7 +58,7 @@ export default function KeyPage() {
       {(key) => (
         <>
           {key.from === 'configuration' && (
-            <Note tone="plain">This key is set in the configuration file, and you change it there.</Note>
+            <Note tone="plain">This key is set in the configuration file. Change it there.</Note>
           )}
           <KeyFacts of={key} />
           {windows.error !== null && <ErrorNote error={windows.error} retry={() => void windows.refetch()} />}

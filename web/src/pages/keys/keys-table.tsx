@@ -42,7 +42,7 @@ export function KeysTable({ text, account, status, tag, all }: KeysTableProps) {
           </span>
           {key.from === 'configuration' && (
             <span className="ml-2">
-              <Badge title="It is set in the configuration file, and you change it there.">file</Badge>
+              <Badge title="It is set in the configuration file. Change it there.">file</Badge>
             </span>
           )}
         </span>

@@ -104,7 +104,7 @@ function NewKey({ account, onClose }: { account?: string; onClose: () => void })
             <Field name="ips" label="Allowed IPs" hint="One address or network per line. Leave it empty to allow all.">
               {(control) => <TextArea {...control} rows={2} {...field('ips')} />}
             </Field>
-            <Field name="guards" label="Guards" hint="Besides those of the account and plan.">
+            <Field name="guards" label="Guards" hint="In addition to those of the account and plan.">
               {(control) => <NamesInput {...control} from="/admin/v1/guards" placeholder="None" {...field('guards')} />}
             </Field>
             <div className="grid grid-cols-3 gap-3">

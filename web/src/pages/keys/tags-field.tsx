@@ -8,7 +8,7 @@ export function TagsField({ field }: { field: Pick<ComponentProps<typeof Input>,
     <Field
       name="tags"
       label="Tags"
-      hint="Separated by commas, such as a team or a project. Usage can be summed by them."
+      hint="Separated by commas, such as a team or a project. Usage can be grouped by them."
     >
       {(control) => <Input {...control} placeholder="None" {...field} />}
     </Field>

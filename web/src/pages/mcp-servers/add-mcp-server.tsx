@@ -26,7 +26,7 @@ export function AddMcpServer({ onAdded }: { onAdded: () => void }) {
     },
     async onSuccess({ name, tools }) {
       await mcpServers.refresh(client);
-      toast(tools?.length ? `${name} is added and has ${plural(tools.length, 'tool')}.` : `${name} is added.`);
+      toast(tools?.length ? `${name} was added. It has ${plural(tools.length, 'tool')}.` : `${name} was added.`);
       onAdded();
       void navigate({ to: `/dashboard/mcp-servers/${encodeURIComponent(name)}` });
     },

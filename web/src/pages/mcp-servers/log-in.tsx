@@ -43,7 +43,7 @@ export function Login({ server }: { server: McpServerReply }) {
       ) : (
         <Facts>
           <Fact name="State">{login.ended === null ? 'logged in' : `over: ${login.ended}`}</Fact>
-          <Fact name="Begun by">
+          <Fact name="Started by">
             {login.by}, <Ago at={login.at} />
           </Fact>
           <Fact name="Authorization server">{login.issuer ?? <None />}</Fact>
@@ -93,7 +93,7 @@ function LogInButton({ server: { name, login } }: { server: McpServerReply }) {
               <p>You are logged in.</p>
             ) : (
               <p className="text-muted">
-                The address works once, until {new Date(begin.data.expires_at).toLocaleTimeString()}. This page sees
+                The address works once, until {new Date(begin.data.expires_at).toLocaleTimeString()}. This page notices
                 when you are logged in.
               </p>
             )}

@@ -61,7 +61,7 @@ function McpServer({ server }: { server: McpServerReply }) {
                 <Ago at={checked_at} />
               </Fact>
             )}
-            <Fact name="Address">{url ?? 'a program of this machine'}</Fact>
+            <Fact name="Address">{url ?? 'a program on this machine'}</Fact>
             <EntryFacts of={server} />
             <Fact name="Sessions">
               <Count value={sessions} />

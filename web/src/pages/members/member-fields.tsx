@@ -27,7 +27,7 @@ export function RoleField({ field }: { field: ComponentProps<'select'> }) {
 
 export function AccountsField({ field }: { field: Pick<ComponentProps<typeof NamesInput>, 'value' | 'onChange'> }) {
   return (
-    <Field name="accounts" label="Accounts" hint="The accounts it may see and change.">
+    <Field name="accounts" label="Accounts" hint="The accounts that the operator may see and change.">
       {(control) => <NamesInput {...control} from="/admin/v1/accounts" field="id" placeholder="All" {...field} />}
     </Field>
   );

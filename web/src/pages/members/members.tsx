@@ -42,7 +42,7 @@ export function Members({ account }: { account: string }) {
         pages={pages}
         columns={columns}
         keyOf={({ id }) => id}
-        empty={<Empty title="It has no members yet.">Operators of all accounts see it, too.</Empty>}
+        empty={<Empty title="It has no members yet.">Operators of all accounts also see it.</Empty>}
       />
       <Invitations account={account} />
       {leaving !== null && (
@@ -57,8 +57,8 @@ export function Members({ account }: { account: string }) {
           }}
         >
           {leaving.accounts.length === 1
-            ? 'Its sessions of this account end at once. Keys that it made go on to work.'
-            : `It is removed from ${leaving.accounts.join(', ')}. Keys that it made go on to work.`}
+            ? 'Their sessions in this account end at once. Keys that they made keep working.'
+            : `The operator is removed from ${leaving.accounts.join(', ')}. Keys that they made keep working.`}
         </Confirm>
       )}
     </Section>

@@ -21,7 +21,7 @@ export function CacheFields({ draft, change }: CacheFieldsProps) {
       <Field
         name="cache.scope"
         label="Who shares the answers"
-        hint="A hit tells a caller that another caller has asked the same."
+        hint="A hit tells a caller that the same thing was asked before."
       >
         {(control) => (
           <Select {...control} {...field('cacheScope')} disabled={draft.cacheTtl.trim() === ''}>
@@ -66,7 +66,7 @@ export function CacheFields({ draft, change }: CacheFieldsProps) {
       <Field
         name="prompt_cache"
         label="The provider's prompt cache"
-        hint="Asks the provider to keep the beginning of long prompts, where that pays."
+        hint="Asks the provider to cache the beginning of long prompts, where that pays off."
         className="sm:col-span-2"
       >
         {(control) => (

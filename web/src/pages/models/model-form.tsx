@@ -33,7 +33,7 @@ export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone:
       });
     },
     async onSuccess() {
-      toast(base === null ? `${draft.id} can be called.` : `${base.id} is changed.`);
+      toast(base === null ? `${draft.id} can be called.` : `${base.id} was changed.`);
       await models.refresh(client);
       onDone();
     },

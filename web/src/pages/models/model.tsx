@@ -58,7 +58,7 @@ const columns: readonly Column<Target>[] = [
     align: 'right',
     cell: ({ price }) =>
       price === null ? (
-        <span className="text-muted" title="Usage and budgets leave out its USD. Edit the model to set a price.">
+        <span className="text-muted" title="Usage and budgets do not include its cost. Edit the model to set a price.">
           no price
         </span>
       ) : (

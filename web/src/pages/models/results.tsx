@@ -76,7 +76,7 @@ function TakenOut({ model, row: { variant, out } }: { model: string; row: Row })
       <span className="font-medium">{variant}</span> has been out since <Ago at={out.since} />: {out.reason}
       {may && (
         <Button size="row" className="ml-2" busy={restore.isPending} onClick={() => restore.mutate()}>
-          Put it back
+          Restore it
         </Button>
       )}
       {restore.error !== null && <p className="mt-1 text-bad">{restore.error.message}</p>}

@@ -97,7 +97,7 @@ export function Variants(props: VariantsProps) {
           </Field>
         )}
         {variants.length > 0 && (
-          <Field name="sticky" label="Who keeps one variant">
+          <Field name="sticky" label="Assign variants to">
             {(control) => (
               <Select {...control} value={sticky} onChange={({ target }) => onSticky(target.value)}>
                 <option value="">A key</option>

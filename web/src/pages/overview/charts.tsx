@@ -32,7 +32,7 @@ export default function Charts({ overview: { series, totals, step_s }, range, ac
       <Section title="Spend">
         {totals.unpriced_requests > 0 && (
           <p className="mb-2 text-muted text-xs">
-            Not drawn: <WithoutPrice count={totals.unpriced_requests} at="models" />
+            Not shown: <WithoutPrice count={totals.unpriced_requests} at="models" />
           </p>
         )}
         <Chart
@@ -68,7 +68,7 @@ export default function Charts({ overview: { series, totals, step_s }, range, ac
               whole: totals.first_token_p50_ms,
             },
             {
-              label: '95 % ≈',
+              label: 'p95 ≈',
               colour: 3,
               values: series.map(({ first_token_p95_ms }) => first_token_p95_ms),
               whole: totals.first_token_p95_ms,

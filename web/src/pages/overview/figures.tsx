@@ -9,7 +9,7 @@ type Totals = Overview['totals'];
 export function Figures({ totals, before }: { totals: Totals; before: Totals }) {
   const tokens = ({ input_tokens, output_tokens }: Totals) => input_tokens + output_tokens;
   const share = ({ errors, requests }: Totals) => (requests === 0 ? 0 : errors / requests);
-  const since = 'than in the time of the same length before';
+  const since = 'compared with the period before';
   return (
     <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-lg border border-line bg-line sm:grid-cols-3 xl:grid-cols-6">
       <Figure name="Requests" value={short(totals.requests)} exact={count(totals.requests)}>
@@ -34,10 +34,10 @@ export function Figures({ totals, before }: { totals: Totals; before: Totals }) 
         )}
       </Figure>
       <Figure name="First token, median" value={time(totals.first_token_p50_ms)} exact={ofBins}>
-        95 % within {time(totals.first_token_p95_ms)}
+        p95 {time(totals.first_token_p95_ms)}
       </Figure>
       <Figure name="Total time, median" value={time(totals.total_p50_ms)} exact={ofBins}>
-        95 % within {time(totals.total_p95_ms)}
+        p95 {time(totals.total_p95_ms)}
       </Figure>
     </dl>
   );
@@ -48,7 +48,7 @@ function time(ms: number | null): string {
 }
 
 /** Says how far a percentile may be off. */
-export const ofBins = 'Durations are counted in bins: this is off by a third at most.';
+export const ofBins = 'Estimated from bins: it may be off by up to a third.';
 
 interface FigureProps {
   name: string;

@@ -63,7 +63,7 @@ function Asked({ range, span: covered }: { range: Ranged; span: { from: string; 
               <span className="w-14 text-right">
                 <Count value={attempts} />
               </span>
-              <span className="w-16 text-right text-muted" title="Time to first token, 95 % within">
+              <span className="w-16 text-right text-muted" title="Time to first token, p95">
                 {first_token_p95_ms === null ? '–' : `≈ ${span(first_token_p95_ms)}`}
               </span>
             </Line>

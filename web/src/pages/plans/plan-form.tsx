@@ -91,14 +91,14 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
           <WindowFields name="tokens" title="Tokens" value={typed.tokens} onValue={(tokens) => change({ tokens })} />
           <WindowFields
             name="soft.budget"
-            title="Warn from, USD"
-            hint="Requests beyond it pass, with a header that says so."
+            title="Warn at, USD"
+            hint="Requests beyond it still pass, with a header that says so."
             value={typed.soft.budget}
             onValue={(budget) => change({ soft: { ...typed.soft, budget } })}
           />
           <WindowFields
             name="soft.tokens"
-            title="Warn from, tokens"
+            title="Warn at, tokens"
             value={typed.soft.tokens}
             onValue={(tokens) => change({ soft: { ...typed.soft, tokens } })}
           />

@@ -32,14 +32,12 @@ export default function PlanPage() {
         <>
           {plan === null && <Note tone="plain">There is no plan with this name yet. Save to create it.</Note>}
           {plan?.from === 'configuration' && (
-            <Note tone="plain">
-              This plan is set in culvert.yaml, and you change it there. Here you can preview a change.
-            </Note>
+            <Note tone="plain">This plan is set in culvert.yaml. Change it there. Here you can preview a change.</Note>
           )}
           {plan?.from === 'built-in' && (
             <Note tone="plain">
-              This plan is built in. Give accounts a plan of another name, or write this one in culvert.yaml. What is
-              typed here can be tried.
+              This plan is built in. Give accounts a plan with another name, or write this one in culvert.yaml. Here you
+              can preview a change.
             </Note>
           )}
           <PlanForm key={name} name={name} plan={plan} mayWrite={may && (plan === null || plan.from === 'admin api')} />

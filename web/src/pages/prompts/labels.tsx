@@ -28,7 +28,7 @@ export function Labels({ prompt, mayChange }: { prompt: PromptReply; mayChange: 
   const [pending, setPending] = useState<PendingMove | null>(null);
   const move = async (label: string, version: number | null) => {
     await call('POST', `${prompts.addressOf(name)}/labels`, { body: { label, version } });
-    toast(version === null ? `The label ${label} is removed.` : `${label} is version ${version} now.`);
+    toast(version === null ? `The label ${label} was removed.` : `${label} is now version ${version}.`);
     await prompts.refresh(client);
   };
   const before = (version: number) => versions.find(({ number }) => number < version)?.number ?? null;
@@ -128,7 +128,7 @@ function LabelForm({ prompt: { labels, versions }, label, move, onDone }: LabelF
         </Button>
       }
     >
-      <Field name="label" label="Label" hint="production is the version of requests that name none.">
+      <Field name="label" label="Label" hint="Requests that name no version get production.">
         {(control) => <Input {...control} spellCheck={false} disabled={label !== ''} {...field('label')} />}
       </Field>
       <Field name="version" label="Version">

@@ -54,7 +54,7 @@ export function PromptForm({ prompt, from, onDone }: PromptFormProps) {
     },
     async onSuccess({ name, versions }) {
       const [newest] = versions;
-      toast(prompt === null ? `${name} is added.` : `Version ${newest?.number} of ${name} is added.`);
+      toast(prompt === null ? `${name} was added.` : `Version ${newest?.number} of ${name} was added.`);
       await prompts.refresh(client);
       onDone();
       const search = prompt === null ? {} : { version: newest?.number };
@@ -74,7 +74,7 @@ export function PromptForm({ prompt, from, onDone }: PromptFormProps) {
       }
     >
       {prompt === null && (
-        <Field name="name" label="Name" hint="Requests send it in the place of the model, as prompt/NAME.">
+        <Field name="name" label="Name" hint="Requests send it in place of the model, as prompt/NAME.">
           {(control) => <Input {...control} {...text('name')} placeholder="reply" />}
         </Field>
       )}
@@ -112,7 +112,7 @@ export function PromptForm({ prompt, from, onDone }: PromptFormProps) {
       <Field
         name="labels"
         label="Labels"
-        hint="production is the version of requests that name none. Without a label it is a draft."
+        hint="Requests that name no version get production. Without a label it is a draft."
       >
         {(control) => <NamesInput {...control} placeholder="None" {...field('labels')} />}
       </Field>

@@ -109,7 +109,7 @@ export function Comparison({ prompt: { versions }, version, withNumber, onWith }
       }
     >
       <p className="mb-2 text-muted text-xs">
-        {changed === 0 ? 'The two versions are equal.' : plural(changed, 'changed line')}
+        {changed === 0 ? 'The two versions are identical.' : plural(changed, 'changed line')}
       </p>
       <ol
         aria-label="Changes"

@@ -53,7 +53,7 @@ export function AddProvider({
     mutationFn: () => call<ProviderReply>('POST', providers.path, { body }),
     async onSuccess({ name }) {
       await providers.refresh(client);
-      toast(`${name} answers requests from now on.`);
+      toast(`${name} now answers requests.`);
       onAdded({ name, models: trial.data?.models ?? [] });
     },
   });
@@ -125,7 +125,7 @@ export function AddProvider({
       <Field
         name="base_url"
         label="Base URL"
-        hint={kind?.base_url === null ? undefined : 'Only if it differs. An address in your own network works, too.'}
+        hint={kind?.base_url === null ? undefined : 'Only if it differs. An address in your own network also works.'}
       >
         {(control) => (
           <Input
@@ -143,21 +143,14 @@ export function AddProvider({
   );
 }
 
-const groups = [
-  'Chat and more',
-  'At an address of yours',
-  'Sound',
-  'Pictures',
-  'Embeddings',
-  'Your own servers',
-] as const;
+const groups = ['Chat and more', 'At your own address', 'Audio', 'Images', 'Embeddings', 'Your own servers'] as const;
 
 function groupOf({ local, base_url, serves }: ProviderType): (typeof groups)[number] {
   if (local) return 'Your own servers';
-  if (base_url === null) return 'At an address of yours';
+  if (base_url === null) return 'At your own address';
   if (serves.includes('chat')) return 'Chat and more';
-  if (serves.includes('speech') || serves.includes('transcription')) return 'Sound';
-  return serves.includes('image') ? 'Pictures' : 'Embeddings';
+  if (serves.includes('speech') || serves.includes('transcription')) return 'Audio';
+  return serves.includes('image') ? 'Images' : 'Embeddings';
 }
 
 /** Types are sorted by title in each group, so that typing the first letters of one finds it. */

@@ -71,14 +71,14 @@ const subjects: readonly (readonly [subject: string, paths: RegExp])[] = [
   ['Vectors', /^\/v1\/vectors\b/],
   ['Web tools', /^\/v1\/(tools|ocr)\b/],
   ['MCP', /^\/(v1\/)?mcp\b/],
-  ['Formats of others: Gemini and Ollama', /^\/(v1beta|api)\b/],
-  ['Formats of others: Firecrawl', /^\/v[12]\//],
-  ['Formats of others: Qdrant', /^\/(collections|aliases|snapshots|cluster|telemetry|issues)\b/],
+  ['Other formats: Gemini and Ollama', /^\/(v1beta|api)\b/],
+  ['Other formats: Firecrawl', /^\/v[12]\//],
+  ['Other formats: Qdrant', /^\/(collections|aliases|snapshots|cluster|telemetry|issues)\b/],
   ['Health and metrics', /^\/(health\w*|livez|readyz|metrics)\b/],
   ['SCIM', /^\/scim\b/],
 ];
 const admin = 'Admin: ';
-const others = 'Pages and others';
+const others = 'Pages and more';
 
 /** What an operation is about: its tag, else the subject of its path. */
 export function subjectOf({ path, tags }: Operation): string {

@@ -28,7 +28,7 @@ export default function ReplicasPage() {
         pages={pages}
         columns={columns}
         keyOf={({ id }) => id}
-        empty={<Empty title="No process has reported itself." icon={<Server />} />}
+        empty={<Empty title="No process has reported yet." icon={<Server />} />}
       />
     </Page>
   );
@@ -40,7 +40,7 @@ const columns: readonly Column<ProcessRow>[] = [
     cell: ({ host, pid, worker, id }) => (
       <NameCell name={host ?? id}>
         {worker !== null && `Worker ${worker}, `}
-        {pid === null ? 'tells nothing yet' : `pid ${pid}`}
+        {pid === null ? 'has not reported yet' : `pid ${pid}`}
       </NameCell>
     ),
   },

@@ -31,7 +31,7 @@ export function ConversationView({ of, losses, request, error }: ConversationPro
     <div className="flex min-w-0 flex-col gap-4">
       {placed.rest.length > 0 && (
         <Note tone="warn">
-          The provider got the conversation without all of it:{' '}
+          The provider did not get all of the conversation:{' '}
           {placed.rest.map(({ field, why }) => `${field} (${words[why]})`).join(', ')}
         </Note>
       )}
@@ -144,9 +144,9 @@ function PartContent({ part, placed }: { part: Part; placed: PlacedLosses }) {
       return <p className="text-bad [overflow-wrap:anywhere]">{text}</p>;
     case 'thought':
       return text === '' ? (
-        <p className="text-muted">A thought that its provider encrypted.</p>
+        <p className="text-muted">Reasoning that the provider encrypted.</p>
       ) : (
-        <Folded title="Thought">
+        <Folded title="Reasoning">
           <p className="whitespace-pre-wrap text-muted [overflow-wrap:anywhere]">{text}</p>
         </Folded>
       );
@@ -219,7 +219,7 @@ interface MediaProps {
 function MediaView({ type, media, name, text }: MediaProps) {
   const blob = useMemo(() => blobOf(media), [media]);
   const url = useObjectUrl(blob);
-  const label = name ?? { image: 'Picture', audio: 'Sound', file: 'File' }[type];
+  const label = name ?? { image: 'Image', audio: 'Audio', file: 'File' }[type];
   return (
     <figure className="flex min-w-0 flex-col gap-1">
       {url !== null && type === 'image' && (

@@ -21,11 +21,11 @@ export function Cost({ request }: { request: Charged }) {
 
 /** Why a request without a cost used nothing; null: it did, and its target has no price. */
 export function whyFree({ cache, target, usage: { source } }: Charged): string | null {
-  if (isHit(cache)) return 'nothing: no provider was asked';
+  if (isHit(cache)) return 'nothing: no provider was called';
   if (source === 'refused') return 'nothing: it was refused before it ran';
   if (source === 'none') return 'nothing was used';
   // No target answered, so there is none whose price lacks.
-  return target === null ? 'not known: no target answered' : null;
+  return target === null ? 'unknown: no target answered' : null;
 }
 
 /** Whether a kept answer served it. */

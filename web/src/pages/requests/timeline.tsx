@@ -62,7 +62,7 @@ export function Timeline({ request: { route, ms, status, class: failure, cache }
 const verdictWords: Readonly<Record<string, string>> = {
   'picked as the least bad': 'picked, although no target was healthy',
   'picked as a probe': 'picked to find out whether it is healthy again',
-  'picked as a hedge': 'picked because the one before took long',
+  'picked as a hedge': 'picked because the previous target was slow',
 };
 
 function verdictText(verdict: string): string {

@@ -172,7 +172,7 @@ function Changes({ draft, change }: PartProps) {
           )}
         </Field>
       </div>
-      <Field name="tag" label="Tag" hint="Use of these requests is summed by it, in place of the caller's tag.">
+      <Field name="tag" label="Tag" hint="Usage of these requests is grouped by it, instead of by the caller's tag.">
         {(control) => <Input {...control} {...field('tag')} spellCheck={false} />}
       </Field>
     </>

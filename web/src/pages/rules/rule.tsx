@@ -111,7 +111,7 @@ function Actions({ rule }: { rule: RouteReply }) {
       place="side"
       edit={(done) => <RuleForm rule={rule} onDone={done} />}
     >
-      Requests go by the other rules from then on.
+      From then on, only the other rules apply.
     </EntryActions>
   );
 }

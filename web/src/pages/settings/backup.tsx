@@ -28,7 +28,7 @@ export function Backup() {
       setTimeout(() => URL.revokeObjectURL(address), 60_000);
       return backup.size;
     },
-    onSuccess: (size) => toast(`The backup is downloaded: ${bytes(size)}.`),
+    onSuccess: (size) => toast(`The backup was downloaded: ${bytes(size)}.`),
   });
   const error = leaving.current.signal.aborted ? null : download.error;
   return (
@@ -37,7 +37,7 @@ export function Backup() {
         <p>
           The backup is one file with accounts, keys (as hashes), plans, operators, the audit log, all requests and
           their cost, and the providers and models that were set up here. From the data folder it holds vectors, pages,
-          crawls and pictures. <code className="font-mono text-sm">culvert restore FILE</code> brings all of it back.
+          crawls and pictures. <code className="font-mono text-sm">culvert restore FILE</code> restores all of it.
         </p>
         <Note tone="warn">
           Keep it as safe as a password: it holds the secret that opens the credentials that were set up here. It does
@@ -90,6 +90,6 @@ async function fetchBackup(signal: AbortSignal, onReceived: (size: number) => vo
   try {
     return await new Response(response.body!.pipeThrough(counting)).blob();
   } catch {
-    throw new Error('The connection broke before the backup was whole. Nothing was saved.');
+    throw new Error('The connection broke before the backup was complete. Nothing was saved.');
   }
 }

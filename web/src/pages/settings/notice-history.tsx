@@ -58,7 +58,7 @@ export function NoticeHistory() {
         keyOf={({ id }) => id}
         empty={
           <Empty title="No alert or notice was sent in the last 30 days.">
-            Alerts, and notices of plans about quota, appear here with what became of them.
+            Alerts and quota notices appear here, with their delivery status.
           </Empty>
         }
       />

@@ -139,7 +139,7 @@ export function Operators() {
           action="Remove"
           onConfirm={async () => {
             await call('DELETE', `/admin/v1/operators/${doing.operator.id}`);
-            toast(`${doing.operator.name} is removed.`);
+            toast(`${doing.operator.name} was removed.`);
             await renewed();
           }}
         >

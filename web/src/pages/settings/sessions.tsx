@@ -99,7 +99,12 @@ function LoginLink() {
       </Button>
       {make.error !== null && <ErrorNote error={make.error} />}
       {make.data !== undefined && (
-        <Dialog open onClose={null} title="Login link" description="The first who opens it is logged in as an owner.">
+        <Dialog
+          open
+          onClose={null}
+          title="Login link"
+          description="The first person who opens it is logged in as an owner."
+        >
           <Secret secret={location.origin + make.data.path} onDone={make.reset} />
         </Dialog>
       )}

@@ -65,7 +65,7 @@ export default function StatementsPage() {
         to={({ account }) => `/dashboard/accounts/${encodeURIComponent(account)}`}
         error={error}
         retry={() => void refetch()}
-        empty={<Empty title="Nobody used anything in this month.">Choose another month.</Empty>}
+        empty={<Empty title="There was no usage in this month.">Choose another month.</Empty>}
         footer={data !== undefined && data.data.length > 0 && <Total totals={data.totals} />}
       />
     </Page>
@@ -99,7 +99,7 @@ function Total({ totals }: { totals: Statement['totals'] }) {
 function stateOf({ status, time_zone, closed_at, closed_by }: Statement): string {
   if (status === 'closed') return `Closed ${instant(Date.parse(closed_at ?? ''))} by ${closed_by}, in ${time_zone}.`;
   return status === 'open'
-    ? `Not closed: it shows the sums of now, in ${time_zone}.`
+    ? `Not closed: it shows the current sums, in ${time_zone}.`
     : `This month is not over in ${time_zone}.`;
 }
 
@@ -120,7 +120,7 @@ function Close({ statement: { month, time_zone } }: { statement: Statement }) {
           await client.invalidateQueries({ queryKey: [path] });
         }}
       >
-        Its statement never changes again, whatever is recalculated later. Nobody can open it again.
+        Its statement never changes again, whatever is recalculated later. You cannot reopen it.
       </Confirm>
     </>
   );

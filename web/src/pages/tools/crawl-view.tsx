@@ -57,7 +57,7 @@ export function CrawlView({ caller, id }: { caller: Caller; id: string }) {
             >
               <div className="flex flex-col gap-3">
                 <progress
-                  aria-label="Pages that are done"
+                  aria-label="Pages read so far"
                   className="h-1.5 w-full appearance-none overflow-hidden rounded-full bg-line [&::-moz-progress-bar]:bg-accent [&::-webkit-progress-bar]:bg-line [&::-webkit-progress-value]:bg-accent"
                   value={data.completed + data.failed}
                   max={Math.max(1, data.total)}

@@ -23,7 +23,7 @@ export function MapView({ caller }: { caller: Caller }) {
       action="List the links"
       disabled={url.trim() === ''}
       onRun={() => call.run('/v1/tools/map', () => ({ url: url.trim(), sitemap, ...(search !== '' && { search }) }))}
-      hint="The links of the site are listed here."
+      hint="The links of the site appear here."
       result={
         answer === null ? null : (
           <Section title={plural(answer.links.length, 'link')}>

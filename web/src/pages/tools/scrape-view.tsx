@@ -37,7 +37,7 @@ export function ScrapeView({ caller }: { caller: Caller }) {
       action="Scrape"
       disabled={url.trim() === '' || wanted.length === 0}
       onRun={() => call.run('/v1/tools/scrape', () => body)}
-      hint="The page is shown here."
+      hint="The page appears here."
       result={
         answer === null ? null : (
           <Section title={answer.data.metadata.title ?? answer.data.metadata.url ?? 'Page'}>

@@ -38,7 +38,7 @@ export function SearchView({ caller }: { caller: Caller }) {
       action="Search"
       disabled={query.trim() === ''}
       onRun={() => call.run('/v1/tools/search', () => body)}
-      hint="The results are shown here."
+      hint="The results appear here."
       result={call.answer === null ? null : <Hits answer={call.answer} />}
     >
       <Field name="query" label="Query">

@@ -53,7 +53,7 @@ function Unpriced({ byDay: { parts } }: { byDay: Arranged }) {
   if (count === 0) return null;
   return (
     <p className="mb-2 text-muted text-xs">
-      Not drawn: <WithoutPrice count={count} at="models" />
+      Not shown: <WithoutPrice count={count} at="models" />
     </p>
   );
 }

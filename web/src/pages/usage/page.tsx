@@ -171,7 +171,7 @@ export default function UsagePage() {
         open={recalculating}
         onClose={() => setRecalculating(false)}
         title="Recalculate"
-        description="Past requests get the cost that they have by the prices of today."
+        description="Past requests get the cost that today’s prices give them."
       >
         <Recalculate
           span={range.query}

@@ -45,7 +45,7 @@ export function Recalculate({ span, account, model, onDone }: RecalculateProps) 
         {(control) => (
           <Select {...control} {...field('requests')} disabled={busy || seen !== undefined}>
             <option value="unpriced">Those without a price</option>
-            <option value="all">All, also those that were charged by another price</option>
+            <option value="all">All, including those charged at another price</option>
           </Select>
         )}
       </Field>
@@ -72,14 +72,16 @@ function Seen({ seen }: { seen: Recalculation }) {
     <div role="status" className="flex flex-col gap-1 text-sm">
       <p>
         {requests === 0
-          ? 'No request would have another cost.'
+          ? 'No cost would change.'
           : `${plural(requests, 'request')}: $${old_usd} → $${new_usd}. ${unpriced_requests} of them had no price.`}
       </p>
       {still_unpriced > 0 && (
         <p className="text-muted">{plural(still_unpriced, 'request')} still without a price: set one at the model.</p>
       )}
       {unclear > 0 && (
-        <p className="text-muted">{plural(unclear, 'request')} keep their cost, because several calls made it.</p>
+        <p className="text-muted">
+          {plural(unclear, 'request')} keep their cost, because it is the sum of several calls.
+        </p>
       )}
       <p className="text-muted">Budgets do not change. The audit log keeps both sums.</p>
     </div>

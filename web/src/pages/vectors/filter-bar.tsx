@@ -90,7 +90,7 @@ export function FilterBar({ caller, name, conditions, onChange }: FilterBarProps
           toast(`${plural(matched ?? 0, 'point')} deleted.`);
         }}
       >
-        <p>This deletes every point that matches, whatever the search says. You cannot undo it.</p>
+        <p>This deletes every point that matches the filters, whatever the search says. You cannot undo it.</p>
         <ul className="mt-2 list-disc pl-5 [overflow-wrap:anywhere]">
           {conditions.map((condition) => (
             <li key={JSON.stringify(condition)}>
