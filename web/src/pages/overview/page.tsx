@@ -16,11 +16,7 @@ import { Saved } from './saved.tsx';
 import { Tops } from './tops.tsx';
 import { Wrongs } from './wrongs.tsx';
 
-// Read with the page: what it draws comes only after the first answer.
-const charts = import('./charts.tsx');
-// Where it fails, the page that draws it says so.
-charts.catch(() => {});
-const Charts = lazy(() => charts);
+const Charts = lazy(() => import('./charts.tsx'));
 
 /** Ranges of `GET /admin/v1/overview`. */
 const presetRanges = ['1h', '6h', '24h', '7d', '30d', '90d'];
