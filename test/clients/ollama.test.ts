@@ -8,6 +8,8 @@ import { models, openThreeProviders } from './three-providers.ts';
 const { gateway, lastBody, upstream } = await openThreeProviders({
   tried: { targets: ['openai/mock/ok'], variants: { a: { weight: 1, parameters: { temperature: 0.1 } } } },
   embed: { type: 'embedding', targets: ['openai/text-embedding-3-small'] },
+  plain: { targets: ['openai/mock/ok'], capabilities: { tools: false, vision: false, reasoning: false } },
+  thinks: { targets: ['openai/mock/ok'], capabilities: { tools: false, vision: false, reasoning: true } },
 });
 const authorization = { Authorization: `Bearer ${gateway.key}` };
 const ollama = new Ollama({ host: gateway.url, headers: authorization });
@@ -156,6 +158,8 @@ test('models are listed and shown with what they can', async () => {
   assert.ok(shown.capabilities.includes('completion') && shown.capabilities.includes('tools'));
   assert.ok(Object.keys(shown.model_info).some((name) => name.endsWith('.context_length')));
   assert.deepEqual((await ollama.show({ model: 'embed' })).capabilities, ['embedding']);
+  assert.deepEqual((await ollama.show({ model: 'plain' })).capabilities, ['completion']);
+  assert.deepEqual((await ollama.show({ model: 'thinks' })).capabilities, ['completion', 'thinking']);
   assert.match((await ollama.version()).version, /^\d+\.\d+\.\d+$/);
 });
 
