@@ -1,50 +1,54 @@
-import { Check, ChevronsUpDown, Keyboard, LogOut, Monitor, Moon, Sun } from 'lucide-react';
-import { type Session, useLogOut } from '../api/session.ts';
-import { Menu, MenuItem, MenuLabel, MenuLine } from '../parts/menu.tsx';
-import { setTheme, useTheme } from '../parts/theme.ts';
+import { ChevronsUpDown } from 'lucide-react';
+import { type ComponentProps, type KeyboardEvent, lazy, Suspense, useState } from 'react';
+import type { Session } from '../api/session.ts';
 
-export const themes = [
-  { value: 'system', label: 'System', icon: Monitor },
-  { value: 'light', label: 'Light', icon: Sun },
-  { value: 'dark', label: 'Dark', icon: Moon },
-] as const;
+/** Read when it is first opened: menus are a tenth of what the first page would have to load. */
+const OpenedMenu = lazy(() => import('./opened-account-menu.tsx'));
+
+export interface AccountMenuProps {
+  session: Session;
+  onShortcuts: () => void;
+}
 
 /** The logged-in person, and their own settings. */
-export function AccountMenu({ session, onShortcuts }: { session: Session; onShortcuts: () => void }) {
-  const theme = useTheme();
-  const logOut = useLogOut();
+export function AccountMenu(props: AccountMenuProps) {
+  const [wasOpened, setOpened] = useState(false);
+  const open = () => setOpened(true);
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'ArrowDown') return;
+    event.preventDefault();
+    open();
+  };
+  const button = (
+    <AccountButton
+      session={props.session}
+      aria-haspopup="menu"
+      aria-expanded={false}
+      onClick={open}
+      onKeyDown={onKeyDown}
+    />
+  );
+  if (!wasOpened) return button;
+  return (
+    <Suspense fallback={button}>
+      <OpenedMenu {...props} />
+    </Suspense>
+  );
+}
+
+export function AccountButton({ session, ...rest }: { session: Session } & ComponentProps<'button'>) {
   const [name, role] = session.kind === 'key' ? [session.account, session.key.name] : [session.name, session.role];
   return (
-    <Menu
-      align="start"
-      trigger={
-        <button
-          type="button"
-          className="flex h-10 w-full items-center gap-2 rounded-md px-2 text-left hover:bg-hover data-[state=open]:bg-hover"
-        >
-          <span className="min-w-0 flex-1 leading-4">
-            <span className="block truncate font-medium text-sm">{name}</span>
-            <span className="block truncate text-muted text-xs">{role}</span>
-          </span>
-          <ChevronsUpDown className="size-4 text-faint" aria-hidden />
-        </button>
-      }
+    <button
+      type="button"
+      className="flex h-10 w-full items-center gap-2 rounded-md px-2 text-left hover:bg-hover data-[state=open]:bg-hover"
+      {...rest}
     >
-      <MenuLabel>Culvert {session.version}</MenuLabel>
-      <MenuLine />
-      {themes.map(({ value, label, icon: Icon }) => (
-        <MenuItem key={value} icon={<Icon aria-hidden />} onSelect={() => setTheme(value)}>
-          <span className="flex-1">{label}</span>
-          {theme === value && <Check className="size-4" aria-label="chosen" />}
-        </MenuItem>
-      ))}
-      <MenuLine />
-      <MenuItem icon={<Keyboard aria-hidden />} onSelect={onShortcuts}>
-        Keyboard shortcuts
-      </MenuItem>
-      <MenuItem icon={<LogOut aria-hidden />} onSelect={() => void logOut()}>
-        Log out
-      </MenuItem>
-    </Menu>
+      <span className="min-w-0 flex-1 leading-4">
+        <span className="block truncate font-medium text-sm">{name}</span>
+        <span className="block truncate text-muted text-xs">{role}</span>
+      </span>
+      <ChevronsUpDown className="size-4 text-faint" aria-hidden />
+    </button>
   );
 }

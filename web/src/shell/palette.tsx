@@ -7,9 +7,9 @@ import { settingsTabs } from '../pages/settings/tabs.ts';
 import { useFocusBack } from '../parts/dialog.tsx';
 import { Finder } from '../parts/finder.tsx';
 import { setTheme } from '../parts/theme.ts';
-import { themes } from './account-menu.tsx';
 import type { Place } from './navigation.ts';
 import { Kbd } from './shortcuts.tsx';
+import { themes } from './themes.ts';
 import type { FoundEntry } from './use-entries.ts';
 
 /** Read at the first letter: the first page needs none of it. */
