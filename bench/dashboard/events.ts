@@ -7,6 +7,8 @@ export const hourMs = 3_600_000;
 export const days = 90;
 
 export const accounts = Array.from({ length: 50 }, (_, at) => `team-${at}`);
+/** With these there are a thousand, of which a statement tells; a hundredth of the requests is theirs. */
+const small = Array.from({ length: 950 }, (_, at) => `small-${at}`);
 const models = ['smart', 'small', 'vision', 'coder', 'embed', 'voice', 'rerank', 'draft'];
 const providers = ['openai', 'anthropic', 'google', 'local'];
 const endpoints = ['chat', 'messages', 'embeddings'];
@@ -20,7 +22,9 @@ export function createTraffic(seed: number): (atMs: number) => UsageEvent {
   const skewed = (count: number) => Math.min(count - 1, Math.floor(count * random() ** 3));
   return (atMs) => {
     const whose = skewed(accounts.length);
-    const keyId = `key${whose}x${below(3)}`;
+    const isSmall = random() < 0.01;
+    const account = isSmall ? small[below(small.length)]! : accounts[whose]!;
+    const keyId = isSmall ? account : `key${whose}x${below(3)}`;
     const alias = models[(whose + skewed(4)) % models.length]!;
     const provider = providers[(models.indexOf(alias) + (random() < 0.1 ? 1 : 0)) % providers.length]!;
     const isOk = random() > 0.02;
@@ -33,9 +37,9 @@ export function createTraffic(seed: number): (atMs: number) => UsageEvent {
       ...blankEvent,
       requestId: newRequestId(atMs),
       atMs,
-      account: accounts[whose]!,
+      account,
       keyId,
-      tenant: `${accounts[whose]}/${keyId}`,
+      tenant: `${account}/${keyId}`,
       endpoint: endpoints[whose % endpoints.length]!,
       alias,
       target: `${provider}/${alias}-1`,

@@ -61,6 +61,10 @@ const requests = [
   '/requests?limit=50&tag=eval&until=30d',
 ];
 
+/** The last whole month, of which all requests are there. */
+const month = new Date(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth() - 1)).toISOString().slice(0, 7);
+const statements = [`/statements?month=${month}`, `/statements.csv?month=${month}`, `/statements.html?month=${month}`];
+
 const rows: Row[] = [];
 for (const name of wanted) {
   if (name === 'pages' && chromiumMissing !== false) {
@@ -77,7 +81,7 @@ finish(
   {
     subject: 'dashboard',
     command: ['node bench/run.mjs dashboard', ...flags].join(' '),
-    how: `${events.toLocaleString('en')} requests of 90 days, 50 accounts, 150 keys, 8 models, 400 users, with the sums that
+    how: `${events.toLocaleString('en')} requests of 90 days, 1,000 accounts of which 50 ask most, 1,100 keys, 8 models, 400 users, with the sums that
 settlements make of them, days added up. Each question ${rounds} times over HTTP, one after the other. Pages in Chromium on
 the same machine, over ${eventsOfPages.toLocaleString('en')} requests; chats beside what ten open pages ask, in turns.`,
     rows,
@@ -129,6 +133,7 @@ async function measure(name: (typeof known)[number]): Promise<Row[]> {
         overview: await ask(overview),
         attempts: await ask(attempts),
         requests: await ask(requests),
+        statements: await ask(statements),
       };
       const p95 = (values: readonly number[]) => percentile(values, 0.95);
       const p50 = (values: readonly number[]) => `${percentile(values, 0.5).toFixed(0)} ms`;
@@ -143,6 +148,9 @@ async function measure(name: (typeof known)[number]): Promise<Row[]> {
           `${name}: a page of requests, filtered: p50, p95`,
           `${p50(figures.requests)}, ${p95(figures.requests).toFixed(0)} ms`,
         ),
+        judged(`${name}: the statement of 1,000 accounts, p95`, [p95(figures.statements) / 1_000], {
+          ...{ atMost: 10, unit: ' s', digits: 2 },
+        }),
         told('… filled in; days added up in', `${(fillMs / 1_000).toFixed(0)} s; ${(sumMs / 1_000).toFixed(0)} s`),
       ];
     } finally {

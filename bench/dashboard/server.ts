@@ -30,7 +30,7 @@ export async function startServer(config: string): Promise<Server> {
     });
     const text = await answer.text();
     if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${text.slice(0, 300)}`);
-    return JSON.parse(text);
+    return answer.headers.get('content-type')?.includes('json') ? JSON.parse(text) : text;
   };
   const untilMs = performance.now() + readyWaitMs;
   for (;;) {

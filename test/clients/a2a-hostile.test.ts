@@ -122,8 +122,8 @@ test('an answer that is none of A2A is an error with the id, and costs nothing',
   const status = 502;
   const wrong: [answer: Answer, says: RegExp][] = [
     [json('{"jsonrpc":"2.0","id":1}'), /neither a result nor an error/],
-    [json('{"jsonrpc":"2.0","id":1,"result":{"task":{"id":7}}}'), /no result of this method/],
-    [json('{"jsonrpc":"2.0","id":1,"result":"text"}'), /no result of this method/],
+    [json('{"jsonrpc":"2.0","id":1,"result":{"task":{"id":7}}}'), /not a result of this method/],
+    [json('{"jsonrpc":"2.0","id":1,"result":"text"}'), /not a result of this method/],
     [json('[]'), /no JSON object/],
     [json('{"jsonrpc"'), /no JSON object/],
     [json(`{"result":${'['.repeat(100)}${']'.repeat(100)}}`), /levels of JSON/],
