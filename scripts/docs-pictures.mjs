@@ -25,6 +25,12 @@ const names = [
   'jobs-batches-desktop-light',
   'mcp-server-tried-desktop-light',
   'agent-desktop-light',
+  'session-desktop-light',
+  'replicas-desktop-light',
+  'guard-desktop-light',
+  'rule-classes-desktop-light',
+  'prompt-desktop-light',
+  'tools-scrape-desktop-light',
   'settings-desktop-light',
 ];
 

@@ -117,7 +117,7 @@ function table(rows: readonly Row[]): string {
   const lines = rows.map(
     (row) => `| \`${row.key}\` | ${cell(row.what)} | ${cell(row.standard)} | ${cell(row.description)} |`,
   );
-  return `| key | value | default | |\n|---|---|---|---|\n${lines.join('\n')}\n`;
+  return `| key | value | default | meaning |\n|---|---|---|---|\n${lines.join('\n')}\n`;
 }
 
 function cell(text: string): string {

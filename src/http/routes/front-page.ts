@@ -1,9 +1,9 @@
-import { hash } from 'node:crypto';
 import type { Config } from '../../config/schema.ts';
 import { sendWhole } from '../../inference/spine/sink.ts';
 import { culvert } from '../../kernel/command-form.ts';
 import { type Exchange, headerOf } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
+import { plainStyle, plainStyleSource } from '../plain-page.ts';
 import { writeJson } from '../write-json.ts';
 import { qdrantApiVersion } from './vectors.ts';
 
@@ -32,7 +32,7 @@ export function writeFrontPage(
     'x-content-type-options',
     'nosniff',
     'content-security-policy',
-    `default-src 'none'; style-src 'sha256-${hash('sha256', style, 'base64')}'; frame-ancestors 'none'`,
+    `default-src 'none'; style-src ${plainStyleSource}; frame-ancestors 'none'`,
   ];
   sendWhole(exchange.client, headers, pageOf(escaped(linkBaseOf(exchange.request, server)), escaped(version)));
 }
@@ -48,20 +48,13 @@ function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-const style = `
-:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
-body { max-width: 44rem; margin: 3rem auto; padding: 0 1rem }
-pre { overflow-x: auto; padding: .75rem 1rem; border: 1px solid #8886; border-radius: 6px }
-code { font-family: ui-monospace, monospace; font-size: .9em }
-`;
-
 function pageOf(url: string, version: string): string {
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>Culvert</title>
-<style>${style}</style>
+<style>${plainStyle}</style>
 <h1>Culvert is running</h1>
 <p>This is an inference gateway, version ${version}: one address and one key for OpenAI’s, Anthropic’s and Google’s API.</p>
 <h2>Get a key</h2>

@@ -70,11 +70,14 @@ export function bytes(size: number): string {
   return `${tenths.format(size / 1_000 ** at)} ${units[at]}`;
 }
 
+/** What the server has just done may be so far ahead of a browser's clock. */
+const clockSkewMs = 2_000;
+
 /** `just now`, `2 min ago`, `in 3 h`, `5 d ago`; a date beyond 30 days. */
 export function ago(atMs: number, nowMs: number): string {
   const distance = nowMs - atMs;
   const size = Math.abs(distance);
-  if (size < 10_000) return distance >= 0 ? 'just now' : 'in a moment';
+  if (size < 10_000) return distance > -clockSkewMs ? 'just now' : 'in a moment';
   if (size > 30 * 86_400_000) return day(atMs);
   const [value, unit] =
     size < 60_000

@@ -31,7 +31,7 @@ export default function SessionPage() {
     <Page title={session} before={<Back to="/dashboard/sessions" label="Sessions" />}>
       <Section>
         <Facts>
-          <Fact name="Account">{account}</Fact>
+          <Fact name="Account">{account || [...new Set(turns.map((turn) => turn.account))].join(', ')}</Fact>
           <Fact name="Requests">
             <Count value={turns.length} />
             {next !== null && ' of more: the newest'}
