@@ -14,12 +14,6 @@ export interface ProvenCandidates {
   barred: readonly Verdict[];
 }
 
-/** Whether one of them is asked with its caller's own credential. */
-export function someTakeCallers(candidates: readonly RouteCandidate[]): boolean {
-  for (const { target } of candidates) if (target.credentials[0]?.callers === true) return true;
-  return false;
-}
-
 /** Leaves out the candidates that need a credential which the request does not bring; a 401 where no others are left. */
 export function provenCandidates(
   { providers }: Snapshot,

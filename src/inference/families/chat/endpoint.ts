@@ -15,7 +15,7 @@ import { addableBody } from '../../spine/prompted.ts';
 import { readableBody } from '../../spine/readable-input.ts';
 import { stepsOver } from '../../spine/steps-over.ts';
 import { withAbleModels } from './able-models.ts';
-import { provenCandidates, someTakeCallers } from './callers-own.ts';
+import { provenCandidates } from './callers-own.ts';
 import { checksOf } from './checked-answer.ts';
 import { contentOf } from './content-of.ts';
 import { type ConversationBody, type ConversationFacts, readConversation } from './conversation-body.ts';
@@ -97,13 +97,18 @@ export function planOf(
   return planWithExtras(services, snapshot, call, { ...facts, extras }, unbound, planOver);
 }
 
+/** Whether it is asked with its caller's own credential. */
+function takesCallers({ target }: RouteCandidate): boolean {
+  return target.credentials[0]?.callers === true;
+}
+
 function planOver(
   snapshot: Snapshot,
   call: ChatCall,
   facts: ConversationFacts,
   { alias, charged, candidates, use }: UnboundPlan,
 ): Plan | Failure {
-  if (use === 'call' && someTakeCallers(candidates)) {
+  if (use === 'call' && candidates.some(takesCallers)) {
     const proven = provenCandidates(snapshot, alias, candidates, call.callerHeaders ?? {});
     if ('kind' in proven) return proven;
     if (proven.candidates.length < candidates.length) {
