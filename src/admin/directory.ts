@@ -2,7 +2,7 @@ import type { AccountRow, AuditEntry, Change, KeyRow, Stored } from '../books/au
 import { declaredKeys } from '../books/auth/declared-keys.ts';
 import { type Declared, declaredKeyId, keysInForce } from '../books/auth/key-directory.ts';
 import { accountsInForce, type ExtraBudget } from '../config/declared.ts';
-import type { Config, PartBudgetConfig } from '../config/schema.ts';
+import type { Config, DataRuleConfig, PartBudgetConfig } from '../config/schema.ts';
 import { filePlans, isBuiltInPlan } from '../config/schema-plans.ts';
 import { FailureError } from '../kernel/failure.ts';
 import { refuse } from './operation.ts';
@@ -40,6 +40,8 @@ export interface KnownAccount {
   extraBudget?: ExtraBudget | null;
   /** By end user, tag and model. */
   budgets?: readonly PartBudgetConfig[] | null;
+  /** Which providers may get its requests; absent or null: all. */
+  data?: DataRuleConfig | null;
   /** Nano-USD ever added to its credit; absent or null: it has none. */
   creditNano?: number | null;
   from: Origin;
@@ -125,7 +127,7 @@ function directoryOf(config: Config, stored: Stored): Directory {
   const declared = declaredKeys(config, null);
   const accounts = new Map<string, KnownAccount>();
   for (const row of stored.accounts) accounts.set(row.id, { ...row, from: 'admin api', row });
-  for (const { id, plan, status, guards, extraBudget = null, budgets = null } of accountsInForce(
+  for (const { id, plan, status, guards, extraBudget = null, budgets = null, data = null } of accountsInForce(
     declared.accounts,
     stored.accounts,
   )) {
@@ -138,6 +140,7 @@ function directoryOf(config: Config, stored: Stored): Directory {
       guards,
       extraBudget,
       budgets,
+      data,
       from: 'configuration',
       row: null,
     });

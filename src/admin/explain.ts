@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Principal, unrestricted } from '../books/auth/principal.ts';
 import { limitsLeft } from '../books/metering/limits-left.ts';
-import type { Config } from '../config/schema.ts';
+import { isBinding } from '../config/data-rules.ts';
 import { dataRuleSchema } from '../config/schema-data.ts';
 import { cleanTag } from '../formats/neutral/tag.ts';
 import { explainChat } from '../inference/families/chat/explain-chat.ts';
@@ -189,16 +189,12 @@ function ruledAs(
   };
 }
 
-function dataOf({ accounts }: Config, account: string): Pick<Principal, 'data'> {
-  const data = Object.hasOwn(accounts, account) ? accounts[account]?.data : undefined;
-  return data === undefined ? {} : { data };
-}
-
 function principalOf(directory: Directory, id: string | undefined): Principal {
   if (id === undefined) return unrestricted(directory.config.default_plan);
   const key = directory.key(id);
   if (key === null || key.revokedMs !== null)
     return refuse({ kind: 'not-found', message: `There is no active key '${id.slice(0, 64)}'.` });
+  const data = directory.account(key.account)?.data;
   const keyRule = dataRuleSchema.parse(key.limits?.data ?? undefined);
   return {
     keyId: key.id,
@@ -207,7 +203,7 @@ function principalOf(directory: Directory, id: string | undefined): Principal {
     account: key.account,
     plan: directory.account(key.account)?.plan ?? directory.config.default_plan,
     allowedModels: key.models,
-    ...dataOf(directory.config, key.account),
+    ...(isBinding(data) && { data }),
     // They decide whether it may ask, not where it goes.
     limits: keyRule === undefined ? null : { data: keyRule },
     guards: key.guards,

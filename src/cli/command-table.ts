@@ -46,7 +46,7 @@ interface ValueFacts {
 }
 
 interface OptionFacts extends ValueFacts {
-  /** Reads the text of its value, or throws commander's InvalidArgumentError. */
+  /** Reads the text of its value (null too), or throws commander's InvalidArgumentError. */
   read?(text: string): unknown;
   needed?: true;
   /** The option that cannot come with it. */
@@ -68,7 +68,9 @@ export function declare(command: Command, entry: CommandBody, runs: Runs, parts:
   if (work !== undefined) {
     const runIt = entry.serves === true ? runs.serve : runs.run;
     // Commander gives the command last, where the functions take the parts.
-    command.action((...given: unknown[]) => runIt(done(work, [...given.slice(0, -1), parts] as never[])));
+    command.action((...given: unknown[]) =>
+      runIt(done(work, [...given.slice(0, -1).map(withNulls), parts] as never[])),
+    );
   }
   // Options behind a subcommand belong to it, also where its parent has options of the same name.
   if (work !== undefined && entry.commands !== undefined) command.enablePositionalOptions();
@@ -89,10 +91,20 @@ function argumentOf([name, description, facts = {}]: ArgumentEntry): Argument {
   return argument;
 }
 
+/** Placeholder of null among the values of options, which commander would turn into ''. */
+const nothing = Symbol('null');
+
+/** Options as their commands take them; arguments as they are. */
+function withNulls(given: unknown): unknown {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return given;
+  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, value === nothing ? null : value]));
+}
+
 function optionOf([flags, description, facts = {}]: OptionEntry): Option {
   const option = new Option(flags, description);
   if (facts.choices !== undefined) option.choices(facts.choices);
-  if (facts.read !== undefined) option.argParser(facts.read);
+  const { read } = facts;
+  if (read !== undefined) option.argParser((text: string) => read(text) ?? nothing);
   if (facts.default !== undefined) option.default(facts.default);
   if (facts.needed !== undefined) option.makeOptionMandatory();
   if (facts.conflicts !== undefined) option.conflicts(facts.conflicts);

@@ -1,11 +1,10 @@
 import type { z } from 'zod';
 import { providerTypes } from '../formats/providers/catalog.ts';
 import { isLoopback } from './loopback-host.ts';
-import type { ProviderConfig } from './schema.ts';
-import type { dataFactsSchema, dataRuleSchema } from './schema-data.ts';
+import type { DataRuleConfig, ProviderConfig } from './schema.ts';
+import type { dataFactsSchema } from './schema-data.ts';
 
 type WrittenFacts = z.output<typeof dataFactsSchema>;
-type WrittenRule = NonNullable<z.output<typeof dataRuleSchema>>;
 
 /** Region, training and retention of a service; null: nobody knows. */
 export interface DataFacts {
@@ -16,7 +15,7 @@ export interface DataFacts {
 }
 
 /** A rule in force, and whose it is. */
-export interface DataRule extends WrittenRule {
+export interface DataRule extends DataRuleConfig {
   /** Such as `account acme`. */
   of: string;
 }
@@ -91,6 +90,22 @@ export function dataBar(rules: readonly DataRule[], facts: DataFacts): string | 
     if (broken) return `${broken} (${of})`;
   }
   return null;
+}
+
+/** Whether a rule forbids anything; null and undefined forbid nothing. */
+export function isBinding(rule: DataRuleConfig | null | undefined): rule is DataRuleConfig {
+  return rule != null && (rule.regions !== undefined || rule.no_training || rule.zero_retention);
+}
+
+/** Whether a rule forbids all that another one forbids. Null: it forbids nothing. */
+export function isAsStrict(rule: DataRuleConfig | null, other: DataRuleConfig | null): boolean {
+  if (other === null) return true;
+  const { regions: outer } = other;
+  return (
+    (outer === undefined || rule?.regions?.every((region) => isIn(region, outer)) === true) &&
+    (!other.no_training || rule?.no_training === true) &&
+    (!other.zero_retention || rule?.zero_retention === true)
+  );
 }
 
 /** Whether a region is one of these, or within one. This machine is in each. */

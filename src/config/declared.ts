@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { culvert } from '../kernel/command-form.ts';
-import type { Config, CredentialConfig, PartBudgetConfig, ProviderConfig } from './schema.ts';
+import type { Config, CredentialConfig, DataRuleConfig, PartBudgetConfig, ProviderConfig } from './schema.ts';
 
 /** A provider's credentials in the order of the file; empty when it needs none. */
 export function credentialsOf(provider: ProviderConfig): readonly CredentialConfig[] {
@@ -23,8 +23,8 @@ export interface DeclaredAccount {
   guards: readonly string[];
   /** Absent or null: none. */
   extraBudget?: ExtraBudget | null;
-  /** Which providers may get its requests; absent: all. */
-  data?: NonNullable<Config['accounts'][string]['data']>;
+  /** Which providers may get its requests. Absent or null: all. */
+  data?: DataRuleConfig | null;
   /** By end user, tag and model. Absent or null: none. */
   budgets?: readonly PartBudgetConfig[] | null;
   /** Named only by the key of CULVERT_API_KEY: a stored account of that name keeps its stored settings. */

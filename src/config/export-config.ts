@@ -17,7 +17,7 @@ import { type StoredFragment, tablePath } from './merge-stored.ts';
 import type { ConfigPath } from './problem.ts';
 import { mayBeSecret } from './redact.ts';
 import { isMasked, maskReferences, restoreReferences } from './references.ts';
-import type { Config, PartBudgetConfig } from './schema.ts';
+import type { Config, DataRuleConfig, PartBudgetConfig } from './schema.ts';
 import { accountsSchema } from './schema-accounts.ts';
 import { plansSchema } from './schema-plans.ts';
 
@@ -30,6 +30,7 @@ export interface StoredAccount {
   guards: readonly string[];
   extraBudget?: ExtraBudget | null;
   budgets?: readonly PartBudgetConfig[] | null;
+  data?: DataRuleConfig | null;
 }
 
 /** Settings made at run time, in addition to providers and models. Those of the file are not included. */
@@ -93,7 +94,7 @@ export function exportConfig(parts: {
   for (const { name, definition } of plans) setIn(['plans', name], writtenOf(definition, ['plans', name], names));
   const known = new Set([...Object.keys(file.plans), ...plans.map(({ name }) => name)]);
   const accounts = beside.accounts.filter(isAccount);
-  for (const { id, name, plan, status, guards, extraBudget, budgets } of accounts) {
+  for (const { id, name, plan, status, guards, extraBudget, budgets, data } of accounts) {
     const written = {
       // A plan that cannot be read is left out; its accounts have the default one.
       ...(known.has(plan) && { plan }),
@@ -104,6 +105,7 @@ export function exportConfig(parts: {
         extra_budget: { usd: extraBudget.usd, until: new Date(extraBudget.untilMs).toISOString() },
       }),
       ...(budgets != null && { budgets }),
+      ...(data != null && { data }),
     };
     setIn(['accounts', id], writtenOf(written, ['accounts', id], names));
   }

@@ -5,6 +5,7 @@ import { accountsSchema, keysSchema } from './schema-accounts.ts';
 import { type agentSchema, agentsSchema } from './schema-agents.ts';
 import { callersSchema } from './schema-callers.ts';
 import { dashboardSchema } from './schema-dashboard.ts';
+import type { dataRuleSchema } from './schema-data.ts';
 import { type guardSchema, guardsSchema } from './schema-guards.ts';
 import { type hookSchema, hooksSchema } from './schema-hooks.ts';
 import { mcpSchema, type mcpServerSchema } from './schema-mcp.ts';
@@ -103,5 +104,7 @@ export type StatementReceiver = Checked['telemetry']['statements']['to'][number]
 export type SinkConfig = Checked['telemetry']['sinks'][number];
 export type S3Config = z.output<typeof s3Schema>;
 export type KeyLimitsConfig = z.output<typeof keyLimitsSchema>;
+/** Which providers may get requests of a plan, an account or a key. */
+export type DataRuleConfig = NonNullable<z.output<typeof dataRuleSchema>>;
 /** A budget of an account by end user, tag or model. */
 export type PartBudgetConfig = z.output<ReturnType<typeof partBudgets>>[number];

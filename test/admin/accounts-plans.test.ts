@@ -23,6 +23,7 @@ test('an account is made, changed and listed beside those of the file', async (t
     guards: [],
     extra_budget: null,
     budgets: [],
+    data: null,
     from: 'admin api',
     created_at: '2025-06-15T15:06:40.000Z',
   });

@@ -198,7 +198,9 @@ for (const driver of drivers) {
     await accounts.close();
   });
 
-  test(`${driver.name}: the extra budget of an account is kept, compared and taken away`, { skip }, async (t) => {
+  test(`${driver.name}: extra budget, budgets and data rule of an account are kept, compared and taken away`, {
+    skip,
+  }, async (t) => {
     const store = await driver.create();
     t.after(() => store.remove());
     const accounts = await store.accounts();
@@ -214,7 +216,10 @@ for (const driver of drivers) {
     const budgets = [{ by: 'user' as const, usd: 5, window: 'month' as const }];
     assert.equal(await update({ budgets }, { extraBudget }), 'done');
     assert.deepEqual((await accounts.load()).accounts, [{ ...account, extraBudget, budgets }]);
-    assert.equal(await update({ extraBudget: null, budgets: null }, { extraBudget }), 'done');
+    const data = { regions: ['eu'], no_training: true, zero_retention: false };
+    assert.equal(await update({ data }, { extraBudget }), 'done');
+    assert.deepEqual((await accounts.load()).accounts, [{ ...account, extraBudget, budgets, data }]);
+    assert.equal(await update({ extraBudget: null, budgets: null, data: null }, { extraBudget }), 'done');
     assert.deepEqual((await accounts.load()).accounts, [account]);
     await accounts.close();
   });

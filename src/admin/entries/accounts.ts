@@ -3,8 +3,11 @@ import type { AccountFacts, AccountRow } from '../../books/auth/account-store.ts
 import { accountIdProblem } from '../../books/auth/issue-key.ts';
 import { isoOrNull } from '../../books/auth/key-facts.ts';
 import type { Operator } from '../../books/auth/operator.ts';
+import { isAsStrict, isBinding } from '../../config/data-rules.ts';
 import { guardNames } from '../../config/guard-names.ts';
+import type { PlanConfig } from '../../config/schema.ts';
 import { partBudgets } from '../../config/schema-accounts.ts';
+import { dataRuleSchema } from '../../config/schema-data.ts';
 import { extraUsd } from '../../config/schema-plans.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
@@ -28,6 +31,10 @@ const status = z.enum(['active', 'suspended']);
 const displayName = z.string().min(1).max(200).describe('The name that people see.');
 const planName = z.string().min(1).max(64).describe('Name of its plan.');
 
+const shownRule = z
+  .object({ regions: z.array(z.string()).optional(), no_training: z.boolean(), zero_retention: z.boolean() })
+  .nullable();
+
 const accountSchema = z.object({
   id: z.string(),
   name: z.string(),
@@ -39,6 +46,7 @@ const accountSchema = z.object({
     .nullable()
     .describe('What it may spend in addition to each budget of its plan, until then; null: nothing.'),
   budgets: z.array(z.record(z.string(), z.unknown())).describe('Budgets by end user, tag and model within it.'),
+  data: shownRule.describe('Which providers may get its requests; null: all that its plan allows.'),
   from: z.enum(['configuration', 'admin api']).describe('Entries of the configuration can be changed only there.'),
   created_at: timeField.nullable(),
   version: contentVersionField,
@@ -57,6 +65,7 @@ const newSchema = z.strictObject({
   name: displayName.optional(),
   plan: planName.optional().describe('Name of its plan. Default: default_plan of the configuration.'),
   guards: guardNames().describe('Guards of the requests of its keys.'),
+  data: dataRuleSchema,
 });
 
 const changeSchema = z
@@ -70,10 +79,11 @@ const changeSchema = z
       .nullish()
       .describe('What it may spend in addition to each budget of its plan, until then. null: nothing.'),
     budgets: partBudgets().nullish().describe('Budgets by end user, tag and model within it. [] or null: none.'),
+    data: dataRuleSchema.nullable().describe('Which providers may get its requests. null: all that its plan allows.'),
     version: knownContentVersion,
   })
   .refine(({ version: _, ...set }) => Object.values(set).some((value) => value !== undefined), {
-    error: 'expected plan, status, name, guards, extra_budget or budgets',
+    error: 'expected plan, status, name, guards, extra_budget, budgets or data',
   });
 
 const filters = {
@@ -115,7 +125,7 @@ export function accountOperations(parts: AdminParts, records: Records): Operatio
     }),
     entries.change({
       summary:
-        "Changes an account's plan, status, name, guards, extra budget or budgets. The new limits apply at once.",
+        "Changes an account's plan, status, name, guards, extra budget, budgets or data rule. The new limits apply at once.",
       body: changeSchema,
       run: (id, { body, operator }) => changeAccount(parts, records, id, body, operator),
     }),
@@ -139,8 +149,11 @@ async function addAccount(
   const plan = body.plan ?? directory.config.default_plan;
   checkPlanName(directory, plan);
   refuseUnknownGuards(body, directory);
-  const { name = id, guards = [] } = body;
-  const account: AccountRow = { id, name, plan, status: 'active', guards, createdMs: clock.wallMs() };
+  const { name = id, guards = [], data } = body;
+  const account: AccountRow = {
+    ...{ id, name, plan, status: 'active', guards, createdMs: clock.wallMs() },
+    ...(isBinding(data) && { data }),
+  };
   const done = await records.apply([{ kind: 'create-account', account }], {
     actor: operator.name,
     action: 'account.create',
@@ -165,13 +178,15 @@ async function changeAccount(
   checkContentVersion(version, shown(account), `account '${row.id}'`);
   if (body.plan !== undefined) checkPlanName(directory, body.plan);
   refuseUnknownGuards(body, directory);
-  const { extra_budget: extra, budgets, ...others } = body;
+  refuseLooserData(directory, row, body, operator);
+  const { extra_budget: extra, budgets, data, ...others } = body;
   const untilMs = extra == null ? null : futureMs(extra.until, parts.clock.wallMs(), 'extra_budget.until');
   const extraBudget = extra == null || untilMs === null ? null : { usd: extra.usd, untilMs };
   const set: Partial<AccountFacts> = {
     ...definedMembers(others),
     ...(extra !== undefined && { extraBudget }),
     ...(budgets !== undefined && { budgets: budgets === null || budgets.length === 0 ? null : budgets }),
+    ...(data !== undefined && { data: isBinding(data) ? data : null }),
   };
   const next: AccountRow = { ...row, ...set };
   const was = version === undefined ? null : facts(row);
@@ -187,6 +202,23 @@ async function changeAccount(
     return refuseChanged(shown(now), `account '${row.id}'`);
   }
   return shown({ ...next, from: 'admin api', row: next });
+}
+
+/** An operator of some accounts may narrow what the operators of all accounts let them do, and not widen it. */
+function refuseLooserData(
+  directory: Directory,
+  account: AccountRow,
+  { data = account.data ?? null, plan = account.plan }: Pick<z.output<typeof changeSchema>, 'data' | 'plan'>,
+  { name, accounts }: Operator,
+): void {
+  if (accounts === null) return;
+  const ruleOf = (named: string) =>
+    (directory.plan(named)?.definition as Partial<PlanConfig> | undefined)?.data ?? null;
+  const looser =
+    (!isAsStrict(data, account.data ?? null) && 'data') || (!isAsStrict(ruleOf(plan), ruleOf(account.plan)) && 'plan');
+  if (looser === false) return;
+  const message = `${looser}: the operator '${name}' manages only some accounts, and may only narrow where their data goes. Ask an operator of all accounts.`;
+  refuse({ kind: 'forbidden', message });
 }
 
 function matches(account: KnownAccount, { plan, status, text }: FiltersOf<typeof filters>): boolean {
@@ -213,6 +245,7 @@ function shown({
   guards,
   extraBudget,
   budgets: rowBudgets,
+  data = null,
   from,
   row,
 }: KnownAccount): ShownAccount {
@@ -224,18 +257,27 @@ function shown({
     guards,
     ...(extra_budget !== null && { extra_budget }),
     ...(rowBudgets != null && { budgets: rowBudgets }),
+    ...(data !== null && { data }),
   });
   const created_at = isoOrNull(row?.createdMs ?? null);
   const budgets = (rowBudgets ?? []).map((budget) => ({ ...budget }));
-  return { id, name, plan, status, guards: [...guards], extra_budget, budgets, from, created_at, version };
+  return { id, name, plan, status, guards: [...guards], extra_budget, budgets, data, from, created_at, version };
 }
 
 function isoOf(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-function facts({ name, plan, status, guards, extraBudget = null, budgets = null }: AccountRow): AccountFacts {
-  return { name, plan, status, guards, extraBudget, budgets };
+function facts({
+  name,
+  plan,
+  status,
+  guards,
+  extraBudget = null,
+  budgets = null,
+  data = null,
+}: AccountRow): AccountFacts {
+  return { name, plan, status, guards, extraBudget, budgets, data };
 }
 
 export function accountOf(directory: Directory, id: string): KnownAccount {

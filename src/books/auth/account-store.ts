@@ -1,5 +1,5 @@
 import type { ExtraBudget } from '../../config/declared.ts';
-import type { PartBudgetConfig } from '../../config/schema.ts';
+import type { DataRuleConfig, PartBudgetConfig } from '../../config/schema.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Operator } from './operator.ts';
 
@@ -119,7 +119,7 @@ export type Change =
 export type OperatorChange = Partial<Pick<OperatorRow, 'name' | 'role' | 'accounts' | 'prefix' | 'hash'>>;
 
 /** The members of an account that can be changed. */
-export type AccountFacts = Pick<AccountRow, 'name' | 'plan' | 'status' | 'guards' | 'extraBudget' | 'budgets'>;
+export type AccountFacts = Pick<AccountRow, 'name' | 'plan' | 'status' | 'guards' | 'extraBudget' | 'budgets' | 'data'>;
 
 /** The paying account. Times are wall-clock ms, here and below. */
 export interface AccountRow {
@@ -133,6 +133,8 @@ export interface AccountRow {
   extraBudget?: ExtraBudget | null;
   /** By end user, tag and model. Absent or null: none. */
   budgets?: readonly PartBudgetConfig[] | null;
+  /** Which providers may get its requests. Absent or null: all. */
+  data?: DataRuleConfig | null;
   /** Nano-USD ever added to its credit. Absent or null: it has none, and its plan alone counts. */
   creditNano?: number | null;
   createdMs: number;

@@ -92,7 +92,7 @@ export function principalFacts(account: AccountFacts | undefined, defaultPlan: s
     plan: account?.plan ?? defaultPlan,
     ...(account?.extraBudget != null && { extraBudget: account.extraBudget }),
     ...(account?.budgets != null && { budgets: account.budgets }),
-    ...(account?.data !== undefined && { data: account.data }),
+    ...(account?.data != null && { data: account.data }),
     ...(account?.creditNano != null && { creditNano: account.creditNano }),
   };
 }

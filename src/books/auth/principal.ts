@@ -1,5 +1,5 @@
 import type { ExtraBudget } from '../../config/declared.ts';
-import type { Config, KeyLimitsConfig, PartBudgetConfig } from '../../config/schema.ts';
+import type { DataRuleConfig, KeyLimitsConfig, PartBudgetConfig } from '../../config/schema.ts';
 
 /** The caller: a key of an account, as the rest of the server sees it. Never holds the secret. */
 export interface Principal {
@@ -26,7 +26,7 @@ export interface Principal {
   /** Nano-USD ever added to the credit of its account, which pays for its requests; absent: it has none. */
   creditNano?: number;
   /** Which providers may get its account's requests, besides the rules of plan and key; absent: all. */
-  data?: NonNullable<Config['accounts'][string]['data']>;
+  data?: DataRuleConfig;
   /** A rule of the operator has moved its request; absent: none has. */
   moved?: MovedBy;
 }

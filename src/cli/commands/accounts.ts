@@ -3,6 +3,7 @@ import { type AdminClient, type AdminFlags, withAdmin } from '../admin-client.ts
 import { calls, lists, overAdmin } from '../admin-entries.ts';
 import { CommandFailed } from '../command-failed.ts';
 import type { CommandBody } from '../command-table.ts';
+import { type DataRulePatch, dataRuleForm, dataRuleIn, dataRuleOf, ruleToSet } from '../data-rule.ts';
 import { futureInstantMs } from '../instant-option.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, print, printJson, printReply } from '../print.ts';
@@ -22,6 +23,11 @@ export const accounts: CommandBody = {
       options: [
         ['--plan <plan>', 'its plan (default: default_plan of the configuration)'],
         ['--name <name>', 'its display name (default: the id)'],
+        [
+          '--data <rule>',
+          'where its requests may go, such as region=eu,no-training,zero-retention',
+          { read: dataRuleIn },
+        ],
       ],
       example: 'culvert accounts create acme --plan pro --name "Acme Inc."',
       work: () => createAccount,
@@ -95,6 +101,15 @@ export const accounts: CommandBody = {
       example: 'culvert accounts budgets acme user=5/month tag:team-a=100/calendar-month',
       work: async () => (await import('./account-budgets.ts')).setBudgets,
     }),
+    data: overAdmin({
+      description: 'set the data rule of an account: where its requests may go',
+      arguments: [
+        ['<id>', 'its id'],
+        ['[rule...]', `${dataRuleForm}; without one it has that of its plan alone`],
+      ],
+      example: 'culvert accounts data acme region=eu no-training',
+      work: () => setDataRule,
+    }),
     credit: overAdmin({
       description: 'show the credit of an account, or add to it',
       arguments: [
@@ -125,14 +140,16 @@ const keysShownMax = 1_000;
 interface AccountCreateFlags extends AdminFlags {
   plan?: string;
   name?: string;
+  data?: DataRulePatch | null;
 }
 
 /** `culvert accounts create` */
 async function createAccount(id: string, flags: AccountCreateFlags, parts: CliParts): Promise<number> {
   const { plan, name } = flags;
+  const data = ruleToSet(flags.data);
   return withAdmin(flags, parts, async (admin) => {
     if (plan !== undefined) await checkPlan(admin, plan);
-    printRow(flags, (await admin.request('POST', '/accounts', { body: { id, name: name ?? id, plan } })) as Row);
+    printRow(flags, (await admin.request('POST', '/accounts', { body: { id, name: name ?? id, plan, data } })) as Row);
     return 0;
   });
 }
@@ -163,6 +180,17 @@ async function extraBudget(
   return withAdmin(flags, parts, async (admin) => {
     const changed = await admin.request('PATCH', accountPath(id), { body: { extra_budget } });
     const has = extra_budget === null ? 'no extra budget' : `USD ${usd} more until ${extra_budget.until}`;
+    printReply(flags, changed, `Account '${id}' has ${has}.`);
+    return 0;
+  });
+}
+
+/** `culvert accounts data` */
+async function setDataRule(id: string, words: string[], flags: AdminFlags, parts: CliParts): Promise<number> {
+  const rule = dataRuleOf(words);
+  return withAdmin(flags, parts, async (admin) => {
+    const changed = await admin.request('PATCH', accountPath(id), { body: { data: ruleToSet(rule) ?? null } });
+    const has = rule === null ? 'no data rule besides that of its plan' : `the data rule ${words.join(', ')}`;
     printReply(flags, changed, `Account '${id}' has ${has}.`);
     return 0;
   });

@@ -7,6 +7,7 @@ import { type AdminClient, type AdminFlags, AdminRefused, withAdmin } from '../a
 import { lists, overAdmin } from '../admin-entries.ts';
 import { CommandFailed } from '../command-failed.ts';
 import type { CommandBody } from '../command-table.ts';
+import { type DataRulePatch, dataRuleIn, ruleToSet } from '../data-rule.ts';
 import { futureInstantMs } from '../instant-option.ts';
 import { listOf } from '../options.ts';
 import type { CliParts } from '../parts.ts';
@@ -65,6 +66,11 @@ export const keys: CommandBody = {
           'tags such as its team, to find it and to group usage by',
           { read: listOf('team-a,production') },
         ],
+        [
+          '--data <rule>',
+          'where its requests may go, such as region=eu,no-training,zero-retention',
+          { read: dataRuleIn },
+        ],
         ['--share-vectors-with <key>', 'key of the same account (id or account/name) whose vector data it shares'],
       ],
       example: "KEY=$(culvert keys create --account dev --name laptop --models 'smart,claude-*')",
@@ -92,7 +98,7 @@ export const keys: CommandBody = {
       work: async () => (await import('./key-show.ts')).showKey,
     }),
     change: overAdmin({
-      description: 'change the name, expiry, models, addresses, limits, guards or tags of a key',
+      description: 'change the name, expiry, models, addresses, limits, guards, tags or data rule of a key',
       arguments: [['<key>', 'its id or account/name']],
       options: [
         ['--name <name>', 'another name; it keeps its usage and its vector data'],
@@ -102,6 +108,11 @@ export const keys: CommandBody = {
         ['--limits <list>', 'limits of this key to set, such as budget.month=50; none removes one', { read: limitsOf }],
         ['--guards <names>', 'guards of its requests; none for none', { read: guardsOf }],
         ['--tags <list>', 'tags such as its team; none for none', { read: tagsOf }],
+        [
+          '--data <rule>',
+          'where its requests may go, such as region=eu,no-training,zero-retention; none removes it',
+          { read: dataRuleIn },
+        ],
       ],
       example: 'culvert keys change dev/laptop --limits budget.month=50,rpm=none --expires 90d',
       work: () => changeKey,
@@ -145,6 +156,7 @@ interface KeyChangeFlags extends AdminFlags {
   limits?: Record<string, unknown>;
   guards?: string[];
   tags?: string[];
+  data?: DataRulePatch | null;
 }
 
 /** `soft.budget.month=50,rpm=none` as the admin API merges it: `{soft: {budget: {month: 50}}, rpm: null}`. */
@@ -167,7 +179,8 @@ function limitsOf(text: string): Record<string, unknown> {
 
 /** `culvert keys change` */
 async function changeKey(named: string, flags: KeyChangeFlags, parts: CliParts): Promise<number> {
-  const { name, models, ips, limits, guards, tags } = flags;
+  const { name, models, ips, guards, tags, data } = flags;
+  const limits = data === undefined ? flags.limits : { ...flags.limits, data };
   const expires =
     flags.expires === undefined || flags.expires === 'never'
       ? flags.expires && null
@@ -191,6 +204,7 @@ interface KeysCreateFlags extends AdminFlags {
   guards?: string[];
   tags?: string[];
   shareVectorsWith?: string;
+  data?: DataRulePatch | null;
 }
 
 /**
@@ -207,7 +221,9 @@ async function createKey(flags: KeysCreateFlags, parts: CliParts): Promise<numbe
     const found = await accountOf(admin, account, flags.plan);
     const shared = flags.shareVectorsWith;
     const { models, ips, guards, tags } = flags;
-    const body = { account, name, expires, models, ips, guards, tags, share_vectors_with: shared };
+    const data = ruleToSet(flags.data);
+    const limits = data === undefined ? undefined : { data };
+    const body = { account, name, expires, models, ips, limits, guards, tags, share_vectors_with: shared };
     const create = async () => (await admin.request('POST', '/keys', { body })) as Row;
     const made = found === null ? await createWithAccount(admin, account, flags.plan, create) : await create();
     printSecret(

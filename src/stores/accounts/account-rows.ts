@@ -47,6 +47,8 @@ export interface AccountColumns {
   extra_budget: string | null;
   /** JSON; null: none. */
   budgets: string | null;
+  /** JSON; null: none. */
+  data: string | null;
   /** Null: none. */
   credit_nano: number | null;
 }
@@ -207,13 +209,15 @@ function accountOf(row: AccountColumns): AccountRow {
   const { id, name, plan, status, created_ms: createdMs } = row;
   const extraBudget = fromJson(row.extra_budget ?? null) as AccountRow['extraBudget'];
   const budgets = fromJson(row.budgets ?? null) as AccountRow['budgets'];
+  const data = fromJson(row.data ?? null) as AccountRow['data'];
   const creditNano = row.credit_nano == null ? null : Number(row.credit_nano);
-  const spending = {
+  const optional = {
     ...(extraBudget && { extraBudget }),
     ...(budgets && { budgets }),
+    ...(data && { data }),
     ...(creditNano !== null && { creditNano }),
   };
-  return { id, name, plan, status, guards: namesIn(row.guards), ...spending, createdMs };
+  return { id, name, plan, status, guards: namesIn(row.guards), ...optional, createdMs };
 }
 
 function keyOf(row: KeyColumns, secrets: readonly KeySecret[]): KeyRow {

@@ -209,8 +209,15 @@ function personSteps(
   }
 }
 
-function newAccountColumns({ createdMs, extraBudget = null, budgets = null, creditNano: _, ...rest }: AccountRow) {
-  const columns = accountColumns({ guards: rest.guards, extraBudget, budgets });
+function newAccountColumns({
+  createdMs,
+  extraBudget = null,
+  budgets = null,
+  data = null,
+  creditNano: _,
+  ...rest
+}: AccountRow) {
+  const columns = accountColumns({ guards: rest.guards, extraBudget, budgets, data });
   const { id, name, plan, status } = rest;
   return { id, name, plan, status, created_ms: createdMs, ...columns, credit_nano: null };
 }
@@ -223,12 +230,13 @@ function creditSteps(queries: Kysely<AccountTables>, { usdNano, atMs, ...topUp }
   return [may(queries.insertInto('credit').values({ ...topUp, usd_nano: usdNano, at_ms: atMs })), must(added)];
 }
 
-function accountColumns<Facts extends Partial<AccountFacts>>({ guards, extraBudget, budgets, ...facts }: Facts) {
+function accountColumns<Facts extends Partial<AccountFacts>>({ guards, extraBudget, budgets, data, ...facts }: Facts) {
   return {
     ...facts,
     ...(guards !== undefined && { guards: namesColumn(guards) }),
     ...(extraBudget !== undefined && { extra_budget: toJson(extraBudget) }),
     ...(budgets !== undefined && { budgets: toJson(budgets) }),
+    ...(data !== undefined && { data: toJson(data) }),
   };
 }
 

@@ -307,4 +307,5 @@ export const migrations: readonly Migration[] = [
   { version: 55, name: 'signatures of bodies', sql: postgresDdl(bodySignatureTable) },
   // Of these no backup holds rows.
   { version: 56, name: 'assertions of SAML that were used', sql: postgresDdl(accounts.usedAssertionTable) },
+  { version: 57, name: 'data rules of accounts', sql: postgresDdl(accounts.dataRuleColumn) },
 ];

@@ -109,6 +109,10 @@ export const extraBudgetColumn: Ddl = `
 export const budgetsColumn: Ddl = `
   ALTER TABLE @account ADD COLUMN budgets TEXT;`;
 
+/** The data rule of an account as JSON; null: none. */
+export const dataRuleColumn: Ddl = `
+  ALTER TABLE @account ADD COLUMN data TEXT;`;
+
 /** Credit of accounts: what was ever added, in nano-USD; null: an account has none. The account has the sum. */
 export const creditTable: Ddl = `
   ALTER TABLE @account ADD COLUMN credit_nano WHOLE;

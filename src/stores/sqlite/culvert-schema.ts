@@ -110,6 +110,7 @@ export const culvertMigrations: readonly Migration[] = [
     sql: entryTable(23, "'provider', 'model', 'mcp', 'prompt', 'guard', 'route', 'agent'"),
   },
   { version: 25, name: 'assertions of SAML that were used', sql: sqliteDdl(accounts.usedAssertionTable) },
+  { version: 26, name: 'data rules of accounts', sql: sqliteDdl(accounts.dataRuleColumn) },
 ];
 
 /** Makes the table of what is set up at run time anew, for these kinds of it. SQLite changes no check. */

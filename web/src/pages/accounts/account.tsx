@@ -8,6 +8,7 @@ import { call, get } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { Button } from '../../parts/button.tsx';
 import { Id } from '../../parts/code.tsx';
+import { dataRuleInWords } from '../../parts/data-rule.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { Moment } from '../../parts/figures.tsx';
@@ -59,6 +60,7 @@ export default function AccountPage() {
 
 function Facts({ account }: { account: DetailedAccount }) {
   const { id, plan, status, from, open_requests, extra_budget: extra } = account;
+  const rule = dataRuleInWords(account.data);
   return (
     <div className="flex flex-wrap items-center gap-x-6 gap-y-1 text-sm">
       <Status tone={status === 'active' ? 'ok' : 'bad'}>{status}</Status>
@@ -74,6 +76,11 @@ function Facts({ account }: { account: DetailedAccount }) {
       {extra !== null && Date.parse(extra.until) > Date.now() && (
         <span>
           {usd(extra.usd)} more until <Moment at={extra.until} />
+        </span>
+      )}
+      {rule !== null && (
+        <span>
+          <span className="text-muted">Data</span> {rule}
         </span>
       )}
       {open_requests > 0 && <span>{open_requests} running</span>}

@@ -5,6 +5,7 @@ import { accounts } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
 import { ChangedMeanwhile, currentOf } from '../../parts/changed-meanwhile.tsx';
 import { Input } from '../../parts/controls.tsx';
+import { DataRuleFields, dataRuleTyped, typedDataRule } from '../../parts/data-rule.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field, Form } from '../../parts/form.tsx';
 import { FormButtons } from '../../parts/form-buttons.tsx';
@@ -34,8 +35,12 @@ function EditForm({ account, onClose }: Omit<EditAccountProps, 'open'>) {
   const [plan, setPlan] = useState(account.plan);
   const [guards, setGuards] = useState(account.guards.join(', '));
   const [extra, setExtra] = useState(() => typedExtra(account));
+  const [data, setData] = useState(() => typedDataRule(account.data));
   const client = useQueryClient();
-  const yours = facts({ ...before, name, plan, guards: listIn(guards, ','), extra_budget: extraIn(extra, before) });
+  const yours = facts({
+    ...{ ...before, name, plan, guards: listIn(guards, ',') },
+    ...{ extra_budget: extraIn(extra, before), data: dataRuleTyped(data) },
+  });
   const change = useMutation({
     mutationFn: () =>
       call('PATCH', accounts.addressOf(account.id), {
@@ -65,6 +70,7 @@ function EditForm({ account, onClose }: Omit<EditAccountProps, 'open'>) {
             setPlan(String(next.plan));
             setGuards((next.guards as string[]).join(', '));
             setExtra(typedExtra(next as Pick<AccountReply, 'extra_budget'>));
+            setData(typedDataRule(next.data));
             change.reset();
           }}
         />
@@ -90,6 +96,7 @@ function EditForm({ account, onClose }: Omit<EditAccountProps, 'open'>) {
           />
         )}
       </Field>
+      <DataRuleFields name="data" value={data} onValue={setData} />
       <div className="grid grid-cols-2 gap-3">
         <Field
           name="extra_budget.usd"
@@ -123,8 +130,8 @@ function EditForm({ account, onClose }: Omit<EditAccountProps, 'open'>) {
 type Extra = { usd: number | string; until: string } | null;
 
 function facts(account: Omit<AccountReply, 'extra_budget'> & { extra_budget: Extra }) {
-  const { name, plan, status, guards, extra_budget } = account;
-  return { name, plan, status, guards, extra_budget };
+  const { name, plan, status, guards, extra_budget, data } = account;
+  return { name, plan, status, guards, extra_budget, data: dataRuleTyped(typedDataRule(data)) };
 }
 
 /** What differs: a change of one member leaves the others as they are. */

@@ -6,6 +6,7 @@ import { accounts, plans } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { Input } from '../../parts/controls.tsx';
+import { DataRuleFields, dataRuleTyped, noDataRule } from '../../parts/data-rule.tsx';
 import { useFields } from '../../parts/fields.ts';
 import { Field, Form } from '../../parts/form.tsx';
 import { FormButtons } from '../../parts/form-buttons.tsx';
@@ -19,7 +20,7 @@ export interface MadeAccount {
   key: (KeyReply & { key: string }) | null;
 }
 
-const empty = { name: '', id: '', plan: '', planName: '', usd: '', keyName: '' };
+const empty = { name: '', id: '', plan: '', planName: '', usd: '', keyName: '', data: noDataRule };
 /** No plan has such a name. */
 const another = 'another:';
 
@@ -90,6 +91,7 @@ export function NewAccount({ onClose, onMade }: NewAccountProps) {
           </Field>
         </div>
       )}
+      <DataRuleFields name="data" value={typed.data} onValue={(data) => change({ data })} />
       {may.keys && (
         <Field
           name="first key"
@@ -104,7 +106,7 @@ export function NewAccount({ onClose, onMade }: NewAccountProps) {
 }
 
 /** Makes one after the other. What is made stays made when a later one is refused, and is not made again. */
-function useMaking({ name, id, plan, planName, usd, keyName }: typeof empty): () => Promise<MadeAccount> {
+function useMaking({ name, id, plan, planName, usd, keyName, data }: typeof empty): () => Promise<MadeAccount> {
   const made = useRef<{ plan?: string; account?: AccountReply }>({});
   return async () => {
     if (plan === another && made.current.plan !== planName) {
@@ -112,13 +114,20 @@ function useMaking({ name, id, plan, planName, usd, keyName }: typeof empty): ()
       made.current.plan = planName;
     }
     const planOrNew = plan === another ? planName.trim() : plan;
-    made.current.account ??= await call<AccountReply>('POST', accounts.path, {
-      body: { ...(name !== '' && { name }), ...(id !== '' && { id }), ...(planOrNew !== '' && { plan: planOrNew }) },
-    });
+    const rule = dataRuleTyped(data);
+    const body = {
+      ...(name !== '' && { name }),
+      ...(id !== '' && { id }),
+      ...(planOrNew !== '' && { plan: planOrNew }),
+      ...(rule !== null && { data: rule }),
+    };
+    made.current.account ??= await call<AccountReply>('POST', accounts.path, { body });
     const { account } = made.current;
     if (keyName.trim() === '') return { account, key: null };
-    const body = { account: account.id, name: keyName.trim() };
-    return { account, key: await call('POST', '/admin/v1/keys', { body }) };
+    return {
+      account,
+      key: await call('POST', '/admin/v1/keys', { body: { account: account.id, name: keyName.trim() } }),
+    };
   };
 }
 

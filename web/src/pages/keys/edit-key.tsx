@@ -7,6 +7,7 @@ import { mergePatch } from '../../api/merge-patch.ts';
 import { call } from '../../api/request.ts';
 import { ChangedMeanwhile, currentOf } from '../../parts/changed-meanwhile.tsx';
 import { Input, TextArea } from '../../parts/controls.tsx';
+import { DataRuleFields } from '../../parts/data-rule.tsx';
 import { Note } from '../../parts/error-note.tsx';
 import { textFields } from '../../parts/fields.ts';
 import { Field, Form } from '../../parts/form.tsx';
@@ -130,6 +131,7 @@ export function EditKey({ of, used = [], onClose }: EditKeyProps) {
       <Field name="guards" label="Guards" hint="In addition to those of the account and plan.">
         {(control) => <NamesInput {...control} from="/admin/v1/guards" placeholder="None" {...field('guards')} />}
       </Field>
+      <DataRuleFields name="limits.data" value={typed.data} onValue={(data) => change({ data })} />
       <TagsField field={field('tags')} />
       <div role="status">
         {stopping.length > 0 && (

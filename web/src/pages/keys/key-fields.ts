@@ -1,6 +1,7 @@
 import type { KeyReply } from '../../../../src/admin/entries/keys.ts';
 import type { WindowReply } from '../../../../src/admin/entries/windows.ts';
 import type { Written } from '../../parts/changed-meanwhile.tsx';
+import { dataRuleTyped, type TypedDataRule, typedDataRule } from '../../parts/data-rule.tsx';
 import { listIn, numberOrText } from '../../parts/typed.ts';
 import {
   calendarField,
@@ -32,6 +33,7 @@ export interface TypedKey {
   rpm: string;
   tpm: string;
   concurrency: string;
+  data: TypedDataRule;
 }
 
 /** The settings of a key and its limits, in one object: a form compares them field by field. */
@@ -58,12 +60,14 @@ export function typedOf(settings: Written): TypedKey {
     rpm: textOf(rpm),
     tpm: textOf(tpm),
     concurrency: textOf(concurrency),
+    data: typedDataRule(settings.data),
   };
 }
 
 /** The settings after what was typed over `before`; those that the form does not have stay. */
 export function settingsTyped(before: Written, typed: TypedKey): Written {
-  const { windows, budget, calendar_budget, soft, tokens, rpm, tpm, concurrency, ...rest } = before;
+  const { windows, budget, calendar_budget, soft, tokens, rpm, tpm, concurrency, data: _, ...rest } = before;
+  const data = dataRuleTyped(typed.data);
   const list = (text: string) => (text.trim() === '' ? null : listIn(text, '\n'));
   const amount = (name: 'rpm' | 'tpm' | 'concurrency') =>
     typed[name].trim() === '' ? {} : { [name]: numberOrText(typed[name]) };
@@ -85,6 +89,7 @@ export function settingsTyped(before: Written, typed: TypedKey): Written {
     ...amount('rpm'),
     ...amount('tpm'),
     ...amount('concurrency'),
+    ...(data !== null && { data }),
   };
 }
 

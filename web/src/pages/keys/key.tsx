@@ -11,6 +11,7 @@ import { get } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { Button } from '../../parts/button.tsx';
 import { Id } from '../../parts/code.tsx';
+import { dataRuleInWords } from '../../parts/data-rule.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { ErrorNote, Note } from '../../parts/error-note.tsx';
@@ -144,6 +145,7 @@ function KeyFacts({ of }: { of: KeyReply }) {
                   </span>
                 ))}
           </Fact>
+          <Fact name="Data">{dataRuleInWords(of.limits?.data) ?? 'wherever its account and plan allow'}</Fact>
           <Fact name="Tags">{listed(of.tags, 'none')}</Fact>
           {of.old_secrets_until !== null && of.status !== 'revoked' && (
             <Fact name="Old secret works until">

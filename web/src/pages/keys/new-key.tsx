@@ -6,6 +6,7 @@ import { call } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { Button } from '../../parts/button.tsx';
 import { Input, Select, TextArea } from '../../parts/controls.tsx';
+import { DataRuleFields, dataRuleTyped, noDataRule } from '../../parts/data-rule.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { useFields } from '../../parts/fields.ts';
 import { Field, Form } from '../../parts/form.tsx';
@@ -27,6 +28,7 @@ const empty = {
   rpm: '',
   hours: '',
   usd: '',
+  data: noDataRule,
 };
 
 /** Makes a key of the account, or of a chosen one, and shows its secret. Not for people who may not. */
@@ -44,7 +46,7 @@ export function NewKeyButton({ account }: { account?: string }) {
 }
 
 function NewKey({ account, onClose }: { account?: string; onClose: () => void }) {
-  const [typed, field] = useFields({ ...empty, account: account ?? '' });
+  const [typed, field, change] = useFields({ ...empty, account: account ?? '' });
   const client = useQueryClient();
   const make = useMutation({
     mutationFn: () => call<KeyReply & { key: string }>('POST', '/admin/v1/keys', { body: bodyOf(typed) }),
@@ -107,6 +109,7 @@ function NewKey({ account, onClose }: { account?: string; onClose: () => void })
             <Field name="guards" label="Guards" hint="In addition to those of the account and plan.">
               {(control) => <NamesInput {...control} from="/admin/v1/guards" placeholder="None" {...field('guards')} />}
             </Field>
+            <DataRuleFields name="limits.data" value={typed.data} onValue={(data) => change({ data })} />
             <div className="grid grid-cols-3 gap-3">
               <Field name="limits.rpm" label="Requests per minute">
                 {(control) => <Input {...control} inputMode="numeric" {...field('rpm')} />}
@@ -125,11 +128,13 @@ function NewKey({ account, onClose }: { account?: string; onClose: () => void })
   );
 }
 
-function bodyOf({ account, name, expires, models, ips, guards, tags, rpm, hours, usd }: typeof empty) {
+function bodyOf({ account, name, expires, models, ips, guards, tags, rpm, hours, usd, data }: typeof empty) {
+  const rule = dataRuleTyped(data);
   const limits = {
     ...(rpm !== '' && { rpm: numberOrText(rpm) }),
     ...(hours !== '' && { windows: { '5h': numberOrText(hours) } }),
     ...(usd !== '' && { budget: { month: numberOrText(usd) } }),
+    ...(rule !== null && { data: rule }),
   };
   return {
     account,

@@ -1,3 +1,4 @@
+import { dataRuleTyped, type TypedDataRule, typedDataRule } from '../../parts/data-rule.tsx';
 import { listIn, numberOrText } from '../../parts/typed.ts';
 
 /** A plan as typed: '' is unlimited, and for lists: all. */
@@ -18,6 +19,10 @@ export interface TypedPlan {
   abandoned: '' | 'free' | 'tokens' | 'full';
   /** JSON, as in culvert.yaml; '' for the tiers' own. */
   tierLimits: string;
+  data: TypedDataRule;
+  /** Members as they were: the form has no fields for them. */
+  mcp: unknown;
+  agents: unknown;
 }
 
 /** Amounts that warn, as typed. */
@@ -56,6 +61,9 @@ export function typedOf(definition: Definition): TypedPlan {
     scope: scope === 'key' ? 'key' : 'account',
     abandoned: abandoned === 'free' || abandoned === 'tokens' || abandoned === 'full' ? abandoned : '',
     tierLimits: jsonOf(tier_limits),
+    data: typedDataRule(definition.data),
+    mcp: definition.mcp,
+    agents: definition.agents,
   };
 }
 
@@ -107,6 +115,7 @@ export function textOf(value: unknown): string {
 export function definitionOf(plan: TypedPlan): Record<string, unknown> {
   const models = listIn(plan.models, '\n');
   const guards = listIn(plan.guards, ',');
+  const data = dataRuleTyped(plan.data);
   return {
     ...windowsField('windows', plan.windows),
     ...windowsField('tokens', plan.tokens),
@@ -123,6 +132,9 @@ export function definitionOf(plan: TypedPlan): Record<string, unknown> {
     scope: plan.scope,
     ...(plan.abandoned !== '' && { abandoned: plan.abandoned }),
     ...(plan.tierLimits.trim() !== '' && { tier_limits: jsonOrText(plan.tierLimits) }),
+    ...(data !== null && { data }),
+    ...(plan.mcp !== undefined && { mcp: plan.mcp }),
+    ...(plan.agents !== undefined && { agents: plan.agents }),
   };
 }
 

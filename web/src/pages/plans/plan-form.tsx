@@ -6,6 +6,7 @@ import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { ChangedMeanwhile, currentOf } from '../../parts/changed-meanwhile.tsx';
 import { Input, Select, TextArea } from '../../parts/controls.tsx';
+import { DataRuleFields } from '../../parts/data-rule.tsx';
 import { textFields } from '../../parts/fields.ts';
 import { Field, Form } from '../../parts/form.tsx';
 import { NamesInput } from '../../parts/names-input.tsx';
@@ -153,6 +154,7 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
           <Field name="guards" label="Guards" hint="They read requests and answers of its keys.">
             {(control) => <NamesInput {...control} from="/admin/v1/guards" placeholder="None" {...field('guards')} />}
           </Field>
+          <DataRuleFields name="data" value={typed.data} onValue={(data) => change({ data })} />
           <details className="border-line border-t pt-3" open={typed.tierLimits !== '' || undefined}>
             <summary className="font-medium text-sm">Limits by tier</summary>
             <div className="mt-3">
