@@ -8,7 +8,7 @@ export interface KnownPath {
 /** Bedrock's, whose models have slashes in ARNs and in names of ours. */
 const ofModel = /^\/model\/(.+\/.+)\/(converse|converse-stream|invoke|invoke-with-response-stream|count-tokens)$/;
 /** The AI SDK's gateway, below earlier versions of its address. */
-const ofAiSdk = /^\/v[13]\/ai(\/(?:language-model|embedding-model|config))$/;
+const ofAiSdk = /^\/v[13]\/ai(\/(?:[a-z]+-model(?:\/start|\/status)?|config))$/;
 /** Azure AI's model inference, where the body names the model. */
 const ofFoundry = /^\/models(\/(?:chat\/completions|embeddings))$/;
 /** Azure's, of one deployment. */

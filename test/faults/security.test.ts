@@ -164,10 +164,10 @@ const refusedOtherwise: ReadonlyMap<string, number> = new Map([
   ['POST /dashboard/saml/acs', 404],
 ]);
 
-/** Counting tokens, rating an answer and looking at a model cost nothing (design §6); a message of MCP what the call that it makes does, which is admitted so. */
+/** Counting tokens, rating an answer and looking at a model or a video cost nothing (design §6); a message of MCP what the call that it makes does, which is admitted so. */
 const freePosts = [
   ...['/v1/messages/count_tokens', '/v1/responses/input_tokens', '/v1/requests/:id/feedback'],
-  ...['/mcp', '/mcp/:server', '/api/show', '/model/:modelId/count-tokens'],
+  ...['/mcp', '/mcp/:server', '/api/show', '/model/:modelId/count-tokens', '/v4/ai/video-model/status'],
 ];
 
 test('S3 every route has auth and quota, and a name where it takes a body, unless it is on a list of at most five lines', async () => {

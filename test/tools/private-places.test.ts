@@ -85,6 +85,11 @@ const requests: Record<string, (url: string) => [path: string, body: object, hea
     { model: 'seeing', messages: asked({ type: 'image_url', image_url: { url } }) },
   ],
   'picture to edit': (url) => ['/v1/images/edits', { model: 'draw', prompt: 'x', images: [{ image_url: url }] }],
+  'picture that the AI SDK changes': (url) => [
+    '/v4/ai/image-model',
+    { prompt: 'x', files: [{ type: 'url', url }] },
+    { 'ai-model-id': 'draw' },
+  ],
   'MCP server of a caller': (url) => {
     const tool = { type: 'mcp', server_label: 's', server_url: url, require_approval: 'never' };
     return ['/v1/responses', { model: 'seeing', input: 'Hi', tools: [tool] }];

@@ -1,7 +1,7 @@
 import type { Services } from '../../inference/endpoints/services.ts';
 import type { Route } from '../exchange.ts';
 import { createSignedCallers, type SignedCallersParts } from '../signed-caller.ts';
-import { aiGatewayRoutes } from './ai-gateway.ts';
+import { aiGatewayRoutes } from './ai-sdk/ai-gateway.ts';
 import { type AwsCredentialsParts, awsCredentialsRoute } from './aws-credentials.ts';
 import { modelInfoRoute } from './azure.ts';
 import { bedrockRoutes } from './bedrock.ts';

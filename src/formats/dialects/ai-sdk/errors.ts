@@ -15,6 +15,12 @@ export function errorFrame(failure: Failure, context: ErrorContext): string {
   return frameOf({ type: 'error', error: errorBody(failure, context).error });
 }
 
+/** Event of a video that did not come. */
+export function videoErrorFrame(failure: Failure, context: ErrorContext): string {
+  const { message, type: errorType, param } = errorBody(failure, context).error as JsonObject;
+  return frameOf({ type: 'error', message, errorType, statusCode: statusOf(failure), param: param ?? null });
+}
+
 const types: Readonly<Record<number, string>> = {
   401: 'authentication_error',
   403: 'forbidden',

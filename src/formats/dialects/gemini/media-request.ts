@@ -1,5 +1,6 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { sizesOfRatios } from '../../neutral/image-size.ts';
 import { uploadOfUri } from '../named-objects.ts';
 import { asInReference } from './read-request.ts';
 
@@ -169,25 +170,12 @@ function pictureIn({ inlineData, fileData }: JsonObject): JsonObject[] {
   return [upload === null ? { image_url: fileData.fileUri } : { file_id: upload }];
 }
 
-/** Google's sizes of 1K, by what it calls their shape. */
-const sizes: Readonly<Record<string, readonly [number, number]>> = {
-  '1:1': [1024, 1024],
-  '2:3': [832, 1248],
-  '3:2': [1248, 832],
-  '3:4': [864, 1184],
-  '4:3': [1184, 864],
-  '4:5': [896, 1152],
-  '5:4': [1152, 896],
-  '9:16': [768, 1344],
-  '16:9': [1344, 768],
-  '21:9': [1536, 672],
-};
 const timesLarger: Readonly<Record<string, number>> = { '1K': 1, '2K': 2, '4K': 4 };
 
 /** Size of the picture, null where the request leaves it to the model; and the fields that no size says. */
 function sizeOf(config: JsonObject): { size: string | null; unsaid: string[] } {
   const { aspectRatio, imageSize, ...others } = config;
-  const shape = typeof aspectRatio === 'string' ? sizes[aspectRatio] : undefined;
+  const shape = typeof aspectRatio === 'string' ? sizesOfRatios[aspectRatio] : undefined;
   const times = typeof imageSize === 'string' ? timesLarger[imageSize] : undefined;
   const unsaid = Object.keys(others);
   if (aspectRatio != null && shape === undefined) unsaid.push('aspectRatio');

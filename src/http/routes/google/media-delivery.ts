@@ -1,9 +1,9 @@
 import { StringDecoder } from 'node:string_decoder';
 import { mediaAnswer, picturesIn, predictions, soundPart } from '../../../formats/dialects/gemini/media-answer.ts';
-import { lossHeader, lossHeaderName } from '../../../formats/neutral/loss.ts';
 import type { AnswerForm, Bytes, Delivery, Failed, HeaderList, Pace } from '../../../inference/spine/sink.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { convertedHeaders, failureIn, type Words } from '../converted-delivery.ts';
 
 /** A request for media in Google's format. */
 export interface MediaFacts {
@@ -19,7 +19,7 @@ export interface MediaFacts {
 const wholeCharsMax = 256 * 1024 * 1024;
 
 /** Fields of the families in the words of Google's callers. */
-const words: Readonly<Record<string, string>> = {
+const words: Words = {
   input: 'contents',
   prompt: 'contents',
   images: 'contents',
@@ -30,14 +30,14 @@ const words: Readonly<Record<string, string>> = {
   n: 'generationConfig.candidateCount',
 };
 /** The same where `:predict` asks. */
-const predictedWords: typeof words = {
+const predictedWords: Words = {
   prompt: 'instances',
   size: 'parameters.aspectRatio',
   n: 'parameters.sampleCount',
   seconds: 'parameters.durationSeconds',
   input_reference: 'instances.image',
 };
-const fieldsOf: Record<MediaFacts['kind'], typeof words> = {
+const fieldsOf: Record<MediaFacts['kind'], Words> = {
   sound: words,
   pictures: words,
   predictions: predictedWords,
@@ -91,7 +91,7 @@ export class MediaDelivery implements Delivery {
   start(_form: AnswerForm, headers: HeaderList): void {
     this.#started = true;
     const { kind, lost } = this.#asked;
-    this.#headers = headersFor(headers, lost, fieldsOf[kind]);
+    this.#headers = convertedHeaders(headers, lost, fieldsOf[kind]);
     if (this.#asked.form === 'events') this.#next.start('events', this.#headers);
   }
 
@@ -151,25 +151,3 @@ const tooLarge: Failure = {
   kind: 'unsupported',
   message: 'The answer is too large for one piece. Ask for a stream, for fewer pictures, or for a shorter text.',
 };
-
-function failureIn(inWords: typeof words, failure: Failure): Failure {
-  if (failure.kind !== 'invalid-request' || failure.param === null) return failure;
-  const { param, message } = failure;
-  const word = inWords[param.replace(/[[.].*/s, '')];
-  return word === undefined
-    ? failure
-    : { ...failure, param: word, message: message.replaceAll(`'${param}'`, `'${word}'`) };
-}
-
-/** Without the type, which is another one here, and with what this format could not say. */
-function headersFor(headers: HeaderList, lost: readonly string[], inWords: typeof words): string[] {
-  const passed: string[] = [];
-  const fields = [...lost];
-  for (let at = 0; at < headers.length; at += 2) {
-    const [name = '', value = ''] = headers.slice(at, at + 2);
-    if (name === lossHeaderName) fields.push(...value.split(', ').map((field) => inWords[field] ?? field));
-    else if (name !== 'content-type') passed.push(name, value);
-  }
-  const losses = fields.map((field) => ({ field, why: 'unsupported' as const }));
-  return fields.length === 0 ? passed : [...passed, lossHeaderName, lossHeader(losses)];
-}

@@ -1,16 +1,17 @@
-import { withCallMembers } from '../../formats/dialects/ai-sdk/call-members.ts';
-import { aiSdk } from '../../formats/dialects/ai-sdk/index.ts';
-import { versionOf } from '../../formats/dialects/ai-sdk/wire.ts';
-import { aiSdkEmbeddingSchema, withHeaderModel } from '../../formats/dialects/embeddings/read-ai-sdk-request.ts';
-import type { Services } from '../../inference/endpoints/services.ts';
-import { embeddingsEndpoint } from '../../inference/families/embeddings/endpoint.ts';
-import type { Alias } from '../../inference/models/alias.ts';
-import { type Failure, invalid } from '../../kernel/failure.ts';
-import type { JsonObject } from '../../kernel/json.ts';
-import { callerOf, type Exchange, headerOf, type Route } from '../exchange.ts';
-import { bodyHandler } from '../model-call.ts';
-import { writeJson } from '../write-json.ts';
-import { conversationRoute } from './conversation.ts';
+import { withCallMembers } from '../../../formats/dialects/ai-sdk/call-members.ts';
+import { aiSdk } from '../../../formats/dialects/ai-sdk/index.ts';
+import { versionOf } from '../../../formats/dialects/ai-sdk/wire.ts';
+import { aiSdkEmbeddingSchema, withHeaderModel } from '../../../formats/dialects/embeddings/read-ai-sdk-request.ts';
+import type { Services } from '../../../inference/endpoints/services.ts';
+import { embeddingsEndpoint } from '../../../inference/families/embeddings/endpoint.ts';
+import type { Alias } from '../../../inference/models/alias.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
+import { callerOf, headerOf, type Route } from '../../exchange.ts';
+import { bodyHandler } from '../../model-call.ts';
+import { writeJson } from '../../write-json.ts';
+import { conversationRoute } from '../conversation.ts';
+import { mediaRoutes, modelNamed } from './media.ts';
+import { videoRoutes } from './videos.ts';
 
 /** The protocol of Vercel's AI Gateway over any provider, for the AI SDK's `createGateway` (docs/ai-gateway.md). */
 export function aiGatewayRoutes(services: Services): Route[] {
@@ -22,7 +23,7 @@ export function aiGatewayRoutes(services: Services): Route[] {
       path: '/v4/ai/language-model',
       summary: "A call of the AI SDK's language models; headers name the model, and whether it streams",
       readBody(exchange, body) {
-        const model = named(exchange, 'ai-language-model-id');
+        const model = modelNamed(exchange, 'ai-language-model-id');
         if (typeof model !== 'string') return model;
         const isStream = headerOf(exchange, 'ai-language-model-streaming') === 'true';
         const version = versionOf(headerOf(exchange, 'ai-language-model-specification-version'));
@@ -40,10 +41,12 @@ export function aiGatewayRoutes(services: Services): Route[] {
       endpoint: 'embeddings',
       body: { schema: aiSdkEmbeddingSchema },
       handle: bodyHandler(services, embeddingsEndpoint(services, 'ai-sdk-embeddings'), (exchange, body) => {
-        const model = named(exchange, 'ai-model-id');
+        const model = modelNamed(exchange);
         return typeof model === 'string' ? withHeaderModel(body, model) : model;
       }),
     },
+    ...mediaRoutes(services),
+    ...videoRoutes(services),
     {
       method: 'GET',
       auth: 'key',
@@ -59,14 +62,15 @@ export function aiGatewayRoutes(services: Services): Route[] {
   ];
 }
 
-function named(exchange: Exchange, header: string): string | Failure {
-  const model = headerOf(exchange, header);
-  return model === undefined || model === ''
-    ? invalid(header, `Missing header '${header}': send the name of a model (GET /v1/models lists them).`)
-    : model;
-}
-
-const types: Readonly<Record<string, string>> = { chat: 'language', embedding: 'embedding' };
+const types: Readonly<Record<string, string>> = {
+  chat: 'language',
+  embedding: 'embedding',
+  image: 'image',
+  speech: 'speech',
+  transcription: 'transcription',
+  rerank: 'reranking',
+  video: 'video',
+};
 
 /** Models that this protocol can call here. */
 function entryOf({ id, ownedBy, listedAs }: Alias): JsonObject[] {

@@ -1,0 +1,113 @@
+import { lossHeader, lossHeaderName } from '../../formats/neutral/loss.ts';
+import type { AnswerForm, Bytes, Delivery, Failed, HeaderList, Pace } from '../../inference/spine/sink.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+
+/** Fields of the families in the words of a door's callers. */
+export type Words = Readonly<Record<string, string>>;
+
+/** Facts of a call that a family answers in OpenAI's format, for a caller of another one. */
+export interface ConvertedFacts {
+  words: Words;
+  /** Fields that were left out, in the caller's words. */
+  lost: readonly string[];
+  /** The whole answer in the caller's format; `lost`: all fields that were left out, those of the family too. */
+  answerOf(answer: Buffer, lost: readonly string[]): JsonObject;
+}
+
+/** Largest answer of a family that is put together to be converted. */
+const answerBytesMax = 256 * 1024 * 1024;
+
+/** The caller as a family sees it, in one piece: takes an answer in OpenAI's format, and gives it on in another. */
+export class ConvertedDelivery implements Delivery {
+  readonly #next: Delivery;
+  readonly #facts: ConvertedFacts;
+  readonly #pieces: Buffer[] = [];
+  #bytes = 0;
+  #headers: HeaderList = [];
+  #lost: readonly string[];
+  #status = 200;
+
+  constructor(next: Delivery, facts: ConvertedFacts) {
+    this.#next = next;
+    this.#facts = facts;
+    this.#lost = facts.lost;
+  }
+
+  get disconnected(): boolean {
+    return this.#next.disconnected;
+  }
+
+  get committed(): boolean {
+    return this.#next.committed;
+  }
+
+  get finished(): Promise<void> {
+    return this.#next.finished ?? Promise.resolve();
+  }
+
+  onDisconnect(listener: () => void): void {
+    this.#next.onDisconnect(listener);
+  }
+
+  onDrain(listener: () => void): void {
+    this.#next.onDrain(listener);
+  }
+
+  /** Comments of a stream would be in front of a whole answer. */
+  expect(): void {}
+
+  start(_form: AnswerForm, headers: HeaderList, status = 200): void {
+    const { words, lost } = this.#facts;
+    this.#lost = [...lost, ...lostIn(headers, words)];
+    this.#headers = convertedHeaders(headers, lost, words);
+    this.#status = status;
+  }
+
+  chunk(chunk: Bytes): Pace {
+    this.#bytes += chunk.length;
+    if (this.#bytes <= answerBytesMax) this.#pieces.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+    return 'ready';
+  }
+
+  end(failed: Failed | null): void {
+    if (failed !== null) return this.#next.end({ ...failed, failure: failureIn(this.#facts.words, failed.failure) });
+    if (this.#bytes > answerBytesMax) return this.#next.end({ failure: tooLarge, headers: this.#headers });
+    const answer = this.#facts.answerOf(Buffer.concat(this.#pieces), this.#lost);
+    this.#next.start('whole', this.#headers, this.#status);
+    this.#next.chunk(JSON.stringify(answer));
+    this.#next.end(null);
+  }
+}
+
+const tooLarge: Failure = {
+  kind: 'unsupported',
+  message: 'The answer is too large for one piece. Ask for fewer or smaller parts.',
+};
+
+/** A refusal whose field has the caller's word. */
+export function failureIn(words: Words, failure: Failure): Failure {
+  if (failure.kind !== 'invalid-request' || failure.param === null) return failure;
+  const { param, message } = failure;
+  const word = words[param.replace(/[[.].*/s, '')];
+  return word === undefined
+    ? failure
+    : { ...failure, param: word, message: message.replaceAll(`'${param}'`, `'${word}'`) };
+}
+
+/** Headers of a family's answer without the type, which is another one here, and with all that was left out. */
+export function convertedHeaders(headers: HeaderList, lost: readonly string[], words: Words): string[] {
+  const passed: string[] = [];
+  for (let at = 0; at < headers.length; at += 2) {
+    const [name = '', value = ''] = headers.slice(at, at + 2);
+    if (name !== lossHeaderName && name !== 'content-type') passed.push(name, value);
+  }
+  const losses = [...lost, ...lostIn(headers, words)].map((field) => ({ field, why: 'unsupported' as const }));
+  return losses.length === 0 ? passed : [...passed, lossHeaderName, lossHeader(losses)];
+}
+
+/** Fields that a family's headers name as left out, in the caller's words. */
+function lostIn(headers: HeaderList, words: Words): string[] {
+  const at = headers.indexOf(lossHeaderName);
+  return at === -1 ? [] : (headers[at + 1] ?? '').split(', ').map((field) => words[field] ?? field);
+}
