@@ -20,6 +20,7 @@ const gateway = await startGateway(there, {
     chat: { targets: ['openai/mock/ok'] },
     claude: { targets: ['claude/mock/ok'] },
     google: { targets: ['google/mock/ok'] },
+    embed: { type: 'embedding', targets: ['openai/text-embedding-3-small'] },
   },
 });
 const google = new GoogleGenAI({ apiKey: gateway.key, httpOptions: { baseUrl: gateway.url } });
@@ -43,3 +44,18 @@ for (const [model, upstream] of Object.entries({ chat: openai, claude, google: g
     assert.equal(begun.length, 1, upstream.calls.join('\n'));
   });
 }
+
+test("texts to embed go to the provider's batch, and come back as Google's", async () => {
+  const src = { inlinedRequests: { contents: ['first words', 'second words'] } };
+  const { name } = await google.batches.createEmbeddings({ model: 'embed', src });
+  let job: BatchJob = {};
+  await until('the batch has ended', async () => {
+    job = await google.batches.get({ name: name! });
+    return job.state !== JobState.JOB_STATE_PENDING && job.state !== JobState.JOB_STATE_RUNNING;
+  });
+  assert.equal(job.state, JobState.JOB_STATE_SUCCEEDED);
+  const rows = job.dest!.inlinedEmbedContentResponses!.map(({ response }) => response!.embedding!.values!);
+  const alone = await google.models.embedContent({ model: 'embed', contents: 'second words' });
+  assert.deepEqual(rows[1], alone.embeddings![0]!.values);
+  assert.equal(openai.calls.filter((call) => /^POST \S*\/batches$/.test(call)).length, 2, openai.calls.join('\n'));
+});

@@ -10,7 +10,10 @@ import { models, openThreeProviders } from './three-providers.ts';
 
 /* Google's `batches` by its own SDK, over a provider of each dialect. */
 
-const { gateway } = await openThreeProviders();
+const { gateway } = await openThreeProviders({
+  'embed-openai': { type: 'embedding', targets: ['openai/text-embedding-3-small'] },
+  'embed-google': { type: 'embedding', targets: ['google/gemini-embedding-001'] },
+});
 const folder = await mkdtemp(join(tmpdir(), 'batches-'));
 after(() => rm(folder, { recursive: true }));
 const options = { httpOptions: { baseUrl: gateway.url } };
@@ -87,6 +90,58 @@ for (const model of Object.keys(models)) {
     assert.match(JSON.stringify(answers[2].response.candidates), /gamma/);
   });
 }
+
+for (const model of ['embed-openai', 'embed-google']) {
+  test(`${model}: embeddings of texts in the call come in their order`, async () => {
+    const begun = await google.batches.createEmbeddings({
+      model,
+      src: { inlinedRequests: { contents: ['first words', 'second words'], config: { outputDimensionality: 16 } } },
+      config: { displayName: 'two' },
+    });
+    assert.deepEqual([begun.displayName, begun.model], ['two', `models/${model}`]);
+    const job = await ended(begun);
+    assert.equal(job.state, JobState.JOB_STATE_SUCCEEDED);
+    const rows = job.dest!.inlinedEmbedContentResponses!.map(({ response }) => response!);
+    const embed = (contents: string) =>
+      google.models.embedContent({ model, contents, config: { outputDimensionality: 16 } });
+    for (const [at, text] of ['first words', 'second words'].entries()) {
+      const { embeddings } = await embed(text);
+      assert.equal(rows[at]!.embedding!.values!.length, 16);
+      assert.deepEqual(rows[at]!.embedding!.values, embeddings![0]!.values);
+      assert.ok(Number(rows[at]!.tokenCount) > 0);
+    }
+  });
+
+  test(`${model}: a file of texts becomes a file of embeddings`, async () => {
+    const lines = [
+      { key: 'a', request: { content: { parts: [{ text: 'alpha' }] }, output_dimensionality: 16 } },
+      { key: 'b', request: { content: { parts: [] } } },
+    ];
+    const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+    const { name } = await beta.files.upload({
+      file: new Blob([text], { type: 'application/jsonl' }),
+      config: { mimeType: 'application/jsonl' },
+    });
+    const job = await ended(await beta.batches.createEmbeddings({ model, src: { fileName: name! } }), beta);
+    const downloadPath = join(folder, model);
+    await beta.files.download({ file: job.dest!.fileName!, downloadPath });
+    const [first, second] = (await readFile(downloadPath, 'utf8'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    assert.deepEqual([first.key, first.response.embedding.values.length], ['a', 16]);
+    assert.match(second.error.message, /content/);
+  });
+}
+
+test('a batch of embeddings names its kind, and a model that chats fails its lines', async () => {
+  const json = { batch: { inputConfig: { requests: { requests: [{ request: { content: { parts: [] } } }] } } } };
+  const response = await gateway.fetch('/v1beta/models/chat:asyncBatchEmbedContent', { json });
+  const operation = (await response.json()) as { name: string; metadata: Record<string, string> };
+  assert.match(operation.metadata['@type']!, /EmbedContentBatch$/);
+  const job = await ended({ name: operation.name });
+  assert.match(String(job.dest!.inlinedResponses![0]!.error!.message), /content/);
+});
 
 test('batches are listed, cancelled and deleted, and those of another key are unknown', async () => {
   const { name } = await ended(await google.batches.create({ model: 'chat', src: [{ contents: contentsOf('x') }] }));

@@ -11,7 +11,7 @@ import { readJsonBody } from '../read-body.ts';
 import { conversationRoute } from './conversation.ts';
 import { countingHandler } from './count-tokens.ts';
 import { describeGeminiModel, listGeminiModels } from './gemini-models.ts';
-import { beginGoogleBatch, type GoogleBatchesParts } from './google/batches.ts';
+import { batchMethodOf, beginGoogleBatch, type GoogleBatchesParts } from './google/batches.ts';
 import { type CacheParts, withStoredCache } from './google/cached-contents.ts';
 import { mediaHandler } from './google/media.ts';
 import { googleVersions } from './google/names.ts';
@@ -47,7 +47,7 @@ export function geminiRoutes(parts: CacheParts & GoogleBatchesParts): Route[] {
         if (!(await expandsCache(parts, exchange))) return;
         if (modelCountedOf(exchange) !== null) return count(exchange);
         if (await answersByMedia(exchange)) return;
-        const batched = modelBatchedOf(exchange);
+        const batched = batchMethodOf(exchange.params['*'] ?? '');
         if (batched !== null) return beginGoogleBatch(parts, exchange, batched);
         return (embeddingModelOf(exchange) === null ? conversation.handle : embed)(exchange);
       },
@@ -88,10 +88,6 @@ function modelCountedOf(exchange: Exchange): string | null {
   return /^(.+):countTokens$/s.exec(exchange.params['*'] ?? '')?.[1] ?? null;
 }
 
-function modelBatchedOf(exchange: Exchange): string | null {
-  return /^(.+):batchGenerateContent$/s.exec(exchange.params['*'] ?? '')?.[1] ?? null;
-}
-
 /** The content to count is in the body itself, or in its `generateContentRequest`. */
 async function bodyToCount({ bodies }: Services, exchange: Exchange, body: Buffer): Promise<Buffer | Failure> {
   const model = modelCountedOf(exchange)!;
@@ -114,7 +110,7 @@ function withMethodOfPath(exchange: Exchange, body: Buffer): Buffer | Failure {
   const [, model, method] = called ?? [];
   if (model === undefined || (method !== 'generateContent' && method !== 'streamGenerateContent')) {
     const message =
-      'The methods of models are {model}:generateContent, :streamGenerateContent?alt=sse, :countTokens, :embedContent, :batchEmbedContents, :batchGenerateContent, :predict and :predictLongRunning.';
+      'The methods of models are {model}:generateContent, :streamGenerateContent?alt=sse, :countTokens, :embedContent, :batchEmbedContents, :batchGenerateContent, :asyncBatchEmbedContent, :predict and :predictLongRunning.';
     return { kind: 'not-found', message };
   }
   const stream = method === 'streamGenerateContent';

@@ -1,9 +1,10 @@
 import type { BatchFormat, BatchRow } from '../../books/metering/batch-store.ts';
-import { withPathMembers } from '../../formats/dialects/gemini/path-members.ts';
+import { withPathMembers, withPathModel } from '../../formats/dialects/gemini/path-members.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, scanJson } from '../../kernel/json.ts';
 import { jsonDepthMax } from '../../kernel/limits.ts';
-import type { BatchFacts } from './batch-facts.ts';
+import type { BatchFacts, GeminiBatchFacts } from './batch-facts.ts';
+import { geminiEmbeddingsPath } from './line-endpoints.ts';
 
 /** A line of a batch, as its format has it. */
 export type BatchLine =
@@ -40,7 +41,11 @@ export function readBatchLine(
   }
   const written = bytesOf(body);
   if (written === null) return { customId, failure: invalid(member, `'${member}' is nested too deeply.`) };
-  return { customId, body: gemini === undefined ? written : withPathMembers(written, gemini.model, false) };
+  return { customId, body: gemini === undefined ? written : withModelOf(gemini, endpoint, written) };
+}
+
+function withModelOf({ model }: GeminiBatchFacts, endpoint: string, body: Buffer): Buffer {
+  return endpoint === geminiEmbeddingsPath ? withPathModel(body, model) : withPathMembers(body, model, false);
 }
 
 const bodyMember: Record<BatchFormat, string> = { openai: 'body', anthropic: 'params', gemini: 'request' };

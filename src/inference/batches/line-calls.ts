@@ -9,7 +9,7 @@ import type { Outcome } from '../spine/buffered-answer.ts';
 import { insideCall } from '../spine/call.ts';
 import { holdCall } from '../spine/held-call.ts';
 import { admittedBefore } from '../spine/model-call.ts';
-import { geminiLinesPath, lineEndpoints } from './line-endpoints.ts';
+import { geminiPaths, lineEndpoints } from './line-endpoints.ts';
 import { type GivenAnswer, givenAnswers } from './upstream/given-answer.ts';
 import { noSettlement, type PreparedLine, prepareLine, reserveNothing } from './upstream/prepare-line.ts';
 
@@ -72,7 +72,7 @@ export function createLineCalls(services: Services, principalOf: (keyId: string)
   };
 
   return {
-    paths: [...runs.keys()].filter((path) => path !== geminiLinesPath),
+    paths: [...runs.keys()].filter((path) => !geminiPaths.includes(path)),
     atOnceMax(keyId) {
       const principal = principalOf(keyId);
       const places = 'kind' in principal ? [] : services.plans().limits(principal, null).places;

@@ -22,8 +22,10 @@ export type Around = <R extends RequestBody, P extends Plan>(
   endpoint: Endpoint<Buffer, R, P>,
 ) => Endpoint<Buffer, R, P>;
 
-/** Endpoint of batches in Gemini's format, which no batch of another format may name. */
+/** Endpoints of batches in Gemini's format, which no batch of another format may name. */
 export const geminiLinesPath = '/v1beta/models';
+export const geminiEmbeddingsPath = '/v1beta/models:embedContent';
+export const geminiPaths: readonly string[] = [geminiLinesPath, geminiEmbeddingsPath];
 
 /** Endpoints that a line may be for, by path. */
 export function lineEndpoints(
@@ -40,6 +42,7 @@ export function lineEndpoints(
     ['/v1/embeddings', over(embeddingsEndpoint(services, 'embeddings'))],
     ['/v1/messages', over(chatEndpoint(services, 'messages', 'anthropic-messages'))],
     [geminiLinesPath, over(chatEndpoint(services, 'chat', 'gemini'))],
+    [geminiEmbeddingsPath, over(embeddingsEndpoint(services, 'gemini-embeddings'))],
     ...Object.values(forwardedEndpoints).map(({ id, path }) => [path, over(forwardedEndpoint(services, id))] as const),
   ]);
 }

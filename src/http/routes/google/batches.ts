@@ -3,7 +3,7 @@ import { gemini } from '../../../formats/dialects/gemini/index.ts';
 import { uploadOfUri } from '../../../formats/dialects/named-objects.ts';
 import { type Batch, succeededSoFar } from '../../../inference/batches/batch-facts.ts';
 import { type Batches, batchNotFound, fileNotFound } from '../../../inference/batches/batches.ts';
-import { geminiLinesPath } from '../../../inference/batches/line-endpoints.ts';
+import { geminiEmbeddingsPath, geminiLinesPath } from '../../../inference/batches/line-endpoints.ts';
 import { type StoredFile, type StoredFiles, shownPurposes } from '../../../inference/batches/stored-files.ts';
 import { resultsPurpose } from '../../../inference/batches/write-results.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
@@ -30,7 +30,20 @@ const inlineBytesMax = 8 * 1024 * 1024;
 /** Lines of this size are read in one turn of the loop. */
 const turnChars = 256 * 1024;
 
-/** Google's `batches`: operations of a batch that `:batchGenerateContent` began. */
+/** A method of a model that begins a batch, and the endpoint of its lines. */
+export interface BatchMethod {
+  model: string;
+  endpoint: typeof geminiLinesPath | typeof geminiEmbeddingsPath;
+}
+
+/** The model and the kind of batch that a path names behind `/models/`; null: it begins none. */
+export function batchMethodOf(path: string): BatchMethod | null {
+  const [, model, method] = /^(.+):(batchGenerateContent|asyncBatchEmbedContent)$/s.exec(path) ?? [];
+  if (model === undefined) return null;
+  return { model, endpoint: method === 'batchGenerateContent' ? geminiLinesPath : geminiEmbeddingsPath };
+}
+
+/** Google's `batches`: operations of a batch that `:batchGenerateContent` or `:asyncBatchEmbedContent` began. */
 export function googleBatchesRoutes(parts: GoogleBatchesParts): Route[] {
   return googleVersions.flatMap((version) => {
     const path = `/${version}/batches`;
@@ -64,14 +77,18 @@ export function googleBatchesRoutes(parts: GoogleBatchesParts): Route[] {
   });
 }
 
-/** `models/{model}:batchGenerateContent`, whose body the exchange has. */
-export async function beginGoogleBatch(parts: GoogleBatchesParts, exchange: Exchange, model: string): Promise<void> {
+/** Begins a batch by a method of a model. The exchange has its body. */
+export async function beginGoogleBatch(
+  parts: GoogleBatchesParts,
+  exchange: Exchange,
+  method: BatchMethod,
+): Promise<void> {
   const headers = exchange.admitted?.headers ?? [];
   const { tenant } = callerOf(exchange);
   try {
     const read = await parts.services.bodies.readObject(tenant, exchange.givenBody ?? Buffer.from('{}'));
     if (!read.ok) throw new FailureError(read.failure);
-    writeJson(exchange, 200, await begin(parts, exchange, model, read.value), headers);
+    writeJson(exchange, 200, await begin(parts, exchange, method, read.value), headers);
   } catch (error) {
     if (!(error instanceof FailureError)) throw error;
     refuse(exchange.client, error.failure, headers);
@@ -81,7 +98,7 @@ export async function beginGoogleBatch(parts: GoogleBatchesParts, exchange: Exch
 async function begin(
   parts: GoogleBatchesParts,
   exchange: Exchange,
-  model: string,
+  { model, endpoint }: BatchMethod,
   body: JsonObject,
 ): Promise<JsonObject> {
   const { services } = parts;
@@ -108,7 +125,7 @@ async function begin(
     { tenant, account, keyId },
     {
       format: 'gemini',
-      endpoint: geminiLinesPath,
+      endpoint,
       inputFile,
       windowMs,
       window: '24h',
@@ -195,14 +212,15 @@ async function listed(parts: GoogleBatchesParts, { tenant, query }: StoredCall):
 
 /** `whole`: with the results of a batch whose requests came inline. */
 async function operationOf(parts: GoogleBatchesParts, batch: Batch, form: 'facts' | 'whole'): Promise<JsonObject> {
-  const { id, ending, total, errored, createdMs, endedMs, errors, gemini: facts } = batch;
+  const { id, ending, total, errored, createdMs, endedMs, errors, endpoint, gemini: facts } = batch;
+  const kind = endpoint === geminiEmbeddingsPath ? 'EmbedContentBatch' : 'GenerateContentBatch';
   const succeeded = succeededSoFar(batch);
   const output = ending === null ? null : await outputOf(parts, batch, form);
   const [fault] = errors;
   return {
     name: `batches/${id}`,
     metadata: {
-      '@type': 'type.googleapis.com/google.ai.generativelanguage.v1main.GenerateContentBatch',
+      '@type': `type.googleapis.com/google.ai.generativelanguage.v1main.${kind}`,
       name: `batches/${id}`,
       model: `models/${facts?.model ?? ''}`,
       displayName: facts?.displayName ?? '',
@@ -232,7 +250,7 @@ function stateOf({ ending, countedMs }: Batch): string {
 
 async function outputOf(
   { files }: GoogleBatchesParts,
-  { tenant, outputFile, inputFile, gemini: facts }: Batch,
+  { tenant, outputFile, inputFile, endpoint, gemini: facts }: Batch,
   form: 'facts' | 'whole',
 ): Promise<JsonObject | null> {
   if (outputFile === null) return null;
@@ -246,11 +264,18 @@ async function outputOf(
   const answers = (await linesIn(stored, results)).map(({ key, response, error }) => {
     const ofLine = metadata[Number(key)];
     return {
-      ...(response != null ? { response } : { error: error ?? null }),
+      ...(isObject(response) ? { response: inlined(response, endpoint) } : { error: error ?? null }),
       ...(ofLine != null && { metadata: ofLine }),
     };
   });
   return { inlinedResponses: { inlinedResponses: answers } };
+}
+
+/** An answer as an operation holds it: of an embedding, with its count of tokens. */
+function inlined(response: JsonObject, endpoint: string): JsonObject {
+  const { usageMetadata: usage } = response;
+  if (endpoint !== geminiEmbeddingsPath || !isObject(usage) || usage.promptTokenCount == null) return response;
+  return { ...response, tokenCount: String(usage.promptTokenCount) };
 }
 
 async function linesIn(files: StoredFiles, file: StoredFile): Promise<JsonObject[]> {
