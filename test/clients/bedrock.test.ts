@@ -568,3 +568,61 @@ test('tokens are counted of both kinds of input, by the provider of Messages or 
   }
   await assert.rejects(count('nobody', { converse: { messages } }), /does not exist|nobody/);
 });
+
+/** An answer of the control plane, whose client this repository does not install. */
+async function controlled(path: string, init: { method?: string; json?: unknown } = {}) {
+  const answer = await gateway.fetch(path, init);
+  const body = (await answer.json()) as JsonObject;
+  return { status: answer.status, type: answer.headers.get('x-amzn-errortype'), body };
+}
+
+interface ModelSummary {
+  modelId: string;
+  modelArn: string;
+  outputModalities: string[];
+}
+const listed = async (query = '') =>
+  ((await controlled(`/foundation-models${query}`)).body as unknown as { modelSummaries: ModelSummary[] })
+    .modelSummaries;
+
+test('ListFoundationModels has the models of the key, by what they are', async () => {
+  const all = await listed();
+  const byId = new Map(all.map((one) => [one.modelId, one]));
+  assert.deepEqual(byId.get('embed')!.outputModalities, ['EMBEDDING']);
+  assert.equal(byId.get('chat')!.modelArn, 'arn:aws:bedrock:us-east-1::foundation-model/chat');
+  const embedding = (await listed('?byOutputModality=EMBEDDING')).map(({ modelId }) => modelId);
+  assert.deepEqual([embedding.includes('embed'), embedding.includes('chat')], [true, false]);
+  assert.deepEqual(await listed('?byProvider=nobody'), []);
+  assert.deepEqual(await listed('?byInferenceType=PROVISIONED'), []);
+  const wrong = await controlled('/foundation-models?byOutputModality=SMELL');
+  assert.deepEqual([wrong.status, wrong.type], [400, 'ValidationException']);
+  assert.match(String(wrong.body.message), /byOutputModality/);
+});
+
+test('GetFoundationModel takes a name and an ARN, and an unknown one is an exception', async () => {
+  const path = (name: string) => `/foundation-models/${encodeURIComponent(name)}`;
+  for (const [name, modelId] of [
+    ['chat', 'chat'],
+    ['arn:aws:bedrock:eu-west-1::foundation-model/chat', 'chat'],
+    [arn, arn],
+  ] as const) {
+    const { status, body } = await controlled(path(name));
+    assert.equal(status, 200, name);
+    assert.equal((body.modelDetails as JsonObject).modelId, modelId);
+  }
+  const unknown = await controlled(path('nobody'));
+  assert.deepEqual([unknown.status, unknown.type], [404, 'ResourceNotFoundException']);
+});
+
+test('jobs over files in S3 are refused, and the message names what does the same', async () => {
+  for (const [method, path] of [
+    ['POST', '/model-invocation-job'],
+    ['GET', '/model-invocation-jobs'],
+    ['GET', '/model-invocation-job/a1'],
+    ['POST', '/model-invocation-job/a1/stop'],
+  ] as const) {
+    const { status, type, body } = await controlled(path, { method, ...(method === 'POST' && { json: {} }) });
+    assert.deepEqual([status, type], [400, 'ValidationException'], path);
+    assert.match(String(body.message), /\/v1\/batches/);
+  }
+});

@@ -16,10 +16,12 @@ import type { Exchange, Route } from '../exchange.ts';
 import { asReceived, bodyHandler } from '../model-call.ts';
 import { readBody } from '../read-body.ts';
 import type { SignedCallers } from '../signed-caller.ts';
+import { foundationModelRoutes } from './bedrock/foundation-models.ts';
+import { invocationJobRoutes } from './bedrock/invocation-jobs.ts';
 import { conversationRoute } from './conversation.ts';
 import { countingHandler } from './count-tokens.ts';
 
-/** Amazon Bedrock's runtime API over any provider, at the paths that AWS's SDKs ask (docs/bedrock-api.md). */
+/** Amazon Bedrock's runtime API over any provider, and its lists of models, at the paths that AWS's SDKs ask (docs/bedrock-api.md). */
 export function bedrockRoutes(services: Services, signed: SignedCallers): Route[] {
   const converse = { endpoint: 'chat', dialect: bedrockConverse, limitForm: 'openai' } as const;
   const routes = [
@@ -42,6 +44,8 @@ export function bedrockRoutes(services: Services, signed: SignedCallers): Route[
     ),
     invokeRoute(services, '/model/:modelId/invoke-with-response-stream', "The same as a stream of AWS's events"),
     countRoute(services),
+    ...foundationModelRoutes(services),
+    ...invocationJobRoutes(),
   ];
   return routes.map((route) => signedRoute(route, signed));
 }
