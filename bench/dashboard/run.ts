@@ -40,6 +40,12 @@ const usage = [
   '/usage?group_by=model&split_by=user&account=team-3&from=30d',
   '/usage?group_by=day&tag=nightly&model=smart&from=90d',
 ];
+/** Charts of the same page, whose days are those of the operator's clock: one not far from UTC, and one that is. */
+const zoned = ['Europe/Berlin', 'America/Los_Angeles'].flatMap((zone) =>
+  ['', '&split_by=model', '&split_by=account', '&split_by=tag', '&split_by=user'].flatMap((split) =>
+    ['30d', '90d'].map((from) => `/usage?group_by=day${split}&time_zone=${zone}&from=${from}`),
+  ),
+);
 const overview = ['1h', '6h', '24h', '7d', '30d', '90d'].flatMap((range) => [
   `/overview?range=${range}`,
   `/overview?range=${range}&account=team-1`,
@@ -130,6 +136,7 @@ async function measure(name: (typeof known)[number]): Promise<Row[]> {
       };
       const figures = {
         usage: await ask(usage),
+        zoned: await ask(zoned),
         overview: await ask(overview),
         attempts: await ask(attempts),
         requests: await ask(requests),
@@ -140,14 +147,18 @@ async function measure(name: (typeof known)[number]): Promise<Row[]> {
       return [
         judged(`${name}: usage p95`, [p95(figures.usage)], { atMost: 300, unit: ' ms', digits: 0 }),
         told('… p50', p50(figures.usage)),
+        told(
+          '… by day in the time zones of Berlin and Los Angeles: p50, p95',
+          `${p50(figures.zoned)}, ${p95(figures.zoned).toFixed(0)} ms`,
+        ),
         judged(`${name}: attempts p95`, [p95(figures.attempts)], { atMost: 300, unit: ' ms', digits: 0 }),
         told('… p50', p50(figures.attempts)),
-        judged(`${name}: overview p95`, [p95(figures.overview)], { atMost: 500, unit: ' ms', digits: 0 }),
+        judged(`${name}: overview p95`, [p95(figures.overview)], { atMost: 300, unit: ' ms', digits: 0 }),
         told('… p50', p50(figures.overview)),
-        told(
-          `${name}: a page of requests, filtered: p50, p95`,
-          `${p50(figures.requests)}, ${p95(figures.requests).toFixed(0)} ms`,
-        ),
+        judged(`${name}: a page of requests, filtered: p95`, [p95(figures.requests)], {
+          ...{ atMost: 300, unit: ' ms', digits: 0 },
+        }),
+        told('… p50', p50(figures.requests)),
         judged(`${name}: the statement of 1,000 accounts, p95`, [p95(figures.statements) / 1_000], {
           ...{ atMost: 10, unit: ' s', digits: 2 },
         }),

@@ -176,6 +176,11 @@ test('usage by day follows the days of a time zone, also those of 23 and 25 hour
   assert.deepEqual(await days(`${range}&time_zone=Europe/Berlin`), berlin);
   assert.deepEqual(await days(`${range}&time_zone=Europe/Berlin&user=someone`), berlin, 'of single requests');
   assert.deepEqual(await days(range), ['2025-10-25 2', '2025-10-26 2', '2026-03-28 1', '2026-03-29 2']);
+  await admin.ledger.prune(0);
+  for (const more of ['', '&user=someone', '&split_by=user', '&split_by=model'])
+    assert.deepEqual(await days(`${range}&time_zone=Europe/Berlin${more}`), berlin, `added up${more}`);
+  const west = ['2025-10-25 2', '2025-10-26 2', '2026-03-28 1', '2026-03-29 2'];
+  assert.deepEqual(await days(`${range}&time_zone=America/Los_Angeles`), west);
   // 18:30Z is midnight in Kolkata: its day begins with the hour after it.
   for (const time of ['2026-04-01T18:59', '2026-04-01T19:01']) await at(`${time}:00Z`);
   assert.deepEqual(await days('from=2026-04-01&time_zone=Asia/Kolkata'), ['2026-04-01 1', '2026-04-02 1']);

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import type { ZoneDays } from '../../src/books/ledger/zone-days.ts';
 import type { Ledger, UsageEvent, UsageFilter, UsageGroup } from '../../src/books/metering/ledger.ts';
+import { allNarrowTables } from '../../src/stores/ledger/day-sums.ts';
+import { connect } from '../../src/stores/postgres/database.ts';
+import { openDatabase } from '../../src/stores/sqlite/database.ts';
 import { drivers } from './drivers.ts';
 import { reservationRow, usageEvent } from './rows.ts';
 
@@ -28,6 +33,15 @@ const request = fc.record({
   late: fc.boolean(),
 });
 
+/** What happens between two adding ups. */
+const between = fc.record({
+  spoilt: fc.constantFrom(null, 'empty', 'stale'),
+  /** Which request gets another cost, as a share of all. */
+  repriced: fc.double({ min: 0, max: 0.999, noNaN: true }),
+  costNano: fc.integer({ min: 0, max: 1_000_000_000 }),
+});
+type Between = typeof between extends fc.Arbitrary<infer One> ? One : never;
+
 type Request = typeof request extends fc.Arbitrary<infer One> ? One : never;
 
 async function settle(
@@ -42,11 +56,13 @@ async function settle(
   return event;
 }
 
-function nameOf(group: UsageGroup, event: UsageEvent): string {
+function nameOf(group: UsageGroup, event: UsageEvent, days: ZoneDays): string {
   const at = new Date(event.atMs).toISOString();
+  const hour = Math.floor(event.atMs / hourMs);
+  const ahead = days.find(({ untilHour }) => hour < untilHour)?.ahead ?? 0;
   const names: Record<UsageGroup, string> = {
     hour: `${at.slice(0, 13)}:00Z`,
-    day: at.slice(0, 10),
+    day: new Date((hour + ahead) * hourMs).toISOString().slice(0, 10),
     model: event.alias,
     account: event.account,
     endpoint: event.endpoint,
@@ -56,6 +72,24 @@ function nameOf(group: UsageGroup, event: UsageEvent): string {
     key: event.keyId,
   };
   return names[group];
+}
+
+/**
+ * Leaves what a database has right after an upgrade or a restore (days in the wide tables alone), or after a replica of
+ * an older version changed these alone.
+ */
+async function spoilNarrowTables(driver: string, place: string, how: 'empty' | 'stale'): Promise<void> {
+  const names = [...allNarrowTables.map(({ name }) => name), ...(how === 'empty' ? ['narrowed'] : [])];
+  const spoilt = (table: string) => (how === 'empty' ? `DELETE FROM ${table}` : `UPDATE ${table} SET usd_nano = 7`);
+  if (driver === 'sqlite') {
+    const database = openDatabase(join(place, 'ledger.db'), 'os', 5_000);
+    for (const name of names) database.exec(spoilt(name));
+    database.close();
+    return;
+  }
+  const database = await connect(place);
+  for (const name of names) await database.rest.run(spoilt(`culvert.${name}`));
+  await database.close();
 }
 
 for (const driver of drivers) {
@@ -68,6 +102,20 @@ for (const driver of drivers) {
     const ledger = await store.ledger('boot-1');
     const nowMs = Date.now() - dayMs;
     const events: UsageEvent[] = [];
+    const nowHour = Math.floor(nowMs / hourMs);
+    // Clocks change somewhere in the days of the requests.
+    const zone = fc
+      .record({
+        ahead: fc.integer({ min: -12, max: 13 }),
+        changedHour: fc.integer({ min: nowHour - 96, max: nowHour }),
+        changedBy: fc.constantFrom(-1, 0, 1),
+      })
+      .map(
+        ({ ahead, changedHour, changedBy }): ZoneDays => [
+          { untilHour: changedHour, ahead },
+          { untilHour: Number.POSITIVE_INFINITY, ahead: ahead + changedBy },
+        ],
+      );
     const question = fc.record({
       groupBy: fc.constantFrom(...groups),
       splitBy: fc.constantFrom(null, ...groups),
@@ -79,22 +127,45 @@ for (const driver of drivers) {
         { tag: 'nightly', key: 'k1' },
         { provider: 'up' },
       ),
+      days: fc.option(zone, { nil: undefined }),
       fromHours: fc.integer({ min: 0, max: 130 }),
       hours: fc.integer({ min: 1, max: 130 }),
     });
+    type Question = typeof question extends fc.Arbitrary<infer One> ? One : never;
+    // By one name over all days: the narrow tables.
+    const always = groups.map((groupBy): Question => {
+      const all = { splitBy: null, accounts: null, where: {}, days: undefined, fromHours: 5 * 24, hours: 5 * 24 };
+      return { groupBy, ...all };
+    });
+    const byZoneDay = fc
+      .record({ splitBy: fc.constantFrom(null, 'model', 'account', 'user'), days: zone })
+      .map((zoned): Question => ({ ...always[0]!, groupBy: 'day', ...zoned }));
+    const asked = fc.array(fc.oneof(byZoneDay, question), { minLength: 12, maxLength: 12 });
     const requests = fc.array(request, { minLength: 1, maxLength: 25 });
-    const run = async (
-      came: readonly Request[],
-      asked: readonly (typeof question extends fc.Arbitrary<infer One> ? One : never)[],
-    ) => {
+    const run = async (came: readonly Request[], asked: readonly Question[], between: Between) => {
+      // A file has one server, of one version.
+      const spoilt = driver.name === 'sqlite' && between.spoilt === 'stale' ? null : between.spoilt;
       for (const late of [false, true]) {
         for (const one of came.filter((each) => each.late === late)) events.push(await settle(ledger, nowMs, one));
         await ledger.flush();
+        if (late && spoilt !== 'stale') await check(asked);
         // Adds up the days that are over, and removes nothing.
         await ledger.prune(0);
+        if (late) continue;
+        if (spoilt !== null) await spoilNarrowTables(driver.name, store.place, spoilt);
+        const place = Math.floor(between.repriced * events.length);
+        const before = events[place]!;
+        const after = { ...before, costUsd: between.costNano / 1e9 };
+        assert.equal(await ledger.reprice([{ before, after }], nowMs), 1);
+        events[place] = after;
       }
-      for (const { fromHours, hours, ...query } of asked) {
-        if (query.groupBy === query.splitBy) continue;
+      await check(asked);
+    };
+    const check = async (asked: readonly Question[]) => {
+      for (const { fromHours, hours, days, ...of } of [...always, ...asked]) {
+        if (of.groupBy === of.splitBy) continue;
+        const isByZone = days !== undefined && [of.groupBy, of.splitBy].includes('day');
+        const query = { ...of, ...(isByZone && { days }) };
         const fromMs = (Math.floor(nowMs / hourMs) - fromHours) * hourMs;
         const span = { fromMs, toMs: fromMs + hours * hourMs };
         const { alias, user, tag, key, provider } = query.where;
@@ -112,7 +183,9 @@ for (const driver of drivers) {
         const rows = await ledger.usage({ ...query, ...span });
         const sums = new Map<string, number[]>();
         for (const event of wanted) {
-          const name = `${nameOf(query.groupBy, event)} ${query.splitBy === null ? null : nameOf(query.splitBy, event)}`;
+          const name = [query.groupBy, query.splitBy]
+            .map((group) => group && nameOf(group, event, query.days ?? []))
+            .join(' ');
           const sum = sums.get(name) ?? [0, 0, 0, 0, 0, 0, 0];
           const nano = Math.round((event.costUsd ?? 0) * 1e9);
           const { inputTokens, outputTokens } = event;
@@ -126,7 +199,7 @@ for (const driver of drivers) {
         assert.deepEqual(
           new Map(
             rows.map((row) => [
-              `${row.group} ${row.split}`,
+              [row.group, row.split].join(' '),
               [
                 row.requests,
                 row.errors,
@@ -164,7 +237,7 @@ for (const driver of drivers) {
         ],
       );
     };
-    await fc.assert(fc.asyncProperty(requests, fc.array(question, { minLength: 8, maxLength: 8 }), run), {
+    await fc.assert(fc.asyncProperty(requests, asked, between, run), {
       numRuns: 6,
       endOnFailure: true,
     });

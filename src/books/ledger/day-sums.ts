@@ -13,22 +13,50 @@ export const lateAfterMs = sumDelayMs / 2;
 
 /** A table of days, and what tells its rows apart; their sums are those of `rollup`. */
 export interface DayTable {
-  name: 'rollup_day' | 'rollup_name' | 'rollup_user' | 'rollup_tag';
+  name: (typeof dayTables)[number]['name'];
   key: readonly Column[];
 }
 
-const dayTable = (name: DayTable['name'], ...texts: string[]): DayTable => ({
-  name,
-  key: columnsOf([['day', 'whole'], ...texts.map((text): [string, 'text'] => [text, 'text'])]),
-});
+/** A table of days, or of their hours, whose rows add up those of another one. */
+export interface PartTable extends DayTable {
+  of: DayTable['name'] | 'rollup';
+}
+
+const timeTable =
+  (time: 'day' | 'hour') =>
+  <Name extends string>(name: Name, ...texts: string[]) => ({
+    name,
+    key: columnsOf([[time, 'whole'], ...texts.map((text): [string, 'text'] => [text, 'text'])]),
+  });
+const dayTable = timeTable('day');
+const hourTable = timeTable('hour');
 
 /** Users and tags multiply each other in `rollup_name`, so the usual questions, by one of them, have separate tables. */
-export const dayTables = [
+export const wideTables = [
   dayTable('rollup_day', 'account', 'key_id', 'endpoint', 'alias', 'provider'),
   dayTable('rollup_name', 'account', 'key_id', 'alias', 'user', 'tag'),
-  dayTable('rollup_user', 'account', 'key_id', 'alias', 'user'),
-  dayTable('rollup_tag', 'account', 'key_id', 'alias', 'tag'),
+  { ...dayTable('rollup_user', 'account', 'key_id', 'alias', 'user'), of: 'rollup_name' },
+  { ...dayTable('rollup_tag', 'account', 'key_id', 'alias', 'tag'), of: 'rollup_name' },
 ] as const;
+
+/**
+ * Few rows a day each, for questions that name nothing else. Where many accounts ask, the wide tables have so many rows
+ * that 90 days of them are slow to sum.
+ */
+export const narrowTables = [
+  { ...dayTable('rollup_day_model', 'endpoint', 'alias', 'provider'), of: 'rollup_day' },
+  { ...dayTable('rollup_day_key', 'account', 'key_id'), of: 'rollup_day' },
+  { ...dayTable('rollup_day_user', 'user'), of: 'rollup_user' },
+  { ...dayTable('rollup_day_tag', 'tag'), of: 'rollup_tag' },
+] as const;
+
+/** The same of single hours, of which days in time zones are made. */
+export const narrowHourTables = [
+  { ...hourTable('rollup_hour_model', 'endpoint', 'alias', 'provider'), of: 'rollup' },
+  { ...hourTable('rollup_hour_key', 'account', 'key_id'), of: 'rollup' },
+] as const;
+
+export const dayTables = [...wideTables, ...narrowTables, ...narrowHourTables] as const;
 
 type DayRow = RollupRow & Record<string, unknown>;
 

@@ -1,6 +1,13 @@
 import { rollupSums } from '../../books/ledger/batch-sums.ts';
 import { unpricedSql } from '../../books/ledger/columns.ts';
-import { type DayTable, dayTables } from '../../books/ledger/day-sums.ts';
+import {
+  type DayTable,
+  narrowHourTables,
+  narrowTables,
+  type PartTable,
+  wideTables,
+} from '../../books/ledger/day-sums.ts';
+import type { Ddl } from '../schema/ddl.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -11,7 +18,13 @@ const keysOf = ({ key }: DayTable) => key.map(({ name }) => (name === 'user' ? '
 
 /** The columns of a table of days, as statements name them. */
 export const columnsOfDays = (table: DayTable): string => `${keysOf(table)}, ${sumList}`;
-export const [dayTable, nameTable, ...tablesOfNames] = dayTables;
+export const [dayTable, nameTable, ...tablesOfNames] = wideTables;
+
+/** Days that are added up, and those of them that the narrow tables have too; `to` is not in. */
+export interface SummedDays {
+  days: { from: number; to: number };
+  narrow: { from: number; to: number };
+}
 
 /** Bounds of a day as a statement has them: values or marks. `to` is not in. */
 export interface Bounds {
@@ -49,10 +62,65 @@ export function nameSql(schema: '' | 'culvert.', times: Bounds, keys: string): s
     GROUP BY 1, 2, 3, 4, 5, 6`;
 }
 
-/** The rows of one of `tablesOfNames`, from those of `rollup_name` with such a day. */
-export function ofNamesSql(schema: '' | 'culvert.', table: DayTable, days: string): string {
+/** The rows of a table, from those of one day of the table that it adds up. `day` is a value or a mark. */
+export function partSql(schema: '' | 'culvert.', table: PartTable, day: number | string): string {
   const keys = keysOf(table);
-  return `SELECT ${keys}, ${summed} FROM ${schema}rollup_name WHERE ${days} GROUP BY ${keys}`;
+  return `SELECT ${keys}, ${summed} FROM ${schema}${table.of} WHERE ${ofDay(table, day)} GROUP BY ${keys}`;
+}
+
+/** Condition for the rows of one day. */
+export function ofDay({ key }: DayTable, day: number | string): string {
+  return key[0]?.name === 'hour' ? `hour >= ${day} * 24 AND hour < (${day} + 1) * 24` : `day = ${day}`;
+}
+
+/** The narrow tables, of days and of their hours. */
+export const allNarrowTables = [...narrowTables, ...narrowHourTables];
+
+/**
+ * The next day to add up in the narrow tables, of those that are in the wide ones: what follows the narrow days, then
+ * what is before them. The latter an older version added up, or the one of a backup.
+ */
+export function nextNarrowSql(schema: '' | 'culvert.'): string {
+  const wide = `FROM ${schema}rollup_day WHERE day < (SELECT until_ms / ${dayMs} FROM ${schema}summed)`;
+  return `SELECT coalesce(
+    (SELECT min(day) ${wide} AND day >= (SELECT until_day FROM ${schema}narrowed)),
+    (SELECT max(day) ${wide} AND day < coalesce((SELECT from_day FROM ${schema}narrowed), ${dayMax}))) AS day`;
+}
+
+/** Beyond every day. */
+const dayMax = 1_000_000_000;
+
+/** A day of the narrow tables whose sums are not those of the wide ones: an older replica changed these alone. */
+export function staleNarrowSql(schema: '' | 'culvert.'): string {
+  const sums = rollupSums.map(({ name }) => name);
+  const signed = (sign: '' | '-') => sums.map((name) => `${sign}${name} AS ${name}`).join(', ');
+  const days = 'WHERE day >= from_day AND day < until_day';
+  return `SELECT max(day) AS day FROM (SELECT day FROM (
+      SELECT day, ${signed('')} FROM ${schema}rollup_day, ${schema}narrowed ${days}
+      UNION ALL SELECT day, ${signed('-')} FROM ${schema}rollup_day_model, ${schema}narrowed ${days}
+    ) AS both_tables GROUP BY day HAVING ${sums.map((name) => `sum(${name}) <> 0`).join(' OR ')}) AS stale`;
+}
+
+/** Marks a day as one of the narrow tables. */
+export function narrowedSql(schema: '' | 'culvert.', day: number): string {
+  return `INSERT INTO ${schema}narrowed AS known VALUES (1, ${day}, ${day + 1}) ON CONFLICT (one) DO UPDATE SET
+    from_day = CASE WHEN excluded.from_day < known.from_day THEN excluded.from_day ELSE known.from_day END,
+    until_day = CASE WHEN excluded.until_day > known.until_day THEN excluded.until_day ELSE known.until_day END`;
+}
+
+/** Which days are added up, for `summedDays`: one row, once there are any. */
+export function summedSql(schema: '' | 'culvert.'): string {
+  return `SELECT until_ms, from_day, until_day, (SELECT min(day) FROM ${schema}rollup_day) AS first_day
+    FROM ${schema}summed LEFT JOIN ${schema}narrowed ON true`;
+}
+
+export function summedDays(row: Readonly<Record<string, unknown>> | undefined): SummedDays {
+  const to = Math.floor(Number(row?.until_ms ?? 0) / dayMs);
+  const dayOf = (day: unknown) => Math.min(to, Number(day ?? to));
+  return {
+    days: { from: dayOf(row?.first_day), to },
+    narrow: { from: dayOf(row?.from_day), to: dayOf(row?.until_day) },
+  };
 }
 
 /** Sums that the tables of days were made with. */
@@ -76,6 +144,17 @@ export function nameTablesSql(schema: '' | 'culvert.', whole: 'INTEGER' | 'BIGIN
     })
     .join('\n');
 }
+
+/** The narrow tables, and which days they have: at most one row, without which they have none. */
+export const narrowDdl: Ddl = [
+  ...allNarrowTables.map((table) => {
+    const keys = table.key.map(({ name, type }) => `"${name}" ${type === 'whole' ? 'WHOLE' : 'TEXT'} NOT NULL,`);
+    const sums = rollupSums.map(({ name }) => `${name} WHOLE NOT NULL,`);
+    return `CREATE TABLE @${table.name} (${[...keys, ...sums].join(' ')} PRIMARY KEY (${keysOf(table)})) KEYED;`;
+  }),
+  `CREATE TABLE @narrowed (one INTEGER PRIMARY KEY CHECK (one = 1), from_day WHOLE NOT NULL,
+    until_day WHOLE NOT NULL) ROWS;`,
+].join('\n');
 
 /** Requests of a day, as hours know them: two days that differ in it were not read at one moment. */
 export function requestsOfDaySql(schema: '' | 'culvert.', day: number): string {

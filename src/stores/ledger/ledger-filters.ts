@@ -6,7 +6,7 @@ const hourMs = 3_600_000;
 export interface Marks {
   of(value: string | number): string;
   /** `column` is one of these. */
-  oneOf(column: string, values: readonly string[]): string;
+  oneOf(column: string, values: readonly (string | number)[]): string;
 }
 
 /**

@@ -1,8 +1,9 @@
 import { unpricedSql } from '../../books/ledger/columns.ts';
-import type { DayTable } from '../../books/ledger/day-sums.ts';
-import { dayOfHourSql } from '../../books/ledger/zone-days.ts';
+import { type DayTable, narrowHourTables, narrowTables } from '../../books/ledger/day-sums.ts';
+import { dayOfHourSql, type ZoneDays } from '../../books/ledger/zone-days.ts';
 import type { UsageGroup, UsageQuery, UsageRow } from '../../books/metering/ledger.ts';
 import { usageRowsMax } from '../../kernel/limits.ts';
+import type { SummedDays } from './day-sums.ts';
 import { type Marks, usageConditions } from './ledger-filters.ts';
 
 const hourMs = 3_600_000;
@@ -18,6 +19,11 @@ export interface UsagePart {
   source: UsageSource;
   from: number;
   to: number;
+  /**
+   * Hours within, whose requests have another day in the time zone than in UTC, the oldest first: days that are added up
+   * have them in UTC's. The part moves their sums from that day to the other.
+   */
+  movedHours?: readonly number[];
 }
 
 /** Differences between the databases. */
@@ -28,12 +34,11 @@ export interface UsageDialect {
   slash: string;
 }
 
-/**
- * Sources of the sums of a query, chosen to read as little as possible. `summedMs`: all days before it are added up.
- */
-export function usageParts(query: UsageQuery, summedMs: number): UsagePart[] {
-  const { groupBy, splitBy, where, fromMs, toMs } = query;
+/** Sources of the sums of a query, chosen to read as little as possible. */
+export function usageParts(query: UsageQuery, summed: SummedDays): UsagePart[] {
+  const { groupBy, splitBy, accounts, where, fromMs, toMs } = query;
   const dimensions = new Set<string>([groupBy, splitBy ?? '', ...Object.keys(where)]);
+  if (accounts !== null) dimensions.add('account');
   const isByName = dimensions.has('user') || dimensions.has('tag');
   const isOfEvents = isByName || query.exact === true;
   const source = isOfEvents ? 'usage_event' : 'rollup';
@@ -42,21 +47,62 @@ export function usageParts(query: UsageQuery, summedMs: number): UsagePart[] {
   const to = Math.ceil(toMs / unitMs);
   const perDay = dayMs / unitMs;
   const firstDay = Math.ceil(from / perDay);
-  const endDay = Math.min(Math.floor(to / perDay), Math.floor(summedMs / dayMs));
-  // Days are not kept by hour or in a time zone, and by user and tag not by these.
-  const isByHour = dimensions.has('hour') || (dimensions.has('day') && query.days !== undefined);
+  const endDay = Math.min(Math.floor(to / perDay), summed.days.to);
+  // Days are not kept by hour, and by user and tag not by these.
   const hasDayTable =
-    query.exact !== true && !isByHour && !(isByName && (dimensions.has('provider') || dimensions.has('endpoint')));
+    query.exact !== true &&
+    !dimensions.has('hour') &&
+    !(isByName && (dimensions.has('provider') || dimensions.has('endpoint')));
   if (!hasDayTable || endDay <= firstDay) return [{ source, from, to }];
+  const wide = wideOf(dimensions);
+  const narrow = narrowTables.find(({ key }) => knows(key, dimensions))?.name ?? wide;
+  const within = (day: number) => Math.min(endDay, Math.max(firstDay, day));
+  const [narrowFrom, narrowTo] = [within(summed.narrow.from), within(summed.narrow.to)];
   const parts: UsagePart[] = [
     { source, from, to: firstDay * perDay },
-    { source: daysOf(dimensions), from: firstDay, to: endDay },
+    { source: wide, from: firstDay, to: narrowFrom },
+    { source: narrow, from: narrowFrom, to: narrowTo },
+    { source: wide, from: narrowTo, to: endDay },
     { source, from: endDay * perDay, to },
   ];
-  return parts.filter((part) => part.from < part.to);
+  if (query.days !== undefined && dimensions.has('day')) {
+    // Before the first day there are none.
+    const movedFrom = Math.max(firstDay, summed.days.from);
+    const narrowHours = narrowHourTables.find(({ key }) => knows(key, dimensions))?.name ?? source;
+    for (const [days, hours] of [
+      [{ from: movedFrom, to: narrowFrom }, source],
+      [{ from: narrowFrom, to: narrowTo }, narrowHours],
+      [{ from: narrowTo, to: endDay }, source],
+    ] as const)
+      parts.push(movedPart(hours, query.days, days));
+  }
+  return parts.filter((part) => part.from < part.to && part.movedHours?.length !== 0);
 }
 
-function daysOf(dimensions: ReadonlySet<string>): DayTable['name'] {
+function movedPart(source: UsageSource, zone: ZoneDays, { from, to }: { from: number; to: number }): UsagePart {
+  const unit = source === 'usage_event' ? dayMs : hoursPerDay;
+  return {
+    source,
+    from: from * unit,
+    to: to * unit,
+    movedHours: hoursMoved(zone, from * hoursPerDay, to * hoursPerDay),
+  };
+}
+
+/** Columns of a dimension, where it has another name than its column. */
+const dimensionColumns: Readonly<Record<string, string>> = { model: 'alias', key: 'key_id', keys: 'key_id' };
+
+function knows(key: DayTable['key'], dimensions: ReadonlySet<string>): boolean {
+  return [...dimensions].every(
+    (dimension) =>
+      dimension === '' ||
+      key.some(
+        ({ name }) => name === (dimensionColumns[dimension] ?? dimension) || (name === 'hour' && dimension === 'day'),
+      ),
+  );
+}
+
+function wideOf(dimensions: ReadonlySet<string>): DayTable['name'] {
   if (dimensions.has('user')) return dimensions.has('tag') ? 'rollup_name' : 'rollup_user';
   return dimensions.has('tag') ? 'rollup_tag' : 'rollup_day';
 }
@@ -86,11 +132,12 @@ export function usagePartSql(
   { schema, slash }: UsageDialect,
   conditions: readonly string[] = [],
 ): string {
-  const { source, from, to } = part;
+  const { source, from, to, movedHours } = part;
   const isEvents = source === 'usage_event';
-  const time = isEvents ? 'at_ms' : source === 'rollup' ? 'hour' : 'day';
+  const time = isEvents ? 'at_ms' : isOfHours(source) ? 'hour' : 'day';
+  const hour = isEvents ? `(at_ms / ${hourMs})` : 'hour';
   const where = [
-    `${time} >= ${from} AND ${time} < ${to}`,
+    movedHours === undefined ? `${time} >= ${from} AND ${time} < ${to}` : marks.oneOf(hour, movedHours),
     ...conditions,
     ...usageConditions(query.accounts, query.where, marks, isEvents ? 'events' : 'rollups'),
   ];
@@ -98,7 +145,44 @@ export function usagePartSql(
   const name = column(query.groupBy);
   const split = query.splitBy === null ? "''" : column(query.splitBy);
   const sums = isEvents ? eventSums : usageSumNames.join(', ');
-  return `SELECT ${name} AS name, ${split} AS split, ${sums} FROM ${schema}${source} WHERE ${where.join(' AND ')}`;
+  const utcDay = movedHours === undefined ? '' : `, ${hour} / ${hoursPerDay} AS utc_day`;
+  const rows = `SELECT ${name} AS name, ${split} AS split, ${sums}${utcDay}
+    FROM ${schema}${source} WHERE ${where.join(' AND ')}`;
+  return movedHours === undefined ? rows : movedSql(rows, query.groupBy === 'day' ? 'name' : 'split');
+}
+
+/** Adds rows to their day, which is that of the time zone, and takes them from that of UTC. */
+function movedSql(rows: string, day: 'name' | 'split'): string {
+  const signed = usageSumNames.map((name) => `sign * ${name} AS ${name}`).join(', ');
+  const utcOr = (column: 'name' | 'split') =>
+    column === day ? `CASE WHEN sign = 1 THEN ${column} ELSE utc_day END AS ${column}` : column;
+  return `SELECT ${utcOr('name')}, ${utcOr('split')}, ${signed}
+    FROM (SELECT name, split, utc_day, ${usageSums} FROM (${rows}) AS hours GROUP BY name, split, utc_day) AS moved,
+      (SELECT 1 AS sign UNION ALL SELECT -1 AS sign) AS signs`;
+}
+
+/** Hours whose day in a time zone is another than in UTC. */
+function hoursMoved(days: ZoneDays, from: number, to: number): number[] {
+  const moved: number[] = [];
+  let at = 0;
+  for (let hour = from; hour < to; hour += 1) {
+    while (hour >= (days[at]?.untilHour ?? Number.POSITIVE_INFINITY)) at += 1;
+    const ahead = days[at]?.ahead ?? 0;
+    if (Math.floor((hour + ahead) / hoursPerDay) !== Math.floor(hour / hoursPerDay)) moved.push(hour);
+  }
+  return moved;
+}
+
+/** The times of single requests that a part reads, in ms. */
+export function timesOf({ from, to, movedHours }: UsagePart): { from: number; to: number }[] {
+  if (movedHours === undefined) return [{ from, to }];
+  const runs: { from: number; to: number }[] = [];
+  for (const hour of movedHours) {
+    const last = runs.at(-1);
+    if (last?.to === hour * hourMs) last.to += hourMs;
+    else runs.push({ from: hour * hourMs, to: (hour + 1) * hourMs });
+  }
+  return runs;
 }
 
 const tokens = 'input_tokens + output_tokens';
@@ -120,14 +204,19 @@ const eventSums = [
   `CASE WHEN ${unpricedSql} THEN 1 ELSE 0 END AS unpriced`,
 ].join(', ');
 
+function isOfHours(source: UsageSource): boolean {
+  return source === 'rollup' || narrowHourTables.some(({ name }) => name === source);
+}
+
 function columnOf({ days }: UsageQuery, group: UsageGroup, source: UsageSource, slash: string): string {
   const isEvents = source === 'usage_event';
   switch (group) {
     case 'hour':
       return isEvents ? `at_ms / ${hourMs}` : 'hour';
     case 'day':
+      if (!isEvents && !isOfHours(source)) return 'day';
       if (days !== undefined) return dayOfHourSql(days, isEvents ? `(at_ms / ${hourMs})` : 'hour');
-      return isEvents ? `at_ms / ${dayMs}` : source === 'rollup' ? `hour / ${hoursPerDay}` : 'day';
+      return isEvents ? `at_ms / ${dayMs}` : `hour / ${hoursPerDay}`;
     case 'model':
       return 'alias';
     case 'key':
@@ -143,10 +232,13 @@ function columnOf({ days }: UsageQuery, group: UsageGroup, source: UsageSource, 
   }
 }
 
-/** The whole statement over rows of `name, split` and sums; the largest groups where there are too many. */
+/**
+ * The whole statement over rows of `name, split` and sums; the largest groups where there are too many. Of a group whose
+ * hours all moved to another day nothing is left.
+ */
 export function usageSumSql(rows: string): string {
   return `SELECT name, split, ${usageSums} FROM (${rows}) AS part GROUP BY name, split
-    ORDER BY sum(cost_milli) DESC, name, split LIMIT ${usageRowsMax}`;
+    HAVING sum(requests) <> 0 ORDER BY sum(cost_milli) DESC, name, split LIMIT ${usageRowsMax}`;
 }
 
 /** Rows of that statement in the port's form: times are sorted, other groups keep their order. */

@@ -25,11 +25,13 @@ import type {
 import { FailureError } from '../../kernel/failure.ts';
 import { requestIdAt, requestIdMs } from '../../kernel/ids.ts';
 import { cacheUseSql, cacheUsesOf, promptCacheDayOf, promptCacheDaySql } from '../ledger/cache-uses.ts';
+import { summedDays, summedSql } from '../ledger/day-sums.ts';
 import { hourMax, type Marks, newestHourSql, requestConditions } from '../ledger/ledger-filters.ts';
 import { deadBefore, finestGrainMs, quotaGrainsMs } from '../ledger/quota-grains.ts';
 import { repricedRow, repricedSql } from '../ledger/repriced.ts';
 import { idSlackMs, listPages, type RequestRows } from '../ledger/request-pages.ts';
 import {
+  timesOf,
   type UsageDialect,
   type UsagePart,
   usagePartSql,
@@ -259,17 +261,21 @@ const dialect: UsageDialect = { schema: 'culvert.', slash: `strpos(target, '/')`
 /** See the port's `usage`. */
 export async function readUsage(run: Run, query: UsageQuery): Promise<UsageRow[]> {
   const { marks, values } = postgresMarks();
-  const parts = usageParts(query, await summedMs(run));
+  const { rows: summed } = await run({ name: 'summed-days', text: summedSql('culvert.') });
+  const parts = usageParts(query, summedDays(summed[0]));
   const sql = parts.map((part) => usagePartSql(query, part, marks, dialect, keysOf(part, marks))).join(' UNION ALL ');
   const { rows } = await run(usageSumSql(sql), values);
   return usageRows(query, rows);
 }
 
 /** Single requests lie in the order of their ids: without them, all that are kept would be read. */
-function keysOf({ source, from, to }: UsagePart, marks: Marks): string[] {
-  if (source !== 'usage_event') return [];
-  const [first, end] = [requestIdAt(from - idSlackMs), requestIdAt(to + idSlackMs)];
-  return [`request_id >= ${marks.of(first)}`, `request_id < ${marks.of(end)}`];
+function keysOf(part: UsagePart, marks: Marks): string[] {
+  if (part.source !== 'usage_event') return [];
+  const ranges = timesOf(part).map(({ from, to }) => {
+    const [first, end] = [requestIdAt(from - idSlackMs), requestIdAt(to + idSlackMs)];
+    return `request_id >= ${marks.of(first)} AND request_id < ${marks.of(end)}`;
+  });
+  return [`(${ranges.join(' OR ')})`];
 }
 
 /** All days before are added up. */

@@ -19,7 +19,7 @@ import {
   usesCache,
 } from '../../books/ledger/cache-sums.ts';
 import { type Column, cellsOf, eventTable, reservationTable, type SqlCell } from '../../books/ledger/columns.ts';
-import { dayTables, lateAfterMs, lateSums, sumDelayMs } from '../../books/ledger/day-sums.ts';
+import { dayTables, lateAfterMs, lateSums, type PartTable, sumDelayMs } from '../../books/ledger/day-sums.ts';
 import {
   type AttemptRow,
   AttemptSums,
@@ -48,13 +48,18 @@ import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts'
 import type { RecordOrder } from '../../books/metering/record-store.ts';
 import { requestIdAt } from '../../kernel/ids.ts';
 import {
+  allNarrowTables,
   columnsOfDays,
   daySql,
   dayTable,
   nameSql,
   nameTable,
+  narrowedSql,
   nextHourSql,
-  ofNamesSql,
+  nextNarrowSql,
+  ofDay,
+  partSql,
+  staleNarrowSql,
   tablesOfNames,
 } from '../ledger/day-sums.ts';
 import { idSlackMs } from '../ledger/request-pages.ts';
@@ -213,9 +218,14 @@ const sumTimeoutMs = 600_000;
  */
 const daysLock = 0x64_61_79_73;
 
-/** Adds up the days that are over, oldest first, each in a separate transaction. Replicas wait for each other. */
+/**
+ * Adds up the days that are over, oldest first, and then the narrow tables: each day in a separate transaction. Replicas
+ * wait for each other. Days that a replica of an older version changed are added up again.
+ */
 export async function sumDays(connections: Connections, nowMs: number): Promise<void> {
   while (await connections.transaction('write', (run) => sumNextDay(run, nowMs)));
+  for (const which of [nextNarrowSql('culvert.'), staleNarrowSql('culvert.')])
+    while (await connections.transaction('write', (run) => narrowDay(run, which)));
 }
 
 /** Whether there was one. */
@@ -250,13 +260,27 @@ const addNamesOfDay: Statement = {
     ${nameSql('culvert.', bounds, 'request_id >= $3 AND request_id < $4')}`,
   answerMaxMs: sumTimeoutMs,
 };
-const addPartsOfNames = tablesOfNames.map(
-  (table): Statement => ({
-    name: `add-day-to-${table.name}`,
-    text: `INSERT INTO culvert.${table.name} (${columnsOfDays(table)}) ${ofNamesSql('culvert.', table, 'day = $1')}`,
-    answerMaxMs: sumTimeoutMs,
-  }),
-);
+const addTo = (table: PartTable): Statement => ({
+  name: `add-day-to-${table.name}`,
+  text: `INSERT INTO culvert.${table.name} (${columnsOfDays(table)}) ${partSql('culvert.', table, '$1')}`,
+  answerMaxMs: sumTimeoutMs,
+});
+const addPartsOfNames = tablesOfNames.map(addTo);
+const addNarrow = allNarrowTables.map(addTo);
+
+/** Whether there was one. */
+async function narrowDay(run: Run, which: string): Promise<boolean> {
+  await run(`SET LOCAL statement_timeout = ${sumTimeoutMs}`);
+  await run('SELECT pg_advisory_xact_lock($1)', [daysLock]);
+  const { rows } = await run<{ day: number | null }>(which);
+  const day = rows[0]?.day ?? null;
+  if (day === null) return false;
+  // Rows of requests that came late.
+  for (const table of allNarrowTables) await run(`DELETE FROM culvert.${table.name} WHERE ${ofDay(table, day)}`);
+  for (const statement of addNarrow) await run(statement, [day]);
+  await run(narrowedSql('culvert.', day));
+  return true;
+}
 
 /** For the transaction that writes these events: what they add to days that are added up already. */
 async function writeLate(run: Run, events: readonly UsageEvent[], bucketsOf: BucketsOf, nowMs: number): Promise<void> {

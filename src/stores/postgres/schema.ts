@@ -1,5 +1,5 @@
 import { cacheSumsOfPast, cacheUseIndex, promptCacheIndex } from '../ledger/cache-uses.ts';
-import { nameTablesSql } from '../ledger/day-sums.ts';
+import { nameTablesSql, narrowDdl } from '../ledger/day-sums.ts';
 import { refusedIndex, sessionColumn } from '../ledger/ledger-filters.ts';
 import { trafficOfPast } from '../ledger/traffic-of-past.ts';
 import { unpricedOfPast } from '../ledger/unpriced-of-past.ts';
@@ -308,4 +308,6 @@ export const migrations: readonly Migration[] = [
   // Of these no backup holds rows.
   { version: 56, name: 'assertions of SAML that were used', sql: postgresDdl(accounts.usedAssertionTable) },
   { version: 57, name: 'data rules of accounts', sql: postgresDdl(accounts.dataRuleColumn) },
+  // Of these no backup holds rows: wider tables have the same.
+  { version: 58, name: 'narrow sums by day', sql: postgresDdl(narrowDdl) },
 ];

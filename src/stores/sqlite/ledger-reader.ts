@@ -283,7 +283,7 @@ async function pruneGrain(database: Database, grainMs: number, beforeMs: number)
 export function sqliteMarks(): { marks: Marks; values: SqlValue[] } {
   const values: SqlValue[] = [];
   const of = (value: SqlValue) => `?${values.push(value)}`;
-  const oneOf = (column: string, texts: readonly string[]) =>
-    `${column} IN (SELECT value FROM json_each(${of(JSON.stringify(texts))}))`;
+  const oneOf = (column: string, all: readonly (string | number)[]) =>
+    `${column} IN (SELECT value FROM json_each(${of(JSON.stringify(all))}))`;
   return { marks: { of, oneOf }, values };
 }

@@ -1,19 +1,26 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type DayTable, dayTables, sumDelayMs } from '../../books/ledger/day-sums.ts';
+import { type DayTable, type PartTable, sumDelayMs, wideTables } from '../../books/ledger/day-sums.ts';
 import type { UsageQuery, UsageRow } from '../../books/metering/ledger.ts';
 import {
+  allNarrowTables,
   columnsOfDays,
   daySql,
   dayTable,
   nameSql,
   nameTable,
+  narrowedSql,
   nextHourSql,
-  ofNamesSql,
+  nextNarrowSql,
+  ofDay,
+  partSql,
   requestsOfDaySql,
+  summedDays,
+  summedSql,
   tablesOfNames,
 } from '../ledger/day-sums.ts';
 import { idSlackMs } from '../ledger/request-pages.ts';
 import {
+  timesOf,
   type UsageDialect,
   type UsagePart,
   usagePartSql,
@@ -39,7 +46,7 @@ export async function sumUsage(
   query: UsageQuery,
   breathe: () => Promise<void>,
 ): Promise<UsageRow[]> {
-  const parts = usageParts(query, summedMs(database));
+  const parts = usageParts(query, summedDays(database.prepare(summedSql('')).get()));
   if (parts.some(({ source }) => source === 'usage_event')) return sumInFile(database, query, parts, breathe);
   const { marks, values } = sqliteMarks();
   const sql = parts.map((part) => usagePartSql(query, part, marks, dialect)).join(' UNION ALL ');
@@ -68,7 +75,8 @@ async function sumInFile(
         .run(...values);
     };
     for (const part of parts) {
-      if (part.source === 'usage_event') await inSlices(database, part, (keys) => add(part, [keys]), breathe);
+      if (part.source === 'usage_event')
+        for (const run of timesOf(part)) await inSlices(database, run, (keys) => add(part, [keys]), breathe);
       else
         for (let day = part.from; day < part.to; day += sliceDays) {
           add({ ...part, from: day, to: Math.min(part.to, day + sliceDays) });
@@ -116,23 +124,22 @@ const batchRows = 200;
 const pauseMs = 10;
 
 /**
- * Adds up the days that are over, oldest first, and resolves to the end of the last one. `writing` writes the rows,
- * some at a time. A day counts once all of its rows are there and none came meanwhile.
+ * Adds up the days that are over, oldest first, and then the narrow tables. `writing` writes the rows, some at a time.
+ * A day counts once all of its rows are there and none came meanwhile.
  */
 export async function sumDays(
   reading: Database,
   writing: Database,
   nowMs: number,
   breathe: () => Promise<void>,
-): Promise<number> {
+): Promise<void> {
   for (;;) {
-    const untilMs = summedMs(reading);
-    const hour = reading.prepare(nextHourSql('', untilMs)).get()?.hour ?? null;
-    if (hour === null) return untilMs;
+    const hour = reading.prepare(nextHourSql('', summedMs(reading))).get()?.hour ?? null;
+    if (hour === null) break;
     const day = Math.floor((Number(hour) * hourMs) / dayMs);
-    if ((day + 1) * dayMs + sumDelayMs > nowMs) return untilMs;
-    if (!(await sumDay(reading, writing, day, breathe))) return untilMs;
+    if ((day + 1) * dayMs + sumDelayMs > nowMs || !(await sumDay(reading, writing, day, breathe))) break;
   }
+  await narrowDays(reading, writing);
 }
 
 async function sumDay(
@@ -141,10 +148,9 @@ async function sumDay(
   day: number,
   breathe: () => Promise<void>,
 ): Promise<boolean> {
-  const requests = (database: Database) => Number(database.prepare(requestsOfDaySql('', day)).get()?.requests);
-  const before = requests(reading);
+  const before = requestsOfDay(reading, day);
   // Rows of a process that ended while it wrote them.
-  for (const { name } of dayTables)
+  for (const { name } of wideTables)
     if (reading.prepare(`SELECT 1 FROM ${name} WHERE day >= ${day} LIMIT 1`).get() !== undefined)
       await patiently(writing, () => writing.exec(`DELETE FROM ${name} WHERE day >= ${day}`));
   const hours = { from: day * 24, to: (day + 1) * 24 };
@@ -166,11 +172,46 @@ async function sumDay(
   } finally {
     reading.exec(`DROP TABLE ${table}`);
   }
-  for (const part of tablesOfNames)
-    await copyRows(reading.prepare(ofNamesSql('', part, `day = ${day}`)).iterate(), writing, part);
+  await copyParts(reading, writing, tablesOfNames, day);
   return patiently(writing, () => {
-    if (requests(writing) !== before) return false;
+    if (requestsOfDay(writing, day) !== before) return false;
     writing.prepare('INSERT OR REPLACE INTO summed VALUES (1, ?)').run((day + 1) * dayMs);
+    return true;
+  });
+}
+
+function requestsOfDay(database: Database, day: number): number {
+  return Number(database.prepare(requestsOfDaySql('', day)).get()?.requests);
+}
+
+async function copyParts(
+  reading: Database,
+  writing: Database,
+  tables: readonly PartTable[],
+  day: number,
+): Promise<void> {
+  for (const table of tables) await copyRows(reading.prepare(partSql('', table, day)).iterate(), writing, table);
+}
+
+/** Adds up the narrow tables' rows of days that are in the wide ones. */
+async function narrowDays(reading: Database, writing: Database): Promise<void> {
+  for (;;) {
+    const day = reading.prepare(nextNarrowSql('')).get()?.day ?? null;
+    if (day === null || !(await narrowDay(reading, writing, Number(day)))) return;
+  }
+}
+
+/** Whether the day is there: false when requests came late meanwhile. */
+async function narrowDay(reading: Database, writing: Database, day: number): Promise<boolean> {
+  const before = requestsOfDay(reading, day);
+  // Rows of requests that came late, and of a process that ended while it wrote them.
+  await patiently(writing, () => {
+    for (const table of allNarrowTables) writing.exec(`DELETE FROM ${table.name} WHERE ${ofDay(table, day)}`);
+  });
+  await copyParts(reading, writing, allNarrowTables, day);
+  return patiently(writing, () => {
+    if (requestsOfDay(writing, day) !== before) return false;
+    writing.exec(narrowedSql('', day));
     return true;
   });
 }
@@ -182,7 +223,8 @@ async function copyRows(
 ): Promise<void> {
   const columns = columnsOfDays(table);
   const marks = columns.split(', ').map(() => '?');
-  const insert = writing.prepare(`INSERT INTO ${table.name} (${columns}) VALUES (${marks.join(', ')})`);
+  // One that is there came late: then the day is counted again.
+  const insert = writing.prepare(`INSERT OR REPLACE INTO ${table.name} (${columns}) VALUES (${marks.join(', ')})`);
   const write = async (batch: SqlValue[][]) => {
     await patiently(writing, () => {
       for (const row of batch) insert.run(...row);
