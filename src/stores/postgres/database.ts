@@ -1,4 +1,4 @@
-import type { Pool as PgPool, PoolClient, PoolConfig, QueryResult } from 'pg';
+import type { ClientBase, Pool as PgPool, PoolClient, PoolConfig, QueryResult } from 'pg';
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { createPatience, type Patience, patiently, seedWaitMaxMs } from '../patience.ts';
@@ -96,10 +96,11 @@ export async function connect(url: string, sizes: PoolSizes = poolSizes): Promis
   const onAnswer = () => {
     for (const listener of listeners) listener();
   };
-  const pool = (max: number, statementTimeoutMs: number): Connections => {
+  const pool = (max: number, statementTimeoutMs: number, onConnect?: PoolConfig['onConnect']): Connections => {
     const made = new pg.Pool({
       ...shared,
       max,
+      ...(onConnect !== undefined && { onConnect }),
       statement_timeout: statementTimeoutMs,
       query_timeout: statementTimeoutMs + silenceMs,
     });
@@ -113,13 +114,18 @@ export async function connect(url: string, sizes: PoolSizes = poolSizes): Promis
     opens: pool(sizes.opens, openStatementTimeoutMs),
     closes: pool(sizes.closes, closeStatementTimeoutMs),
     keys: pool(sizes.keys, restStatementTimeoutMs),
-    rest: pool(sizes.rest, restStatementTimeoutMs),
+    rest: pool(sizes.rest, restStatementTimeoutMs, withoutJit),
     place: placeOf(url),
     onAnswer: (listener) => void listeners.push(listener),
     async close() {
       await Promise.all(pools.map((one) => one.end()));
     },
   };
+}
+
+/** To compile a sum of many parts takes PostgreSQL ten times as long as to run it. */
+function withoutJit(client: ClientBase): Promise<unknown> {
+  return client.query('SET jit = off');
 }
 
 function connectionsOf(pool: PgPool, onAnswer: () => void): Connections {
