@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { providerTypes } from '../formats/providers/catalog.ts';
 import { isLoopback } from './loopback-host.ts';
-import type { DataRuleConfig, ProviderConfig } from './schema.ts';
+import type { DataRuleConfig, GuardConfig, ProviderConfig } from './schema.ts';
 import type { dataFactsSchema } from './schema-data.ts';
 
 type WrittenFacts = z.output<typeof dataFactsSchema>;
@@ -22,6 +22,11 @@ export interface DataRule extends DataRuleConfig {
 
 /** Facts of what runs on this machine: requests do not leave it. */
 export const builtInData: DataFacts = { region: 'local', trains: false, retentionMs: 0 };
+
+/** Facts of a service for a request that makes it keep something, such as a file. */
+export function keeping(facts: DataFacts): DataFacts {
+  return { ...facts, retentionMs: null };
+}
 
 /** Facts of a service that says nothing. */
 export const unknownData: DataFacts = { region: null, trains: null, retentionMs: null };
@@ -74,6 +79,25 @@ export function writtenFacts(data: WrittenFacts, url?: string): DataFacts {
     trains: data?.trains ?? known?.trains ?? null,
     retentionMs: retentionOf(data ?? {}) ?? known?.retentionMs ?? null,
   };
+}
+
+/** Facts of the service that a guard asks; null: it asks none, or models of this server. */
+export function guardDataFacts({ check, url, data, region, template }: GuardConfig): DataFacts | null {
+  switch (check) {
+    case 'openai-moderation':
+      return dataFactsOf({ type: 'openai', base_url: url, data });
+    case 'bedrock-guardrails':
+      return dataFactsOf({ type: 'bedrock', base_url: url, region, data });
+    case 'model-armor':
+      return dataFactsOf({ type: 'vertex', base_url: url, region: template?.split('/')[3], data });
+    case 'webhook':
+    case 'azure-content-safety':
+    case 'presidio':
+    case 'lakera':
+      return writtenFacts(data, url);
+    default:
+      return null;
+  }
 }
 
 function retentionOf({ retention }: NonNullable<WrittenFacts>): number | undefined {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type FormCheckName, formChecks, type OutsideCheckName, outsideChecks } from '../guards/kinds.ts';
 import { schemaFault } from '../guards/schema-fault.ts';
 import { httpUrl, name, secret, webhookSecret } from './scalars.ts';
+import { dataFactsSchema } from './schema-data.ts';
 import { modelName } from './schema-models.ts';
 import { awsSchema, googleSchema } from './schema-providers.ts';
 
@@ -66,6 +67,9 @@ export const guardMembers = {
     })
     .optional()
     .describe('Guardrail of `bedrock-guardrails`.'),
+  data: dataFactsSchema.describe(
+    'What the service does with texts, for the data rules of plans, accounts and keys. Only of checks that ask a service.',
+  ),
   region: z
     .string()
     .regex(/^[a-z]{2}(-[a-z]+)+-\d$/, 'expected a region such as eu-central-1')
@@ -120,13 +124,13 @@ const fieldsOf: Readonly<
 > = {
   sizes: { needs: ['limits'], may: [] },
   'json-schema': { needs: ['schema'], may: ['repair'] },
-  webhook: { needs: ['url'], may: ['secret'], places: true },
-  'openai-moderation': { needs: ['api_key'], may: ['url', 'categories', 'threshold'] },
-  'azure-content-safety': { needs: ['url', 'api_key'], may: ['categories', 'threshold'] },
-  'bedrock-guardrails': { needs: ['guardrail', 'region'], may: ['url', 'aws'], places: true },
-  'model-armor': { needs: ['template'], may: ['url', 'google'], places: true },
-  presidio: { needs: ['url'], may: ['categories', 'threshold', 'language'], places: true },
-  lakera: { needs: ['api_key'], may: ['url', 'project'], places: true },
+  webhook: { needs: ['url'], may: ['secret', 'data'], places: true },
+  'openai-moderation': { needs: ['api_key'], may: ['url', 'categories', 'threshold', 'data'] },
+  'azure-content-safety': { needs: ['url', 'api_key'], may: ['categories', 'threshold', 'data'] },
+  'bedrock-guardrails': { needs: ['guardrail', 'region'], may: ['url', 'aws', 'data'], places: true },
+  'model-armor': { needs: ['template'], may: ['url', 'google', 'data'], places: true },
+  presidio: { needs: ['url'], may: ['categories', 'threshold', 'language', 'data'], places: true },
+  lakera: { needs: ['api_key'], may: ['url', 'project', 'data'], places: true },
   model: { needs: ['model'], may: ['categories', 'threshold'] },
   topics: { needs: ['model', 'topics', 'threshold'], may: [], places: true },
   grounding: { needs: ['collection', 'threshold'], may: [], places: true },

@@ -1,4 +1,5 @@
 import type { AdminParts } from '../admin/parts.ts';
+import type { Principal } from '../books/auth/principal.ts';
 import { mayUseMcp } from '../books/metering/plan-book.ts';
 import { writtenFacts } from '../config/data-rules.ts';
 import { callbackAddress } from '../http/routes/mcp-login.ts';
@@ -64,14 +65,16 @@ export function openMcp(parts: McpParts): OpenedMcp {
     version,
     onTurn: (server, standing) => turned({ server }, 'an MCP server', standing),
   });
+  function barred(principal: Principal, server: string) {
+    const { config, models } = snapshot();
+    const { data, url } = config.mcp.servers[server] ?? {};
+    return models.barred(principal, writtenFacts(data, url), `MCP server '${server}'`);
+  }
   const upstream = createUpstreamTools({
     servers,
-    mayUse(principal, server, name) {
-      const { config, models } = snapshot();
-      const { data, url } = config.mcp.servers[server] ?? {};
-      const barred = models.barred(principal, writtenFacts(data, url), `MCP server '${server}'`);
-      return barred === null && mayUseMcp(plans().plan(principal.plan), principal, server, name);
-    },
+    mayUse: (principal, server, name) =>
+      barred(principal, server) === null && mayUseMcp(plans().plan(principal.plan), principal, server, name),
+    barred,
   });
   const agents = openAgents({
     ...{ clock, snapshot, plans, proxyOf, listening, signer: books.secrets.signer('agent tasks') },

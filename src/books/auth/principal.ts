@@ -1,3 +1,4 @@
+import type { DataRule } from '../../config/data-rules.ts';
 import type { ExtraBudget } from '../../config/declared.ts';
 import type { DataRuleConfig, KeyLimitsConfig, PartBudgetConfig } from '../../config/schema.ts';
 
@@ -27,6 +28,8 @@ export interface Principal {
   creditNano?: number;
   /** Which providers may get its account's requests, besides the rules of plan and key; absent: all. */
   data?: DataRuleConfig;
+  /** Data rules of the caller for whom this server asks; absent: it asks for nobody who has some. */
+  underRules?: readonly DataRule[];
   /** A rule of the operator has moved its request; absent: none has. */
   moved?: MovedBy;
 }
@@ -59,3 +62,8 @@ export const serverPrincipal: Principal = {
   limits: null,
   guards: [],
 };
+
+/** `serverPrincipal` for a request of a caller with these data rules, which hold for what this server asks for it. */
+export function serverUnder(rules: readonly DataRule[]): Principal {
+  return rules.length === 0 ? serverPrincipal : { ...serverPrincipal, underRules: rules };
+}

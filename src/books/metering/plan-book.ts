@@ -187,15 +187,16 @@ export function mayCallAgent(plan: Plan, { limits }: Principal, agent: string): 
   );
 }
 
-/** The data rules of a caller: of its plan, its account and its key. */
+/** The data rules of a caller: of its plan, its account and its key, and of the caller for whom this server asks. */
 export function dataRulesOf({ name, data: ofPlan }: Plan, principal: Principal): readonly DataRule[] {
-  const { account, keyName, data: ofAccount, limits } = principal;
+  const { account, keyName, data: ofAccount, limits, underRules } = principal;
   const ofKey = limits?.data;
-  if (ofPlan === undefined && ofAccount === undefined && ofKey === undefined) return noRules;
+  if (ofPlan === undefined && ofAccount === undefined && ofKey === undefined) return underRules ?? noRules;
   return [
     ...(ofKey === undefined ? [] : [{ ...ofKey, of: `key ${account}/${keyName}` }]),
     ...(ofAccount === undefined ? [] : [{ ...ofAccount, of: `account ${account}` }]),
     ...(ofPlan === undefined ? [] : [{ ...ofPlan, of: `plan ${name}` }]),
+    ...(underRules ?? noRules),
   ];
 }
 

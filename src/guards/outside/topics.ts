@@ -39,16 +39,16 @@ export function topicsCheck(threshold: number, otherwise: string): OutsideCheck 
   };
 }
 
-/** Looks up texts among examples of the configuration. */
+/** Looks up texts among examples of the configuration. `embedTexts` embeds the texts, which are a caller's. */
 export function nearestExamples(
   topics: Readonly<Record<string, readonly string[]>>,
   embed: Embed,
   nowMs: () => number,
-): (texts: readonly string[]) => Promise<readonly NearestExample[]> {
+): (texts: readonly string[], embedTexts: Embed) => Promise<readonly NearestExample[]> {
   const names = Object.keys(topics);
   const examples = new EmbeddedExamples(Object.values(topics), embed, nowMs);
-  return async (texts) => {
-    const [classes, vectors] = await Promise.all([examples.vectors(), embed(texts)]);
+  return async (texts, embedTexts) => {
+    const [classes, vectors] = await Promise.all([examples.vectors(), embedTexts(texts)]);
     return vectors.map((vector) => {
       const direction = normalised(vector);
       const nearest: NearestExample = { score: Number.NEGATIVE_INFINITY, topic: null };

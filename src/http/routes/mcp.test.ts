@@ -33,6 +33,7 @@ async function startMcp(t: TestContext, handle: Route['handle']) {
     upstream: {
       none: true,
       has: () => false,
+      barred: () => null,
       lists: () => Promise.reject(new Error('no other servers here')),
       prepare: () => Promise.reject(new Error('no other servers here')),
     },

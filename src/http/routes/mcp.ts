@@ -47,6 +47,8 @@ export function mcpRoutes(parts: McpParts): Route[] {
       handle(exchange) {
         const { server = '' } = exchange.params;
         if (parts.upstream.has(callerOf(exchange), server)) return answerMessage(parts, exchange, server);
+        const barred = parts.upstream.barred(callerOf(exchange), server);
+        if (barred !== null) return refuse(exchange.client, barred, []);
         const message = `There is no MCP server '${server.slice(0, 64)}' that this key may use.`;
         return refuse(exchange.client, { kind: 'not-found', message }, []);
       },

@@ -1,4 +1,6 @@
-import { serverPrincipal } from '../../books/auth/principal.ts';
+import { serverUnder } from '../../books/auth/principal.ts';
+import type { DataRule } from '../../config/data-rules.ts';
+import { FailureError } from '../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { chatEndpoint } from '../families/chat/endpoint.ts';
 import type { ChatServices } from '../families/chat/services.ts';
@@ -25,9 +27,10 @@ export function createInnerCalls(services: InnerServices, tag: 'cache' | 'guard'
     endpoint: Endpoint<Buffer, R, P>,
     json: JsonObject,
     ms: number,
+    rules: readonly DataRule[] = [],
   ): Promise<JsonObject | null> {
     const leaving = new AbortController();
-    const owner = { principal: serverPrincipal, tag, headers: { 'x-culvert-cache': 'exact' } };
+    const owner = { principal: serverUnder(rules), tag, headers: { 'x-culvert-cache': 'exact' } };
     const bounds = { signal: leaving.signal, preferences: { timeoutMs: ms } };
     const late = Promise.withResolvers<null>();
     const timer = setTimeout(() => {
@@ -39,8 +42,11 @@ export function createInnerCalls(services: InnerServices, tag: 'cache' | 'guard'
         call(services, endpoint, owner, Buffer.from(JSON.stringify(json)), bounds),
         late.promise,
       ]);
+      if (outcome?.kind === 'refused' && outcome.failure.kind === 'rule-refused')
+        throw new FailureError(outcome.failure);
       return outcome?.kind === 'answered' && outcome.status === 200 ? JSON.parse(outcome.body.toString()) : null;
-    } catch {
+    } catch (error) {
+      if (error instanceof FailureError && rules.length > 0) throw error;
       return null;
     } finally {
       clearTimeout(timer);
@@ -48,8 +54,8 @@ export function createInnerCalls(services: InnerServices, tag: 'cache' | 'guard'
   }
 
   return {
-    async embed(model, texts, ms) {
-      const answer = await answerOf(embeddings, { model, input: [...texts] }, ms);
+    async embed(model, texts, ms, rules) {
+      const answer = await answerOf(embeddings, { model, input: [...texts] }, ms, rules);
       const vectors = objectsIn(answer?.data)
         .toSorted((one, other) => Number(one.index) - Number(other.index))
         .map(({ embedding }) => (Array.isArray(embedding) ? embedding.map(Number) : []));

@@ -1,8 +1,9 @@
-import { serverPrincipal } from '../../books/auth/principal.ts';
+import { serverUnder } from '../../books/auth/principal.ts';
+import { FailureError } from '../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { chatEndpoint } from '../families/chat/endpoint.ts';
 import { forwardedEndpoint } from '../families/forwarded/endpoint.ts';
-import type { Moderate } from '../guards/server-ports.ts';
+import type { Moderate, QuestionBounds } from '../guards/server-ports.ts';
 import { call } from '../spine/call.ts';
 import type { Services } from './services.ts';
 
@@ -19,8 +20,12 @@ export function createModerate(services: Omit<Services, 'serverTools'>): Moderat
   const moderations = forwardedEndpoint(services, 'moderations');
   const chat = chatEndpoint({ ...services, serverTools: { ports: null } }, 'chat', 'openai-chat');
 
-  async function answerTo(endpoint: typeof moderations | typeof chat, body: JsonObject, signal: AbortSignal) {
-    const owner = { principal: serverPrincipal, tag: 'guard' };
+  async function answerTo(
+    endpoint: typeof moderations | typeof chat,
+    body: JsonObject,
+    { signal, rules }: QuestionBounds,
+  ) {
+    const owner = { principal: serverUnder(rules), tag: 'guard' };
     const bytes = Buffer.from(JSON.stringify(body));
     const outcome = await (endpoint.id === 'moderations'
       ? call(services, moderations, owner, bytes, { signal })
@@ -29,18 +34,19 @@ export function createModerate(services: Omit<Services, 'serverTools'>): Moderat
     return JSON.parse(outcome.body.toString()) as JsonValue;
   }
 
-  return async (body, signal) => {
+  return async (body, bounds) => {
     const { model, input } = isObject(body) ? body : {};
     if (typeof model !== 'string' || !Array.isArray(input)) throw new Error('it moderates a list for a model');
-    const alias = services.snapshot().models.resolve(model, serverPrincipal);
+    const alias = services.snapshot().models.resolve(model, serverUnder(bounds.rules));
+    if ('kind' in alias && alias.kind === 'rule-refused') throw new FailureError(alias);
     if ('kind' in alias) throw new Error('the model cannot be asked');
-    if (alias.type !== 'chat') return await answerTo(moderations, { model, input }, signal);
+    if (alias.type !== 'chat') return await answerTo(moderations, { model, input }, bounds);
     const results = input.map(async (text) => {
       const messages = [
         { role: 'system', content: instruction },
         { role: 'user', content: `---\n${String(text)}\n---` },
       ];
-      return resultOf(await answerTo(chat, { model, messages, max_tokens: answerTokensMax, temperature: 0 }, signal));
+      return resultOf(await answerTo(chat, { model, messages, max_tokens: answerTokensMax, temperature: 0 }, bounds));
     });
     return { results: await Promise.all(results) };
   };

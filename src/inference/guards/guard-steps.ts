@@ -67,7 +67,7 @@ export async function guardSteps(
   for (const [name, config] of Object.entries(guards)) {
     const reads = { name, config, parts: partsReadBy(config), countVerdict };
     const check = await builtInCheck(config);
-    const begin = check === null ? await beginsOther(reads, over) : beginsWith({ ...reads, check });
+    const begin = check === null ? await beginsOther(reads, { plans, ...over }) : beginsWith({ ...reads, check });
     const on: ScopedStep['on'] =
       server.guards?.includes(name) === true
         ? 'server'
@@ -148,7 +148,7 @@ function refusing(guard: string): RunningStep {
 }
 
 /** Loaded where a guard looks at sizes or forms, or asks outside. */
-async function beginsOther(reads: GuardRule, over: AskingParts): Promise<Begins> {
+async function beginsOther(reads: GuardRule, { plans, ...over }: Omit<GuardParts, 'countVerdict'>): Promise<Begins> {
   if (reads.config.check === 'sizes') {
     const { RunningSizeGuard } = await import('./size-guard.ts');
     return (about) => joined(about, shareOf(about), new RunningSizeGuard(reads));
@@ -161,7 +161,7 @@ async function beginsOther(reads: GuardRule, over: AskingParts): Promise<Begins>
   }
   const { openOutside } = await import('./outside-services.ts');
   const { RunningOutsideGuard } = await import('./outside-guard.ts');
-  const guard = { ...reads, ask: await openOutside(reads.name, reads.config, over) };
+  const guard = { ...reads, plans, ask: await openOutside(reads.name, reads.config, over) };
   return (about) => {
     // A model that a guard asks would be asked about its own question.
     if (about.principal.plan === serverPlan) return null;

@@ -1,3 +1,4 @@
+import { type DataFacts, type DataRule, dataBar } from '../../config/data-rules.ts';
 import {
   BadAnswer,
   type OutsideCheck,
@@ -6,20 +7,43 @@ import {
   type OutsideVerdict,
 } from '../../guards/outside/outside-check.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { type Failure, FailureError } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import type { JsonValue } from '../../kernel/json.ts';
 import { createTurns } from '../../kernel/sharing/turns.ts';
 import { webhookHeaders } from '../../kernel/webhook-headers.ts';
 import type { Authorizer, Transport } from '../../upstream/transport/upstream-call.ts';
 import { NoAnswer, wholeAnswer } from '../../upstream/transport/whole-answer.ts';
+import { dataRefused } from '../models/narrowed.ts';
 
-/** Asks the service of one guard for a tenant; null: no answer in time, or none that the check can read. Never rejects. */
-export type AskOutside = (question: OutsideQuestion, tenant: string) => Promise<OutsideVerdict | null>;
+/** The caller whose texts a guard reads. */
+export interface QuestionOwner {
+  tenant: string;
+  /** Its data rules. */
+  rules: readonly DataRule[];
+}
+
+/** Nobody may be asked: the data rules of the caller forbid it. */
+export interface BarredQuestion {
+  barred: Failure;
+}
+
+/**
+ * Asks the service of one guard for a caller; null: no answer in time, or none that the check can read. Never rejects.
+ */
+export type AskOutside = (
+  question: OutsideQuestion,
+  caller: QuestionOwner,
+) => Promise<OutsideVerdict | BarredQuestion | null>;
 
 /** How a service is reached. */
 export interface OutsideService {
   check: OutsideCheck;
   deadlineMs: number;
+  /** Name of its guard. */
+  guard: string;
+  /** Facts of the service for data rules; null: no service is asked. */
+  facts: DataFacts | null;
   /** Sent with each request. */
   headers: Readonly<Record<string, string>>;
   /** Signs requests as Standard Webhooks does; absent: none is signed. */
@@ -27,7 +51,7 @@ export interface OutsideService {
   /** Proof of who asks that is no fixed header. */
   authorize?: Authorizer | undefined;
   /** Asks in another way than by a POST. */
-  answer?: ((body: JsonValue, deadline: AbortSignal) => Promise<unknown>) | undefined;
+  answer?: ((body: JsonValue, deadline: AbortSignal, rules: readonly DataRule[]) => Promise<unknown>) | undefined;
   /** Gets why there is no answer, without texts and secrets, at most once a minute. */
   warn(why: string): void;
 }
@@ -58,7 +82,9 @@ export function createAsker(transport: Transport, clock: Clock, service: Outside
     }
     return null;
   };
-  return async (question, tenant) => {
+  return async (question, { tenant, rules }) => {
+    const bar = service.facts === null ? null : dataBar(rules, service.facts);
+    if (bar !== null) return { barred: dataRefused(`guard '${service.guard}'`, [bar]) };
     const nowMs = clock.monotonicMs();
     if (nowMs < restsUntilMs) return none('it failed several times, and rests for a moment');
     // After a rest one question tries; the others go on being refused.
@@ -71,12 +97,13 @@ export function createAsker(transport: Transport, clock: Clock, service: Outside
       const exchanges = service.check(question);
       if (exchanges.length > exchangesMax) return none(`the texts need more than ${exchangesMax} requests`);
       const verdicts = await Promise.all(
-        exchanges.map((exchange) => answerTo(transport, clock, service, exchange, deadline)),
+        exchanges.map((exchange) => answerTo(transport, clock, service, { exchange, deadline, rules })),
       );
       failures = 0;
       restsUntilMs = Number.NEGATIVE_INFINITY;
       return together(verdicts);
     } catch (error) {
+      if (error instanceof FailureError && error.failure.kind === 'rule-refused') return { barred: error.failure };
       failures += 1;
       if (failures >= failuresMax) restsUntilMs = clock.monotonicMs() + restMs;
       return none(whyOf(error));
@@ -90,10 +117,10 @@ async function answerTo(
   transport: Transport,
   clock: Clock,
   { headers, secret, authorize, deadlineMs, answer }: OutsideService,
-  { url, headers: more, body: json, read }: OutsideExchange,
-  deadline: AbortSignal,
+  { exchange, deadline, rules }: { exchange: OutsideExchange; deadline: AbortSignal; rules: readonly DataRule[] },
 ): Promise<OutsideVerdict> {
-  if (answer !== undefined) return read(await Promise.race([answer(json, deadline), lateAt(deadline)]));
+  const { url, headers: more, body: json, read } = exchange;
+  if (answer !== undefined) return read(await Promise.race([answer(json, deadline, rules), lateAt(deadline)]));
   const { origin, pathname, search } = new URL(url);
   const body = JSON.stringify(json);
   const signed =

@@ -1,3 +1,4 @@
+import { dataRulesOf, type PlanBook } from '../../books/metering/plan-book.ts';
 import type { TextPart } from '../../formats/neutral/json-texts.ts';
 import type { OutsideFinding, OutsideVerdict } from '../../guards/outside/outside-check.ts';
 import type { Failure } from '../../kernel/failure.ts';
@@ -14,6 +15,7 @@ import { type GuardRule, RunningGuard } from './running-guard.ts';
 /** A guard whose service is asked. */
 export interface OutsideGuard extends GuardRule {
   ask: AskOutside;
+  plans(): PlanBook;
 }
 
 /** Findings of the service in some texts: the places of each by its index, and whether the guard lets them pass. */
@@ -141,13 +143,15 @@ export class RunningOutsideGuard extends RunningGuard<OutsideGuard> {
     const { name, ask } = this.guard;
     const { requestId: id, alias, principal } = this.#about;
     const texts = parts.map(({ kind, text }, at) => ({ part: kind, text: (tails[at] ?? '') + text }));
-    const found = await ask({ id, on, model: alias?.id ?? null, texts }, principal.tenant);
-    const verdict = found === null ? null : behind(tails, found);
+    const rules = dataRulesOf(this.guard.plans().plan(principal.plan), principal);
+    const found = await ask({ id, on, model: alias?.id ?? null, texts }, { tenant: principal.tenant, rules });
+    const barred = found !== null && 'barred' in found ? found.barred : undefined;
+    const verdict = found === null || 'barred' in found ? null : behind(tails, found);
     if (on === 'input') this.report.waits = false;
     const none = { failure: null, places: [] };
     if (verdict === null) {
       if (on === 'input') this.report.unread += parts.length;
-      return { ...none, failure: this.unanswered() };
+      return { ...none, failure: this.unanswered(barred) };
     }
     if (on === 'input') this.report.read += parts.length;
     const numbers = verdict.findings.flatMap(({ nth }) => (nth === undefined ? [] : [this.#sentences + nth + 1]));

@@ -1,3 +1,4 @@
+import { type DataRule, guardDataFacts } from '../../config/data-rules.ts';
 import type { GuardConfig } from '../../config/schema.ts';
 import { BadAnswer, type OutsideCheck } from '../../guards/outside/outside-check.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -26,7 +27,16 @@ export async function openOutside(guard: string, config: GuardConfig, parts: Ask
   const answer = await answerOf(config, () => portsOver(transport), clock);
   const check = await checkOf(config);
   const warn = (reason: string) => log.warn({ guard, reason }, 'a guard got no answer from what it asks');
-  const service = { warn, deadlineMs, check, ...identityOf(config, clock), ...(answer !== null && { answer }) };
+  const facts = guardDataFacts(config);
+  const service = {
+    guard,
+    facts,
+    warn,
+    deadlineMs,
+    check,
+    ...identityOf(config, clock),
+    ...(answer !== null && { answer }),
+  };
   const asker = createAsker(transport, clock, service);
   askers.set(config, asker);
   return asker;
@@ -81,17 +91,18 @@ async function answerOf(
   ports: () => Promise<ServerPorts>,
   clock: Clock,
 ): Promise<NonNullable<OutsideService['answer']> | null> {
-  if (check === 'model') return async (body, signal) => (await ports()).moderate(body, signal);
-  if (collection !== undefined) return async (texts) => (await ports()).nearest(collection, texts as string[]);
+  if (check === 'model') return async (body, signal, rules) => (await ports()).moderate(body, { signal, rules });
+  if (collection !== undefined)
+    return async (texts, _, rules) => (await ports()).nearest(collection, texts as string[], rules);
   if (check !== 'topics') return null;
   const { nearestExamples } = await import('../../guards/outside/topics.ts');
-  const embed = async (texts: readonly string[]) => {
-    const vectors = await (await ports()).embed(model, texts, deadlineMs);
+  const embed = async (texts: readonly string[], rules: readonly DataRule[] = []) => {
+    const vectors = await (await ports()).embed(model, texts, deadlineMs, rules);
     if (vectors === null) throw new BadAnswer('the model gave no vectors in time');
     return vectors;
   };
   const nearest = nearestExamples(topics, embed, () => clock.monotonicMs());
-  return async (pieces) => nearest(pieces as string[]);
+  return async (pieces, _, rules) => nearest(pieces as string[], (texts) => embed(texts, rules));
 }
 
 /** Proof of who asks. */

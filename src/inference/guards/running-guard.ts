@@ -63,12 +63,12 @@ export class RunningGuard<R extends GuardRule = GuardRule> {
     return looks && !isKnown ? this.unread(1, 'the answer of this request') : null;
   }
 
-  /** Nobody gave a verdict; null: it goes on all the same. */
-  protected unanswered(): Failure | null {
+  /** Nobody gave a verdict; null: it goes on all the same. `why`: the failure where it does not. */
+  protected unanswered(why: Failure = unanswered(this.guard.name)): Failure | null {
     const { name, config, countVerdict } = this.guard;
     countVerdict(name, 'unanswered');
     this.report.did = 'unanswered';
     this.report.count += 1;
-    return config.on_error === 'deny' && this.enforces ? unanswered(name) : null;
+    return config.on_error === 'deny' && this.enforces ? why : null;
   }
 }

@@ -1,3 +1,4 @@
+import type { DataRule } from '../../config/data-rules.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { Alias } from '../models/alias.ts';
 import type { Snapshot } from '../models/snapshot.ts';
@@ -69,7 +70,12 @@ export interface ServeServices extends SpineServices {
 /** Calls of this server's models, which the operator pays: no key, no limit, the account `(server)`. */
 export interface InnerCalls {
   /** Vectors, one for each text; null: not within `ms`, or there is none. */
-  embed(model: string, texts: readonly string[], ms: number): Promise<readonly (readonly number[])[] | null>;
+  embed(
+    model: string,
+    texts: readonly string[],
+    ms: number,
+    rules?: readonly DataRule[],
+  ): Promise<readonly (readonly number[])[] | null>;
   /** True if a model finds that both answers say the same; null: it does not say. */
   judge(model: string, question: string, answers: readonly [string, string]): Promise<boolean | null>;
 }

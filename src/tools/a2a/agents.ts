@@ -24,6 +24,8 @@ export interface AgentsParts {
   signer: Signer;
   /** Whether plan and key allow it. */
   mayCall(principal: Principal, agent: string): boolean;
+  /** Why data rules keep the caller's messages from an agent; null: they do not. */
+  barred(principal: Principal, agent: string): Failure | null;
   onTurn(agent: string, standing: Standing): void;
 }
 
@@ -40,7 +42,7 @@ export interface PreparedMessage {
 export interface Agents extends Pick<FollowedServices<Agent>, 'all' | 'get' | 'close'> {
   /** Agents that the caller may call, each looked at once. */
   of(principal: Principal): Promise<readonly Agent[]>;
-  /** One of them. A FailureError: there is none of this name for the caller. */
+  /** One of them. A FailureError: there is none of this name for the caller, or a data rule keeps its messages from it. */
   find(principal: Principal, name: string): Promise<Agent>;
   /** Checks a message of JSON-RPC. A FailureError for what is wrong, or may not be sent. */
   prepare(agent: Agent, principal: Principal, rpc: JsonObject): PreparedMessage;
@@ -50,12 +52,13 @@ export interface Agents extends Pick<FollowedServices<Agent>, 'all' | 'get' | 'c
 const firstLookMaxMs = 10_000;
 
 export function createAgents(parts: AgentsParts): Agents {
-  const { transport, clock, signer, mayCall } = parts;
+  const { transport, clock, signer, mayCall, barred } = parts;
   const agents = followServices(
     () => parts.config().agents,
     (name, config) => new Agent({ name, config, transport, clock, onTurn: (standing) => parts.onTurn(name, standing) }),
   );
-  const allowed = (principal: Principal) => agents.all().filter(({ name }) => mayCall(principal, name));
+  const allowed = (principal: Principal) =>
+    agents.all().filter(({ name }) => mayCall(principal, name) && barred(principal, name) === null);
   return {
     all: agents.all,
     get: agents.get,
@@ -71,6 +74,8 @@ export function createAgents(parts: AgentsParts): Agents {
         const message = `There is no agent '${shown}' that this key may call${didYouMean(shown, names)}. GET /a2a lists them.`;
         return refuse({ kind: 'not-found', message });
       }
+      const failure = barred(principal, name);
+      if (failure !== null) refuse(failure);
       await agents.known(firstLookMaxMs, name);
       return agent;
     },

@@ -16,6 +16,8 @@ export interface UpstreamTools {
   readonly none: boolean;
   /** Whether there is such a server, and the caller may use anything of it. */
   has(principal: Principal, server: string): boolean;
+  /** Why data rules keep the caller's calls from a server that is there; null: they do not, or there is none. */
+  barred(principal: Principal, server: string): Failure | null;
   /**
    * Lists of all servers, with prefixed names; of `only` one, with its own names. Servers that are down keep their
    * lists.
@@ -53,6 +55,8 @@ export interface UpstreamToolsParts {
   servers: UpstreamServers;
   /** Whether plan and key allow it. `name`: the prefixed one of a tool or prompt; absent: anything of the server. */
   mayUse(principal: Principal, server: string, name?: string): boolean;
+  /** Why data rules keep the caller's calls from a server; null: they do not. */
+  barred(principal: Principal, server: string): Failure | null;
 }
 
 /** How long a list waits for servers that nobody has looked at yet. */
@@ -61,7 +65,7 @@ const nameChars = { min: 1, max: 256 };
 const uriChars = { min: 1, max: 8_192 };
 
 export function createUpstreamTools(parts: UpstreamToolsParts): UpstreamTools {
-  const { servers, mayUse } = parts;
+  const { servers, mayUse, barred } = parts;
 
   /** A tool or prompt by its prefixed name. */
   async function find(principal: Principal, what: 'tool' | 'prompt', text: string) {
@@ -74,7 +78,7 @@ export function createUpstreamTools(parts: UpstreamToolsParts): UpstreamTools {
       const names = known.map(({ name }) => name);
       return refuse({ kind: 'not-found', param: what, message: unknownName(what, text, names) });
     }
-    if (!mayUse(principal, server.name, text)) refuse(notAllowed(what, text));
+    if (!mayUse(principal, server.name, text)) refuse(barred(principal, server.name) ?? notAllowed(what, text));
     return { server, name: parts.name };
   }
 
@@ -86,6 +90,7 @@ export function createUpstreamTools(parts: UpstreamToolsParts): UpstreamTools {
       const server = servers.get(name);
       return server !== undefined && (mayUse(principal, name) || used(mayUse, principal, server).tools.length > 0);
     },
+    barred: (principal, name) => (servers.get(name) === undefined ? null : barred(principal, name)),
     async lists(principal, only) {
       await servers.known(firstLookMaxMs, only);
       const lists: UpstreamLists = { tools: [], prompts: [], resources: [], templates: [] };
@@ -144,14 +149,18 @@ function used(mayUse: UpstreamToolsParts['mayUse'], principal: Principal, { name
 }
 
 /** Prepares the call that reads a resource, by its prefixed address. */
-function readingOf({ servers, mayUse }: UpstreamToolsParts, principal: Principal, resource: string): UpstreamCall {
+function readingOf(
+  { servers, mayUse, barred }: UpstreamToolsParts,
+  principal: Principal,
+  resource: string,
+): UpstreamCall {
   const parts = withoutUriPrefix(resource);
   const server = parts === null ? undefined : servers.get(parts.server);
   if (parts === null || server === undefined) {
     const message = `No MCP server has the resource '${resource.slice(0, 200)}'. Its address begins with the name of its server and '+'.`;
     return refuse({ kind: 'not-found', param: 'resource', message });
   }
-  if (!mayUse(principal, server.name)) refuse(notAllowed('resource', resource));
+  if (!mayUse(principal, server.name)) refuse(barred(principal, server.name) ?? notAllowed('resource', resource));
   const called = { kind: 'resource', name: null, about: server.name } as const;
   return callOf(server, principal, called, (session, bounds) => session.readResource(parts.uri, bounds));
 }

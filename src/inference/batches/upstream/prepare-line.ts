@@ -1,6 +1,7 @@
 import type { Admission, Claim, Settlement } from '../../../books/metering/admission.ts';
 import type { ExpectedUse } from '../../../books/metering/batch-store.ts';
 import { nanoUsd } from '../../../books/metering/scope.ts';
+import { builtInData, keeping } from '../../../config/data-rules.ts';
 import { usdOf } from '../../../formats/neutral/price.ts';
 import type { BatchFacts } from '../../../formats/providers/provider.ts';
 import { isObject, type JsonObject, parsedJson } from '../../../kernel/json.ts';
@@ -96,6 +97,9 @@ export async function prepareLine(
     ...inner,
     async plan(snapshot, call, request) {
       const plan = await inner.plan(snapshot, call, request);
+      // A provider keeps the lines of a batch. Each is then a request.
+      const barred = snapshot.models.barred(call.principal, keeping(builtInData), 'batch');
+      if (barred !== null) return barred;
       return 'kind' in plan ? plan : planForBatches(plan, snapshot);
     },
     trials(planned, made) {

@@ -36,11 +36,11 @@ export function openAgents({ snapshot, plans, proxyOf, listening, ...parts }: Op
       config,
       // A message that an agent may have got is not sent again.
       transport: createTransport({ proxyOf, repeats: 'unsent' }),
-      mayCall(principal, name) {
+      mayCall: (principal, name) => mayCallAgent(plans().plan(principal.plan), principal, name),
+      barred(principal, name) {
         const { config, models } = snapshot();
         const { data, url } = config.agents[name] ?? {};
-        const barred = models.barred(principal, writtenFacts(data, url), `agent '${name}'`);
-        return barred === null && mayCallAgent(plans().plan(principal.plan), principal, name);
+        return models.barred(principal, writtenFacts(data, url), `agent '${name}'`);
       },
     });
     return opened;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Principal } from '../../../books/auth/principal.ts';
 import type { Reservation } from '../../../books/metering/admission.ts';
 import { costMilliOf } from '../../../books/metering/settlement.ts';
-import { unknownData } from '../../../config/data-rules.ts';
+import { keeping, unknownData } from '../../../config/data-rules.ts';
 import type { OutcomeClass } from '../../../formats/neutral/outcome.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
@@ -58,12 +58,12 @@ export function wayOf(services: SpineServices, principal: Principal, passed: Pas
   return wayTo(services, principal, configured, passed);
 }
 
-/** The same to a provider that is known to be open to the call. */
+/** The same to a provider that is known to be open to the call. `keeps`: the provider keeps what the request has. */
 export function wayTo(
   services: SpineServices,
   principal: Principal,
   configured: ConfiguredProvider,
-  { method, provider, path, search }: PassedRequest,
+  { method, provider, path, search, keeps = false }: PassedRequest & { keeps?: boolean },
 ): PassedWay | Failure {
   const { models } = services.snapshot();
   if (!models.allows(passedModel(provider), principal)) {
@@ -73,7 +73,8 @@ export function wayTo(
   const below = safePath(path);
   if (typeof below !== 'string') return below;
   const target = targetOf(configured, { provider, model: 'passthrough' }, null, null, null);
-  const barred = models.barred(principal, target.data ?? unknownData, `provider '${provider}'`);
+  const facts = target.data ?? unknownData;
+  const barred = models.barred(principal, keeps ? keeping(facts) : facts, `provider '${provider}'`);
   if (barred !== null) return barred;
   return { kind: 'way', method, target, configured, path: below, query: safeQuery(search) };
 }

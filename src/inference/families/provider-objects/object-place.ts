@@ -74,7 +74,10 @@ function firstAllowed(
   let isFirst = true;
   for (const configured of providers) {
     const provider = configured.connection.name;
-    const way = wayTo(services, principal, configured, { method: operation.method, provider, path, search });
+    const way = wayTo(services, principal, configured, {
+      ...{ method: operation.method, provider, path, search },
+      keeps: operation.method === 'POST',
+    });
     if (way.kind === 'way') {
       return { kind: 'place', way, credential: credential ?? credentialFor(way, principal.tenant), uploads };
     }

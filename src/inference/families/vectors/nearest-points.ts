@@ -1,4 +1,6 @@
-import { serverPrincipal } from '../../../books/auth/principal.ts';
+import { serverUnder } from '../../../books/auth/principal.ts';
+import type { DataRule } from '../../../config/data-rules.ts';
+import { FailureError } from '../../../kernel/failure.ts';
 import type { VectorEngine } from '../../../vectors/vector-engine.ts';
 import type { ServeServices } from '../../spine/answer-cache.ts';
 import { askVectors } from './ask-vectors.ts';
@@ -11,7 +13,11 @@ export interface NearestPoint {
 }
 
 /** The points that are nearest to texts, in their order; null: there is none. Rejects where it cannot search. */
-export type NearestPoints = (collection: string, texts: readonly string[]) => Promise<readonly (NearestPoint | null)[]>;
+export type NearestPoints = (
+  collection: string,
+  texts: readonly string[],
+  rules: readonly DataRule[],
+) => Promise<readonly (NearestPoint | null)[]>;
 
 /** Searches `ACCOUNT/KEY/COLLECTION` for guards. The operator pays. */
 export function createNearestPoints(
@@ -19,13 +25,14 @@ export function createNearestPoints(
   engine: Pick<VectorEngine, 'prepare'>,
 ): NearestPoints {
   const endpoint = vectorEndpoint(services, engine);
-  return async (place, texts) => {
+  return async (place, texts, rules) => {
     if (texts.length === 0) return [];
     const [account = '', key = '', collection = ''] = place.split('/');
-    const owner = { principal: { ...serverPrincipal, tenant: `${account}/${key}` }, tag: 'guard' };
+    const owner = { principal: { ...serverUnder(rules), tenant: `${account}/${key}` }, tag: 'guard' };
     const body = { searches: texts.map((text) => ({ text, limit: 1, with_payload: ['topic'] })) };
     const question = { owner, verb: 'search-batch', params: { collection }, body, route: 'guard' } as const;
     const answer = await askVectors(services, endpoint, question);
+    if ('kind' in answer && answer.kind === 'rule-refused') throw new FailureError(answer);
     if ('kind' in answer) throw new Error(`the collection cannot be searched (${answer.kind})`);
     return (answer.result as readonly (readonly FoundPoint[])[]).map(([point]) => {
       const topic = point?.payload?.topic;
