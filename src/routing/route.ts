@@ -138,6 +138,11 @@ export interface RouteAttempt {
   probe: boolean;
   /** Monotonic ms at which it is to be dispatched, the backoff included; times to first token count from here. */
   startedMs: number;
+  /**
+   * Headers of its answer with the limits of the caller's credential (name, value, …); absent: the credential is not the
+   * caller's, or the answer has none.
+   */
+  callersLimits?: readonly string[];
 }
 
 export interface AttemptEnd {

@@ -212,6 +212,138 @@ test("a refused credential and a reached limit are the caller's alone", async ()
   assert.equal(body.data.find(({ name }) => name === 'plans')?.status, 'healthy');
 });
 
+const unified = 'anthropic-ratelimit-unified';
+const claudeLimits = (used: string) => ({
+  [`${unified}-status`]: 'allowed',
+  [`${unified}-5h-utilization`]: used,
+  [`${unified}-5h-reset`]: '1764100000',
+  [`${unified}-representative-claim`]: 'five_hour',
+});
+const withHeaders = (headers: object) =>
+  Object.entries(headers)
+    .map(([name, value]) => `header.${name}=${value}`)
+    .join(';');
+
+test("answers and refusals have the limits of their caller's subscription, and of nobody else's", async () => {
+  const scripted = (token: string, used: string, more = '') =>
+    upstream.script(`/v1/messages ${token}`, [`always ${withHeaders(claudeLimits(used))}${more}`]);
+  scripted(annes, '0.25');
+  scripted(bertas, '0.75');
+  upstream.script('/v1/messages operators-secret', [`always ${withHeaders(claudeLimits('0.5'))}`]);
+  const shownTo = async (token: string, key: string, stream: boolean) => {
+    const asked = anthropic(token, key).messages.create({ ...question, stream });
+    const { response } = await asked.withResponse();
+    await response.text().catch(() => '');
+    return response.headers;
+  };
+  const calls = [...Array(12).keys()].map(async (at) => {
+    const isAnne = at % 2 === 0;
+    const headers = await shownTo(isAnne ? annes : bertas, isAnne ? testKey : otherKey, at % 4 < 2);
+    assert.equal(headers.get(`${unified}-5h-utilization`), isAnne ? '0.25' : '0.75');
+    assert.equal(headers.get(`${unified}-status`), 'allowed');
+    assert.equal(headers.get(`${unified}-representative-claim`), 'five_hour');
+  });
+  await Promise.all(calls);
+  // The answer of the operator's key has no limits of anybody.
+  const { response } = await anthropic(null)
+    .messages.create({ ...question, model: 'either' })
+    .withResponse();
+  assert.equal(response.headers.get('x-culvert-provider'), 'house');
+  assert.equal(response.headers.get(`${unified}-status`), null);
+
+  const rejected = { ...claudeLimits('1'), [`${unified}-status`]: 'rejected' };
+  upstream.script(`/v1/messages ${bertas}`, [
+    `always status=429;code=rate_limit_error;retry-after=17;${withHeaders(rejected)}`,
+  ]);
+  await assert.rejects(anthropic(bertas, otherKey).messages.create(question), (error: unknown) => {
+    assert.ok(error instanceof Anthropic.RateLimitError, String(error));
+    assert.equal(error.headers?.get(`${unified}-status`), 'rejected');
+    assert.equal(error.headers?.get(`${unified}-5h-utilization`), '1');
+    assert.equal(error.headers?.get('retry-after'), '17');
+    return true;
+  });
+  // Where the operator's key answers in its place, the limits of the other answer are not those of this one.
+  const { response: stood } = await anthropic(bertas, otherKey)
+    .messages.create({ ...question, model: 'either' })
+    .withResponse();
+  assert.equal(stood.headers.get('x-culvert-provider'), 'house');
+  assert.equal(stood.headers.get(`${unified}-status`), null);
+});
+
+const codexLimits = {
+  'x-codex-primary-used-percent': '12.5',
+  'x-codex-primary-window-minutes': '300',
+  'x-codex-primary-reset-at': '1764100000',
+  'x-codex-secondary-used-percent': '73',
+  'x-ratelimit-remaining-requests': '59',
+  'x-request-id': 'req_of_the_vendor',
+  'set-cookie': 'a=b',
+};
+
+test('answers to Codex have the limits of ChatGPT, and no other header of it', async () => {
+  upstream.script('/v1/responses', [withHeaders(codexLimits)]);
+  const { response } = await openai(chatgpts)
+    .responses.create({ model: 'gpt', input: 'Hello', store: false })
+    .withResponse();
+  assert.equal(response.headers.get('x-codex-primary-used-percent'), '12.5');
+  assert.equal(response.headers.get('x-codex-secondary-used-percent'), '73');
+  assert.equal(response.headers.get('x-ratelimit-remaining-requests'), '59');
+  assert.notEqual(response.headers.get('x-request-id'), 'req_of_the_vendor');
+  assert.equal(response.headers.get('set-cookie'), null);
+});
+
+test('over a WebSocket each request is asked with the credential of the connection, and its limits are an event', async () => {
+  upstream.script('/v1/responses', [
+    withHeaders(codexLimits),
+    `status=429;code=usage_limit_reached;${withHeaders({ ...codexLimits, 'x-codex-primary-used-percent': '100' })}`,
+  ]);
+  const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/v1/responses`, {
+    headers: {
+      ...{ authorization: `Bearer ${chatgpts}`, 'x-culvert-key': testKey },
+      ...{ 'chatgpt-account-id': account, originator: 'codex_cli_rs' },
+    },
+  });
+  const events: Record<string, unknown>[] = [];
+  socket.on('message', (data) => events.push(JSON.parse(String(data)) as Record<string, unknown>));
+  await once(socket, 'open');
+  const ends = /^(response\.completed|error)$/;
+  const ask = async () => {
+    const before = events.length;
+    const create = { type: 'response.create', model: 'gpt', input: 'Hello', store: false };
+    socket.send(JSON.stringify(create));
+    await until('it has ended', () => events.slice(before).some(({ type }) => ends.test(String(type))));
+    return events.slice(before);
+  };
+  const [first, ...rest] = await ask();
+  assert.deepEqual(first, {
+    type: 'codex.rate_limits',
+    rate_limits: {
+      primary: { used_percent: 12.5, window_minutes: 300, reset_at: 1_764_100_000 },
+      secondary: { used_percent: 73, window_minutes: null, reset_at: null },
+    },
+  });
+  assert.equal(rest.at(-1)?.type, 'response.completed');
+  const [refused] = (await ask()).slice(-1) as { status: number; headers: Record<string, string> }[];
+  assert.equal(refused?.status, 429, JSON.stringify(refused));
+  assert.equal(refused?.headers['x-codex-primary-used-percent'], '100');
+  for (const { headers } of asked()) {
+    assert.equal(headers.authorization, `Bearer ${chatgpts}`);
+    assert.equal(headers['chatgpt-account-id'], account);
+  }
+  assert.equal(asked().length, 2);
+  socket.close();
+  // A connection that brings no credential is asked for nobody.
+  const without = new WebSocket(`${gateway.url.replace('http', 'ws')}/v1/responses`, {
+    headers: { 'x-culvert-key': testKey },
+  });
+  await once(without, 'open');
+  without.send(JSON.stringify({ type: 'response.create', model: 'gpt', input: 'Hello', store: false }));
+  const [message] = (await once(without, 'message')) as [Buffer];
+  assert.match(String(message), /x-culvert-key.*Authorization/);
+  assert.equal(asked().length, 2);
+  without.close();
+});
+
 test("the operator's credential answers where the model lists it, and no caller's goes there", async () => {
   await anthropic(null).messages.create({ ...question, model: 'either' });
   assert.deepEqual(

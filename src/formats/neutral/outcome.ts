@@ -18,6 +18,8 @@ export interface Fault {
   tooLong?: TooLong;
   /** Ms the upstream asked us to wait, already clamped. */
   retryAfterMs?: number | null;
+  /** Headers of the refusal with the limits of the caller's credential: name, value, … */
+  callersLimits?: readonly string[];
   /** The refusal of a step of this gateway, which its caller gets as it is. */
   failure?: Failure;
 }

@@ -79,9 +79,26 @@ export function withCallersCredential<C extends Credentials>(connection: C, head
   const made = {
     ...connection,
     credentials: replaced,
+    limitsForCaller: (answered: AnsweredHeaders) => limitsIn(callers, answered),
     secrets: [...connection.secrets, ...secrets.flatMap(spellingsOf)],
   };
   return Object.defineProperty(made, 'secrets', { enumerable: false });
+}
+
+/** Headers of an answer by name, in small letters. */
+export interface AnsweredHeaders {
+  get(name: string): string | undefined;
+  names(): Iterable<string>;
+}
+
+/** Name, value, name, value… of the headers that say how full the limits of the credential are. */
+function limitsIn({ limits }: CallersCredential, answered: AnsweredHeaders): readonly string[] {
+  const list: string[] = [];
+  for (const name of new Set(answered.names())) {
+    const value = limits.test(name) ? answered.get(name) : undefined;
+    if (value !== undefined && mayPass(value) && list.length < 2 * passedMax) list.push(name, value);
+  }
+  return list;
 }
 
 function mayPass(value: string): boolean {

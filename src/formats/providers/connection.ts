@@ -8,7 +8,7 @@ import type { SpeechFacts } from '../dialects/speech/format.ts';
 import type { TranscriptionFacts } from '../dialects/transcription/format.ts';
 import type { VideoFacts } from '../dialects/videos/format.ts';
 import type { ServerToolKind } from '../neutral/server-tool.ts';
-import { callersCredentialId, conversationsOf } from './callers-credential.ts';
+import { type AnsweredHeaders, callersCredentialId, conversationsOf } from './callers-credential.ts';
 import { carriedDialects } from './catalog.ts';
 import {
   type CredentialHeaders,
@@ -67,6 +67,8 @@ export interface ProviderConnection {
   credentials: ReadonlyMap<string, CredentialHeaders>;
   /** Each request brings its credential in these headers; null: the operator's are used. */
   callers: CallersCredential | null;
+  /** The headers of an answer with the limits of the credential that a request brought; absent: it brought none. */
+  limitsForCaller?: (answered: AnsweredHeaders) => readonly string[];
   /** The operator's own `anthropic-beta`, joined with the caller's; null when none. */
   beta: string | null;
   /** For `scrub` alone, and not enumerable: a connection that is logged or spread by mistake does not tell them. */

@@ -118,6 +118,8 @@ export interface CallersCredential {
   passes: RegExp;
   /** Names of those that identify a person or an account: no message contains their values. */
   hidden: RegExp;
+  /** Names of headers of answers that say how full the limits of the credential are: they go to its caller alone. */
+  limits: RegExp;
 }
 
 /** Sessions over a WebSocket, in which sound and text go both ways. */

@@ -112,6 +112,8 @@ export class Answer<C = Bytes> implements Watched {
     const headers = [...whoHeadersOf(target), 'x-culvert-attempts', String(made), ...costHeaders(job)];
     if (facts.losses.length > 0) headers.push(lossHeaderName, lossHeader(facts.losses));
     if (facts.answerType !== undefined) headers.push('content-type', facts.answerType);
+    const { callersLimits } = this.attempt;
+    if (callersLimits !== undefined) headers.push(...withoutNames(callersLimits, job.headers));
     if (target.simulated) headers.push('x-culvert-simulated', 'true');
     return headers;
   }
@@ -374,9 +376,21 @@ export function withLosses(headers: HeaderList, losses: readonly Loss[]): Header
     : headers.with(at + 1, `${headers[at + 1]}, ${lossesHeader}`);
 }
 
-/** With a refusal instead of an answer: how much was tried, and that it was for nothing. */
-export function refusalHeaders(job: Pick<Job, 'headers' | 'attemptsMade' | 'progress'>): HeaderList {
-  return ['x-culvert-attempts', String(attemptsMade(job)), 'x-culvert-cost', '0', ...job.headers];
+/**
+ * With a refusal instead of an answer: how much was tried, and that it was for nothing. `callersLimits`: headers with the
+ * limits of the caller's credential.
+ */
+export function refusalHeaders(
+  job: Pick<Job, 'headers' | 'attemptsMade' | 'progress'>,
+  callersLimits: HeaderList = [],
+): HeaderList {
+  const limits = withoutNames(callersLimits, job.headers);
+  return ['x-culvert-attempts', String(attemptsMade(job)), 'x-culvert-cost', '0', ...job.headers, ...limits];
+}
+
+/** The headers of a list whose names another one does not have. */
+function withoutNames(list: HeaderList, others: HeaderList): HeaderList {
+  return list.filter((_, at) => !others.some((name, place) => place % 2 === 0 && name === list[at - (at % 2)]));
 }
 
 /**

@@ -144,6 +144,8 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
     if (this.#resolve === null) return;
     this.status = status;
     this.#responseHeaders = headers;
+    const limits = this.#provider.connection.limitsForCaller?.(headers);
+    if (limits !== undefined) this.#attempt.callersLimits = limits;
     if (status < 200 || status >= 300) return;
     const { given } = this.#job;
     try {
@@ -241,6 +243,8 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
       this.#provider.connection,
       this.#parts.clock.wallMs(),
     );
+    const { callersLimits } = this.#attempt;
+    if (callersLimits !== undefined) found.callersLimits = callersLimits;
     // What the request names may have been removed there: that says nothing of the model or the credential.
     const isRemoved = this.#job.bound !== null && (found.status === 404 || found.status === 403);
     return isRemoved && found.code !== 'model_not_found' ? { ...found, class: 'caller_fault' } : found;

@@ -124,6 +124,8 @@ export interface JobProgress {
   cacheSimilarity?: number;
   /** Gives out an answer that failed the check of its model, should none come that passes; null: there is none. */
   heldBack: (() => Promise<void>) | null;
+  /** Headers with the limits of the caller's credential, of the refusal that is the caller's; absent: there is none. */
+  callersLimits?: readonly string[];
   /** HTTP status sent, or that of the failure; 499 when the caller left first. */
   status: number;
   /** `ok`, `aborted` or the failure's kind. */

@@ -140,7 +140,7 @@ function end<C>(job: Job<C>, failure: Failure): void {
   progress.class = failure.kind;
   // Where the status line is out, what the ledger keeps is what the client saw.
   progress.status = client.committed ? 200 : statusOf(failure);
-  sink.end({ failure, headers: refusalHeaders(job), mark: progress.mark });
+  sink.end({ failure, headers: refusalHeaders(job, progress.callersLimits), mark: progress.mark });
 }
 
 function exhausted<C>(
@@ -196,6 +196,7 @@ function engineReason<C>({ progress }: Job<C>): string {
 
 function refusedBy<C>(job: Job<C>, fault: Fault): Failure {
   if (fault.failure !== undefined) return fault.failure;
+  if (fault.callersLimits !== undefined) job.progress.callersLimits = fault.callersLimits;
   const provider = job.progress.attempts.find((attempt) => isRefusal(attempt.class))?.provider ?? 'upstream';
   return {
     kind: 'upstream-refused',

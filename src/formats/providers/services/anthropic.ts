@@ -19,6 +19,7 @@ export const anthropic: Provider = {
     proofs: ['authorization', 'x-api-key'],
     passes: /^(user-agent|x-app|anthropic-dangerous-direct-browser-access|x-(claude-code|stainless)-[a-z-]{1,60})$/,
     hidden: /^x-claude-code-/,
+    limits: /^anthropic-ratelimit-[a-z\d-]{1,80}$/,
   },
   envKey: 'ANTHROPIC_API_KEY',
   local: false,

@@ -27,6 +27,7 @@ export const openai = openAiLike({
     passes:
       /^(user-agent|originator|version|chatgpt-account-id|openai-(beta|organization|project)|session[-_]id|thread-id|conversation_id|x-client-request-id|x-(codex|stainless)-[a-z-]{1,60})$/,
     hidden: /^(chatgpt-account-id|openai-(organization|project))$/,
+    limits: /^x-(codex|ratelimit)-[a-z\d-]{1,80}$/,
   },
   keepsResponses: true,
   quirks: { omitConverted: ['top_k'] },

@@ -50,10 +50,12 @@ export class TurnDelivery implements Delivery {
     this.#goneListener?.();
   }
 
-  start(form: AnswerForm, _headers: HeaderList, status = 200): void {
+  start(form: AnswerForm, headers: HeaderList, status = 200): void {
     this.committed = true;
     this.#form = form;
     this.status = status;
+    const limits = codexLimits(headers);
+    if (limits !== null) this.#socket.send(JSON.stringify(limits));
   }
 
   chunk(chunk: Bytes): Pace {
@@ -119,8 +121,33 @@ export function errorMessage(failure: Failure, context: ErrorContext, headers: H
   const { error } = openAiResponses.errorBody(failure, context);
   const shown: JsonObject = {};
   for (let at = 0; at < headers.length; at += 2) shown[headers[at] ?? ''] = headers[at + 1] ?? '';
-  const whole = { ...(isObject(error) ? error : {}), ...(headers.length > 0 && { headers: shown }) };
-  return JSON.stringify({ type: 'error', status: statusOf(failure), error: whole });
+  const named = headers.length > 0 && { headers: shown };
+  const whole = { ...(isObject(error) ? error : {}), ...named };
+  // Codex reads them next to the error, where chatgpt.com has them.
+  return JSON.stringify({ type: 'error', status: statusOf(failure), error: whole, ...named });
+}
+
+/** Windows of a subscription of ChatGPT. */
+const codexWindows = ['primary', 'secondary'] as const;
+
+/**
+ * The event that says over a WebSocket how full the caller's subscription is, as chatgpt.com sends it to Codex; null
+ * where the answer's headers do not say.
+ */
+function codexLimits(headers: HeaderList): JsonObject | null {
+  const numberOf = (name: string) => {
+    const at = headers.findIndex((one, place) => place % 2 === 0 && one === `x-codex-${name}`);
+    const value = at < 0 ? Number.NaN : Number(headers[at + 1]);
+    return Number.isFinite(value) ? value : null;
+  };
+  const windows = codexWindows.map((name): [string, JsonObject | null] => {
+    const used_percent = numberOf(`${name}-used-percent`);
+    if (used_percent === null) return [name, null];
+    const [window_minutes, reset_at] = [numberOf(`${name}-window-minutes`), numberOf(`${name}-reset-at`)];
+    return [name, { used_percent, window_minutes, reset_at }];
+  });
+  if (windows.every(([, window]) => window === null)) return null;
+  return { type: 'codex.rate_limits', rate_limits: Object.fromEntries(windows) };
 }
 
 const ends: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete', 'response.failed']);
