@@ -265,6 +265,11 @@ export const storageSchema = z
     files_retention: duration({ min: '1h' })
       .prefault('30d')
       .describe('How long uploaded files (`/v1/files`), batches that have ended and their results are kept.'),
+    provider_objects: duration({ min: '30d', max: '3650d' })
+      .prefault('365d')
+      .describe(
+        'How long after its last use Culvert remembers which key has an object that its provider keeps until it is deleted, such as a file or a fine-tuned model.',
+      ),
     retention: duration({ min: '1d' })
       .prefault('90d')
       .describe('How long single requests are kept in the ledger, and pages that were read.'),

@@ -161,7 +161,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const resolve = options.resolve ?? (async (hostname: string) => (await resolver(hostname)).addresses);
   const aliases = createAliasWatch({ models: () => snapshot().models, health, clock, log });
   opened(every(aliasLookMs, aliases.look));
-  const objects = createProviderObjects({ open: stores.providerObjects, clock, onTrouble });
+  const objects = createProviderObjects({ open: stores.providerObjects, clock, snapshot, onTrouble });
   opened(objects.close);
   opened(async () => {
     // No request is left. Only checks of a provider's models or health may run, and nobody waits for them.

@@ -121,8 +121,13 @@ test('each key sees its containers, and the others get what an unknown one gets'
   await assert.rejects(theirs.containers.files.list(made.id), NotFoundError);
   await assert.rejects(theirs.containers.files.content.retrieve('cfile_1', { container_id: made.id }), NotFoundError);
   assert.deepEqual(asked, [], 'the provider is not asked');
+  // A part of it that is deleted leaves it there.
+  await mine.containers.files.delete('cfile_1', { container_id: made.id });
+  assert.equal((await mine.containers.retrieve(made.id)).id, made.id);
   await mine.containers.delete(made.id);
+  asked.length = 0;
   await assert.rejects(mine.containers.retrieve(made.id), NotFoundError);
+  assert.deepEqual(asked, [], 'its id is forgotten');
 });
 
 test('an id of other characters is nobody’s, however it is written', async () => {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { GivenObject, ProviderObjectStore } from '../../../books/auth/provider-object-store.ts';
+import type { Config } from '../../../config/schema.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { OpenedOnce } from '../../../kernel/opened-once.ts';
 import type { RouteAttempt } from '../../../routing/route.ts';
@@ -8,6 +9,8 @@ export interface GivenObjectsParts {
   /** Opened at the first id: most callers never give or name one. */
   open(): Promise<ProviderObjectStore>;
   clock: Clock;
+  /** The configuration in force. */
+  snapshot(): { config: { storage: Pick<Config['storage'], 'provider_objects'> } };
   /** For the operator's log. */
   onTrouble(message: string): void;
   /** For tests: real time otherwise. */
@@ -19,6 +22,11 @@ export type GivingAttempt = Pick<RouteAttempt, 'target' | 'credential'>;
 
 /** The time for which OpenAI keeps responses. */
 const objectRetentionMs = 30 * 24 * 3_600_000;
+/**
+ * Ids of objects that OpenAI and Anthropic keep until they are deleted: files, fine-tuning, evals, skills, conversations,
+ * vector stores.
+ */
+const lasting = /^(?:file[-_]|ftjob-|ftckpt_|ft:|eval|skill|conv_|vs_)/;
 /** Ids of one tenant; beyond it the oldest are forgotten. */
 const objectsPerTenantMax = 1_000_000;
 /** Between two looks at how many a tenant has. */
@@ -61,11 +69,40 @@ export class GivenObjects {
 
   /** Remembers ids that an attempt's answer gave to a tenant. Never throws: what cannot be written is tried again. */
   give(tenant: string, { target, credential }: GivingAttempt, ids: readonly string[]): void {
-    const expiresMs = this.#parts.clock.wallMs() + objectRetentionMs;
+    const nowMs = this.#parts.clock.wallMs();
     for (const id of ids) {
+      const expiresMs = nowMs + this.#retentionMs(id);
       const row = { idHash: hashOf(id), tenant, target: target.id, credential: credential.id, expiresMs };
       this.#waiting.set(keyOf(row), row);
     }
+    this.#put();
+  }
+
+  /**
+   * Remembers an object for its whole time again where a tenant uses one that its provider keeps until it is deleted, and
+   * half of the time is over. Never throws.
+   */
+  used(id: string, row: GivenObject): void {
+    if (!lasting.test(id)) return;
+    const nowMs = this.#parts.clock.wallMs();
+    const retentionMs = this.#retentionMs(id);
+    if (row.expiresMs - nowMs > retentionMs / 2) return;
+    this.#waiting.set(keyOf(row), { ...row, expiresMs: nowMs + retentionMs });
+    this.#put();
+  }
+
+  /** Forgets an object that its tenant has deleted at its provider. Never throws. */
+  forget(tenant: string, { target, credential }: GivingAttempt, id: string): void {
+    const row = { idHash: hashOf(id), tenant, target: target.id, credential: credential.id, expiresMs: 0 };
+    this.#waiting.set(keyOf(row), row);
+    this.#put();
+  }
+
+  #retentionMs(id: string): number {
+    return lasting.test(id) ? this.#parts.snapshot().config.storage.provider_objects : objectRetentionMs;
+  }
+
+  #put(): void {
     while (this.#waiting.size > waitingMax) this.#makeRoom();
     if (!this.#resting) void this.#write();
   }
@@ -92,14 +129,18 @@ export class GivenObjects {
     // An id that this process has just given out may not be written yet.
     const waiting = hashes.flatMap((idHash) => this.#waiting.get(keyOf({ idHash, tenant })) ?? []);
     const from = await this.#store();
-    const found = [...(await from.find(hashes, clock.wallMs())), ...waiting];
+    const isNewer = new Set(waiting.map(keyOf));
+    const stored = async (ids: readonly string[]) =>
+      (await from.find(ids, clock.wallMs())).filter((row) => !isNewer.has(keyOf(row)));
+    // A row that waits may say that its object was deleted.
+    const found = [...(await stored(hashes)), ...waiting.filter(({ expiresMs }) => expiresMs > clock.wallMs())];
     const { lookAgainAfterMs } = from;
     if (lookAgainAfterMs === null) return found;
     const known = new Set(found.map(({ idHash }) => idHash));
     const missing = rechecked.filter((hash) => !known.has(hash));
     if (missing.length === 0) return found;
     await this.#pause(lookAgainAfterMs);
-    return [...found, ...(await from.find(missing, clock.wallMs()))];
+    return [...found, ...(await stored(missing))];
   }
 
   /** Forgets old ids, unless nobody has named or received any since the start. Resolves to their number. */

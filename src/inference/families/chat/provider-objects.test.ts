@@ -7,6 +7,8 @@ import type { RouteCandidate } from '../../../routing/route.ts';
 import { createProviderObjects } from './provider-objects.ts';
 
 const clock: Clock = { wallMs: () => 1_000, monotonicMs: () => 0 };
+const dayMs = 86_400_000;
+const snapshot = () => ({ config: { storage: { provider_objects: 365 * dayMs } } });
 const target = { id: 'oa/gpt', provider: 'oa', credentials: [{ id: 'oa#0', weight: 1, rpm: null }] };
 const candidates = [{ target, rank: 0 }] as unknown as readonly RouteCandidate[];
 const attempt = { target, credential: target.credentials[0] } as unknown as Parameters<
@@ -47,6 +49,7 @@ test('ids that a database which is away cannot take are its tenant’s all the s
   const objects = createProviderObjects({
     open: async () => memory.store,
     clock,
+    snapshot,
     onTrouble: (message) => void troubles.push(message),
     pause: () => new Promise<void>((resolve) => waits.push(resolve)),
   });
@@ -69,11 +72,12 @@ test('ids that a database which is away cannot take are its tenant’s all the s
 
 test('what another process is about to write is looked for again, unless it is only a label', async () => {
   const memory = memoryStore(150);
-  const other = createProviderObjects({ open: async () => memory.store, clock, onTrouble: assert.fail });
+  const other = createProviderObjects({ open: async () => memory.store, clock, snapshot, onTrouble: assert.fail });
   let waited = 0;
   const objects = createProviderObjects({
     open: async () => memory.store,
     clock,
+    snapshot,
     onTrouble: assert.fail,
     async pause(ms) {
       assert.equal(ms, 150);
@@ -94,6 +98,7 @@ test('S25 what waits is bounded, and a flood of one tenant’s takes nobody else
   const objects = createProviderObjects({
     open: async () => memory.store,
     clock,
+    snapshot,
     onTrouble: () => {},
     pause: () => new Promise(() => {}),
   });
@@ -116,6 +121,7 @@ test('S25 thousands of made-up ids cost the database no more than some, and othe
   const objects = createProviderObjects({
     open: async () => memory.store,
     clock,
+    snapshot,
     onTrouble: assert.fail,
     pause: async () => {},
   });
@@ -138,4 +144,35 @@ test('S25 thousands of made-up ids cost the database no more than some, and othe
   assert.equal((await bound).kind, 'bound');
   assert.equal(looks.length, 32);
   assert.ok(turns >= 30, `others had ${turns} turns`);
+});
+
+test('objects that a provider keeps until they are deleted stay as long as they are used, others for 30 days', async () => {
+  const memory = memoryStore(null);
+  memory.store.find = async (hashes, nowMs) => {
+    const newest = new Map(memory.rows.map((row) => [`${row.idHash} ${row.tenant}`, row]));
+    return [...newest.values()].filter(({ idHash, expiresMs }) => hashes.includes(idHash) && expiresMs > nowMs);
+  };
+  let day = 0;
+  const moving: Clock = { wallMs: () => day * dayMs, monotonicMs: () => 0 };
+  const parts = { open: async () => memory.store, clock: moving, snapshot, onTrouble: assert.fail };
+  const objects = createProviderObjects(parts);
+  await objects.ready();
+  const lasting = ['file-1', 'file_1', 'ftjob-1', 'ft:gpt-5-mini:org::1', 'eval_1', 'skill_1', 'conv_1', 'vs_1'];
+  objects.give('a/x', attempt, ['resp_1', 'cntr_1', ...lasting]);
+  const known = async (id: string) => (await objects.homeOf('a/x', id)) !== null;
+  day = 31;
+  assert.deepEqual([await known('resp_1'), await known('cntr_1')], [false, false]);
+  for (const id of lasting) assert.equal(await known(id), true, id);
+  const written = memory.rows.length;
+  assert.equal(memory.rows.length, written, 'a use in the first half of the time writes nothing');
+  for (day = 200; day < 1_500; day += 200) {
+    assert.equal(await known('file-1'), true, `day ${day}`);
+    assert.equal((await objects.bind(asked('a/x', 'ftjob-1'))).kind, 'bound', `day ${day}`);
+  }
+  assert.equal(await known('eval_1'), false, 'nobody used it for a year');
+  objects.forget('a/x', attempt, 'file-1');
+  assert.equal(await known('file-1'), false, 'its tenant deleted it');
+  assert.equal((await objects.bind(asked('a/x', 'file-1'))).kind, 'not-found');
+  assert.equal(await known('ftjob-1'), true);
+  await objects.close();
 });

@@ -17,6 +17,8 @@ export interface ProviderObjects {
   ready(): Promise<unknown>;
   /** Remembers ids that an attempt's answer gave to a tenant. Never throws: what cannot be written is tried again. */
   give(tenant: string, attempt: GivingAttempt, ids: readonly string[]): void;
+  /** Forgets an object that the tenant has deleted there. Never throws. */
+  forget(tenant: string, attempt: GivingAttempt, id: string): void;
   /**
    * Resolves when these ids are written, so that they outlive this process: before their answer goes out. After ten
    * seconds without the database it resolves too. Null: they are written. Never rejects.
@@ -57,11 +59,14 @@ export function createProviderObjects(parts: GivenObjectsParts): ProviderObjects
   const objects = new GivenObjects(parts);
   async function homeOf(tenant: string, id: string) {
     const hashes = [hashOf(id)];
-    return (await objects.find(tenant, hashes, hashes)).findLast((row) => row.tenant === tenant) ?? null;
+    const row = (await objects.find(tenant, hashes, hashes)).findLast((one) => one.tenant === tenant) ?? null;
+    if (row !== null) objects.used(id, row);
+    return row;
   }
   return {
     ready: () => objects.ready(),
     give: (tenant, attempt, ids) => objects.give(tenant, attempt, ids),
+    forget: (tenant, attempt, id) => objects.forget(tenant, attempt, id),
     recorded: (tenant, ids) => objects.recorded(tenant, ids),
     async bind(query) {
       try {
@@ -113,9 +118,11 @@ async function known(
   );
   return objects.map(({ named: one, idHash }) => {
     const rows = found.get(idHash) ?? [];
+    const tenantRow = rows.findLast((row) => row.tenant === tenant) ?? null;
+    if (tenantRow !== null) given.used(one.id, tenantRow);
     return {
       named: one,
-      tenantRow: rows.findLast((row) => row.tenant === tenant) ?? null,
+      tenantRow,
       others: rows.filter((row) => row.tenant !== tenant),
       sharedAt: sharersOf(one.id, providers),
     };

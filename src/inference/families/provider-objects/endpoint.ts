@@ -91,7 +91,9 @@ async function workOf(services: ObjectServices, work: Work): Promise<Done> {
     const { sent, contentType } = body === null ? nothing : sentBody(body, await uploaded(services, work));
     const request = typed(upstreamRequest(call, way, credential, bytesOf(sent)), contentType);
     if (operation.answers === 'part') {
-      return { ...left, settled: settled(await exchanged(services, call, way, request, held.reserved)) };
+      const end = await exchanged(services, call, way, request, held.reserved);
+      forgetDeleted(services, work, end);
+      return { ...left, settled: settled(end) };
     }
     const { status, body: answer } =
       operation.answers === 'list' ? await listed(services, work, request) : await object(services, work, request);
@@ -170,6 +172,16 @@ function idsIn({ id, fine_tuned_model: model, result_files: files }: JsonObject)
   return [id, model, ...(Array.isArray(files) ? files : [])].filter(
     (one) => typeof one === 'string' && one !== '',
   ) as string[];
+}
+
+/** Forgets the object in the path where it was deleted, or was gone already; not where a part of it was. */
+function forgetDeleted({ objects }: ObjectServices, { call, request }: Work, { status }: PassedEnd): void {
+  const { operation, id, path } = request.input;
+  const { way, credential } = request.place;
+  if (operation.method !== 'DELETE' || id === null || path.split('/').at(-1) !== id) return;
+  const lane = way.target.credentials.find((one) => one.id === credential);
+  if (lane === undefined || status === null || (status >= 300 && status !== 404)) return;
+  objects.forget(call.principal.tenant, { target: way.target, credential: lane }, id);
 }
 
 function listed(services: ObjectServices, { call, request: { place } }: Work, request: UpstreamRequest) {

@@ -4,6 +4,6 @@ import type { ProviderObjects } from '../chat/provider-objects.ts';
 
 /** Services of calls for objects at providers. */
 export interface ObjectServices extends SpineServices {
-  objects: Pick<ProviderObjects, 'homeOf' | 'givenTo' | 'give' | 'recorded' | 'ready'>;
+  objects: Pick<ProviderObjects, 'homeOf' | 'givenTo' | 'give' | 'forget' | 'recorded' | 'ready'>;
   uploads: { find: FindUpload | null };
 }
