@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { redact } from './redact.ts';
+import { mayBeSecret, redact } from './redact.ts';
 import { configSchema } from './schema.ts';
 
 test('the effective configuration shows names and numbers, never a secret', () => {
@@ -64,4 +64,27 @@ test('lists of names stay lists, settings of hooks and arguments of programs are
   const { args } = { args: null, ...mcp.servers.files };
   assert.deepEqual(args, ['(secret)', '(secret)']);
   assert.ok(!JSON.stringify(mcp).includes('SECRET'));
+});
+
+test('an address of a webhook of hooks, guards and keys shows its host alone, others show their path', () => {
+  const secret = 'w'.repeat(32);
+  const url = 'https://hooks.example/services/T0/SECRET';
+  const config = configSchema.parse({
+    hooks: { team: { type: 'webhook', url, secret, events: ['onSettled'] } },
+    guards: {
+      outside: { check: 'webhook', url, action: 'block' },
+      words: { check: 'presidio', url: 'http://presidio.example/v1/analyze', action: 'mask' },
+    },
+    callers: { webhook: { url, secret } },
+    mcp: { servers: { notes: { url: 'https://notes.example/mcp' } } },
+  });
+  const shown = JSON.stringify(redact(config));
+  assert.ok(!shown.includes('SECRET'), shown);
+  assert.equal(shown.split('https://hooks.example/secret').length, 4, shown);
+  for (const path of ['http://presidio.example/v1/analyze', 'https://notes.example/mcp']) {
+    assert.ok(shown.includes(path), path);
+  }
+  assert.equal(mayBeSecret(['hooks', 'team', 'url'], url), true);
+  assert.equal(mayBeSecret(['callers', 'webhook', 'url'], url), true);
+  assert.equal(mayBeSecret(['guards', 'words', 'url'], 'http://presidio.example/'), false);
 });

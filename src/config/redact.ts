@@ -39,7 +39,8 @@ function marked(): MarkedNames {
 
 /**
  * The effective configuration for people: the same shape, secrets replaced by `(secret)`. Values of headers, of
- * `env` and of `body` are secret as a whole, since anything may be in them; URLs lose user, password and query, a webhook its path.
+ * `env` and of `body` are secret as a whole, since anything may be in them; URLs lose user, password and query, and those
+ * of webhooks (notices, alerts, sinks, hooks, guards, keys) their path.
  */
 export function redact(config: Config): unknown {
   return redactPart(config);
@@ -59,11 +60,24 @@ function redactValue(value: unknown, key: string): unknown {
   }
   if (Array.isArray(value)) return value.map((item) => redactValue(item, secrets.has(key) ? key : ''));
   if (typeof value === 'object') {
-    return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, redactValue(child, name)]));
+    const shown = Object.entries(value).map(([name, child]) => [name, redactValue(child, name)]);
+    const hidden = isWebhook(value, key) ? [['url', redactUrl(value.url, { hidesPath: true })]] : [];
+    return Object.fromEntries([...shown, ...hidden]);
   }
   if (typeof value !== 'string') return value;
   if (secrets.has(key)) return secretMark;
-  return urls.has(key) ? redactUrl(value, key) : value;
+  return urls.has(key) ? redactUrl(value, { hidesPath: marked().secretPaths.has(key) }) : value;
+}
+
+/** Whether an object is a hook or a guard that is a webhook, or the webhook of keys: its path may be a secret. */
+function isWebhook(value: object, key: string): value is { url: string } {
+  const { url, type, check } = value as { url?: unknown; type?: unknown; check?: unknown };
+  return typeof url === 'string' && (key === 'webhook' || type === 'webhook' || check === 'webhook');
+}
+
+/** Whether `shown` is what people see in the place of this address of a webhook. */
+export function isShownWebhook(shown: string, url: string): boolean {
+  return shown !== url && URL.canParse(url) && shown === redactUrl(url, { hidesPath: true });
 }
 
 /**
@@ -73,23 +87,29 @@ function redactValue(value: unknown, key: string): unknown {
 export function mayBeSecret(path: readonly string[], value: string): boolean {
   const { secrets, records } = marked();
   const key = path.at(-1) ?? '';
-  return secrets.has(key) || path.slice(0, -1).some((name) => records.has(name)) || holdsSecret(key, value);
+  return secrets.has(key) || path.slice(0, -1).some((name) => records.has(name)) || holdsSecret(path, value);
 }
 
-function holdsSecret(key: string, value: string): boolean {
+/** Tables of entries that may be webhooks. */
+const webhookTables: ReadonlySet<string> = new Set(['hooks', 'guards']);
+
+function holdsSecret(path: readonly string[], value: string): boolean {
   const { urls, secretPaths } = marked();
+  const key = path.at(-1) ?? '';
   if (!urls.has(key) || !URL.canParse(value)) return false;
-  const { username, password, search } = new URL(value);
+  const { username, password, search, pathname } = new URL(value);
+  const isOfWebhook = webhookTables.has(path[0] ?? '') || path.at(-2) === 'webhook';
+  if (key === 'url' && isOfWebhook && pathname !== '/') return true;
   return secretPaths.has(key) || [username, password, search].some((part) => part !== '');
 }
 
-function redactUrl(text: string, key: string): string {
+function redactUrl(text: string, { hidesPath }: { hidesPath: boolean }): string {
   // A word such as `sqlite`, or a region.
   if (!text.includes('://') || !URL.canParse(text)) return text;
   const url = new URL(text);
   if (url.username !== '') url.username = 'user';
   if (url.password !== '') url.password = 'secret';
   if (url.search !== '') url.search = '?secret';
-  if (marked().secretPaths.has(key)) url.pathname = '/secret';
+  if (hidesPath) url.pathname = '/secret';
   return url.href;
 }

@@ -1,4 +1,4 @@
-import { secretMark } from '../../config/redact.ts';
+import { isShownWebhook, secretMark } from '../../config/redact.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { refuse } from '../operation.ts';
 
@@ -25,6 +25,7 @@ function withSecrets(before: unknown, value: unknown, at: string): unknown {
     if (before !== undefined) return before;
     return refuse(invalid(at, `${at}: there is no kept value for ${secretMark}; send the value itself`));
   }
+  if (typeof value === 'string' && typeof before === 'string' && isShownWebhook(value, before)) return before;
   if (Array.isArray(value)) {
     const items = Array.isArray(before) ? before : [];
     return value.map((item, index) => withSecrets(itemLike(items, item, index), item, `${at}[${index}]`));
