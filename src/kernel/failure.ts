@@ -5,7 +5,8 @@ import type { JsonObject } from './json.ts';
  * Failure; status, type and wording are here once, so that a forgotten kind does not compile.
  */
 export type Failure =
-  | { kind: 'invalid-request'; message: string; param: string | null }
+  /** `code`: the vendors' word for it, where clients act on one. */
+  | { kind: 'invalid-request'; message: string; param: string | null; code?: string }
   | { kind: 'unauthenticated'; message: string }
   | { kind: 'forbidden'; message: string }
   /** `param`: the field that names it; absent: `model`. */

@@ -117,7 +117,7 @@ function errorCode(failure: Failure, facts: FailureFacts): string {
     case 'upstream-refused':
       return failure.tooLong === undefined ? (failure.code ?? 'invalid_request_error') : tooLongCode;
     case 'invalid-request':
-      return 'invalid_request_error';
+      return failure.code ?? 'invalid_request_error';
     case 'guard-blocked':
       return guardBlockedCode;
     case 'not-found':

@@ -5,10 +5,12 @@ import type { JsonObject } from '../../../kernel/json.ts';
 import { dialectFor } from '../../../routing/capability.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
-import type { Endpoint, Plan } from '../../spine/endpoint.ts';
+import type { Endpoint, Plan, PlannedRequest, Trials } from '../../spine/endpoint.ts';
+import type { Job } from '../../spine/job.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
 import { addableBody } from '../../spine/prompted.ts';
 import { runAttempts } from '../../spine/run-attempts.ts';
+import type { Sink } from '../../spine/sink.ts';
 import type { ConversationBody } from '../chat/conversation-body.ts';
 import { chatEndpoint } from '../chat/endpoint.ts';
 import type { ChatPlan } from '../chat/extras.ts';
@@ -17,6 +19,7 @@ import { conversationNotFound, expanded, previousNotFound } from './expand.ts';
 import { inputItems, storedItems } from './input-items.ts';
 import { KeepingSink } from './keeping-sink.ts';
 import { keepsFor } from './keeps-for.ts';
+import { encryptedThoughts, includesSealedThoughts, SealingSink } from './sealed-thoughts.ts';
 import type { ResponsesServices } from './services.ts';
 import { addedOf, saltOfId } from './stored-responses.ts';
 import { withSummaries } from './summaries.ts';
@@ -25,6 +28,8 @@ import { withSummaries } from './summaries.ts';
 export interface TurnBody extends ConversationBody {
   /** Null: nothing is kept of it, and it names nothing that is. */
   turn: Turn | null;
+  /** Its caller brings thoughts back itself; absent: it does not. */
+  sealsThoughts?: true;
 }
 
 export interface Turn extends RequestState {
@@ -64,18 +69,14 @@ export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoin
     filters: 'events',
     readable: (call, raw) => inputs.readable(call, raw),
     addable: (call, raw) => inputs.addable(call, raw),
-    ...(keeps !== undefined && { keeps }),
+    // A kept answer has its thoughts as they came.
+    keeps: (request) => (request.sealsThoughts === undefined ? (keeps?.(request) ?? null) : null),
     ...(passed !== undefined && { passed }),
     ...(traced !== undefined && { traced }),
     unkept: ({ turn }) => (turn === null || turn.continues === 'provider' ? null : unkeptBody(turn)),
     read(call, sent) {
-      const continued = inputs.of(sent);
-      if (continued !== null) return readChanged(services, chat, call, sent, continued);
-      const raw = withSummaries(services, call.principal.tenant, sent);
-      if (Buffer.isBuffer(raw)) return readTurn(call, raw);
-      return raw.then((extended) =>
-        Buffer.isBuffer(extended) ? readTurn(call, extended) : { ok: false, failure: extended },
-      );
+      const reading = readSent(call, sent);
+      return sent.includes(encryptedThoughts) ? sealingThoughts(services, call, sent, reading) : reading;
     },
     async plan(snapshot, call, request) {
       const plan = await chat.plan(snapshot, call, request);
@@ -85,26 +86,18 @@ export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoin
       const bound = fieldOfCaller(plan.bound, turn);
       return { ...plan, bound, keeper: await keeperOf(services, snapshot, call.principal, turn, plan) };
     },
-    trials(planned, job) {
-      const trials = chat.trials(planned, job);
-      const { call, request, plan } = planned;
-      const { turn } = request;
-      if (turn === null || plan.keeper !== 'gateway') return trials;
-      const sink = new KeepingSink(
-        job.sink,
-        (response) => shownOf(call, turn, response),
-        (response) => keep(services, call, turn, response),
-      );
-      job.sink = sink;
-      return {
-        ...trials,
-        async run() {
-          await (trials.run === undefined ? runAttempts(services, job, trials) : trials.run());
-          await sink.finished;
-        },
-      };
-    },
+    trials: (planned, job) => trialsOf(services, chat.trials(planned, job), planned, job),
   };
+
+  function readSent(call: ModelCall, sent: Buffer): Result<TurnBody> | Promise<Result<TurnBody>> {
+    const continued = inputs.of(sent);
+    if (continued !== null) return readChanged(services, chat, call, sent, continued);
+    const raw = withSummaries(services, call.principal.tenant, sent);
+    if (Buffer.isBuffer(raw)) return readTurn(call, raw);
+    return raw.then((extended) =>
+      Buffer.isBuffer(extended) ? readTurn(call, extended) : { ok: false, failure: extended },
+    );
+  }
 
   function readTurn(call: ModelCall, raw: Buffer): Result<TurnBody> | Promise<Result<TurnBody>> {
     const reading = chat.read(call, raw);
@@ -118,6 +111,50 @@ export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoin
     };
     return reading instanceof Promise ? reading.then(turned) : turned(reading);
   }
+}
+
+/** Trials whose answer is kept, and has its thoughts sealed, where its request says so. */
+function trialsOf(
+  services: ResponsesServices,
+  trials: Trials,
+  { call, request: { turn, sealsThoughts }, plan }: PlannedRequest<TurnBody, TurnPlan>,
+  job: Job,
+): Trials {
+  const sealed = (next: Sink) =>
+    sealsThoughts === undefined
+      ? next
+      : new SealingSink(next, (text) => services.responses.sealText(call.principal.tenant, text));
+  if (turn === null || plan.keeper !== 'gateway') {
+    job.sink = sealed(job.sink);
+    return trials;
+  }
+  const sink = new KeepingSink(
+    job.sink,
+    (response) => shownOf(call, turn, response),
+    (response) => keep(services, call, turn, response),
+  );
+  job.sink = sealed(sink);
+  return {
+    ...trials,
+    async run() {
+      await (trials.run === undefined ? runAttempts(services, job, trials) : trials.run());
+      await sink.finished;
+    },
+  };
+}
+
+/** A body whose answer seals its thoughts, where the one that was sent says so in `include`. */
+async function sealingThoughts(
+  { bodies }: ResponsesServices,
+  { principal }: ModelCall,
+  sent: Buffer,
+  reading: Result<TurnBody> | Promise<Result<TurnBody>>,
+): Promise<Result<TurnBody>> {
+  const read = await reading;
+  if (!read.ok) return read;
+  const body = await bodies.readObject(principal.tenant, sent);
+  const isIncluded = body.ok && includesSealedThoughts(body.value);
+  return isIncluded ? { ok: true, value: { ...read.value, sealsThoughts: true } } : read;
 }
 
 /** Reads a body that a step has changed. It holds the kept turns already. */

@@ -1,5 +1,6 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
+import { openedThoughts, thoughtMark } from './sealed-thoughts.ts';
 import type { ResponsesServices } from './services.ts';
 import type { StoredResponses } from './stored-responses.ts';
 
@@ -7,15 +8,15 @@ import type { StoredResponses } from './stored-responses.ts';
 export const compactionMark = 'culvert.compacted.';
 
 /**
- * A body with the summaries in place of the compactions of ours that it names, for a model of any provider; the body
- * itself when it has none. A 400 for one that another key was given.
+ * A body with the summaries in place of the compactions of ours that it names, and the texts of thoughts that were sealed
+ * here, for a model of any provider; the body itself when it has none. A 400 for one that another key was given.
  */
 export function withSummaries(
   services: SummaryServices,
   tenant: string,
   raw: Buffer,
 ): Buffer | Promise<Buffer | Failure> {
-  return raw.includes(compactionMark) ? summariesIn(services, tenant, raw) : raw;
+  return raw.includes(compactionMark) || raw.includes(thoughtMark) ? summariesIn(services, tenant, raw) : raw;
 }
 
 interface SummaryServices extends Pick<ResponsesServices, 'bodies'> {
@@ -31,8 +32,10 @@ async function summariesIn(
   if (!read.ok) return read.failure;
   const { value: body } = read;
   if (!Array.isArray(body.input)) return raw;
+  const opened = openedThoughts(stored, tenant, body.input);
+  if ('kind' in opened) return opened;
   const input: JsonValue[] = [];
-  for (const [at, item] of body.input.entries()) {
+  for (const [at, item] of opened.entries()) {
     const sealed = isObject(item) && item.type === 'compaction' ? item.encrypted_content : undefined;
     if (typeof sealed !== 'string' || !sealed.startsWith(compactionMark)) {
       input.push(item);
