@@ -8,6 +8,7 @@ import { toFile } from 'openai';
 import { otherKey, startGateway, testKey } from '../start-gateway.ts';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';
 import { temporaryFolder } from '../start-process.ts';
+import { redisMissing, startRedis } from '../start-redis.ts';
 import { s3Keys, s3Missing, startS3 } from '../start-s3.ts';
 import { openAi } from './world.ts';
 
@@ -93,6 +94,50 @@ test('an upload in parts becomes a file, over PostgreSQL', { skip: postgresMissi
   const { url: database } = await startPostgres(t);
   const storage = { database, secret: 'a secret of thirty-two bytes or more' };
   await uploadInParts(openAi((await startGateway(t, { storage })).url, testKey));
+});
+
+test('two replicas that complete one upload at once make one file', {
+  skip: postgresMissing || redisMissing,
+}, async (t) => {
+  const [{ url: database }, { url: state }] = await Promise.all([startPostgres(t), startRedis(t)]);
+  const storage = { database, state, secret: 'a secret of thirty-two bytes or more' };
+  const [first, second] = [await startGateway(t, { storage }), await startGateway(t, { storage })];
+  const clients = [openAi(first.url, testKey), openAi(second.url, testKey)] as const;
+  const content = randomBytes(3_000_000);
+  const rounds = 3;
+  for (let round = 0; round < rounds; round++) {
+    const { id } = await begin(clients[0], content.length);
+    const part_ids = [
+      await add(clients[0], id, content.subarray(0, 1_500_000)),
+      await add(clients[1], id, content.subarray(1_500_000)),
+    ];
+    const ends = await Promise.allSettled(clients.map((client) => client.uploads.complete(id, { part_ids })));
+    const made = ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value.file!.id] : []));
+    assert.equal(new Set(made).size, 1, JSON.stringify(ends));
+    for (const end of ends) if (end.status === 'rejected') assert.equal(end.reason.status, 409, String(end.reason));
+    assert.ok((await contentOf(clients[1], made[0]!)).equals(content));
+    // Later both know it, and neither cancels it.
+    for (const client of clients) {
+      assert.equal((await client.uploads.complete(id, { part_ids })).file!.id, made[0]);
+      await assert.rejects(client.uploads.cancel(id), { status: 400, message: /is completed/ });
+    }
+  }
+  assert.equal((await clients[0].files.list()).data.length, rounds);
+});
+
+test('a completion that a crash cut short is finished by the next one', async (t) => {
+  const { url, dataDir } = await startGateway(t);
+  const client = openAi(url, testKey);
+  const { id } = await begin(client, 3);
+  const part_ids = [await add(client, id, Buffer.from('abc'))];
+  const { file } = await client.uploads.complete(id, { part_ids });
+  // As after a crash between the upload's end and the file's.
+  const database = new DatabaseSync(join(dataDir, 'batches.db'), { timeout: 10_000 });
+  database.prepare('UPDATE stored_file SET complete = 0 WHERE id = ?').run(file!.id);
+  database.close();
+  await assert.rejects(client.files.retrieve(file!.id), { status: 404 });
+  assert.equal((await client.uploads.complete(id, { part_ids })).file!.id, file!.id);
+  assert.equal(String(await contentOf(client, file!.id)), 'abc');
 });
 
 test('what does not match is refused, names its field, and loses no part', async (t) => {

@@ -62,6 +62,9 @@ for (const driver of drivers) {
     await store.renewFile('file-1', 600, bytes('other name'));
     const renewed = await store.findFile('dev/test', 'file-1', 550);
     assert.deepEqual([renewed!.expiresMs, Buffer.from(renewed!.facts).toString()], [600, 'other name']);
+    assert.equal(await store.replaceFacts('file-1', bytes('name'), bytes('late name')), false);
+    assert.equal(await store.replaceFacts('file-1', bytes('other name'), bytes('next name')), true);
+    assert.equal(Buffer.from((await store.findFile('dev/test', 'file-1', 550))!.facts).toString(), 'next name');
     await store.renewFile('file-1', 500, bytes('name'));
     assert.equal((await store.expiredFiles(499, 0, 10)).length, 0);
     assert.equal((await store.expiredFiles(500, 0, 10)).length, 1);

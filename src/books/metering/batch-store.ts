@@ -13,6 +13,8 @@ export interface BatchStore extends JobStore<BatchRow> {
   completeFile(id: string): Promise<void>;
   /** Gives a file another end, with facts that say so. */
   renewFile(id: string, expiresMs: number, facts: Uint8Array): Promise<void>;
+  /** Gives a file other facts, unless it has others than `was` by now: then it is false, and nothing changes. */
+  replaceFacts(id: string, was: Uint8Array, facts: Uint8Array): Promise<boolean>;
   findFile(tenant: string, id: string, nowMs: number): Promise<FileRow | null>;
   /** A file that is not complete yet. */
   findUnfinished(tenant: string, id: string): Promise<FileRow | null>;

@@ -15,7 +15,7 @@ export interface PartUploads {
   add(upload: PartUpload, content: AsyncIterable<Uint8Array>, hold: StorageHold): Promise<UploadPart>;
   /**
    * Makes a file of the parts in this order, and removes them all. Where something does not match, all parts stay. A
-   * second call gives the same file.
+   * second call gives the same file, also one at another replica at the same time.
    */
   complete(upload: PartUpload, parts: PartOrder, hold: StorageHold): Promise<{ upload: PartUpload; file: StoredFile }>;
   /** Removes the parts. A second call changes nothing. */
@@ -68,21 +68,17 @@ export function createPartUploads(files: StoredFiles, nowMs: () => number): Part
     return uploadOf(await rowOf(files, tenant, id), nowMs());
   }
 
-  async function end(upload: PartUpload, ended: 'completed' | 'cancelled', fileId: string | null): Promise<PartUpload> {
-    const { purpose, name, lifetimeMs, mediaType, bytes } = upload;
-    const facts: Facts = { purpose, name, lifetimeMs, mediaType, bytes, fileId, ended };
-    const row = await rowOf(files, upload.tenant, upload.id);
-    const changed = uploadOf(await files.renew(row, JSON.stringify(facts), row.expiresMs), nowMs());
-    await removeParts(files, changed);
-    return changed;
+  async function foundAt(tenant: string, id: string): Promise<FoundUpload> {
+    const row = await rowOf(files, tenant, id);
+    return { row, upload: uploadOf(row, nowMs()) };
   }
 
-  /** One end at a time: two calls at once would make two files. */
-  async function alone<T>({ id, tenant }: PartUpload, work: (upload: PartUpload) => Promise<T>): Promise<T> {
+  /** One end at a time in this process, so that no content is written for nothing. */
+  async function alone<T>({ id, tenant }: PartUpload, work: (found: FoundUpload) => Promise<T>): Promise<T> {
     if (ending.has(id)) throw new FailureError({ kind: 'conflict', message: beingEnded });
     ending.add(id);
     try {
-      return await work(await find(tenant, id));
+      return await work(await foundAt(tenant, id));
     } finally {
       ending.delete(id);
     }
@@ -101,24 +97,92 @@ export function createPartUploads(files: StoredFiles, nowMs: () => number): Part
       const { id, createdMs } = await files.create(upload.tenant, part, content);
       return { id: id.replace(/^file-/, 'part_'), uploadId: upload.id, createdMs };
     },
-    complete: (upload, { ids, md5 }, hold) =>
+    complete: (upload, order, hold) =>
       alone(upload, async (found) => {
-        const { tenant, fileId, purpose, name, mediaType, lifetimeMs } = found;
-        const file = fileId === null ? null : await files.find(tenant, fileId);
-        if (file !== null) return { upload: found, file };
-        mustBePending(found);
-        const parts = await partsOf(files, found, ids);
-        const content = joined(files, parts, { md5, hold });
-        const made = await files.create(tenant, { purpose, name, mediaType, lifetimeMs, hold }, content);
-        return { upload: await end(found, 'completed', made.id), file: made };
+        const before = await completed(files, found);
+        if (before !== null) return before;
+        try {
+          return await complete(files, found, { ...order, hold }, nowMs());
+        } catch (error) {
+          // Another replica may have ended it meanwhile, and removed the parts.
+          const meanwhile = await completed(files, await foundAt(upload.tenant, upload.id));
+          if (meanwhile === null) throw error;
+          return meanwhile;
+        }
       }),
     cancel: (upload) =>
       alone(upload, async (found) => {
-        if (found.status === 'cancelled') return found;
-        mustBePending(found);
-        return end(found, 'cancelled', null);
+        if (found.upload.status === 'cancelled') return found.upload;
+        mustBePending(found.upload);
+        const ended = await end(files, found, 'cancelled', null, nowMs());
+        if (ended === null) throw new FailureError({ kind: 'conflict', message: beingEnded });
+        await removeParts(files, ended);
+        return ended;
       }),
   };
+}
+
+/** An upload with the row that says so. */
+interface FoundUpload {
+  row: StoredFile;
+  upload: PartUpload;
+}
+
+interface CompletedUpload {
+  upload: PartUpload;
+  file: StoredFile;
+}
+
+/** The upload with this end; null: it has another one since it was found. */
+async function end(
+  files: StoredFiles,
+  { upload, row }: FoundUpload,
+  ended: 'completed' | 'cancelled',
+  fileId: string | null,
+  atMs: number,
+): Promise<PartUpload | null> {
+  const { purpose, name, lifetimeMs, mediaType, bytes } = upload;
+  const facts: Facts = { purpose, name, lifetimeMs, mediaType, bytes, fileId, ended };
+  const changed = await files.rename(row, JSON.stringify(facts));
+  return changed === null ? null : uploadOf(changed, atMs);
+}
+
+/**
+ * The file of an upload that is completed; null where it is not, or its file is deleted. Nobody finds the file of one that
+ * a process left on its way, so it is completed here.
+ */
+async function completed(files: StoredFiles, { upload }: FoundUpload): Promise<CompletedUpload | null> {
+  const { tenant, fileId, status } = upload;
+  if (status !== 'completed' || fileId === null) return null;
+  await files.complete(fileId);
+  const file = await files.find(tenant, fileId);
+  if (file === null) return null;
+  await removeParts(files, upload);
+  return { upload, file };
+}
+
+/** Makes the file of a pending upload. A conflict (409): it ended otherwise meanwhile. */
+async function complete(
+  files: StoredFiles,
+  found: FoundUpload,
+  { ids, md5, hold }: PartOrder & { hold: StorageHold },
+  atMs: number,
+): Promise<CompletedUpload> {
+  const { upload } = found;
+  mustBePending(upload);
+  const { tenant, purpose, name, mediaType, lifetimeMs } = upload;
+  const parts = await partsOf(files, upload, ids);
+  const content = joined(files, parts, { md5, hold });
+  // Nobody finds it before the upload names it: of two that are made at once, one stays.
+  const made = await files.write(tenant, { purpose, name, mediaType, lifetimeMs, hold }, content);
+  const ended = await end(files, found, 'completed', made.id, atMs);
+  if (ended === null) {
+    await files.withdraw(made);
+    throw new FailureError({ kind: 'conflict', message: beingEnded });
+  }
+  await files.complete(made.id);
+  await removeParts(files, ended);
+  return { upload: ended, file: made };
 }
 
 /** Row of an upload. */

@@ -18,6 +18,12 @@ export interface StoredFiles {
   remove(tenant: string, id: string): Promise<boolean>;
   /** The same file with another name, until another time. */
   renew(file: StoredFile, name: string, expiresMs: number): Promise<StoredFile>;
+  /** The same file with another name; null: it has another one since it was read, and nothing changed. */
+  rename(file: StoredFile, name: string): Promise<StoredFile | null>;
+  /** Lets everybody find a file that was written; a second call changes nothing. */
+  complete(id: string): Promise<void>;
+  /** Removes a file that was written and never completed, which counts no more for its account. */
+  withdraw(file: StoredFile): Promise<void>;
   /** Removes what nobody else ever saw. */
   discard(file: Pick<StoredFile, 'id' | 'bytes'>): Promise<void>;
   /** Throws an UnreadableFile when it is removed meanwhile. */
@@ -38,7 +44,7 @@ export interface NewFile {
   hold?: StorageHold;
 }
 
-export interface StoredFile extends Omit<FileRow, 'facts'> {
+export interface StoredFile extends FileRow {
   name: string;
   mediaType: string | null;
 }
@@ -77,7 +83,7 @@ export function createStoredFiles(parts: StoredFilesParts): StoredFiles {
   const files: StoredFiles = {
     async create(tenant, file, content) {
       const written = await files.write(tenant, file, content);
-      await store.completeFile(written.id);
+      await files.complete(written.id);
       return written;
     },
     async write(tenant, { hold, ...file }, content) {
@@ -102,8 +108,18 @@ export function createStoredFiles(parts: StoredFilesParts): StoredFiles {
       return true;
     },
     async renew(file, name, expiresMs) {
-      await store.renewFile(file.id, expiresMs, sealedName(sealer, file, name, file.mediaType));
-      return { ...file, name, expiresMs };
+      const facts = sealedName(sealer, file, name, file.mediaType);
+      await store.renewFile(file.id, expiresMs, facts);
+      return { ...file, facts, name, expiresMs };
+    },
+    async rename(file, name) {
+      const facts = sealedName(sealer, file, name, file.mediaType);
+      return (await store.replaceFacts(file.id, file.facts, facts)) ? { ...file, facts, name } : null;
+    },
+    complete: (id) => store.completeFile(id),
+    async withdraw(file) {
+      await removed(file);
+      parts.onStored(file.tenant, -file.bytes);
     },
     discard: removed,
     async *read({ id, tenant, bytes }) {

@@ -39,6 +39,11 @@ function filesIn({ prefix, rows, write }: SqlTables) {
       const sql = `UPDATE ${file} SET expires_ms = $2, facts = $3 WHERE id = $1`;
       await write([{ sql, values: [id, expiresMs, facts] }]);
     },
+    async replaceFacts(id, was, facts) {
+      const sql = `UPDATE ${file} SET facts = $3 WHERE id = $1 AND facts = $2`;
+      const [changed] = await write([{ sql, values: [id, was, facts] }]);
+      return changed === 1;
+    },
     async findFile(tenant, id, nowMs) {
       const sql = `SELECT ${columns} FROM ${file}
         WHERE id = $1 AND tenant = $2 AND complete = 1 AND expires_ms > $3`;
