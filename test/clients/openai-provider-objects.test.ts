@@ -54,7 +54,11 @@ function answer({ method = '', url = '', headers }: IncomingMessage, body: strin
       row.object = 'chat.completion';
       row.usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
     }
-    if (root === '/fine_tuning/jobs') row.fine_tuned_model = `ft:gpt-5-mini:org::${count}`;
+    if (root === '/fine_tuning/jobs') {
+      row.fine_tuned_model = `ft:gpt-5-mini:org::${count}`;
+      row.result_files = [`file-results${count}`];
+      rows.set('/files', [{ id: `file-results${count}`, object: 'file', key: secret }, ...(rows.get('/files') ?? [])]);
+    }
     rows.set(root, [row, ...all]);
     return void json(200, row);
   }
@@ -189,6 +193,27 @@ test('a file of /v1/files is uploaded to the provider for the job that names it'
   assert.deepEqual([refused.status, refused.param], [404, 'model']);
   await mine.fineTuning.jobs.cancel(job.id);
   await assert.rejects(theirs.fineTuning.jobs.listEvents(job.id), NotFoundError);
+});
+
+test('the files of results of a fine-tuning are read by the key that began it, and by no other', async () => {
+  const job = await mine.fineTuning.jobs.create({ model: 'gpt-5-mini', training_file: 'file-handbook' });
+  const [result] = job.result_files;
+  asked.length = 0;
+  const content = await mine.files.content(result!);
+  assert.deepEqual([...new Uint8Array(await content.arrayBuffer())], [0, 255, 1]);
+  assert.equal((await mine.files.retrieve(result!)).id, result);
+  assert.deepEqual(
+    asked.map(({ method, path, authorization }) => [method, path, authorization]),
+    [
+      ['GET', `/files/${result}/content`, `Bearer ${secret}`],
+      ['GET', `/files/${result}`, `Bearer ${secret}`],
+    ],
+  );
+  asked.length = 0;
+  await assert.rejects(theirs.files.content(result!), NotFoundError);
+  await assert.rejects(theirs.files.retrieve(result!), NotFoundError);
+  await assert.rejects(mine.files.content('file-of-nobody'), NotFoundError);
+  assert.deepEqual(asked, []);
 });
 
 test('an eval may not read what all keys have stored at the provider', async () => {

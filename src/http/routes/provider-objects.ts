@@ -7,9 +7,10 @@ import type { ObjectBody } from '../../inference/families/provider-objects/named
 import { serve } from '../../inference/spine/serve.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import type { Failure } from '../../kernel/failure.ts';
+import { isSortedId } from '../../kernel/ids.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { parseBody } from '../../kernel/parse-object.ts';
-import type { Exchange, Route } from '../exchange.ts';
+import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { plainCallOf } from '../model-call.ts';
 import { readBody } from '../read-body.ts';
 import { type Multipart, readMultipart } from '../read-multipart.ts';
@@ -31,6 +32,29 @@ export function providerObjectRoutes(services: Services): Route[] {
     ...(operation.method === 'POST' && { body: { schema: () => schemaOf(operation) } }),
     handle: (exchange) => answer(services, operation, exchange),
   }));
+}
+
+const ofFile = { api: 'fine_tuning', method: 'GET', answers: 'part', fields: [] } as const;
+const fileOperations = {
+  facts: { ...ofFile, path: '/files/:id', summary: 'A file at the provider' },
+  content: { ...ofFile, path: '/files/:id/content', summary: 'The content of a file at the provider' },
+} as const satisfies Record<string, ObjectOperation>;
+
+/**
+ * Answers for a file that is at a provider, such as the results of a fine-tuning, where the caller was given its id.
+ * False, and nothing done, for all other ids.
+ */
+export async function answersFileThere(
+  services: Services,
+  exchange: Exchange,
+  operation: keyof typeof fileOperations,
+): Promise<boolean> {
+  const { id = '' } = exchange.params;
+  if (isSortedId('file-', id) || !idPattern.test(id)) return false;
+  await services.objects.ready();
+  if ((await services.objects.homeOf(callerOf(exchange).tenant, id)) === null) return false;
+  await answer(services, fileOperations[operation], exchange);
+  return true;
 }
 
 function schemaOf({ fields }: ObjectOperation): JsonObject {

@@ -6,6 +6,7 @@ import type { Route } from '../../exchange.ts';
 import { withOtherFormat } from '../../other-format.ts';
 import type { FormField } from '../../read-multipart.ts';
 import { listed, oneOf } from '../list-page.ts';
+import { answersFileThere } from '../provider-objects.ts';
 import { type StoredPlace, storedRoute } from '../stored-route.ts';
 import { anthropicFilesRoutes } from './anthropic-files.ts';
 import { type FileFormat, type FilesParts, fieldOf, fileOf, sendFile, uploadFile } from './file-calls.ts';
@@ -22,8 +23,21 @@ const format: FileFormat = { factsOf, shown: shownFile };
  * `/v1/uploads` makes more of them.
  */
 export function filesRoutes(parts: FilesParts): Route[] {
-  const files = withOtherFormat(openAiFilesRoutes(parts), 'anthropic-version', anthropicFilesRoutes(parts));
+  const openAi = openAiFilesRoutes(parts).map((route) => alsoThere(parts, route));
+  const files = withOtherFormat(openAi, 'anthropic-version', anthropicFilesRoutes(parts));
   return [...files, ...uploadsRoutes(parts)];
+}
+
+/** The same route, which also reads a file that a provider has. */
+function alsoThere({ services }: FilesParts, route: Route): Route {
+  if (route.method !== 'GET' || route.path === path) return route;
+  const operation = route.path === one ? 'facts' : 'content';
+  return {
+    ...route,
+    async handle(exchange) {
+      if (!(await answersFileThere(services, exchange, operation))) await route.handle(exchange);
+    },
+  };
 }
 
 function openAiFilesRoutes(parts: FilesParts): Route[] {
