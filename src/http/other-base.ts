@@ -10,7 +10,7 @@ const ofModel = /^\/model\/(.+\/.+)\/(converse|converse-stream|invoke|invoke-wit
 /** The AI SDK's gateway, below earlier versions of its address. */
 const ofAiSdk = /^\/v[13]\/ai(\/(?:[a-z]+-model(?:\/start|\/status)?|config))$/;
 /** Azure AI's model inference, where the body names the model. */
-const ofFoundry = /^\/models(\/(?:chat\/completions|embeddings))$/;
+const ofFoundry = /^\/models(\/(?:chat\/completions|(?:images\/)?embeddings))$/;
 /** Azure's, of one deployment. */
 const ofDeployment = /^\/openai\/deployments\/([^/]+)(\/.+)$/;
 /** Azure's v1 API, its paths without a deployment, and LiteLLM's paths of vendors. */

@@ -36,6 +36,7 @@ const readers: Record<Exclude<BodyKind, CallerDialectId>, (raw: Buffer) => Resul
   'ai-sdk-embeddings': (raw) => readEmbeddings(raw, 'ai-sdk-embeddings'),
   completions: (raw) => readForwarded(raw, 'completions'),
   moderations: (raw) => readForwarded(raw, 'moderations'),
+  'image-embeddings': (raw) => readForwarded(raw, 'image-embeddings'),
   ocr: (raw) => readForwarded(raw, 'ocr'),
   rerank: (raw) => readForwarded(raw, 'rerank'),
 };

@@ -51,6 +51,10 @@ export const azureOpenAi = openAiLike({
   listModels: deployments,
   // Deployments of other models refuse `prompt_cache_key`, and a deployment's name does not say its model.
   promptCaching: claudeCaching,
+  // https://learn.microsoft.com/rest/api/aifoundry/model-inference/get-image-embeddings
+  forwards: {
+    'image-embeddings': { fromOrigin: '/models/images/embeddings?api-version=2024-05-01-preview' },
+  },
   embeds: {
     ...openAiEmbeddings,
     batch: 2_048,
