@@ -62,7 +62,7 @@ function described(operation: Operation, shared: SharedSchemas): Json {
     operationId: operationId(method, path),
     tags: [path.split(/[/.]/)[1]],
     summary,
-    description: `For operators of the role ${rolesThatMay(area, accessOf(operation)).join(', ')}.`,
+    description: `For operators with the role ${rolesThatMay(area, accessOf(operation)).join(' or ')}.`,
     security: [{ adminKey: [] }, { session: [] }],
     parameters: [...pathParameters(path), ...queryParameters(query, shared)],
     ...(body === null ? {} : { requestBody: requestBody(body, shared) }),

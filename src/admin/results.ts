@@ -25,7 +25,7 @@ const metric = z.object({
   kind: z.enum(['boolean', 'number']),
   n: z.int(),
   mean: z.number().describe('Of booleans, the share of true.'),
-  interval: interval.describe('95 % interval of the mean: Wilson for booleans, Student’s t for numbers. null: n is 1.'),
+  interval: interval.describe('95% interval of the mean: Wilson for booleans, Student’s t for numbers. null: n is 1.'),
 });
 
 const variantResult = z.object({
@@ -38,7 +38,7 @@ const variantResult = z.object({
   requests: z.int(),
   errors: z.int().describe('Requests whose class is not ok.'),
   error_rate: z.number().nullable(),
-  error_rate_interval: interval.describe('95 % interval (Wilson). null: there are no requests.'),
+  error_rate_interval: interval.describe('95% interval (Wilson). null: there are no requests.'),
   cost_usd: z.number(),
   cost_usd_per_request: z.number().nullable(),
   first_token_ms: z.object({ p50: z.int(), p95: z.int() }).nullable().describe('null: no request had a first token.'),

@@ -288,11 +288,11 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
   },
   cache: {
     group: keepData,
-    description: 'show and remove the answers that are kept for equal requests',
+    description: 'show and remove cached answers to identical requests',
     example: 'culvert cache clear --model smart',
     commands: {
       stats: lists<{ by: string }>({
-        description: 'show how many answers are kept',
+        description: 'show how many answers are cached',
         options: [['--by <what>', 'model or scope', { choices: ['model', 'scope'], default: 'model' }]],
         example: 'culvert cache stats --by scope',
         path: '/cache',
@@ -305,7 +305,7 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
           ['MB', ({ bytes }) => (Number(bytes) / 1_000_000).toFixed(1)],
           ['oldest', ({ oldest }) => shownTime(oldest)],
         ],
-        empty: 'No answer is kept.',
+        empty: 'No answer is cached.',
       }),
       days: calls<CacheReply, { model?: string; from: string }>({
         description: "show what providers' own caches read, wrote and saved, by day",

@@ -137,7 +137,7 @@ const importers: CommandTable = {
   },
   openrouter: {
     description:
-      'make models and keys of what OpenRouter and its clients tell; list by line what could not be carried over',
+      'make models and keys from exports of OpenRouter and its clients; list by line what could not be carried over',
     arguments: [
       ['<files...>', 'answers of its API (activity, keys, models, presets), CSV, requests, configurations of clients'],
     ],
@@ -172,7 +172,7 @@ export const lastCommands: Readonly<Record<string, TopCommand>> = {
   reload: {
     group: startAndConfigure,
     description: 'have the running server read its configuration again',
-    options: [...adminOptions, ['--force', 'take it although it drops every declared key']],
+    options: [...adminOptions, ['--force', 'accept it even if it drops every declared key']],
     example: 'culvert check && culvert reload',
     work: async () => (await import('./commands/reload.ts')).reload,
   },
@@ -227,7 +227,7 @@ export const lastCommands: Readonly<Record<string, TopCommand>> = {
     // As `model-manifest.ts` has them, which this does not load.
     arguments: [['[extra]', 'what it is for', { choices: ['embeddings', 'speech', 'transcription'] }]],
     options: [
-      ['--model <id>', 'another model than the usual one (--list names them)'],
+      ['--model <id>', 'a model other than the default (--list names them)'],
       ['--list', 'list what can be added, what is installed, and how far a download is'],
       ['--yes', 'do not ask for confirmation'],
       ['--offline', 'use no other machine: take what is in the folder and in the cache of npm'],

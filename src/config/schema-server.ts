@@ -225,7 +225,7 @@ export const storageSchema = z
     reserve: size()
       .optional()
       .describe(
-        'Free space on the disk of the data folder that is kept for the ledger: below it vectors, pages, pictures, uploads and kept replies are refused. Default: 512mb, or 5 % of the disk where that is less.',
+        'Free space on the disk of the data folder that is kept for the ledger: below it vectors, pages, pictures, uploads and kept replies are refused. Default: 512mb, or 5% of the disk where that is less.',
       ),
     responses: z
       .strictObject({

@@ -77,7 +77,7 @@ test('while a model is downloaded, it is busy: how much is there, and when to co
     engine.embed('a', ['hello']),
     fault(({ class: is, status, message, retryAfterMs }) => {
       assert.deepEqual([is, status, retryAfterMs], ['rate_limited', 503, 10_000]);
-      assert.match(message, /bge-m3 is being downloaded: 43 % has come/);
+      assert.match(message, /bge-m3 is being downloaded: 43% has arrived/);
     }),
   );
 });

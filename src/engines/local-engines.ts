@@ -126,7 +126,7 @@ function readiness(folder: ExtrasFolder, clock: Clock, { id, extra }: ModelManif
     const leftMs = bytesPerS > 0 ? ((totalBytes - doneBytes) / bytesPerS) * 1_000 : retryAfterMaxMs;
     const percent = Math.floor((doneBytes * 100) / Math.max(1, totalBytes));
     throw engineBusy(
-      `${id} is being downloaded: ${percent} % has come`,
+      `${id} is being downloaded: ${percent}% has arrived`,
       Math.round(Math.min(retryAfterMaxMs, Math.max(retryAfterMinMs, leftMs))),
     );
   };

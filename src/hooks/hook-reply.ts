@@ -58,7 +58,7 @@ export function answerReply(reply: unknown, texts: number): Checked<AnswerReply>
 
 function checked<T>(reply: unknown, members: Readonly<Record<string, Check>>): Checked<T> {
   if (reply === null || reply === undefined) return { ok: true, value: null };
-  if (!isObject(reply as JsonValue)) return { ok: false, why: 'its reply is no object' };
+  if (!isObject(reply as JsonValue)) return { ok: false, why: 'its reply is not an object' };
   for (const [name, value] of Object.entries(reply as object)) {
     if (value === undefined || value === null) continue;
     const check = Object.hasOwn(members, name) ? members[name] : undefined;

@@ -29,13 +29,13 @@ async function load(): Promise<Record<string, Run>> {
   const hooks = imported.default;
   if (typeof hooks !== 'object' || hooks === null) throw new Error('it has no default export with hooks');
   if (hooks.version !== hooksVersion)
-    throw new Error(`its hooks have no version: ${hooksVersion}, which is what this server speaks`);
+    throw new Error(`its hooks have no version: ${hooksVersion}, which this server needs`);
   const functions: Record<string, Run> = {};
   for (const [name, value] of Object.entries(hooks)) {
     if (name === 'version') continue;
     if (!hookNames.some((known) => known === name))
       throw new Error(`it has '${name}'; hooks are ${hookNames.join(', ')}`);
-    if (typeof value !== 'function') throw new Error(`its '${name}' is no function`);
+    if (typeof value !== 'function') throw new Error(`its '${name}' is not a function`);
     functions[name] = value.bind(hooks) as Run;
   }
   const unfit = whyNoHooks(Object.keys(functions));
@@ -73,9 +73,9 @@ function answer(id: number, value: unknown): void {
   try {
     reply = JSON.stringify(value);
   } catch {
-    return send({ id, why: 'its reply is nothing that JSON can say' });
+    return send({ id, why: 'its reply cannot be written as JSON' });
   }
-  if (reply === undefined) send({ id, why: 'its reply is nothing that JSON can say' });
+  if (reply === undefined) send({ id, why: 'its reply cannot be written as JSON' });
   else if (reply.length > replyCharsMax) send({ id, why: 'its reply has more than 8 MB' });
   else send({ id, reply });
 }

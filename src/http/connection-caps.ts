@@ -92,7 +92,7 @@ export function capConnections(server: Server, parts: CapParts): ConnectionCaps 
     const configured = parts.perAddress();
     if (held < (configured ?? perAddressDefault) || parts.isTrusted(address)) return null;
     if (configured === undefined && loopback.has(address)) return null;
-    return `Your address has ${held} connections to this server, as many as one address may have (server.connections_per_address). Use fewer concurrently.`;
+    return `Your address has ${held} connections to this server, as many as one address may have (server.connections_per_address). Use fewer at once.`;
   }
 
   server.removeListener('connection', attach);

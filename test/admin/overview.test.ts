@@ -128,7 +128,7 @@ test('what is wrong right now is said in sentences that lead somewhere', async (
   );
   assert.equal(found[0].text, 'Ledger: it is locked.');
   assert.equal(found[1].text, 'Disk: 2.0 GB of 100 GB are free for the data folder.');
-  assert.match(found[3].text, /^dev has used 95 % of its 5-hour window \(9\.5 of 10 units; the next/);
+  assert.match(found[3].text, /^dev has used 95% of its 5-hour window \(9\.5 of 10 units; the next/);
 });
 
 test('a window and a budget that are full are problems, said before what is only near', async (t) => {
@@ -136,8 +136,8 @@ test('a window and a budget that are full are problems, said before what is only
   await settle(admin, { costMilli: 10_000, costUsd: 1.9 });
   const { wrong } = await admin.ok('GET', '/overview');
   assert.equal(wrong[0].severity, 'problem');
-  assert.match(wrong[0].text, /100 % of its 5-hour window/);
-  assert.match(wrong[1].text, /95 % of the budget of its 30-day window \(\$1\.90 of \$2\.00/);
+  assert.match(wrong[0].text, /100% of its 5-hour window/);
+  assert.match(wrong[1].text, /95% of the budget of its 30-day window \(\$1\.90 of \$2\.00/);
   assert.equal(wrong[1].severity, 'warning');
 });
 

@@ -241,7 +241,7 @@ test('models in clouds keep their region, project and credentials, and lose Lite
   const told = lines(one).join('\n');
   assert.match(
     told,
-    /^10 model_list\[0\]\.litellm_params\.aws_session_name: not carried over: a role is assumed under/m,
+    /^10 model_list\[0\]\.litellm_params\.aws_session_name: not carried over: Culvert names the session of an assumed role/m,
   );
   assert.match(told, /^29 model_list\[6\].*vertex_credentials: a secret in plain text/m);
   assert.match(told, /^31 model_list\[7\].*Culvert has no way to ask vertex_ai for openai\/99887766/m);
@@ -382,10 +382,10 @@ test('the cache, guardrails and prompts become those of models, of the server an
   ]);
   const told = lines(one).join('\n');
   for (const wanted of [
-    /cache_params\.type: carried over as a cache of equal requests alone/,
+    /cache_params\.type: carried over as a cache of identical requests only/,
     /cache_params\.similarity_threshold: not carried over/,
     /pii_entities_config\.PERSON: not carried over: no check here finds this/,
-    /guardrails\[1\]\.litellm_params\.default_on: callers turn no guard on here: name keys in guards/,
+    /guardrails\[1\]\.litellm_params\.default_on: callers cannot turn a guard on here: name keys in guards/,
     /patterns\[2\]\.pattern: not carried over: \+ has no bound/,
     /guardrails\[3\]\.litellm_params\.guardrail: not carried over: there is no check aporia/,
     /prompts\[1\]: not carried over: its text is not in this file, but at langfuse/,

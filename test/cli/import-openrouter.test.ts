@@ -58,9 +58,9 @@ test('used models keep their names, presets their models and preferences', () =>
   );
   assert.match(
     told,
-    /^writer\.json:\d+ .*stays at OpenRouter, which is asked for @preset\/writer: it has system_prompt/m,
+    /^writer\.json:\d+ .*stays at OpenRouter, which Culvert asks for @preset\/writer: it has system_prompt/m,
   );
-  assert.match(told, /^list\.json:3 .*give the answer of GET \/api\/v1\/presets\/other as a file too/m);
+  assert.match(told, /^list\.json:3 .*give the answer of GET \/api\/v1\/presets\/other as a file, too/m);
 });
 
 test('bodies of requests and configurations of clients tell models, preferences and names', () => {
@@ -107,7 +107,7 @@ test('bodies of requests and configurations of clients tell models, preferences 
   assert.match(told, /^opencode\.json:5 not carried over: OPENROUTER_API_KEY takes its place/m);
   assert.doesNotMatch(told, /in-clear/);
   const none = importOpenRouter([source('x.json', { a: 1 })]);
-  assert.deepEqual(none, { ok: false, message: 'names no model or key of OpenRouter’s' });
+  assert.deepEqual(none, { ok: false, message: 'names no model or key of OpenRouter' });
 });
 
 /* Columns as the Activity page exports them; a cell in quotes may hold commas, quotes and line breaks. */
@@ -148,7 +148,7 @@ test('the CSV of the activity page tells models by their slugs, which the list o
     // The cell of the first row has two lines.
     ['openrouter_activity.csv:5 [2].model_permaslug'],
   );
-  assert.match(notes[0]!.message, /^qwen\/qwen9-20260801 .*GET \/api\/v1\/models as a file too/);
+  assert.match(notes[0]!.message, /^qwen\/qwen9-20260801 .*GET \/api\/v1\/models as a file, too/);
   const cut = { ...activityCsv, text: activityCsv.text.trimEnd() };
   assert.deepEqual(imported(cut, list).config.models, config.models, 'the last line needs no line break');
   const broken = importOpenRouter([csv('gen-1,"open,x', 'y')]);
@@ -216,7 +216,7 @@ test('keys keep their secrets, their budgets become rolling windows, and dead on
   assert.match(told, /^data\[1\]\.limit: USD 10 for daily become USD 70 in any 7 days$/m);
   assert.match(told, /^data\[3\]: the key off is not carried over: it is disabled$/m);
   assert.match(told, /^data\[4\]: the key old is not carried over: it has expired$/m);
-  assert.match(told, /^data\[5\]: the key odd is not carried over: its hash is no SHA-256/m);
+  assert.match(told, /^data\[5\]: the key odd is not carried over: its hash is not a SHA-256/m);
 });
 
 test('the command writes a file that starts a gateway, which sends the preferences along', async (t) => {

@@ -68,10 +68,10 @@ test('strategies become priorities and weights, virtual keys variables', () => {
 test('what has no place is told with its file and line, and no note repeats a secret', () => {
   const told = imported(...sources).notes.map(({ file, line, path, message }) => `${file}:${line} ${path}: ${message}`);
   for (const wanted of [
-    /^configs\.json:10 data\[0\]\.config\.cache: not carried over: answers are not cached here/,
+    /^configs\.json:10 data\[0\]\.config\.cache: not carried over: models\.NAME\.cache caches answers/,
     /^configs\.json:21 data\[0\].*this target is not carried over: its weight is 0/,
     /^configs\.json:26 .*api_key: a secret in plain text, carried over as it is/,
-    /^configs\.json:29 .*output_guardrails: not carried over: there are no guardrails/,
+    /^configs\.json:29 .*output_guardrails: not carried over: guards of a model, a plan or server check texts/,
     /^configs\.json:36 .*callers choose the model pc-router-3c4d\/large themselves/,
     /^configs\.json:55 .*provider: this target is not carried over: there is no provider for nobody-knows/,
     /^virtual-keys\.json:10 .*usage_limits: not carried over: a budget belongs to a plan/,
@@ -95,7 +95,7 @@ test('without the list of virtual keys it takes their provider from their names,
     /line 1: .* nothing says whose main-258f4d is; give the answer of GET \/v1\/virtual-keys/,
   );
   const none = importPortkey([{ name: 'c.json', text: '{}' }]);
-  assert.deepEqual(none, { ok: false, message: 'holds no config of Portkey’s' });
+  assert.deepEqual(none, { ok: false, message: 'holds no config of Portkey' });
 });
 
 test('a config without a model leaves it to its callers', () => {

@@ -109,7 +109,7 @@ async function refused(answer: Answer, method = 'SendMessage') {
 test('a card that is endless, no card, elsewhere or late leaves its agent down, and says why', async () => {
   const why = async (name: string) => (await rpc(gateway, name, send())).error?.message ?? '';
   assert.match(await why('endless'), /'endless' .*more bytes/);
-  assert.match(await why('page'), /no JSON/);
+  assert.match(await why('page'), /not a JSON object/);
   assert.match(await why('elsewhere'), /answered 302 when it was asked for its card/);
   assert.match((await late).error?.message ?? '', /'silent' has a card that could not be read yet/);
   assert.match(await why('grpc'), /no JSON-RPC interface/);
@@ -124,14 +124,14 @@ test('an answer that is none of A2A is an error with the id, and costs nothing',
     [json('{"jsonrpc":"2.0","id":1}'), /neither a result nor an error/],
     [json('{"jsonrpc":"2.0","id":1,"result":{"task":{"id":7}}}'), /not a result of this method/],
     [json('{"jsonrpc":"2.0","id":1,"result":"text"}'), /not a result of this method/],
-    [json('[]'), /no JSON object/],
-    [json('{"jsonrpc"'), /no JSON object/],
+    [json('[]'), /not a JSON object/],
+    [json('{"jsonrpc"'), /not a JSON object/],
     [json(`{"result":${'['.repeat(100)}${']'.repeat(100)}}`), /levels of JSON/],
     [json(`{"result":[${'[],'.repeat(66_000)}[]]}`), /more members and values/],
     [json('{}', 500), /answered 500/],
     [json('{}', 401), /does not let Culvert in/],
     [(_request, response) => response.writeHead(307, { location: 'http://169.254.169.254/' }).end(), /redirects/],
-    [(_request, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>'), /no message of A2A/],
+    [(_request, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>'), /not an A2A message/],
     [(_request, response) => response.destroy(), /cannot be reached/],
     [endless('application/json', 'a'.repeat(10_000)), /more bytes than max_bytes/],
     [() => undefined, /took longer than 0\.4 s/],
@@ -197,7 +197,7 @@ test('a stream that drips, never ends, is no stream or breaks ends with an error
   ]);
   assert.deepEqual(await streamed(events((response) => response.end('data: what\n\n'))), [
     502,
-    `${head} answered with what is no JSON object.`,
+    `${head} answered with something that is not a JSON object.`,
   ]);
   assert.deepEqual(await streamed(json('{"error":{"code":-32004,"message":"no streams"}}')), [400, 'no streams']);
 });

@@ -197,9 +197,9 @@ test('arguments that do not fit are a result that names them, and nothing is sen
   const { call } = await connected(t);
   for (const [args, message] of [
     [{}, /'id' is missing/],
-    [{ id: '..' }, /'id' is no part of a path/],
-    [{ id: 'x', other: 1 }, /'other' is no argument/],
-    [{ id: 'x', authorization: 'Bearer mine' }, /'authorization' is no argument/],
+    [{ id: '..' }, /'id' cannot be part of a path/],
+    [{ id: 'x', other: 1 }, /'other' is not an argument/],
+    [{ id: 'x', authorization: 'Bearer mine' }, /'authorization' is not an argument/],
     [{ id: 'x', 'x-trace': 'a\r\nb: c' }, /'x-trace' has characters/],
   ] as const) {
     const { isError, content } = await call('pets__getPet', args);
@@ -218,7 +218,7 @@ test('what an API answers is told as it is: errors, pictures, redirects, bytes, 
       true,
       { type: 'text', text: 'HTTP 401\nnot for [redacted], [redacted]' },
     ],
-    [{ status: 302 }, true, { type: 'text', text: 'HTTP 302: the API redirects, and Culvert does not follow.' }],
+    [{ status: 302 }, true, { type: 'text', text: 'HTTP 302: the API redirects, which Culvert does not follow.' }],
     [{ status: 204, body: '' }, undefined, { type: 'text', text: 'HTTP 204' }],
     [
       { type: 'image/png', body: Buffer.from([1, 2, 255]) },
@@ -228,7 +228,7 @@ test('what an API answers is told as it is: errors, pictures, redirects, bytes, 
     [
       { type: 'application/zip', body: Buffer.from([0x50, 0xff, 0xfe]) },
       true,
-      { type: 'text', text: 'The answer is 3 bytes of application/zip, which is no text.' },
+      { type: 'text', text: 'The answer is 3 bytes of application/zip, which is not text.' },
     ],
   ] as const) {
     reply = answer;
@@ -281,8 +281,8 @@ test('documents that are odd, hostile or lead elsewhere make no tools, and the r
     document = pets();
   });
   for (const [written, reason] of [
-    ['no document', /is no OpenAPI document/],
-    ['{', /no JSON that can be read/],
+    ['no document', /is not an OpenAPI document/],
+    ['{', /is not valid JSON/],
     [{ swagger: '2.0' }, /Swagger 2/],
     [{ openapi: '3.0.0', paths: {} }, /no operation/],
     [pets([{ url: 'http://127.0.0.1:1/elsewhere' }]), /elsewhere than its document; set base_url/],

@@ -335,7 +335,7 @@ test('the history says what became of a notice, to operators who may see its acc
   assert.deepEqual([waiting!.kind, waiting!.receiver, waiting!.state], ['quota', 'default', 'waiting']);
   assert.equal(waiting!.reason, `${new URL(url).host} answered 500`);
   assert.ok(Date.parse(waiting!.next_try_at!) > Date.parse(waiting!.created_at));
-  assert.equal(waiting!.subject, 'The account dev used 10 % of 5h.');
+  assert.equal(waiting!.subject, 'The account dev used 10% of 5h.');
   await ask();
   await until('the second one arrived', async () => (await listed())[0]?.state === 'delivered');
   const [delivered, still] = await listed();

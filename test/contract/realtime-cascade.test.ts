@@ -305,7 +305,7 @@ test('the conversation and the turns that wait are bounded', async () => {
   // Of a body so long its beginning is recorded.
   assert.match(String(bodyOf('/v1/chat/completions')), /"messages":\[\{"role":"user","content":"second\./);
   for (let n = 0; n < 8; n += 1) caller.send('response.create');
-  assert.match(JSON.stringify(await caller.heard('error')), /turns wait for their answers/);
+  assert.match(JSON.stringify(await caller.heard('error')), /turns are already waiting for their answers/);
   caller.realtime.close();
   await caller.closed;
 });

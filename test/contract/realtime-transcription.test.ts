@@ -95,7 +95,7 @@ test('the OpenAI SDK names the model in its first update; each commit is a row w
   assert.equal(caller.events.filter(({ type }) => type === 'session.created').length, 1);
   const from = caller.events.length;
   caller.send('session.update', update('notes'));
-  assert.match(JSON.stringify(await caller.heard('error', from)), /transcribes by the model 'hears'/);
+  assert.match(JSON.stringify(await caller.heard('error', from)), /transcribes with the model 'hears'/);
   caller.send('input_audio_buffer.commit');
   await caller.heard('conversation.item.input_audio_transcription.completed', from);
   await caller.close();
@@ -264,7 +264,7 @@ test('a commit without sound is an error event, and asks nobody', async () => {
   caller.send('session.update', update('notes', { turn_detection: null }));
   await caller.heard('session.updated');
   caller.send('input_audio_buffer.commit');
-  assert.match(JSON.stringify(await caller.heard('error')), /no sound/);
+  assert.match(JSON.stringify(await caller.heard('error')), /no audio/);
   caller.send('input_audio_buffer.append', { audio: sound(200, 0.3) });
   caller.send('input_audio_buffer.commit');
   await caller.heard('conversation.item.input_audio_transcription.completed');

@@ -41,7 +41,7 @@ test('while a model comes, its capability answers 503 with the percentage and wh
   const answer = await gateway.fetch('/v1/embeddings', { method: 'POST', json: { model: 'bge-m3', input: 'hello' } });
   const { error } = (await answer.json()) as { error: { message: string } };
   assert.equal(answer.status, 503, error.message);
-  assert.match(error.message, /bge-m3 is being downloaded: 43 % has come/);
+  assert.match(error.message, /bge-m3 is being downloaded: 43% has arrived/);
   assert.ok(Number(answer.headers.get('retry-after')) >= 1);
   reportProgress(folder, 'bge-m3', null);
 });

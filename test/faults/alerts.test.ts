@@ -202,7 +202,7 @@ describe('alerts', { concurrency: true }, () => {
     assert.deepEqual(told(), ['warning budget dev month']);
     assert.match(
       hooks.alerts()[0]!.data.raised[0]!.text,
-      /^dev has used 90 % of the budget of its 30-day window \(\$12\.60 of \$14\.00/,
+      /^dev has used 90% of the budget of its 30-day window \(\$12\.60 of \$14\.00/,
     );
     while ((await ask(gateway.url)).status === 200);
     await until('its end is told', () => told().length > 1);

@@ -96,11 +96,11 @@ const large: [what: string, answer: Answer, error: RegExp][] = [
   ['levels', holding('['.repeat(size / 2) + ']'.repeat(size / 2)), /levels/],
   ['levels that end soon', holding('['.repeat(5_000) + ']'.repeat(5_000)), /levels/],
   ['parts that are none', holding(`[${'{},'.repeat(size / 3 - 9)}{}]`, 'content'), /objects/],
-  ['a few thousand of them', holding(`[${'{},'.repeat(60_000)}{}]`, 'content'), /no message of MCP/],
+  ['a few thousand of them', holding(`[${'{},'.repeat(60_000)}{}]`, 'content'), /not an MCP message/],
   [
     'parts of half a kind',
     holding(`[${'{"type":"resource","resource":{}},'.repeat(10_000)}{}]`, 'content'),
-    /no message/,
+    /not an MCP message/,
   ],
   ['members', holding(`{${Array.from({ length: 200_000 }, (_, at) => `"k${at}":1`).join()}}`), /objects/],
   ['events', ({ response }) => events(response, 'data: {}\n\n'.repeat(size / 10)), /events/],
@@ -142,7 +142,7 @@ const broken: [what: string, answer: Answer, status: number, error: RegExp][] = 
     'the result of another call',
     ({ id, response }) => sent(response, { jsonrpc: '2.0', id: id + 7, result: {} }),
     502,
-    /no message of MCP/,
+    /not an MCP message/,
   ],
   ['an error of HTTP', ({ response }) => void response.writeHead(500).end('x'), 502, /answered 500/],
   [
@@ -155,7 +155,7 @@ const broken: [what: string, answer: Answer, status: number, error: RegExp][] = 
     'a page',
     ({ response }) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'),
     502,
-    /no message/,
+    /not an MCP message/,
   ],
   ['too many calls', ({ response }) => void response.writeHead(429).end(), 503, /answered 429/],
 ];

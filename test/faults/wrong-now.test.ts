@@ -104,7 +104,7 @@ test('a window that is 90 % used is a warning with its account, a full one a pro
   assert.equal(await chat(gateway), 200);
   const [near] = await look(gateway);
   assert.deepEqual([near?.severity, near?.page, near?.id], ['warning', 'accounts', 'dev']);
-  assert.match(near!.text, /90 % of its 5-hour window \(9 of 10 units; the next part of it frees in 5 h\)\.$/);
+  assert.match(near!.text, /90% of its 5-hour window \(9 of 10 units; the next part of it frees in 5 h\)\.$/);
   assert.equal(await chat(gateway), 200);
   assert.equal((await look(gateway))[0]?.severity, 'problem');
 

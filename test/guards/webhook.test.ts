@@ -332,7 +332,7 @@ test('a log line says why a service gave no answer, once a minute, without its s
     assert.equal(found[0]?.level, 40);
     return found[0]?.reason ?? '';
   };
-  assert.equal(await reasonOf('dead', ({ body }) => `no, ${body}`), 'its answer is no JSON');
+  assert.equal(await reasonOf('dead', ({ body }) => `no, ${body}`), 'its answer is not JSON');
   assert.match(await reasonOf('closed', pass), /^no connection or no whole answer \(/);
   const { play, release } = held(pass);
   assert.match(await reasonOf('hasty', play), /timed-out|deadline/);

@@ -180,7 +180,7 @@ for (const [what, functions, why] of [
     /MB of memory|before its deadline/,
   ],
   ['ends its thread', `onRequest() { process.exit(3) }`, /ended its thread/],
-  ['replies with a number', `onRequest: () => 7`, /its reply is no object/],
+  ['replies with a number', `onRequest: () => 7`, /its reply is not an object/],
   [
     'replies with what it made up',
     `onRequest: () => ({ modle: 'x' })`,
@@ -195,7 +195,7 @@ for (const [what, functions, why] of [
   ],
   ['sends a temperature of 9', `onRequest: () => ({ parameters: { temperature: 9 } })`, /no such value of temperature/],
   ['sends a credential', `onRequest: () => ({ parameters: { api_key: 'x' } })`, /has 'api_key'/],
-  ['replies with a circle', `onRequest() { const a = {}; a.a = a; return a; }`, /nothing that JSON can say/],
+  ['replies with a circle', `onRequest() { const a = {}; a.a = a; return a; }`, /cannot be written as JSON/],
   ['names targets of others', `onRoute: () => ({ targets: ['up9/free'] })`, /none of the given ones/],
 ] as const) {
   test(`a hook that ${what} is cut off: on_error decides, and the next request has it again`, async (t) => {

@@ -53,7 +53,7 @@ test('the doctor names aliases whose long prompts come from no cache, and says w
     'warning: prompt cache of silent',
   ]);
   const of = (alias: string) => found.find(({ check }) => check.endsWith(alias))!;
-  assert.match(of('asking').message, /Of the input of 20 long requests for 'asking', 0 % came from/);
-  assert.match(of('asking').fix, /^The beginning of its prompts probably changes\. Put what stays equal first/);
+  assert.match(of('asking').message, /Of the input of 20 long requests for 'asking', 0% came from/);
+  assert.match(of('asking').fix, /^The beginning of its prompts probably changes\. Put what stays the same first/);
   assert.match(of('silent').fix, /^Set prompt_cache: auto for 'silent'\./);
 });

@@ -135,6 +135,6 @@ test('the command shows both', async (t) => {
   assert.match(text, /1 without a price/);
   assert.match(
     agreementText(agreement),
-    /2 compared by 'judge': 0 % are equal or better \(0 better, 0 equal, 2 worse\)/,
+    /2 compared by 'judge': 0% are equal or better \(0 better, 0 equal, 2 worse\)/,
   );
 });

@@ -24,7 +24,7 @@ test('more errors are clear from 50 requests on, four deviations and two points'
   const first = times('a', [[100, 1_000, 10]]);
   assert.match(
     whyClearlyWorse(first, times('b', [[100, 60, 12]])) ?? '',
-    /20.0 % of 60 requests failed, against 1.0 % of/,
+    /20.0% of 60 requests failed, against 1.0% of/,
   );
   assert.equal(whyClearlyWorse(first, times('b', [[100, 49, 49]])), null);
   assert.equal(whyClearlyWorse(first, times('b', [[100, 60, 3]])), null);
@@ -185,7 +185,7 @@ test('a variant that fails is taken out, stays out over a restart, and an operat
     return variants.find(({ variant }) => variant === 'b')?.out ?? null;
   };
   await until('it is out', async () => (await isOut(second)) !== null);
-  assert.match((await isOut(second))?.reason ?? '', /100.0 % of \d+ requests failed, against 0.0 %/);
+  assert.match((await isOut(second))?.reason ?? '', /100.0% of \d+ requests failed, against 0.0%/);
   assert.match(logged.join(''), /a variant was taken out/);
   await second.close(0);
 

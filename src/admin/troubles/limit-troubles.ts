@@ -132,7 +132,7 @@ function fullIn({ who, page, id, account }: Owner, readings: LimitReadings, nowM
     if (allowed === null || allowed <= 0 || used < allowed * least) return [];
     const share = Math.floor((used / allowed) * 100);
     const frees = freesAt === null ? '' : `; the next part of it frees ${within(Date.parse(freesAt) - nowMs)}`;
-    const text = `${who} has used ${share} % of ${what} (${amounts[unit](used, allowed)}${frees}).`;
+    const text = `${who} has used ${share}% of ${what} (${amounts[unit](used, allowed)}${frees}).`;
     const make = used >= allowed ? problem : warning;
     return [{ ...make(text, page, id), ...(unit === 'usd' && { alert: `budget ${who} ${window}` }), account }];
   });

@@ -44,11 +44,11 @@ function findingOf(alias: string, requests: readonly UsageEvent[], modelCachesPr
   const input = requests.reduce((sum, { inputTokens }) => sum + inputTokens, 0);
   const cached = requests.reduce((sum, { cachedInputTokens }) => sum + cachedInputTokens, 0);
   if (requests.length < requestsMin || cached >= input * cachedShareMin) return [];
-  const share = `${Math.round((cached / input) * 100)} %`;
+  const share = `${Math.round((cached / input) * 100)}%`;
   const message = `Of the input of ${requests.length} long requests for '${alias}', ${share} came from its provider's cache.`;
   const fix = modelCachesPrompts
-    ? 'The beginning of its prompts probably changes. Put what stays equal first (tools, instructions, documents), and dates, ids and questions last.'
-    : `Set prompt_cache: auto for '${alias}'. If that changes nothing, the beginning of its prompts changes: put what stays equal first, and dates, ids and questions last.`;
+    ? 'The beginning of its prompts probably changes. Put what stays the same first (tools, instructions, documents), and dates, ids and questions last.'
+    : `Set prompt_cache: auto for '${alias}'. If that changes nothing, the beginning of its prompts changes: put what stays the same first, and dates, ids and questions last.`;
   return [
     { check: `prompt cache of ${alias}`, state: 'warning', message, fix, page: 'models', id: alias, account: null },
   ];

@@ -37,7 +37,7 @@ const databaseAway: SeenAlert = {
   name: 'database',
   severity: 'problem',
   text: 'The database cannot be used, and requests that cost quota are refused.',
-  fix: 'Look at the database and its disk. The log of Culvert says why, and "culvert doctor" too.',
+  fix: 'Check the database and its disk. The log of Culvert and "culvert doctor" say why.',
 };
 
 export function createAlertMemory({ send, signer, clock, onTrouble }: AlertMemoryParts) {

@@ -48,7 +48,7 @@ export function alertSubject({ data: { raised, resolved } }: AlertMessage): stri
 export function alertText({ data: { raised, resolved } }: AlertMessage): string {
   const paragraphs = [
     ...raised.map(({ severity, text, fix }) => `${capital(severity)}: ${text}${fix === null ? '' : `\n${fix}`}`),
-    ...resolved.map(({ text, since }) => `Resolved, it began at ${since}: ${text}`),
+    ...resolved.map(({ text, since }) => `Resolved. It began at ${since}: ${text}`),
   ];
   return `${named(paragraphs)}\n`;
 }
@@ -68,7 +68,7 @@ export function slackBody(message: AlertMessage): string {
 
 function named(alerts: readonly string[]): string {
   const others = alerts.length - namedMax;
-  const more = others > 0 ? [`And ${others} more. The overview of the dashboard shows what lasts.`] : [];
+  const more = others > 0 ? [`And ${others} more. The overview of the dashboard shows what is still wrong.`] : [];
   return [...alerts.slice(0, namedMax), ...more].join('\n\n');
 }
 

@@ -40,7 +40,7 @@ export function createAlertSender({ config, post, mail, clock }: SenderParts): S
 export function createAlertTest(send: SendToReceiver, clock: Clock): (receiver: string) => Promise<string | null> {
   return async (receiver) => {
     const nowMs = clock.wallMs();
-    const text = 'This is a test: alerts of Culvert reach you.';
+    const text = 'This is a test: alerts from Culvert reach you.';
     const times = { sinceMs: nowMs, seenMs: nowMs, reportedMs: nowMs };
     const test: AlertRow = { name: 'test', severity: 'warning', text, fix: null, reported: 'warning', ...times };
     try {

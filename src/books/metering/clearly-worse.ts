@@ -64,7 +64,7 @@ function moreErrors(
   const pooled = (a.errors + b.errors) / (a.n + b.n);
   const deviation = Math.sqrt(pooled * (1 - pooled) * (1 / a.n + 1 / b.n));
   if (more < errorRateMoreMin || more < deviationsMin * deviation) return null;
-  const shown = ({ errors, n }: { errors: number; n: number }) => `${((errors / n) * 100).toFixed(1)} % of ${n}`;
+  const shown = ({ errors, n }: { errors: number; n: number }) => `${((errors / n) * 100).toFixed(1)}% of ${n}`;
   return { in: counted, reason: `${shown(b)} requests failed, against ${shown(a)}` };
 }
 

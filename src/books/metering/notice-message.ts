@@ -63,5 +63,5 @@ export function thresholdNotice(
 export function quotaSubject({ type, data: { account, key, limit, share } }: QuotaMessage): string {
   const who = key === undefined ? `The account ${account}` : `The key ${key} of the account ${account}`;
   if (type === 'quota.soft_limit') return `${who} passed the soft limit of ${limit}.`;
-  return `${who} used ${Math.round(share * 100)} % of ${limit}.`;
+  return `${who} used ${Math.round(share * 100)}% of ${limit}.`;
 }

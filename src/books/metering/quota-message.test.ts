@@ -33,7 +33,7 @@ test('decimals are shown as people write them', () => {
 
 test('a limit of nothing says that no request ever passes, and a limit of one does not', () => {
   for (const [allowed, words] of [
-    [0, /No such request ever passes under this limit\.$/],
+    [0, /Such a request can never pass under this limit\.$/],
     [1, /It is not known when the next request passes\.$/],
   ] as const) {
     const tokens = limit('tokens:week', 'tokens', 'week', allowed, 'a:dev');

@@ -71,7 +71,7 @@ function whenFree(full: Full, reached: Limit | null, needs: number, freeAtMs: nu
     return 'The next request passes once credit is added to the account; ask its operator.';
   if (reached.id === 'run:budget') return 'Ask for another key of a run.';
   const never = reached.rule === 'exact' ? needs > full.allowed : full.allowed === 0;
-  return never ? 'No such request ever passes under this limit.' : 'It is not known when the next request passes.';
+  return never ? 'Such a request can never pass under this limit.' : 'It is not known when the next request passes.';
 }
 
 /** `5-hour window`, `tier premium, requests per minute`, `30-day token window`, `7-day budget`, `daily budget (UTC)`. */

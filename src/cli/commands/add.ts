@@ -173,12 +173,12 @@ interface Bringing {
 
 const barCells = 24;
 
-/** `[#########---------------]  37 %, 43.6 of 118.0 MB` */
+/** `[#########---------------]  37%, 43.6 of 118.0 MB` */
 function howFar(doneBytes: number, totalBytes: number): string {
   const share = totalBytes === 0 ? 1 : Math.min(1, doneBytes / totalBytes);
   const full = Math.floor(share * barCells);
   const percent = String(Math.floor(share * 100)).padStart(3);
-  return `[${'#'.repeat(full)}${'-'.repeat(barCells - full)}] ${percent} %, ${inMb(doneBytes)} of ${inMb(totalBytes)} MB`;
+  return `[${'#'.repeat(full)}${'-'.repeat(barCells - full)}] ${percent}%, ${inMb(doneBytes)} of ${inMb(totalBytes)} MB`;
 }
 
 /** `begun` is called once the server can read how far it is. */
@@ -254,7 +254,7 @@ function list(folder: ExtrasFolder, flags: AddFlags): number {
       model,
       `${inMb(bytes)} MB`,
       licence,
-      state === 'downloading' ? `${state}, ${percent} %` : state,
+      state === 'downloading' ? `${state}, ${percent}%` : state,
       title,
     ]);
     print(table(['extra', 'model', 'size', 'licence', 'state', 'what'], cells));

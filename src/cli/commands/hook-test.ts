@@ -76,7 +76,7 @@ async function storedBody(id: string, flags: HookTestFlags, parts: CliParts): Pr
   const { bodies } = stored as { bodies: { request: string } | null };
   if (bodies === null)
     throw new CommandFailed(
-      'The server keeps no body of this request. telemetry.log.bodies names keys whose it keeps.',
+      'The server keeps no body of this request. telemetry.log.bodies names the keys whose bodies it keeps.',
     );
   return objectOf(bodies.request, `the body of ${id}`);
 }

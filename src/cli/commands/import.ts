@@ -56,7 +56,7 @@ function sourcesOf(files: readonly string[]): ForeignSource[] {
 async function databaseRows(given: string | true, text: string) {
   const url = given === true ? (process.env.DATABASE_URL ?? '') : given;
   if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url)) {
-    throw new CommandFailed('--database wants a postgres:// URL; without a value it takes DATABASE_URL.', 2);
+    throw new CommandFailed('--database expects a postgres:// URL; without a value it takes DATABASE_URL.', 2);
   }
   try {
     return await readLiteLlmDatabase(url, saltKeyOf(text));

@@ -40,7 +40,7 @@ async function run(flags: RecalculateFlags, parts: CliParts): Promise<number> {
     const call = async (body: object) => (await admin.request('POST', '/usage/recalculate', { body })) as Recalculation;
     let sum = await call({ ...requestBody, ...span });
     for (let cursor = sum.next_cursor; cursor !== null; cursor = sum.next_cursor) {
-      note(`${sum.looked_at} requests looked at, back to ${sum.from} it goes on.`);
+      note(`${sum.looked_at} requests were looked at. The rest, back to ${sum.from}, follows.`);
       sum = joined(sum, await call({ ...requestBody, from: sum.from, to: sum.to, cursor }));
     }
     if (listForm(flags) === 'json') printJson(sum);
@@ -76,7 +76,7 @@ export function joined(one: Recalculation, next: Recalculation): Recalculation {
 function summary(sum: Recalculation): string {
   const { applied, requests, unpriced_requests, old_usd, new_usd, still_unpriced, unclear, targets } = sum;
   const lines = [
-    `${requests} of ${sum.looked_at} requests ${applied ? 'have another cost now' : 'would have another cost'}: $${old_usd} → $${new_usd}; ${unpriced_requests} of them had no price.`,
+    `${requests} of ${sum.looked_at} requests ${applied ? 'have a new cost now' : 'would have a new cost'}: $${old_usd} → $${new_usd}; ${unpriced_requests} of them had no price.`,
   ];
   if (targets.length > 0)
     lines.push(

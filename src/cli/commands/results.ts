@@ -86,7 +86,7 @@ function withInterval(value: unknown, interval: unknown, shown: (value: unknown)
 }
 
 function percent(value: unknown): string {
-  return `${(Number(value) * 100).toFixed(1)} %`;
+  return `${(Number(value) * 100).toFixed(1)}%`;
 }
 
 function decimal(value: unknown): number | null {

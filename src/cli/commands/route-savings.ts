@@ -148,7 +148,7 @@ export function savingsText({
 /** Verdicts of the judge, and what it could not compare. */
 export function agreementText(sum: AgreementReply): string {
   const { judge, compared, better, equal, worse, agreement, unclear, failed, not_kept, not_allowed } = sum;
-  const share = agreement === null ? '' : `: ${Math.round(agreement * 1_000) / 10} % are equal or better`;
+  const share = agreement === null ? '' : `: ${Math.round(agreement * 1_000) / 10}% are equal or better`;
   const left = [
     [unclear, 'the judge did not decide'],
     [failed, 'the other model gave no answer'],

@@ -24,7 +24,7 @@ export function toolFindings(searchPath: string, config: Config): Finding[] {
 
 function ffmpegFinding(searchPath: string): Finding {
   if (findTool('ffmpeg', searchPath) !== null) return ok('ffmpeg', 'installed');
-  const without = 'mp3, opus and aac come only from providers that give them themselves, and engines read only wav';
+  const without = 'mp3, opus and aac come only from providers that offer them, and engines read only wav';
   return warning('ffmpeg', `not installed: ${without}`, 'Install ffmpeg (apt install ffmpeg).');
 }
 

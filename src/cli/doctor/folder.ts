@@ -34,7 +34,7 @@ export function freeDiskFinding(reading: DiskReading, reserve: number | null): F
   const { standing, reserveBytes } = diskStanding(reading, reserve);
   const message = `${gigabytes(reading.freeBytes)} of ${gigabytes(reading.sizeBytes)} are free for the data folder`;
   if (standing === 'roomy') return ok('disk', message);
-  const fix = `Free some space: below ${gigabytes(reserveBytes)} (storage.reserve) nothing large is kept, and a full disk refuses every request.`;
+  const fix = `Free some space: below ${gigabytes(reserveBytes)} (storage.reserve) nothing large is stored, and a full disk refuses every request.`;
   return standing === 'full'
     ? problem('disk', `${message}, so vectors, pages, pictures and uploads are refused`, fix)
     : warning('disk', `${message}: the disk is filling up`, fix);

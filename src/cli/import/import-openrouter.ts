@@ -74,7 +74,7 @@ export function importOpenRouter(sources: readonly ForeignSource[], nowMs = Date
   const notes = all.flatMap((one) => one.list());
   if (Object.keys(models).length + keys.size === 0) {
     const [first] = notes;
-    const why = 'names no model or key of OpenRouter’s';
+    const why = 'names no model or key of OpenRouter';
     return { ok: false, message: first === undefined ? why : `${why}; line ${first.line}: ${first.message}` };
   }
   const key = reference({ notes: all[0]!, variables }, 'OPENROUTER_API_KEY', 'secret');
@@ -133,7 +133,7 @@ function collect(value: unknown, path: Path, into: Collected): void {
     const address = `/api/v1/presets/${value.slug}`;
     into.values.notes.add(
       path,
-      `this list tells names of presets alone; give the answer of GET ${address} as a file too`,
+      `this list has only the names of presets; give the answer of GET ${address} as a file, too`,
     );
     const alias = `@preset/${value.slug}`;
     into.requestedModels.push({ alias, models: [alias], body: {}, path, values: into.values });
@@ -150,8 +150,8 @@ function collectGeneration(row: JsonObject, path: Path, { values, requestedModel
   const alias = `${names.get(slug) ?? slug}${variant === 'standard' || slug.includes(':') ? '' : `:${variant}`}`;
   if (slug === '' || requestedModels.some((one) => one.alias === alias)) return;
   if (!names.has(slug)) {
-    const fix = 'give the answer of GET /api/v1/models as a file too, which tells the name that callers send';
-    values.notes.add([...path, 'model_permaslug'], `${slug} is what OpenRouter calls this model for ever; ${fix}`);
+    const fix = 'give the answer of GET /api/v1/models as a file, too, which has the name that callers send';
+    values.notes.add([...path, 'model_permaslug'], `${slug} is the permanent name of this model at OpenRouter; ${fix}`);
   }
   requestedModels.push({ alias, models: [alias], body: {}, path, values });
 }
@@ -168,8 +168,8 @@ function collectPreset(preset: JsonObject, path: Path, { values, requestedModels
   );
   if (ignored.length > 0 || models.length === 0) {
     const why =
-      ignored.length > 0 ? `it has ${ignored.join(' and ')}, which no model of Culvert’s has` : 'it names no model';
-    values.notes.add(at, `the preset stays at OpenRouter, which is asked for ${alias}: ${why}`);
+      ignored.length > 0 ? `it has ${ignored.join(' and ')}, which models of Culvert do not have` : 'it names no model';
+    values.notes.add(at, `the preset stays at OpenRouter, which Culvert asks for ${alias}: ${why}`);
     requestedModels.push({ alias, models: [alias], body: {}, path, values });
     return;
   }

@@ -60,7 +60,7 @@ export function importPortkey(sources: readonly ForeignSource[]): ImportResult {
     }
   }
   if (deployments.length === 0) {
-    const why = configs.length === 0 ? 'holds no config of Portkey’s' : 'none of its targets could be carried over';
+    const why = configs.length === 0 ? 'holds no config of Portkey' : 'none of its targets could be carried over';
     const [first] = notesOf();
     return { ok: false, message: first === undefined ? why : `${why}; line ${first.line}: ${first.message}` };
   }

@@ -26,7 +26,7 @@ export function addCache(values: Values, models: Record<string, JsonObject>, roo
   }
   const params = objectOf(lite.cache_params);
   if (params.mode === 'default_off') {
-    notes.add(at('mode'), 'not carried over: callers turn no cache on here, an operator sets models.NAME.cache');
+    notes.add(at('mode'), 'not carried over: callers cannot turn a cache on here: an operator sets models.NAME.cache');
     return;
   }
   const named = ['ttl', 'default_in_redis_ttl', 'default_in_memory_ttl'].find((name) => params[name] != null);
@@ -44,7 +44,7 @@ export function addCache(values: Values, models: Record<string, JsonObject>, roo
   );
   if (ttlS > ttlMaxS) notes.add(at(named ?? 'ttl'), 'changed: an answer is kept for 30 days at the most');
   if (/semantic/.test(String(params.type))) {
-    notes.add(at('type'), 'carried over as a cache of equal requests alone (docs/caching.md)');
+    notes.add(at('type'), 'carried over as a cache of identical requests only (docs/caching.md)');
   }
   for (const [name, value] of Object.entries(params)) {
     if (value !== null && !read.has(name)) notes.add(at(name), `not carried over: ${others[name] ?? store}`);
@@ -55,5 +55,5 @@ const read = new Set(['type', 'mode', 'ttl', 'default_in_redis_ttl', 'default_in
 const store = 'storage.cache keeps answers in a file, or in the Redis of storage.state';
 const others: Readonly<Record<string, string>> = {
   namespace: 'answers are apart by key, account or plan',
-  similarity_threshold: 'no threshold alone decides here',
+  similarity_threshold: 'the measured error decides here, not a threshold',
 };

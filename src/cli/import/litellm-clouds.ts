@@ -34,7 +34,7 @@ const entra: Members = {
 /** Parameters of clouds that have no place here, and what does their work. */
 const elsewhere: Readonly<Record<Cloud, Readonly<Record<string, string>>>> = {
   aws: {
-    aws_session_name: 'a role is assumed under a name of Culvert’s',
+    aws_session_name: 'Culvert names the session of an assumed role itself',
     aws_web_identity_token: 'AWS’s chain takes it from AWS_WEB_IDENTITY_TOKEN_FILE',
     aws_sts_endpoint: 'AWS’s chain takes it from AWS_ENDPOINT_URL_STS',
   },

@@ -75,7 +75,7 @@ export function importGuards({ notes }: Values, root: JsonObject, database: Lite
       if (params.default_on === true) found.always.push(named);
     }
     if (parts.length > 0 && params.default_on !== true) {
-      note(['default_on'], `callers turn no guard on here: name ${name} in guards of a model, a plan or server`);
+      note(['default_on'], `callers cannot turn a guard on here: name ${name} in guards of a model, a plan or server`);
     }
   }
   return found;

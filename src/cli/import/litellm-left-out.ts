@@ -17,7 +17,7 @@ const columns: Readonly<Record<string, string>> = {
   permissions: 'a key has no such permissions here',
   allowed_routes: 'a key opens all of /v1',
   auto_rotate: 'only a command changes a key',
-  policies: 'there are no policies',
+  policies: 'there are no policies here',
   object_permission_id:
     'mcp of a plan says which MCP servers its accounts may use; agents and stores are not allowed by key',
 };
@@ -77,7 +77,7 @@ export function noteOtherTables({ tables, others }: LiteLlmRows, users: Readonly
   noteLeftOut(
     'LiteLLM_ModelTable',
     tables.LiteLLM_ModelTable.filter((row) => !isEmpty(row.aliases)),
-    'these are names that teams have for models; names are the same for all accounts',
+    'teams have other names for models there; names are the same for all accounts here',
   );
   const isAdmin = ({ user_role: role }: JsonObject) => String(role).startsWith('proxy_admin');
   const admins = tables.LiteLLM_UserTable.filter(isAdmin);
@@ -89,7 +89,7 @@ export function noteOtherTables({ tables, others }: LiteLlmRows, users: Readonly
   noteLeftOut(
     'LiteLLM_UserTable',
     keyless,
-    'these people have limits, and no key outside of teams to which they apply',
+    'these people have limits, but no key outside of teams to which the limits apply',
   );
   for (const { table, rows } of others) {
     const why = unread[table] ?? 'the import does not read this table';

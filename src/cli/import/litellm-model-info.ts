@@ -87,7 +87,7 @@ export function modelFactsOf(
 ): ModelFacts {
   const at = [...entry, 'model_info'];
   for (const name of Object.keys(info)) {
-    if (!known.has(name)) values.notes.add([...at, name], 'not carried over: there is no such fact of a model here');
+    if (!known.has(name)) values.notes.add([...at, name], 'not carried over: there is no such field of a model here');
   }
   const count = (name: string, most = 1_000_000_000) => {
     const number = numberOf(values, info[name], [...at, name]);

@@ -41,7 +41,7 @@ export function importPrompts(
       .slice(0, 64);
     const result = promptOf(content, models);
     if (name === '' || name in Object.prototype)
-      notes.add(path, 'not carried over: it has no prompt_id that is a name here');
+      notes.add(path, 'not carried over: it has no prompt_id that can be a name here');
     else if (typeof result === 'string') notes.add(path, `not carried over: ${result}`);
     else if (Object.hasOwn(found, name))
       notes.add(path, 'not carried over: another prompt, or a newer version, has this name');
@@ -67,7 +67,7 @@ function promptOf(
   const schema = objectOf(objectOf(front.input).schema);
   const names = [...body.matchAll(/\{\{\s*(\w+)\s*\}\}/g)].map(([, name]) => name ?? '');
   const wrong = names.find((name) => !/^[A-Za-z_]\w{0,63}$/.test(name));
-  if (wrong !== undefined) return `{{${wrong}}} is no name of a variable here`;
+  if (wrong !== undefined) return `{{${wrong}}} is not a name of a variable here`;
   const variables = Object.fromEntries([...new Set(names)].map((name) => [name, typeOf(schema[name])]));
   const model = typeof front.model === 'string' && Object.hasOwn(models, front.model) ? front.model : null;
   const set = parameters.flatMap((name) =>

@@ -69,7 +69,7 @@ export function readScopes({ tables }: LiteLlmRows, groups: AccessGroups, notes:
   for (const row of tables.LiteLLM_TagTable) {
     const name = String(row.tag_name);
     if (listOfTexts(row.models).length > 0)
-      notes.add(['LiteLLM_TagTable', name, 'models'], 'not carried over: tags choose no models');
+      notes.add(['LiteLLM_TagTable', name, 'models'], 'not carried over: tags do not choose models here');
     add('LiteLLM_TagTable', name, name, {}, budgetOf(row.budget_id));
   }
 

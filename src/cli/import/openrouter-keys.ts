@@ -26,7 +26,7 @@ export function keyOfOpenRouter(
     disabled === true
       ? 'it is disabled'
       : typeof hash !== 'string' || !/^[0-9a-f]{64}$/.test(hash)
-        ? 'its hash is no SHA-256, so its caller needs a new one'
+        ? 'its hash is not a SHA-256, so its caller needs a new one'
         : endMs !== null && !(endMs > nowMs)
           ? 'it has expired'
           : null;

@@ -70,7 +70,7 @@ export function readPortkeyKey(value: JsonObject, path: Path, values: Values): P
   const rpm = limits.find(({ type, unit }) => type === 'requests' && unit === 'rpm')?.value;
   for (const limit of limits) {
     if (limit.value === rpm) continue;
-    values.notes.add([...path, 'rate_limits'], 'not carried over: a credential is limited by requests a minute alone');
+    values.notes.add([...path, 'rate_limits'], 'not carried over: a credential is limited only by requests per minute');
   }
   return {
     slug,
@@ -101,7 +101,7 @@ export function portkeyProvider(
   if (name === null) {
     return drop(
       path,
-      `nothing says whose ${slug ?? 'key it'} is; give the answer of GET /v1/virtual-keys as a file too`,
+      `nothing says whose ${slug ?? 'key it'} is; give the answer of GET /v1/virtual-keys as a file, too`,
     );
   }
   const type = typeOf(name);

@@ -19,14 +19,14 @@ export interface Leaf {
 
 /** Members of configs and targets that have no place here, and what does their work. */
 const leftOut: Readonly<Record<string, string>> = {
-  cache: 'answers are not cached here; an Idempotency-Key of the caller keeps one answer',
-  input_guardrails: 'there are no guardrails',
-  output_guardrails: 'there are no guardrails',
-  default_input_guardrails: 'there are no guardrails',
-  default_output_guardrails: 'there are no guardrails',
-  before_request_hooks: 'there are no guardrails',
-  after_request_hooks: 'there are no guardrails',
-  forward_headers: 'providers get the headers of the configuration alone',
+  cache: 'models.NAME.cache caches answers (docs/caching.md)',
+  input_guardrails: 'guards of a model, a plan or server check texts (docs/guards.md)',
+  output_guardrails: 'guards of a model, a plan or server check texts (docs/guards.md)',
+  default_input_guardrails: 'guards of a model, a plan or server check texts (docs/guards.md)',
+  default_output_guardrails: 'guards of a model, a plan or server check texts (docs/guards.md)',
+  before_request_hooks: 'guards of a model, a plan or server check texts (docs/guards.md)',
+  after_request_hooks: 'guards of a model, a plan or server check texts (docs/guards.md)',
+  forward_headers: 'providers get only the headers of the configuration',
   metadata: 'callers send x-culvert-tag',
   model_pricing_config: 'write price into the target',
 };

@@ -45,7 +45,7 @@ const startPath = '/dashboard/saml/start';
 /** A thousand groups with long names are 200 KB of XML; base64 and the form make more of it. */
 const formBytesMax = 512 * 1024;
 const notConfigured = 'This server has no login by SAML.';
-const noResponse = 'The identity provider sent no response that can be read. Begin again.';
+const noResponse = 'The identity provider sent no readable response. Begin again.';
 const notConfirmed = 'This server did not accept the response of the identity provider. Begin again.';
 
 export function createSamlSignIn(parts: SamlSignInParts): SamlSignIn {

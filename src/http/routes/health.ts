@@ -19,12 +19,22 @@ export function healthRoutes(parts: HealthParts): Route[] {
   const open = { method: 'GET', auth: 'none', quota: 'none', dialect: openAiChat } as const;
   const alive: Route['handle'] = (exchange) => writeJson(exchange, 200, "I'm alive!");
   return [
-    { ...open, path: '/health/liveliness', summary: 'Whether the process lives, as LiteLLM says it', handle: alive },
-    { ...open, path: '/health/liveness', summary: 'Whether the process lives, as LiteLLM says it', handle: alive },
+    {
+      ...open,
+      path: '/health/liveliness',
+      summary: 'Whether the process is alive, in the format of LiteLLM',
+      handle: alive,
+    },
+    {
+      ...open,
+      path: '/health/liveness',
+      summary: 'Whether the process is alive, in the format of LiteLLM',
+      handle: alive,
+    },
     {
       ...open,
       path: '/health/readiness',
-      summary: 'Whether the server takes requests, as LiteLLM says it',
+      summary: 'Whether the server takes requests, in the format of LiteLLM',
       handle: (exchange) => ready(parts, exchange),
     },
     {
@@ -32,7 +42,7 @@ export function healthRoutes(parts: HealthParts): Route[] {
       auth: 'key',
       quota: 'free',
       path: '/health',
-      summary: 'Health of the models of the key, as LiteLLM says it',
+      summary: 'Health of the models of the key, in the format of LiteLLM',
       handle: (exchange) => describe(parts.services, exchange),
     },
   ];

@@ -56,7 +56,7 @@ export function imageRoutes(services: Services): Route[] {
     {
       ...shared,
       path: '/v1/images/variations',
-      summary: 'Draw a picture again, otherwise',
+      summary: 'Create a variation of a picture',
       endpoint: 'image-variation',
       body: { form: 'multipart/form-data', schema: imageVariationSchema },
       handle: uploadHandler(services, imageVariationsEndpoint(services), 1, (exchange, form) => ({

@@ -48,7 +48,7 @@ export function responsesRoutes(services: Services, background: BackgroundRuns, 
     storedRoute(
       'POST',
       '/v1/responses/compact',
-      'One item in place of a whole conversation',
+      'Compact a conversation into one item',
       async ({ exchange, body }) => {
         const call = modelCallOf(exchange);
         if (call === null) return null;
@@ -59,7 +59,7 @@ export function responsesRoutes(services: Services, background: BackgroundRuns, 
       { model: { type: 'string' }, ...inputSchemas },
       { ...responsesPlace, objects: services.bodies },
     ),
-    storedRoute('GET', '/v1/responses/:id', 'A response that is kept', async ({ tenant, params, query, exchange }) => {
+    storedRoute('GET', '/v1/responses/:id', 'A stored response', async ({ tenant, params, query, exchange }) => {
       const id = params.id ?? '';
       const run = background.find(tenant, id);
       const stored = await responses.find(tenant, id);
@@ -78,13 +78,13 @@ export function responsesRoutes(services: Services, background: BackgroundRuns, 
       if (await responses.remove(tenant, id)) return { id, object: 'response', deleted: true };
       return atProvider(services, tenant, id, { method: 'DELETE', rest: '' });
     }),
-    storedRoute('POST', '/v1/responses/:id/cancel', 'Stop a response in the background', async ({ tenant, params }) => {
+    storedRoute('POST', '/v1/responses/:id/cancel', 'Cancel a background response', async ({ tenant, params }) => {
       const id = params.id ?? '';
       const response = await background.cancel(tenant, id);
       if (response === null) throw new FailureError(responseNotFound(id));
       return response;
     }),
-    storedRoute('GET', '/v1/responses/:id/input_items', 'What a response was made of', (call) =>
+    storedRoute('GET', '/v1/responses/:id/input_items', 'Input items of a response', (call) =>
       inputItems(services, call),
     ),
     ...conversationsRoutes(services),

@@ -19,7 +19,7 @@ export function speechRoutes(services: Services): Route[] {
       limitForm: 'openai',
       endpoint: 'speech',
       dialect: openAiChat,
-      summary: 'Speak a text; the answer is audio',
+      summary: 'Turn text into speech',
       body: { schema: speechSchema },
       handle: bodyHandler(services, speechEndpoint(services), asReceived),
     },

@@ -25,7 +25,7 @@ export function statusRoutes(parts: StatusParts): Route[] {
       ...open,
       method: 'GET',
       path: '/healthz',
-      summary: 'Whether the process lives',
+      summary: 'Whether the process is alive',
       handle: (exchange) => writeJson(exchange, 200, { status: 'ok' }),
     },
     {

@@ -11,7 +11,7 @@ export function transcriptionRoutes(services: Services): Route[] {
     return {
       method: 'POST',
       path: `/v1/audio/${id}s`,
-      summary: id === 'transcription' ? 'Write down what is said' : 'Write down in English what is said',
+      summary: id === 'transcription' ? 'Transcribe audio' : 'Translate audio into English text',
       auth: 'key',
       quota: 'one',
       limitForm: 'openai',

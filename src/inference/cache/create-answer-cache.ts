@@ -341,7 +341,8 @@ interface Keyed extends AnswerCacheParts {
 
 const notCached: Failure = {
   kind: 'not-cached',
-  message: "No answer is kept for this request, and x-culvert-cache is 'only'. Leave the header out to ask the model.",
+  message:
+    "No cached answer exists for this request, and x-culvert-cache is 'only'. Leave the header out to ask the model.",
 };
 
 function refused({ sink, admitted }: ModelCall, failure: Failure): 'answered' {

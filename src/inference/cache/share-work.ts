@@ -95,5 +95,6 @@ function entryOf(cached: string, { alias, endpoint }: WorkPlan['charge']): Cache
 
 const notCached: Failure = {
   kind: 'not-cached',
-  message: "No answer is kept for this request, and x-culvert-cache is 'only'. Leave the header out to ask for one.",
+  message:
+    "No cached answer exists for this request, and x-culvert-cache is 'only'. Leave the header out to ask for one.",
 };

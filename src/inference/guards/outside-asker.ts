@@ -86,7 +86,7 @@ export function createAsker(transport: Transport, clock: Clock, service: Outside
     const bar = service.facts === null ? null : dataBar(rules, service.facts);
     if (bar !== null) return { barred: dataRefused(`guard '${service.guard}'`, [bar]) };
     const nowMs = clock.monotonicMs();
-    if (nowMs < restsUntilMs) return none('it failed several times, and rests for a moment');
+    if (nowMs < restsUntilMs) return none('it failed several times and is not asked for a moment');
     // After a rest one question tries; the others go on being refused.
     if (failures >= failuresMax) restsUntilMs = nowMs + restMs;
     const deadline = AbortSignal.timeout(service.deadlineMs);
@@ -138,7 +138,7 @@ async function answerTo(
 /** Only words of ours: those of a SyntaxError may repeat the question. */
 function whyOf(error: unknown): string {
   if (error instanceof BadAnswer) return error.message;
-  if (error instanceof SyntaxError) return 'its answer is no JSON';
+  if (error instanceof SyntaxError) return 'its answer is not JSON';
   if (error instanceof NoAnswer) return `no connection or no whole answer (${error.kind})`;
   return error instanceof DOMException ? 'it did not answer before the deadline' : 'the request could not be made';
 }

@@ -69,7 +69,7 @@ export class WebhookRunner implements HookRunner {
 }
 
 function whyOf(error: unknown): string {
-  if (error instanceof SyntaxError) return 'its answer is no JSON';
+  if (error instanceof SyntaxError) return 'its answer is not JSON';
   if (error instanceof NoAnswer) return `no connection or no whole answer (${error.kind})`;
   return error instanceof DOMException ? 'it gave no reply before its deadline' : 'the request could not be made';
 }

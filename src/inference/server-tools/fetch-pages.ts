@@ -45,7 +45,7 @@ export class PageFetches {
     if (text.length > urlCharsMax) return refused('url_too_long', `An address has at most ${urlCharsMax} characters.`);
     const key = addressKey(text);
     const url = key === null ? null : URL.parse(/^https?:/i.test(text) ? text : `https://${text}`);
-    if (url === null || key === null) return refused('invalid_tool_input', 'This is not an address of the web.');
+    if (url === null || key === null) return refused('invalid_tool_input', 'This is not a web address.');
     if (!mayRead(tool, url)) return refused('url_not_allowed', 'The request does not allow this domain.');
     if (!tool.known.includes(key) && !(tool.followsFound && this.#foundAddresses.has(key))) {
       const message = 'Only addresses that the user, a search or a page has named can be read.';
@@ -61,7 +61,7 @@ export class PageFetches {
       return refused('url_not_allowed', 'It leads to a domain that the request does not allow.', costMilli);
     }
     if (page.status >= 400) {
-      return refused('url_not_accessible', `The page answers with status ${page.status}.`, costMilli);
+      return refused('url_not_accessible', `The page answered with status ${page.status}.`, costMilli);
     }
     const most = tool.tokensMax === null ? charsDefault : Math.min(charsMax, tool.tokensMax * charsPerToken);
     const quote = page.text.slice(0, most);

@@ -73,7 +73,7 @@ function bounded(read: string): { text: string } | FileError {
 
 const tooLong: FileError = {
   code: 'invalid_file',
-  message: `The text of the file has more than ${textCharsMax} characters. Divide it into several files.`,
+  message: `The text of the file has more than ${textCharsMax} characters. Split it into several files.`,
 };
 
 function unsupported(name: string): FileError {

@@ -78,7 +78,7 @@ async function readWhole(
   // The threads are busy, or we stop: it is taken up again.
   if (read === 'later') {
     if (signal.aborted) return 'left';
-    throw new Error('the threads that read files have no time');
+    throw new Error('the threads that read files are busy');
   }
   if ('code' in read) return read;
   return addPieces(parts, file, owner, cutText(read.text, file.chunking), signal);
@@ -88,7 +88,7 @@ async function contentOf(files: StoredFiles, { tenant, file }: StoreFile): Promi
   const found = await files.find(tenant, file);
   if (found === null) return fileDeleted;
   if (found.bytes > fileBytesMax) {
-    const message = `The file has more than ${fileBytesMax / 1024 / 1024} MB. Divide it into several files.`;
+    const message = `The file has more than ${fileBytesMax / 1024 / 1024} MB. Split it into several files.`;
     return { code: 'invalid_file', message };
   }
   try {

@@ -155,8 +155,8 @@ function refusalIn(
   if (status === 401 || status === 403) return new McpFault('unauthorized', `does not let Culvert in (${status})`);
   const reply = type.includes('json') ? readReply(bytes, secrets) : null;
   if (reply instanceof AgentError) return reply;
-  if (status >= 300 && status < 400) return new McpFault('broken', 'redirects, and Culvert does not follow');
-  if (status === 200) return new McpFault('broken', 'answered with what is no message of A2A for this call');
+  if (status >= 300 && status < 400) return new McpFault('broken', 'redirects, which Culvert does not follow');
+  if (status === 200) return new McpFault('broken', 'answered with something that is not an A2A message for this call');
   return new McpFault('broken', `answered ${status}, without a message of A2A`);
 }
 
@@ -186,7 +186,7 @@ export function readJson(bytes: Buffer, secrets: readonly string[]): JsonObject 
   } catch {
     // Said below.
   }
-  return new McpFault('broken', 'answered with what is no JSON object');
+  return new McpFault('broken', 'answered with something that is not a JSON object');
 }
 
 function upstreamRequest({
@@ -203,7 +203,7 @@ function tooLarge(): McpFault {
 }
 
 function transportFault({ kind, message }: NoAnswer, { timeoutMs, signal }: CallBounds): McpFault {
-  if (signal?.aborted === true) return new McpFault('aborted', 'was not waited for');
+  if (signal?.aborted === true) return new McpFault('aborted', 'was cut off, because the caller left');
   if (kind === 'timed-out') return new McpFault('timeout', `took longer than ${Math.ceil(timeoutMs) / 1_000} s`);
   return kind === 'too-large' ? tooLarge() : new McpFault('unreachable', `cannot be reached: ${message}`);
 }

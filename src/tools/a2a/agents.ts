@@ -99,7 +99,7 @@ function methodOf({ method: name }: JsonObject): PreparedMessage['method'] {
   const method = typeof name === 'string' ? agentMethods.get(name) : undefined;
   if (method === undefined) {
     const shown = typeof name === 'string' ? ` '${name.slice(0, 100)}'` : '';
-    return refuseWith(rpcCode.methodNotFound, `A2A has no method${shown} that is passed on.`);
+    return refuseWith(rpcCode.methodNotFound, `The A2A method${shown} is not passed on.`);
   }
   if (method.work === 'push') {
     const message =

@@ -46,7 +46,7 @@ async function textOf(document: PdfDocument): Promise<{ text: string; warnings: 
     warnings.push(`Only the first ${count} of its ${document.numPages} pages were read.`);
   }
   if (broken.length > 0) warnings.push(`The PDF is damaged: ${listed(broken)} could not be read.`);
-  else if (pages.length === 0) warnings.push('The PDF holds no text: its pages are pictures.');
+  else if (pages.length === 0) warnings.push('The PDF has no text: its pages are images.');
   return { text: pages.join('\n\n').slice(0, textCharsMax), warnings };
 }
 

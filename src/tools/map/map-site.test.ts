@@ -100,7 +100,7 @@ test('links that a bound may have cut off come with a warning', async () => {
     return answer.warnings;
   };
   assert.deepEqual(await warningsOf({}), []);
-  assert.match((await warningsOf({ cut: 'time' }))[0]!, /^The time was over before all sitemaps were read/);
+  assert.match((await warningsOf({ cut: 'time' }))[0]!, /^Time ran out before all sitemaps were read/);
   assert.match((await warningsOf({ cut: 'files' }))[0]!, /more sitemaps than are read/);
   const cut = 'The page was cut after 10 bytes.';
   assert.deepEqual(await warningsOf({ warnings: [cut] }), [cut]);

@@ -45,7 +45,7 @@ export async function mapSite(
 
 const noPages: SitemapPages = { urls: [], cut: null };
 const cutWarnings = {
-  time: 'The time was over before all sitemaps were read, so links may be missing. Raise the timeout.',
+  time: "Time ran out before all sitemaps were read, so links may be missing. Raise 'timeout'.",
   files: 'The site has more sitemaps than are read, so links may be missing.',
 };
 

@@ -91,7 +91,7 @@ class AnswerTransformer implements Transformer<Uint8Array, Uint8Array> {
 
   #end(): void {
     if (this.#isDone) return;
-    const why = 'answered with what is no message of MCP for this call';
+    const why = 'answered with something that is not an MCP message for this call';
     this.#order.fail(new McpFault('broken', this.#isStream ? 'ended its answer without a result' : why));
   }
 

@@ -90,5 +90,5 @@ function isTextOrNone(value: unknown): value is string | null | undefined {
 }
 
 function refuse(): never {
-  throw new McpFaultError(new McpFault('broken', 'answered with what is no message of MCP'));
+  throw new McpFaultError(new McpFault('broken', 'answered with something that is not an MCP message'));
 }

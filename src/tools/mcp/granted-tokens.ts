@@ -120,7 +120,7 @@ class GrantedTokens {
       // Another process was first.
       if (tokens.access !== refused && !isOver(tokens, clock.wallMs())) return tokens.access;
       if (tokens.refresh === null) {
-        await this.#end(stored, grant, 'its token is over, and its authorization server gave no refresh token');
+        await this.#end(stored, grant, 'its token has expired, and its authorization server gave no refresh token');
         continue;
       }
       if (await grants.lease(stored.row, leaseMs)) {

@@ -133,9 +133,13 @@ test('what a server answers instead is a fault that says so', async (t) => {
   const cases: [answer: { status: number; type: string; body: string }, reason: McpFault['reason'], words: RegExp][] = [
     [{ status: 401, type: 'text/plain', body: '' }, 'unauthorized', /401/],
     [{ status: 500, type: 'text/plain', body: 'secret words' }, 'broken', /^answered 500$/],
-    [{ status: 200, type: 'text/html', body: '<p>' }, 'broken', /no message of MCP/],
-    [{ status: 200, type: 'application/json', body: '{' }, 'broken', /no message of MCP/],
-    [{ status: 200, type: 'application/json', body: '{"jsonrpc":"2.0","id":0,"result":5}' }, 'broken', /no message/],
+    [{ status: 200, type: 'text/html', body: '<p>' }, 'broken', /not an MCP message/],
+    [{ status: 200, type: 'application/json', body: '{' }, 'broken', /not an MCP message/],
+    [
+      { status: 200, type: 'application/json', body: '{"jsonrpc":"2.0","id":0,"result":5}' },
+      'broken',
+      /not an MCP message/,
+    ],
   ];
   for (const [{ status, type, body }, reason, words] of cases) {
     const server = await startMcpServer(t, {

@@ -104,8 +104,8 @@ export const mcpTools: readonly McpTool[] = [
       url: z.string().describe('Address of the page.'),
       formats: formats.optional(),
       onlyMainContent: z.boolean().optional().describe('Without menus and footers. Default: true.'),
-      maxAge: z.int().optional().describe('Largest age of a kept copy in milliseconds; 0 reads the page again.'),
-      timeout: z.int().optional().describe('Longest time in milliseconds. Default: 30000.'),
+      maxAge: z.int().optional().describe('Maximum age of a cached copy in milliseconds; 0 reads the page again.'),
+      timeout: z.int().optional().describe('Timeout in milliseconds. Default: 30000.'),
     }),
     annotations: { ...reading, openWorldHint: true },
     callOf: (args) => post('/v1/tools/scrape', args),
@@ -126,11 +126,11 @@ export const mcpTools: readonly McpTool[] = [
         .int()
         .optional()
         .describe(
-          `Most pages to read. Default: 100. With id, most pages in this answer. Default: ${crawlPagesDefault}.`,
+          `Maximum number of pages to read. Default: 100. With id, maximum number of pages in this answer. Default: ${crawlPagesDefault}.`,
         ),
       includePaths: z.array(z.string()).optional().describe('Regular expressions of the paths to read.'),
       excludePaths: z.array(z.string()).optional().describe('Regular expressions of the paths to leave out.'),
-      maxDiscoveryDepth: z.int().optional().describe('Largest number of links from the start. Default: 5.'),
+      maxDiscoveryDepth: z.int().optional().describe('Maximum number of links from the start. Default: 5.'),
       collection: z
         .string()
         .optional()

@@ -211,8 +211,8 @@ async function within<T>(
     fault ??= why;
     ending.abort(why.message);
   };
-  const leave = () => fail(new McpFault('aborted', 'was not waited for'));
-  if (signal?.aborted) return new McpFault('aborted', 'was not waited for');
+  const leave = () => fail(new McpFault('aborted', 'was cut off, because the caller left'));
+  if (signal?.aborted) return new McpFault('aborted', 'was cut off, because the caller left');
   const timer = setTimeout(
     () => fail(new McpFault('timeout', `took longer than ${Math.ceil(timeoutMs) / 1_000} s`)),
     timeoutMs,
@@ -269,17 +269,17 @@ export function sessionFault(error: unknown, secrets: readonly string[] = []): M
   if (error instanceof TypeError && cause !== undefined) {
     return new McpFault('unreachable', `could not be reached (${codeOf(cause)})`);
   }
-  return new McpFault('broken', 'answered with what is no message of MCP');
+  return new McpFault('broken', 'answered with something that is not an MCP message');
 }
 
 /** When to ask a server again that has had too many calls. */
 const limitedMs = 1_000;
 
 function faultOfStatus(status: number): McpFault {
-  if (status === 401 || status === 403) return new McpFault('unauthorized', `wants other credentials (${status})`);
+  if (status === 401 || status === 403) return new McpFault('unauthorized', `refuses the credentials (${status})`);
   // Its sessions end so. A first message gets it where there is no server of MCP.
-  if (status === 404) return new McpFault('session-lost', 'knows no such session (404)');
-  if (status < 300) return new McpFault('broken', 'answered with what is no message of MCP');
+  if (status === 404) return new McpFault('session-lost', 'does not know the session (404)');
+  if (status < 300) return new McpFault('broken', 'answered with something that is not an MCP message');
   if (status === 429) return new McpFault('busy', 'answered 429', limitedMs);
   if (status >= 502 && status <= 504) return new McpFault('unreachable', `answered ${status}`);
   const isRefusal = status >= 400 && status < 500;

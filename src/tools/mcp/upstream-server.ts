@@ -147,7 +147,7 @@ export class UpstreamServer {
       if (opened instanceof McpFault) return opened;
       if (this.#state === 'closed') {
         await opened.close();
-        return new McpFault('aborted', 'was not waited for');
+        return new McpFault('aborted', 'was closed meanwhile');
       }
       this.#own = opened;
     }

@@ -46,11 +46,11 @@ export async function extractPage(
   const kind = pageKindOf(contentType, body);
   const warnings = [...came.warnings, ...(came.cut ? [`The page was cut after ${body.length} bytes.`] : [])];
   if (kind === null) {
-    const what = contentType === '' ? 'no text' : `'${contentType.slice(0, 80)}', not text`;
+    const what = contentType === '' ? 'not text' : `'${contentType.slice(0, 80)}', not text`;
     return {
       extracted: nothing,
       metadata,
-      warnings: [...came.warnings, `The page is ${what}, so nothing of it can be given.`],
+      warnings: [...came.warnings, `The page is ${what}, so its content cannot be returned.`],
     };
   }
   const { onlyMainContent, includeTags, excludeTags } = options;

@@ -9,7 +9,7 @@ export function refused(code: PageRefusal, message: string, worked?: 'worked' | 
   return { kind: 'page-refused', code, message, param, ...(worked !== undefined && { worked: true }) };
 }
 
-export const tooSlowMessage = "The page did not come in time. Raise 'timeout' to give it more.";
+export const tooSlowMessage = "The page did not arrive in time. Raise 'timeout' to wait longer.";
 /** Nobody is there to read it. */
 export const left: Failure = { kind: 'request-timeout', message: 'The caller no longer waits for the page.' };
 /** The same, of a page that was being read or rendered. */

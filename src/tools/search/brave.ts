@@ -55,7 +55,7 @@ export const brave: SearchEngine = {
   faultOfStatus(status, message) {
     // It answers 422 to an unknown token as well as to a malformed query.
     if (status === 422 && /SUBSCRIPTION_TOKEN_INVALID|subscription token/i.test(message)) {
-      return { class: 'bad_credential', message: 'it does not know the API key' };
+      return { class: 'bad_credential', message: 'it does not accept the API key' };
     }
     return status === 429 && /QUOTA/i.test(message)
       ? { class: 'quota_exhausted', message: 'its quota is used up' }

@@ -4,7 +4,7 @@ import { circularPdf, laughingXml, lockedPdf, textPdf } from './bombs.ts';
 const typed = (type: string | null, body: string | Buffer): ReturnType<typeof html> => {
   return (response) => void response.writeHead(200, type === null ? {} : { 'content-type': type }).end(body);
 };
-const nothingOfIt = { page: /^$/, warning: /nothing of it can be given/ };
+const nothingOfIt = { page: /^$/, warning: /its content cannot be returned/ };
 /** Whether it is read in time depends on the machine. */
 const mayBePlainText = (page: RegExp) => ({ page, warning: /^$|plain text/ });
 const unreadable = { refused: 'page_unreadable' } as const;

@@ -117,7 +117,7 @@ function checkRoom(row: ScimRow, rows: readonly ScimRow[]): void {
   if (others.length >= rowsMax[row.kind]) {
     throw new FailureError({
       kind: 'conflict',
-      message: `There are ${others.length} ${row.kind}s, which is the most.`,
+      message: `There are ${others.length} ${row.kind}s, which is the maximum.`,
     });
   }
 }

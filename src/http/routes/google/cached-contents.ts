@@ -42,16 +42,16 @@ export function cachedContentsRoutes(parts: CacheParts): Route[] {
       storedRoute(
         'POST',
         path,
-        'Keep the beginning of requests under a name',
+        'Cache the beginning of requests under a name',
         async (call) => shownCache(await create(parts, call)),
         { ...(requestSchema().properties as JsonObject), ...properties },
         place,
       ),
-      storedRoute('GET', path, 'The kept beginnings of this key', (call) => listed(parts, call), {}, place),
+      storedRoute('GET', path, 'The cached beginnings of this key', (call) => listed(parts, call), {}, place),
       storedRoute(
         'GET',
         one,
-        'The facts of a kept beginning',
+        'A cached beginning',
         async (call) => shown(await (await caches()).find(call.tenant, call.params.name ?? ''), call),
         {},
         place,
@@ -59,7 +59,7 @@ export function cachedContentsRoutes(parts: CacheParts): Route[] {
       storedRoute(
         'PATCH',
         one,
-        'Keep a beginning until another time',
+        'Change when a cached beginning expires',
         async (call) => {
           const expiresMs = expiryOf(services, call.body);
           if (expiresMs === null)
@@ -72,7 +72,7 @@ export function cachedContentsRoutes(parts: CacheParts): Route[] {
       storedRoute(
         'DELETE',
         one,
-        'Delete a kept beginning',
+        'Delete a cached beginning',
         async (call) => {
           const name = call.params.name ?? '';
           if (!(await (await caches()).remove(call.tenant, name))) throw new FailureError(cacheNotFound(name, 'name'));

@@ -29,12 +29,12 @@ export function provenCandidates(
     return false;
   });
   if (left.length === 0) return credentialMissing(id, candidates);
-  const verdict = "not allowed: the request brings no credential of its caller's own";
+  const verdict = 'not allowed: the request brings no credential of its caller';
   return { candidates: left, barred: [...barred, ...without.map((target) => ({ target, verdict }))] };
 }
 
 function credentialMissing(model: string, candidates: readonly RouteCandidate[]): Failure {
   const names = [...new Set(candidates.map(({ target }) => target.provider))].join(', ');
-  const message = `The model '${model}' is asked with its caller's own credential at provider ${names}, and this request brings none. Send the key of this server in the header x-culvert-key, and your credential for the provider in Authorization, as its own client does. Batches and other work without a caller cannot use this model.`;
+  const message = `The model '${model}' uses its caller's own credential at provider ${names}, and this request brings none. Send the key of this server in the header x-culvert-key, and your credential for the provider in Authorization, as its own client does. Batches and other work without a caller cannot use this model.`;
   return { kind: 'unauthenticated', message };
 }

@@ -140,7 +140,7 @@ export class CheckedAnswer<C> implements AttemptSink {
     if (quality === undefined) return null;
     const { checks, min_chars: charsMin = 0 } = quality;
     if (isRefusal && checks.includes('refusal')) return 'it is a refusal';
-    if (checks.includes('length') && this.#isCut()) return 'the length that the model can write cuts it';
+    if (checks.includes('length') && this.#isCut()) return 'the output limit of the model cut it off';
     if (this.#calls) return null;
     const chars = this.#text.trim().length;
     if (chars < charsMin) return `it has ${chars} characters, fewer than ${charsMin}`;

@@ -153,6 +153,9 @@ export function createRequestMedia(
 export const nothingFetched: RequestMedia = {
   async get([first]) {
     const param = first?.param ?? 'messages';
-    return { ok: false, failure: invalid(param, `'${param}' would first be fetched from its URL, then sent inline.`) };
+    return {
+      ok: false,
+      failure: invalid(param, `'${param}' would first be fetched from its URL, and then sent inline.`),
+    };
   },
 };

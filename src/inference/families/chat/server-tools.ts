@@ -89,11 +89,12 @@ function isOurs({ kind, field }: ServerTool, dialect: CallerDialectId): boolean 
 }
 
 function nobodyRuns({ kind, field }: ServerTool, n: number): Failure {
-  if (n > 1) return invalid('n', "The tools of this server give one choice a request. Leave 'n' out, or send 1.");
+  if (n > 1)
+    return invalid('n', "The tools of this server work with one choice per request. Leave 'n' out, or send 1.");
   const why =
     kind === 'web_search'
       ? 'no search engine is configured here (tools.search.providers)'
-      : 'this server has nothing behind it';
+      : 'this server has nothing to run it with';
   const [param = ''] = field.split('.', 1);
   return invalid(param, `No provider of this model runs the tool '${kind}', and ${why}.`);
 }

@@ -125,7 +125,7 @@ export class EmbeddingTrial extends SplitTrial {
       const rows = Float64Array.from(await engine.embed(this.job.tenant, texts));
       return rows.length === places.length * engine.dimensions
         ? { rows, size: engine.dimensions, inputTokens: null }
-        : fault('malformed', 'made another number of vectors than it was asked for');
+        : fault('malformed', 'returned a different number of vectors than it was asked for');
     } catch (error) {
       return faultOfEngine(error);
     }

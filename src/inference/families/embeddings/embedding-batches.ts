@@ -63,11 +63,11 @@ export class GatheredVectors {
   /** The vectors of these inputs; a Fault when they are not as long as all others. */
   add(places: readonly number[], { rows, size }: Pick<DecodedEmbeddings, 'rows' | 'size'>): Fault | null {
     this.#size ??= size;
-    if (size !== this.#size) return malformed(`answered vectors of ${size} dimensions instead of ${this.#size}`);
+    if (size !== this.#size) return malformed(`returned vectors of ${size} dimensions instead of ${this.#size}`);
     const count = this.#answered.length;
     const numbers = count * size;
     if (numbers * (this.#precision === 'double' ? 8 : 4) > bytesMax) {
-      return malformed('answered longer vectors than an answer can hold');
+      return malformed('returned longer vectors than an answer can hold');
     }
     if (places.length === count && this.#precision === 'double') this.rows = rows;
     else {

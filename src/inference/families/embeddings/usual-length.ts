@@ -13,6 +13,6 @@ export function otherLength(first: Target, target: Target, size: number): Fault 
   const usual = lengths.get(first);
   if (target === first) lengths.set(first, size);
   else if (usual !== undefined && usual !== size)
-    return malformed(`answered vectors of ${size} dimensions, but the first target of the model gives ${usual}`);
+    return malformed(`returned vectors of ${size} dimensions, but the first target of the model gives ${usual}`);
   return null;
 }

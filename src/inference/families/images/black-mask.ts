@@ -18,7 +18,7 @@ const channelsOf: ReadonlyMap<number, number> = new Map([
 export function blackMask(png: Buffer, as: MaskedAs): Uint8Array<ArrayBuffer> | Fault {
   const head = png.subarray(8, 33);
   if (!png.subarray(0, 8).equals(signature) || head.length < 25 || head.toString('latin1', 4, 8) !== 'IHDR') {
-    return wrong('is no PNG');
+    return wrong('is not a PNG');
   }
   const [width, height] = [head.readUInt32BE(8), head.readUInt32BE(12)];
   const channels = channelsOf.get(head.readUInt8(17));

@@ -70,7 +70,7 @@ export function readImages(bytes: Buffer, format: ImageFormatId, as: PictureForm
   const images: ReadImage[] = [];
   for (const image of decoded.images) {
     const read = readImage(image, as);
-    if (read === null) return fault('malformed', 'answered something that is not a whole PNG, JPEG or WebP');
+    if (read === null) return fault('malformed', 'returned something that is not a complete PNG, JPEG or WebP');
     images.push(read);
   }
   return { images, usage: decoded.usage, reported: decoded.reported };

@@ -20,7 +20,7 @@ export async function pageOfTenant(
   const query = new URLSearchParams(search);
   const limit = Number(query.get('limit') ?? 20);
   if (!(Number.isInteger(limit) && limit >= 1 && limit <= 100)) {
-    throw new FailureError(invalid('limit', "'limit' is a whole number, 1 to 100."));
+    throw new FailureError(invalid('limit', "'limit' must be a whole number from 1 to 100."));
   }
   query.set('limit', String(pageRows));
   const data: JsonObject[] = [];

@@ -162,7 +162,7 @@ export class CascadeEnd implements SessionEnd {
     if (this.#detector !== null) {
       for (const found of this.#detector.push(sound)) this.#detected(found);
     } else if (this.#soundBytes + sound.length > soundBytesMax) {
-      this.#events.error(`The sound is longer than ${soundMaxMs / 1_000} s. Commit it earlier.`, 'audio', event_id);
+      this.#events.error(`The audio is longer than ${soundMaxMs / 1_000} s. Commit it earlier.`, 'audio', event_id);
     } else {
       this.#sound.push(sound);
       this.#soundBytes += sound.length;
@@ -244,7 +244,11 @@ export class CascadeEnd implements SessionEnd {
 
   #after(turn: () => Promise<void>): void {
     if (this.#turnsWaiting >= turnsWaitingMax) {
-      return this.#events.error(`${turnsWaitingMax} turns wait for their answers already. Wait for one.`, null, null);
+      return this.#events.error(
+        `${turnsWaitingMax} turns are already waiting for their answers. Wait for one.`,
+        null,
+        null,
+      );
     }
     this.#turnsWaiting += 1;
     this.#turns = this.#turns
@@ -295,7 +299,7 @@ export class CascadeEnd implements SessionEnd {
 }
 
 const noSound =
-  'There is no sound to commit. Append some first. With turn detection, Culvert commits it automatically.';
+  'There is no audio to commit. Append some first. With turn detection, Culvert commits it automatically.';
 
 const endsSession: ReadonlySet<Failure['kind']> = new Set(['quota-exceeded', 'unauthenticated', 'forbidden']);
 

@@ -40,7 +40,7 @@ export class LiveCallerEnd implements SessionEnd {
           return this.#live.begin();
         }
         const message = messageIn(frame);
-        if (message === null) this.#fail('The message is no JSON object.');
+        if (message === null) this.#fail('The message is not a JSON object.');
         else if (!this.#isFailed) this.#live.fromCaller(message);
       },
       drained: () => {

@@ -39,7 +39,7 @@ function setupOf(caller: SocketEnd, { ending }: UnnamedCall, idleMs: number): Pr
   return firstMessage(caller, {
     ending,
     idleMs,
-    onIdle: () => caller.close(1000, 'No setup came (server.realtime.idle).'),
+    onIdle: () => caller.close(1000, 'No setup message came in time (server.realtime.idle).'),
     read(frame) {
       const message = messageIn(frame);
       const setup = message === null ? null : liveSetupOf(message);

@@ -137,7 +137,7 @@ async function offerTo(
       return missed(statusFault({ status, headers, body: bytes }, openAiChat, to.connection, services.clock.wallMs()));
     }
     const id = /\/calls\/([\w-]{1,200})$/.exec(headers.get('location') ?? '')?.[1];
-    if (id === undefined) return missed(fault('malformed', 'did not say the id of the call', status));
+    if (id === undefined) return missed(fault('malformed', 'did not return the id of the call', status));
     return { kind: 'reached', value: { sdp: bytes.toString('utf8'), id } };
   } catch (error) {
     if (!(error instanceof NoAnswer)) throw error;

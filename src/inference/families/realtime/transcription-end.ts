@@ -44,7 +44,7 @@ export class TranscriptionEnd implements SessionEnd {
     if (event === null || named === null || !isObject(event.session)) return this.#next.send(frame, binary);
     const { model, errorEvent } = this.#facts;
     if (named !== model.named) {
-      const message = `The session transcribes by the model '${model.named}'. Open a new session for another one.`;
+      const message = `The session transcribes with the model '${model.named}'. Open a new session for another one.`;
       const failure = invalid('session.audio.input.transcription.model', message);
       this.#listener?.frame(JSON.stringify(errorEvent(failure)), false);
       return 'ready';

@@ -165,7 +165,7 @@ export function createBackgroundRuns(services: ResponsesServices): BackgroundRun
   };
 }
 
-const notInBackground = invalid(null, 'Only a response that was asked for with "background": true can be cancelled.');
+const notInBackground = invalid(null, 'Only a response that was created with "background": true can be cancelled.');
 
 /** Keeps how a run ended; tries again for a while. Never rejects. */
 async function keepEnd(

@@ -44,7 +44,7 @@ async function expandedNow(
   notes?: ContinuedFacts,
 ): Promise<Buffer | Failure | null> {
   if (previous !== null && conversation !== null) {
-    return invalid('conversation', "'conversation' and 'previous_response_id' exclude each other: send one of them.");
+    return invalid('conversation', "Send either 'conversation' or 'previous_response_id', not both.");
   }
   const before =
     previous === null
@@ -123,5 +123,5 @@ export function responseNotFound(id: string): Failure {
 export function conversationNotFound(id: string, param?: string): Failure {
   const message = `Conversation with id '${id}' not found.`;
   if (param === undefined) return { kind: 'not-found', message };
-  return { kind: 'not-found', param, message: `Conversation not found: '${param}' names none of this key.` };
+  return { kind: 'not-found', param, message: `Conversation not found: '${param}' names no conversation of this key.` };
 }

@@ -157,7 +157,7 @@ class GeminiAnswer implements SoundReader {
       const why = this.#finish === null ? '' : ` (${this.#finish})`;
       this.fault = fault('malformed', `answered without audio${why}`);
     } else if (this.#finish === null) {
-      this.fault = fault('truncated', 'ended before it said that it had finished');
+      this.fault = fault('truncated', 'ended before it reported that it had finished');
     }
     return sound;
   }

@@ -136,7 +136,7 @@ export class TranscriptionTrial implements Trial {
     const { connection } = knownEntry(this.#job.providers, target.provider);
     const { value } = parseAnswer(uploaded);
     const jobOrder = isObject(value) ? job.order(value, order) : null;
-    if (jobOrder === null) return fault('malformed', 'answered without a place of the file');
+    if (jobOrder === null) return fault('malformed', 'answered without a location of the file');
     const { whole, authorize } = knownEntry(connection.credentials, credential.id);
     const { origin, route, basePath } = connection;
     const body = JSON.stringify(jobOrder.body);
@@ -153,7 +153,7 @@ export class TranscriptionTrial implements Trial {
     const bounds = { connectTimeoutMs: target.timeouts.connectMs, bytesMax: upstreamErrorBytesMax, deadline };
     const answered = await wholeAnswer(this.#parts.transport, request, bounds).catch(() => null);
     if (this.#stopped !== null) return this.#stopped;
-    if (answered === null) return fault('transient', 'did not answer to the order of a transcript');
+    if (answered === null) return fault('transient', 'did not answer the request for a transcript');
     if (answered.status >= 300) {
       const refusal = { status: answered.status, headers: null, body: answered.bytes };
       return statusFault(refusal, dialects[connection.provider.dialect], connection, this.#parts.clock.wallMs());

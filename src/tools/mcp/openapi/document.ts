@@ -13,7 +13,7 @@ export class BadDocument extends Error {}
 /** Reads an OpenAPI 3 document, JSON or YAML. Throws `BadDocument`. */
 export function readDocument(text: string): JsonObject {
   const document = parsed(text);
-  if (!isObject(document)) throw new BadDocument('is no OpenAPI document');
+  if (!isObject(document)) throw new BadDocument('is not an OpenAPI document');
   if (typeof document.swagger === 'string') throw new BadDocument('is Swagger 2; Culvert reads OpenAPI 3');
   if (typeof document.openapi !== 'string' || !/^3\.\d/.test(document.openapi)) {
     throw new BadDocument("has no member 'openapi' with a version 3");
@@ -25,13 +25,13 @@ function parsed(text: string): unknown {
   try {
     if (/^\s*\{/.test(text)) return JSON.parse(text);
   } catch {
-    throw new BadDocument('is no JSON that can be read');
+    throw new BadDocument('is not valid JSON');
   }
   if (text.length > yamlBytesMax) throw new BadDocument('is YAML of more than 512 KB; give it as JSON');
   try {
     return parse(text, { maxAliasCount: 100, logLevel: 'silent' });
   } catch {
-    throw new BadDocument('is no YAML that can be read');
+    throw new BadDocument('is not valid YAML');
   }
 }
 

@@ -182,7 +182,7 @@ function toolsOf({ operations }: Api) {
 function resultOf({ status, headers, bytes }: { status: number; headers: UpstreamHeaders; bytes: Buffer }): McpResult {
   const type = (headers.get('content-type') ?? '').replace(/;.*/s, '').trim().toLowerCase();
   if (status >= 400) return textResult(`HTTP ${status}\n${bytes.toString('utf8')}`.trim(), 'error');
-  if (status >= 300) return textResult(`HTTP ${status}: the API redirects, and Culvert does not follow.`, 'error');
+  if (status >= 300) return textResult(`HTTP ${status}: the API redirects, which Culvert does not follow.`, 'error');
   const media = /^(image|audio)\/[\w.+-]+$/.exec(type)?.[1] as 'image' | 'audio' | undefined;
   if (media !== undefined) {
     return { content: [{ type: media, data: bytes.toString('base64'), mimeType: type }] };
@@ -190,7 +190,7 @@ function resultOf({ status, headers, bytes }: { status: number; headers: Upstrea
   const text = bytes.toString('utf8');
   if (bytes.length > 0 && !Buffer.from(text, 'utf8').equals(bytes)) {
     return textResult(
-      `The answer is ${bytes.length} bytes of ${type || 'an unknown type'}, which is no text.`,
+      `The answer is ${bytes.length} bytes of ${type || 'an unknown type'}, which is not text.`,
       'error',
     );
   }
@@ -214,7 +214,7 @@ function textResult(text: string, outcome: 'ok' | 'error'): McpResult {
 }
 
 function callFault(error: unknown, { timeoutMs, signal }: CallBounds): McpFault {
-  if (signal?.aborted === true) return new McpFault('aborted', 'was not waited for');
+  if (signal?.aborted === true) return new McpFault('aborted', 'was cut off, because the caller left');
   if (!(error instanceof NoAnswer)) return new McpFault('broken', 'could not be asked');
   if (error.kind === 'timed-out') return new McpFault('timeout', `took longer than ${Math.ceil(timeoutMs) / 1_000} s`);
   if (error.kind === 'too-large') return new McpFault('too-large', 'answered with more bytes than max_bytes');

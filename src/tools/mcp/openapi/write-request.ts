@@ -17,7 +17,7 @@ export class BadArguments extends Error {}
 export function writeRequest({ path, parameters, body, tool }: Operation, args: JsonObject): WrittenRequest {
   const known = new Set([...parameters.map(({ name }) => name), ...(body === null ? [] : [bodyArgument])]);
   const unknown = Object.keys(args).find((name) => !known.has(name));
-  if (unknown !== undefined) throw new BadArguments(`'${unknown}' is no argument of ${tool.name}`);
+  if (unknown !== undefined) throw new BadArguments(`'${unknown}' is not an argument of ${tool.name}`);
   const query: string[] = [];
   const headers: string[] = [];
   let filled = path;
@@ -46,7 +46,7 @@ export function writeRequest({ path, parameters, body, tool }: Operation, args: 
 /** Steps up or to the same place would leave the path of the operation. */
 function pathPart(name: string, value: unknown): string {
   const text = Array.isArray(value) ? value.map(plain).join(',') : plain(value);
-  if (text === '' || text === '.' || text === '..') throw new BadArguments(`'${name}' is no part of a path`);
+  if (text === '' || text === '.' || text === '..') throw new BadArguments(`'${name}' cannot be part of a path`);
   return encodeURIComponent(text);
 }
 
