@@ -34,9 +34,9 @@ suite('attempts', { skip }, () => {
     await settled(page);
     const providers = page
       .locator('section')
-      .filter({ has: page.getByRole('heading', { name: 'Providers, attempts' }) });
+      .filter({ has: page.getByRole('heading', { name: 'Providers by attempts' }) });
     const line = providers.getByRole('listitem').filter({ hasText: 'local' });
-    await line.getByText('100 % failed').waitFor();
+    await line.getByText('100% failed').waitFor();
     await assertLooksRight(page, 'overview-attempts');
     await line.getByRole('link').click();
     await page.getByRole('heading', { level: 1, name: 'local' }).waitFor();

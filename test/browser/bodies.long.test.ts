@@ -141,7 +141,7 @@ test('kept requests are found by their words, on one page and in the address', {
   assert.equal(await rows.count(), 1);
   assert.equal(await page.locator('mark').innerText(), 'croissant');
   assert.match(page.url(), /text=CROISSANT/);
-  await assertLooksRight(page, 'bodies');
+  await assertLooksRight(page, 'bodies-found');
   await rows.first().click();
   await page.getByRole('list', { name: 'Conversation' }).getByText('almond croissant').first().waitFor();
   await page.goBack();

@@ -55,11 +55,11 @@ test('what caches keep and save is seen, and cleared by model, by key and at onc
   await until('the ledger has the hits', async () => (await hitsOf()) === 3);
   await page.reload();
   const row = page.getByRole('region', { name: 'Cache by model' }).getByRole('row', { name: /^smart/ });
-  await row.getByText('75 %').waitFor();
+  await row.getByText('75%').waitFor();
   const cells = await row.getByRole('cell').allTextContents();
   assert.match(cells.at(-2) ?? '', /^\$\d/, 'what the hits saved');
   await page.getByRole('region', { name: 'Cache by who shares the answers' }).getByText(/^key /).first().waitFor();
-  await assertLooksRight(page, 'cache');
+  await assertLooksRight(page, 'cache-used');
 
   await page.getByRole('button', { name: 'Clear the cache of smart' }).click();
   const dialog = page.getByRole('dialog');
@@ -155,6 +155,6 @@ test('a model gets a cache, guards and variants by its form, and its page leads 
   await page.getByText('made was changed.').waitFor();
   const { cache: _cache, variants: _variants, sticky: _sticky, rollback: _rollback, ...rest } = made;
   assert.deepEqual(await definition(), rest);
-  await page.getByRole('link', { name: 'Kept answers and hits' }).click();
+  await page.getByRole('link', { name: 'Cached answers and hits' }).click();
   await page.waitForURL('**/dashboard/cache?model=made');
 });

@@ -1,57 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
 import { chromiumMissing } from '../chromium.ts';
 import { assertLooksRight, assertTablesFit, followTo, openPage, settled } from './open-page.ts';
-import { type SeededGateway, startSeededGateway } from './seeded-gateway.ts';
-
-/** Every page by the name of its pictures; a path, or one that is made from the gateway's contents. */
-const pages: Record<string, string | ((gateway: SeededGateway) => Promise<string>)> = {
-  overview: '/dashboard?range=7d',
-  requests: '/dashboard/requests',
-  'requests-none': '/dashboard/requests?model=nobody',
-  request: async (gateway) => `/dashboard/requests/${await retriedRequest(gateway)}`,
-  bodies: '/dashboard/bodies',
-  sessions: '/dashboard/sessions',
-  'sessions-none': '/dashboard/sessions?account=nobody',
-  session: '/dashboard/session?session=refactoring-the-billing-service-0',
-  'session-none': '/dashboard/session?session=nobodys',
-  usage: '/dashboard/usage?group_by=model&range=7d',
-  'usage-by-day': '/dashboard/usage',
-  statements: '/dashboard/statements?zone=UTC',
-  providers: '/dashboard/providers',
-  provider: '/dashboard/providers/claude',
-  models: '/dashboard/models',
-  model: '/dashboard/models/smart',
-  jobs: '/dashboard/jobs',
-  'jobs-files': '/dashboard/jobs?view=files',
-  'jobs-videos': '/dashboard/jobs?view=videos',
-  'mcp-servers-none': '/dashboard/mcp-servers',
-  'mcp-calls-none': '/dashboard/mcp-calls',
-  'agents-none': '/dashboard/agents',
-  cache: '/dashboard/cache',
-  replicas: '/dashboard/replicas',
-  guards: '/dashboard/guards',
-  guard: '/dashboard/guards/pii',
-  rules: '/dashboard/routes',
-  rule: '/dashboard/routes/free-and-long',
-  prompts: '/dashboard/prompts',
-  prompt: '/dashboard/prompts/reply',
-  welcome: '/dashboard/welcome',
-  tools: '/dashboard/tools',
-  'tools-search': '/dashboard/tools?tool=search',
-  'tools-map': '/dashboard/tools?tool=map',
-  reference: '/dashboard/reference',
-  'reference-operation': '/dashboard/reference?operation=POST+/admin/v1/keys',
-  'tools-crawls': '/dashboard/tools?tool=crawls',
-  settings: '/dashboard/settings',
-  'settings-check': '/dashboard/settings?tab=check',
-  'settings-doctor': '/dashboard/settings?tab=doctor',
-  'settings-alerts': '/dashboard/settings?tab=alerts',
-  'settings-operators': '/dashboard/settings?tab=operators',
-  'settings-sessions': '/dashboard/settings?tab=sessions',
-  'settings-audit': '/dashboard/settings?tab=audit',
-  'settings-backup': '/dashboard/settings?tab=backup',
-};
+import { everyPage } from './pages.ts';
+import { startSeededGateway } from './seeded-gateway.ts';
 
 const lists = [
   'requests',
@@ -86,7 +39,7 @@ if (!skip) {
 
 test('every page fits every screen, can be used by everybody, and runs without an error', { skip }, async (t) => {
   const page = await openPage(t, gateway, '/dashboard/nowhere', { refusals: 'faults' });
-  for (const [name, path] of Object.entries(pages)) {
+  for (const [name, path] of Object.entries(everyPage)) {
     await t.test(name, async () => {
       await followTo(page, typeof path === 'string' ? path : await path(gateway));
       await assertLooksRight(page, name);
@@ -120,20 +73,30 @@ test('a fact that can be copied stands on the line of its name', { skip }, async
 
 test('a chart of days names each day once', { skip }, async (t) => {
   const page = await openPage(t, gateway, '/dashboard');
-  await page.addInitScript(`{
-    const { fillText } = CanvasRenderingContext2D.prototype;
-    CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
-      (this.canvas.said ??= new Set()).add(text + ' at ' + Math.round(rest[0]));
-      return fillText.call(this, text, ...rest);
-    };
-  }`);
+  await keepDrawnTexts(page);
   await page.goto('/dashboard/usage?group_by=model&range=7d');
   await settled(page);
   await page.locator('canvas').waitFor();
-  const said = await page.locator('canvas').evaluate((canvas) => [...(canvas as never as { said: string[] }).said]);
-  const days = said.map((label) => label.split(' at ')[0]!).filter((label) => /^\d+ \w{3}$/.test(label));
+  const said = await drawnTexts(page.locator('main'));
+  const days = said.filter((label) => /^\d+ \w{3}$/.test(label));
   assert.ok(days.length > 5, said.join());
   assert.deepEqual(days, [...new Set(days)]);
+});
+
+test('a chart of counts has whole numbers at its axis, each once', { skip }, async (t) => {
+  const page = await openPage(t, gateway, '/dashboard');
+  await keepDrawnTexts(page);
+  await page.goto('/dashboard/models/embed');
+  await page.getByRole('img', { name: 'Failed attempts over time' }).locator('canvas').waitFor();
+  await settled(page);
+  const said = await drawnTexts(page.getByRole('img', { name: 'Failed attempts over time' }));
+  const figures = said.filter((label) => /^[\d.,]+$/.test(label));
+  assert.ok(figures.length > 1, said.join());
+  assert.deepEqual(
+    figures.filter((label) => !/^\d+$/.test(label)),
+    [],
+  );
+  assert.deepEqual(figures, [...new Set(figures)]);
 });
 
 test('login fits every screen, and can be used by everybody', { skip }, async (t) => {
@@ -142,9 +105,19 @@ test('login fits every screen, and can be used by everybody', { skip }, async (t
   await assertLooksRight(page, 'login');
 });
 
-/** One that another provider answered than the first that was asked. */
-async function retriedRequest(gateway: SeededGateway): Promise<string> {
-  const answer = await gateway.admin('/requests?class=ok&limit=1000');
-  const { data } = (await answer.json()) as { data: { id: string; route: { attempts: unknown[] } }[] };
-  return data.find(({ route }) => route.attempts.length > 1)!.id;
+/** From the next load on, canvases remember what is written on them, and where. */
+async function keepDrawnTexts(page: Page): Promise<void> {
+  await page.addInitScript(`{
+    const { fillText } = CanvasRenderingContext2D.prototype;
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+      (this.canvas.said ??= new Set()).add([text, ...rest.slice(0, 2).map(Math.round)].join(' at '));
+      return fillText.call(this, text, ...rest);
+    };
+  }`);
+}
+
+/** Texts of the only canvas in it; one that is at two places comes twice. */
+async function drawnTexts(within: Locator): Promise<string[]> {
+  const said = await within.locator('canvas').evaluate((canvas) => [...(canvas as never as { said: string[] }).said]);
+  return said.map((label) => label.split(' at ')[0]!);
 }

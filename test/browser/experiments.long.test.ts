@@ -43,8 +43,8 @@ test('the page of a model compares its variants, and exports them', { skip }, as
   const page = await openPage(t, gateway, '/dashboard/models/smart');
   const table = page.getByRole('region', { name: 'Results by variant' });
   const a = table.getByRole('row', { name: /^a / });
-  await a.getByText('100 % of').waitFor();
-  await table.getByRole('row', { name: /^b / }).getByText('0 % of').waitFor();
+  await a.getByText('100% of').waitFor();
+  await table.getByRole('row', { name: /^b / }).getByText('0% of').waitFor();
   assert.ok((await a.allInnerTexts()).join().includes('share 1'));
   await assertLooksRight(page, 'model-variants');
   await page.setViewportSize({ width: 1280, height: 800 });
@@ -101,7 +101,7 @@ test('the record of a request says what its guards, its cache and its variant di
   await verdicts.first().waitFor();
   assert.deepEqual(await verdicts.allTextContents(), ['piimasked × 1', 'nameswould-be-blocked × 2', 'keyspass']);
   await page.getByText('They read 100% of the texts.').waitFor();
-  await page.getByText('hit: a kept answer served it').waitFor();
+  await page.getByText('hit: served from the cache').waitFor();
   await page.getByText('Saved by a cache').waitFor();
   await page.getByRole('link', { name: 'only', exact: true }).waitFor();
   await assertLooksRight(page, 'request-guarded');

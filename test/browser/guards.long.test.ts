@@ -141,7 +141,7 @@ test('a guard is made for each check, changed, used by a model and removed', { s
     on: ['input'],
     mode: 'enforce',
   });
-  await assertLooksRight(page, 'guard');
+  await assertLooksRight(page, 'guard-added');
   await page.setViewportSize({ width: 1280, height: 800 });
   await page.getByRole('button', { name: 'Edit' }).click();
   for (const [check, settings] of [
@@ -165,7 +165,7 @@ test('a guard is made for each check, changed, used by a model and removed', { s
   assert.equal((await admin('/models/guarded', { method: 'DELETE' })).status, 200);
   await page.goto('/dashboard/guards');
   await settled(page);
-  await assertLooksRight(page, 'guards');
+  await assertLooksRight(page, 'guards-some');
   await page.getByRole('link', { name: 'pii' }).click();
   await page.getByRole('button', { name: 'Remove', exact: true }).click();
   await dialog.getByRole('button', { name: 'Remove guard' }).click();

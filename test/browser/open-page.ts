@@ -174,7 +174,7 @@ export async function assertFits(page: Page, what = page.url()): Promise<void> {
   assert.ok(below <= 0, `${what} is ${below} px longer than the window, besides its own scrolling`);
 }
 
-/** Fails where a table must be scrolled sideways. */
+/** Fails where a table must be scrolled sideways, or its menu covers the head of a column. */
 export async function assertTablesFit(page: Page, what = page.url()): Promise<void> {
   const cut = await page.evaluate<string[]>(
     `[...document.querySelectorAll('main section:has(> table)')]
@@ -182,6 +182,19 @@ export async function assertTablesFit(page: Page, what = page.url()): Promise<vo
       .map((table) => table.ariaLabel + ' by ' + (table.scrollWidth - table.clientWidth) + ' px')`,
   );
   assert.deepEqual(cut, [], `${what} has tables that one must scroll sideways`);
+  const covered = await page.evaluate<string[]>(
+    `[...document.querySelectorAll('main section:has(> table)')].flatMap((section) => {
+      const menu = section.parentElement.querySelector('button[aria-haspopup=menu]')?.getBoundingClientRect();
+      return [...section.querySelectorAll('th')].filter((head) => {
+        const range = document.createRange();
+        range.selectNodeContents(head);
+        const { left, right, width } = range.getBoundingClientRect();
+        // What only a screen reader has is a pixel wide.
+        return menu !== undefined && width > 2 && head.querySelector('.sr-only')?.offsetWidth !== 1 && right > menu.left && left < menu.right;
+      }).map((head) => section.ariaLabel + ': ' + head.textContent);
+    })`,
+  );
+  assert.deepEqual(covered, [], `${what} has heads of columns below the menu of the table`);
 }
 
 /** A picture for people to look at, in `CULVERT_SCREENSHOTS` or the system's temporary folder. */

@@ -30,7 +30,7 @@ suite('the overview', { skip: chromiumMissing }, () => {
       [/Disk: .* are refused\.$/, 'Settings'],
       [/The provider gone is down/, 'gone'],
       [/The model lost has no healthy target\.$/, 'lost'],
-      [/dev has used 90 % of its 5-hour window/, 'dev'],
+      [/dev has used 90% of its 5-hour window/, 'dev'],
     ] as const;
     for (const [sentence, title] of sentences) {
       await page.goto('/dashboard');

@@ -75,7 +75,7 @@ test('a window is a gauge, with the instant at which its next unit is available 
   assert.match(await window.innerText(), /3 of 20[\s\S]*available again in (4|5) h, at /);
   await page.getByText('Cost by day and model').waitFor();
   await assertAccessible(page);
-  await shoot(page, 'account-desktop-light');
+  await shoot(page, 'account-windows-desktop-light');
 });
 
 test('a key is rotated with a grace, then revoked', { skip }, async (t) => {
@@ -96,7 +96,7 @@ test('a key is rotated with a grace, then revoked', { skip }, async (t) => {
   await page.getByRole('cell', { name: 'revoked' }).waitFor();
   for (const one of [old, secret]) assert.equal((await chat(one)).status, 401);
   await assertAccessible(page);
-  await shoot(page, 'keys-desktop-light');
+  await shoot(page, 'keys-made-desktop-light');
 });
 
 test("a key's budget is raised in four clicks, and what would stop it is said before", { skip }, async (t) => {
@@ -162,7 +162,7 @@ test('of two people who change a key the second one’s change leaves the first 
 
 test('a key of the file says so, and nothing of it can be changed here', { skip }, async (t) => {
   const page = await openPage(t, gateway, '/dashboard/keys');
-  const row = page.getByRole('row').filter({ hasText: 'configuration file' }).first();
+  const row = page.getByRole('row').filter({ hasText: 'file' }).first();
   await row.getByText('file', { exact: true }).waitFor();
   await row.getByRole('link').click();
   await page.getByText('This key is set in the configuration file').waitFor();
@@ -214,7 +214,7 @@ test('a plan says whom it would stop before it is saved, and what is wrong at it
   await page.getByText('stopped at once').waitFor();
   await page.getByRole('link', { name: 'northwind' }).waitFor();
   await assertAccessible(page);
-  await shoot(page, 'plan-desktop-light');
+  await shoot(page, 'plan-preview-desktop-light');
   await hours.fill('500');
   await page.getByRole('button', { name: 'Save' }).click();
   await page
@@ -299,6 +299,6 @@ for (const [name, path, wait] of [
   test(`${name} can be used on every screen`, { skip }, async (t) => {
     const page = await openPage(t, gateway, path);
     await page.locator('#page').getByText(wait).first().waitFor();
-    await assertLooksRight(page, name);
+    await assertLooksRight(page, `${name}-set-up`);
   });
 }

@@ -76,7 +76,7 @@ test('a prompt is made, gets a version, a label, is rolled back, tried and remov
   await page.getByLabel('tone', { exact: true }).fill('kind {{words}}');
   await tried.getByText('Reply in a kind {{words}} tone.').waitFor();
   await tried.getByText('Use 50 words.').waitFor();
-  await assertLooksRight(page, 'prompt');
+  await assertLooksRight(page, 'prompt-changed');
 
   await page.getByRole('button', { name: 'Move production' }).click();
   await dialog.getByLabel('Version').selectOption('2');
@@ -106,7 +106,7 @@ test('a prompt is made, gets a version, a label, is rolled back, tried and remov
   await page.getByText('My parcel is late.').nth(1).waitFor();
   await page.goto('/dashboard/prompts');
   await settled(page);
-  await assertLooksRight(page, 'prompts');
+  await assertLooksRight(page, 'prompts-some');
   await page.getByRole('link', { name: 'reply' }).click();
   await page.getByRole('button', { name: 'Remove', exact: true }).click();
   await dialog.getByRole('button', { name: 'Remove prompt' }).click();

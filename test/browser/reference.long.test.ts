@@ -18,7 +18,7 @@ test('an operation is found by words, and shows what it takes and answers', { sk
   assert.match(await account.innerText(), /string[\s\S]*required/);
   assert.match(page.url(), /operation=/);
   await assertAccessible(page);
-  await shoot(page, 'reference-desktop-light');
+  await shoot(page, 'reference-tried-desktop-light');
 });
 
 test('operations are grouped by their subject', { skip }, async (t) => {
@@ -53,7 +53,7 @@ test('it can be tried as the key that one speaks as, and as the operator', { ski
   await page.setViewportSize({ width: 390, height: 844 });
   await assertFits(page);
   await assertAccessible(page);
-  await shoot(page, 'reference-phone-light');
+  await shoot(page, 'reference-tried-phone-light');
 });
 
 test('what changes something asks first, and what only asks does not', { skip }, async (t) => {

@@ -54,7 +54,7 @@ test('a rule is made by mouse, sends a request elsewhere, is changed to a ladder
 
   await page.getByRole('button', { name: 'Edit' }).click();
   await dialog.getByLabel('Who answers').selectOption('One of several models, by budget or size');
-  await dialog.getByLabel('By', { exact: true }).selectOption('Tokens of the input');
+  await dialog.getByLabel('Choose by', { exact: true }).selectOption('Input tokens');
   await dialog.getByLabel('At most, step 1').fill('100');
   await dialog.getByLabel('Model, step 1').fill('cheap');
   await dialog.getByRole('button', { name: 'Add step' }).click();

@@ -43,10 +43,10 @@ test('the page of a key lists its runs, and its form says which amounts never wa
   await budget.fill('20');
   const warns = page.getByRole('group', { name: 'Warn at, USD' }).getByRole('textbox').first();
   await warns.fill('25');
-  await page.getByText('25 USD in 5 hours never warn, because 20 are the limit.').waitFor();
+  await page.getByText('Nobody is warned at 25 USD in 5 hours, because the limit is 20 USD.').waitFor();
   await assertLooksRight(page, 'key-late-warning');
   await warns.fill('15');
-  await page.getByText('never warn').waitFor({ state: 'detached' });
+  await page.getByText('Nobody is warned').waitFor({ state: 'detached' });
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'Discard' }).click();
 

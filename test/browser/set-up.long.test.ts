@@ -20,7 +20,7 @@ test('an empty installation: a key is pasted, tried, its models appear, and one 
   const gateway = await startGateway(t, {});
   const page = await openPage(t, gateway, '/dashboard');
   await page.getByRole('heading', { name: 'Welcome to Culvert' }).waitFor();
-  await shoot(page, 'welcome-desktop-light');
+  await shoot(page, 'welcome-first-desktop-light');
   await assertAccessible(page);
 
   await page.getByLabel('Key').fill('gsk_an-upstream-key');
@@ -73,7 +73,7 @@ test('a provider is tested, changed and removed, and its key is shown nowhere', 
   await page.getByRole('link', { name: 'second' }).click();
   await page.getByRole('button', { name: 'Test now' }).click();
   await page.getByRole('list', { name: 'Test result' }).getByText('ok').waitFor();
-  await shoot(page, 'provider-desktop-light');
+  await shoot(page, 'provider-added-desktop-light');
   await assertAccessible(page);
   assert.ok(!(await page.content()).includes('a-secret-of-a-provider'), 'nor does the page hold it');
 
@@ -160,6 +160,6 @@ test('a model is made, refused at the field that is wrong, answers, and is found
   await page.getByRole('link', { name: 'up/mock/ok' }).waitFor();
   await page.getByRole('button', { name: 'Explain' }).click();
   await page.getByRole('list', { name: 'Where a request would go' }).getByText('up/mock/ok').waitFor();
-  await shoot(page, 'model-phone-dark');
+  await shoot(page, 'model-added-phone-dark');
   await assertAccessible(page);
 });

@@ -82,7 +82,7 @@ suite('the settings', { skip }, () => {
     const json = { model: 'chat', messages: [{ role: 'user', content: 'Hello' }] };
     await (await own.fetch('/v1/chat/completions', { json })).text();
     const page = await openPage(t, own, '/dashboard/settings?tab=alerts');
-    const row = page.getByRole('row').filter({ hasText: 'The account dev used 10 % of 5h.' });
+    const row = page.getByRole('row').filter({ hasText: 'The account dev used 10% of 5h.' });
     await row.getByText('waiting').waitFor();
     await until('the first try has failed', async () => {
       const reason = await row.getByText('waiting').getAttribute('title');

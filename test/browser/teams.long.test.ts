@@ -28,7 +28,7 @@ test('a viewer is invited in at most four clicks, and the link lets one person i
   await page.getByText('is invited by admin as viewer of all accounts').waitFor();
 
   const guest = await openPage(t, gateway, link.slice(gateway.url.length), { login: null });
-  await guest.getByText('admin invites you as').waitFor();
+  await guest.getByText('admin invites you to join as').waitFor();
   assert.equal(new URL(guest.url()).hash, '', 'the link leaves the address bar');
   await assertAccessible(guest);
   await assertLooksRight(guest, 'invitation');

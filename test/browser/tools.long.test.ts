@@ -138,13 +138,13 @@ test('a search lists its hits, and a map the links of a site', { skip }, async (
   assert.equal(engine.asked.at(-1)!.url.searchParams.get('q'), 'otters');
   assert.match(page.url(), /tool=search/);
   await assertAccessible(page);
-  await shoot(page, 'tools-search-desktop-light');
+  await shoot(page, 'tools-searched-desktop-light');
   await page.getByRole('tab', { name: 'Map' }).click();
   await page.getByRole('textbox', { name: 'Site URL' }).fill(`${site.url}/`);
   await page.getByRole('button', { name: 'List the links' }).click();
   await page.getByRole('link', { name: `${site.url}/article` }).waitFor();
   await assertAccessible(page);
-  await shoot(page, 'tools-map-desktop-light');
+  await shoot(page, 'tools-mapped-desktop-light');
 });
 
 test('a crawl is begun, followed to its end, and shows its pages and errors', { skip }, async (t) => {

@@ -119,6 +119,11 @@ const dayMs = 86_400_000;
 /** Steps between labels of days, in seconds: half a day's would say the same day twice. */
 const wholeDays = [1, 2, 3, 7, 14, 30, 90, 180, 365].map((days) => (days * dayMs) / 1_000);
 
+/** Steps between labels of counts: there is no half of a request. */
+const wholeNumbers = [1, 2, 5]
+  .flatMap((first) => Array.from({ length: 13 }, (_, zeros) => first * 10 ** zeros))
+  .sort((a, b) => a - b);
+
 function timeLabel(atMs: number, stepMs: number): string {
   return stepMs >= dayMs ? day(atMs) : `${day(atMs)}, ${clock(atMs).slice(0, 5)}`;
 }
@@ -191,7 +196,15 @@ function optionsOf(
         values: timesOf(stepMs),
         ...(stepMs >= dayMs && { incrs: wholeDays }),
       },
-      { ...axis, grid, size: 52, values: (_, splits) => splits.map((value) => format(value)) },
+      {
+        ...axis,
+        grid,
+        size: 52,
+        values: (_, splits) => oncePerLabel(splits.map((value) => format(value))),
+        ...(series.every(({ values }) => values.every((value) => Number.isInteger(value ?? 0))) && {
+          incrs: wholeNumbers,
+        }),
+      },
     ],
     series: [{}, ...lines],
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), shownZone()),
@@ -234,6 +247,11 @@ function timesOf(stepMs: number): (plot: uPlot, splits: number[]) => string[] {
       const midnight = clock(atMs).startsWith('00:00');
       return stepMs >= dayMs || midnight ? day(atMs).replace(/ \d{4}$/, '') : clock(atMs).slice(0, 5);
     });
+}
+
+/** Small figures are rounded in labels: of neighbours that read the same, the first is shown. */
+function oncePerLabel(labels: readonly string[]): string[] {
+  return labels.map((label, at) => (label === labels[at - 1] ? '' : label));
 }
 
 /** A canvas knows no custom properties. */

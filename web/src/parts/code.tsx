@@ -32,18 +32,18 @@ export function Copy({ text, label = 'Copy', ...rest }: CopyProps) {
 /** Text as a machine reads it, with a button that copies it. */
 export function Code({ text, label = 'Code', wrap }: { text: string; label?: string; wrap?: boolean }) {
   return (
-    <div className="relative min-w-0 rounded-md border border-line bg-ground">
+    <div className="flex min-w-0 items-start rounded-md border border-line bg-ground">
       <pre
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard.
         tabIndex={0}
         className={classes(
-          'max-h-[32rem] overflow-auto p-3 pr-10 font-mono text-xs',
+          'max-h-[32rem] min-w-0 flex-1 overflow-auto p-3 font-mono text-xs',
           wrap && 'whitespace-pre-wrap [overflow-wrap:anywhere]',
         )}
       >
         {text}
       </pre>
-      <Copy text={text} label={`Copy ${label.toLowerCase()}`} className="absolute top-1 right-1 bg-ground" />
+      <Copy text={text} label={`Copy ${label.toLowerCase()}`} className="m-1" />
     </div>
   );
 }

@@ -118,7 +118,7 @@ export function Segments<Value extends string>({
           type="button"
           aria-pressed={option.value === value}
           onClick={() => onValue(option.value)}
-          className="h-full rounded px-2.5 text-muted text-sm hover:text-ink aria-pressed:bg-accent-soft aria-pressed:font-medium aria-pressed:text-ink"
+          className="h-full flex-1 whitespace-nowrap rounded px-2.5 text-muted text-sm hover:text-ink aria-pressed:bg-accent-soft aria-pressed:font-medium aria-pressed:text-ink"
         >
           {option.label}
         </button>

@@ -63,5 +63,6 @@ export function useNowMs(): number {
       ticker = undefined;
     };
   }, []);
-  return nowMs;
+  // A change of the last seconds would lie in the future of a time that is updated every ten.
+  return Math.max(nowMs, Date.now());
 }

@@ -1,4 +1,4 @@
-// How numbers, money and times are written everywhere: `1,204`, `1.2 M`, `$0.0042`, `312 ms`, `2 min ago`.
+// How numbers, money and times are written everywhere: `1,204`, `1.2M`, `$0.0042`, `312 ms`, `2 min ago`.
 
 import { shownZone } from './zone.ts';
 
@@ -18,12 +18,12 @@ const large = [
   [1e4, 'k'],
 ] as const;
 
-/** `9,812`, `12.3 k`, `1.2 M`: four signs for a narrow column. Exact below 10,000. */
+/** `9,812`, `12.3k`, `1.2M`: four signs for a narrow column. Exact below 10,000. */
 export function short(value: number): string {
   for (const [from, unit] of large) {
     if (Math.abs(value) < from) continue;
     const scaled = value / (unit === 'k' ? 1e3 : from);
-    return `${Math.abs(scaled) >= 100 ? whole.format(scaled) : tenths.format(scaled)} ${unit}`;
+    return `${Math.abs(scaled) >= 100 ? whole.format(scaled) : tenths.format(scaled)}${unit}`;
   }
   return count(value);
 }
@@ -40,11 +40,11 @@ export function usd(value: number): string {
   return `${sign}$${size.toLocaleString('en-US', { maximumSignificantDigits: 2 })}`;
 }
 
-/** `4.2 %`, `0.31 %`, `12 %`; 0 to 1 in. */
+/** `4.2%`, `0.31%`, `12%`; 0 to 1 in. */
 export function percent(share: number): string {
   const value = share * 100;
-  if (value !== 0 && Math.abs(value) < 0.01) return '<0.01 %';
-  return `${Math.abs(value) >= 10 ? whole.format(value) : Math.abs(value) >= 1 ? tenths.format(value) : hundredths.format(value)} %`;
+  if (value !== 0 && Math.abs(value) < 0.01) return '<0.01%';
+  return `${Math.abs(value) >= 10 ? whole.format(value) : Math.abs(value) >= 1 ? tenths.format(value) : hundredths.format(value)}%`;
 }
 
 /** A duration: `312 ms`, `4.2 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`. */

@@ -26,7 +26,7 @@ export function Page({ title, before, actions, bar, children }: PageProps) {
       <header className="flex flex-col gap-3">
         <div className="flex min-h-8 flex-wrap items-center gap-x-3 gap-y-2">
           {before}
-          <h1 className="min-w-32 flex-1 truncate font-semibold text-lg">{title}</h1>
+          <h1 className="line-clamp-2 min-w-32 flex-1 font-semibold text-lg [overflow-wrap:anywhere]">{title}</h1>
           {actions !== undefined && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
         </div>
         {bar !== undefined && <div className="flex flex-wrap items-center gap-2">{bar}</div>}
@@ -87,7 +87,7 @@ export function Section({ title, actions, inside = 'padded', className, children
     <section className={classes('min-w-0 overflow-hidden rounded-lg border border-line bg-panel', className)}>
       {title !== undefined && (
         <header className="flex min-h-10 items-center gap-2 border-line border-b px-4 py-1">
-          <h2 className="min-w-0 flex-1 truncate font-medium text-sm">{title}</h2>
+          <h2 className="min-w-0 flex-1 font-medium text-sm [overflow-wrap:anywhere]">{title}</h2>
           {actions}
         </header>
       )}

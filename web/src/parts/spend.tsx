@@ -38,9 +38,9 @@ export function Spend({ sum, at }: SpendProps) {
   );
 }
 
-/** `4 without a price`, as a link to where one is set. */
+/** `4 unpriced`, as a link to where a price is set. */
 export function WithoutPrice({ count, at }: { count: number; at?: SpendProps['at'] }) {
-  const text = `${short(count)} without a price`;
+  const text = `${short(count)} unpriced`;
   if (at === undefined) return <span className="text-muted">{text}</span>;
   const to = at === 'models' ? '/dashboard/usage' : `/dashboard/models/${encodeURIComponent(at.model)}`;
   const search = at === 'models' ? { group_by: 'model', measure: 'unpriced_requests' } : {};

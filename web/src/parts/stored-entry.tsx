@@ -26,12 +26,17 @@ const sources: Record<StoredEntry['source'], { word: string; title: string }> = 
   'built-in': { word: 'built in', title: 'It is built into Culvert.' },
 };
 
+/** Its origin, of an entry that has no fault. */
+export function SourceBadge({ source }: { source: StoredEntry['source'] }) {
+  const { word, title } = sources[source];
+  return <Badge title={title}>{word}</Badge>;
+}
+
 /** Its origin, and the fault of its stored entry. */
 export function Source({ of: { source, shadowed, problem } }: { of: StoredEntry }) {
-  const { word, title } = sources[source];
   return (
     <span className="inline-flex gap-1">
-      <Badge title={title}>{word}</Badge>
+      <SourceBadge source={source} />
       {shadowed && (
         <Badge tone="warn" title="Culvert uses the one with this name in the configuration file, and not this one.">
           shadowed

@@ -20,6 +20,24 @@ const shownFrom = {
   '2xl': 'hidden @min-[78rem]:table-cell',
 };
 
+/** Room for the menu at the right end of the heads: the last shown column has it, until wider tables show a later one. */
+const menuRoom = {
+  never: '',
+  always: 'pr-9!',
+  sm: 'pr-9! @xl:pr-3!',
+  md: 'pr-9! @2xl:pr-3!',
+  lg: 'pr-9! @4xl:pr-3!',
+  xl: 'pr-9! @min-[62rem]:pr-3!',
+  '2xl': 'pr-9! @min-[78rem]:pr-3!',
+};
+
+function menuRoomOf<Row>(columns: readonly Column<Row>[], at: number): string {
+  const later = columns.slice(at + 1);
+  if (later.length === 0) return menuRoom.always;
+  if (later.some(({ from }) => from === undefined)) return menuRoom.never;
+  return menuRoom[(['sm', 'md', 'lg', 'xl', '2xl'] as const).find((size) => later.some(({ from }) => from === size))!];
+}
+
 interface FrameProps<Row> {
   /** Read aloud; also what addresses and the browser's storage call the table. */
   label: string;
@@ -124,13 +142,14 @@ function Frame<Row>(props: WithOrder<Row>) {
           <table className="w-full border-collapse text-left text-sm">
             <thead>
               <tr className="border-line border-b">
-                {columns.shown.map((column) => (
+                {columns.shown.map((column, at) => (
                   <th
                     key={nameOf(column)}
                     scope="col"
                     aria-sort={sortOf(column, sorter)}
                     className={classes(
-                      'h-8 whitespace-nowrap px-2 font-medium text-muted text-xs first:pl-4 last:pr-9 md:px-3',
+                      'h-8 whitespace-nowrap px-2 font-medium text-muted text-xs first:pl-4 md:px-3',
+                      menuRoomOf(columns.shown, at),
                       classOf(column),
                     )}
                   >

@@ -21,12 +21,12 @@ export function Tabs({
   }, [value]);
   return (
     <Radix.Root value={value} onValueChange={onValue} className="flex min-w-0 flex-col gap-4">
-      <Radix.List ref={list} aria-label={label} className="flex gap-1 overflow-x-auto border-line border-b">
+      <Radix.List ref={list} aria-label={label} className="flex gap-0.5 overflow-x-auto border-line border-b">
         {tabs.map((tab) => (
           <Radix.Trigger
             key={tab.value}
             value={tab.value}
-            className="-mb-px h-9 whitespace-nowrap focus-visible:-outline-offset-2 border-transparent border-b-2 px-3 text-muted text-sm hover:text-ink data-[state=active]:border-accent data-[state=active]:font-medium data-[state=active]:text-ink"
+            className="-mb-px h-9 whitespace-nowrap focus-visible:-outline-offset-2 border-transparent border-b-2 px-2 text-muted sm:px-3 text-sm hover:text-ink data-[state=active]:border-accent data-[state=active]:font-medium data-[state=active]:text-ink"
           >
             {tab.label}
           </Radix.Trigger>

@@ -7,7 +7,7 @@ export function Tiles({ of }: { of: readonly (readonly [name: string, value: Rea
       {of.map(([name, value]) => (
         <div key={name} className="bg-panel px-4 py-2.5">
           <dt className="text-muted text-xs">{name}</dt>
-          <dd className="mt-0.5 truncate font-semibold text-lg">{value}</dd>
+          <dd className="mt-0.5 font-semibold [overflow-wrap:anywhere] text-lg">{value}</dd>
         </div>
       ))}
     </dl>

@@ -86,7 +86,10 @@ function OneWindow({ view }: { view: WindowView }) {
     <div className="flex flex-col gap-1.5">
       <div className="flex items-baseline justify-between gap-2">
         <span className="font-medium text-sm">{name}</span>
-        <span className="text-sm" title={limit === null ? count(used) : `${count(used)} of ${count(limit)}`}>
+        <span
+          className="whitespace-nowrap text-sm"
+          title={limit === null ? count(used) : `${count(used)} of ${count(limit)}`}
+        >
           {amount(used, measure)} <span className="text-muted">{limit === null ? 'used' : of}</span>
         </span>
       </div>
@@ -102,7 +105,7 @@ function OneWindow({ view }: { view: WindowView }) {
             {limit === null && ', refuses nothing'}.{' '}
           </span>
         )}
-        {freesAt === null ? 'Nothing is used now.' : <Frees view={view} at={freesAt} />}
+        {freesAt === null ? 'Nothing used right now.' : <Frees view={view} at={freesAt} />}
       </p>
     </div>
   );

@@ -75,8 +75,9 @@ export default function InvitationPage({ token, ways, onDone }: InvitationProps)
         {invitation !== undefined && accept.data === undefined && (
           <>
             <p className="text-sm">
-              {invitation.created_by} invites you as <strong>{invitation.role}</strong> of{' '}
-              {accounts === null ? 'all accounts' : accounts.join(', ')}, until <Moment at={invitation.expires} />.
+              {invitation.created_by} invites you to join as <strong>{invitation.role}</strong> of{' '}
+              {accounts === null ? 'all accounts' : accounts.join(', ')}. The invitation expires at{' '}
+              <Moment at={invitation.expires} />.
             </p>
             {invitation.email !== null && <ProviderLinks ways={ways} as={invitation.email} />}
             <Form error={accept.error} onSubmit={() => accept.mutate()}>

@@ -60,7 +60,7 @@ export function Budgets({ account }: { account: DetailedAccount }) {
                 <Gauge label={name} share={one.allowed === 0 ? 1 : one.used / one.allowed} />
                 <p className="text-muted text-xs">
                   {one.resets_at === null ? (
-                    'Nothing is used now.'
+                    'Nothing used right now.'
                   ) : (
                     <>
                       Available again from <Moment at={one.resets_at} />

@@ -16,6 +16,7 @@ import { useFilters } from '../../parts/filters.ts';
 import { Page } from '../../parts/page.tsx';
 import { Spend } from '../../parts/spend.tsx';
 import { Status } from '../../parts/status.tsx';
+import { SourceBadge } from '../../parts/stored-entry.tsx';
 import { FilterInput, FilterSelect } from '../../parts/suggest-input.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
 import { Secret } from '../keys/secret.tsx';
@@ -88,9 +89,7 @@ export default function AccountsPage() {
     {
       head: 'Source',
       from: 'lg',
-      cell: ({ from }) => (
-        <span className="text-muted">{from === 'configuration' ? 'culvert.yaml' : 'set up here'}</span>
-      ),
+      cell: ({ from }) => <SourceBadge source={from === 'configuration' ? 'file' : 'kept'} />,
     },
   ];
   return (

@@ -57,7 +57,7 @@ export default function AgentsPage() {
         to={({ name }) => `/dashboard/agents/${encodeURIComponent(name)}`}
         empty={
           <Empty icon={<Bot />} title="There are no agents yet." action={add}>
-            Keys send messages to agents that speak A2A, with their limits. Culvert reads the card of each agent.
+            Keys send messages to agents that speak A2A, within their limits. Culvert reads the card of each agent.
           </Empty>
         }
       />

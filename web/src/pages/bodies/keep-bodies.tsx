@@ -52,7 +52,7 @@ function StoredUntil({ of, name }: Subject) {
             search={{ [of]: name } as never}
             className="text-sm underline underline-offset-2"
           >
-            Kept bodies
+            Kept requests
           </Link>
           {may && rule !== undefined && <Stop rule={rule} />}
           {may && <Button onClick={() => setOpen(true)}>{rule === undefined ? 'Keep for a while' : 'Change'}</Button>}

@@ -37,7 +37,7 @@ export default function BodiesPage() {
   const columns = columnsFor(searchText);
   return (
     <Page
-      title="Kept bodies"
+      title="Kept requests"
       before={<Back to="/dashboard/requests" label="Requests" />}
       actions={<RangePicker range={range} any />}
       bar={
@@ -56,7 +56,7 @@ export default function BodiesPage() {
     >
       <Rules />
       <PagedTable
-        label="Kept bodies"
+        label="Kept requests"
         pages={pages}
         columns={columns}
         keyOf={({ request }) => request}
@@ -74,7 +74,7 @@ export default function BodiesPage() {
           >
             {pages.next !== null
               ? 'There are more to search: go to the next page.'
-              : 'On the page of a key, an account or a model you can keep their requests for a time.'}
+              : 'On the page of a key, an account or a model, you can keep its requests and answers for a while.'}
           </Empty>
         }
       />

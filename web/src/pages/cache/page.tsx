@@ -81,8 +81,8 @@ export default function CachePage() {
               keyOf={(row) => row.model}
               empty={
                 <Begin icon={<DatabaseZap />} title="No model has used its cache." yaml={yaml} action={<ToModels />}>
-                  A model with a cache keeps complete answers, and gives them to equal requests. You turn it on for each
-                  model, here or in the file.
+                  A model with a cache keeps complete answers, and gives them to identical requests. You turn it on for
+                  each model, here or in the file.
                 </Begin>
               }
             />

@@ -90,6 +90,7 @@ export function EditKey({ of, used = [], onClose }: EditKeyProps) {
       <WindowFields
         name="limits.soft.budget"
         title="Warn at, USD"
+        none="never"
         hint="Requests beyond it still pass, with a header that says so."
         value={typed.soft.budget}
         onValue={(budget) => change({ soft: { ...typed.soft, budget } })}
@@ -97,6 +98,7 @@ export function EditKey({ of, used = [], onClose }: EditKeyProps) {
       <WindowFields
         name="limits.soft.tokens"
         title="Warn at, tokens"
+        none="never"
         value={typed.soft.tokens}
         onValue={(tokens) => change({ soft: { ...typed.soft, tokens } })}
       />

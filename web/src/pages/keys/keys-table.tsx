@@ -8,6 +8,7 @@ import { Empty } from '../../parts/empty.tsx';
 import { Ago, None } from '../../parts/figures.tsx';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
 import { Badge, Status } from '../../parts/status.tsx';
+import { SourceBadge } from '../../parts/stored-entry.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
 import { tones } from './key-status.ts';
 import { NewKeyButton } from './new-key.tsx';
@@ -41,8 +42,8 @@ export function KeysTable({ text, account, status, tag, all }: KeysTableProps) {
             {key.prefix ?? ''}
           </span>
           {key.from === 'configuration' && (
-            <span className="ml-2">
-              <Badge title="It is set in the configuration file. Change it there.">file</Badge>
+            <span className="block @xl:ml-2 @xl:inline">
+              <SourceBadge source="file" />
             </span>
           )}
         </span>

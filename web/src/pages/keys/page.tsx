@@ -17,7 +17,7 @@ export default function KeysPage() {
         <>
           <SearchInput
             className="w-full sm:w-64"
-            label="Find by name, tag, account or id"
+            label="Name, tag, account or id"
             value={text ?? ''}
             onValue={(value) => setFilters({ text: value })}
           />

@@ -70,8 +70,8 @@ export default function McpServersPage() {
         to={({ name }) => `/dashboard/mcp-servers/${encodeURIComponent(name)}`}
         empty={
           <Empty icon={<Blocks />} title="There are no MCP servers yet." action={add}>
-            Keys call the tools of all servers at one address, with their limits. The configuration file can also name
-            programs.
+            Keys call the tools of all servers at one address, within their limits. Programs on this machine are set in
+            the configuration file.
           </Empty>
         }
       />

@@ -42,7 +42,7 @@ export function Members({ account }: { account: string }) {
         pages={pages}
         columns={columns}
         keyOf={({ id }) => id}
-        empty={<Empty title="It has no members yet.">Operators of all accounts also see it.</Empty>}
+        empty={<Empty title="This account has no members yet.">Operators of all accounts can see it, too.</Empty>}
       />
       <Invitations account={account} />
       {leaving !== null && (

@@ -15,7 +15,7 @@ export function CacheFields({ draft, change }: CacheFieldsProps) {
   const field = textFields(draft, change);
   return (
     <div className="grid gap-4 sm:grid-cols-2">
-      <Field name="cache.ttl" label="Keep answers for" hint="Identical requests get the kept answer. For example 1h.">
+      <Field name="cache.ttl" label="Keep answers for" hint="Identical requests get the cached answer. For example 1h.">
         {(control) => <Input {...control} spellCheck={false} placeholder="Not kept" {...field('cacheTtl')} />}
       </Field>
       <Field

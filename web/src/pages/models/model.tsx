@@ -97,7 +97,7 @@ function Model({ model }: { model: ModelReply }) {
               search={{ model: model.id } as never}
               className="text-accent underline-offset-2 hover:underline"
             >
-              Kept answers and hits
+              Cached answers and hits
             </Link>
           </Fact>
           <EntryFacts of={model} />

@@ -39,7 +39,7 @@ function Asked({ range, span: covered }: { range: Ranged; span: { from: string; 
   const most = Math.max(1, ...rows.map(({ attempts }) => attempts));
   return (
     <Section
-      title="Providers, attempts"
+      title="Providers by attempts"
       inside="flush"
       actions={
         <Link to="/dashboard/providers" search={range.search as never} className="text-muted text-xs hover:text-ink">

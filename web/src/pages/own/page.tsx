@@ -36,7 +36,8 @@ export default function MemberPage() {
     <Page title={session.key.name}>
       <p className="text-muted text-sm">
         This key belongs to the account {session.account}
-        {data !== undefined && `, which has the plan ${data.plan}`}. Times are in {shownZone()}, days of usage in UTC.
+        {data !== undefined && `, which has the plan ${data.plan}`}.{' '}
+        {shownZone() === 'UTC' ? 'Times are in UTC.' : `Times are in ${shownZone()}, and days of usage in UTC.`}
       </p>
       <Read query={query}>
         {(data) => (

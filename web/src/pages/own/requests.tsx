@@ -32,7 +32,7 @@ const columns: Column<MemberRequest>[] = [
   {
     head: 'Request',
     cell: (row) => (
-      <div className="min-w-0 max-w-[38cqw] @xl:max-w-[60cqw]">
+      <div className="min-w-0 max-w-[60cqw]">
         <div className="truncate font-medium">{row.model === '' ? row.endpoint : row.model}</div>
         <div className="text-muted text-xs [overflow-wrap:anywhere]">{reasonOf(row) ?? row.id}</div>
       </div>

@@ -12,10 +12,11 @@ import { Count } from '../../parts/figures.tsx';
 import { Field, Form } from '../../parts/form.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
+import { SourceBadge } from '../../parts/stored-entry.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
 import { summaryOf } from './plan-fields.ts';
 
-const places = { configuration: 'culvert.yaml', 'admin api': 'set up here', 'built-in': 'built in' } as const;
+const sources = { configuration: 'file', 'admin api': 'kept', 'built-in': 'built-in' } as const;
 
 const columns: Column<PlanReply>[] = [
   {
@@ -33,7 +34,7 @@ const columns: Column<PlanReply>[] = [
   {
     head: 'Source',
     from: 'lg',
-    cell: ({ from }) => <span className="text-muted">{places[from]}</span>,
+    cell: ({ from }) => <SourceBadge source={sources[from]} />,
   },
 ];
 

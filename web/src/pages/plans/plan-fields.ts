@@ -160,7 +160,7 @@ export function lateWarnings(
       const [from, limit] = [numberOrText(soft[measure][window]), numberOrText(hard[measure][window])];
       if (typeof from !== 'number' || typeof limit !== 'number' || from < limit) return [];
       const unit = measure === 'budget' ? 'USD' : 'tokens';
-      return [`${from} ${unit} in ${windowWords[window]} never warn, because ${limit} are the limit.`];
+      return [`Nobody is warned at ${from} ${unit} in ${windowWords[window]}, because the limit is ${limit} ${unit}.`];
     }),
   );
 }
@@ -187,8 +187,8 @@ export function summaryOf(definition: Definition): string {
   const typed = typedOf(definition);
   const parts = [
     ...windowKeys.map((key) => typed.windows[key] !== '' && `${withCommas(typed.windows[key])} units in ${spans[key]}`),
-    ...windowKeys.map((key) => typed.budget[key] !== '' && `$${withCommas(typed.budget[key])} in ${spans[key]}`),
-    ...periods.map((name) => typed.calendar[name] !== '' && `$${withCommas(typed.calendar[name])} per ${name}`),
+    ...windowKeys.map((key) => typed.budget[key] !== '' && `${dollars(typed.budget[key])} in ${spans[key]}`),
+    ...periods.map((name) => typed.calendar[name] !== '' && `${dollars(typed.calendar[name])} per ${name}`),
     ...windowKeys.map((key) => typed.tokens[key] !== '' && `${withCommas(typed.tokens[key])} tokens in ${spans[key]}`),
     typed.rpm !== '' && `${withCommas(typed.rpm)} requests per minute`,
   ].filter((part) => part !== false);
@@ -196,6 +196,13 @@ export function summaryOf(definition: Definition): string {
 }
 
 export const spans = { '5h': '5 hours', week: '7 days', month: '30 days' } as const;
+
+/** `$20`, `$22.50`. */
+function dollars(text: string): string {
+  const amount = Number(text);
+  if (Number.isNaN(amount) || Number.isInteger(amount)) return `$${withCommas(text)}`;
+  return `$${amount.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 6 })}`;
+}
 
 function withCommas(text: string): string {
   return Number.isNaN(Number(text)) ? text : Number(text).toLocaleString('en-US');

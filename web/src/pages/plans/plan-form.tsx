@@ -93,6 +93,7 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
           <WindowFields
             name="soft.budget"
             title="Warn at, USD"
+            none="never"
             hint="Requests beyond it still pass, with a header that says so."
             value={typed.soft.budget}
             onValue={(budget) => change({ soft: { ...typed.soft, budget } })}
@@ -100,6 +101,7 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
           <WindowFields
             name="soft.tokens"
             title="Warn at, tokens"
+            none="never"
             value={typed.soft.tokens}
             onValue={(tokens) => change({ soft: { ...typed.soft, tokens } })}
           />

@@ -7,12 +7,14 @@ interface WindowFieldsProps {
   name: string;
   title: string;
   hint?: string;
+  /** Shown in an empty field. Default: unlimited. */
+  none?: string;
   value: TypedPlan['windows'];
   onValue: (value: TypedPlan['windows']) => void;
 }
 
 /** The three rolling windows of one measure. */
-export function WindowFields({ name, title, hint, value, onValue }: WindowFieldsProps) {
+export function WindowFields({ name, title, hint, none = 'unlimited', value, onValue }: WindowFieldsProps) {
   return (
     <fieldset className="flex flex-col gap-2">
       <legend className="mb-1 font-medium text-sm">{title}</legend>
@@ -28,7 +30,7 @@ export function WindowFields({ name, title, hint, value, onValue }: WindowFields
                 {...control}
                 aria-label={`${title} in ${spans[key]}`}
                 inputMode="decimal"
-                placeholder="unlimited"
+                placeholder={none}
                 value={value[key]}
                 onChange={(event) => onValue({ ...value, [key]: event.target.value })}
               />

@@ -48,8 +48,8 @@ function Prompt({ prompt }: { prompt: PromptReply }) {
       <EntryNotes of={prompt} kind="a prompt" />
       {prompt.source === 'file' && (
         <Note tone="plain">
-          This prompt is in the configuration file. You change its text, versions and labels there, and read and try it
-          here.
+          This prompt is in the configuration file. Change its text, versions and labels there. Here you can read it and
+          try it.
         </Note>
       )}
       <div className="grid gap-4 lg:grid-cols-2">

@@ -82,7 +82,7 @@ const others = 'Pages and more';
 
 /** What an operation is about: its tag, else the subject of its path. */
 export function subjectOf({ path, tags }: Operation): string {
-  if (tags?.[0] !== undefined) return admin + tags[0];
+  if (tags?.[0] !== undefined) return admin + tags[0].replaceAll('-', ' ').replace('mcp', 'MCP');
   return subjects.find(([, paths]) => paths.test(path))?.[0] ?? others;
 }
 

@@ -51,7 +51,7 @@ const columns: readonly Column<ProcessRow>[] = [
   { head: 'Requests', align: 'right', cell: ({ requests }) => <Count value={requests} /> },
   { head: 'Busy', from: 'lg', align: 'right', cell: ({ busy }) => (busy === null ? <None /> : percent(busy)) },
   {
-    head: 'Loop turn',
+    head: 'Loop delay',
     from: 'xl',
     align: 'right',
     cell: ({ loop_delay_ms }) => (loop_delay_ms === null ? <None /> : `${loop_delay_ms} ms`),

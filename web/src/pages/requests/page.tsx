@@ -114,7 +114,7 @@ export default function RequestsPage() {
             Sessions
           </Link>
           <Link to={'/dashboard/bodies' as never} className={buttonClass()}>
-            Kept bodies
+            Kept requests
           </Link>
           <Export filters={{ ...queryOf(filters), from: from ?? '1970-01-01', to }} />
         </>

@@ -141,7 +141,7 @@ function Summary({ request }: { request: RequestReply }) {
   const facts: [string, ReactNode][] = [
     [
       'Status',
-      <span key="s" className="inline-flex items-center gap-2">
+      <span key="s" className="inline-flex flex-wrap items-center gap-x-2">
         <Outcome status={request.status} failure={request.class} />
         {request.class !== 'ok' && <span className="font-normal text-muted text-sm">{failureText(request.class)}</span>}
       </span>,
@@ -233,8 +233,8 @@ function Who({ request }: { request: RequestReply }) {
 
 /** By the record's word. */
 const cacheUses: Readonly<Record<string, string>> = {
-  hit: 'hit: a kept answer served it',
-  semantic: 'hit: the kept answer to a question of the same meaning',
+  hit: 'hit: served from the cache',
+  semantic: 'hit: the cached answer to a question with the same meaning',
   miss: 'miss: the model answered',
 };
 

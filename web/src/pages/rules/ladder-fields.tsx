@@ -18,7 +18,7 @@ export function LadderFields({ draft: { by, steps }, onChange }: LadderFieldsPro
   const least = by === 'tokens' ? '0' : '0.5';
   return (
     <>
-      <Field name="ladder.by" label="By">
+      <Field name="ladder.by" label="Choose by">
         {(control) => (
           <Select {...control} value={by} onChange={({ target }) => onChange({ by: target.value })}>
             {Object.entries(ladderBy).map(([value, label]) => (

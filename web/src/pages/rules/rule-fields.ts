@@ -71,7 +71,7 @@ export const blankStep: Step = { at_least: '', at_most: '', model: '' };
 export const ladderBy: Readonly<Record<string, string>> = {
   budget_left: 'Share of the budget that is left',
   units_left: 'Share of the units that is left',
-  tokens: 'Tokens of the input',
+  tokens: 'Input tokens',
 };
 
 export function draftOf(rule: RuleDefinition): RuleDraft {

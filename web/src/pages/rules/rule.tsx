@@ -38,7 +38,7 @@ function Rule({ rule }: { rule: RouteReply }) {
           )}
           <Facts>
             <Fact name="Order">{order}</Fact>
-            <Fact name="Later rules">{goesOn ? 'are tried as well' : 'are not tried where it applies'}</Fact>
+            <Fact name="Later rules">{goesOn ? 'also tried' : 'not tried when this one applies'}</Fact>
             <EntryFacts of={rule} />
           </Facts>
         </Section>

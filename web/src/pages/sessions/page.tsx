@@ -33,7 +33,7 @@ export default function SessionsPage() {
         to={(row) => `/dashboard/session?${new URLSearchParams({ session: row.session, account: row.account })}`}
         empty={
           <Empty icon={<Workflow />} title="There are no sessions in this time.">
-            Requests belong to a session by the header x-culvert-session or by one of coding assistants, by
+            Culvert groups requests by the header x-culvert-session, by the headers of coding assistants, by
             prompt_cache_key, by previous_response_id, or by their trace.
           </Empty>
         }

@@ -25,29 +25,32 @@ export default function SessionPage() {
   const { rows, error, refetch, next } = usePages<RequestRow>('/admin/v1/requests', query, { limit: requestsMax });
   const turns = turnsOf(rows ?? []);
   const sum = (of: (turn: Turn) => number) => turns.reduce((total, turn) => total + of(turn), 0);
+  const accounts = account ? [account] : [...new Set(turns.map((turn) => turn.account))];
   const fromMs = turns[0]?.startMs ?? 0;
   const lastedMs = Math.max(1, ...turns.map(({ startMs, ms }) => startMs + ms - fromMs));
   return (
     <Page title={session} before={<Back to="/dashboard/sessions" label="Sessions" />}>
-      <Section>
-        <Facts>
-          <Fact name="Account">{account || [...new Set(turns.map((turn) => turn.account))].join(', ')}</Fact>
-          <Fact name="Requests">
-            <Count value={turns.length} />
-            {next !== null && ' of more: the newest'}
-          </Fact>
-          <Fact name="Lasted">{span(lastedMs)}</Fact>
-          <Fact name="Input tokens">
-            <Count value={sum(({ usage }) => usage.input_tokens)} />
-          </Fact>
-          <Fact name="Output tokens">
-            <Count value={sum(({ usage }) => usage.output_tokens)} />
-          </Fact>
-          <Fact name="Cost">
-            <Money value={turns.at(-1)?.usdSoFar} />
-          </Fact>
-        </Facts>
-      </Section>
+      {turns.length > 0 && (
+        <Section>
+          <Facts>
+            <Fact name={accounts.length === 1 ? 'Account' : 'Accounts'}>{accounts.join(', ')}</Fact>
+            <Fact name="Requests">
+              <Count value={turns.length} />
+              {next !== null && ' of more: the newest'}
+            </Fact>
+            <Fact name="Lasted">{span(lastedMs)}</Fact>
+            <Fact name="Input tokens">
+              <Count value={sum(({ usage }) => usage.input_tokens)} />
+            </Fact>
+            <Fact name="Output tokens">
+              <Count value={sum(({ usage }) => usage.output_tokens)} />
+            </Fact>
+            <Fact name="Cost">
+              <Money value={turns.at(-1)?.usdSoFar} />
+            </Fact>
+          </Facts>
+        </Section>
+      )}
       <Table
         label="Requests of the session"
         columns={columnsOf(fromMs, lastedMs)}
@@ -56,7 +59,11 @@ export default function SessionPage() {
         retry={refetch}
         keyOf={({ id }) => id}
         to={({ id }) => `/dashboard/requests/${id}`}
-        empty={<Empty title="No request of this session is kept." />}
+        empty={
+          <Empty title="There are no requests of this session.">
+            They may be older than storage.retention, or belong to another account.
+          </Empty>
+        }
       />
     </Page>
   );

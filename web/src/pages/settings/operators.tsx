@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { EllipsisVertical, UserPlus } from 'lucide-react';
+import { Ellipsis, UserPlus } from 'lucide-react';
 import { useState } from 'react';
 import type { OperatorReply } from '../../../../src/admin/entries/operators.ts';
 import { usePages } from '../../api/pages.ts';
@@ -53,7 +53,7 @@ export function Operators() {
         <Menu
           trigger={
             <IconButton label={`Actions for ${operator.name}`} size="row">
-              <EllipsisVertical />
+              <Ellipsis />
             </IconButton>
           }
         >
@@ -79,7 +79,7 @@ export function Operators() {
   return (
     <>
       <div className="flex flex-wrap items-center gap-3">
-        <p className="min-w-64 flex-1 text-muted">
+        <p className="w-full text-muted sm:w-auto sm:min-w-64 sm:flex-1">
           Owners may do everything, and admins everything except managing operators. Viewers may only read. Billing sees
           accounts, plans and usage. Members make keys and see requests.
         </p>

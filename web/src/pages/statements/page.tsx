@@ -99,7 +99,7 @@ function Total({ totals }: { totals: Statement['totals'] }) {
 function stateOf({ status, time_zone, closed_at, closed_by }: Statement): string {
   if (status === 'closed') return `Closed ${instant(Date.parse(closed_at ?? ''))} by ${closed_by}, in ${time_zone}.`;
   return status === 'open'
-    ? `Not closed: it shows the current sums, in ${time_zone}.`
+    ? `Not closed yet: these are the current sums, in ${time_zone}.`
     : `This month is not over in ${time_zone}.`;
 }
 

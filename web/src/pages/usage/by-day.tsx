@@ -26,8 +26,9 @@ export default function ByDay({ query, groupBy, range, measure, actions }: ByDay
   const { label, of, format } = measures[measure];
   const links = useChartLinks(range, query as Record<string, string | undefined>);
   const { byDay, error } = useByDay(query, groupBy, range, of);
+  const group = groupBy.replace('_', ' ');
   return (
-    <Section title={`${label} by ${stepOf(range)}${groupBy === 'day' ? '' : ` and ${groupBy}`}`} actions={actions}>
+    <Section title={`${label} by ${stepOf(range)}${groupBy === 'day' ? '' : ` and ${group}`}`} actions={actions}>
       {error !== null && <ErrorNote error={error} />}
       {byDay === undefined && error === null && <Pending className="h-48" />}
       {measure === 'cost_usd' && byDay !== undefined && <Unpriced byDay={byDay} />}
@@ -40,7 +41,7 @@ export default function ByDay({ query, groupBy, range, measure, actions }: ByDay
           times={byDay.times}
           stepMs={byDay.stepMs}
           format={format}
-          series={seriesOf(byDay, of, groupBy === 'day' ? label : '(none)')}
+          series={seriesOf(byDay, of, groupBy === 'day' ? label : `No ${group}`)}
         />
       )}
     </Section>

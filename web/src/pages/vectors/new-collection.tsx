@@ -45,7 +45,7 @@ export function NewCollection({ caller, onClose, onMade }: NewCollectionProps) {
         onSubmit={() => make.mutate()}
         footer={<FormButtons onCancel={onClose} action="Create collection" busy={make.isPending} disabled={missing} />}
       >
-        <Field name="name" label="Name" hint="Letters, digits, _, - and .">
+        <Field name="name" label="Name" hint="Letters, digits and the signs _ - .">
           {(control) => <Input {...control} value={name} onChange={(event) => setName(event.target.value.trim())} />}
         </Field>
         <div>
