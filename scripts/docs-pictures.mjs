@@ -1,49 +1,33 @@
 // The dashboard's pictures in docs/pictures, from the screenshots of the browser tests, with the same variable after
-// CULVERT_SCREENSHOTS=FOLDER npm test -- test/browser/: FFmpeg makes them small.
+// CULVERT_SCREENSHOTS=FOLDER npm test -- test/browser/: FFmpeg makes them small. test/browser/pages.ts names them.
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, globSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const shots = process.env.CULVERT_SCREENSHOTS ?? join(tmpdir(), 'culvert-screenshots');
-const pictures = join(dirname(dirname(fileURLToPath(import.meta.url))), 'docs/pictures');
+const pictures = join(root, 'docs/pictures');
+const { docsPictures } = await import(pathToFileURL(join(root, 'test/browser/pages.ts')));
 
-/** By the names of `shoot` in test/browser. */
-const names = [
-  'overview-desktop-light',
-  'overview-phone-dark',
-  'requests-desktop-light',
-  'request-desktop-light',
-  'usage-desktop-light',
-  'provider-desktop-light',
-  'model-desktop-dark',
-  'playground-desktop-light',
-  'account-desktop-light',
-  'key-desktop-light',
-  'plan-desktop-light',
-  'jobs-batches-desktop-light',
-  'mcp-server-tried-desktop-light',
-  'agent-desktop-light',
-  'session-desktop-light',
-  'replicas-desktop-light',
-  'guard-desktop-light',
-  'rule-classes-desktop-light',
-  'prompt-desktop-light',
-  'tools-scrape-desktop-light',
-  'settings-desktop-light',
-];
-
-for (const name of names) {
-  const from = join(shots, `${name}.png`);
-  if (!existsSync(from)) {
-    console.error(`${from} is not there: run the browser tests with CULVERT_SCREENSHOTS first.`);
-    process.exit(1);
-  }
-  const to = join(pictures, `dashboard-${name.replace(/-desktop-(light|dark)$/, '')}.webp`);
+const screenshots = new Map(docsPictures.map(({ file, screenshot }) => [file, join(shots, `${screenshot}.png`)]));
+const missing = [...screenshots.values()].filter((path) => !existsSync(path));
+if (missing.length > 0) {
+  console.error(`Run all browser tests with CULVERT_SCREENSHOTS first. These are missing:\n${missing.join('\n')}`);
+  process.exit(1);
+}
+for (const old of globSync('dashboard-*.webp', { cwd: pictures })) {
+  if (!screenshots.has(old)) rmSync(join(pictures, old));
+}
+for (const [file, from] of screenshots) {
   const quiet = ['-hide_banner', '-loglevel', 'error', '-y'];
-  const { status } = spawnSync('ffmpeg', [...quiet, '-i', from, '-c:v', 'libwebp', '-quality', '80', to], {
-    stdio: 'inherit',
-  });
+  const { status } = spawnSync(
+    'ffmpeg',
+    [...quiet, '-i', from, '-c:v', 'libwebp', '-quality', '70', join(pictures, file)],
+    {
+      stdio: 'inherit',
+    },
+  );
   if (status !== 0) process.exit(1);
 }

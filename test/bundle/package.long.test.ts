@@ -96,6 +96,8 @@ test('the package holds the bundle and its licences, and nothing for tests alone
     'package.json',
   ]);
   assert.deepEqual(installed, ['culvert-gateway'], 'no other package came with it');
+  const pictures = files.filter((file) => file.endsWith('.webp')).map((file) => file.split('/').slice(0, 3).join('/'));
+  assert.deepEqual([...new Set(pictures)], ['dist/web/docs'], 'pictures of the dashboard are there once');
   const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { repository: object };
   const names = ['name', 'version', 'description', 'license', 'type', 'bin', 'man', 'files', 'engines'];
   const published = [...names, 'peerDependencies', 'peerDependenciesMeta', 'repository'];
