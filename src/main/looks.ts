@@ -1,4 +1,5 @@
 import type { AdminParts } from '../admin/parts.ts';
+import type { createCertificateLook } from '../books/auth/saml/certificate-ends.ts';
 import { createAlertTest } from '../books/metering/alert-sender.ts';
 import type { DeliveryParts } from '../books/metering/notice-delivery.ts';
 import type { RecordDelivery } from '../books/metering/record-delivery.ts';
@@ -45,6 +46,7 @@ export function serverLooks(
 ): Pick<AdminParts, 'bodies' | 'findings' | 'capabilities' | 'backup' | 'tryAlert' | 'mail' | 'notices' | 'processes'> {
   const { folder, clock, version, snapshot } = parts;
   let download: ReturnType<typeof createBackupDownload> | null = null;
+  let certificates: ReturnType<typeof createCertificateLook> | null = null;
   return {
     bodies: (requestIds) => recentBodies.findAll(requestIds, seat?.bodiesElsewhere),
     processes,
@@ -53,13 +55,18 @@ export function serverLooks(
     mail,
     async findings() {
       const { runningFindings } = await import('../cli/doctor/running.ts');
-      return runningFindings({
+      const found = runningFindings({
         ...parts,
         workers: seat?.standing.trouble ?? null,
         overload: seat?.standing.books?.overload ?? null,
         sinks: sinks.standing,
         files: services.files,
       });
+      const { saml } = snapshot().config.dashboard;
+      if (saml === undefined) return found;
+      certificates ??= (await import('../books/auth/saml/certificate-ends.ts')).createCertificateLook(clock);
+      const { samlFindings } = await import('../cli/doctor/saml.ts');
+      return [...found, ...samlFindings(await certificates(saml), clock.wallMs())];
     },
     capabilities: async () => (await import('../cli/doctor/running.ts')).runningCapabilities(snapshot()),
     async backup() {

@@ -46,6 +46,22 @@ async function startHooks(t: TestContext) {
 
 // All at once: each mostly waits.
 describe('alerts', { concurrency: true }, () => {
+  test('metadata of the SAML login that cannot be read is told, though it is a warning', async (t) => {
+    const hooks = await startHooks(t);
+    const saml = { idp: { metadata_url: `${hooks.url}/no-metadata` }, roles: [{ group: 'root', role: 'owner' }] };
+    await startGateway(t, {
+      server: { public_url: 'https://culvert.example.org' },
+      dashboard: { saml },
+      telemetry: { alerts: { every: '1s', to: [{ name: 'hook', webhook: `${hooks.url}/hook`, secret }] } },
+    });
+    const told = () => hooks.alerts().flatMap(({ data }) => data.raised.filter(({ name }) => name === 'saml metadata'));
+    await until('it was told', () => told().length > 0, 20_000);
+    assert.equal(told()[0]?.severity, 'warning');
+    assert.match(told()[0]?.text ?? '', /^The metadata of the SAML identity provider cannot be read: /);
+    // Each look does not ask for it again.
+    assert.equal(hooks.posts.filter(({ path }) => path === '/no-metadata').length, 1);
+  });
+
   test('a provider that is down is told once to Slack, by mail and to a webhook, and so is its end', async (t) => {
     const [hooks, mail] = [await startHooks(t), await startMail(t, 1)];
     const port = await closedPort();

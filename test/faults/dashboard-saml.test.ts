@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { pino } from 'pino';
-import { two } from '../saml-certificates.ts';
+import { ended as endedCertificate, two } from '../saml-certificates.ts';
 import { adminKey, startGateway, type TestGateway } from '../start-gateway.ts';
 import { PlainBrowser } from '../start-openid-provider.ts';
 import {
@@ -424,6 +424,45 @@ test('the provider is configured by fields too, with the next certificate while 
   assert.equal((await logInAs('cora', other, { hash: 'sha1' })).response.status, 303, 'where it is allowed');
   await assertRefused(await logInAs('cora', other, { key: two }), 401, notAccepted, other);
   await provider.register(gateway.url);
+});
+
+test('the overview and the doctor warn of certificates that end, and of metadata that cannot be read', async () => {
+  const signing = { private_key: two.key, certificate: two.cert };
+  const other = await gatewayWith({ ...provider.settings(roles), signing });
+  type Found = { check: string; state: string; message: string; fix: string | null };
+  const read = async (path: string) => {
+    const answer = await other.fetch(`/admin/v1/${path}`, { headers: { authorization: `Bearer ${adminKey}` } });
+    return (await answer.json()) as { findings: Found[]; wrong: { severity: string; text: string }[] };
+  };
+  const found = async () => (await read('doctor')).findings.filter(({ check }) => check.startsWith('saml '));
+  assert.deepEqual(
+    (await found()).map(({ check, state }) => `${check}: ${state}`),
+    ['saml certificate: ok', 'saml signing: ok'],
+  );
+  const idp = { entity_id: provider.entityId, sso_url: `${provider.url}/sso` };
+  await other.reload(
+    configAt(other, { ...provider.settings(roles), idp: { ...idp, certificates: [endedCertificate] } }),
+  );
+  const [ended] = await found();
+  assert.equal(ended?.state, 'problem');
+  assert.match(ended.message, /^The certificate of the identity provider ended on \d{4}-\d\d-\d\d\.$/);
+  assert.match(ended.fix ?? '', /add it there/);
+  const { wrong } = await read('overview');
+  assert.deepEqual(
+    wrong.filter(({ text }) => text.includes('certificate')),
+    [{ severity: 'problem', text: ended.message, page: 'settings', id: null }],
+  );
+  await other.reload(
+    configAt(other, { ...provider.settings(roles), idp: { ...idp, certificates: [endedCertificate, two.cert] } }),
+  );
+  assert.deepEqual(
+    (await found()).map(({ state }) => state),
+    ['ok'],
+    'the next one is there',
+  );
+  const nowhere = { metadata_url: `${provider.url}/nowhere` };
+  await other.reload(configAt(other, { ...provider.settings(roles), idp: nowhere }));
+  assert.match((await found())[0]?.message ?? '', /^The metadata of the SAML identity provider cannot be read: /);
 });
 
 test('requests for logins are signed where a key is given, and the metadata has its certificate', async () => {

@@ -125,7 +125,8 @@ function visible(found: readonly Found[], scope: AccountScope, operator: Operato
 function alertOf({ alert, state, check, page }: Found): string | null {
   if (alert !== undefined) return alert;
   if (page === 'accounts') return null;
-  return state === 'problem' || check === 'disk' || check.startsWith('sink ') || page === 'mcp-servers' ? check : null;
+  const isCall = check === 'disk' || /^(?:sink|saml) /.test(check) || page === 'mcp-servers';
+  return state === 'problem' || isCall ? check : null;
 }
 
 function sentenceOf({ check, message }: Finding): string {

@@ -6,6 +6,7 @@ import { formatProblem } from '../../config/problem.ts';
 import type { Config } from '../../config/schema.ts';
 import { probeGet } from '../../formats/providers/probe-get.ts';
 import { probeLocalServers } from '../../formats/providers/probe-local.ts';
+import { systemClock } from '../../kernel/clock.ts';
 import { culvert } from '../../kernel/command-form.ts';
 import { secretBytesMin } from '../../kernel/seal.ts';
 import { type DataFolder, dataFolderAt } from '../../stores/sqlite/data-folder.ts';
@@ -75,7 +76,7 @@ async function serverFindings(
   progress.at('asking the server');
   findings.push(await serverFinding(owner?.url ?? null));
   findings.push(await portFinding(config.server.host, config.server.port, owner?.url ?? null));
-  findings.push(...secretFindings(config, folder));
+  findings.push(...secretFindings(config, folder), ...(await loginFindings(config)));
   progress.at('reading every page of the databases');
   findings.push(...(await storesFindings(config, owner === null ? 'none' : 'runs', parts)));
   progress.at('looking for model servers on this machine');
@@ -100,6 +101,14 @@ async function serverFindings(
   const known = new Set(others.map(({ check, message }) => `${check} ${message}`));
   const more = now.filter(({ check, message }) => !known.has(`${check} ${message}`));
   return [...others, ...more, ...localFindings(found, snapshot)];
+}
+
+/** Certificates of a login by SAML; metadata by URL is read for them. */
+async function loginFindings({ dashboard: { saml } }: Config): Promise<Finding[]> {
+  if (saml === undefined) return [];
+  const { createCertificateLook } = await import('../../books/auth/saml/certificate-ends.ts');
+  const { samlFindings } = await import('../doctor/saml.ts');
+  return samlFindings(await createCertificateLook(systemClock)(saml), systemClock.wallMs());
 }
 
 const answerTimeoutMs = 3_000;
