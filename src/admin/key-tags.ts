@@ -25,7 +25,8 @@ export function byKeyTag(rows: readonly UsageRow[], directory: Directory, part: 
   return part === 'split' ? summed : summed.toSorted((a, b) => b.milliUnits - a.milliUnits);
 }
 
-function added(to: UsageRow, row: UsageRow): UsageRow {
+/** The sum of two rows, with the names of the first. */
+export function added(to: UsageRow, row: UsageRow): UsageRow {
   return {
     group: to.group,
     split: to.split,

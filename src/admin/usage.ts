@@ -19,11 +19,15 @@ import {
   unpricedField,
 } from './fields.ts';
 import { byKeyTag, keysTagged } from './key-tags.ts';
+import { largestParts, type PartRow, partMeasures } from './largest-parts.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from './operation.ts';
 import { pageByPlace } from './page.ts';
 import type { AdminParts } from './parts.ts';
 import { periodOf } from './requests.ts';
 import { requestedAccounts } from './scope.ts';
+
+/** Rows of a group, but for the one of all others. */
+const partsMax = 100;
 
 const groups = ['hour', 'day', 'model', 'account', 'endpoint', 'user', 'tag', 'provider', 'key', 'key_tag'] as const;
 
@@ -49,6 +53,18 @@ const usageFields = {
     .describe('Where the days of `group_by=day` begin, such as Europe/Berlin, to the hour of UTC. Default: UTC.'),
   from: pastInstant('Start of the range, to the hour. Default: 30 days before `to`.').optional(),
   to: pastInstant('End of the range, to the hour. Default: now.').optional(),
+};
+
+/** Fields for charts, which have room for few parts. An export has every part. */
+const partFields = {
+  parts: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(partsMax)
+    .optional()
+    .describe('With `split_by`: so many parts, the largest of the range, have rows; the others of a group share one.'),
+  parts_by: z.enum(partMeasures).default('units').describe('With `parts`: what the largest parts have most of.'),
 };
 
 export const usageRow = z.object({
@@ -77,6 +93,10 @@ const nameField = z.string().nullable().optional();
 const namedRow = usageRow.extend({
   name: nameField.describe('Of an account or a key of `group`; a key as account/name. Null: it is gone.'),
   split_name: nameField.describe('The same of `split`.'),
+  other_parts: z
+    .int()
+    .optional()
+    .describe('With `parts`, instead of `split`: the row sums all but the largest parts, which are so many.'),
 });
 
 const usageReply = listOf(namedRow).extend({
@@ -106,19 +126,31 @@ export function usageOperations(parts: AdminParts, records: Records): Operation[
       path: '/usage',
       area: 'usage',
       summary: 'Sums usage by group: days in order, others by units, the largest first.',
-      query: z.strictObject({ ...pageFields, limit: pageFields.limit.prefault(listLimitMax), ...usageFields }),
+      query: z.strictObject({
+        ...pageFields,
+        limit: pageFields.limit.prefault(listLimitMax),
+        ...usageFields,
+        ...partFields,
+      }),
       reply: usageReply,
       async run({ query, operator }) {
         const { account } = query;
         if (account !== undefined) accountOf(await records.current(operator.accounts), account);
         const directory = await records.current(operator.accounts);
-        const page = pageByPlace(await rowsOf(parts, directory, query, operator), query);
+        if (query.parts !== undefined && query.split_by === undefined)
+          refuse(invalid('parts', 'parts: expected split_by too, such as split_by=account&parts=5'));
+        const all = await rowsOf(parts, directory, query, operator);
+        const rows = query.parts === undefined ? all : largestParts(all, query.parts, query.parts_by);
+        const page = pageByPlace(rows, query);
         const named = naming(directory, query);
         return {
           group_by: query.group_by,
           ...(query.split_by !== undefined && { split_by: query.split_by }),
           ...(account === undefined ? {} : { account, ...(await windowsOf(parts, records, account)) }),
-          data: page.rows.map((row) => named(usageRecord(row))),
+          data: page.rows.map((row: PartRow) => ({
+            ...named(usageRecord(row)),
+            ...(row.otherParts !== undefined && { other_parts: row.otherParts }),
+          })),
           next_cursor: page.next,
         };
       },
@@ -130,36 +162,38 @@ export function usageOperations(parts: AdminParts, records: Records): Operation[
       summary: 'Exports all rows as CSV.',
       query: z.strictObject(usageFields),
       contentType: 'text/csv; charset=utf-8; header=present',
-      async run({ query, operator }) {
-        const directory = await records.current(operator.accounts);
-        const named = naming(directory, query);
-        const rows = (await rowsOf(parts, directory, query, operator)).map((row) => named(usageRecord(row)));
-        const columns = [
-          'requests',
-          'units',
-          'input_tokens',
-          'output_tokens',
-          'cost_usd',
-          'errors',
-          'counted_tokens',
-          'estimated_tokens',
-          'counted_cost_usd',
-          'estimated_cost_usd',
-          'unpriced_requests',
-        ] as const;
-        const { group_by: group, split_by: split } = query;
-        const heads = (by: string | undefined) =>
-          by === undefined ? [] : by === 'account' || by === 'key' ? [by, `${by}_name`] : [by];
-        const head = csvLine([...heads(group), ...heads(split), ...columns]);
-        const lines = rows.map((row) => {
-          const ofGroup = [row.group, row.name ?? ''].slice(0, heads(group).length);
-          const ofSplit = [row.split ?? '', row.split_name ?? ''].slice(0, heads(split).length);
-          return csvLine([...ofGroup, ...ofSplit, ...columns.map((column) => row[column])]);
-        });
-        return head + lines.join('');
-      },
+      run: ({ query, operator }) => csvOf(parts, records, query, operator),
     }),
   ];
+}
+
+async function csvOf(parts: AdminParts, records: Records, query: UsageQuery, operator: Operator): Promise<string> {
+  const directory = await records.current(operator.accounts);
+  const named = naming(directory, query);
+  const rows = (await rowsOf(parts, directory, query, operator)).map((row) => named(usageRecord(row)));
+  const columns = [
+    'requests',
+    'units',
+    'input_tokens',
+    'output_tokens',
+    'cost_usd',
+    'errors',
+    'counted_tokens',
+    'estimated_tokens',
+    'counted_cost_usd',
+    'estimated_cost_usd',
+    'unpriced_requests',
+  ] as const;
+  const { group_by: group, split_by: split } = query;
+  const heads = (by: string | undefined) =>
+    by === undefined ? [] : by === 'account' || by === 'key' ? [by, `${by}_name`] : [by];
+  const head = csvLine([...heads(group), ...heads(split), ...columns]);
+  const lines = rows.map((row) => {
+    const ofGroup = [row.group, row.name ?? ''].slice(0, heads(group).length);
+    const ofSplit = [row.split ?? '', row.split_name ?? ''].slice(0, heads(split).length);
+    return csvLine([...ofGroup, ...ofSplit, ...columns.map((column) => row[column])]);
+  });
+  return head + lines.join('');
 }
 
 /** Adds names to rows whose group or part is an account or a key. */

@@ -157,6 +157,32 @@ test('usage sums up by every group, over all accounts or one, as JSON and CSV', 
   assert.deepEqual([one.data[0].group, two.data[0].group, two.next_cursor], ['smart', 'small', null]);
 });
 
+test('a chart of many parts gets the largest of the range, and the sum of all others in each day', async (t) => {
+  const admin = await openAdmin(t);
+  const day = async (time: string, costs: Record<string, number>) => {
+    admin.clock.advance(Date.parse(time) - 1_000 - admin.clock.wallMs());
+    await settle(
+      admin,
+      Object.entries(costs).map(([user, costMilli]) => ({ user, costMilli })),
+    );
+  };
+  await day('2025-07-01T12:00:00Z', { a: 9_000, b: 1_000, c: 2_000, d: 3_000 });
+  await day('2025-07-02T12:00:00Z', { b: 7_000, c: 4_000, e: 500 });
+  const ask = 'from=2025-07-01&to=2025-07-03&group_by=day&split_by=user';
+  const rowsOf = async (query: string) =>
+    (await admin.ok('GET', `/usage?${ask}&${query}`)).data.map(
+      ({ group, split, other_parts, units }: Record<string, string>) =>
+        [group?.slice(-2), split ?? `${other_parts} others`, units].join(' '),
+    );
+  assert.deepEqual(await rowsOf('parts=2'), ['01 a 9', '01 b 1', '01 3 others 5', '02 b 7', '02 3 others 4.5']);
+  const byRequests = ['01 b 1', '01 c 2', '01 3 others 12', '02 b 7', '02 c 4', '02 3 others 0.5'];
+  assert.deepEqual(new Set(await rowsOf('parts=2&parts_by=requests')), new Set(byRequests));
+  assert.equal((await rowsOf('parts=5')).length, 7, 'all of them');
+  assert.deepEqual(await rowsOf('parts=2&limit=1'), ['01 a 9'], 'pages as before');
+  for (const wrong of ['group_by=day&parts=2', 'group_by=day&split_by=user&parts=0', 'parts=many&split_by=user'])
+    assert.match((await admin.call('GET', `/usage?${wrong}`)).text, /"param":"parts"/);
+});
+
 test('usage by day follows the days of a time zone, also those of 23 and 25 hours', async (t) => {
   const admin = await openAdmin(t);
   const at = async (time: string) => {

@@ -16,7 +16,7 @@ interface VolumeProps {
 
 /** How many requests there were, by hour or day and outcome. Dragging or a click narrows the list to that time. */
 export default function Volume({ query, range }: VolumeProps) {
-  const { byDay, error } = useByDay(query, 'day', range, ({ requests }) => requests);
+  const { byDay, error } = useByDay(query, 'day', range, 'requests');
   const { times, stepMs, parts } = byDay ?? { times: [], stepMs: 1, parts: [] };
   if (error !== null || (byDay !== undefined && times.length < barsMin)) return null;
   const rows = parts[0]?.rows ?? times.map(() => null);

@@ -1,5 +1,7 @@
+import type { UsageReply } from '../../../../src/admin/usage.ts';
 import { short, usd } from '../../parts/format.ts';
-import type { UsageRow } from './use-by-day.ts';
+
+export type UsageRow = UsageReply['data'][number];
 
 /** Measures of a sum that a chart can show. */
 export const measures = {

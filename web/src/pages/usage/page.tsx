@@ -20,9 +20,8 @@ import { AccountFilter, FilterInput } from '../../parts/suggest-input.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
 import { useRange } from '../../parts/use-range.ts';
 import { Attempts } from '../attempts/attempts.tsx';
-import { type Measure, measures } from './measures.ts';
+import { type Measure, measures, type UsageRow } from './measures.ts';
 import { Recalculate } from './recalculate.tsx';
-import type { UsageRow } from './use-by-day.ts';
 
 const ByDay = lazy(() => import('./by-day.tsx'));
 

@@ -3,8 +3,7 @@ import type { UsageReply } from '../../../../src/admin/usage.ts';
 import { get, type Query } from '../../api/request.ts';
 import { beginnings, localText } from '../../parts/range.ts';
 import type { Ranged } from '../../parts/use-range.ts';
-
-export type UsageRow = UsageReply['data'][number];
+import { type Measure, measures, type UsageRow } from './measures.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -13,12 +12,23 @@ const byHourMaxMs = 50 * hourMs;
 /** Rows of one answer. */
 const rowsMax = 1_000;
 
+/** Parts that a chart draws apart. */
+export const partsMax = 5;
+
 export interface ByDay {
   /** Beginnings of every step of the range, also of those in which nothing was used. */
   times: number[];
   stepMs: number;
-  /** Usage of each step by group: null for none. The largest first. */
-  parts: { group: string; name: string; rows: (UsageRow | null)[] }[];
+  /** Usage of each step by group: null for none. The largest first, at most `partsMax`. */
+  parts: Part[];
+  /** All other groups, together; null where there are no more. */
+  others: { count: number; rows: (UsageRow | null)[] } | null;
+}
+
+interface Part {
+  group: string;
+  name: string;
+  rows: (UsageRow | null)[];
 }
 
 type Step = 'hour' | 'day';
@@ -28,8 +38,11 @@ export function stepOf(range: Ranged): Step {
   return toMs - fromMs <= byHourMaxMs ? 'hour' : 'day';
 }
 
-/** Use over time, in days of the range's zone (hours of a short range), apart by `groupBy` unless that is a time. */
-export function useByDay(query: Query, groupBy: string, range: Ranged, sizeOf: (row: UsageRow) => number) {
+/**
+ * Use over time, in days of the range's zone (hours of a short range), apart by `groupBy` unless that is a time: the
+ * groups that have most of `measure`.
+ */
+export function useByDay(query: Query, groupBy: string, range: Ranged, measure: Measure) {
   const step = stepOf(range);
   const split = groupBy === 'day' ? undefined : groupBy;
   const usageQuery = {
@@ -37,20 +50,35 @@ export function useByDay(query: Query, groupBy: string, range: Ranged, sizeOf: (
     ...range.query,
     group_by: step,
     split_by: split,
+    ...(split !== undefined && { parts: partsMax, parts_by: measure }),
     time_zone: range.zone,
     limit: rowsMax,
   };
   const { data, error, isPlaceholderData } = useQuery({
     queryKey: ['/admin/v1/usage', usageQuery],
-    queryFn: ({ signal }) => get<UsageReply>('/admin/v1/usage', usageQuery, signal),
+    queryFn: ({ signal }) => allRows(usageQuery, signal),
     placeholderData: keepPreviousData,
   });
   return {
     byDay:
-      data === undefined ? undefined : arranged(data.data, data.group_by === 'hour' ? 'hour' : 'day', range, sizeOf),
+      data === undefined
+        ? undefined
+        : arranged(data.data, data.group_by === 'hour' ? 'hour' : 'day', range, measures[measure].of),
     error,
     waiting: isPlaceholderData,
   };
+}
+
+/** A year has more rows than one answer. */
+async function allRows(query: Query, signal: AbortSignal): Promise<UsageReply> {
+  const reply = await get<UsageReply>('/admin/v1/usage', query, signal);
+  const data = [...reply.data];
+  for (let cursor = reply.next_cursor; cursor !== null; ) {
+    const page = await get<UsageReply>('/admin/v1/usage', { ...query, cursor }, signal);
+    data.push(...page.data);
+    cursor = page.next_cursor;
+  }
+  return { ...reply, data };
 }
 
 function boundsOf(range: Ranged) {
@@ -64,9 +92,15 @@ function arranged(rows: readonly UsageRow[], step: Step, range: Ranged, sizeOf: 
     step === 'hour' ? `${new Date(atMs).toISOString().slice(0, 16)}Z` : localText(atMs, range.zone).slice(0, 10);
   const places = new Map(times.map((atMs, at) => [nameOf(atMs), at]));
   const parts = new Map<string, { name: string; rows: (UsageRow | null)[]; size: number }>();
+  let others: ByDay['others'] = null;
   for (const row of rows) {
     const at = places.get(row.group);
     if (at === undefined) continue;
+    if (row.other_parts !== undefined) {
+      others ??= { count: row.other_parts, rows: times.map(() => null) };
+      others.rows[at] = row;
+      continue;
+    }
     const group = row.split ?? '';
     const part = parts.get(group) ?? { name: row.split_name ?? group, rows: times.map(() => null), size: 0 };
     part.rows[at] = row;
@@ -78,6 +112,7 @@ function arranged(rows: readonly UsageRow[], step: Step, range: Ranged, sizeOf: 
     times,
     stepMs: step === 'hour' ? hourMs : dayMs,
     parts: ordered.map(([group, { name, rows }]) => ({ group, name, rows })),
+    others,
   };
 }
 
