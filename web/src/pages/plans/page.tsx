@@ -24,7 +24,7 @@ const columns: Column<PlanReply>[] = [
     value: ({ name }) => name,
     cell: (plan) => (
       <span className="inline-flex items-center gap-2">
-        <span className="font-medium [overflow-wrap:anywhere]">{plan.name}</span>
+        <span className="min-w-24 font-medium [overflow-wrap:anywhere]">{plan.name}</span>
         {plan.default && <Badge title="Accounts without their own plan get this one">default</Badge>}
       </span>
     ),

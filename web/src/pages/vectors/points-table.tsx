@@ -117,7 +117,7 @@ function PointCell({ point: { id, payload }, onOpen, onCondition }: PointCellPro
         type="button"
         onClick={onOpen}
         title="Open this point"
-        className="font-mono text-muted text-xs underline underline-offset-2 [overflow-wrap:anywhere] hover:text-ink"
+        className="text-left font-mono text-muted text-xs underline underline-offset-2 [overflow-wrap:anywhere] hover:text-ink"
       >
         {id}
       </button>
