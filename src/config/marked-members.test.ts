@@ -27,6 +27,7 @@ const notAnAddress: Readonly<Record<string, string>> = {
       'tools.search.providers.[]',
       'mcp.servers.*',
       'agents.*',
+      'guards.*',
     ].map((place) => [`${place}.data.region`, 'where data is kept, as its operator says']),
   ),
 };

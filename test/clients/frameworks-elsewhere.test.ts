@@ -81,8 +81,6 @@ const thoughtIn: Record<string, string> = {
 };
 /** Clients that send no thoughts of these providers back, whatever they were told of them. */
 const forgotten: Record<string, readonly string[]> = {
-  // Nothing without a proof.
-  '@ai-sdk/openai': ['chat'],
   '@ai-sdk/openai .chat()': Object.keys(targets),
   // Text, and Google's proof; chat completions have no place for others.
   '@ai-sdk/openai-compatible': ['responses', 'claude'],

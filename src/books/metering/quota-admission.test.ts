@@ -141,10 +141,10 @@ test('a request that needs more than is left, or than ever is, is told so', asyn
     /2 of 3 requests used, and this one needs 2\. The next request passes at/,
   );
   const never = exceeded(await reserve({ costMilli: 4_000 }));
-  assert.match(never.message, /2 of 3 requests used, and this one needs 4\. No such request ever passes/);
+  assert.match(never.message, /2 of 3 requests used, and this one needs 4\. Such a request can never pass/);
   assert.equal(never.freeAtMs, null);
   const nothing = metered({ windows: { '5h': 0 }, tokens: { week: 0 } });
-  assert.match(exceeded(await nothing.reserve()).message, /0 of 0 .* used\. No such request ever passes/);
+  assert.match(exceeded(await nothing.reserve()).message, /0 of 0 .* used\. Such a request can never pass/);
 });
 
 test("a key's own limit says that it is the key's, and leaves the account's other keys alone", async () => {

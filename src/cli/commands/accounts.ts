@@ -25,7 +25,7 @@ export const accounts: CommandBody = {
         ['--name <name>', 'its display name (default: the id)'],
         [
           '--data <rule>',
-          'where its requests may go, such as region=eu,no-training,zero-retention',
+          'where its requests may go, such as region=eu,no-training',
           { read: dataRuleIn },
         ],
       ],

@@ -68,7 +68,7 @@ export const keys: CommandBody = {
         ],
         [
           '--data <rule>',
-          'where its requests may go, such as region=eu,no-training,zero-retention',
+          'where its requests may go, such as region=eu,no-training',
           { read: dataRuleIn },
         ],
         ['--share-vectors-with <key>', 'key of the same account (id or account/name) whose vector data it shares'],
@@ -110,7 +110,7 @@ export const keys: CommandBody = {
         ['--tags <list>', 'tags such as its team; none for none', { read: tagsOf }],
         [
           '--data <rule>',
-          'where its requests may go, such as region=eu,no-training,zero-retention; none removes it',
+          'where its requests may go, such as region=eu,no-training; none removes it',
           { read: dataRuleIn },
         ],
       ],
