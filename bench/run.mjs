@@ -28,6 +28,7 @@ const subjects = {
   overload: 'overload/run.ts',
   guards: 'guards/run.ts',
   rules: 'rules/run.ts',
+  callers: 'callers/run.ts',
   hooks: 'hooks/run.ts',
   cache: 'cache/run.ts',
   path: 'path/run.ts',

@@ -14,14 +14,14 @@ export interface TokenIssuer {
 }
 
 /** Signs tokens, and serves its discovery document and its public keys on a free port. */
-export async function startTokenIssuer(audience: string): Promise<TokenIssuer> {
+export async function startTokenIssuer(audience: string, alg: 'ES256' | 'RS256' = 'ES256'): Promise<TokenIssuer> {
   const asked: string[] = [];
-  const { privateKey, publicKey } = await generateKeyPair('ES256');
+  const { privateKey, publicKey } = await generateKeyPair(alg);
   const state: TokenIssuer['state'] = {
     up: true,
     hangs: false,
     text: null,
-    keys: [{ ...(await exportJWK(publicKey)), kid: 'key-0', alg: 'ES256', use: 'sig' }],
+    keys: [{ ...(await exportJWK(publicKey)), kid: 'key-0', alg, use: 'sig' }],
   };
   const server = createServer((request, response) => {
     asked.push(request.url!);
@@ -41,7 +41,7 @@ export async function startTokenIssuer(audience: string): Promise<TokenIssuer> {
       const nowS = Math.floor(Date.now() / 1_000);
       const all = { iss: issuer, aud: audience, sub: 'ada', iat: nowS, exp: nowS + 3_600, ...claims };
       const payload = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null)) as JWTPayload;
-      return new SignJWT(payload).setProtectedHeader({ alg: 'ES256', ...(kid !== null && { kid }) }).sign(privateKey);
+      return new SignJWT(payload).setProtectedHeader({ alg, ...(kid !== null && { kid }) }).sign(privateKey);
     },
     async close() {
       server.closeAllConnections();

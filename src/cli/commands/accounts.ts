@@ -23,11 +23,7 @@ export const accounts: CommandBody = {
       options: [
         ['--plan <plan>', 'its plan (default: default_plan of the configuration)'],
         ['--name <name>', 'its display name (default: the id)'],
-        [
-          '--data <rule>',
-          'where its requests may go, such as region=eu,no-training',
-          { read: dataRuleIn },
-        ],
+        ['--data <rule>', 'where its requests may go, such as region=eu,no-training', { read: dataRuleIn }],
       ],
       example: 'culvert accounts create acme --plan pro --name "Acme Inc."',
       work: () => createAccount,

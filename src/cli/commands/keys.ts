@@ -66,11 +66,7 @@ export const keys: CommandBody = {
           'tags such as its team, to find it and to group usage by',
           { read: listOf('team-a,production') },
         ],
-        [
-          '--data <rule>',
-          'where its requests may go, such as region=eu,no-training',
-          { read: dataRuleIn },
-        ],
+        ['--data <rule>', 'where its requests may go, such as region=eu,no-training', { read: dataRuleIn }],
         ['--share-vectors-with <key>', 'key of the same account (id or account/name) whose vector data it shares'],
       ],
       example: "KEY=$(culvert keys create --account dev --name laptop --models 'smart,claude-*')",
