@@ -1,6 +1,6 @@
 // Run by `npm pack`: the package's package.json names no packages, since the bundle holds them all, and nothing that only
 // the repository has. npm reads the file from this folder, so it is written there before and put back after.
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -28,9 +28,17 @@ function refuseToPublish() {
   process.exit(1);
 }
 
+/** node_modules may lie on another disk, from which nothing can be renamed to here. */
+function restore() {
+  const beside = `${file}.new`;
+  copyFileSync(kept, beside);
+  renameSync(beside, file);
+  rmSync(kept);
+}
+
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {
   if (process.argv[2] === 'publish') refuseToPublish();
-  else if (process.argv[2] === 'restore') renameSync(kept, file);
+  else if (process.argv[2] === 'restore') restore();
   else {
     const text = readFileSync(file, 'utf8');
     const packed = packedManifest(text, process.env);

@@ -99,7 +99,7 @@ test('the package holds the bundle and its licences, and nothing for tests alone
   const pictures = files.filter((file) => file.endsWith('.webp')).map((file) => file.split('/').slice(0, 3).join('/'));
   assert.deepEqual([...new Set(pictures)], ['dist/web/docs'], 'pictures of the dashboard are there once');
   const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { repository: object };
-  const names = ['name', 'version', 'description', 'license', 'type', 'bin', 'man', 'files', 'engines'];
+  const names = ['name', 'version', 'description', 'license', 'type', 'bin', 'man', 'files', 'engines', 'exports'];
   const published = [...names, 'peerDependencies', 'peerDependenciesMeta', 'repository'];
   assert.deepEqual(
     Object.keys(manifest)
