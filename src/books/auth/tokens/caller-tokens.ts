@@ -12,6 +12,9 @@ const tokensMax = 10_000;
 const lengthMax = 8_192;
 /** Three parts of base64url, the first of which is an object. */
 const tokenForm = /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/;
+/** Clients send it so; a token that was verified is found without a look at its form. */
+const usualScheme = 'Bearer ';
+const usualBeginning = `${usualScheme}eyJ`;
 
 /** Callers with tokens of issuers that the configuration names. */
 export interface CallerTokens {
@@ -59,19 +62,24 @@ export function createCallerTokens(
     principal(headers) {
       const now = issuersNow();
       if (now !== issuers) [issuers, verifier, verified] = [now, null, new Map()];
-      const token = now.length === 0 ? null : sentToken(headers);
+      const { authorization } = headers;
+      if (now.length === 0 || typeof authorization !== 'string' || authorization.length > lengthMax) return null;
+      const token = authorization.startsWith(usualBeginning)
+        ? authorization.slice(usualScheme.length)
+        : sentToken(authorization);
       if (token === null) return null;
       const digest = hash('sha256', token, 'base64');
       const known = verified.get(digest);
       if (known !== undefined && known.expiresMs > clock.wallMs()) return guest(known.caller);
       verified.delete(digest);
-      return verify(token, digest);
+      const whole = sentToken(authorization);
+      return whole === null ? null : verify(whole, whole === token ? digest : hash('sha256', whole, 'base64'));
     },
   };
 }
 
-function sentToken({ authorization }: TokenHeaders): string | null {
-  if (typeof authorization !== 'string' || authorization.length > lengthMax) return null;
+/** The token of a header; null: it has none, or something else. */
+function sentToken(authorization: string): string | null {
   const [scheme = '', token = '', ...more] = authorization.trim().split(/ +/);
   return scheme.toLowerCase() === 'bearer' && more.length === 0 && tokenForm.test(token) ? token : null;
 }
