@@ -1,8 +1,8 @@
 import type { AdminParts } from '../admin/parts.ts';
-import type { createCertificateLook } from '../books/auth/saml/certificate-ends.ts';
 import { createAlertTest } from '../books/metering/alert-sender.ts';
 import type { DeliveryParts } from '../books/metering/notice-delivery.ts';
 import type { RecordDelivery } from '../books/metering/record-delivery.ts';
+import type { createSamlLook } from '../cli/doctor/saml.ts';
 import type { RecentBodies } from '../inference/endpoints/recent-bodies.ts';
 import type { Services } from '../inference/endpoints/services.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -46,7 +46,7 @@ export function serverLooks(
 ): Pick<AdminParts, 'bodies' | 'findings' | 'capabilities' | 'backup' | 'tryAlert' | 'mail' | 'notices' | 'processes'> {
   const { folder, clock, version, snapshot } = parts;
   let download: ReturnType<typeof createBackupDownload> | null = null;
-  let certificates: ReturnType<typeof createCertificateLook> | null = null;
+  let ofSaml: ReturnType<typeof createSamlLook> | null = null;
   return {
     bodies: (requestIds) => recentBodies.findAll(requestIds, seat?.bodiesElsewhere),
     processes,
@@ -62,11 +62,8 @@ export function serverLooks(
         sinks: sinks.standing,
         files: services.files,
       });
-      const { saml } = snapshot().config.dashboard;
-      if (saml === undefined) return found;
-      certificates ??= (await import('../books/auth/saml/certificate-ends.ts')).createCertificateLook(clock);
-      const { samlFindings } = await import('../cli/doctor/saml.ts');
-      return [...found, ...samlFindings(await certificates(saml), clock.wallMs())];
+      ofSaml ??= (await import('../cli/doctor/saml.ts')).createSamlLook(clock);
+      return [...found, ...(await ofSaml(snapshot().config.dashboard.saml))];
     },
     capabilities: async () => (await import('../cli/doctor/running.ts')).runningCapabilities(snapshot()),
     async backup() {

@@ -105,10 +105,7 @@ async function serverFindings(
 
 /** Certificates of a login by SAML; metadata by URL is read for them. */
 async function loginFindings({ dashboard: { saml } }: Config): Promise<Finding[]> {
-  if (saml === undefined) return [];
-  const { createCertificateLook } = await import('../../books/auth/saml/certificate-ends.ts');
-  const { samlFindings } = await import('../doctor/saml.ts');
-  return samlFindings(await createCertificateLook(systemClock)(saml), systemClock.wallMs());
+  return (await import('../doctor/saml.ts')).createSamlLook(systemClock)(saml);
 }
 
 const answerTimeoutMs = 3_000;

@@ -1,4 +1,6 @@
-import type { CertificateEnds } from '../../books/auth/saml/certificate-ends.ts';
+import type { CertificateEnds, createCertificateLook } from '../../books/auth/saml/certificate-ends.ts';
+import type { SamlConfig } from '../../config/schema-dashboard.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';
 
 const dayMs = 86_400_000;
@@ -9,6 +11,16 @@ const urgentFromMs = dayMs;
 const nextOfProvider =
   'Have the identity provider publish its next certificate. Where dashboard.saml.idp lists certificates, add it there.';
 const nextOfSigning = 'Set a new certificate in dashboard.saml.signing, and give the identity provider its metadata.';
+
+/** Looks of one process at the login by SAML, of which nothing is loaded where there is none. */
+export function createSamlLook(clock: Clock): (config: SamlConfig | undefined) => Promise<Finding[]> {
+  let look: ReturnType<typeof createCertificateLook> | null = null;
+  return async (config) => {
+    if (config === undefined) return [];
+    look ??= (await import('../../books/auth/saml/certificate-ends.ts')).createCertificateLook(clock);
+    return samlFindings(await look(config), clock.wallMs());
+  };
+}
 
 /** Findings about certificates of a login by SAML, which end without a notice from anybody. */
 export function samlFindings({ provider, signing, trouble }: CertificateEnds, nowMs: number): Finding[] {
