@@ -21,8 +21,6 @@ import {
 import { timestampsOf } from '../../../formats/dialects/transcription/format.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { forwardedEndpoint } from '../../../inference/families/forwarded/endpoint.ts';
-import { imageEditsEndpoint, imagesEndpoint } from '../../../inference/families/images/endpoint.ts';
-import { editFilesMax } from '../../../inference/families/images/image-edit.ts';
 import { speechEndpoint } from '../../../inference/families/speech/endpoint.ts';
 import { transcriptionEndpoint } from '../../../inference/families/transcription/endpoint.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
@@ -33,9 +31,9 @@ import { callerOf, type Exchange, headerOf, type Route } from '../../exchange.ts
 import { linkBaseOf } from '../../link-base.ts';
 import { asReceived, bodyHandler, uploadHandler } from '../../model-call.ts';
 import { readJsonBody } from '../../read-body.ts';
-import { readEditBody } from '../../read-edit-body.ts';
 import type { Multipart } from '../../read-multipart.ts';
 import { ConvertedDelivery, type ConvertedFacts } from '../converted-delivery.ts';
+import { imageHandlers } from '../image-handlers.ts';
 
 /** A call with its body read, and the model that its header names. */
 export interface NamedCall {
@@ -120,17 +118,7 @@ export function targetsOf(services: Services, exchange: Exchange, model: string)
 
 function imageHandler(services: Services): Handle {
   const linkBase = ({ request }: Exchange) => linkBaseOf(request, services.snapshot().config.server);
-  const draw = bodyHandler(services, imagesEndpoint(services), (exchange, body) => ({
-    body,
-    linkBase: linkBase(exchange),
-  }));
-  const change = uploadHandler(
-    services,
-    imageEditsEndpoint(services),
-    editFilesMax,
-    (exchange, form) => ({ form, linkBase: linkBase(exchange) }),
-    (exchange, call) => readEditBody(services, exchange, call),
-  );
+  const { draw, change } = imageHandlers(services, linkBase);
   return async (exchange, { model, body }) => {
     const makers = targetsOf(services, exchange, model).flatMap(({ image }) => image ?? []);
     const call = imageCallOf(body, model, makers);

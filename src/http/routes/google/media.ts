@@ -6,16 +6,14 @@ import {
 } from '../../../formats/dialects/gemini/media-request.ts';
 import { videoRequestOf } from '../../../formats/dialects/gemini/video-request.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
-import { imageEditsEndpoint, imagesEndpoint } from '../../../inference/families/images/endpoint.ts';
-import { editFilesMax } from '../../../inference/families/images/image-edit.ts';
 import { speechEndpoint } from '../../../inference/families/speech/endpoint.ts';
 import { videosEndpoint } from '../../../inference/families/videos/endpoint.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Exchange } from '../../exchange.ts';
-import { asReceived, bodyHandler, uploadHandler } from '../../model-call.ts';
-import { readEditBody } from '../../read-edit-body.ts';
+import { asReceived, bodyHandler } from '../../model-call.ts';
+import { imageHandlers } from '../image-handlers.ts';
 import { MediaDelivery, type MediaFacts } from './media-delivery.ts';
 import { linkOf } from './names.ts';
 
@@ -33,17 +31,7 @@ interface MediaCall extends Pick<MediaFacts, 'model' | 'kind' | 'form'> {
 export function mediaHandler(services: Services): (exchange: Exchange) => Promise<boolean> {
   const linkBase = (exchange: Exchange) => linkOf({ services }, exchange);
   const speak = bodyHandler(services, speechEndpoint(services), asReceived);
-  const draw = bodyHandler(services, imagesEndpoint(services), (exchange, body) => ({
-    body,
-    linkBase: linkBase(exchange),
-  }));
-  const change = uploadHandler(
-    services,
-    imageEditsEndpoint(services),
-    editFilesMax,
-    (exchange, form) => ({ form, linkBase: linkBase(exchange) }),
-    (exchange, call) => readEditBody(services, exchange, call),
-  );
+  const { draw, change } = imageHandlers(services, linkBase);
   const film = bodyHandler(services, videosEndpoint(services), (_, body) => ({ body }));
   return async (exchange) => {
     const call = callOf(services, exchange);
