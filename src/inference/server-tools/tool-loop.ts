@@ -3,7 +3,8 @@ import type { RequestedServerTools } from '../../formats/neutral/server-tool.ts'
 import type { ServerTurn } from '../../formats/neutral/server-turn.ts';
 import { estimatedTokens } from '../../formats/neutral/usage.ts';
 import { newRequestId } from '../../kernel/ids.ts';
-import { refusalHeaders, type WrittenFor } from '../spine/answer.ts';
+import type { WrittenFor } from '../spine/answer.ts';
+import { refusalHeaders } from '../spine/changed-headers.ts';
 import { ChildClient } from '../spine/child-client.ts';
 import type { MakeTrial } from '../spine/contest.ts';
 import type { Endpoint } from '../spine/endpoint.ts';

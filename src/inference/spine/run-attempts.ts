@@ -5,7 +5,8 @@ import { type Failure, FailureError, type LastingCause, statusOf, type Upstreams
 import { incapable } from '../../routing/capability.ts';
 import { createRoute } from '../../routing/create-route.ts';
 import type { AttemptRecord, Route, RouteAttempt, RouteStep, UpstreamLimit } from '../../routing/route.ts';
-import { Answer, refusalHeaders } from './answer.ts';
+import { Answer } from './answer.ts';
+import { refusalHeaders } from './changed-headers.ts';
 import { Contest, isRefusal, type MakeTrial } from './contest.ts';
 import type { ContestParts, Job } from './job.ts';
 import type { Bytes } from './sink.ts';

@@ -4,8 +4,9 @@ import { type Loss, lossComment, lossesOf } from '../../../formats/neutral/loss.
 import { sumOf, type Usage } from '../../../formats/neutral/usage.ts';
 import { invalid, statusOf } from '../../../kernel/failure.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
-import { refusalHeaders, withCostOfAll, withLosses, withModel } from '../../spine/answer.ts';
+import { withCostOfAll, withModel } from '../../spine/answer.ts';
 import { besideUsd } from '../../spine/beside-usd.ts';
+import { refusalHeaders, withLosses } from '../../spine/changed-headers.ts';
 import { ChildClient } from '../../spine/child-client.ts';
 import { newProgress } from '../../spine/held-call.ts';
 import type { ContestParts, Job, JobProgress } from '../../spine/job.ts';
