@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose';
+import type { TokenIssuerConfig } from '../src/config/schema-callers.ts';
 
 export interface TokenIssuer {
   issuer: string;
@@ -14,7 +15,10 @@ export interface TokenIssuer {
 }
 
 /** Signs tokens, and serves its discovery document and its public keys on a free port. */
-export async function startTokenIssuer(audience: string, alg: 'ES256' | 'RS256' = 'ES256'): Promise<TokenIssuer> {
+export async function startTokenIssuer(
+  audience: string,
+  alg: TokenIssuerConfig['algorithms'][number] = 'ES256',
+): Promise<TokenIssuer> {
   const asked: string[] = [];
   const { privateKey, publicKey } = await generateKeyPair(alg);
   const state: TokenIssuer['state'] = {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { generateKeyPairSync, sign } from 'node:crypto';
 import { after, type TestContext, test } from 'node:test';
 import { exportJWK, generateKeyPair } from 'jose';
+import { tokenAlgorithms } from '../../src/config/schema-callers.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
 import { startTokenIssuer } from '../start-token-issuer.ts';
 import { startUpstream } from '../start-upstream.ts';
@@ -68,6 +70,60 @@ test('tokens of odd forms are refused as tokens, whatever their parts hold', asy
   }
   for (const claims of [{ sub: 7 }, { sub: ['ada'] }, { exp: 'soon' }, { nbf: {} }, { aud: [7, null] }, { aud: {} }]) {
     assert.equal((await call(await idp.sign(claims))).status, 401, JSON.stringify(claims));
+  }
+});
+
+for (const alg of tokenAlgorithms) {
+  test(`a token of ${alg} is good to the last bit, and not with another`, async (t) => {
+    const signer = await startTokenIssuer('culvert', alg);
+    t.after(() => signer.close());
+    const alone = await startGateway(t, config({ issuer: signer.issuer }));
+    // Numbers of ECDSA begin with zeros, or with a bit that is a sign elsewhere, in some of its signatures.
+    for (let nth = 0; nth < 12; nth++) {
+      const { status, text } = await call(await signer.sign({ sub: `s${nth}` }), '/v1/models', null, alone);
+      assert.equal(status, 200, text);
+    }
+    const [head = '', claims = '', signature = ''] = (await signer.sign({ sub: 'ada' })).split('.');
+    const bytes = Buffer.from(signature, 'base64url');
+    const changed = Buffer.from(bytes);
+    changed[20] = (changed[20] ?? 0) ^ 1;
+    const forged = {
+      'another signature': [head, claims, changed.toString('base64url')],
+      'other claims': [head, part({ iss: signer.issuer, aud: 'culvert', sub: 'root' }), signature],
+      'another head': [part({ alg, kid: 'key-0', typ: 'JWT' }), claims, signature],
+      'no signature': [head, claims, ''],
+      'half of it': [head, claims, bytes.subarray(0, bytes.length / 2).toString('base64url')],
+      'more than it': [head, claims, Buffer.concat([bytes, bytes]).toString('base64url')],
+      zeros: [head, claims, Buffer.alloc(bytes.length).toString('base64url')],
+    };
+    for (const [what, parts] of Object.entries(forged)) {
+      assert.equal((await call(parts.join('.'), '/v1/models', null, alone)).status, 401, what);
+    }
+    const other = await startGateway(
+      t,
+      config({ issuer: signer.issuer, algorithms: tokenAlgorithms.filter((one) => one !== alg) }),
+    );
+    const { status, text } = await call(await signer.sign({}), '/v1/models', null, other);
+    assert.equal(status, 401);
+    assert.match(text, /signed in a way that is not allowed/);
+  });
+}
+
+test('a token of an RSA key that is too short is refused', async (t) => {
+  const issuer = await startTokenIssuer('culvert', 'RS256');
+  t.after(() => issuer.close());
+  const good = { iss: issuer.issuer, aud: 'culvert', sub: 'ada', exp: Math.floor(Date.now() / 1_000) + 60 };
+  for (const [modulusLength, status] of [
+    [1_024, 401],
+    [2_048, 200],
+  ] as const) {
+    const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength });
+    const kid = `bits-${modulusLength}`;
+    const signed = `${part({ alg: 'RS256', kid })}.${part(good)}`;
+    issuer.state.keys = [{ ...publicKey.export({ format: 'jwk' }), kid, alg: 'RS256' }];
+    const fresh = await startGateway(t, config({ issuer: issuer.issuer }));
+    const token = `${signed}.${sign('sha256', Buffer.from(signed), privateKey).toString('base64url')}`;
+    assert.equal((await call(token, '/v1/models', null, fresh)).status, status, kid);
   }
 });
 

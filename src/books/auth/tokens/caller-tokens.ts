@@ -13,8 +13,7 @@ const lengthMax = 8_192;
 /** Three parts of base64url, the first of which is an object. */
 const tokenForm = /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/;
 /** Clients send it so; a token that was verified is found without a look at its form. */
-const usualScheme = 'Bearer ';
-const usualBeginning = `${usualScheme}eyJ`;
+const usualBeginning = 'Bearer eyJ';
 
 /** Callers with tokens of issuers that the configuration names. */
 export interface CallerTokens {
@@ -42,7 +41,7 @@ export function createCallerTokens(
 ): CallerTokens {
   let issuers: readonly TokenIssuerConfig[] = [];
   let verifier: Promise<TokenVerifier> | null = null;
-  /** By the token's hash, oldest first. */
+  /** By the header's hash, oldest first. */
   let verified = new Map<string, Verified>();
 
   async function verify(token: string, digest: string): Promise<Principal | Failure> {
@@ -64,16 +63,13 @@ export function createCallerTokens(
       if (now !== issuers) [issuers, verifier, verified] = [now, null, new Map()];
       const { authorization } = headers;
       if (now.length === 0 || typeof authorization !== 'string' || authorization.length > lengthMax) return null;
-      const token = authorization.startsWith(usualBeginning)
-        ? authorization.slice(usualScheme.length)
-        : sentToken(authorization);
-      if (token === null) return null;
-      const digest = hash('sha256', token, 'base64');
+      if (!authorization.startsWith(usualBeginning) && sentToken(authorization) === null) return null;
+      const digest = hash('sha256', authorization, 'base64');
       const known = verified.get(digest);
       if (known !== undefined && known.expiresMs > clock.wallMs()) return guest(known.caller);
       verified.delete(digest);
-      const whole = sentToken(authorization);
-      return whole === null ? null : verify(whole, whole === token ? digest : hash('sha256', whole, 'base64'));
+      const token = sentToken(authorization);
+      return token === null ? null : verify(token, digest);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
+import { type CryptoKey, createLocalJWKSet, errors, type JWSHeaderParameters } from 'jose';
 import type { TokenIssuerConfig } from '../../../config/schema-callers.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { isObject } from '../../../kernel/json.ts';
@@ -21,6 +21,9 @@ export class KeysUnread extends Error {
   }
 }
 
+/** The key that has signed a token with this header. */
+export type IssuerKeys = (header: JWSHeaderParameters) => Promise<CryptoKey>;
+
 /**
  * The public keys of an issuer, which it is asked for when the first token comes, when they are old, and for a key that
  * it did not have. Rejects with `KeysUnread`, with `JWKSNoMatchingKey`, or with `JWKSMultipleMatchingKeys`, which lists
@@ -29,8 +32,8 @@ export class KeysUnread extends Error {
 export function createIssuerKeys(
   issuer: Pick<TokenIssuerConfig, 'issuer' | 'jwks_url'>,
   clock: Pick<Clock, 'monotonicMs'>,
-): JWTVerifyGetKey {
-  let keys: JWTVerifyGetKey | null = null;
+): IssuerKeys {
+  let keys: IssuerKeys | null = null;
   let readAtMs = Number.NEGATIVE_INFINITY;
   let triedAtMs = Number.NEGATIVE_INFINITY;
   /** Whether the last reading brought keys. */
@@ -57,7 +60,7 @@ export function createIssuerKeys(
     return reading;
   }
 
-  async function known(): Promise<JWTVerifyGetKey> {
+  async function known(): Promise<IssuerKeys> {
     const ageMs = clock.monotonicMs() - readAtMs;
     if (ageMs > freshMs) {
       const again = readAgain();
@@ -68,16 +71,16 @@ export function createIssuerKeys(
     return keys;
   }
 
-  return async (header, token) => {
+  return async (header) => {
     try {
-      return await (await known())(header, token);
+      return await (await known())(header);
     } catch (error) {
       if (error instanceof errors.JWKSMultipleMatchingKeys) throw error;
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw new KeysUnread(issuer.issuer);
     }
     await readAgain();
     if (keys === null || !isReached) throw new KeysUnread(issuer.issuer);
-    return keys(header, token);
+    return keys(header);
   };
 }
 

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
-import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions, jwtVerify } from 'jose';
+import { decodeJwt, errors, type JWTPayload } from 'jose';
 import type { TokenIssuerConfig } from '../../../config/schema-callers.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import { createIssuerKeys, KeysUnread } from './issuer-keys.ts';
+import { signedClaims } from './signed-claims.ts';
 import type { TokenCaller } from './token-caller.ts';
 
 /** A token's caller, and the wall-clock ms until which it may call; or why it may not. */
@@ -12,8 +13,6 @@ export type TokenVerifier = (token: string) => Promise<{ caller: TokenCaller; ex
 const clockToleranceS = 30;
 /** A token without an end is verified again after this time. */
 const endlessMs = 5 * 60_000;
-/** Keys of an issuer without ids, each of which may have signed a token. */
-const keysTriedMax = 10;
 const modelsMax = 1_000;
 const nameCharsMax = 80;
 const userCharsMax = 256;
@@ -27,7 +26,7 @@ export function createTokenVerifier(issuers: readonly TokenIssuerConfig[], clock
     if (known === undefined) return refusal('No issuer of this server signed the token.');
     const { config, keys } = known;
     try {
-      const payload = await verified(token, keys, {
+      const payload = await signedClaims(token, keys, {
         issuer: [config.issuer, `${config.issuer}/`],
         audience: config.audience,
         algorithms: config.algorithms,
@@ -43,25 +42,6 @@ export function createTokenVerifier(issuers: readonly TokenIssuerConfig[], clock
       return failureOf(error);
     }
   };
-}
-
-/** Claims of a token that one of these keys has signed. */
-async function verified(token: string, keys: JWTVerifyGetKey, options: JWTVerifyOptions): Promise<JWTPayload> {
-  try {
-    return (await jwtVerify(token, keys, options)).payload;
-  } catch (error) {
-    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
-    let tried = 0;
-    for await (const key of error) {
-      if (tried++ === keysTriedMax) break;
-      try {
-        return (await jwtVerify(token, key, options)).payload;
-      } catch (failed) {
-        if (!(failed instanceof errors.JWSSignatureVerificationFailed)) throw failed;
-      }
-    }
-    throw new errors.JWSSignatureVerificationFailed();
-  }
 }
 
 function issuerIn(token: string): string {
