@@ -326,6 +326,11 @@ for (const modelId of Object.keys(models)) {
     assert.match(whole.output.message.content[0]!.text, /hello there/);
     const events = await invokedStream(modelId, novaBody);
     assert.deepEqual([Object.keys(events[0]!), Object.keys(events.at(-1)!)], [['messageStart'], ['metadata']]);
+    // All of Nova's members but `messages` are optional.
+    const { messages } = novaBody;
+    for (const body of [{ messages }, { messages, system: [{ text: 'Be brief.' }] }]) {
+      assert.ok('output' in (await invoke(modelId, body)), JSON.stringify(body));
+    }
     const chat = {
       model: 'whatever',
       messages: [{ role: 'user', content: 'hello there' }],
@@ -333,6 +338,8 @@ for (const modelId of Object.keys(models)) {
     };
     const { choices } = (await invoke(modelId, chat)) as { choices: { message: { content: string } }[] };
     assert.match(choices[0]!.message.content, /hello there/);
+    const inParts = { messages: [{ role: 'user', content: [{ text: 'hello there', type: 'text' }] }] };
+    assert.ok('choices' in (await invoke(modelId, inParts)));
     const chunks = (await invokedStream(modelId, chat)) as { choices: { delta: { content?: string } }[] }[];
     const said = chunks.flatMap(({ choices: [choice] }) => choice?.delta.content ?? []).join('');
     assert.equal(said, choices[0]!.message.content);

@@ -150,6 +150,21 @@ test('what only Google runs is refused for others, naming it', async () => {
     config: { tools: [{ googleSearch: {} }] },
   });
   await assert.rejects(search, refusedWith(400, /tools\[0\]\.googleSearch/));
+  const config = { responseMimeType: 'text/x.enum', responseSchema: { type: Type.STRING, enum: ['sea', 'lake'] } };
+  const one = google.models.generateContent({ model: 'chat', contents: 'x', config });
+  await assert.rejects(one, refusedWith(400, /responseMimeType/));
+  assert.ok((await google.models.generateContent({ model: 'google', contents: 'x', config })).text);
+});
+
+test('settings of Google alone reach no other provider, and are named', async () => {
+  const settings = { safetySettings: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }] };
+  const body = { contents: [{ role: 'user', parts: [{ text: 'x' }] }], labels: { team: 'a' }, ...settings };
+  for (const model of ['chat', 'claude']) {
+    const answer = await gateway.fetch(`/v1beta/models/${model}:generateContent`, { json: body });
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get('x-culvert-dropped'), 'labels, safetySettings');
+    assert.deepEqual([lastBody().safetySettings, lastBody().labels], [undefined, undefined]);
+  }
 });
 
 const refusedWith = (status: number, message: RegExp) => (error: unknown) => {

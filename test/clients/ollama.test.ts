@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ChatResponse, Ollama } from 'ollama';
+import type { JsonObject } from '../../src/kernel/json.ts';
 import { models, openThreeProviders } from './three-providers.ts';
 
 /* Ollama's own client at the root, over a provider of each dialect. */
@@ -104,6 +105,21 @@ test('options, format, thoughts and pictures reach the provider in its words', a
   assert.equal(body.reasoning_effort, 'low');
   assert.match(JSON.stringify(body.response_format), /"json_schema"/);
   assert.match(JSON.stringify(body.messages), /data:image\/png;base64,iVBORw0KGgo=/);
+});
+
+test('thoughts of an earlier turn and the picture that a tool gave go back to the provider', async () => {
+  const calls = ['look', 'count'].map((name) => ({ function: { name, arguments: {} } }));
+  const messages = [
+    ...hello,
+    { role: 'assistant', content: '', thinking: 'I must look.', tool_calls: calls },
+    { role: 'tool', tool_name: 'look', content: 'seen', images: ['iVBORw0KGgo='] },
+    { role: 'tool', tool_name: 'count', content: '2' },
+  ];
+  await ollama.chat({ model: 'chat', messages, tools: [weather] });
+  const [, turn, seen, counted, picture] = lastBody().messages as JsonObject[];
+  assert.equal(turn!.reasoning_content, 'I must look.');
+  assert.deepEqual([seen!.content, counted!.content], ['seen', '2']);
+  assert.match(JSON.stringify(picture), /data:image\/png;base64,iVBORw0KGgo=/);
 });
 
 test('what no provider has a word for is told as lost', async () => {

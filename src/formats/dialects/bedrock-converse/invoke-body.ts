@@ -1,5 +1,5 @@
 import { invalid } from '../../../kernel/failure.ts';
-import { type JsonScan, memberValue, scanJson } from '../../../kernel/json.ts';
+import { isObject, type JsonScan, memberValue, scanJson } from '../../../kernel/json.ts';
 import { jsonDepthMax } from '../../../kernel/limits.ts';
 import type { Result } from '../dialect.ts';
 import { withFirst } from '../gemini/path-members.ts';
@@ -21,9 +21,8 @@ const widthMax = { structure: 200_000, commas: 2_000_000 };
 
 /**
  * Tells by its members in which vendor's format a body is: Anthropic's Messages (`anthropic_version`), Amazon Nova's,
- * which is
- * Converse's (`schemaVersion`, `inferenceConfig`), OpenAI's chat completions (other `messages`), texts to embed of Amazon
- * or Cohere, or Cohere's documents to rank. Refused: any other.
+ * which is Converse's (`system`, `inferenceConfig`, parts without `type`), OpenAI's chat completions (other `messages`),
+ * texts to embed of Amazon or Cohere, or Cohere's documents to rank. Refused: any other.
  */
 export function readInvokeBody(raw: Buffer, model: string, stream: boolean): Result<InvokedBody> {
   const scan = scanJson(raw, jsonDepthMax, widthMax);
@@ -33,7 +32,7 @@ export function readInvokeBody(raw: Buffer, model: string, stream: boolean): Res
     const body = withPathMembers(without(raw, scan, ['anthropic_version', 'anthropic_beta']), model, stream);
     return invoked('anthropic-messages', body, betasIn(raw, scan));
   }
-  if (has('messages') && (has('schemaVersion') || has('inferenceConfig') || has('toolConfig'))) {
+  if (has('messages') && (novaMembers.some(has) || hasNovaParts(raw, scan))) {
     return invoked('bedrock-converse', withPathMembers(without(raw, scan, ['schemaVersion']), model, stream));
   }
   if (has('messages')) {
@@ -48,6 +47,24 @@ export function readInvokeBody(raw: Buffer, model: string, stream: boolean): Res
   if (scan.afterBrace < 0) return invoked('openai-chat', raw);
   const message = `This body is none that is taken here. Send one of Anthropic's ('anthropic_version' and 'messages'), Amazon Nova's ('messages' and 'inferenceConfig') or OpenAI's ('messages')${stream ? '' : ", texts to embed ('inputText', 'texts' or 'singleEmbeddingParams'), or Cohere's 'query' and 'documents'"}. Converse takes a conversation for every model.`;
   return { ok: false, failure: invalid(null, message) };
+}
+
+/** Members that OpenAI's bodies never have. All of them are optional. */
+const novaMembers = ['schemaVersion', 'inferenceConfig', 'toolConfig', 'system'];
+
+/** Parts of Nova's have no `type`, as OpenAI's have: a part is a text by its member `text`. */
+function hasNovaParts(raw: Buffer, scan: JsonScan): boolean {
+  const range = memberValue(raw, scan.members, 'messages');
+  if (range === null) return false;
+  try {
+    const messages: unknown = JSON.parse(raw.toString('utf8', range.start, range.end));
+    const contents = (Array.isArray(messages) ? messages : []).flatMap((one) => (isObject(one) ? [one.content] : []));
+    const parts = contents.find((content) => Array.isArray(content) && content.length > 0);
+    const [first] = Array.isArray(parts) ? parts : [];
+    return isObject(first) && first.type === undefined;
+  } catch {
+    return false;
+  }
 }
 
 function invoked(form: InvokeForm, body: Buffer, betas: string | null = null): Result<InvokedBody> {

@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { Citation } from '../../neutral/citation.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
+import { argumentsOrEmpty } from '../arguments-text.ts';
 import { type CompleteJson, createCompleteJson } from '../complete-json.ts';
 import type { AnswerFold, AnswerHead, StreamEncoder, StreamMark } from '../dialect.ts';
 import { documentId, vendor } from './wire.ts';
@@ -92,6 +93,17 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
 
 type CallStart = Extract<NeutralEvent, { type: 'tool-call-start' }>;
 
+interface WholeCall extends JsonObject {
+  id: string;
+  type: 'function';
+  function: { name: string; arguments: string };
+}
+
+function withArguments(call: WholeCall): WholeCall {
+  const { name, arguments: json } = call.function;
+  return { ...call, function: { name, arguments: argumentsOrEmpty(json) } };
+}
+
 interface WaitingCall {
   start: CallStart;
   argumentsJson: string;
@@ -104,7 +116,7 @@ class AnswerStream implements StreamEncoder {
   /** Index of the block that was opened last. */
   #index = -1;
   /** The tool call that is open. */
-  #call: { index: number; json: CompleteJson } | null = null;
+  #call: { index: number; json: CompleteJson; hasArguments: boolean } | null = null;
   /** Calls that began before the open one was whole: clients read one call after the other. */
   readonly #waiting = new Map<number, WaitingCall>();
   #citations = 0;
@@ -180,7 +192,7 @@ class AnswerStream implements StreamEncoder {
 
   #openCall({ call: index, id, name }: CallStart): string {
     const frames = this.#endPart();
-    this.#call = { index, json: createCompleteJson() };
+    this.#call = { index, json: createCompleteJson(), hasArguments: false };
     const begun = { id, type: 'function', function: { name, arguments: '' } };
     return frames + deltaOf('tool-call-start', index, { tool_calls: begun });
   }
@@ -197,7 +209,10 @@ class AnswerStream implements StreamEncoder {
 
   #argumentsPiece(index: number, argumentsJson: string): string {
     if (argumentsJson === '') return '';
-    if (this.#call?.index === index) this.#call.json.add(argumentsJson);
+    if (this.#call?.index === index) {
+      this.#call.json.add(argumentsJson);
+      this.#call.hasArguments = true;
+    }
     return deltaOf('tool-call-delta', index, { tool_calls: { function: { arguments: argumentsJson } } });
   }
 
@@ -213,9 +228,13 @@ class AnswerStream implements StreamEncoder {
   }
 
   #endPart(): string {
-    const frames =
-      (this.#block === null ? '' : frameOf('content-end', { index: this.#index })) +
-      (this.#call === null ? '' : frameOf('tool-call-end', { index: this.#call.index }));
+    const call = this.#call;
+    let frames = this.#block === null ? '' : frameOf('content-end', { index: this.#index });
+    if (call !== null) {
+      // Clients parse what they have put together, and '' is no JSON.
+      if (!call.hasArguments) frames += this.#argumentsPiece(call.index, '{}');
+      frames += frameOf('tool-call-end', { index: call.index });
+    }
     this.#block = null;
     this.#call = null;
     return frames;
@@ -240,7 +259,7 @@ function deltaOf(type: string, index: number, message: JsonObject): string {
 export function fold(head: AnswerHead): AnswerFold {
   const state = new AnswerState(head);
   const content: JsonObject[] = [];
-  const calls: { id: string; type: 'function'; function: { name: string; arguments: string } }[] = [];
+  const calls: WholeCall[] = [];
   const citations: JsonObject[] = [];
   let isOpen = false;
 
@@ -292,7 +311,7 @@ export function fold(head: AnswerHead): AnswerFold {
       message: {
         role: 'assistant',
         ...(content.length > 0 && { content }),
-        ...(calls.length > 0 && { tool_calls: calls.filter(isObject) }),
+        ...(calls.length > 0 && { tool_calls: calls.filter(isObject).map(withArguments) }),
         ...(citations.length > 0 && { citations }),
       },
       ...state.end(),

@@ -251,9 +251,9 @@ test('members spelled with underscores, as Google’s examples write them, are r
 test('what only another dialect’s caller says is listed, and what Google alone knows comes back to it', () => {
   const neutral = decodeRequest(gemini, { contents: [{ parts: [{ text: 'x' }] }], newThing: 1, safetySettings: [] });
   assert.ok(neutral.ok);
-  assert.deepEqual(neutral.value.extensions, { gemini: { newThing: 1 } });
-  const encoded = encodeRequest(neutral.value, target);
+  assert.deepEqual(neutral.value.extensions, { gemini: { newThing: 1, safetySettings: [] } });
+  const encoded = encodeRequest({ ...neutral.value, hints: { prediction: {} } }, target);
   assert.ok(encoded.ok);
-  assert.equal(encoded.value.body.newThing, 1);
-  assert.deepEqual(encoded.value.losses, [{ field: 'safetySettings', why: 'unsupported' }]);
+  assert.deepEqual([encoded.value.body.newThing, encoded.value.body.safetySettings], [1, []]);
+  assert.deepEqual(encoded.value.losses, [{ field: 'prediction', why: 'unsupported' }]);
 });

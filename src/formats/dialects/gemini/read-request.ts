@@ -46,6 +46,9 @@ export function readRequest(raw: Buffer, written: JsonObject): Result<CallerRequ
   };
 }
 
+/** Types of texts that every provider writes. */
+const plainTypes: ReadonlySet<string> = new Set(['', 'text/plain', 'application/json']);
+
 function googleAlone(body: JsonObject, config: JsonObject): Failure | null {
   const serverTool = firstServerTool(body.tools);
   if (serverTool !== null) {
@@ -54,7 +57,14 @@ function googleAlone(body: JsonObject, config: JsonObject): Failure | null {
       `Only Google runs '${serverTool}', and no Google target of this model is left. Leave the tool out.`,
     );
   }
-  const { responseModalities: modalities } = config;
+  const { responseModalities: modalities, responseMimeType: written } = config;
+  // `text/x.enum`, and what comes after it: the answer would be another without it.
+  if (typeof written === 'string' && !plainTypes.has(written)) {
+    return invalid(
+      'generationConfig.responseMimeType',
+      `Only Google answers in '${written.slice(0, 100)}', and no Google target of this model is left. Send 'application/json', and the schema of an object.`,
+    );
+  }
   if (!Array.isArray(modalities) || modalities.every((one) => one === 'TEXT' || one === 'MODALITY_UNSPECIFIED')) {
     return null;
   }

@@ -166,9 +166,10 @@ export const requestFields = fieldTable<JsonObject>({
   tools: [arrayOf(tool, 0, anyLength, 'tools'), 'read'],
   toolConfig: [toolConfig, 'read'],
   generationConfig: [generationConfig, 'read', null, configRead],
-  labels: [anyJson, 'hint'],
-  cachedContent: [anyJson, 'hint'],
-  safetySettings: [anyJson, 'hint'],
+  // Google's alone. OpenAI answers 400 to fields that it does not know.
+  labels: [anyJson, 'vendor'],
+  cachedContent: [anyJson, 'vendor'],
+  safetySettings: [anyJson, 'vendor'],
 });
 
 /** Types and bounds of a request; the first fault found names its field. The body is the one given, not a copy. */
@@ -196,7 +197,6 @@ export function toNeutral(body: JsonObject): NeutralRequest {
   const lost = lostMembers(body);
   if (lost.length > 0) request.lost = lost;
   const left = placeFields(requestFields, request, body, undefined);
-  if (left.hints !== null) request.hints = left.hints;
   if (left.vendor !== null) request.extensions = { [vendor]: left.vendor };
   return request;
 }

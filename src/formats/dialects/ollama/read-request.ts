@@ -82,20 +82,22 @@ function promptOf({ system, prompt, images }: JsonObject): JsonObject[] {
 function messagesOf(messages: readonly JsonObject[]): JsonObject[] {
   const waiting: { id: string; name: string }[] = [];
   return messages.map((message, at) => {
-    const { role = 'user', content = '', images, tool_calls: calls, tool_name: name, tool_call_id: id } = message;
+    const { role = 'user', images, tool_calls: calls, tool_name: name, tool_call_id: id, thinking } = message;
+    const content = contentOf(typeof message.content === 'string' ? message.content : '', images);
+    const thoughts = typeof thinking === 'string' && thinking !== '' ? { reasoning_content: thinking } : {};
     if (role === 'tool') {
       const of = waiting.findIndex((call) => (typeof id === 'string' ? call.id === id : call.name === name));
       const [call] = waiting.splice(Math.max(of, 0), 1);
       return { role, content, tool_call_id: call?.id ?? (typeof id === 'string' ? id : `call_${at}`) };
     }
-    if (!Array.isArray(calls) || calls.length === 0) return { role, content: contentOf(content as string, images) };
+    if (!Array.isArray(calls) || calls.length === 0) return { role, content, ...thoughts };
     const wired = (calls as JsonObject[]).map((one, i) => {
       const { name: called, arguments: args = {} } = one.function as JsonObject;
       const call = { id: typeof one.id === 'string' ? one.id : `call_${at}_${i}`, name: called as string };
       waiting.push(call);
       return { id: call.id, type: 'function', function: { name: call.name, arguments: JSON.stringify(args) } };
     });
-    return { role, content, tool_calls: wired };
+    return { role, content, ...thoughts, tool_calls: wired };
   });
 }
 

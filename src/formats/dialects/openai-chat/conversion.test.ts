@@ -169,6 +169,7 @@ test('pictures of tool results follow behind the last of them, as the format kno
         parts: [
           { type: 'tool-result', callId: 'a', parts: [picture], isError: false },
           { type: 'tool-result', callId: 'b', parts: [{ type: 'text', text: 'boom' }], isError: true },
+          { type: 'tool-result', callId: 'c', parts: [], isError: false },
           { type: 'text', text: 'go on' },
         ],
       },
@@ -184,6 +185,7 @@ test('pictures of tool results follow behind the last of them, as the format kno
         { type: 'text', text: 'boom' },
       ],
     },
+    { role: 'tool', tool_call_id: 'c', content: '' },
     { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } }] },
     { role: 'user', content: 'go on' },
   ]);

@@ -78,6 +78,7 @@ function flush(encoding: Encoding, wire: JsonObject[]): void {
 function toolMessage(part: Extract<NeutralPart, { type: 'tool-result' }>, encoding: Encoding): JsonObject {
   if (part.cache !== undefined) lose(encoding, 'cache_control', 'unsupported');
   const texts: JsonValue[] = [];
+  const besideBefore = encoding.beside.length;
   for (const inner of part.parts) {
     const wire = contentPart(inner, encoding);
     if (wire === null) continue;
@@ -86,7 +87,8 @@ function toolMessage(part: Extract<NeutralPart, { type: 'tool-result' }>, encodi
   }
   // The format has no flag for a failed tool; the model still has to know.
   if (part.isError) texts.unshift({ type: 'text', text: '[the tool failed]' });
-  if (texts.length === 0 && encoding.beside.length > 0) texts.push({ type: 'text', text: '[see the next message]' });
+  if (texts.length === 0 && encoding.beside.length > besideBefore)
+    texts.push({ type: 'text', text: '[see the next message]' });
   return { role: 'tool', tool_call_id: fitCallId(part.callId, callIdCharsMax), content: plain(texts) };
 }
 
