@@ -11,6 +11,7 @@ import { type Failure, invalid } from '../kernel/failure.ts';
 import { defaultPreferences, type RoutingPreferences } from '../routing/route.ts';
 import { formForDeployment } from './deployment.ts';
 import type { Exchange, Route } from './exchange.ts';
+import { headerText } from './header-text.ts';
 import { isNamed, LoggedSink, loggedBytesMax } from './log-bodies.ts';
 import { readJsonBody, wrongMediaType } from './read-body.ts';
 import { type Multipart, readMultipart } from './read-multipart.ts';
@@ -249,7 +250,7 @@ function readRoutingOptions(headers: IncomingHttpHeaders): RoutingPreferences | 
   for (const name of sessionHeaders) {
     const value = headers[name];
     if (typeof value !== 'string' || value === '') continue;
-    session = value.slice(0, 256);
+    session = headerText(value).slice(0, 256).toWellFormed();
     break;
   }
   const fallback = noFallback === undefined || noFallback === 'false' || noFallback === '0' ? 'allowed' : 'off';

@@ -24,12 +24,16 @@ const gateway = await startGateway(
 
 /** The tag that the ledger has of a call. */
 async function tagOf(path: string, json: object, headers: Record<string, string> = {}): Promise<string | null> {
+  return (await recordOf(path, json, headers)).tag;
+}
+
+async function recordOf(path: string, json: object, headers: Record<string, string>) {
   const answer = await gateway.fetch(path, { json, headers });
   assert.ok(answer.status < 300, await answer.clone().text());
   await answer.arrayBuffer();
   const id = answer.headers.get('x-culvert-request-id');
   const record = await gateway.fetch(`/admin/v1/requests/${id}`, { headers: { authorization: `Bearer ${adminKey}` } });
-  return ((await record.json()) as { tag: string | null }).tag;
+  return (await record.json()) as { tag: string | null; session: string | null };
 }
 
 const messages = [{ role: 'user', content: 'Hello' }];
@@ -53,6 +57,15 @@ for (const [name, call] of Object.entries({ chat, responses })) {
     assert.equal(await call({ metadata: { tag: ` a\u0007b${'x'.repeat(100)}` } }), `ab${'x'.repeat(62)}`);
   });
 }
+
+test('tags and sessions beyond ASCII are UTF-8, as most programs send them, or else latin1, as browsers do', async () => {
+  const name = 'Vertrieb-Süd É 🎉';
+  const bytes = Buffer.from(name).toString('latin1');
+  const headers = { 'x-culvert-tag': bytes, 'x-culvert-session': bytes };
+  const { tag, session } = await recordOf('/v1/chat/completions', { model: 'chat', messages }, headers);
+  assert.deepEqual([tag, session], [name, name]);
+  assert.equal(await chat({}, { 'x-culvert-tag': 'Vertrieb-Süd' }), 'Vertrieb-Süd');
+});
 
 test("the first of a list of tags, as LiteLLM's clients send it, is the tag where the vendor takes it", async () => {
   assert.equal(await chat({ metadata: { tags: ['job:7', 'eu'] } }), 'job:7');
