@@ -8,6 +8,7 @@ import { answerTo } from '../send-bytes.ts';
 import { adminKey, otherKey, overUpstreams, startGateway, type TestGateway } from '../start-gateway.ts';
 import { runCommand, temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
+import { until } from '../until.ts';
 
 const chatPath = '/v1/chat/completions';
 const hello = { model: 'chat', messages: [{ role: 'user', content: 'Hello' }] };
@@ -131,6 +132,21 @@ test('F70 every refusal is found by the id that its error printed, and has its l
       ['quota-exceeded', { kind: 'plan', name: 'tight' }],
     ],
   );
+});
+
+test('F70 what operators get wrong is not among the requests of callers, and who has no right to ask is', async (t) => {
+  const { gateway } = await setup(t);
+  const mistaken = await refusedWith(await adminGet(gateway, '/accounts/nobody'));
+  const wrong = { headers: { authorization: `Bearer ${gateway.key}` } };
+  const barred = await refusedWith(await gateway.fetch('/admin/v1/accounts', wrong));
+  assert.deepEqual([mistaken.status, barred.status], [404, 403]);
+  const listed = async () => {
+    const { data } = (await (await adminGet(gateway, '/requests?class=any')).json()) as { data: { id: string }[] };
+    return data.map(({ id }) => id);
+  };
+  await until('the record of a refusal', async () => (await listed()).includes(barred.id));
+  assert.deepEqual(await listed(), [barred.id]);
+  assert.equal((await adminGet(gateway, `/requests/${mistaken.id}`)).status, 200, 'its id is found all the same');
 });
 
 test('F70 a look-up that finds nothing is not what the next one finds', async (t) => {

@@ -45,7 +45,7 @@ export function createRefusals(ledger: Pick<Ledger, 'note'>): Refusals {
       remember(refusal);
       const { atMs, ms } = refusal;
       const group = `${refusal.reason} ${refusal.limit} ${refusal.account}`;
-      if (records.take(group, atMs + ms)) ledger.note(refusalEvent(refusal));
+      if (isOfCallers(refusal) && records.take(group, atMs + ms)) ledger.note(refusalEvent(refusal));
       return lines.take(group, atMs + ms) ? 'line' : 'counted';
     },
     find(id, account) {
@@ -59,6 +59,14 @@ export function createRefusals(ledger: Pick<Ledger, 'note'>): Refusals {
       return null;
     },
   };
+}
+
+/**
+ * Whether a request belongs among those of callers. An operator's own mistakes, such as a field that a form got wrong, do
+ * not: they answer at once. Attempts at the admin API without the right to it do.
+ */
+function isOfCallers({ endpoint, status }: Refusal): boolean {
+  return endpoint !== 'admin' || status === 401 || status === 403;
 }
 
 /** Bounds of each span of `spanMs`, for one name and for all. Never more than `ofAll` names are known. */
