@@ -5,6 +5,20 @@ import { globs, instant, name, network, secret, timeZone } from './scalars.ts';
 import { dataRuleSchema } from './schema-data.ts';
 import { budgetUsdMax, extraUsd, keyLimitsSchema } from './schema-plans.ts';
 
+/**
+ * The name that people see of an account. A line break or a character that turns the direction of a text would make
+ * another name of it, or of what follows it in a list.
+ */
+export const accountName = () =>
+  z
+    .string()
+    .min(1)
+    .max(200)
+    .refine(
+      (text) => !/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u.test(text),
+      'expected a text without line breaks and control characters',
+    );
+
 const partKinds = ['user', 'tag', 'model'] as const;
 
 /** The budget of one end user, tag or model of an account, or of each. */
@@ -52,7 +66,7 @@ export const accountsSchema = z
     z.strictObject({
       plan: name("a plan's name").optional().describe('Its plan. Default: default_plan.'),
       status: z.enum(['active', 'suspended']).default('active').describe('A suspended account gets 403.'),
-      name: z.string().min(1).max(200).optional().describe('What people call it.'),
+      name: accountName().optional().describe('What people call it.'),
       guards: guardNames().describe('Guards of the requests of its keys, and of their answers.'),
       extra_budget: z
         .strictObject({ usd: extraUsd(), until: instant().describe('A date (its first instant, UTC) or a time.') })

@@ -46,6 +46,17 @@ test('an account is made, changed and listed beside those of the file', async (t
   assert.deepEqual([last.before.name, last.after.name], ['Acme', 'ACME']);
 });
 
+test('a name that would look like another one in a list is refused, and one in any script passes', async (t) => {
+  const admin = await openAdmin(t, config);
+  for (const name of ['Acme\nInc.', 'a\u202emoc.elpmaxe', '\u2067x', 'bell\u0007']) {
+    const refused = await admin.call('POST', '/accounts', { id: 'acme', name });
+    assert.deepEqual([refused.status, refused.json.error.param], [400, 'name'], JSON.stringify(name));
+  }
+  for (const name of ['Müller & Söhne', 'شركة', '日本 🎉', '=1+1']) {
+    assert.equal((await admin.ok('POST', '/accounts', { name })).name, name);
+  }
+});
+
 test('an extra budget is set, kept apart from other changes, and taken away', async (t) => {
   const until = '2025-06-20T00:00:00.000Z';
   const admin = await openAdmin(t, { ...config, accounts: { file: { extra_budget: { usd: 5, until } } } });

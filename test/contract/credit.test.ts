@@ -86,6 +86,14 @@ test('a top-up is added once for its id, listed, exported and in the audit', asy
   assert.deepEqual(body.data.map(({ after }: Answer) => after.usd).toSorted(), [-1, 1, 2, 3, 5]);
 });
 
+test('an account without credit has none to take away: it would stop at once', async () => {
+  const { status } = await accountWithKey('nothing');
+  const refused = await admin('POST', '/accounts/nothing/credit', { usd: -5 });
+  assert.deepEqual([refused.status, /no credit to take away/.test(refused.text)], [400, true]);
+  assert.equal((await admin('GET', '/accounts/nothing/credit')).body.granted_usd, null);
+  assert.equal(await status(), 200);
+});
+
 for (const [body, param] of [
   [{}, 'usd'],
   [{ usd: 0 }, 'usd'],

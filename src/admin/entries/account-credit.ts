@@ -121,6 +121,9 @@ async function addCredit(
   if (account.row === null) refuse(declaredConflict(parts, 'account', account.id));
   const { usd, note, id = `top_${randomBase62(16)}` } = body;
   const usdNano = nanoUsd(usd);
+  if (usdNano < 0 && account.creditNano == null) {
+    refuse(invalid('usd', `usd: the account '${account.id}' has no credit to take away; a first top-up is above 0`));
+  }
   if (Math.abs((account.creditNano ?? 0) + usdNano) > nanoUsd(grantedUsdMax)) {
     refuse(invalid('usd', `usd: no account takes more than ${grantedUsdMax} USD in all`));
   }

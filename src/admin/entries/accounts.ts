@@ -6,7 +6,7 @@ import type { Operator } from '../../books/auth/operator.ts';
 import { isAsStrict, isBinding } from '../../config/data-rules.ts';
 import { guardNames } from '../../config/guard-names.ts';
 import type { PlanConfig } from '../../config/schema.ts';
-import { partBudgets } from '../../config/schema-accounts.ts';
+import { accountName, partBudgets } from '../../config/schema-accounts.ts';
 import { dataRuleSchema } from '../../config/schema-data.ts';
 import { extraUsd } from '../../config/schema-plans.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
@@ -28,7 +28,7 @@ import { futureMs } from './key-change.ts';
 import { refuseUnknownGuards } from './unknown-guards.ts';
 
 const status = z.enum(['active', 'suspended']);
-const displayName = z.string().min(1).max(200).describe('The name that people see.');
+const displayName = accountName().describe('The name that people see.');
 const planName = z.string().min(1).max(64).describe('Name of its plan.');
 
 const shownRule = z
