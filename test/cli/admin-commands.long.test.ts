@@ -46,6 +46,17 @@ async function ask(server: StartedProcess, key: string): Promise<Response> {
 }
 
 describe('commands over the admin API, run as programs', { concurrency: true }, () => {
+  test('a key is made with limits, and a change without an option says what it needs', async (t) => {
+    const cwd = temporaryFolder(t);
+    writeFileSync(join(cwd, 'culvert.yaml'), stringify(config));
+    const { culvert, done, json } = commandsIn(cwd);
+    await done('keys', 'create', '--account', 'dev', '--name', 'a', '--limits', 'rpm=7', '--data', 'no-training');
+    const { rpm, data } = (await json('keys', 'show', 'dev/a')).limits as Row;
+    assert.deepEqual([rpm, (data as Row).no_training], [7, true]);
+    const { code, stderr } = await culvert('keys', 'change', 'dev/a');
+    assert.deepEqual([code, /at least one option/.test(stderr)], [2, true], stderr);
+  });
+
   test('without a server they work on the data folder, and the trail says that it was the CLI', async (t) => {
     const cwd = temporaryFolder(t);
     writeFileSync(join(cwd, 'culvert.yaml'), stringify(config));

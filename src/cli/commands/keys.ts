@@ -60,6 +60,7 @@ export const keys: CommandBody = {
           'addresses and networks it may be used from, separated by commas',
           { read: listOf('10.0.0.0/8,192.0.2.7') },
         ],
+        ['--limits <list>', 'limits of this key, such as budget.month=50,rpm=10', { read: limitsOf }],
         ['--guards <names>', 'guards of its requests', { read: listOf('pii,no-secrets') }],
         [
           '--tags <list>',
@@ -176,6 +177,12 @@ function limitsOf(text: string): Record<string, unknown> {
 /** `culvert keys change` */
 async function changeKey(named: string, flags: KeyChangeFlags, parts: CliParts): Promise<number> {
   const { name, models, ips, guards, tags, data } = flags;
+  if ([name, flags.expires, models, ips, flags.limits, guards, tags, data].every((one) => one === undefined)) {
+    throw new CommandFailed(
+      `Give at least one option that says what changes; ${culvert} keys change --help lists them.`,
+      2,
+    );
+  }
   const limits = data === undefined ? flags.limits : { ...flags.limits, data };
   const expires =
     flags.expires === undefined || flags.expires === 'never'
@@ -197,6 +204,7 @@ interface KeysCreateFlags extends AdminFlags {
   expires?: string;
   models?: string[];
   ips?: string[];
+  limits?: Record<string, unknown>;
   guards?: string[];
   tags?: string[];
   shareVectorsWith?: string;
@@ -218,7 +226,7 @@ async function createKey(flags: KeysCreateFlags, parts: CliParts): Promise<numbe
     const shared = flags.shareVectorsWith;
     const { models, ips, guards, tags } = flags;
     const data = ruleToSet(flags.data);
-    const limits = data === undefined ? undefined : { data };
+    const limits = data === undefined ? flags.limits : { ...flags.limits, data };
     const body = { account, name, expires, models, ips, limits, guards, tags, share_vectors_with: shared };
     const create = async () => (await admin.request('POST', '/keys', { body })) as Row;
     const made = found === null ? await createWithAccount(admin, account, flags.plan, create) : await create();
