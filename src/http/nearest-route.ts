@@ -17,6 +17,8 @@ export function nearestRoute<R extends Named>(method: string, path: string, rout
     const filled = filledFrom(path, route.path);
     // A part that is too long for a name gives no hint.
     if (filled === path) continue;
+    // Its first word must be the caller's: what fills the others is near to everything.
+    if (filled !== route.path && nearest(firstOf(path), [firstOf(route.path)]) === null) continue;
     const known = candidates.get(filled.toLowerCase());
     if (known === undefined || known.method !== method)
       candidates.set(filled.toLowerCase(), { ...route, path: filled });
@@ -35,6 +37,10 @@ export function nearestRoute<R extends Named>(method: string, path: string, rout
     nearest(requested, candidates.keys()) ??
     nearest(`/v1${withoutPrefix}`, candidates.keys());
   return found === null ? null : candidates.get(found)!;
+}
+
+function firstOf(path: string): string {
+  return path.split('/', 2)[1] ?? '';
 }
 
 /** `/v1/x/:name/points` with the caller's own part in place of `:name`, where both have as many parts. */

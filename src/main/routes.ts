@@ -175,11 +175,11 @@ function signingOf({ books, callers: { ring }, bodies }: RoutesParts): SigningPa
 }
 
 function batchRoutes(
-  { services, books, callers }: RoutesParts,
+  { services, books, callers, vectorStores }: RoutesParts,
   { paths: endpoints, ...batches }: OpenedBatches,
 ): Route[] {
   const tickets = createUploadTickets(books.secrets.sealer('upload tickets'), callers.ring);
-  const parts = { services, ...batches, tickets };
+  const parts = { services, ...batches, tickets, vectorStores };
   const openAiRoutes = [
     ...filesRoutes(parts),
     ...batchesRoutes({ ...parts, endpoints }),

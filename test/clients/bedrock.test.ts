@@ -250,6 +250,8 @@ test('errors are the exceptions that this SDK knows', async () => {
   assert.deepEqual([unknown.name, unknown.$metadata.httpStatusCode], ['ResourceNotFoundException', 404]);
   assert.match(unknown.$metadata.requestId, /^req_/);
   assert.match(unknown.message, /nobody/);
+  const nowhere = await gateway.fetch('/model/x/nope', { json: {} });
+  assert.equal(nowhere.headers.get('x-amzn-errortype'), 'ResourceNotFoundException');
   const hot = await failed(converse({ modelId: 'chat', messages, inferenceConfig: { temperature: 9 } }));
   assert.ok(hot instanceof ValidationException);
   assert.match(hot.message, /'inferenceConfig.temperature'/);

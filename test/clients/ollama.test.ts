@@ -198,7 +198,23 @@ test('a model is loaded by a request that says nothing, and has the tag `latest`
   await assert.rejects(ollama.chat({ model: 'none:latest', messages: hello }), { status_code: 404, error: /'none/ });
 });
 
+test('a body may have any content type, as curl sends it by `-d`', async () => {
+  const form = { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/x-www-form-urlencoded' };
+  for (const [path, body] of [
+    ['chat', { model: 'chat', messages: hello, stream: false }],
+    ['generate', { model: 'chat', prompt: 'hello', stream: false }],
+    ['embed', { model: 'embed', input: 'hello' }],
+    ['show', { model: 'chat' }],
+  ] as const) {
+    const init = { method: 'POST', body: JSON.stringify(body), headers: form };
+    const response = await gateway.fetch(`/api/${path}`, init);
+    assert.equal(response.status, 200, path);
+  }
+});
+
 test('errors are the text that its clients show', async () => {
+  for (const call of [ollama.pull({ model: 'chat' }), ollama.delete({ model: 'chat' })])
+    await assert.rejects(call, { status_code: 404, error: /^There is no \/api\// });
   const wrong = new Ollama({ host: gateway.url, headers: { Authorization: 'Bearer sk-cv-wrongwrongwrong' } });
   await assert.rejects(wrong.chat({ model: 'chat', messages: hello }), { status_code: 401, error: /key/i });
   await assert.rejects(ollama.chat({ model: 'none', messages: hello }), { status_code: 404, error: /'none'/ });

@@ -102,6 +102,41 @@ test('a file is uploaded, read, found by its words, shown and removed', async ()
   assert.equal((await client.files.retrieve(file.id)).id, file.id, 'the file itself stays');
 });
 
+test('a deleted file leaves every store that has it', async () => {
+  const stores = [await newStore(), await newStore()];
+  const file = await upload('A baker makes bread.', 'bread.txt');
+  for (const store of stores) await vectorStores.files.createAndPoll(store, { file_id: file }, { pollIntervalMs });
+  const kept = await added(stores[0]!, 'Bread is baked at noon.', 'noon.txt');
+  await assert.rejects(stranger.files.delete(file), { status: 404 });
+  assert.equal((await searched(stores[1]!, { query: 'bread' })).length, 1);
+  await client.files.delete(file);
+  for (const store of stores)
+    await assert.rejects(vectorStores.files.retrieve(file, { vector_store_id: store }), { status: 404 });
+  const left = (await Promise.all(stores.map((store) => searched(store, { query: 'bread' })))).flat();
+  assert.deepEqual(
+    left.map(({ file_id: id }) => id),
+    [kept.id],
+  );
+  const later = await upload('Bread again.', 'again.txt');
+  await vectorStores.files.createAndPoll(stores[1]!, { file_id: later }, { pollIntervalMs });
+  const deleted = await gateway.fetch(`/v1/files/${later}`, {
+    method: 'DELETE',
+    headers: { 'anthropic-version': '2023-06-01' },
+  });
+  assert.equal(deleted.status, 200);
+  assert.deepEqual(await searched(stores[1]!, { query: 'bread' }), []);
+});
+
+test('clients that wait for files are told to look again soon', async () => {
+  const store = await newStore();
+  const began = performance.now();
+  const file = await vectorStores.files.uploadAndPoll(store, await textFile('Soon.', 'soon.txt'));
+  assert.equal(file.status, 'completed');
+  const batch = await vectorStores.fileBatches.createAndPoll(store, { file_ids: [await upload('Too.', 'too.txt')] });
+  assert.equal(batch.status, 'completed');
+  assert.ok(performance.now() - began < 4_000, "less than the SDK's first pause of 5 s");
+});
+
 test('attributes filter a search, and are changed later', async () => {
   const store = await newStore();
   const [old, recent] = [await upload('A red engine.', 'old.txt'), await upload('A red engine.', 'new.txt')];

@@ -12,7 +12,7 @@ import { jsonDepthMax } from '../../kernel/limits.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { asReceived, bodyHandler } from '../model-call.ts';
-import { readJsonBody } from '../read-body.ts';
+import { readBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
 import { conversationRoute } from './conversation.ts';
 
@@ -92,7 +92,8 @@ function named(services: Services, route: Route, loaded: JsonObject | null): Rou
   return {
     ...route,
     async handle(exchange) {
-      const raw = await readJsonBody(exchange, services.snapshot().config.server.body_limit);
+      // Of any content type, as Ollama takes them: `curl -d` sends its bodies as forms.
+      const raw = await readBody(exchange, services.snapshot().config.server.body_limit);
       if (raw === null) return;
       const headers = exchange.admitted?.headers ?? [];
       if (!Buffer.isBuffer(raw)) return refuse(exchange.client, raw, headers);
@@ -161,7 +162,7 @@ function modelsOf(services: Services, exchange: Exchange): readonly Alias[] {
 }
 
 async function show(services: Services, exchange: Exchange): Promise<void> {
-  const raw = await readJsonBody(exchange, showBytesMax);
+  const raw = await readBody(exchange, showBytesMax);
   if (raw === null) return;
   const parsed = Buffer.isBuffer(raw) ? parseObject(raw) : { ok: false as const, failure: raw };
   if (!parsed.ok) return refuse(exchange.client, parsed.failure, []);

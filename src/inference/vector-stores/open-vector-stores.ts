@@ -10,7 +10,7 @@ import type { Uploads } from '../batches/uploads.ts';
 import type { VectorEndpoint } from '../families/vectors/endpoint.ts';
 import type { ServeServices } from '../spine/answer-cache.ts';
 import type { Passages } from './passages.ts';
-import type { VectorStores } from './vector-stores.ts';
+import type { StoreCaller, VectorStores } from './vector-stores.ts';
 
 export interface VectorStoresOptions {
   services: ServeServices;
@@ -39,6 +39,8 @@ export interface OpenedVectorStores {
   open(): Promise<{ stores: VectorStores; passages: Passages }>;
   /** A store is about to be searched for a model. Why it cannot be; null: it can. */
   used(tenant: string, id: string): Promise<Failure | null>;
+  /** The file was deleted: every store of its key loses it. */
+  removeFile(caller: StoreCaller, id: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -89,6 +91,9 @@ export function openVectorStores(options: VectorStoresOptions): OpenedVectorStor
         if (error instanceof FailureError) return error.failure;
         throw error;
       }
+    },
+    async removeFile(caller, id) {
+      if (storedRows.mayHaveVectorStores()) await (await open()).stores.removeFromAll(caller, id);
     },
     async close() {
       closed = true;

@@ -133,6 +133,15 @@ function fileChangesOf(
   leased: LeasedJobs<StoreFileRow>,
 ) {
   const { rows, passages, sealer, clock } = parts;
+  async function remove(
+    { principal: { tenant }, requestId }: StoreCaller,
+    { id, store, file }: Pick<StoreFileRow, 'id' | 'store' | 'file'>,
+  ) {
+    await passages.removeFile({ id: store, tenant, requestId }, file, null);
+    // Its reader notices, and removes what it has written.
+    await rows.removeFile(id);
+    leased.abort(id);
+  }
   return {
     async attach(caller: StoreCaller, storeId: string, attached: AttachedFile) {
       const { tenant } = caller.principal;
@@ -171,12 +180,15 @@ function fileChangesOf(
       return file(tenant, storeId, id);
     },
     async removeFile(caller: StoreCaller, storeId: string, id: string) {
-      const { tenant } = caller.principal;
-      const found = await file(tenant, storeId, id);
-      await passages.removeFile({ id: storeId, tenant, requestId: caller.requestId }, found.file, null);
-      // Its reader notices, and removes what it has written.
-      await rows.removeFile(found.id);
-      leased.abort(found.id);
+      await remove(caller, await file(caller.principal.tenant, storeId, id));
+    },
+    /** The file itself was deleted: no store of its key has it any more. */
+    async removeFromAll(caller: StoreCaller, id: string) {
+      const page = { from: null, order: 'asc', limit: storesMax } as const;
+      for (const store of await rows.listStores(caller.principal.tenant, page)) {
+        const found = await rows.findFile(store.id, id);
+        if (found !== null) await remove(caller, found);
+      }
     },
   };
 }

@@ -7,7 +7,7 @@ import type { Route } from '../../exchange.ts';
 import type { FormField } from '../../read-multipart.ts';
 import { wholeOf } from '../list-page.ts';
 import { type StoredCall, type StoredPlace, storedRoute } from '../stored-route.ts';
-import { type FileFormat, type FilesParts, fieldOf, fileOf, sendFile, uploadFile } from './file-calls.ts';
+import { type FileFormat, type FilesParts, fieldOf, fileOf, removeFile, sendFile, uploadFile } from './file-calls.ts';
 
 const place: StoredPlace = { endpoint: 'files', dialect: anthropicMessages };
 const path = '/v1/files';
@@ -43,7 +43,7 @@ export function anthropicFilesRoutes(parts: FilesParts): Route[] {
       'Delete a file',
       async (call) => {
         const { id } = await found(call);
-        await (await parts.files()).remove(call.tenant, id);
+        await removeFile(parts, call.exchange, id);
         return { id, type: 'file_deleted' };
       },
       {},

@@ -9,6 +9,7 @@ import {
 } from '../../../inference/batches/stored-files.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
+import type { OpenedVectorStores } from '../../../inference/vector-stores/open-vector-stores.ts';
 import { FailureError, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { readerStallTimeoutMs } from '../../../kernel/limits.ts';
@@ -20,6 +21,7 @@ import { writeJson } from '../../write-json.ts';
 export interface FilesParts {
   services: Services;
   files(): Promise<StoredFiles>;
+  vectorStores: Pick<OpenedVectorStores, 'removeFile'>;
 }
 
 /** The parts of an API of files that differ by vendor. */
@@ -34,6 +36,14 @@ export const fileBytesMax = 512 * 1024 * 1024;
 const formBytesMax = fileBytesMax + 1024 * 1024;
 /** Longest name of a file. */
 export const fileNameCharsMax = 512;
+
+/** Deletes a file of this key, in its vector stores too. Throws a FailureError while a batch reads it. */
+export async function removeFile(parts: FilesParts, exchange: Exchange, id: string): Promise<void> {
+  const principal = callerOf(exchange);
+  await (await parts.files()).remove(principal.tenant, id);
+  await parts.vectorStores.removeFile({ principal, requestId: exchange.requestId }, id);
+}
+
 /** The file of this key. Throws a FailureError where there is none. */
 export async function fileOf({ files }: FilesParts, tenant: string, id: string): Promise<StoredFile> {
   const file = await (await files()).find(tenant, id);

@@ -9,7 +9,7 @@ import { listed, oneOf } from '../list-page.ts';
 import { answersFileThere } from '../provider-objects.ts';
 import { type StoredPlace, storedRoute } from '../stored-route.ts';
 import { anthropicFilesRoutes } from './anthropic-files.ts';
-import { type FileFormat, type FilesParts, fieldOf, fileOf, sendFile, uploadFile } from './file-calls.ts';
+import { type FileFormat, type FilesParts, fieldOf, fileOf, removeFile, sendFile, uploadFile } from './file-calls.ts';
 import { expiryOf, retentionSchema, shownFile } from './openai-file.ts';
 import { uploadsRoutes } from './uploads.ts';
 
@@ -83,9 +83,9 @@ function openAiFilesRoutes(parts: FilesParts): Route[] {
       'DELETE',
       one,
       'Delete a file',
-      async ({ tenant, params }) => {
+      async ({ tenant, params, exchange }) => {
         const { id } = await found(tenant, params.id ?? '');
-        await (await parts.files()).remove(tenant, id);
+        await removeFile(parts, exchange, id);
         return { id, object: 'file', deleted: true };
       },
       {},

@@ -3,7 +3,7 @@ import { type StoredFile, shownPurposes } from '../../../inference/batches/store
 import { type Failure, FailureError } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Route } from '../../exchange.ts';
-import { type FilesParts, fileOf, sendFile } from '../files/file-calls.ts';
+import { type FilesParts, fileOf, removeFile, sendFile } from '../files/file-calls.ts';
 import { wholeOf } from '../list-page.ts';
 import { type StoredCall, type StoredPlace, storedRoute } from '../stored-route.ts';
 import { fileIdOf, fileNameOf, googleVersions, linkOf } from './names.ts';
@@ -64,9 +64,9 @@ async function shown(parts: UploadParts, { tenant, params, exchange }: StoredCal
   return null;
 }
 
-async function removed(parts: UploadParts, { tenant, params }: StoredCall): Promise<JsonObject> {
+async function removed(parts: UploadParts, { tenant, params, exchange }: StoredCall): Promise<JsonObject> {
   const { id } = await found(parts, tenant, params.id ?? '');
-  await (await parts.files()).remove(tenant, id);
+  await removeFile(parts, exchange, id);
   return {};
 }
 

@@ -4,6 +4,7 @@ import type { StoreBatch } from '../../../inference/vector-stores/store-reads.ts
 import type { StoreCaller, VectorStores } from '../../../inference/vector-stores/vector-stores.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { callerOf } from '../../exchange.ts';
+import { writeJson } from '../../write-json.ts';
 import { listOf } from '../files/files.ts';
 import { oneOf } from '../list-page.ts';
 import type { StoredCall } from '../stored-route.ts';
@@ -68,8 +69,9 @@ function fileCalls({ stores, passages }: VectorStoreCallsParts) {
       return shownFile(await stores.attach(callOf(call), call.params.id ?? '', fileOf(call.body)));
     },
     listFiles: (call) => listFiles(stores, call, null),
-    async findFile({ tenant, params }) {
-      return shownFile(await stores.file(tenant, params.id ?? '', params.file ?? ''));
+    async findFile(call) {
+      const { tenant, params } = call;
+      return polled(call, shownFile(await stores.file(tenant, params.id ?? '', params.file ?? '')));
     },
     async changeFile(call) {
       const { params, body } = call;
@@ -95,8 +97,9 @@ function batchCalls({ stores }: VectorStoreCallsParts) {
     async attachBatch(call) {
       return shownBatch(await stores.attachBatch(callOf(call), call.params.id ?? '', filesOfBatch(call.body)));
     },
-    async findBatch({ tenant, params }) {
-      return shownBatch(await stores.batch(tenant, params.id ?? '', params.batch ?? ''));
+    async findBatch(call) {
+      const { tenant, params } = call;
+      return polled(call, shownBatch(await stores.batch(tenant, params.id ?? '', params.batch ?? '')));
     },
     async cancelBatch(call) {
       const { params } = call;
@@ -107,6 +110,16 @@ function batchCalls({ stores }: VectorStoreCallsParts) {
       return listFiles(stores, call, id);
     },
   } satisfies Record<string, Call>;
+}
+
+/** Without this, OpenAI's clients look again after 5 s; most files are read within one. */
+const pollMs = 250;
+
+/** Answers what is still at work, with the time after which a client is to look again. Null: it was answered. */
+function polled({ exchange }: StoredCall, shown: JsonObject): JsonObject | null {
+  if (shown.status !== 'in_progress') return shown;
+  writeJson(exchange, 200, shown, [...(exchange.admitted?.headers ?? []), 'openai-poll-after-ms', String(pollMs)]);
+  return null;
 }
 
 async function listFiles(
