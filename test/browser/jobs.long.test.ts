@@ -64,3 +64,29 @@ test('what is wrong with a batch is said in its row, and with its lines in a fil
   await page.getByRole('row').filter({ hasText: '0 of 1' }).getByRole('button', { name: 'Errors' }).waitFor();
   assert.match(await saved(page, 'Errors'), /"custom_id":"wrong"/);
 });
+
+test('the key that an address names is used, and any other is found by typing, of more than a list holds', {
+  skip,
+}, async (t) => {
+  const count = 1_010;
+  const accountOf = (at: number) => `team-${String(at).padStart(4, '0')}`;
+  const keys = Array.from({ length: count }, (_, at) => ({
+    key: `sk-cv-many-keys-${accountOf(at)}`,
+    account: accountOf(at),
+    name: 'k',
+  }));
+  const many = await startGateway(t, { ...overUpstreams(upstream.url), keys });
+  const id = (at: number) => `sk-cv-declared:${accountOf(at)}/k`;
+  const page = await openPage(t, many, `/dashboard/jobs?key=${encodeURIComponent(id(count - 1))}`);
+  const picker = page.getByRole('button', { name: /^Key to use: / });
+  await page.getByText('This key has no batches.').waitFor();
+  assert.equal(await picker.innerText(), `${accountOf(count - 1)} · k`);
+  await picker.click();
+  await page.keyboard.type(accountOf(count - 3));
+  await page.getByRole('option', { name: accountOf(count - 3) }).click();
+  await page.getByRole('button', { name: `Key to use: ${accountOf(count - 3)} · k` }).waitFor();
+  assert.equal(new URL(page.url()).searchParams.get('key'), id(count - 3));
+  await page.goto('/dashboard/jobs');
+  await page.getByText('This key has no batches.').waitFor();
+  assert.equal(await picker.innerText(), `${accountOf(count - 3)} · k`, 'the last choice');
+});

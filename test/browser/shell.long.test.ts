@@ -69,6 +69,12 @@ suite('around every page', { skip }, () => {
       await page.getByRole('heading', { level: 1, name: title }).waitFor();
     }
     assert.match(page.url(), /tab=audit/);
+    const refused: string[] = [];
+    page.on('response', (answer) => answer.ok() || refused.push(answer.url()));
+    await page.keyboard.press('Control+k');
+    await page.keyboard.insertText('a sentence that somebody pasted here '.repeat(10));
+    await page.waitForResponse((answer) => answer.url().includes('/admin/v1/keys?'));
+    assert.deepEqual(refused, [], 'a long text finds nothing, and is no mistake');
   });
 
   test('what the arrow keys point at is in sight', async (t) => {

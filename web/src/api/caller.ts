@@ -1,8 +1,9 @@
-import { queryOptions, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useFilters } from '../parts/filters.ts';
-import { type Listed, pageSize } from './pages.ts';
-import { get } from './request.ts';
+import { useRested } from '../parts/use-rested.ts';
+import { type Listed, pageSize, textMax } from './pages.ts';
+import { ApiError, get } from './request.ts';
 import { whyNot } from './rights.ts';
 import { type Session, useSession } from './session.ts';
 
@@ -21,7 +22,10 @@ interface KeyRow {
 }
 
 const chosenKey = 'culvert.speaks-as';
-/** More are found by the search field of the keys' page. */
+const keysPath = '/admin/v1/keys';
+/** How long typing rests before the server is asked. */
+const restMs = 120;
+/** More are found by what is typed. */
 const keysMax = 20 * pageSize;
 
 export interface Callers {
@@ -29,6 +33,8 @@ export interface Callers {
   caller: Caller | null | undefined;
   keys: readonly KeyRow[];
   choose: (id: string) => void;
+  /** Called with what is typed, so that keys beyond the first ones are found. */
+  onText: (text: string) => void;
   error: Error | null;
 }
 
@@ -41,33 +47,75 @@ export function useCaller(ofKey: readonly string[] = []): Callers {
   const [{ key: named }, setFilters] = useFilters<string>();
   const [chosen, setChosen] = useState(() => localStorage.getItem(chosenKey));
   const refused = session.kind === 'operator' ? whyNot(session, 'calls', 'write') : null;
-  const { data, error } = useQuery({
-    queryKey: ['/admin/v1/keys', 'active'],
-    queryFn: ({ signal }) => get<Listed<KeyRow>>('/admin/v1/keys', { status: 'active', limit: keysMax }, signal),
-    enabled: session.kind === 'operator' && refused === null,
-  });
+  const {
+    keys: listed,
+    onText,
+    error,
+  } = useActiveKeys(named ?? chosen, session.kind === 'operator' && refused === null);
   if (session.kind === 'key') {
     const key = { ...session.key, account: session.account, prefix: null };
-    return { caller: callerOf(session, key), keys: [], choose: () => {}, error: null };
+    return { caller: callerOf(session, key), keys: [], choose: () => {}, onText, error: null };
   }
-  if (refused !== null) return { caller: undefined, keys: [], choose: () => {}, error: new Error(refused) };
-  const keys = data?.data ?? [];
+  if (refused !== null) return { caller: undefined, keys: [], choose: () => {}, onText, error: new Error(refused) };
+  const keys = listed ?? [];
   const key = keys.find(({ id }) => id === named) ?? keys.find(({ id }) => id === chosen) ?? usualKey(session, keys);
   const choose = (id: string) => {
     localStorage.setItem(chosenKey, id);
     setChosen(id);
     setFilters({ ...Object.fromEntries(ofKey.map((name) => [name, ''])), key: id });
   };
-  const caller = data === undefined ? undefined : key === undefined ? null : callerOf(session, key);
-  return { caller, keys, choose, error };
+  const caller = listed === undefined ? undefined : key === undefined ? null : callerOf(session, key);
+  return { caller, keys, choose, onText, error };
+}
+
+/** The first keys, and beyond them the one that is wanted and those that are typed. Undefined while nobody knows. */
+function useActiveKeys(wanted: string | null, enabled: boolean) {
+  const [typed, setTyped] = useState('');
+  const text = useRested(typed.trim(), restMs);
+  const { data, error } = useQuery({
+    queryKey: [keysPath, 'active'],
+    queryFn: ({ signal }) => get<Listed<KeyRow>>(keysPath, { status: 'active', limit: keysMax }, signal),
+    enabled,
+  });
+  const hasMore = data !== undefined && data.next_cursor !== null;
+  const isBeyond = hasMore && wanted !== null && wanted !== '' && !data.data.some(({ id }) => id === wanted);
+  const other = useQuery({
+    queryKey: [keysPath, 'active', 'one', wanted],
+    queryFn: ({ signal }) => activeKey(wanted ?? '', signal),
+    enabled: isBeyond,
+  });
+  const found = useQuery({
+    queryKey: [keysPath, 'active', 'text', text],
+    queryFn: ({ signal }) => get<Listed<KeyRow>>(keysPath, { status: 'active', text, limit: pageSize }, signal),
+    enabled: hasMore && text !== '',
+    placeholderData: keepPreviousData,
+  });
+  const onText = (next: string) => setTyped(next.slice(0, textMax));
+  if (data === undefined || (isBeyond && other.isPending))
+    return { keys: undefined, onText, error: error ?? other.error };
+  const all = [...(other.data ? [other.data] : []), ...data.data, ...(found.data?.data ?? [])];
+  return { keys: [...new Map(all.map((key) => [key.id, key])).values()], onText, error };
+}
+
+/** Null: there is none, or it is revoked, expired or suspended. */
+async function activeKey(id: string, signal: AbortSignal): Promise<KeyRow | null> {
+  try {
+    const key = await get<KeyRow & { status: string }>(`${keysPath}/${encodeURIComponent(id)}`, {}, signal);
+    return key.status === 'active' ? key : null;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return null;
+    throw error;
+  }
 }
 
 /** The key that an operator chose last for calls, else the first one; null: there is none. */
 export async function speaksAs(session: Session, signal: AbortSignal): Promise<Caller | null> {
   const query = { status: 'active', limit: keysMax };
-  const { data } = await get<Listed<KeyRow>>('/admin/v1/keys', query, signal);
+  const { data, next_cursor } = await get<Listed<KeyRow>>(keysPath, query, signal);
   const chosen = localStorage.getItem(chosenKey);
-  const key = data.find(({ id }) => id === chosen) ?? usualKey(session, data);
+  const listed = data.find(({ id }) => id === chosen);
+  const beyond = listed || chosen === null || next_cursor === null ? null : await activeKey(chosen, signal);
+  const key = listed ?? beyond ?? usualKey(session, data);
   return key === undefined ? null : callerOf(session, key);
 }
 

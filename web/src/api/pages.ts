@@ -28,6 +28,8 @@ export interface Pages<Row> {
 }
 
 export const pageSize = 50;
+/** Longest text that a list searches for. */
+export const textMax = 256;
 
 /** One page of a list of `/admin/v1` at a time, by the server's cursors. Begins again when `query` changes. */
 export function usePages<Row>(

@@ -19,6 +19,8 @@ interface ChooseProps {
   value: string | null;
   options: readonly Choice[];
   onValue: (value: string) => void;
+  /** Called with what is typed, for options that a server finds. */
+  onText?: (text: string) => void;
   /** Shown when nothing is chosen. */
   placeholder?: string;
   className?: string;
@@ -27,7 +29,16 @@ interface ChooseProps {
 }
 
 /** One of many, found by typing a part of its name. */
-export function Choose({ label, value, options, onValue, placeholder = 'Choose…', className, ...rest }: ChooseProps) {
+export function Choose({
+  label,
+  value,
+  options,
+  onValue,
+  onText,
+  placeholder = 'Choose…',
+  className,
+  ...rest
+}: ChooseProps) {
   const [open, setOpen] = useState(false);
   const chosen = options.find((option) => option.value === value);
   return (
@@ -61,6 +72,7 @@ export function Choose({ label, value, options, onValue, placeholder = 'Choose�
             list={label}
             placeholder="Find…"
             size="control"
+            onText={onText}
             find={(text) => nearest(options, text.trim().toLowerCase())}
             keyOf={(option) => option.value}
             first={(option) => option.value === value}

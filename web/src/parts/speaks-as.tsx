@@ -10,7 +10,7 @@ import { ErrorNote } from './error-note.tsx';
 import { SkeletonRows } from './skeleton.tsx';
 
 /** Picks the key that an operator speaks for; nothing for a person with one key. */
-export function SpeaksAs({ caller, keys, choose }: Callers) {
+export function SpeaksAs({ caller, keys, choose, onText }: Callers) {
   if (useSession().kind === 'key' || caller == null) return null;
   return (
     <div className="flex items-center gap-2 text-muted text-sm">
@@ -25,6 +25,7 @@ export function SpeaksAs({ caller, keys, choose }: Callers) {
           hint: prefix ?? undefined,
         }))}
         onValue={choose}
+        onText={onText}
         className="w-48 text-ink"
       />
     </div>

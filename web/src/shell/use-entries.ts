@@ -1,7 +1,7 @@
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { useDeferredValue } from 'react';
 import { speaksAs } from '../api/caller.ts';
-import type { Listed } from '../api/pages.ts';
+import { type Listed, textMax } from '../api/pages.ts';
 import { get } from '../api/request.ts';
 import { type Area, whyNot } from '../api/rights.ts';
 import type { Session } from '../api/session.ts';
@@ -48,7 +48,7 @@ const restMs = 120;
 
 /** Accounts, keys, models and all else that has a page and holds the text. Nothing for an empty one. */
 export function useEntries(text: string, session: Session): FoundEntry[] {
-  const searchText = useDeferredValue(useRested(text.trim(), restMs));
+  const searchText = useDeferredValue(useRested(text.trim().slice(0, textMax), restMs));
   const visible = session.kind === 'operator' && searchText !== '';
   const results = useQueries({
     queries: kinds.map(({ path, area, search }) => {
