@@ -87,6 +87,10 @@ test('an operator keeps the bodies of an account, and reads a request as a conve
   await page.getByText('The texts of requests and answers are not kept.').waitFor();
   await keep(page, '/dashboard/accounts/dev');
   await assertLooksRight(page, 'account-keeps-bodies');
+  await page.goto('/dashboard/keys?account=dev');
+  await page.getByRole('link', { name: 'test' }).first().click();
+  await page.getByText(/Those of the account dev:\s*Kept until .*, by .*: A customer asked/).waitFor();
+  assert.equal(await page.getByText('The texts of requests and answers are not kept.').count(), 0);
 
   const id = await ask('/v1/chat/completions', question);
   await page.goto(`/dashboard/requests/${id}`);

@@ -26,14 +26,18 @@ export function useBodyRules() {
   });
 }
 
-type Subject = Pick<BodyRuleReply, 'of' | 'name'>;
+interface Subject extends Pick<BodyRuleReply, 'of' | 'name'> {
+  /** Of a key. */
+  account?: string;
+}
 
 /** Whether requests and answers of a key, an account or a model are kept, and the way to begin and to stop that. */
 export function KeepBodies(subject: Subject) {
   return useMay('requests', 'read') ? <StoredUntil {...subject} /> : null;
 }
 
-function StoredUntil({ of, name }: Subject) {
+function StoredUntil(subject: Subject) {
+  const { of, name } = subject;
   const { data, error, refetch } = useBodyRules();
   const [open, setOpen] = useState(false);
   const isAdmin = useMay('requests', 'write');
@@ -42,6 +46,7 @@ function StoredUntil({ of, name }: Subject) {
   if (error !== null) return <ErrorNote error={error} retry={() => void refetch()} />;
   if (data === undefined) return null;
   const rule = data.data.find((one) => one.of === of && one.name === name);
+  const others = data.data.filter((one) => alsoKeeps(one, subject));
   return (
     <Section
       title="Bodies"
@@ -59,11 +64,15 @@ function StoredUntil({ of, name }: Subject) {
         </>
       }
     >
-      {rule === undefined ? (
+      {rule !== undefined && <RuleFacts rule={rule} />}
+      {rule === undefined && others.length === 0 && (
         <p className="text-muted text-sm">The texts of requests and answers are not kept.</p>
-      ) : (
-        <RuleFacts rule={rule} />
       )}
+      {others.map((other) => (
+        <div key={other.id} className="text-sm [overflow-wrap:anywhere]">
+          Those of the {other.of} {other.label}: <RuleFacts rule={other} />
+        </div>
+      ))}
       <Dialog
         open={open}
         onClose={() => setOpen(false)}
@@ -74,6 +83,13 @@ function StoredUntil({ of, name }: Subject) {
       </Dialog>
     </Section>
   );
+}
+
+/** Whether a rule for something else keeps requests of the subject, too. */
+function alsoKeeps(rule: BodyRuleReply, { of, name, account }: Subject): boolean {
+  if (of === rule.of) return false;
+  if (of === 'model' || rule.of === 'model') return true;
+  return of === 'key' ? rule.name === account : rule.label.startsWith(`${name}/`);
 }
 
 /** Until when, by whom and why. */

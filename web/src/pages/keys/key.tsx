@@ -70,7 +70,7 @@ export default function KeyPage() {
           </Suspense>
           <UsedFrom of={key} />
           <Runs of={key} />
-          <KeepBodies of="key" name={key.id} />
+          <KeepBodies of="key" name={key.id} account={key.account} />
           <LastRequests of={key} />
         </>
       )}
