@@ -140,6 +140,22 @@ test('options of vendors that have no place are named in x-culvert-dropped', asy
   ]);
 });
 
+test('fields that a provider has no place for are warnings of the answer, whole and streamed', async () => {
+  const lost = { ...shared, seed: 7, frequencyPenalty: 1, prompt: 'Say "warnings":[] here.' };
+  const whole = await generateText({ model: vercel('claude'), ...lost });
+  const expected = ['frequencyPenalty', 'seed'].map((feature) => ({ type: 'unsupported', feature }));
+  const byFeature = (found: readonly unknown[] | undefined) =>
+    (found as typeof expected).toSorted((one, other) => one.feature.localeCompare(other.feature));
+  assert.deepEqual(byFeature(whole.warnings), expected);
+  assert.match(whole.text, /"warnings":\[\]/);
+  const stream = streamText({ model: vercel('claude'), ...lost });
+  assert.equal(await stream.text, whole.text);
+  assert.deepEqual(byFeature(await stream.warnings), expected);
+  assert.deepEqual((await generateText({ model: vercel('claude'), ...shared })).warnings, []);
+  const second = await called('2', { prompt: [{ role: 'user', content: [{ type: 'text', text: 'x' }] }], seed: 7 });
+  assert.deepEqual(second.body.warnings, [{ type: 'unsupported-setting', setting: 'seed' }]);
+});
+
 test('texts are embedded, one and many', async () => {
   const model = vercel.textEmbeddingModel('embed');
   const one = await embed({ model, value: 'one' });

@@ -1,35 +1,23 @@
 import { withCallMembers } from '../../../formats/dialects/ai-sdk/call-members.ts';
 import { aiSdk } from '../../../formats/dialects/ai-sdk/index.ts';
-import { versionOf } from '../../../formats/dialects/ai-sdk/wire.ts';
+import { type Version, versionOf } from '../../../formats/dialects/ai-sdk/wire.ts';
 import { aiSdkEmbeddingSchema, withHeaderModel } from '../../../formats/dialects/embeddings/read-ai-sdk-request.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { embeddingsEndpoint } from '../../../inference/families/embeddings/endpoint.ts';
 import type { Alias } from '../../../inference/models/alias.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
-import { callerOf, headerOf, type Route } from '../../exchange.ts';
+import { callerOf, type Exchange, headerOf, type Route } from '../../exchange.ts';
 import { bodyHandler } from '../../model-call.ts';
 import { writeJson } from '../../write-json.ts';
 import { conversationRoute } from '../conversation.ts';
 import { mediaRoutes, modelNamed } from './media.ts';
 import { videoRoutes } from './videos.ts';
+import { WarnedDelivery } from './warned-delivery.ts';
 
 /** The protocol of Vercel's AI Gateway over any provider, for the AI SDK's `createGateway` (docs/ai-gateway.md). */
 export function aiGatewayRoutes(services: Services): Route[] {
   return [
-    conversationRoute(services, {
-      endpoint: 'chat',
-      dialect: aiSdk,
-      limitForm: 'openai',
-      path: '/v4/ai/language-model',
-      summary: "A call of the AI SDK's language models; headers name the model, and whether it streams",
-      readBody(exchange, body) {
-        const model = modelNamed(exchange, 'ai-language-model-id');
-        if (typeof model !== 'string') return model;
-        const isStream = headerOf(exchange, 'ai-language-model-streaming') === 'true';
-        const version = versionOf(headerOf(exchange, 'ai-language-model-specification-version'));
-        return withCallMembers(body, model, isStream, version);
-      },
-    }),
+    languageRoute(services),
     {
       method: 'POST',
       auth: 'key',
@@ -60,6 +48,31 @@ export function aiGatewayRoutes(services: Services): Route[] {
       },
     },
   ];
+}
+
+function languageRoute(services: Services): Route {
+  const route = conversationRoute(services, {
+    endpoint: 'chat',
+    dialect: aiSdk,
+    limitForm: 'openai',
+    path: '/v4/ai/language-model',
+    summary: "A call of the AI SDK's language models; headers name the model, and whether it streams",
+    readBody(exchange, body) {
+      const model = modelNamed(exchange, 'ai-language-model-id');
+      if (typeof model !== 'string') return model;
+      const isStream = headerOf(exchange, 'ai-language-model-streaming') === 'true';
+      return withCallMembers(body, model, isStream, versionIn(exchange));
+    },
+  });
+  return {
+    ...route,
+    handle: (exchange) =>
+      route.handle({ ...exchange, client: new WarnedDelivery(exchange.client, versionIn(exchange)) }),
+  };
+}
+
+function versionIn(exchange: Exchange): Version {
+  return versionOf(headerOf(exchange, 'ai-language-model-specification-version'));
 }
 
 const types: Readonly<Record<string, string>> = {
