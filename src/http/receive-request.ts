@@ -192,7 +192,7 @@ export class Reception {
     const { route } = exchange;
     if (route === null) {
       const { failure, dialect } = this.table.refusalOf(method, path);
-      return this.refuse(exchange, failure, dialect);
+      return this.refuse(exchange, failure, this.table.dialectOf(request.headers) ?? dialect);
     }
     if (this.state !== 'open' && (this.state === 'closed' || route.auth === 'none')) response.shouldKeepAlive = false;
     if (upgrade !== null && (this.state === 'draining' || this.state === 'closed'))

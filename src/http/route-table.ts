@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import createRouter from 'find-my-way';
 import { openAiChat } from '../formats/dialects/openai-chat/index.ts';
 import type { Failure } from '../kernel/failure.ts';
@@ -85,6 +86,15 @@ export class RouteTable {
       (one) => dialects.filter((other) => other === one).length * 2 > dialects.length,
     );
     return most ?? defaultDialect;
+  }
+
+  /** For a path without a route: the dialect of callers with such a header (`Route.otherFormats`); undefined: none has. */
+  dialectOf(headers: IncomingHttpHeaders): Route['dialect'] | undefined {
+    for (const { otherFormats } of this.routes) {
+      const other = otherFormats?.find(({ header }) => headers[header] !== undefined);
+      if (other !== undefined) return other.route.dialect;
+    }
+    return undefined;
   }
 
   /** The refusal of a path without a route, in the words of the route that was probably meant, if there is one. */

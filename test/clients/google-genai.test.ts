@@ -97,7 +97,11 @@ test('structured output by Google’s schema reaches another dialect as JSON Sch
       responseMimeType: 'application/json',
       responseSchema: {
         type: Type.OBJECT,
-        properties: { city: { type: Type.STRING }, n: { type: Type.INTEGER, nullable: true } },
+        properties: {
+          city: { type: Type.STRING },
+          n: { type: Type.INTEGER, nullable: true },
+          sort: { type: Type.STRING, enum: ['sea'], nullable: true },
+        },
         required: ['city'],
       },
     },
@@ -109,7 +113,11 @@ test('structured output by Google’s schema reaches another dialect as JSON Sch
       name: 'response',
       schema: {
         type: 'object',
-        properties: { city: { type: 'string' }, n: { type: ['integer', 'null'] } },
+        properties: {
+          city: { type: 'string' },
+          n: { type: ['integer', 'null'] },
+          sort: { type: ['string', 'null'], enum: ['sea', null] },
+        },
         required: ['city'],
       },
     },
@@ -215,4 +223,12 @@ test('bad paths and bodies are 400 or 404, never 500', async () => {
     const response = await gateway.fetch(`/v1beta/models/${path}`, { json });
     assert.equal(response.status, status, `${path} ${JSON.stringify(json)}: ${await response.text()}`);
   }
+  // Below /v1 the header tells whose words an error has.
+  const authorization = `Bearer ${gateway.key}`;
+  const missing = { authorization, 'x-goog-api-key': gateway.key };
+  const response = await gateway.fetch('/v1/fileSearchStores', { headers: missing });
+  assert.equal(((await response.json()) as { error: { status: string } }).error.status, 'NOT_FOUND');
+  const anthropics = { authorization, 'anthropic-version': '2023-06-01' };
+  const other = await gateway.fetch('/v1/organizations', { headers: anthropics });
+  assert.equal(((await other.json()) as { type: string }).type, 'error');
 });

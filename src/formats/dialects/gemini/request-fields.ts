@@ -271,6 +271,8 @@ export function jsonSchemaOf(schema: JsonObject): JsonObject {
   for (const [key, value] of Object.entries(schema)) {
     if (value === undefined || key === 'nullable' || key === 'example') continue;
     if (key === 'type' && typeof value === 'string') members.push(['type', typeOf(value, schema.nullable)]);
+    else if (key === 'enum' && Array.isArray(value) && schema.nullable === true && !value.includes(null))
+      members.push([key, [...value, null]]);
     else if (key === 'properties' && isObject(value)) members.push([key, namedSchemas(value)]);
     else if (key === 'items' && isObject(value)) members.push([key, jsonSchemaOf(value)]);
     else if (key === 'anyOf' && Array.isArray(value)) {
