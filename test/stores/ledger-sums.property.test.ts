@@ -2,10 +2,14 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { ZoneDays } from '../../src/books/ledger/zone-days.ts';
+import { nameHourTables } from '../../src/books/ledger/day-sums.ts';
+import { type ZoneDays, zoneDays } from '../../src/books/ledger/zone-days.ts';
 import type { Ledger, UsageEvent, UsageFilter, UsageGroup } from '../../src/books/metering/ledger.ts';
 import { allNarrowTables } from '../../src/stores/ledger/day-sums.ts';
+import { readPostgresBackup, writePostgresBackup } from '../../src/stores/postgres/backup.ts';
 import { connect } from '../../src/stores/postgres/database.ts';
+import { readBackup, writeBackup } from '../../src/stores/sqlite/backup.ts';
+import { openDataFolder } from '../../src/stores/sqlite/data-folder.ts';
 import { openDatabase } from '../../src/stores/sqlite/database.ts';
 import { drivers } from './drivers.ts';
 import { reservationRow, usageEvent } from './rows.ts';
@@ -78,8 +82,9 @@ function nameOf(group: UsageGroup, event: UsageEvent, days: ZoneDays): string {
  * Leaves what a database has right after an upgrade or a restore (days in the wide tables alone), or after a replica of
  * an older version changed these alone.
  */
-async function spoilNarrowTables(driver: string, place: string, how: 'empty' | 'stale'): Promise<void> {
-  const names = [...allNarrowTables.map(({ name }) => name), ...(how === 'empty' ? ['narrowed'] : [])];
+async function spoilSums(driver: string, place: string, how: 'empty' | 'stale'): Promise<void> {
+  const tables = [...allNarrowTables, ...nameHourTables].map(({ name }) => name);
+  const names = [...tables, ...(how === 'empty' ? ['narrowed', 'named'] : [])];
   const spoilt = (table: string) => (how === 'empty' ? `DELETE FROM ${table}` : `UPDATE ${table} SET usd_nano = 7`);
   if (driver === 'sqlite') {
     const database = openDatabase(join(place, 'ledger.db'), 'os', 5_000);
@@ -138,7 +143,7 @@ for (const driver of drivers) {
       return { groupBy, ...all };
     });
     const byZoneDay = fc
-      .record({ splitBy: fc.constantFrom(null, 'model', 'account', 'user'), days: zone })
+      .record({ splitBy: fc.constantFrom(null, 'model', 'account', 'user', 'tag'), days: zone })
       .map((zoned): Question => ({ ...always[0]!, groupBy: 'day', ...zoned }));
     const asked = fc.array(fc.oneof(byZoneDay, question), { minLength: 12, maxLength: 12 });
     const requests = fc.array(request, { minLength: 1, maxLength: 25 });
@@ -152,7 +157,7 @@ for (const driver of drivers) {
         // Adds up the days that are over, and removes nothing.
         await ledger.prune(0);
         if (late) continue;
-        if (spoilt !== null) await spoilNarrowTables(driver.name, store.place, spoilt);
+        if (spoilt !== null) await spoilSums(driver.name, store.place, spoilt);
         const place = Math.floor(between.repriced * events.length);
         const before = events[place]!;
         const after = { ...before, costUsd: between.costNano / 1e9 };
@@ -242,5 +247,103 @@ for (const driver of drivers) {
       endOnFailure: true,
     });
     await ledger.shutdown();
+  });
+}
+
+/** Whole hours, halves and quarters from UTC, also more than half a day; most change their clocks. */
+const zones = [
+  'Europe/Berlin',
+  'America/Los_Angeles',
+  'Asia/Kolkata',
+  'Asia/Kathmandu',
+  'America/St_Johns',
+  'Australia/Lord_Howe',
+  'Pacific/Kiritimati',
+  'Pacific/Pago_Pago',
+];
+
+async function copyByBackup(driver: string, from: string, to: string): Promise<void> {
+  if (driver === 'sqlite') return writeBackup(openDataFolder(to), readBackup(openDataFolder(from)));
+  const [source, target] = [await connect(from), await connect(to)];
+  await writePostgresBackup(target, readPostgresBackup(source));
+  await source.close();
+  await target.close();
+}
+
+/** The date of the hour of UTC in which the event came. */
+function dateIn(zone: string, atMs: number): string {
+  return new Intl.DateTimeFormat('en-CA', { timeZone: zone }).format(Math.floor(atMs / hourMs) * hourMs);
+}
+
+for (const driver of drivers) {
+  test(`${driver.name}: days of real time zones by user and tag hold through changes of clocks and the removal of requests`, {
+    skip: driver.skip,
+  }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const ledger = await store.ledger('boot-1');
+    const events: UsageEvent[] = [];
+    // Clocks change in America on 8 March, in Europe on 29 March, on Lord Howe on 5 April.
+    const span = { fromMs: Date.UTC(2026, 2, 6), toMs: Date.UTC(2026, 3, 8) };
+    for (let atMs = span.fromMs; atMs < span.toMs; atMs += 1.5 * hourMs) {
+      const row = reservationRow({ atMs });
+      await ledger.open(row);
+      const at = events.length;
+      const names = { user: ['ann', 'ben', null][at % 3] ?? null, tag: at % 4 === 0 ? 'nightly' : null };
+      events.push(usageEvent(row, { ...names, costUsd: at / 1e6, inputTokens: at }));
+      ledger.close(events.at(-1)!);
+    }
+    await ledger.flush();
+    const check = async (when: string, asked: Ledger = ledger, zonesFromMs = 0) => {
+      for (const zone of zones)
+        for (const splitBy of ['user', 'tag'] as const) {
+          const wanted = new Map<string, number[]>();
+          for (const event of events) {
+            const date = dateIn(event.atMs < zonesFromMs ? 'UTC' : zone, event.atMs);
+            const name = `${date} ${event[splitBy] ?? ''}`;
+            const [requests, tokens, nano] = wanted.get(name) ?? [0, 0, 0];
+            const usdNano = Math.round((event.costUsd ?? 0) * 1e9);
+            wanted.set(name, [requests! + 1, tokens! + event.inputTokens, nano! + usdNano]);
+          }
+          const days = zoneDays(zone, span);
+          const rows = await asked.usage({ groupBy: 'day', splitBy, accounts: null, where: {}, days, ...span });
+          const found = rows.map(({ group, split, requests, inputTokens, costUsd }): [string, number[]] => [
+            `${group} ${split}`,
+            [requests, inputTokens, Math.round(costUsd * 1e9)],
+          ]);
+          assert.deepEqual(new Map(found), wanted, `${when}: ${zone} by ${splitBy}`);
+        }
+    };
+    /** Another ledger with the rows of a backup; `empty`: one of before hours were summed by name. */
+    const copyOf = async (bootId: string, spoilt: 'empty' | null) => {
+      const copy = await driver.create();
+      t.after(() => copy.remove());
+      await copyByBackup(driver.name, store.place, copy.place);
+      if (spoilt !== null) await spoilSums(driver.name, copy.place, spoilt);
+      return copy.ledger(bootId);
+    };
+    await check('before days are added up');
+    await ledger.prune(0);
+    await check('after');
+    // The hours of the days that lose requests stay.
+    const removedMs = Date.UTC(2026, 2, 20, 5);
+    await ledger.prune(removedMs);
+    await check('some requests removed');
+    const later = await copyOf('boot-3', 'empty');
+    await later.prune(0);
+    await check('upgraded after that', later, removedMs);
+    await later.shutdown();
+    const last = events.at(-1)!;
+    events[events.length - 1] = { ...last, costUsd: 3 };
+    assert.equal(await ledger.reprice([{ before: last, after: events.at(-1)! }], Date.now()), 1);
+    await ledger.prune(span.toMs);
+    await check('all requests removed');
+    await ledger.shutdown();
+    // Nothing there can make them again.
+    const restored = await copyOf('boot-2', null);
+    await check('restored', restored);
+    await restored.prune(0);
+    await check('restored and added up', restored);
+    await restored.shutdown();
   });
 }

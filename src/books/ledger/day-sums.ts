@@ -22,14 +22,15 @@ export interface PartTable extends DayTable {
   of: DayTable['name'] | 'rollup';
 }
 
-const timeTable =
-  (time: 'day' | 'hour') =>
-  <Name extends string>(name: Name, ...texts: string[]) => ({
-    name,
-    key: columnsOf([[time, 'whole'], ...texts.map((text): [string, 'text'] => [text, 'text'])]),
-  });
-const dayTable = timeTable('day');
-const hourTable = timeTable('hour');
+const dayTable = <Name extends string>(name: Name, ...texts: string[]) => ({
+  name,
+  key: columnsOf([['day', 'whole'], ...texts.map((text): [string, 'text'] => [text, 'text'])]),
+});
+/** The hour is last in the key: so the same hours of each day are added up in its order, which needs no sorting. */
+const hourTable = <Name extends string>(name: Name, ...texts: string[]) => {
+  const { key } = dayTable(name, ...texts);
+  return { name, key: [...key, ...columnsOf([['hour', 'whole']])] };
+};
 
 /** Users and tags multiply each other in `rollup_name`, so the usual questions, by one of them, have separate tables. */
 export const wideTables = [
@@ -56,7 +57,11 @@ export const narrowHourTables = [
   { ...hourTable('rollup_hour_key', 'account', 'key_id'), of: 'rollup' },
 ] as const;
 
-export const dayTables = [...wideTables, ...narrowTables, ...narrowHourTables] as const;
+/** Hours of users and of tags, which single requests alone know: no other table has them once these are removed. */
+export const nameHourTables = [hourTable('rollup_hour_user', 'user'), hourTable('rollup_hour_tag', 'tag')] as const;
+
+export const hourTables = [...narrowHourTables, ...nameHourTables] as const;
+export const dayTables = [...wideTables, ...narrowTables, ...hourTables] as const;
 
 type DayRow = RollupRow & Record<string, unknown>;
 

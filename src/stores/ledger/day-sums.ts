@@ -2,6 +2,7 @@ import { rollupSums } from '../../books/ledger/batch-sums.ts';
 import { unpricedSql } from '../../books/ledger/columns.ts';
 import {
   type DayTable,
+  hourTables,
   narrowHourTables,
   narrowTables,
   type PartTable,
@@ -20,10 +21,17 @@ const keysOf = ({ key }: DayTable) => key.map(({ name }) => (name === 'user' ? '
 export const columnsOfDays = (table: DayTable): string => `${keysOf(table)}, ${sumList}`;
 export const [dayTable, nameTable, ...tablesOfNames] = wideTables;
 
-/** Days that are added up, and those of them that the narrow tables have too; `to` is not in. */
+/** Days; `to` is not in. */
+export interface DayRange {
+  from: number;
+  to: number;
+}
+
+/** Days that are added up, those of them that the narrow tables have too, and those that the hours of names have. */
 export interface SummedDays {
-  days: { from: number; to: number };
-  narrow: { from: number; to: number };
+  days: DayRange;
+  narrow: DayRange;
+  named: DayRange;
 }
 
 /** Bounds of a day as a statement has them: values or marks. `to` is not in. */
@@ -62,56 +70,104 @@ export function nameSql(schema: '' | 'culvert.', times: Bounds, keys: string): s
     GROUP BY 1, 2, 3, 4, 5, 6`;
 }
 
+/** The same of hours, users and tags together, from single requests: `nameHourTables` add these up. */
+export function nameHourSql(schema: '' | 'culvert.', times: Bounds, keys: string): string {
+  return `SELECT at_ms / ${dayMs} AS day, coalesce("user", '') AS "user", coalesce(tag, '') AS tag,
+    at_ms / ${hourMs} AS hour, ${eventSums} FROM ${schema}usage_event
+    WHERE ${keys} AND at_ms >= ${times.from} AND at_ms < ${times.to} AND usage_source <> 'refused'
+    GROUP BY 1, 2, 3, 4`;
+}
+
+/** The rows of one of `nameHourTables`, from those of `nameHourSql`. */
+export function ofNameHoursSql(table: DayTable, rows: string): string {
+  const keys = keysOf(table);
+  return `SELECT ${keys}, ${summed} FROM ${rows} GROUP BY ${keys}`;
+}
+
+/** The columns of `nameHourSql`, as statements name them. */
+export const nameHourColumns = `day, "user", tag, hour, ${sumList}`;
+
 /** The rows of a table, from those of one day of the table that it adds up. `day` is a value or a mark. */
 export function partSql(schema: '' | 'culvert.', table: PartTable, day: number | string): string {
   const keys = keysOf(table);
-  return `SELECT ${keys}, ${summed} FROM ${schema}${table.of} WHERE ${ofDay(table, day)} GROUP BY ${keys}`;
+  const isOfHours = table.of === 'rollup';
+  const named = isOfHours ? keys.replace('day', 'hour / 24 AS day') : keys;
+  const within = isOfHours ? `hour >= ${day} * 24 AND hour < (${day} + 1) * 24` : `day = ${day}`;
+  return `SELECT ${named}, ${summed} FROM ${schema}${table.of} WHERE ${within} GROUP BY ${keys}`;
 }
 
-/** Condition for the rows of one day. */
-export function ofDay({ key }: DayTable, day: number | string): string {
-  return key[0]?.name === 'hour' ? `hour >= ${day} * 24 AND hour < (${day} + 1) * 24` : `day = ${day}`;
-}
-
-/** The narrow tables, of days and of their hours. */
+/** The narrow tables, of days and of their hours, all made of other sums. */
 export const allNarrowTables = [...narrowTables, ...narrowHourTables];
 
+/** Table of one row that tells which days some tables have: the narrow ones, or `nameHourTables`. */
+export type DayMarks = 'narrowed' | 'named';
+
 /**
- * The next day to add up in the narrow tables, of those that are in the wide ones: what follows the narrow days, then
- * what is before them. The latter an older version added up, or the one of a backup.
+ * The next day to add up in such tables, of those that are in the wide ones: what follows the days they have, then what
+ * is before them. The latter an older version added up, or the one of a backup. Hours of names are made of single
+ * requests, and go back to the first day of which these are all there.
  */
-export function nextNarrowSql(schema: '' | 'culvert.'): string {
+export function nextDaySql(schema: '' | 'culvert.', marks: DayMarks): string {
   const wide = `FROM ${schema}rollup_day WHERE day < (SELECT until_ms / ${dayMs} FROM ${schema}summed)`;
+  const id = schema === '' ? 'key' : 'request_id';
+  const whole = `AND (day > (SELECT at_ms / ${dayMs} FROM ${schema}usage_event ORDER BY ${id} LIMIT 1)
+    OR day = (SELECT min(day) FROM ${schema}rollup_day))`;
+  const which = marks === 'named' ? whole : '';
   return `SELECT coalesce(
-    (SELECT min(day) ${wide} AND day >= (SELECT until_day FROM ${schema}narrowed)),
-    (SELECT max(day) ${wide} AND day < coalesce((SELECT from_day FROM ${schema}narrowed), ${dayMax}))) AS day`;
+    (SELECT min(day) ${wide} AND day >= (SELECT until_day FROM ${schema}${marks})),
+    (SELECT max(day) ${wide} AND day < coalesce((SELECT from_day FROM ${schema}${marks}), ${dayMax}) ${which})) AS day`;
 }
 
 /** Beyond every day. */
 const dayMax = 1_000_000_000;
 
-/** A day of the narrow tables whose sums are not those of the wide ones: an older replica changed these alone. */
-export function staleNarrowSql(schema: '' | 'culvert.'): string {
+/** The newest day of a range that has other sums in one table than in another. */
+function unequalDaySql(
+  schema: '' | 'culvert.',
+  [one, other]: readonly [DayTable['name'], DayTable['name']],
+  days: string,
+): string {
   const sums = rollupSums.map(({ name }) => name);
   const signed = (sign: '' | '-') => sums.map((name) => `${sign}${name} AS ${name}`).join(', ');
-  const days = 'WHERE day >= from_day AND day < until_day';
   return `SELECT max(day) AS day FROM (SELECT day FROM (
-      SELECT day, ${signed('')} FROM ${schema}rollup_day, ${schema}narrowed ${days}
-      UNION ALL SELECT day, ${signed('-')} FROM ${schema}rollup_day_model, ${schema}narrowed ${days}
-    ) AS both_tables GROUP BY day HAVING ${sums.map((name) => `sum(${name}) <> 0`).join(' OR ')}) AS stale`;
+      SELECT day, ${signed('')} FROM ${schema}${one} WHERE ${days}
+      UNION ALL SELECT day, ${signed('-')} FROM ${schema}${other} WHERE ${days}
+    ) AS both_tables GROUP BY day HAVING ${sums.map((name) => `sum(${name}) <> 0`).join(' OR ')}) AS unequal`;
 }
 
-/** Marks a day as one of the narrow tables. */
-export function narrowedSql(schema: '' | 'culvert.', day: number): string {
-  return `INSERT INTO ${schema}narrowed AS known VALUES (1, ${day}, ${day + 1}) ON CONFLICT (one) DO UPDATE SET
+/** A day whose sums are not those of the wide tables: an older replica changed these alone. */
+export function staleDaySql(schema: '' | 'culvert.', marks: DayMarks): string {
+  const known = `FROM ${schema}${marks})`;
+  return unequalDaySql(
+    schema,
+    ['rollup_day', marks === 'narrowed' ? 'rollup_day_model' : 'rollup_hour_tag'],
+    `day >= (SELECT from_day ${known} AND day < (SELECT until_day ${known}`,
+  );
+}
+
+/** Answers the day when its hours of names lack something: then some of its requests are removed. */
+export function lackingHoursSql(schema: '' | 'culvert.', day: number): string {
+  return unequalDaySql(schema, ['rollup_day', 'rollup_hour_tag'], `day = ${day}`);
+}
+
+/** Notes that the tables have this day. */
+export function haveDaySql(schema: '' | 'culvert.', marks: DayMarks, day: number): string {
+  return `INSERT INTO ${schema}${marks} AS known VALUES (1, ${day}, ${day + 1}) ON CONFLICT (one) DO UPDATE SET
     from_day = CASE WHEN excluded.from_day < known.from_day THEN excluded.from_day ELSE known.from_day END,
     until_day = CASE WHEN excluded.until_day > known.until_day THEN excluded.until_day ELSE known.until_day END`;
 }
 
+/** Notes that hours of names lack this day, unless it is before those that they have: then they begin behind it. */
+export function lackDaySql(schema: '' | 'culvert.', day: number): string {
+  return `UPDATE ${schema}named SET from_day = ${day + 1},
+    until_day = CASE WHEN until_day < ${day + 1} THEN ${day + 1} ELSE until_day END WHERE from_day <= ${day}`;
+}
+
 /** Which days are added up, for `summedDays`: one row, once there are any. */
 export function summedSql(schema: '' | 'culvert.'): string {
-  return `SELECT until_ms, from_day, until_day, (SELECT min(day) FROM ${schema}rollup_day) AS first_day
-    FROM ${schema}summed LEFT JOIN ${schema}narrowed ON true`;
+  return `SELECT until_ms, (SELECT min(day) FROM ${schema}rollup_day) AS first_day,
+    narrowed.from_day, narrowed.until_day, named.from_day AS named_from_day, named.until_day AS named_until_day
+    FROM ${schema}summed LEFT JOIN ${schema}narrowed ON true LEFT JOIN ${schema}named ON true`;
 }
 
 export function summedDays(row: Readonly<Record<string, unknown>> | undefined): SummedDays {
@@ -120,6 +176,7 @@ export function summedDays(row: Readonly<Record<string, unknown>> | undefined): 
   return {
     days: { from: dayOf(row?.first_day), to },
     narrow: { from: dayOf(row?.from_day), to: dayOf(row?.until_day) },
+    named: { from: dayOf(row?.named_from_day), to: dayOf(row?.named_until_day) },
   };
 }
 
@@ -145,15 +202,25 @@ export function nameTablesSql(schema: '' | 'culvert.', whole: 'INTEGER' | 'BIGIN
     .join('\n');
 }
 
-/** The narrow tables, and which days they have: at most one row, without which they have none. */
-export const narrowDdl: Ddl = [
-  ...allNarrowTables.map((table) => {
-    const keys = table.key.map(({ name, type }) => `"${name}" ${type === 'whole' ? 'WHOLE' : 'TEXT'} NOT NULL,`);
-    const sums = rollupSums.map(({ name }) => `${name} WHOLE NOT NULL,`);
-    return `CREATE TABLE @${table.name} (${[...keys, ...sums].join(' ')} PRIMARY KEY (${keysOf(table)})) KEYED;`;
-  }),
-  `CREATE TABLE @narrowed (one INTEGER PRIMARY KEY CHECK (one = 1), from_day WHOLE NOT NULL,
-    until_day WHOLE NOT NULL) ROWS;`,
+function tableDdl(table: DayTable): Ddl {
+  const keys = table.key.map(({ name, type }) => `"${name}" ${type === 'whole' ? 'WHOLE' : 'TEXT'} NOT NULL,`);
+  const sums = rollupSums.map(({ name }) => `${name} WHOLE NOT NULL,`);
+  return `CREATE TABLE @${table.name} (${[...keys, ...sums].join(' ')} PRIMARY KEY (${keysOf(table)})) KEYED;`;
+}
+
+const marksDdl = (marks: DayMarks): Ddl =>
+  `CREATE TABLE @${marks} (one INTEGER PRIMARY KEY CHECK (one = 1), from_day WHOLE NOT NULL,
+    until_day WHOLE NOT NULL) ROWS;`;
+
+/** The narrow tables of days, and which days they have: at most one row, without which they have none. */
+export const narrowDdl: Ddl = [...narrowTables.map(tableDdl), marksDdl('narrowed')].join('\n');
+
+/** Tables of hours, in place of those that development versions had with another key. */
+export const hourDdl: Ddl = [
+  ...narrowHourTables.map(({ name }) => `DROP TABLE IF EXISTS @${name};`),
+  'DELETE FROM @narrowed;',
+  ...hourTables.map(tableDdl),
+  marksDdl('named'),
 ].join('\n');
 
 /** Requests of a day, as hours know them: two days that differ in it were not read at one moment. */

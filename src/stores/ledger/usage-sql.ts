@@ -1,9 +1,15 @@
 import { unpricedSql } from '../../books/ledger/columns.ts';
-import { type DayTable, narrowHourTables, narrowTables } from '../../books/ledger/day-sums.ts';
+import {
+  type DayTable,
+  hourTables,
+  nameHourTables,
+  narrowHourTables,
+  narrowTables,
+} from '../../books/ledger/day-sums.ts';
 import { dayOfHourSql, type ZoneDays } from '../../books/ledger/zone-days.ts';
 import type { UsageGroup, UsageQuery, UsageRow } from '../../books/metering/ledger.ts';
 import { usageRowsMax } from '../../kernel/limits.ts';
-import type { SummedDays } from './day-sums.ts';
+import type { DayRange, SummedDays } from './day-sums.ts';
 import { type Marks, usageConditions } from './ledger-filters.ts';
 
 const hourMs = 3_600_000;
@@ -20,10 +26,10 @@ export interface UsagePart {
   from: number;
   to: number;
   /**
-   * Hours within, whose requests have another day in the time zone than in UTC, the oldest first: days that are added up
-   * have them in UTC's. The part moves their sums from that day to the other.
+   * Hours within that have another day in the time zone than in UTC: the one before or the one after. Days that are added
+   * up have them in UTC's. The part moves their sums from that day to the other.
    */
-  movedHours?: readonly number[];
+  moved?: { by: -1 | 1; hours: readonly number[] };
 }
 
 /** Differences between the databases. */
@@ -55,38 +61,71 @@ export function usageParts(query: UsageQuery, summed: SummedDays): UsagePart[] {
     !(isByName && (dimensions.has('provider') || dimensions.has('endpoint')));
   if (!hasDayTable || endDay <= firstDay) return [{ source, from, to }];
   const wide = wideOf(dimensions);
-  const narrow = narrowTables.find(({ key }) => knows(key, dimensions))?.name ?? wide;
+  const tableOf = (tables: readonly DayTable[]) => tables.find(({ key }) => knows(key, dimensions))?.name;
+  const narrow = tableOf(narrowTables) ?? wide;
+  const hours = tableOf(isByName ? nameHourTables : narrowHourTables);
   const within = (day: number) => Math.min(endDay, Math.max(firstDay, day));
   const [narrowFrom, narrowTo] = [within(summed.narrow.from), within(summed.narrow.to)];
   const parts: UsagePart[] = [
-    { source, from, to: firstDay * perDay },
+    ...edgeParts(source, isByName ? hours : undefined, { from, to: firstDay * perDay }, summed.named),
     { source: wide, from: firstDay, to: narrowFrom },
     { source: narrow, from: narrowFrom, to: narrowTo },
     { source: wide, from: narrowTo, to: endDay },
-    { source, from: endDay * perDay, to },
+    ...edgeParts(source, isByName ? hours : undefined, { from: endDay * perDay, to }, summed.named),
   ];
   if (query.days !== undefined && dimensions.has('day')) {
-    // Before the first day there are none.
-    const movedFrom = Math.max(firstDay, summed.days.from);
-    const narrowHours = narrowHourTables.find(({ key }) => knows(key, dimensions))?.name ?? source;
-    for (const [days, hours] of [
-      [{ from: movedFrom, to: narrowFrom }, source],
-      [{ from: narrowFrom, to: narrowTo }, narrowHours],
-      [{ from: narrowTo, to: endDay }, source],
-    ] as const)
-      parts.push(movedPart(hours, query.days, days));
+    const known = isByName ? summed.named : summed.narrow;
+    const [hoursFrom, hoursTo] = hours === undefined ? [endDay, endDay] : [within(known.from), within(known.to)];
+    parts.push(
+      // Before the first day there are none.
+      ...movedParts(source, query.days, { from: Math.max(firstDay, summed.days.from), to: hoursFrom }),
+      ...movedParts(hours ?? source, query.days, { from: hoursFrom, to: hoursTo }),
+      ...movedParts(source, query.days, { from: hoursTo, to: endDay }),
+    );
   }
-  return parts.filter((part) => part.from < part.to && part.movedHours?.length !== 0);
+  return parts.filter((part) => part.from < part.to);
 }
 
-function movedPart(source: UsageSource, zone: ZoneDays, { from, to }: { from: number; to: number }): UsagePart {
+/** Parts of a day, in the unit of the source. Of single requests, which are many, whole hours are taken from their table. */
+function edgeParts(
+  source: UsageSource,
+  hours: UsageSource | undefined,
+  { from, to }: DayRange,
+  named: DayRange,
+): UsagePart[] {
+  if (hours === undefined) return [{ source, from, to }];
+  const firstHour = Math.max(Math.ceil(from / hourMs), named.from * hoursPerDay);
+  const endHour = Math.min(Math.floor(to / hourMs), named.to * hoursPerDay);
+  if (endHour <= firstHour) return [{ source, from, to }];
+  return [
+    { source, from, to: firstHour * hourMs },
+    { source: hours, from: firstHour, to: endHour },
+    { source, from: endHour * hourMs, to },
+  ];
+}
+
+/** Cuts parts of days and hours after so many days each: slices of the whole time, the oldest first. */
+export function cutToDays(parts: readonly UsagePart[], days: number): UsagePart[][] {
+  const dayOf = ({ source }: UsagePart, at: number) => at / (isHourTable(source) ? hoursPerDay : 1);
+  const end = Math.max(...parts.map((part) => dayOf(part, part.to)));
+  const slices: UsagePart[][] = [];
+  let from = Math.floor(Math.min(...parts.map((part) => dayOf(part, part.from))));
+  for (; from < end; from += days) {
+    const slice = parts.map((part) => {
+      const unit = isHourTable(part.source) ? hoursPerDay : 1;
+      return { ...part, from: Math.max(part.from, from * unit), to: Math.min(part.to, (from + days) * unit) };
+    });
+    slices.push(slice.filter((part) => part.from < part.to));
+  }
+  return slices.filter((slice) => slice.length > 0);
+}
+
+function movedParts(source: UsageSource, zone: ZoneDays, { from, to }: DayRange): UsagePart[] {
   const unit = source === 'usage_event' ? dayMs : hoursPerDay;
-  return {
-    source,
-    from: from * unit,
-    to: to * unit,
-    movedHours: hoursMoved(zone, from * hoursPerDay, to * hoursPerDay),
-  };
+  return ([-1, 1] as const)
+    .map((by) => ({ by, hours: hoursMoved(zone, from * hoursPerDay, to * hoursPerDay, by) }))
+    .filter(({ hours }) => hours.length > 0)
+    .map((moved) => ({ source, from: from * unit, to: to * unit, moved }));
 }
 
 /** Columns of a dimension, where it has another name than its column. */
@@ -94,11 +133,7 @@ const dimensionColumns: Readonly<Record<string, string>> = { model: 'alias', key
 
 function knows(key: DayTable['key'], dimensions: ReadonlySet<string>): boolean {
   return [...dimensions].every(
-    (dimension) =>
-      dimension === '' ||
-      key.some(
-        ({ name }) => name === (dimensionColumns[dimension] ?? dimension) || (name === 'hour' && dimension === 'day'),
-      ),
+    (dimension) => dimension === '' || key.some(({ name }) => name === (dimensionColumns[dimension] ?? dimension)),
   );
 }
 
@@ -132,52 +167,65 @@ export function usagePartSql(
   { schema, slash }: UsageDialect,
   conditions: readonly string[] = [],
 ): string {
-  const { source, from, to, movedHours } = part;
+  const { source, moved } = part;
   const isEvents = source === 'usage_event';
-  const time = isEvents ? 'at_ms' : isOfHours(source) ? 'hour' : 'day';
-  const hour = isEvents ? `(at_ms / ${hourMs})` : 'hour';
   const where = [
-    movedHours === undefined ? `${time} >= ${from} AND ${time} < ${to}` : marks.oneOf(hour, movedHours),
+    ...timeConditions(part, query.days, marks),
     ...conditions,
     ...usageConditions(query.accounts, query.where, marks, isEvents ? 'events' : 'rollups'),
   ];
-  const column = (group: UsageGroup) => columnOf(query, group, source, slash);
+  // Rows that move are those of UTC's days first.
+  const days = moved === undefined ? query.days : undefined;
+  const column = (group: UsageGroup) => columnOf(group, source, slash, days);
   const name = column(query.groupBy);
   const split = query.splitBy === null ? "''" : column(query.splitBy);
   const sums = isEvents ? eventSums : usageSumNames.join(', ');
-  const utcDay = movedHours === undefined ? '' : `, ${hour} / ${hoursPerDay} AS utc_day`;
-  const rows = `SELECT ${name} AS name, ${split} AS split, ${sums}${utcDay}
-    FROM ${schema}${source} WHERE ${where.join(' AND ')}`;
-  return movedHours === undefined ? rows : movedSql(rows, query.groupBy === 'day' ? 'name' : 'split');
+  const rows = `SELECT ${name} AS name, ${split} AS split, ${sums} FROM ${schema}${source} WHERE ${where.join(' AND ')}`;
+  return moved === undefined ? rows : movedSql(rows, query.groupBy === 'day' ? 'name' : 'split', moved.by);
 }
+
+function timeConditions({ source, from, to, moved }: UsagePart, days: ZoneDays | undefined, marks: Marks): string[] {
+  const ofHours = `hour >= ${from} AND hour < ${to}`;
+  if (isHourTable(source)) {
+    const ofDays = `day >= ${Math.floor(from / hoursPerDay)} AND day < ${Math.ceil(to / hoursPerDay)}`;
+    // In the order of the key, all hours are passed anyway.
+    return [ofDays, moved === undefined ? ofHours : `${dayOfHourSql(days ?? [], 'hour')} = day + (${moved.by})`];
+  }
+  if (source === 'usage_event')
+    return [moved === undefined ? `at_ms >= ${from} AND at_ms < ${to}` : marks.oneOf(hourOfEvent, moved.hours)];
+  if (source === 'rollup') return [moved === undefined ? ofHours : marks.oneOf('hour', moved.hours)];
+  return [`day >= ${from} AND day < ${to}`];
+}
+
+const hourOfEvent = `(at_ms / ${hourMs})`;
 
 /** Adds rows to their day, which is that of the time zone, and takes them from that of UTC. */
-function movedSql(rows: string, day: 'name' | 'split'): string {
+function movedSql(rows: string, day: 'name' | 'split', by: -1 | 1): string {
   const signed = usageSumNames.map((name) => `sign * ${name} AS ${name}`).join(', ');
-  const utcOr = (column: 'name' | 'split') =>
-    column === day ? `CASE WHEN sign = 1 THEN ${column} ELSE utc_day END AS ${column}` : column;
-  return `SELECT ${utcOr('name')}, ${utcOr('split')}, ${signed}
-    FROM (SELECT name, split, utc_day, ${usageSums} FROM (${rows}) AS hours GROUP BY name, split, utc_day) AS moved,
-      (SELECT 1 AS sign UNION ALL SELECT -1 AS sign) AS signs`;
+  const dayOr = (column: 'name' | 'split') => (column === day ? `${column} + shift AS ${column}` : column);
+  // SQLite would sum the rows once for each sign, if it chose the order.
+  return `SELECT ${dayOr('name')}, ${dayOr('split')}, ${signed}
+    FROM (SELECT name, split, ${usageSums} FROM (${rows}) AS hours GROUP BY name, split) AS moved
+      CROSS JOIN (SELECT 1 AS sign, ${by} AS shift UNION ALL SELECT -1 AS sign, 0 AS shift) AS signs`;
 }
 
-/** Hours whose day in a time zone is another than in UTC. */
-function hoursMoved(days: ZoneDays, from: number, to: number): number[] {
+/** Hours whose day in a time zone is so many days after that of UTC. */
+function hoursMoved(days: ZoneDays, from: number, to: number, by: -1 | 1): number[] {
   const moved: number[] = [];
   let at = 0;
   for (let hour = from; hour < to; hour += 1) {
     while (hour >= (days[at]?.untilHour ?? Number.POSITIVE_INFINITY)) at += 1;
     const ahead = days[at]?.ahead ?? 0;
-    if (Math.floor((hour + ahead) / hoursPerDay) !== Math.floor(hour / hoursPerDay)) moved.push(hour);
+    if (Math.floor((hour + ahead) / hoursPerDay) - Math.floor(hour / hoursPerDay) === by) moved.push(hour);
   }
   return moved;
 }
 
 /** The times of single requests that a part reads, in ms. */
-export function timesOf({ from, to, movedHours }: UsagePart): { from: number; to: number }[] {
-  if (movedHours === undefined) return [{ from, to }];
+export function timesOf({ from, to, moved }: UsagePart): { from: number; to: number }[] {
+  if (moved === undefined) return [{ from, to }];
   const runs: { from: number; to: number }[] = [];
-  for (const hour of movedHours) {
+  for (const hour of moved.hours) {
     const last = runs.at(-1);
     if (last?.to === hour * hourMs) last.to += hourMs;
     else runs.push({ from: hour * hourMs, to: (hour + 1) * hourMs });
@@ -204,19 +252,19 @@ const eventSums = [
   `CASE WHEN ${unpricedSql} THEN 1 ELSE 0 END AS unpriced`,
 ].join(', ');
 
-function isOfHours(source: UsageSource): boolean {
-  return source === 'rollup' || narrowHourTables.some(({ name }) => name === source);
+function isHourTable(source: UsageSource): boolean {
+  return hourTables.some(({ name }) => name === source);
 }
 
-function columnOf({ days }: UsageQuery, group: UsageGroup, source: UsageSource, slash: string): string {
+function columnOf(group: UsageGroup, source: UsageSource, slash: string, days: ZoneDays | undefined): string {
   const isEvents = source === 'usage_event';
   switch (group) {
     case 'hour':
-      return isEvents ? `at_ms / ${hourMs}` : 'hour';
+      return isEvents ? hourOfEvent : 'hour';
     case 'day':
-      if (!isEvents && !isOfHours(source)) return 'day';
-      if (days !== undefined) return dayOfHourSql(days, isEvents ? `(at_ms / ${hourMs})` : 'hour');
-      return isEvents ? `at_ms / ${dayMs}` : `hour / ${hoursPerDay}`;
+      if (source === 'rollup' || isEvents || (days !== undefined && isHourTable(source)))
+        return dayOfHourSql(days ?? [], isEvents ? hourOfEvent : 'hour');
+      return 'day';
     case 'model':
       return 'alias';
     case 'key':

@@ -19,7 +19,14 @@ import {
   usesCache,
 } from '../../books/ledger/cache-sums.ts';
 import { type Column, cellsOf, eventTable, reservationTable, type SqlCell } from '../../books/ledger/columns.ts';
-import { dayTables, lateAfterMs, lateSums, type PartTable, sumDelayMs } from '../../books/ledger/day-sums.ts';
+import {
+  dayTables,
+  lateAfterMs,
+  lateSums,
+  nameHourTables,
+  type PartTable,
+  sumDelayMs,
+} from '../../books/ledger/day-sums.ts';
 import {
   type AttemptRow,
   AttemptSums,
@@ -50,16 +57,20 @@ import { requestIdAt } from '../../kernel/ids.ts';
 import {
   allNarrowTables,
   columnsOfDays,
+  type DayMarks,
   daySql,
   dayTable,
+  haveDaySql,
+  lackDaySql,
+  lackingHoursSql,
+  nameHourSql,
   nameSql,
   nameTable,
-  narrowedSql,
+  nextDaySql,
   nextHourSql,
-  nextNarrowSql,
-  ofDay,
+  ofNameHoursSql,
   partSql,
-  staleNarrowSql,
+  staleDaySql,
   tablesOfNames,
 } from '../ledger/day-sums.ts';
 import { idSlackMs } from '../ledger/request-pages.ts';
@@ -219,13 +230,14 @@ const sumTimeoutMs = 600_000;
 const daysLock = 0x64_61_79_73;
 
 /**
- * Adds up the days that are over, oldest first, and then the narrow tables: each day in a separate transaction. Replicas
- * wait for each other. Days that a replica of an older version changed are added up again.
+ * Adds up the days that are over, oldest first, then the narrow tables and the hours of names: each day in a separate
+ * transaction. Replicas wait for each other. Days that a replica of an older version changed are added up again.
  */
 export async function sumDays(connections: Connections, nowMs: number): Promise<void> {
   while (await connections.transaction('write', (run) => sumNextDay(run, nowMs)));
-  for (const which of [nextNarrowSql('culvert.'), staleNarrowSql('culvert.')])
-    while (await connections.transaction('write', (run) => narrowDay(run, which)));
+  for (const marks of ['narrowed', 'named'] as const)
+    for (const which of [nextDaySql('culvert.', marks), staleDaySql('culvert.', marks)])
+      while (await connections.transaction('write', (run) => addDayOf(run, marks, which)));
 }
 
 /** Whether there was one. */
@@ -238,9 +250,8 @@ async function sumNextDay(run: Run, nowMs: number): Promise<boolean> {
   if (hour === null) return false;
   const day = Math.floor((hour * hourMs) / dayMs);
   if ((day + 1) * dayMs + sumDelayMs > nowMs) return false;
-  const [fromMs, toMs] = [day * dayMs, (day + 1) * dayMs];
   await run(addDay, [day * 24, (day + 1) * 24]);
-  await run(addNamesOfDay, [fromMs, toMs, requestIdAt(fromMs - idSlackMs), requestIdAt(toMs + idSlackMs)]);
+  await run(addNamesOfDay, requestsOf(day));
   for (const statement of addPartsOfNames) await run(statement, [day]);
   await run('INSERT INTO culvert.summed VALUES (1, $1) ON CONFLICT (one) DO UPDATE SET until_ms = excluded.until_ms', [
     (day + 1) * dayMs,
@@ -249,6 +260,12 @@ async function sumNextDay(run: Run, nowMs: number): Promise<boolean> {
 }
 
 const bounds = { from: '$1', to: '$2' };
+const ids = 'request_id >= $3 AND request_id < $4';
+/** Values for `bounds` and `ids`. */
+function requestsOf(day: number): unknown[] {
+  const [fromMs, toMs] = [day * dayMs, (day + 1) * dayMs];
+  return [fromMs, toMs, requestIdAt(fromMs - idSlackMs), requestIdAt(toMs + idSlackMs)];
+}
 const addDay: Statement = {
   name: 'add-day',
   text: `INSERT INTO culvert.rollup_day (${columnsOfDays(dayTable)}) ${daySql('culvert.', bounds)}`,
@@ -257,7 +274,7 @@ const addDay: Statement = {
 const addNamesOfDay: Statement = {
   name: 'add-day-by-name',
   text: `INSERT INTO culvert.rollup_name (${columnsOfDays(nameTable)})
-    ${nameSql('culvert.', bounds, 'request_id >= $3 AND request_id < $4')}`,
+    ${nameSql('culvert.', bounds, ids)}`,
   answerMaxMs: sumTimeoutMs,
 };
 const addTo = (table: PartTable): Statement => ({
@@ -268,17 +285,35 @@ const addTo = (table: PartTable): Statement => ({
 const addPartsOfNames = tablesOfNames.map(addTo);
 const addNarrow = allNarrowTables.map(addTo);
 
-/** Whether there was one. */
-async function narrowDay(run: Run, which: string): Promise<boolean> {
+const [addUserHours, addTagHours] = nameHourTables.map(
+  (table) => `INSERT INTO culvert.${table.name} (${columnsOfDays(table)}) ${ofNameHoursSql(table, 'hours')}`,
+);
+/** Reads the requests once for both tables. */
+const addNameHours: Statement = {
+  name: 'add-hours-by-name',
+  text: `WITH hours AS MATERIALIZED (${nameHourSql('culvert.', bounds, ids)}), users AS (${addUserHours}) ${addTagHours}`,
+  answerMaxMs: sumTimeoutMs,
+};
+
+/** Whether there was one, and it is there. */
+async function addDayOf(run: Run, marks: DayMarks, which: string): Promise<boolean> {
   await run(`SET LOCAL statement_timeout = ${sumTimeoutMs}`);
   await run('SELECT pg_advisory_xact_lock($1)', [daysLock]);
   const { rows } = await run<{ day: number | null }>(which);
   const day = rows[0]?.day ?? null;
   if (day === null) return false;
   // Rows of requests that came late.
-  for (const table of allNarrowTables) await run(`DELETE FROM culvert.${table.name} WHERE ${ofDay(table, day)}`);
-  for (const statement of addNarrow) await run(statement, [day]);
-  await run(narrowedSql('culvert.', day));
+  for (const table of marks === 'named' ? nameHourTables : allNarrowTables)
+    await run(`DELETE FROM culvert.${table.name} WHERE day = $1`, [day]);
+  if (marks === 'named') {
+    await run(addNameHours, requestsOf(day));
+    const { rows: lacking } = await run<{ day: number | null }>(lackingHoursSql('culvert.', day));
+    if ((lacking[0]?.day ?? null) !== null) {
+      await run(lackDaySql('culvert.', day));
+      return false;
+    }
+  } else for (const statement of addNarrow) await run(statement, [day]);
+  await run(haveDaySql('culvert.', marks, day));
   return true;
 }
 

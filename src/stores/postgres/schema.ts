@@ -1,5 +1,5 @@
 import { cacheSumsOfPast, cacheUseIndex, promptCacheIndex } from '../ledger/cache-uses.ts';
-import { nameTablesSql, narrowDdl } from '../ledger/day-sums.ts';
+import { hourDdl, nameTablesSql, narrowDdl } from '../ledger/day-sums.ts';
 import { refusedIndex, sessionColumn } from '../ledger/ledger-filters.ts';
 import { trafficOfPast } from '../ledger/traffic-of-past.ts';
 import { unpricedOfPast } from '../ledger/unpriced-of-past.ts';
@@ -310,4 +310,5 @@ export const migrations: readonly Migration[] = [
   { version: 57, name: 'data rules of accounts', sql: postgresDdl(accounts.dataRuleColumn) },
   // Of these no backup holds rows: wider tables have the same.
   { version: 58, name: 'narrow sums by day', sql: postgresDdl(narrowDdl) },
+  { version: 59, name: 'sums by hour of users and of tags', sql: postgresDdl(hourDdl) },
 ];

@@ -1,5 +1,5 @@
 import { cacheSumsOfPast, cacheUseIndex, promptCacheIndex } from '../ledger/cache-uses.ts';
-import { nameTablesSql, narrowDdl } from '../ledger/day-sums.ts';
+import { hourDdl, nameTablesSql, narrowDdl } from '../ledger/day-sums.ts';
 import { refusedIndex, sessionColumn } from '../ledger/ledger-filters.ts';
 import { trafficOfPast } from '../ledger/traffic-of-past.ts';
 import { unpricedOfPast } from '../ledger/unpriced-of-past.ts';
@@ -176,6 +176,7 @@ export const ledgerMigrations: readonly Migration[] = [
   { version: 21, name: 'closed statements', sql: sqliteDdl(statementDdl) },
   { version: 22, name: 'sessions of requests', sql: sessionColumn('', 'key') },
   { version: 23, name: 'narrow sums by day', sql: sqliteDdl(narrowDdl) },
+  { version: 24, name: 'sums by hour of users and of tags', sql: sqliteDdl(hourDdl) },
 ];
 
 /** Longest wait of a start for another that migrates. */

@@ -1,25 +1,32 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type DayTable, type PartTable, sumDelayMs, wideTables } from '../../books/ledger/day-sums.ts';
+import { type DayTable, nameHourTables, type PartTable, sumDelayMs, wideTables } from '../../books/ledger/day-sums.ts';
 import type { UsageQuery, UsageRow } from '../../books/metering/ledger.ts';
 import {
   allNarrowTables,
   columnsOfDays,
+  type DayMarks,
   daySql,
   dayTable,
+  haveDaySql,
+  lackDaySql,
+  lackingHoursSql,
+  nameHourColumns,
+  nameHourSql,
   nameSql,
   nameTable,
-  narrowedSql,
+  nextDaySql,
   nextHourSql,
-  nextNarrowSql,
-  ofDay,
+  ofNameHoursSql,
   partSql,
   requestsOfDaySql,
   summedDays,
   summedSql,
   tablesOfNames,
 } from '../ledger/day-sums.ts';
+import type { Marks } from '../ledger/ledger-filters.ts';
 import { idSlackMs } from '../ledger/request-pages.ts';
 import {
+  cutToDays,
   timesOf,
   type UsageDialect,
   type UsagePart,
@@ -37,8 +44,8 @@ import { ledgerKeyAt, summedMs } from './ledger-writer.ts';
 const dialect: UsageDialect = { schema: '', slash: `instr(target, '/')` };
 /** Events summed between two breaths: about 10 ms. */
 const sliceRows = 10_000;
-/** The same of days that are added up. */
-const sliceDays = 31;
+/** The same of days that are added up. The longest range of the pages is not cut: what is left for the end is summed once. */
+const sliceDays = 92;
 
 /** The port's `usage`: from roll-ups, and from single requests what these do not keep. */
 export async function sumUsage(
@@ -66,24 +73,36 @@ async function sumInFile(
      PRIMARY KEY (name, split)) STRICT, WITHOUT ROWID`,
   );
   try {
-    const add = (part: UsagePart, conditions: readonly string[] = []) => {
+    const add = (rowsOf: (marks: Marks) => string) => {
       const { marks, values } = sqliteMarks();
-      const rows = usagePartSql(query, part, marks, dialect, conditions);
+      const rows = rowsOf(marks);
       database
         .prepare(`INSERT INTO ${table} SELECT name, split, ${usageSums} FROM (${rows}) WHERE true
         GROUP BY name, split ON CONFLICT DO UPDATE SET ${added}`)
         .run(...values);
     };
-    for (const part of parts) {
-      if (part.source === 'usage_event')
-        for (const run of timesOf(part)) await inSlices(database, run, (keys) => add(part, [keys]), breathe);
-      else
-        for (let day = part.from; day < part.to; day += sliceDays) {
-          add({ ...part, from: day, to: Math.min(part.to, day + sliceDays) });
-          await breathe();
-        }
+    const events = parts.filter(({ source }) => source === 'usage_event');
+    for (const part of events)
+      for (const run of timesOf(part))
+        await inSlices(
+          database,
+          run,
+          (keys) => add((marks) => usagePartSql(query, part, marks, dialect, [keys])),
+          breathe,
+        );
+    const slices = cutToDays(
+      parts.filter((part) => !events.includes(part)),
+      sliceDays,
+    );
+    const sumsOf = (slice: readonly UsagePart[], marks: Marks) =>
+      slice.map((part) => usagePartSql(query, part, marks, dialect));
+    for (const slice of slices.slice(0, -1)) {
+      add((marks) => sumsOf(slice, marks).join(' UNION ALL '));
+      await breathe();
     }
-    return usageRows(query, database.prepare(usageSumSql(`SELECT * FROM ${table}`)).all());
+    const { marks, values } = sqliteMarks();
+    const rows = [`SELECT * FROM ${table}`, ...sumsOf(slices.at(-1) ?? [], marks)].join(' UNION ALL ');
+    return usageRows(query, database.prepare(usageSumSql(rows)).all(...values));
   } finally {
     database.exec(`DROP TABLE ${table}`);
   }
@@ -139,7 +158,8 @@ export async function sumDays(
     const day = Math.floor((Number(hour) * hourMs) / dayMs);
     if ((day + 1) * dayMs + sumDelayMs > nowMs || !(await sumDay(reading, writing, day, breathe))) break;
   }
-  await narrowDays(reading, writing);
+  await addDays(reading, writing, narrow);
+  await addDays(reading, writing, { ...nameHours, copy: (...of) => copyNameHours(...of, breathe) });
 }
 
 async function sumDay(
@@ -155,12 +175,7 @@ async function sumDay(
       await patiently(writing, () => writing.exec(`DELETE FROM ${name} WHERE day >= ${day}`));
   const hours = { from: day * 24, to: (day + 1) * 24 };
   await copyRows(reading.prepare(daySql('', hours)).iterate(), writing, dayTable);
-  const table = `name_day_${day}`;
-  reading.exec(`CREATE TEMP TABLE ${table} AS SELECT ${nameColumns} FROM rollup_name WHERE false`);
-  try {
-    const range = { from: day * dayMs, to: (day + 1) * dayMs };
-    const add = (keys: string) => reading.exec(`INSERT INTO ${table} ${nameSql('', range, keys)}`);
-    await inSlices(reading, range, add, breathe);
+  await ofRequests(reading, day, { columns: nameColumns, sql: nameSql, breathe }, async (table) => {
     const sums = nameColumns
       .split(', ')
       .slice(6)
@@ -169,15 +184,35 @@ async function sumDay(
       `SELECT day, account, key_id, alias, "user", tag, ${sums.join(', ')} FROM ${table} GROUP BY 1, 2, 3, 4, 5, 6`,
     );
     await copyRows(rows.iterate(), writing, nameTable);
-  } finally {
-    reading.exec(`DROP TABLE ${table}`);
-  }
+  });
   await copyParts(reading, writing, tablesOfNames, day);
   return patiently(writing, () => {
     if (requestsOfDay(writing, day) !== before) return false;
     writing.prepare('INSERT OR REPLACE INTO summed VALUES (1, ?)').run((day + 1) * dayMs);
     return true;
   });
+}
+
+/** Sums single requests of a day some thousand at a time into a table, which is gone after `use`. */
+async function ofRequests(
+  reading: Database,
+  day: number,
+  { columns, sql, breathe }: { columns: string; sql: typeof nameSql; breathe: () => Promise<void> },
+  use: (table: string) => Promise<void>,
+): Promise<void> {
+  const table = `requests_of_${day}`;
+  reading.exec(`CREATE TEMP TABLE ${table} (${columns})`);
+  try {
+    const range = { from: day * dayMs, to: (day + 1) * dayMs };
+    const add = (keys: string) => {
+      const rows = sql('', range, keys);
+      reading.exec(`INSERT INTO ${table} ${rows}`);
+    };
+    await inSlices(reading, range, add, breathe);
+    await use(table);
+  } finally {
+    reading.exec(`DROP TABLE ${table}`);
+  }
 }
 
 function requestsOfDay(database: Database, day: number): number {
@@ -193,26 +228,60 @@ async function copyParts(
   for (const table of tables) await copyRows(reading.prepare(partSql('', table, day)).iterate(), writing, table);
 }
 
-/** Adds up the narrow tables' rows of days that are in the wide ones. */
-async function narrowDays(reading: Database, writing: Database): Promise<void> {
+/** Tables that get days which are in the wide ones, and how. */
+interface Follower {
+  marks: DayMarks;
+  tables: readonly DayTable[];
+  copy(reading: Database, writing: Database, day: number): Promise<void>;
+  /** Whether the tables have all of the day now. */
+  isWhole(writing: Database, day: number): boolean;
+}
+
+const narrow: Follower = {
+  marks: 'narrowed',
+  tables: allNarrowTables,
+  copy: (reading, writing, day) => copyParts(reading, writing, allNarrowTables, day),
+  isWhole: () => true,
+};
+
+const nameHours: Omit<Follower, 'copy'> = {
+  marks: 'named',
+  tables: nameHourTables,
+  isWhole: (writing, day) => (writing.prepare(lackingHoursSql('', day)).get()?.day ?? null) === null,
+};
+
+async function copyNameHours(
+  reading: Database,
+  writing: Database,
+  day: number,
+  breathe: () => Promise<void>,
+): Promise<void> {
+  await ofRequests(reading, day, { columns: nameHourColumns, sql: nameHourSql, breathe }, async (requests) => {
+    for (const table of nameHourTables)
+      await copyRows(reading.prepare(ofNameHoursSql(table, requests)).iterate(), writing, table);
+  });
+}
+
+async function addDays(reading: Database, writing: Database, to: Follower): Promise<void> {
   for (;;) {
-    const day = reading.prepare(nextNarrowSql('')).get()?.day ?? null;
-    if (day === null || !(await narrowDay(reading, writing, Number(day)))) return;
+    const day = reading.prepare(nextDaySql('', to.marks)).get()?.day ?? null;
+    if (day === null || !(await addDay(reading, writing, Number(day), to))) return;
   }
 }
 
-/** Whether the day is there: false when requests came late meanwhile. */
-async function narrowDay(reading: Database, writing: Database, day: number): Promise<boolean> {
+/** Whether the day is there: false when requests came late meanwhile, or are removed. */
+async function addDay(reading: Database, writing: Database, day: number, to: Follower): Promise<boolean> {
   const before = requestsOfDay(reading, day);
   // Rows of requests that came late, and of a process that ended while it wrote them.
   await patiently(writing, () => {
-    for (const table of allNarrowTables) writing.exec(`DELETE FROM ${table.name} WHERE ${ofDay(table, day)}`);
+    for (const { name } of to.tables) writing.exec(`DELETE FROM ${name} WHERE day = ${day}`);
   });
-  await copyParts(reading, writing, allNarrowTables, day);
+  await to.copy(reading, writing, day);
   return patiently(writing, () => {
     if (requestsOfDay(writing, day) !== before) return false;
-    writing.exec(narrowedSql('', day));
-    return true;
+    const isWhole = to.isWhole(writing, day);
+    writing.exec(isWhole ? haveDaySql('', to.marks, day) : lackDaySql('', day));
+    return isWhole;
   });
 }
 
