@@ -209,6 +209,31 @@ test('what changes at one time is all there, and a deactivated user stays so', a
   assert.deepEqual([page.startIndex, page.itemsPerPage, (page.Resources as Json[]).length], [2, 3, 3]);
 });
 
+test('a removed user is in no group, and lookups by names and addresses ignore case', async () => {
+  const { status, json } = await scim('POST', '/Users', {
+    schemas: [userSchema],
+    userName: 'zoe@example.org',
+    displayName: 'Zoë Ö',
+    emails: [{ value: 'Zoe.O@example.org', type: 'work', primary: true }],
+  });
+  assert.equal(status, 201);
+  const found = async (kind: string, filter: string) =>
+    (await scim('GET', `/${kind}?filter=${encodeURIComponent(filter)}`)).json.totalResults;
+  assert.equal(await found('Users', 'emails[type eq "work"].value eq "zoe.o@EXAMPLE.org"'), 1);
+  assert.equal(await found('Users', 'displayName eq "zoë ö"'), 1);
+  assert.equal(await found('Users', 'displayName eq "zoe@example.org"'), 0);
+  assert.equal(await found('Users', 'userName eq "ZOE@example.org"'), 1);
+  const stays = await newUser('yves@example.org');
+  const group = await newGroup('Team Zoo', [String(json.id), stays]);
+  assert.equal(await found('Groups', 'displayName eq "team zoo"'), 1);
+  assert.equal((await scim('DELETE', `/Users/${json.id}`)).status, 204);
+  const { members } = (await scim('GET', `/Groups/${group}`)).json;
+  assert.deepEqual(
+    (members as Json[]).map(({ value }) => value),
+    [stays],
+  );
+});
+
 test('the server describes itself, and refuses what it does not understand in the words of SCIM', async () => {
   const { json: config } = await scim('GET', '/ServiceProviderConfig');
   assert.deepEqual([config.patch, config.bulk && (config.bulk as Json).supported], [{ supported: true }, false]);

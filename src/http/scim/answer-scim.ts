@@ -142,19 +142,24 @@ const filterForm = /^\s*([A-Za-z.]+(?:\[type eq "work"\]\.value)?)\s+eq\s+"((?:[
 function matching(rows: readonly ScimRow[], filter: string | null): readonly ScimRow[] {
   if (filter === null) return rows;
   const [, attribute = '', text = ''] = filterForm.exec(filter.slice(0, 1_024)) ?? [];
-  const userName = text.replaceAll(/\\(.)/g, '$1');
+  const value = text.replaceAll(/\\(.)/g, '$1');
+  const lower = value.toLowerCase();
   switch (attribute.toLowerCase()) {
     case 'username':
+      return rows.filter(({ kind, name }) => kind === 'user' && name === lower);
     case 'displayname':
-      return rows.filter(({ name }) => name === userName.toLowerCase());
+      return rows.filter(({ kind, name, data }) =>
+        kind === 'group' ? name === lower : userOf(data).displayName?.toLowerCase() === lower,
+      );
     case 'externalid':
-      return rows.filter(({ data }) => data.externalId === userName);
+      return rows.filter(({ data }) => data.externalId === value);
     case 'id':
-      return rows.filter(({ id }) => id === userName);
+      return rows.filter(({ id }) => id === value);
     case 'emails.value':
     case 'emails[type eq "work"].value':
       return rows.filter(
-        ({ kind, data }) => kind === 'user' && userOf(data).emails.some(({ value }) => value === userName),
+        ({ kind, data }) =>
+          kind === 'user' && userOf(data).emails.some((email) => String(email.value).toLowerCase() === lower),
       );
     default:
       return refuse(invalid('filter', 'filter: expected userName, displayName, externalId or id, eq, and a text'));

@@ -49,10 +49,13 @@ export async function changeResource(
     const given = edit(before?.data ?? null);
     const after = given === null ? null : rowOf(kind, before, given, parts.clock.wallMs());
     if (after !== null) checkRoom(after, rows);
-    const next = [...rows.filter((row) => row !== before), ...(after === null ? [] : [after])];
+    const left = kind === 'user' && after === null ? groupsWithout(id, rows, parts.clock.wallMs()) : [];
+    const changed = new Set([id, ...left.map((group) => group.id)]);
+    const next = [...rows.filter((row) => !changed.has(row.id)), ...left, ...(after === null ? [] : [after])];
     const affected = affectedBy(before, after);
     const people = affected.flatMap((user) => operatorChange(user, next, stored, roles, parts.clock.wallMs()));
-    const changes: Change[] = [{ kind: 'only-at', version }, ...rowChange(before, after), ...people];
+    const groups = left.map((row): Change => ({ kind: 'replace-scim', row }));
+    const changes: Change[] = [{ kind: 'only-at', version }, ...rowChange(before, after), ...groups, ...people];
     const subject = (after ?? before)?.id ?? '';
     const verb = before === null ? 'create' : after === null ? 'delete' : 'update';
     const done = await parts.store.apply(changes, {
@@ -125,6 +128,17 @@ function checkRoom(row: ScimRow, rows: readonly ScimRow[]): void {
 function rowChange(before: ScimRow | null, after: ScimRow | null): Change[] {
   if (after !== null) return [{ kind: before === null ? 'create-scim' : 'replace-scim', row: after }];
   return before === null ? [] : [{ kind: 'delete-scim', id: before.id }];
+}
+
+/** Groups that a removed user was in, without the user: a directory that reads them finds no member that is gone. */
+function groupsWithout(userId: string | null, rows: readonly ScimRow[], nowMs: number): ScimRow[] {
+  return rows.flatMap((row) => {
+    if (row.kind !== 'group' || userId === null) return [];
+    const { members, ...group } = groupOf(row.data);
+    if (!members.includes(userId)) return [];
+    const data = { ...group, members: members.filter((member) => member !== userId) };
+    return [{ ...row, data, updatedMs: nowMs }];
+  });
 }
 
 /** Ids of users whose rights may be others now. */
