@@ -88,4 +88,26 @@ test('a member makes a key of its account, and has no settings', { skip }, async
   assert.equal(await page.getByRole('link', { name: 'Settings' }).count(), 0);
   assert.equal(await page.getByRole('button', { name: 'Invite' }).count(), 0);
   assert.equal(await page.getByRole('button', { name: 'Suspend' }).count(), 0);
+  await page.goto('/dashboard');
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await settled(page);
+  assert.equal(await page.locator('a[href*="/dashboard/providers"]').count(), 0, 'pages that it may not see');
+});
+
+test('an admin of some accounts is offered nothing that only operators of all accounts do', { skip }, async (t) => {
+  const order = { name: 'Some', role: 'admin', accounts: ['atlas'] };
+  const { key } = (await (await admin.fetch('/admin/v1/operators', { json: order })).json()) as { key: string };
+  for (const [path, offered] of [
+    ['/dashboard/accounts', 'New account'],
+    ['/dashboard/statements', 'Close the month'],
+  ] as const) {
+    for (const [login, count] of [
+      [adminKey, 1],
+      [key, 0],
+    ] as const) {
+      const page = await openPage(t, gateway, path, { login: { admin_key: login } });
+      await settled(page);
+      assert.equal(await page.getByRole('button', { name: offered }).count(), count, `${offered}, ${login}`);
+    }
+  }
 });

@@ -11,6 +11,12 @@ export function whyNot(session: Session, area: Area, access: Exclude<Access, 'no
   return failure === null ? null : 'message' in failure ? String(failure.message) : 'Your role may not do that.';
 }
 
+/** Whether the logged-in person is an operator of all accounts: only they make accounts and close months. */
+export function useMayAllAccounts(): boolean {
+  const session = useSession();
+  return session.kind === 'operator' && session.accounts === null;
+}
+
 export function useMay(area: Area, access: Exclude<Access, 'none'>): boolean {
   return whyNot(useSession(), area, access) === null;
 }

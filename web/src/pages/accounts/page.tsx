@@ -36,6 +36,7 @@ export default function AccountsPage() {
     void navigate({ to: `/dashboard/accounts/${encodeURIComponent(id)}` });
   const { add, dialog } = useAdding({
     area: 'accounts',
+    ofAllAccounts: true,
     label: 'New account',
     title: 'New account',
     description: 'An account pays for requests: a team, a customer or you.',

@@ -3,6 +3,7 @@ import { Link, useParams } from '@tanstack/react-router';
 import { FlaskConical } from 'lucide-react';
 import type { ModelReply } from '../../../../src/admin/entries/models.ts';
 import { models } from '../../api/entries.ts';
+import { useMay } from '../../api/rights.ts';
 import { buttonClass } from '../../parts/button.tsx';
 import { Id } from '../../parts/code.tsx';
 import { None } from '../../parts/figures.tsx';
@@ -35,14 +36,7 @@ type Target = ModelReply['targets'][number];
 const columns: readonly Column<Target>[] = [
   {
     head: 'Target',
-    cell: ({ target }) => (
-      <Link
-        to={`/dashboard/providers/${encodeURIComponent(target.slice(0, target.indexOf('/')))}` as never}
-        className="[overflow-wrap:anywhere] hover:underline"
-      >
-        {target}
-      </Link>
-    ),
+    cell: ({ target }) => <TargetName target={target} />,
   },
   { head: 'State', cell: ({ status }) => <Status tone={healthTones[status]}>{status}</Status> },
   {
@@ -117,6 +111,19 @@ function Model({ model }: { model: ModelReply }) {
         <ExplainModel model={model} />
       )}
     </>
+  );
+}
+
+/** A link to its provider, for who may see providers. */
+function TargetName({ target }: Pick<Target, 'target'>) {
+  if (!useMay('providers', 'read')) return <span className="[overflow-wrap:anywhere]">{target}</span>;
+  return (
+    <Link
+      to={`/dashboard/providers/${encodeURIComponent(target.slice(0, target.indexOf('/')))}` as never}
+      className="[overflow-wrap:anywhere] hover:underline"
+    >
+      {target}
+    </Link>
   );
 }
 

@@ -3,6 +3,7 @@ import { Link, Navigate } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import type { Overview } from '../../../../src/admin/overview.ts';
 import { get } from '../../api/request.ts';
+import { useMay } from '../../api/rights.ts';
 import { buttonClass } from '../../parts/button.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { useFilters } from '../../parts/filters.ts';
@@ -37,19 +38,22 @@ export default function OverviewPage() {
     refetchInterval: everyMs,
   });
   const welcome = useWelcome();
+  const mayProviders = useMay('providers', 'read');
   if (welcome) return <Navigate to={'/dashboard/welcome' as never} replace />;
   return (
     <Page
       title={account === undefined ? 'Overview' : `Overview of ${account}`}
       actions={
         <>
-          <Link
-            to="/dashboard/providers"
-            search={{ range: '1h', sort: '-first_token_p95_ms' } as never}
-            className={buttonClass()}
-          >
-            Slowest of the last hour
-          </Link>
+          {mayProviders && (
+            <Link
+              to="/dashboard/providers"
+              search={{ range: '1h', sort: '-first_token_p95_ms' } as never}
+              className={buttonClass()}
+            >
+              Slowest of the last hour
+            </Link>
+          )}
           <RangePicker range={range} />
         </>
       }

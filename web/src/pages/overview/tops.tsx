@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Overview } from '../../../../src/admin/overview.ts';
+import { useMay } from '../../api/rights.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Count } from '../../parts/figures.tsx';
 import { percent, span } from '../../parts/format.ts';
@@ -17,11 +18,12 @@ interface TopsProps {
 
 /** Accounts, models and providers with the most usage. */
 export function Tops({ overview: { top, from, to }, range, account }: TopsProps) {
+  const mayProviders = useMay('providers', 'read');
   return (
     <div className="grid gap-4 lg:grid-cols-3">
       <Top title="Models" by="model" rows={top.models} range={range} />
       <Top title="Accounts" by="account" rows={top.accounts} range={range} />
-      {account === undefined ? (
+      {account === undefined && mayProviders ? (
         <Asked range={range} span={{ from, ...(range.query.to !== undefined && { to }) }} />
       ) : (
         <Top title="Providers" by="provider" rows={top.providers} range={range} />

@@ -3,7 +3,7 @@ import { Download, Printer } from 'lucide-react';
 import { useState } from 'react';
 import type { Statement } from '../../../../src/admin/statements/statement-schema.ts';
 import { call, get, url } from '../../api/request.ts';
-import { useMay } from '../../api/rights.ts';
+import { useMay, useMayAllAccounts } from '../../api/rights.ts';
 import { Button, buttonClass } from '../../parts/button.tsx';
 import { Input } from '../../parts/controls.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
@@ -106,7 +106,8 @@ function stateOf({ status, time_zone, closed_at, closed_by }: Statement): string
 function Close({ statement: { month, time_zone } }: { statement: Statement }) {
   const [asking, setAsking] = useState(false);
   const client = useQueryClient();
-  if (!useMay('usage', 'write')) return null;
+  const hasAll = useMayAllAccounts();
+  if (!useMay('usage', 'write') || !hasAll) return null;
   return (
     <>
       <Button onClick={() => setAsking(true)}>Close the month</Button>
