@@ -130,13 +130,12 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const { plans } = callers;
   const spool = await openSpool(join(folder.path, options.seat?.given.spool ?? 'spool'), options.seat);
   const storage = openStorage({
-    folder,
+    ...{ folder, clock, others: options.seat },
     measure: stores.storageSizes,
     allowed: (account) => plans().plan(callers.planOf(account)).storageBytes,
     vectors: (account) => vectors.storedBytes(account),
     uploads: spool.bytesOf,
     reserve: () => upstreams.snapshot().config.storage.reserve ?? null,
-    clock,
   });
   opened(storage.stop);
   const cache = openCache({ config, folder, stores, secrets, room: storage.room, clock, onTrouble });

@@ -34,6 +34,7 @@ import type { ResolveAddresses } from '../net/fetch-guard.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { createRetryBudget } from '../routing/rolling-counts.ts';
+import { boundedPages } from '../stores/bounded-pages.ts';
 import { accountOfTenant } from '../stores/storage-sizes.ts';
 import type { ProxyOf } from '../upstream/transport/proxy.ts';
 import type { VectorEngine } from '../vectors/vector-engine.ts';
@@ -43,7 +44,7 @@ import { openBucketFolder } from './files.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { type OpenedMcp, openMcp } from './mcp.ts';
 import { type BaseServices, openServerTools, type ServerTools } from './server-tools.ts';
-import { boundedPages, type Storage } from './storage.ts';
+import type { Storage } from './storage.ts';
 
 export interface ServicesParts
   extends Pick<SpineServices, 'clock' | 'transport' | 'health' | 'silence' | 'snapshot' | 'finished'>,
@@ -97,7 +98,7 @@ export function openServices(parts: ServicesParts): OpenedServices {
   const tools = openServerTools(base, {
     ...parts,
     storeUsed: (tenant, id) => vectorStores.used(tenant, id),
-    ...{ ring: callers.ring, mcp, pages: boundedPages(stores.pages, storage) },
+    ...{ ring: callers.ring, mcp, pages: boundedPages(stores.pages, storage.book) },
     ...{ dataDir: folder.path, version: options.version, onAttempt: metrics.searched },
   });
   opened(tools.web.close);

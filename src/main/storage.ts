@@ -1,12 +1,14 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { createStorageBook, type StorageBook, type StorageParts } from '../books/metering/storage-book.ts';
+import {
+  createStorageBook,
+  type StorageBook,
+  type StorageElsewhere,
+  type StorageParts,
+} from '../books/metering/storage-book.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { FailureError } from '../kernel/failure.ts';
 import { createDiskRoom, type DiskRoom } from '../stores/disk-room.ts';
 import type { DataFolder } from '../stores/sqlite/data-folder.ts';
-import { accountOfTenant } from '../stores/storage-sizes.ts';
-import type { PageStore } from '../tools/page-store.ts';
 
 /** How much accounts store, and the room for it. */
 export interface Storage {
@@ -24,6 +26,8 @@ export function openStorage(options: {
   /** Bytes of its uploads that wait for their requests. */
   uploads(account: string): number;
   reserve(): number | null;
+  /** Other processes of this server. */
+  others: StorageElsewhere | undefined;
   clock: Clock;
 }): Storage {
   const { folder, clock } = options;
@@ -37,6 +41,7 @@ export function openStorage(options: {
     uploads: options.uploads,
     measure: options.measure,
     room: room.refusal,
+    others: options.others ?? null,
     clock,
   });
   return {
@@ -56,21 +61,5 @@ export function openStorage(options: {
     },
     room,
     stop: room.stop,
-  };
-}
-
-/** Reads that an account has no room to keep are made anew the next time. */
-export function boundedPages<Pages extends PageStore>(pages: Pages, { book }: Storage): Pages {
-  return {
-    ...pages,
-    async keep(page) {
-      const { tenant, markdown, text, html } = page;
-      const bytes = markdown.length + text.length + html.length;
-      try {
-        await book.keep(accountOfTenant(tenant), 'pages', bytes, () => pages.keep(page));
-      } catch (error) {
-        if (!(error instanceof FailureError)) throw error;
-      }
-    },
   };
 }

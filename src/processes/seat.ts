@@ -1,5 +1,7 @@
 import type { BodiesByRequest, Reloaded, ReloadMode } from '../admin/parts.ts';
 import type { ProcessFacts, SeenProcess } from '../books/metering/replicas.ts';
+import type { StorageElsewhere } from '../books/metering/storage-book.ts';
+import type { StoredChange } from '../books/metering/storage-counts.ts';
 import type { Config } from '../config/schema.ts';
 import type { ItemReference } from '../formats/dialects/dialect.ts';
 import type { LocalServer } from '../formats/providers/probe-local.ts';
@@ -62,6 +64,8 @@ export interface PrimaryOffers extends BooksOffers {
   changed(): Promise<void>;
   /** This worker holds so much more of what all callers share. */
   holds(name: string, by: number): void;
+  /** This worker has stored these. */
+  stored(changes: readonly StoredChange[]): void;
   /** All workers, and those that ended a while ago. */
   processes(): readonly SeenProcess[];
   /** Bodies that other workers keep of these requests. */
@@ -85,6 +89,8 @@ export interface WorkerOffers {
   stand(standing: Standing): void;
   /** Other workers hold so much more of what all callers share. */
   heldElsewhere(name: string, by: number): void;
+  /** Other workers have stored these. */
+  storedElsewhere(changes: readonly StoredChange[]): void;
   /** Answers when all that was said before is on its way. */
   delivered(): void;
   /** Ends it as `Gateway.close` does. */
@@ -117,6 +123,7 @@ export interface Seat {
   hint: PrimaryOffers['hint'];
   /** Holdings of other workers of what all callers share. */
   elsewhere: Elsewhere;
+  shareStored: StorageElsewhere['shareStored'];
   processes(): Promise<readonly SeenProcess[]>;
   /** Bodies that other workers keep in memory. */
   bodiesElsewhere: PrimaryOffers['bodies'];
@@ -176,6 +183,10 @@ export async function takeSeat(loaded: Promise<unknown>): Promise<Seat> {
     changed: () => primary.ask('changed'),
     hint: (hints) => primary.notify('hint', hints),
     elsewhere,
+    shareStored(take) {
+      offers.storedElsewhere = take;
+      return (changes) => primary.notify('stored', changes);
+    },
     processes: () => primary.ask('processes'),
     bodiesElsewhere: (requestIds) => primary.ask('bodies', requestIds),
     keepItems: (tenant, items) => primary.notify('keepItems', tenant, items),

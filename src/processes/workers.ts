@@ -283,6 +283,9 @@ export class Workers {
       },
       changed: () => askAll(this.#others(number), (other) => other.ask('lookAgain'), lookMaxMs),
       holds: (name, by) => this.#held.take(link, name, by),
+      stored: (changes) => {
+        for (const other of this.#others(number)) other.notify('storedElsewhere', changes);
+      },
       processes: () => this.#pulse.seen(),
       bodies: (requestIds) => bodiesAt(this.#others(number), requestIds),
       ...items,

@@ -1,18 +1,33 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { request } from 'node:http';
 import { connect } from 'node:net';
 import type { TestContext } from 'node:test';
 import { testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { until } from '../until.ts';
-import { ask, chat, inOnly, overBoth, replaced, type StartedProcesses, startProcesses } from './start-processes.ts';
+import {
+  apart,
+  ask,
+  chat,
+  inOnly,
+  overBoth,
+  replaced,
+  type StartedProcesses,
+  startProcesses,
+} from './start-processes.ts';
 
 const mb = 1024 * 1024;
 
-async function start(t: TestContext, over: Parameters<typeof startProcesses>[1], server: Record<string, unknown>) {
+async function start(
+  t: TestContext,
+  over: Parameters<typeof startProcesses>[1],
+  server: Record<string, unknown>,
+  more: Record<string, unknown> = {},
+) {
   const upstream = await startUpstream();
   t.after(() => upstream.close());
-  const gateway = await startProcesses(t, over, upstream.url, { server });
+  const gateway = await startProcesses(t, over, upstream.url, { ...more, server });
   const [one, other] = gateway.workers();
   assert(one !== undefined && other !== undefined);
   return { gateway, one, other };
@@ -76,4 +91,28 @@ overBoth('bodies of an account count over all workers', async (t, over) => {
   half.destroy();
   await until('the server has room', async () => (await asked()) === 200);
   await inOnly(other, () => until('the other worker has room', async () => (await asked()) === 200));
+});
+
+overBoth('what an account keeps counts over all workers', async (t, over) => {
+  const plans = { default: { windows: 'off', rpm: 'off', storage: '1mb' } };
+  const { gateway, one, other } = await start(t, over, {}, { plans });
+  const field = (more: string, value: string) => `--b\r\ncontent-disposition: form-data; ${more}\r\n\r\n${value}\r\n`;
+  const form = `${field('name="purpose"', 'batch')}${field('name="file"; filename="a.jsonl"', 'x'.repeat(700_000))}--b--`;
+  const headers = { authorization: `Bearer ${testKey}`, 'content-type': 'multipart/form-data; boundary=b' };
+  const upload = () =>
+    new Promise<number>((resolve, reject) => {
+      const call = request(`${gateway.url}/v1/files`, { method: 'POST', headers, agent: apart }, (response) => {
+        response.resume();
+        resolve(response.statusCode ?? 0);
+      });
+      call.on('error', reject).end(form);
+    });
+  const kept = async () => {
+    const usage = JSON.parse((await ask(gateway.url, '/v1/usage')).text) as { storage: { used_bytes: number } };
+    return usage.storage.used_bytes;
+  };
+  for (const stopped of [one, other]) assert.equal(await inOnly(stopped, kept), 0);
+  assert.equal(await inOnly(one, upload), 200);
+  await inOnly(other, () => until('the other worker counts it', async () => (await kept()) === 700_000));
+  assert.equal(await inOnly(other, upload), 429);
 });

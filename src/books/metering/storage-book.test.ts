@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeClock } from '../../../test/fake-clock.ts';
+import { until } from '../../../test/until.ts';
 import { createStorageBook } from './storage-book.ts';
+import type { StoredChange } from './storage-counts.ts';
 
 test('what went since the last measure counts no more, before anybody is refused for it', async () => {
   const clock = fakeClock();
@@ -12,6 +14,7 @@ test('what went since the last measure counts no more, before anybody is refused
     uploads: () => 0,
     measure: async () => [{ account: 'a', kind: 'pages', bytes: pageBytes }],
     room: () => null,
+    others: null,
     clock,
   });
   assert.equal(await book.mayKeep('a'), null);
@@ -32,6 +35,7 @@ test('pictures count until their links end', async () => {
     uploads: () => 0,
     measure: async () => [],
     room: () => null,
+    others: null,
     clock,
   });
   book.add('a', 'pictures', 1_000);
@@ -39,4 +43,46 @@ test('pictures count until their links end', async () => {
   assert.equal(await book.mayKeep('b'), null);
   clock.advance(3_600_000 + 61_000);
   assert.equal(await book.mayKeep('a'), null);
+});
+
+test('changes of other processes count at once, and only once where a measure has them', async () => {
+  const clock = fakeClock();
+  let stored = 0;
+  let take: (changes: readonly StoredChange[]) => void = () => {};
+  const sent: StoredChange[] = [];
+  const book = createStorageBook({
+    allowed: () => 1_000,
+    vectors: async () => null,
+    uploads: () => 0,
+    measure: async () => [{ account: 'a', kind: 'files', bytes: stored }],
+    room: () => null,
+    others: {
+      elsewhere: { held: (name) => (name === 'storage of b' ? 1_000 : 0), report() {} },
+      shareStored(taking) {
+        take = taking;
+        return (changes) => sent.push(...changes);
+      },
+    },
+    clock,
+  });
+  stored = 600;
+  const before = { account: 'a', kind: 'files', bytes: 600, atMs: clock.wallMs() } as const;
+  clock.advance(1);
+  assert.equal((await book.usage('a')).usedBytes, 600);
+  take([before]);
+  assert.equal((await book.usage('a')).usedBytes, 600, 'the measure has it already');
+  take([{ ...before, bytes: 300, atMs: clock.wallMs() }]);
+  assert.equal((await book.usage('a')).usedBytes, 900);
+  await assert.rejects(
+    book.keep('a', 'files', 200, async () => {}),
+    /quota-exceeded/,
+  );
+  assert.notEqual(await book.mayKeep('b'), null, 'what arrives at another process counts');
+  await book.keep('a', 'files', 50, async () => {});
+  book.add('a', 'files', -20);
+  await until('others learn of it', async () => sent.length === 2);
+  assert.deepEqual(
+    sent.map(({ bytes }) => bytes),
+    [50, -20],
+  );
 });

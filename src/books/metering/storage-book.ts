@@ -1,6 +1,8 @@
 import { type Failure, FailureError, type QuotaExceeded } from '../../kernel/failure.ts';
-import { createStorageCounts, type StorageCountsParts, type StoredKind } from './storage-counts.ts';
+import type { Elsewhere } from '../../kernel/sharing/elsewhere.ts';
+import { createStorageCounts, type StorageCountsParts, type StoredChange, type StoredKind } from './storage-counts.ts';
 import { createStorageHolds, type StorageHold } from './storage-hold.ts';
+import { gatherChanges } from './stored-changes.ts';
 
 /** Kinds of data that an account keeps on this server. */
 export type StorageKind = 'vectors' | 'pages' | 'crawls' | 'pictures' | 'replies' | 'responses' | 'files' | 'uploads';
@@ -14,6 +16,15 @@ export interface StorageParts extends StorageCountsParts {
   uploads(account: string): number;
   /** Why nothing large may be kept on the disk at all (503); null when it may. */
   room(): Failure | null;
+  /** Other processes of this server; null: there are none. */
+  others: StorageElsewhere | null;
+}
+
+/** Other processes that store for the same accounts. */
+export interface StorageElsewhere {
+  elsewhere: Elsewhere;
+  /** `take` gets what others store from now on; returns how they learn of this process. */
+  shareStored(take: (changes: readonly StoredChange[]) => void): (changes: readonly StoredChange[]) => void;
 }
 
 /**
@@ -54,7 +65,13 @@ const refusalMeasureMs = 5_000;
 
 export function createStorageBook(parts: StorageParts): StorageBook {
   const counts = createStorageCounts(parts);
-  const holds = createStorageHolds();
+  const { others, clock } = parts;
+  const holds = createStorageHolds(parts.allowed, others?.elsewhere ?? null);
+  const share = others === null ? null : gatherChanges(clock, others.shareStored(counts.addElsewhere));
+  const add: StorageBook['add'] = (account, kind, bytes) => {
+    counts.add(account, kind, bytes);
+    share?.(account, kind, bytes);
+  };
 
   const { known, usage, mayKeep } = createStorageLook(parts, counts, holds);
 
@@ -99,13 +116,13 @@ export function createStorageBook(parts: StorageParts): StorageBook {
       try {
         const written = await write();
         hold.stored(bytes);
-        counts.add(account, kind, bytes);
+        add(account, kind, bytes);
         return written;
       } finally {
         hold.release();
       }
     },
-    add: counts.add,
+    add,
   };
 }
 

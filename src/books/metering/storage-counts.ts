@@ -5,6 +5,14 @@ export type MeasuredKind = 'pages' | 'crawls' | 'replies' | 'responses' | 'files
 /** Kinds that are counted as they come. */
 export type StoredKind = MeasuredKind | 'pictures';
 
+/** `bytes` that an account stored at `atMs`, by the wall clock; below 0: removed. */
+export interface StoredChange {
+  account: string;
+  kind: StoredKind;
+  bytes: number;
+  atMs: number;
+}
+
 export interface StoredBytes {
   account: string;
   kind: MeasuredKind;
@@ -16,6 +24,8 @@ export interface StorageCounts {
   of(account: string): Record<StoredKind, number>;
   /** `bytes` below 0: so many were removed. */
   add(account: string, kind: StoredKind, bytes: number): void;
+  /** Others have stored these, over the same stores. */
+  addElsewhere(changes: readonly StoredChange[]): void;
   isMeasured(): boolean;
   /** Resolves when what is known is at most this old. Never rejects. */
   renewed(olderThanMs: number): Promise<void>;
@@ -24,7 +34,7 @@ export interface StorageCounts {
 export interface StorageCountsParts {
   /** Reads from the stores what everybody keeps. May reject: then the earlier numbers stay. */
   measure(): Promise<readonly StoredBytes[]>;
-  clock: Pick<Clock, 'monotonicMs'>;
+  clock: Pick<Clock, 'monotonicMs' | 'wallMs'>;
 }
 
 /** Measuring takes at most one part in so many of the time. */
@@ -36,15 +46,17 @@ const minuteMs = 60_000;
 export function createStorageCounts({ measure, clock }: StorageCountsParts): StorageCounts {
   let measured = new Map<string, Map<MeasuredKind, number>>();
   let measuredMs = Number.NEGATIVE_INFINITY;
+  /** By the wall clock, which other processes have too: the measure in force, or under way, has all from before. */
+  let sinceMs = Number.NEGATIVE_INFINITY;
   let measureTookMs = 0;
   let measuring: Promise<void> | null = null;
   /** Kept while it was measured: the measure may have come too early for them, so they count twice until the next. */
   let addedMeanwhile: StoredBytes[] = [];
-  /** Bytes by account, by the minute in which they were kept: at most 61 of them. */
-  const pictures = new Map<number, Map<string, number>>();
+  const pictures = createPictureBytes(clock);
 
   async function measureNow(): Promise<void> {
     const startMs = clock.monotonicMs();
+    sinceMs = clock.wallMs();
     addedMeanwhile = [];
     try {
       const counts = await measure();
@@ -57,14 +69,10 @@ export function createStorageCounts({ measure, clock }: StorageCountsParts): Sto
     measureTookMs = measuredMs - startMs;
   }
 
-  function picturesOf(account: string): number {
-    const oldest = Math.floor((clock.monotonicMs() - pictureMs) / minuteMs);
-    let bytes = 0;
-    for (const [minute, minuteBytes] of pictures) {
-      if (minute < oldest) pictures.delete(minute);
-      else bytes += minuteBytes.get(account) ?? 0;
-    }
-    return bytes;
+  function add(account: string, kind: StoredKind, bytes: number): void {
+    if (kind === 'pictures') return pictures.add(account, bytes);
+    if (measuring !== null && bytes > 0) addedMeanwhile.push({ account, kind, bytes });
+    addTo(measured, account, kind, bytes);
   }
 
   return {
@@ -73,21 +81,17 @@ export function createStorageCounts({ measure, clock }: StorageCountsParts): Sto
       return {
         pages: of?.get('pages') ?? 0,
         crawls: of?.get('crawls') ?? 0,
-        pictures: picturesOf(account),
+        pictures: pictures.of(account),
         replies: of?.get('replies') ?? 0,
         responses: of?.get('responses') ?? 0,
         files: of?.get('files') ?? 0,
       };
     },
-    add(account, kind, bytes) {
-      if (kind !== 'pictures') {
-        if (measuring !== null && bytes > 0) addedMeanwhile.push({ account, kind, bytes });
-        return addTo(measured, account, kind, bytes);
+    add,
+    addElsewhere(changes) {
+      for (const { account, kind, bytes, atMs } of changes) {
+        if (kind === 'pictures' || atMs >= sinceMs) add(account, kind, bytes);
       }
-      const minute = Math.floor(clock.monotonicMs() / minuteMs);
-      const minuteBytes = pictures.get(minute) ?? new Map<string, number>();
-      pictures.set(minute, minuteBytes);
-      minuteBytes.set(account, (minuteBytes.get(account) ?? 0) + bytes);
     },
     isMeasured: () => measuredMs !== Number.NEGATIVE_INFINITY,
     renewed(olderThanMs) {
@@ -97,6 +101,28 @@ export function createStorageCounts({ measure, clock }: StorageCountsParts): Sto
         measuring = null;
       });
       return measuring;
+    },
+  };
+}
+
+function createPictureBytes(clock: Pick<Clock, 'monotonicMs'>) {
+  /** Bytes by account, by the minute in which they were kept: at most 61 of them. */
+  const pictures = new Map<number, Map<string, number>>();
+  return {
+    add(account: string, bytes: number): void {
+      const minute = Math.floor(clock.monotonicMs() / minuteMs);
+      const minuteBytes = pictures.get(minute) ?? new Map<string, number>();
+      pictures.set(minute, minuteBytes);
+      minuteBytes.set(account, (minuteBytes.get(account) ?? 0) + bytes);
+    },
+    of(account: string): number {
+      const oldest = Math.floor((clock.monotonicMs() - pictureMs) / minuteMs);
+      let bytes = 0;
+      for (const [minute, minuteBytes] of pictures) {
+        if (minute < oldest) pictures.delete(minute);
+        else bytes += minuteBytes.get(account) ?? 0;
+      }
+      return bytes;
     },
   };
 }

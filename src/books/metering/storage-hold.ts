@@ -1,4 +1,5 @@
 import type { Failure } from '../../kernel/failure.ts';
+import type { Elsewhere } from '../../kernel/sharing/elsewhere.ts';
 
 /** Bytes on their way to a place that keeps them, held against the account's plan while they come. */
 export interface StorageHold {
@@ -19,10 +20,16 @@ export interface StorageHolds {
   open(account: string, full: (onTheirWayBytes: number) => Failure | null): StorageHold;
 }
 
-export function createStorageHolds(): StorageHolds {
+/** `allowed`: bytes of the account's plan. `elsewhere`: holds of other processes; null: there are none. */
+export function createStorageHolds(
+  allowed: (account: string) => number | null,
+  elsewhere: Elsewhere | null,
+): StorageHolds {
   const held = new Map<string, number>();
+  const nameOf = (account: string) => `storage of ${account}`;
+  const bytesOf = (account: string) => (held.get(account) ?? 0) + (elsewhere?.held(nameOf(account)) ?? 0);
   return {
-    bytes: (account) => held.get(account) ?? 0,
+    bytes: bytesOf,
     open(account, full) {
       let heldBytes = 0;
       const move = (bytes: number) => {
@@ -30,15 +37,16 @@ export function createStorageHolds(): StorageHolds {
         const all = (held.get(account) ?? 0) + bytes;
         if (all > 0) held.set(account, all);
         else held.delete(account);
+        elsewhere?.report(nameOf(account), all, allowed(account) ?? Number.POSITIVE_INFINITY);
       };
       return {
         grow(bytes) {
-          const failure = full((held.get(account) ?? 0) + bytes);
+          const failure = full(bytesOf(account) + bytes);
           if (failure === null) move(bytes);
           return failure;
         },
         expect(bytes) {
-          const failure = full((held.get(account) ?? 0) + 1);
+          const failure = full(bytesOf(account) + 1);
           if (failure === null) move(bytes);
           return failure;
         },
