@@ -149,9 +149,10 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const metrics = createMetrics();
   const { traces, close: closeTelemetry } = await startTelemetry(config, options);
   const inForce = { ...options, config: setup.inForce() };
+  await cache.prepare(inForce.config);
   const out = new KnownOut();
   const upstreams = await openUpstreams({ options: inForce, folder, callers, out, proxyOf, clock, metrics, opened });
-  setup.begin(upstreams.reconfigure);
+  setup.begin((next, asking) => cache.prepare(next).then(() => upstreams.reconfigure(next, asking)));
   const { snapshot, transport, health } = upstreams;
   const post = tracedPost(createWebhookPost(transport), traces, clock);
   const { mail, send } = openSenders({ config: () => snapshot().config, post, clock });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { startMessages } from '../prompt-cache/messages-upstream.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
+import { temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { until } from '../until.ts';
 import { ask } from './formats.ts';
@@ -29,7 +30,6 @@ test('answers are in cache.db, operators see and remove them, and a deleted file
 
   await ask(gateway, 'chat', { text: 'one', model: 'plain' });
   assert.equal((await admin('GET', '/cache')).entries, 0);
-  assert.ok(!existsSync(file), 'a server without cached answers has no file');
 
   assert.equal(await asked('one'), 'miss');
   await until('an answer is kept', async () => (await admin('GET', '/cache')).entries === 1);
@@ -44,6 +44,35 @@ test('answers are in cache.db, operators see and remove them, and a deleted file
   assert.equal(await asked('one'), 'miss');
   await until('an answer is kept', async () => (await admin('GET', '/cache')).entries === 1);
   assert.match(String(await asked('one')), /^hit/);
+});
+
+test('a server without cached models has no file, and a reload makes it', async (t) => {
+  const upstream = await startUpstream();
+  t.after(upstream.close);
+  const providers = { up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'k' } };
+  const chat = { targets: [{ provider: 'up', model: 'mock/ok' }] };
+  const gateway = await startGateway(t, { providers, models: { chat } });
+  const file = join(gateway.dataDir, 'cache.db');
+  assert.equal((await ask(gateway, 'chat')).status, 200);
+  assert.ok(!existsSync(file));
+  await gateway.reload({ providers, models: { chat: { ...chat, cache: { ttl: '1h' } } } });
+  assert.ok(existsSync(file));
+});
+
+test('the first request after a restart finds what was kept', async (t) => {
+  const upstream = await startUpstream();
+  t.after(upstream.close);
+  const config = {
+    providers: { up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'k' } },
+    models: { chat: { targets: [{ provider: 'up', model: 'mock/ok' }], cache: { ttl: '1h' } } },
+    storage: { data_dir: join(temporaryFolder(t), 'data') },
+  };
+  const before = await startGateway(t, config);
+  assert.equal((await ask(before, 'chat')).cache, 'miss');
+  await before.close(0);
+  const gateway = await startGateway(t, config);
+  const kept = await ask(gateway, 'chat', { headers: { 'x-culvert-cache': 'only' } });
+  assert.deepEqual([kept.status, kept.cache], [200, 'hit'], kept.body);
 });
 
 test('several choices that are calls each are no answer to keep: one of them may fail, or come from elsewhere', async (t) => {

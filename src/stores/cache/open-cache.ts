@@ -22,17 +22,27 @@ export interface CacheParts {
 /** Further entries that come before the cache is open are found only after it. */
 const earlyMax = 64;
 
-/** The cache that `storage` names. The first use opens it: a server without cached models has neither file nor connection. */
-export function openCache(parts: CacheParts): CacheStore {
+interface Uses {
+  models: Readonly<Record<string, { cache?: object | undefined }>>;
+  tools: { search: { cache?: object | undefined } };
+}
+
+export interface OpenedCache extends CacheStore {
+  /**
+   * Opens it where something of a configuration that comes into force keeps answers. Waits for a file: the first look of
+   * each process finds what others have kept. Never rejects.
+   */
+  prepare(config: Uses): Promise<void>;
+}
+
+/** The cache that `storage` names: a server without cached models has neither file nor connection. */
+export function openCache(parts: CacheParts): OpenedCache {
   const { config, folder, room, onTrouble } = parts;
   const file = join(folder.path, 'cache.db');
   const inFolder = config.storage.state === 'memory';
   let opening: Promise<CacheStore> | null = null;
   let ready: CacheStore | null = null;
   let closed = false;
-  /** Entries that came before it is open. */
-  const early = new Map<string, CacheEntry>();
-
   function open(): Promise<CacheStore> {
     if (closed) return Promise.reject(new Error('the cache is closed'));
     opening ??= openDriver(parts, file).then(
@@ -48,15 +58,13 @@ export function openCache(parts: CacheParts): CacheStore {
     return opening;
   }
 
-  async function putEarly(scope: string, digest: string, entry: CacheEntry): Promise<void> {
-    const place = placeOf(scope, digest);
-    if (early.size < earlyMax) early.set(place, entry);
-    try {
-      await (await open()).put(scope, digest, entry);
-    } finally {
-      if (early.get(place) === entry) early.delete(place);
-    }
-  }
+  const openSoon = () =>
+    open().then(
+      () => undefined,
+      (error: unknown) => onTrouble(`cache: it cannot be opened: ${String(error)}`),
+    );
+
+  const early = createEarly(async (...entry) => (await open()).put(...entry));
 
   /** Null: nothing was ever kept. */
   async function opened(): Promise<CacheStore | null> {
@@ -64,12 +72,18 @@ export function openCache(parts: CacheParts): CacheStore {
   }
 
   return {
+    async prepare({ models, tools }) {
+      if (ready !== null || ![...Object.values(models), tools.search].some(({ cache }) => cache !== undefined)) return;
+      const opening = openSoon();
+      // A Redis that does not answer keeps nobody waiting.
+      if (inFolder) await opening;
+    },
     get(scope, digest) {
       if (closed) return null;
       if (ready !== null) return ready.get(scope, digest);
       // No request waits for the start of a thread or a connection.
-      void open().catch((error: unknown) => onTrouble(`cache: it cannot be opened: ${String(error)}`));
-      return early.get(placeOf(scope, digest)) ?? null;
+      void openSoon();
+      return early.get(scope, digest);
     },
     put(scope, digest, entry) {
       if (inFolder && room !== null && room.refusal() !== null) {
@@ -77,7 +91,7 @@ export function openCache(parts: CacheParts): CacheStore {
       }
       if (inFolder) room?.taken(entry.body.length);
       // Nothing here holds the entry until it is written.
-      return ready === null ? putEarly(scope, digest, entry) : ready.put(scope, digest, entry);
+      return ready === null ? early.put(scope, digest, entry) : ready.put(scope, digest, entry);
     },
     ...(!inFolder && {
       swap: async (...[scope, digest, entry, over]: Parameters<NonNullable<CacheStore['swap']>>) =>
@@ -88,6 +102,23 @@ export function openCache(parts: CacheParts): CacheStore {
     async close() {
       closed = true;
       await (await opening?.catch(() => null))?.close();
+    },
+  };
+}
+
+/** Entries that come before it is open, on their way to `put`. */
+function createEarly(put: CacheStore['put']) {
+  const entries = new Map<string, CacheEntry>();
+  return {
+    get: (scope: string, digest: string) => entries.get(placeOf(scope, digest)) ?? null,
+    async put(scope: string, digest: string, entry: CacheEntry): Promise<void> {
+      const place = placeOf(scope, digest);
+      if (entries.size < earlyMax) entries.set(place, entry);
+      try {
+        await put(scope, digest, entry);
+      } finally {
+        if (entries.get(place) === entry) entries.delete(place);
+      }
     },
   };
 }
