@@ -195,6 +195,7 @@ function openStoring({
   storage: { book, room },
   clock,
   snapshot,
+  options,
   onTrouble,
 }: ServicesParts) {
   const { bootId, replies, responses: open, mayHaveResponses: storedBefore } = stores;
@@ -202,6 +203,7 @@ function openStoring({
     bodyKeeper: createBodyKeeper({
       ...{ rules: callers.bodyRules, stores, room, sealer: secrets.sealer('bodies'), clock, onTrouble },
       limits: () => snapshot().config.storage.bodies,
+      others: options.seat,
     }),
     idempotency: createIdempotency({
       ...{ store: replies, sealer: secrets.sealer('idempotent replies'), bootId, clock, onTrouble },

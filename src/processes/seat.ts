@@ -70,6 +70,8 @@ export interface PrimaryOffers extends BooksOffers {
   processes(): readonly SeenProcess[];
   /** Bodies that other workers keep of these requests. */
   bodies(requestIds: readonly string[]): Promise<BodiesByRequest>;
+  /** Answered when other workers have written the bodies that they keep for operators, or are late. */
+  bodiesWritten(): Promise<void>;
   keepItems(tenant: string, items: readonly JsonObject[]): void;
   findItems(tenant: string, references: readonly ItemReference[]): Readonly<Record<string, JsonObject>>;
 }
@@ -82,6 +84,8 @@ export interface WorkerOffers {
   facts(): Promise<ProcessFacts>;
   /** Bodies that it keeps of these requests. */
   bodies(requestIds: readonly string[]): Promise<BodiesByRequest>;
+  /** Answers when it has written the bodies that it keeps for operators. */
+  bodiesWritten(): Promise<void>;
   /** Brings accounts, keys and what is set up at run time up to the store. */
   lookAgain(): Promise<void>;
   /** Hints that others have learnt of upstreams. */
@@ -127,6 +131,8 @@ export interface Seat {
   processes(): Promise<readonly SeenProcess[]>;
   /** Bodies that other workers keep in memory. */
   bodiesElsewhere: PrimaryOffers['bodies'];
+  /** Others wait for `written`; returns how this worker waits for the others'. */
+  shareBodyWrites(written: WorkerOffers['bodiesWritten']): PrimaryOffers['bodiesWritten'];
   /** Items of converted answers, which all workers find. */
   keepItems: PrimaryOffers['keepItems'];
   findItems(...of: Parameters<PrimaryOffers['findItems']>): Promise<ReturnType<PrimaryOffers['findItems']>>;
@@ -189,6 +195,10 @@ export async function takeSeat(loaded: Promise<unknown>): Promise<Seat> {
     },
     processes: () => primary.ask('processes'),
     bodiesElsewhere: (requestIds) => primary.ask('bodies', requestIds),
+    shareBodyWrites(written) {
+      offers.bodiesWritten = written;
+      return () => primary.ask('bodiesWritten');
+    },
     keepItems: (tenant, items) => primary.notify('keepItems', tenant, items),
     findItems: findInTurns((tenant, references) => primary.ask('findItems', tenant, references)),
   };

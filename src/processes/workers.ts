@@ -288,6 +288,7 @@ export class Workers {
       },
       processes: () => this.#pulse.seen(),
       bodies: (requestIds) => bodiesAt(this.#others(number), requestIds),
+      bodiesWritten: () => askAll(this.#others(number), (other) => other.ask('bodiesWritten'), lookMaxMs),
       ...items,
       ...desk,
       ...(desk !== undefined && {

@@ -58,6 +58,8 @@ interface KeeperParts {
   /** Room on the disk; `refusal` says why there is none. */
   room: { refusal(): Failure | null; taken(bytes: number): void };
   clock: Clock;
+  /** Other processes of this server, which write into the same store; absent: there are none. */
+  others: { shareBodyWrites(written: () => Promise<void>): () => Promise<void> } | undefined;
   onTrouble(message: string): void;
 }
 
@@ -67,6 +69,8 @@ export function createBodyKeeper(parts: KeeperParts): BodyKeeper {
   let underwayBytes = 0;
   let sinceSweep = 0;
   let isUsed = false;
+  const writtenHere = async () => void (await Promise.allSettled(writes));
+  const writtenElsewhere = parts.others?.shareBodyWrites(writtenHere);
 
   async function write(bodies: BodiesToKeep): Promise<void> {
     const row = await sealedRow(sealer, bodies, clock.wallMs());
@@ -90,7 +94,7 @@ export function createBodyKeeper(parts: KeeperParts): BodyKeeper {
 
   /** Once what was under way is there; null: nothing was ever kept. */
   async function written(): Promise<BodyStore | null> {
-    await Promise.allSettled(writes);
+    await Promise.all([writtenHere(), writtenElsewhere?.()]);
     return isUsed || stores.mayHaveBodies() ? stores.bodies() : null;
   }
 
@@ -126,7 +130,7 @@ export function createBodyKeeper(parts: KeeperParts): BodyKeeper {
     open: (row) => openedRow(sealer, row),
     remove: async (which) => (await (await written())?.remove(which)) ?? 0,
     sweep,
-    close: async () => void (await Promise.allSettled(writes)),
+    close: writtenHere,
   };
 }
 
