@@ -108,6 +108,11 @@ export function isStandard(name: string): name is StandardVoice {
   return (standardVoices as readonly string[]).includes(name);
 }
 
+/** Whether it is one of OpenAI's later voices, which servers of its format may have. */
+export function isNewer(name: string): boolean {
+  return newerVoices.has(name);
+}
+
 /** The standard voice that is this one, or sounds most like it: by accent and gender. */
 function nearestStandard(native: string): StandardVoice {
   const same = standardVoices.find((voice) => kokoroStandardVoices[voice] === native);

@@ -5,7 +5,13 @@ import type { SharedTranscoder } from '../../../engines/audio/transcode.ts';
 import { engineProvider } from '../../../engines/embedding-engine.ts';
 import type { SpeechEngine } from '../../../engines/speech-engine.ts';
 import type { SpeechFacts } from '../../../formats/dialects/speech/format.ts';
-import { type FoundVoice, findVoice, type VoiceFacts, voicesOf } from '../../../formats/dialects/speech/voices.ts';
+import {
+  type FoundVoice,
+  findVoice,
+  isNewer,
+  type VoiceFacts,
+  voicesOf,
+} from '../../../formats/dialects/speech/voices.ts';
 import type { Loss } from '../../../formats/neutral/loss.ts';
 import {
   type AudioFormat,
@@ -66,10 +72,13 @@ export async function speechWay(
       snapshot.models.list(principal).filter(({ type }) => type === 'speech'),
     );
   }
+  const providers = speakers.flatMap(({ provider }) => provider ?? []);
+  // Whether a server that lists its voices has one of these depends on its list.
+  if (isNewer(request.voice)) await services.voiceLists.refresh(providers.filter(services.voiceLists.isUnread));
   let planned = plan(services, alias, speakers, request);
   if (planned === 'no such voice') {
     // A server may have been given the voice since its list was read.
-    await services.voiceLists.refresh(speakers.flatMap(({ provider }) => provider ?? []));
+    await services.voiceLists.refresh(providers);
     planned = plan(services, alias, speakers, request);
   }
   return planned === 'no such voice' ? unknownVoice(services, alias, speakers, request) : planned;

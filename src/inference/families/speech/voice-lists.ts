@@ -12,6 +12,8 @@ export interface VoiceLists {
    * The last list that was read, by the operator's name of the provider; none when it lists none or was not asked yet.
    */
   known(provider: string): readonly string[];
+  /** Whether it lists its own, and nobody has asked this process for them yet. */
+  isUnread(provider: string): boolean;
   /** Asks those whose list is not fresh. Resolves when all have answered or `answerMaxMs` is over; never rejects. */
   refresh(providers: readonly string[]): Promise<void>;
 }
@@ -46,6 +48,10 @@ export function createVoiceLists(parts: { transport: Transport; clock: Clock; sn
     known(provider) {
       const connection = connectionOf(provider);
       return connection === undefined ? [] : (lists.get(connection)?.names ?? []);
+    },
+    isUnread(provider) {
+      const connection = connectionOf(provider);
+      return connection?.speech?.voiceList !== undefined && !lists.has(connection);
     },
     async refresh(providers) {
       await Promise.all(
