@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { adminKey, startGateway, type TestGateway } from '../start-gateway.ts';
+import { adminKey, startGateway, type TestGateway, testProcesses } from '../start-gateway.ts';
 import { searxngSays, startEngine } from '../tools/start-engine.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are read as an operator's script reads them.
@@ -13,7 +13,11 @@ async function admin(gateway: TestGateway, method: 'GET' | 'POST', path: string)
   return { status: response.status, text, json: JSON.parse(text) as Answer };
 }
 
-test('search engines stand among the providers, with what searches have taught of each', async (t) => {
+const learnsAlone = testProcesses > 1 && 'each worker learns the health of search engines itself';
+
+test('search engines stand among the providers, with what searches have taught of each', {
+  skip: learnsAlone,
+}, async (t) => {
   const broken = await startEngine(t, () => ({
     status: 429,
     headers: { 'retry-after': '60' },

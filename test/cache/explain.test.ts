@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
-import { adminKey, startGateway } from '../start-gateway.ts';
+import { adminKey, startGateway, testProcesses } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { until } from '../until.ts';
 import { ask, formats } from './formats.ts';
@@ -21,7 +21,11 @@ async function explained(more: object, endpoint: 'chat' | 'responses' = 'chat', 
   return ((await response.json()) as { cache: unknown }).cache;
 }
 
-test('explain says whether a kept answer would come, or which field makes the request another one', async () => {
+const comparesAlone = testProcesses > 1 && 'each worker compares with the requests that it answered';
+
+test('explain says whether a kept answer would come, or which field makes the request another one', {
+  skip: comparesAlone,
+}, async () => {
   assert.deepEqual(await explained({}), { outcome: 'miss', age_s: null, differs: null });
   await ask(gateway, 'chat', { text: 'explain' });
   const outcome = async () => ((await explained({})) as { outcome: string }).outcome;
