@@ -104,7 +104,10 @@ test('a window that is 90 % used is a warning with its account, a full one a pro
   assert.equal(await chat(gateway), 200);
   const [near] = await look(gateway);
   assert.deepEqual([near?.severity, near?.page, near?.id], ['warning', 'accounts', 'dev']);
-  assert.match(near!.text, /90% of its 5-hour window \(9 of 10 units; the next part of it frees in 5 h\)\.$/);
+  assert.match(
+    near!.text,
+    /90% of its 5-hour window \(9 of 10 units; the next part of it is available again in 5 h\)\.$/,
+  );
   assert.equal(await chat(gateway), 200);
   assert.equal((await look(gateway))[0]?.severity, 'problem');
 
@@ -114,6 +117,21 @@ test('a window that is 90 % used is a warning with its account, a full one a pro
   });
   const { key } = (await made.json()) as { key: string };
   assert.deepEqual(await look(gateway, key), [], 'what is of another account is as if it were not there');
+});
+
+test('a budget of less than a cent is named in figures that count, and a day of the calendar comes back whole', async (t) => {
+  const target = { provider: 'up1', model: 'mock/ok', price: { input: 1, output: 1 } };
+  const gateway = await startGateway(t, {
+    ...overUpstreams(await upstreamOf(t)),
+    models: { chat: { targets: [target] } },
+    plans: { default: { rpm: 'off', calendar_budget: { day: 0.00001 } } },
+  });
+  assert.equal(await chat(gateway), 200);
+  const [spent] = await look(gateway);
+  assert.match(
+    spent!.text,
+    /^dev has used \d+% of its daily budget \(\$0\.0000\d+ of \$0\.00001; all of it is available again in .+\)\.$/,
+  );
 });
 
 test('a disk fills, is full, and has room again; what is refused is what the doctor says', async (t) => {

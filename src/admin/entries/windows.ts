@@ -20,7 +20,7 @@ export const windowSchema = z.object({
   limit: z.number().nullable().describe('Null: unlimited.'),
   remaining: z.number().nullable(),
   soft: z.number().nullable().describe('From so much on requests are warned, and pass; null: never.'),
-  frees_at: timeField.nullable().describe('When the next part of it frees; null: nothing is counted.'),
+  frees_at: timeField.nullable().describe('When the next part of it is available again; null: nothing is counted.'),
   frees: z.number().nullable().describe('How much frees then, as far as it is settled; null: not known.'),
 });
 

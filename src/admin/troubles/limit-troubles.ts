@@ -103,6 +103,8 @@ interface Watched {
   unit: 'units' | 'tokens' | 'usd';
   /** `month`, `calendar day`: as names of alerts have it. */
   window: string;
+  /** Whether the whole of it is available again when its period ends. */
+  isOfCalendar: boolean;
 }
 
 function watchedIn({ windows, tokens, budget, ...calendars }: LimitReadings): Watched[] {
@@ -111,28 +113,29 @@ function watchedIn({ windows, tokens, budget, ...calendars }: LimitReadings): Wa
       const reading = calendar?.[name];
       return reading === undefined
         ? []
-        : [{ reading, what: `its ${periodLabels[name]}`, unit: 'usd', window: `calendar ${name}` }];
+        : [{ reading, what: `its ${periodLabels[name]}`, unit: 'usd', window: `calendar ${name}`, isOfCalendar: true }];
     }),
   );
   const ofWindows = windowNames.flatMap((window): Watched[] => {
     const its = `its ${windowLabels[window]}`;
     return [
-      { reading: windows[window], what: its, unit: 'units', window },
-      { reading: tokens[window], what: `the tokens of ${its}`, unit: 'tokens', window },
-      { reading: budget[window], what: `the budget of ${its}`, unit: 'usd', window },
+      { reading: windows[window], what: its, unit: 'units', window, isOfCalendar: false },
+      { reading: tokens[window], what: `the tokens of ${its}`, unit: 'tokens', window, isOfCalendar: false },
+      { reading: budget[window], what: `the budget of ${its}`, unit: 'usd', window, isOfCalendar: false },
     ];
   });
   return [...ofWindows, ...ofCalendar];
 }
 
 function fullIn({ who, page, id, account }: Owner, readings: LimitReadings, nowMs: number): Trouble[] {
-  return watchedIn(readings).flatMap(({ reading, what, unit, window }): Trouble[] => {
+  return watchedIn(readings).flatMap(({ reading, what, unit, window, isOfCalendar }): Trouble[] => {
     const { used, allowed, resets_at: freesAt } = reading;
     const least = unit === 'usd' ? spentShare : fullShare;
     if (allowed === null || allowed <= 0 || used < allowed * least) return [];
     const share = Math.floor((used / allowed) * 100);
-    const frees = freesAt === null ? '' : `; the next part of it frees ${within(Date.parse(freesAt) - nowMs)}`;
-    const text = `${who} has used ${share}% of ${what} (${amounts[unit](used, allowed)}${frees}).`;
+    const part = isOfCalendar ? 'all of it' : 'the next part of it';
+    const again = freesAt === null ? '' : `; ${part} is available again ${within(Date.parse(freesAt) - nowMs)}`;
+    const text = `${who} has used ${share}% of ${what} (${amounts[unit](used, allowed)}${again}).`;
     const make = used >= allowed ? problem : warning;
     return [{ ...make(text, page, id), ...(unit === 'usd' && { alert: `budget ${who} ${window}` }), account }];
   });
@@ -154,8 +157,14 @@ const plain = (unit: string) => (used: number, allowed: number) => `${shown(used
 const amounts: Readonly<Record<Watched['unit'], (used: number, allowed: number) => string>> = {
   units: plain('units'),
   tokens: plain('tokens'),
-  usd: (used, allowed) => `$${used.toFixed(2)} of $${allowed.toFixed(2)}`,
+  usd: (used, allowed) => `${shownUsd(used)} of ${shownUsd(allowed)}`,
 };
+
+/** Cents, and two figures that count of a smaller amount. */
+function shownUsd(value: number): string {
+  if (value === 0 || value >= 0.1) return `$${value.toFixed(2)}`;
+  return `$${value.toLocaleString('en', { maximumSignificantDigits: 2 })}`;
+}
 
 function shown(value: number): string {
   return value.toLocaleString('en', { maximumFractionDigits: value < 100 ? 1 : 0 });

@@ -7,7 +7,7 @@ import { type DataRulePatch, dataRuleForm, dataRuleIn, dataRuleOf, ruleToSet } f
 import { futureInstantMs } from '../instant-option.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, print, printJson, printReply } from '../print.ts';
-import { listRows, printRow, type Row, rowTable, shownDate } from '../rows.ts';
+import { listRows, printRow, type Row, rowTable, shownDate, shownTime } from '../rows.ts';
 import { checkPlan, keyColumns } from './keys.ts';
 import { limitsOf, limitTable } from './windows.ts';
 
@@ -213,11 +213,18 @@ async function showAccount(id: string, flags: AdminFlags, parts: CliParts): Prom
       printJson({ ...account, keys, ...windows, ...(limits !== null && { limits: limits.data }) });
       return 0;
     }
-    printRow(flags, account);
+    printRow(flags, { ...account, extra_budget: extraShown(account.extra_budget) });
     if (limits !== null) print(`\n${limitTable(limits)}`);
     print(keys.length === 0 ? '\nIt has no key.' : `\n${rowTable(keys, keyColumns)}`);
     return 0;
   });
+}
+
+/** `100 USD until 2026-11-30 22:20:07`; null: it has none. */
+function extraShown(extra: unknown): string | null {
+  if (typeof extra !== 'object' || extra === null) return null;
+  const { usd, until } = extra as Row;
+  return `${usd} USD until ${shownTime(until)}`;
 }
 
 /** The windows of units, as usage answers have them; {} where nobody counts. */
