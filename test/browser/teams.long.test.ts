@@ -111,3 +111,23 @@ test('an admin of some accounts is offered nothing that only operators of all ac
     }
   }
 });
+
+test('the first plan says, before it is saved, what it does to accounts without a plan', { skip }, async (t) => {
+  const server = await startGateway(t, { plans: {} });
+  const page = await openPage(t, server, '/dashboard/plans/pro');
+  const note = page.getByText('This is the first plan.');
+  await note.waitFor();
+  await assertAccessible(page);
+  await page.goto('/dashboard/accounts');
+  await page.getByRole('button', { name: 'New account' }).click();
+  await page.getByLabel('Plan', { exact: true }).last().selectOption({ label: 'A new plan' });
+  await note.waitFor();
+  await page.goto('/dashboard/plans/pro');
+  await note.waitFor();
+  await page.getByRole('button', { name: 'Create plan' }).click();
+  await page.getByRole('button', { name: 'Remove' }).waitFor();
+  await page.goto('/dashboard/plans/second');
+  await page.getByText('Save to create it.').waitFor();
+  await settled(page);
+  assert.equal(await note.count(), 0);
+});

@@ -12,6 +12,7 @@ import { Field, Form } from '../../parts/form.tsx';
 import { FormButtons } from '../../parts/form-buttons.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { FieldProblem, numberOrText } from '../../parts/typed.ts';
+import { FirstPlan } from '../plans/first-plan.tsx';
 import { PlanSelect } from './plan-select.tsx';
 
 /** An account that was made, with its first key where one was asked for. */
@@ -81,6 +82,7 @@ export function NewAccount({ onClose, onMade }: NewAccountProps) {
           />
         )}
       </Field>
+      {plan === another && <FirstPlan />}
       {plan === another && (
         <div className="grid gap-4 sm:grid-cols-2">
           <Field name="new plan" label="Name of the plan">

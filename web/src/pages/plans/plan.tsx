@@ -11,6 +11,7 @@ import { Confirm } from '../../parts/dialog.tsx';
 import { isMissing, Note } from '../../parts/error-note.tsx';
 import { EntryPage } from '../../parts/page.tsx';
 import { toast } from '../../parts/toast.tsx';
+import { FirstPlan } from './first-plan.tsx';
 import { PlanForm } from './plan-form.tsx';
 
 /** One plan, or the form of one that is not there yet. */
@@ -31,6 +32,7 @@ export default function PlanPage() {
       {(plan) => (
         <>
           {plan === null && <Note tone="plain">There is no plan with this name yet. Save to create it.</Note>}
+          {plan === null && <FirstPlan />}
           {plan?.from === 'configuration' && (
             <Note tone="plain">This plan is set in culvert.yaml. Change it there. Here you can preview a change.</Note>
           )}
