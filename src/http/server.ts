@@ -56,6 +56,8 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
   server.on('checkContinue', reception.onRequest);
   server.on('checkExpectation', reception.onRequest);
   server.on('clientError', (error: UnreadBytes & NodeJS.ErrnoException, socket: Socket) => {
+    // The parser of HTTP/1.1 still waits for the end of the preface's headers, and gives up after `headersTimeout`.
+    if (http2.has(socket)) return;
     const connection = http2Connection(error, socket);
     if (connection === null) return raw.onClientError(error, socket);
     http2.add(socket);
