@@ -161,6 +161,27 @@ test('attributes filter a search, and are changed later', async () => {
   assert.deepEqual(await named({ type: 'eq', key: 'the.kind', value: 'steam' }), []);
   const [found] = await searched(store, { query: 'engine', filters: { type: 'eq', key: 'sold', value: true } });
   assert.deepEqual(found!.attributes, { year: 2020, sold: true });
+  await vectorStores.files.update(recent, {
+    vector_store_id: store,
+    attributes: { price: 5.5, year: 2020, sold: true },
+  });
+  for (const [filter, names] of [
+    [{ type: 'eq', key: 'price', value: 5.5 }, ['new.txt']],
+    [{ type: 'ne', key: 'price', value: 5.5 }, ['old.txt']],
+    [{ type: 'in', key: 'price', value: [1, '5.5', 5.5] }, ['new.txt']],
+    [{ type: 'nin', key: 'sold', value: [true] }, ['old.txt']],
+    [{ type: 'in', key: 'year', value: [2001, 1990] }, ['old.txt']],
+    [{ type: 'in', key: 'year', value: [] }, []],
+    [{ type: 'nin', key: 'year', value: [] }, ['new.txt', 'old.txt']],
+  ] as const)
+    assert.deepEqual((await named(filter as never)).toSorted(), names, JSON.stringify(filter));
+  for (const wrong of [
+    { type: 'gt', key: 'year', value: 'x' },
+    { type: 'in', key: 'year', value: 2020 },
+  ])
+    await assert.rejects(named(wrong as never), { status: 400, message: /'filters' must be/ });
+  const ended = await vectorStores.fileBatches.cancel(batch.id, { vector_store_id: store });
+  assert.equal(ended.status, 'completed', 'a batch that is done stays so');
 });
 
 test('a long text is cut as asked, and its pieces give it again', async () => {

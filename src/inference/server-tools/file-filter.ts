@@ -12,7 +12,8 @@ export function vectorFilter(
   const condition = conditionOf(filter, depthMax, keyOf);
   if (condition === null) {
     const send = `{"type": "eq", "key": …, "value": …}, or "and" or "or" with 'filters'`;
-    return invalid(at, `'${at}' must be ${send}.`);
+    const values = "'gt', 'gte', 'lt' and 'lte' take numbers and RFC 3339 times, 'in' and 'nin' lists";
+    return invalid(at, `'${at}' must be ${send}; ${values}.`);
   }
   return { must: [condition] };
 }
@@ -31,19 +32,45 @@ function conditionOf(filter: JsonValue | undefined, depth: number, keyOf: (key: 
   const key = keyOf(name);
   switch (type) {
     case 'eq':
-      return { key, match: { value } };
+      return equal(key, value);
     case 'ne':
-      return { must_not: [{ key, match: { value } }] };
+      return none([equal(key, value)]);
     case 'in':
-      return { key, match: { any: value } };
+      return Array.isArray(value) ? some(value.map((one) => equal(key, one))) : null;
     case 'nin':
-      return { must_not: [{ key, match: { any: value } }] };
+      return Array.isArray(value) ? none(value.map((one) => equal(key, one))) : null;
     case 'gt':
     case 'gte':
     case 'lt':
     case 'lte':
-      return { key, range: { [type]: value } };
+      return isOrdered(value) ? { key, range: { [type]: value } } : null;
     default:
       return null;
   }
+}
+
+/** Null: nothing is equal to such a value. */
+function equal(key: string, value: JsonValue): JsonObject | null {
+  if (typeof value === 'string' || typeof value === 'boolean') return { key, match: { value } };
+  if (typeof value !== 'number') return null;
+  // The vector API matches whole numbers alone.
+  return Number.isSafeInteger(value) ? { key, match: { value } } : { key, range: { gte: value, lte: value } };
+}
+
+function some(conditions: readonly (JsonObject | null)[]): JsonObject | null {
+  const known = conditions.filter((one) => one !== null);
+  if (known.length < conditions.length) return null;
+  // An empty `should` matches everything, and an empty list contains nothing.
+  return known.length === 0 ? { must_not: [{ must: [] }] } : { should: known };
+}
+
+function none(conditions: readonly (JsonObject | null)[]): JsonObject | null {
+  const known = conditions.filter((one) => one !== null);
+  return known.length < conditions.length ? null : { must_not: known };
+}
+
+const time = /^\d{4}-\d\d-\d\d/;
+
+function isOrdered(value: JsonValue): boolean {
+  return typeof value === 'number' || (typeof value === 'string' && time.test(value));
 }

@@ -160,7 +160,9 @@ function fileChangesOf(
       return batch(tenant, storeId, id);
     },
     async cancelBatch({ principal: { tenant }, requestId }: StoreCaller, storeId: string, id: string) {
-      await batch(tenant, storeId, id);
+      const found = await batch(tenant, storeId, id);
+      // One that is done stays what it is.
+      if (found.counts.in_progress === 0) return found;
       await rows.cancelBatch(id, clock.wallMs());
       const of = { store: storeId, batch: id, status: 'cancelled' } as const;
       const cancelled = (await rows.listFiles(of, { from: null, order: 'asc', limit: waitingMax })).map(({ id }) => id);
