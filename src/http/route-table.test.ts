@@ -25,6 +25,15 @@ test('every route is found, the first too, and refuses another method', () => {
   assert.equal(table.refusalOf('GET', '/v1/nothing').failure.kind, 'not-found');
 });
 
+test('a path with a slash too many names no object: the refusal names the list', () => {
+  const table = new RouteTable(routes());
+  assert.equal(table.find('GET', '/v1/models/'), null);
+  assert.equal(table.find('GET', '/openai/v1/models/'), null);
+  const { failure } = table.refusalOf('GET', '/v1/models/');
+  assert.equal(failure.kind, 'not-found');
+  assert.match(JSON.stringify(failure), /Did you mean GET \/v1\/models\?/);
+});
+
 test('gateways of one process have their own routes, of the same paths or not', () => {
   const [first, second, third] = [routes(), routes(), routes().slice(1)];
   const tables = [first, second, third].map((own) => new RouteTable(own));

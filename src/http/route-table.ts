@@ -58,7 +58,8 @@ export class RouteTable {
   find(method: string, path: string): FoundRoute | null {
     const found = this.router.find(method as 'GET', path) ?? (method === 'HEAD' ? this.router.find('GET', path) : null);
     const route = found === null ? undefined : this.routes[found.store.at];
-    return found === null || route === undefined ? this.below(method, path) : { route, params: found.params, path };
+    if (found === null || route === undefined) return this.below(method, path);
+    return namesNothing(found.params) ? null : { route, params: found.params, path };
   }
 
   /** The route below the base URL of another server's clients, for endpoints that need a key. */
@@ -66,7 +67,7 @@ export class RouteTable {
     const other = otherBaseOf(path);
     const found = other === null ? null : this.router.find(method as 'GET', other.path);
     const route = found === null ? undefined : this.routes[found.store.at];
-    if (other === null || found === null || route?.auth !== 'key') return null;
+    if (other === null || found === null || route?.auth !== 'key' || namesNothing(found.params)) return null;
     const { deployment } = other;
     const params = deployment === undefined ? found.params : { ...found.params, deployment };
     return { route, params, path: other.path };
@@ -111,6 +112,12 @@ export class RouteTable {
     const message = `There is no ${shown} here.${hint} GET /openapi.json lists every path.`;
     return { failure: { kind: 'not-found', message }, dialect: meant?.dialect };
   }
+}
+
+/** Whether a named part of the path is empty (`/v1/files/`): it is a list with a slash too many, not an object. */
+function namesNothing(params: Exchange['params']): boolean {
+  for (const name in params) if (params[name] === '' && name !== '*') return true;
+  return false;
 }
 
 /** The router takes the path of an invalid route for one that nobody has. */
