@@ -178,6 +178,35 @@ async function held(gateway: TestGateway, caller: CallerId, model: string, fails
   assert.match(route.attempts[0]!.class, /^(malformed|truncated)$/);
 }
 
+test('a stream whose Content-Type is the default of a web framework reaches callers of every format', async (t) => {
+  const { opening, says, reason, end } = pieces['openai-chat'];
+  const types = ['text/plain; charset=utf-8', 'application/octet-stream'];
+  const server = createServer((request, answer) => {
+    const type = types[Number(request.url!.split('/')[1])] ?? '';
+    request.resume().on('end', () => {
+      answer.writeHead(200, { 'content-type': type }).end(opening + says('Once') + reason + end);
+    });
+  });
+  const url = await listening(t, server);
+  const gateway = await startGateway(t, {
+    providers: Object.fromEntries(
+      types.map((_, index) => [`up-${index}`, { type: 'openai', base_url: `${url}/${index}/v1`, api_key: 'x' }]),
+    ),
+    models: Object.fromEntries(types.map((_, index) => [`model-${index}`, { targets: [`up-${index}/m`] }])),
+  });
+  for (const [index, type] of types.entries()) {
+    for (const caller of callerIds) {
+      const format = callerFormats[caller];
+      const model = `model-${index}`;
+      const json = format.body(model, { say: 'Hello', maxTokens: 64 }, 'stream');
+      const answer = await gateway.fetch(format.path(model, 'stream'), { json });
+      const text = await answer.text();
+      assert.equal(answer.status, 200, `${type}, ${caller}: ${text}`);
+      assert.ok(text.includes('Once') && text.includes(endMarks[caller]), `${type}, ${caller}: ${text}`);
+    }
+  }
+});
+
 async function start(
   t: TestContext,
   upstream: UpstreamId,

@@ -156,6 +156,11 @@ export function prepareFor(
   }
 }
 
+/** Whether a Content-Type is one that servers put on streams and whole answers alike, such as the default of a framework. */
+function isAmbiguous(contentType: string): boolean {
+  return contentType === '' || /^(?:text\/plain|application\/octet-stream)\b/.test(contentType);
+}
+
 /** The reader of an answer of this type. `onGiven` is called with ids that a conversation gives out. */
 function readerFor(
   { stream, includeUsage, needs }: ConversationFacts,
@@ -165,7 +170,7 @@ function readerFor(
   passing: Pick<PassingOptions, 'onGiven' | 'usageOf' | 'choices' | 'answerModel' | 'taker'>,
 ): AnswerReader {
   // Some servers stream where a whole answer was asked for, and the other way round. Believe what came.
-  const comesStreamed = contentType === '' ? streamed : isEventStream(contentType);
+  const comesStreamed = isAmbiguous(contentType) ? streamed : isEventStream(contentType);
   const passes = answer === 'pass-through';
   const { inputTokensEstimate } = needs;
   const { onGiven, usageOf, choices, answerModel, taker } = passing;
