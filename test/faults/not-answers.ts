@@ -43,6 +43,9 @@ export const notAnswers: readonly Buffer[] = [
   `x${answer}`,
   `data: ${answer}\n\n`,
   answer.replace('"choices"', '"choice"'),
+  answer.replace('"stop"', '"error"'),
+  answer.replace('"stop"', '"insufficient_system_resource"'),
+  answer.replace('"stop"', '"error","error":{"code":502,"message":"Upstream error"}'),
 ]
   .map((text) => Buffer.from(text))
   .concat([Buffer.from([0xff, 0xfe, 0x7b, 0x7d]), Buffer.from([0x1f, 0x8b, 0x08, 0x00, 0x00]), Buffer.alloc(1_000)]);

@@ -113,8 +113,20 @@ export function faultInWhole(body: unknown): Fault | null {
   for (const choice of choices) {
     if (!isObject(choice) || !(isObject(choice.message) || hasReason(choice)))
       return fault('malformed', 'the answer has a choice without a message');
+    const broken = faultOfChoice(choice);
+    if (broken !== null) return broken;
   }
   return null;
+}
+
+/** Why a choice whose finish reason means a failure has failed; null for all other choices. */
+function faultOfChoice(choice: JsonObject): Fault | null {
+  const word = choice.finish_reason;
+  if (typeof word !== 'string' || neutralFinishReason(word) !== null) return null;
+  // OpenRouter gives the reason in addition to the word.
+  const error = isObject(choice.error) ? readError({ error: choice.error }) : null;
+  if (error !== null) return faultInside(choice, error, classOfError);
+  return fault('transient', `the upstream broke its answer off (${word.slice(0, 40)})`);
 }
 
 /** Azure leaves the message out where it filtered it. */
@@ -265,10 +277,7 @@ export class ChunkReader {
       this.#finish(choice, index, reason, value.stop_reason, events);
       return null;
     }
-    // OpenRouter gives the reason in addition to the word.
-    const error = isObject(value.error) ? readError({ error: value.error }) : null;
-    if (error !== null) return faultInside(value, error, classOfError);
-    return fault('transient', `the upstream broke its answer off (${word.slice(0, 40)})`);
+    return faultOfChoice(value);
   }
 
   #choiceAt(index: number, answerId: JsonValue | undefined): Choice {
