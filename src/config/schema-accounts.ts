@@ -5,19 +5,22 @@ import { globs, instant, name, network, secret, timeZone } from './scalars.ts';
 import { dataRuleSchema } from './schema-data.ts';
 import { budgetUsdMax, extraUsd, keyLimitsSchema } from './schema-plans.ts';
 
-/**
- * The name that people see of an account. A line break or a character that turns the direction of a text would make
- * another name of it, or of what follows it in a list.
- */
+const accountNameMax = 200;
+/** Line breaks, and characters that turn the direction of a text: they make another name of it, or of what follows it. */
+const disguises = /[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu;
+
+/** The name that people see of an account. */
 export const accountName = () =>
   z
     .string()
     .min(1)
-    .max(200)
-    .refine(
-      (text) => !/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u.test(text),
-      'expected a text without line breaks and control characters',
-    );
+    .max(accountNameMax)
+    .refine((text) => text.search(disguises) < 0, 'expected a text without line breaks and control characters');
+
+/** The name of an account that another system calls so; empty when nothing of it may be shown. */
+export function accountNameFrom(text: string): string {
+  return text.replaceAll(disguises, ' ').trim().slice(0, accountNameMax);
+}
 
 const partKinds = ['user', 'tag', 'model'] as const;
 

@@ -119,7 +119,7 @@ test('a key past its amount that warns is a warning and an alert, without a webh
   assert.equal(severity, 'warning');
   assert.match(
     text,
-    /^keyed\/watched has passed the soft limit of the budget of its 30-day window \(\$\d+\.\d\d of \$0\.00\)\.$/,
+    /^keyed\/watched has passed the soft limit of the budget of its 30-day window \(\$\d\.\d+ of \$0\.001\)\.$/,
   );
   const { wrong } = await admin('GET', '/overview');
   assert.ok(wrong.some((one: Answer) => one.page === 'keys' && one.id === made.id && one.text === text));

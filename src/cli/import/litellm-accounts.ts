@@ -1,3 +1,4 @@
+import { accountNameFrom } from '../../config/schema-accounts.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { ImportedConfig } from './imported.ts';
 import { type AccessGroups, accessGroups, modelsInAll, modelsOf } from './litellm-allowed-models.ts';
@@ -48,7 +49,8 @@ function makeAccounts({ tables }: LiteLlmRows, groups: AccessGroups, scopes: Sco
     if (above !== null) above.holders += 1;
     const models = modelsInAll([modelsOf(row, groups, path, notes), above?.models ?? null]);
     const limits = tightest([limitsOf(row, path, notes), above?.limits ?? {}]);
-    accounts[name] = { ...(name !== label && isWritable(label) && { name: plain(label.slice(0, 200)) }) };
+    const shown = accountNameFrom(label);
+    accounts[name] = { ...(![name, ''].includes(shown) && isWritable(shown) && { name: plain(shown) }) };
     if (Object.keys(limits).length > 0 || models !== null) {
       plans[name] = { rpm: 'off', ...limits, ...(models !== null && { models }) };
       accounts[name].plan = name;
