@@ -37,8 +37,8 @@ export interface WorkersParts {
 
 /** The books of all workers. */
 export interface BooksOfWorkers {
-  /** Requests that one worker may make. */
-  desk(): BooksOffers & { lost(): Promise<number> };
+  /** Requests that one worker may make. `delivered` resolves when the books have what all workers said before. */
+  desk(delivered: () => Promise<void>): BooksOffers & { lost(): Promise<number> };
   standing(): BooksStanding;
 }
 
@@ -189,7 +189,7 @@ export class Workers {
   /** Takes the spare where there is one. */
   #fork(place: Place): void {
     place.generation += 1;
-    const desk = this.#parts.books?.desk();
+    const desk = this.#parts.books?.desk(() => this.#hearing.all());
     const boot = bootOf(this.#boot, place.number, place.generation);
     const { worker, link, seated } = this.#spares.take();
     place.state = { at: 'starting', worker, link };

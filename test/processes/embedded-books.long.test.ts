@@ -72,6 +72,23 @@ test('calls a minute and places are exact over two processes', async (t) => {
   assert.deepEqual(new Set(again.map(({ status }) => status)), new Set([200]), 'places come back');
 });
 
+for (const [limit, plan] of Object.entries({
+  concurrency: { ...wide, concurrency: 1 },
+  window: { ...wide, windows: { '5h': 1, week: 10_000, month: 20_000 } },
+})) {
+  test(`what a request gave back is there for the next one, at the other process: ${limit}`, async (t) => {
+    const upstream = await upstreamFor(t);
+    const { url } = await startProcesses(t, embedded, upstream.url, {
+      models: { refused: { targets: ['up1/mock/status=400'] } },
+      plans: { default: plan },
+    });
+    for (let nth = 0; nth < 100; nth++) {
+      const { status, text } = await ask(url, '/v1/chat/completions', { ...chat, model: 'refused' });
+      assert.equal(status, 400, `request ${nth}: ${text}`);
+    }
+  });
+}
+
 test('an Idempotency-Key is asked once over two processes, and a dead worker keeps none', async (t) => {
   const upstream = await upstreamFor(t);
   upstream.script('/v1/chat/completions', ['always delay=1500ms']);

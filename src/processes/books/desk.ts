@@ -14,6 +14,7 @@ import { crashedEvent } from '../../books/metering/settlement.ts';
 import { CalendarPeriod } from '../../books/metering/window.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { BooksOffers, Reserved, SentList, SentStates } from '../books-offers.ts';
+import { askingTwice } from './ask-again.ts';
 
 export interface DeskParts {
   ledger: Ledger;
@@ -24,6 +25,8 @@ export interface DeskParts {
   onBodies(requestId: string, bodies: string): void;
   /** The ports that are called by name. */
   call: BooksOffers['call'];
+  /** Resolves when the books have what all workers said before. */
+  delivered(): Promise<void>;
 }
 
 /** Requests of one worker to the books. */
@@ -123,6 +126,7 @@ async function end(
 /** One for each worker. Everything comes in the order in which the worker said it. */
 export function createDesk(parts: DeskParts): Desk {
   const { ledger, counters, onBodies, call } = parts;
+  const { enter, hold } = askingTwice(counters, parts.delivered);
   const entries = createEntries();
   const running = createRunning(parts);
   const { settle, open } = running;
@@ -152,14 +156,14 @@ export function createDesk(parts: DeskParts): Desk {
   return {
     enter(entry, account, callMilli, limits, places) {
       const counted = { limits: lists.ofLimits(limits), places: lists.of<never>(places) };
-      const answer = counters.enter({ requestId: '', account, callMilli, ...counted });
+      const answer = enter({ requestId: '', account, callMilli, ...counted });
       const entered = (late: EntryAnswer) => entries.add(entry, counted.places.length > 0, late);
       return answer instanceof Promise ? answer.then(entered) : entered(answer);
     },
     leave: entries.leave,
     reserve(requestId, account, costMilli, scopes, limits, row) {
-      const hold = { requestId, account, costMilli, scopes: lists.of<string>(scopes), limits: lists.ofLimits(limits) };
-      const answer = counters.hold(hold);
+      const sentLists = { scopes: lists.of<string>(scopes), limits: lists.ofLimits(limits) };
+      const answer = hold({ requestId, account, costMilli, ...sentLists });
       return answer instanceof Promise ? answer.then((late) => held(late, row)) : held(answer, row);
     },
     settle,

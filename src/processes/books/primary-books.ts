@@ -71,11 +71,11 @@ export async function openPrimaryBooks({
   });
 
   return {
-    desk() {
+    desk(delivered) {
       const name = {};
-      const records = ofOneSender(ledger.records, senders, name);
-      const call = callPorts({ ...ports, records });
-      const desk = createDesk({ ledger, counters, bootId, call, onBodies: (id, text) => bodies.set(id, text) });
+      const call = callPorts({ ...ports, records: ofOneSender(ledger.records, senders, name) });
+      const onBodies = (id: string, text: string) => bodies.set(id, text);
+      const desk = createDesk({ ledger, counters, bootId, call, onBodies, delivered });
       return {
         ...desk,
         async lost() {
