@@ -230,3 +230,43 @@ test('what is no URL, or breaks off, is said plainly', async () => {
   assert.equal(reasonOf(await get(`${url}reset`, { allow: [place] })), 'unreachable');
   assert.equal(reasonOf(await get(url, { allow: [place] })), 'broken');
 });
+
+test('cookies of a redirect reach the site that set them, and no other', async () => {
+  const told: [string, string | undefined][] = [];
+  const server = await serve((request, response) => {
+    const { host, cookie } = request.headers;
+    const site = host?.replace(/:.*/, '') ?? '';
+    told.push([site, cookie]);
+    const [next, set] = steps.get(site) ?? ['', []];
+    if (next === '') return response.end('done');
+    response.writeHead(302, { location: `http://${next}:${server.port}/`, 'set-cookie': set }).end();
+  });
+  const all = [
+    'a=1; Path=/',
+    'a=2',
+    'b=3; Secure',
+    'c=4; Domain=.shop.example',
+    'd=5; Domain=example',
+    'e=6; Max-Age=0',
+  ];
+  const steps = new Map<string, [string, string[]]>([
+    ['www.shop.example', ['other.example', all]],
+    ['other.example', ['pay.shop.example', ['f=7', 'g=8; Domain=shop.example']]],
+  ]);
+  const resolve = async (): Promise<readonly Address[]> => [{ address: '127.0.0.1', family: 4 }];
+  const guard = createFetchGuard({ ports: [server.port], allow_private: ['127.0.0.1'] }, resolve);
+  const order = { guard, bytesMax: 100, timeoutMs: 5_000, accept: '*/*', headers: { cookie: 'mine=0' } };
+  const fetched = await guardedFetch(`http://www.shop.example:${server.port}/`, order);
+  assert.equal(fetched.ok && fetched.body.toString(), 'done');
+  assert.deepEqual(told, [
+    ['www.shop.example', 'mine=0'],
+    ['other.example', undefined],
+    ['pay.shop.example', 'c=4'],
+  ]);
+  // Back at the first one.
+  steps.set('other.example', ['www.shop.example', []]);
+  steps.set('www.shop.example', ['other.example', all]);
+  told.length = 0;
+  assert.equal(reasonOf(await guardedFetch(`http://www.shop.example:${server.port}/`, order)), 'redirects');
+  assert.deepEqual(told[2], ['www.shop.example', 'mine=0; a=2; c=4']);
+});

@@ -5,6 +5,7 @@ import zlib from 'node:zlib';
 import { request as httpRequest } from '../kernel/node-http.ts';
 import { checkedLookup } from './checked-lookup.ts';
 import { type Address, type FetchGuard, portOf } from './fetch-guard.ts';
+import { createRedirectCookies } from './redirect-cookies.ts';
 
 export interface GuardedFetchOptions {
   guard: FetchGuard;
@@ -24,8 +25,19 @@ export interface GuardedFetchOptions {
   known?: KnownCopy | null;
   /** Asked before each redirect is followed; default: wherever it leads. */
   mayFollow?: ((url: URL) => Promise<boolean>) | null;
+  /**
+   * Address to which a page leads its reader at once, read from a body with a status of 2xx; null: the page is meant to
+   * be read. It is followed as a redirect is, unless that may not be: then the page itself is the result.
+   */
+  leadsTo?: ((page: LeadingPage) => URL | null) | null;
   /** Gives up at any moment. */
   signal?: AbortSignal;
+}
+
+export interface LeadingPage {
+  url: URL;
+  contentType: string;
+  body: Buffer;
 }
 
 /** Validators of an answer for the next request: `if-none-match`, `if-modified-since`. */
@@ -100,29 +112,38 @@ function ended(signal: AbortSignal): Fetched {
 async function follow(text: string, options: GuardedFetchOptions, signal: AbortSignal): Promise<Fetched> {
   let url = parsed(text, undefined);
   const { origin } = url;
+  const cookies = createRedirectCookies();
+  const mayFollow = async (to: URL) => options.mayFollow == null || (await beforeEnd(options.mayFollow(to), signal));
   for (let redirects = 0; ; redirects++) {
     const verdict = await beforeEnd(options.guard.check(url), signal);
     if (!verdict.ok) {
       throw new Refused(verdict.reason === 'blocked' ? 'blocked' : 'unreachable', verdict.message);
     }
-    const headers = {
+    const headers: Record<string, string> = {
       ...headersFor(url.origin === origin ? 'first' : 'another', options),
       ...conditionsFor(url, options.known),
     };
+    const cookie = cookies.headerFor(url, headers.cookie);
+    if (cookie !== null) headers.cookie = cookie;
     const response = await answerFrom(url, verdict.addresses, headers, options.guard, signal);
     const status = response.statusCode ?? 0;
+    await cookies.take(url, response.headers['set-cookie'] ?? []);
     const { location } = response.headers;
     if (!redirectStatuses.has(status) || location === undefined) {
       const { 'content-type': contentType = '', etag = null, 'last-modified': lastModified = null } = response.headers;
       const { body, cut } = await bodyOf(response, options, signal);
+      const next = status < 200 || status > 299 ? null : (options.leadsTo?.({ url, contentType, body }) ?? null);
+      if (next !== null && redirects < redirectsMax && (await mayFollow(next))) {
+        url = next;
+        continue;
+      }
       return { ok: true, status, url: url.href, contentType, body, cut, etag, lastModified };
     }
     response.destroy();
     if (redirects >= redirectsMax) throw new Refused('redirects', `it redirects more than ${redirectsMax} times`);
-    url = parsed(location, url);
-    if (options.mayFollow != null && !(await beforeEnd(options.mayFollow(url), signal))) {
-      throw new Refused('redirects', 'it redirects to an address that may not be followed');
-    }
+    // Node reads headers as Latin-1. Sites that do not escape their paths write UTF-8, and browsers read that.
+    url = parsed(Buffer.from(location, 'latin1').toString('utf8'), url);
+    if (!(await mayFollow(url))) throw new Refused('redirects', 'it redirects to an address that may not be followed');
   }
 }
 

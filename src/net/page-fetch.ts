@@ -1,6 +1,6 @@
 import { createTurns } from '../kernel/sharing/turns.ts';
 import { createFetchGuard, type FetchRules, type ResolveAddresses } from './fetch-guard.ts';
-import { guardedFetch, type KnownCopy } from './guarded-fetch.ts';
+import { guardedFetch, type KnownCopy, type LeadingPage } from './guarded-fetch.ts';
 import { HostBusy, type HostTurns } from './host-turns.ts';
 import type { PageFetched } from './page-robots.ts';
 import { createRobotsCache, type RobotsRules } from './page-robots.ts';
@@ -29,6 +29,7 @@ export interface PageFetch {
   /** The same as in `guardedFetch`. */
   known?: KnownCopy | null;
   mayFollow?: ((url: URL) => Promise<boolean>) | null;
+  leadsTo?: ((page: LeadingPage) => URL | null) | null;
   /** Least pause since the last beginning at this host; null: the caller keeps the pace. */
   delayMs: number | null;
   signal: AbortSignal;
@@ -82,6 +83,7 @@ export function createPageFetcher(parts: PageFetcherParts): PageFetcher {
       timeoutMs,
       known = null,
       mayFollow = null,
+      leadsTo = null,
       delayMs,
       signal,
     } = order;
@@ -98,6 +100,7 @@ export function createPageFetcher(parts: PageFetcherParts): PageFetcher {
         headers,
         known,
         mayFollow,
+        leadsTo,
         signal: ending,
       });
     try {

@@ -3,7 +3,39 @@ import { after, test } from 'node:test';
 import { startGateway, type TestGateway } from '../start-gateway.ts';
 import { article, startAwkwardSite } from './awkward-site.ts';
 
-const site = await startAwkwardSite({ after });
+const html = { 'content-type': 'text/html; charset=utf-8' };
+const refresh = (content: string) => `<meta http-equiv="refresh" content="${content}">`;
+const stays = '<h1>Stays</h1><p>This page is meant to be read.</p>';
+const leading: Readonly<Record<string, string>> = {
+  '/leads': refresh('0; url=article'),
+  '/leads-from-base': `<base href="/nowhere/">${refresh(`1;URL='../article'`)}`,
+  '/leads-by-script': `<noscript>${refresh('1; url=article')}</noscript><script>window.location.replace("article")</script>`,
+  '/leads-on': refresh('0; url=/leads'),
+  '/loads-again': `${refresh('0')}${stays}`,
+  '/loads-itself': `${refresh('0; url=/loads-itself#top')}${stays}`,
+  '/leads-later': `${refresh('30; url=article')}${stays}`,
+  '/leads-without-scripts': `<noscript>${refresh('0; url=article')}</noscript>${stays}`,
+  '/leads-to-script': `${refresh('0; url=javascript:go()')}${stays}`,
+  '/leads-there': `${refresh('0; url=/leads-back')}${stays}`,
+  '/leads-back': `${refresh('0; url=/leads-there')}${stays}`,
+  '/leads-to-private': `${refresh('0; url=http://169.254.169.254/latest')}${stays}`,
+};
+const site = await startAwkwardSite(
+  { after },
+  {
+    ...Object.fromEntries(
+      Object.entries(leading).map(([path, page]) => [path, (response) => void response.writeHead(200, html).end(page)]),
+    ),
+    // Where the UTF-8 of its path leads that is read as Latin-1.
+    '/caf%C3%A9': (response) => response.writeHead(200, html).end('<h1>Here</h1>'),
+    '/visited': (response) => {
+      if (response.req.headers.cookie === 'seen=1') return response.writeHead(200, html).end('<h1>Welcome</h1>');
+      return response
+        .writeHead(302, { location: '/visited', 'set-cookie': ['seen=1; Path=/; HttpOnly', 'no=; Max-Age=0'] })
+        .end();
+    },
+  },
+);
 const gateway = await startGateway(
   { after: after as never },
   {
@@ -101,6 +133,32 @@ test('redirects are followed and told of, a page that is not there is a page', a
     assert.equal(answer.status, 200);
     assert.equal(answer.body.data.metadata.statusCode, status);
   }
+});
+
+test('a redirect is followed to a path that is not escaped, and with the cookies that it sets', async () => {
+  const { data } = (await scrape(`/to?url=${encodeURIComponent('/café')}`)).body;
+  assert.equal(data.markdown, '# Here');
+  assert.equal(data.metadata.url, `${site.url}/caf%C3%A9`);
+  assert.equal((await scrape('/visited')).body.data?.markdown, '# Welcome');
+  // Cookies are of one fetch: the next begins anew.
+  const before = site.asked.get('/visited')!;
+  assert.equal((await scrape('/visited', { maxAge: 0 })).body.data?.markdown, '# Welcome');
+  assert.equal(site.asked.get('/visited'), before + 2);
+});
+
+test('a page that leads its reader on at once is followed, and one that is meant to be read is given', async () => {
+  for (const path of ['/leads', '/leads-from-base', '/leads-by-script', '/leads-on']) {
+    const { data } = (await scrape(path)).body;
+    assert.match(data.markdown, /^# An article/, path);
+    assert.equal(data.metadata.url, `${site.url}/article`);
+  }
+  const ones = ['/loads-again', '/loads-itself', '/leads-later', '/leads-without-scripts', '/leads-to-script'];
+  for (const path of [...ones, '/leads-there']) {
+    const { body } = await scrape(path);
+    assert.match(body.data?.markdown ?? JSON.stringify(body), /^# Stays/, path);
+    if (path !== '/leads-there') assert.equal(body.data.metadata.url, site.url + path);
+  }
+  assert.equal((await scrape('/leads-to-private')).body.error.reason, 'url_blocked');
 });
 
 test('what is no HTML is given as what it is', async () => {
