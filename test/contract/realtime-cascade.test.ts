@@ -270,6 +270,57 @@ test('functions that the model calls end its response, and their results go to i
   await caller.closed;
 });
 
+test('a response has settings of its turn alone, and may be apart from the conversation', async () => {
+  const caller = await open({ instructions: 'Be brief.' });
+  caller.send('conversation.item.create', userSays('Hello'));
+  await caller.heard('conversation.item.done');
+  const from = caller.events.length;
+  const input = [
+    userSays('Is this polite?').item,
+    { type: 'function_call', call_id: 'c1', name: 'look', arguments: '{"a":1}' },
+    { type: 'function_call_output', call_id: 'c1', output: 'seen' },
+  ];
+  const apart = {
+    conversation: 'none',
+    metadata: { topic: 'tone' },
+    output_modalities: ['text'],
+    max_output_tokens: 50,
+  };
+  caller.send('response.create', { response: { ...apart, instructions: 'Classify.', input } });
+  const { response } = (await caller.heard('response.done', from)) as unknown as { response: JsonObject };
+  assert.deepEqual(response.metadata, { topic: 'tone' });
+  assert.equal(response.conversation_id, null);
+  const types = caller.events.slice(from).map(({ type }) => type);
+  assert.ok(types.includes('response.output_text.done'));
+  assert.ok(!types.some((type) => /conversation\.item|audio/.test(type)), types.join(' '));
+  const { messages, max_completion_tokens: tokens } = bodyOf('/v1/chat/completions');
+  assert.deepEqual(messages, [
+    { role: 'system', content: 'Classify.' },
+    { role: 'user', content: 'Is this polite?' },
+    {
+      role: 'assistant',
+      content: '',
+      tool_calls: [{ id: 'c1', type: 'function', function: { name: 'look', arguments: '{"a":1}' } }],
+    },
+    { role: 'tool', tool_call_id: 'c1', content: 'seen' },
+  ]);
+  assert.equal(tokens, 50);
+  // The conversation and the session's settings are as before.
+  const next = caller.events.length;
+  caller.send('response.create');
+  await caller.heard('response.done', next);
+  assert.deepEqual(bodyOf('/v1/chat/completions').messages, [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: 'Hello' },
+  ]);
+  assert.ok(caller.events.slice(next).some(({ type }) => type === 'response.output_audio.delta'));
+  caller.send('response.create', { response: { input: [{ type: 'item_reference', id: 'i1' }] } });
+  const refused = (await caller.heard('error', next)) as unknown as { error: JsonObject };
+  assert.equal(refused.error.param, 'response.input');
+  caller.realtime.close();
+  await caller.closed;
+});
+
 test('values of any type are refused by an event, and the session goes on', async () => {
   const caller = await open({ output_modalities: ['text'] });
   caller.send('conversation.item.create', { item: { type: { toString: 1 } } });

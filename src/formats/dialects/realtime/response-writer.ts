@@ -79,6 +79,14 @@ export interface ResponseEnd {
   usage: JsonObject | null;
 }
 
+/** Where a response belongs. */
+export interface ResponsePlace {
+  /** Its items are no part of the conversation (`conversation: none`). */
+  isApart: boolean;
+  /** The caller's, by which it knows the response again; null: none. */
+  metadata: JsonValue | null;
+}
+
 /** The events of one response, in the order in which OpenAI sends them. */
 export class ResponseWriter {
   readonly id: string;
@@ -88,11 +96,21 @@ export class ResponseWriter {
   /** The message that grows; null: there is none. */
   #message: { id: string; text: string } | null = null;
 
-  constructor(events: EventWriter, kind: 'audio' | 'text') {
+  readonly #apart: ResponsePlace;
+
+  constructor(events: EventWriter, kind: 'audio' | 'text', apart: ResponsePlace = { isApart: false, metadata: null }) {
     this.#events = events;
     this.#kind = kind;
+    this.#apart = apart;
     this.id = events.id('resp');
-    const response = { id: this.id, object: 'realtime.response', status: 'in_progress', output: [], usage: null };
+    const response = {
+      id: this.id,
+      object: 'realtime.response',
+      status: 'in_progress',
+      output: [],
+      usage: null,
+      ...this.#marks(),
+    };
     events.write('response.created', { response });
   }
 
@@ -115,7 +133,7 @@ export class ResponseWriter {
     const begun = { ...item, id, status: 'in_progress', arguments: '' };
     const place = { response_id: this.id, output_index: this.#output.length };
     this.#events.write('response.output_item.added', { ...place, item: begun });
-    this.#events.write('conversation.item.added', { previous_item_id: null, item: begun });
+    this.#inConversation('added', begun);
     const inside = { ...place, item_id: id, call_id: callId };
     this.#events.write('response.function_call_arguments.delta', { ...inside, delta: callArguments });
     this.#events.write('response.function_call_arguments.done', { ...inside, name, arguments: callArguments });
@@ -134,6 +152,7 @@ export class ResponseWriter {
       status_details: details,
       output: this.#output,
       usage,
+      ...this.#marks(),
     };
     this.#events.write('response.done', { response });
   }
@@ -156,7 +175,7 @@ export class ResponseWriter {
       };
       const output_index = this.#output.length;
       this.#events.write('response.output_item.added', { response_id: this.id, output_index, item });
-      this.#events.write('conversation.item.added', { previous_item_id: null, item });
+      this.#inConversation('added', item);
       this.#events.write('response.content_part.added', { ...this.#inMessage(id), part: this.#part('') });
     }
     return this.#inMessage(this.#message.id);
@@ -187,6 +206,15 @@ export class ResponseWriter {
     const output_index = this.#output.length;
     this.#output.push(item);
     this.#events.write('response.output_item.done', { response_id: this.id, output_index, item });
-    this.#events.write('conversation.item.done', { previous_item_id: null, item });
+    this.#inConversation('done', item);
+  }
+
+  #inConversation(what: 'added' | 'done', item: JsonObject): void {
+    if (!this.#apart.isApart) this.#events.write(`conversation.item.${what}`, { previous_item_id: null, item });
+  }
+
+  #marks(): JsonObject {
+    const { isApart, metadata } = this.#apart;
+    return { ...(isApart && { conversation_id: null }), ...(metadata !== null && { metadata }) };
   }
 }

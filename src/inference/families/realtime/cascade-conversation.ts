@@ -1,5 +1,5 @@
 import type { SessionSettings } from '../../../formats/dialects/realtime/session-settings.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 
 /** Messages that the chat model is given, the newest, and characters of all of them together. */
 const messagesMax = 200;
@@ -17,10 +17,9 @@ export class CascadeConversation {
       this.#chars -= charsOf(this.#messages.shift()!);
   }
 
-  /** The body of a chat completion that answers it; `instructions`: for this answer alone. */
-  request(model: string, settings: SessionSettings, instructions: string | null): JsonObject {
-    const { tools, temperature, maxOutputTokens } = settings;
-    const system = [settings.instructions, instructions ?? ''].filter((text) => text !== '').join('\n\n');
+  /** The body of a chat completion that answers it. */
+  request(model: string, settings: SessionSettings): JsonObject {
+    const { instructions: system, tools, temperature, maxOutputTokens } = settings;
     return {
       model,
       stream: true,
@@ -42,8 +41,27 @@ function charsOf({ content, tool_calls: calls }: JsonObject): number {
   return String(content).length + (calls === undefined ? 0 : JSON.stringify(calls).length);
 }
 
+/** An item of the realtime API as a message of a chat completion; null: the chat model has no use for such items. */
+export function messageOf(item: JsonObject): JsonObject | null {
+  switch (item.type) {
+    case 'function_call_output':
+      return { role: 'tool', tool_call_id: jsonText(item.call_id), content: jsonText(item.output ?? '') };
+    case 'function_call': {
+      const called = { name: jsonText(item.name), arguments: jsonText(item.arguments ?? '') };
+      const calls = [{ id: jsonText(item.call_id), type: 'function', function: called }];
+      return { role: 'assistant', content: '', tool_calls: calls };
+    }
+    case 'message': {
+      const role = item.role === 'assistant' || item.role === 'system' ? item.role : 'user';
+      return { role, content: textOf(item.content) };
+    }
+    default:
+      return null;
+  }
+}
+
 /** The words in the parts of an item's content. */
-export function textOf(content: JsonValue | undefined): string {
+function textOf(content: JsonValue | undefined): string {
   if (!Array.isArray(content)) return '';
   const texts = content.map((part) => (isObject(part) ? (part.text ?? part.transcript) : null));
   return texts.filter((words) => typeof words === 'string').join('');

@@ -9,10 +9,10 @@ import {
   updated,
 } from '../../../formats/dialects/realtime/session-settings.ts';
 import type { Failure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, jsonText } from '../../../kernel/json.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { Pace } from '../../spine/sink.ts';
 import { type AnswerParts, CascadeAnswer } from './cascade-answer.ts';
-import { CascadeConversation, textOf } from './cascade-conversation.ts';
+import { CascadeConversation, messageOf } from './cascade-conversation.ts';
 import { soundReader } from './session-sound.ts';
 import type { EndListener, SessionEnd } from './socket-end.ts';
 import { type DetectedSpeech, SpeechDetector, sampleRateHz } from './speech-detector.ts';
@@ -38,6 +38,15 @@ const soundBytesMax = (soundMaxMs * sampleRateHz * 2) / 1_000;
 const turnsWaitingMax = 8;
 /** Longest sound that is kept from before the speech, and longest silence that ends it. */
 const paddingMaxMs = 10_000;
+
+const soundsTaken = ['pcm', 'pcmu', 'pcma'] as const;
+
+interface OrderedResponse {
+  /** Settings for this response alone, `metadata`, and `conversation: none`: it is no part of the conversation. */
+  response: JsonObject;
+  /** Answered in place of the conversation; null: the conversation. */
+  input: CascadeConversation | null;
+}
 
 interface Answering {
   stop: AbortController;
@@ -133,9 +142,8 @@ export class CascadeEnd implements SessionEnd {
         return this.#events.truncated(event);
       case 'response.create': {
         if (this.#parts.answers === null) return this.#events.notTaken(event);
-        const { response } = event;
-        const more = isObject(response) && typeof response.instructions === 'string' ? response.instructions : null;
-        return this.#after(() => this.#respond(more));
+        const ordered = this.#ordered(event);
+        return ordered === null ? undefined : this.#after(() => this.#respond(ordered));
       }
       case 'response.cancel':
         return this.#stop('client_cancelled');
@@ -147,7 +155,7 @@ export class CascadeEnd implements SessionEnd {
   }
 
   #update(event: RealtimeEvent): void {
-    const next = updated(this.#settings, isObject(event.session) ? event.session : {}, ['pcm', 'pcmu', 'pcma']);
+    const next = updated(this.#settings, isObject(event.session) ? event.session : {}, soundsTaken);
     if ('param' in next) return this.#events.error(next.message, next.param, event.event_id);
     if (JSON.stringify(next.turns) !== JSON.stringify(this.#settings.turns)) this.#detector = detectorFor(next);
     const { input } = next.formats;
@@ -209,7 +217,7 @@ export class CascadeEnd implements SessionEnd {
       }
       if (transcript.trim() === '' || answers === null) return;
       this.#conversation.addMessage({ role: 'user', content: transcript });
-      if (then === 'responds') await this.#respond(null);
+      if (then === 'responds') await this.#respond({ response: {}, input: null });
     });
   }
 
@@ -227,18 +235,9 @@ export class CascadeEnd implements SessionEnd {
   #createItem(event: RealtimeEvent): void {
     const item = isObject(event.item) ? event.item : {};
     if (this.#parts.answers === null) return this.#events.notTaken(event);
-    if (item.type === 'function_call_output') {
-      this.#conversation.addMessage({
-        role: 'tool',
-        tool_call_id: jsonText(item.call_id),
-        content: jsonText(item.output ?? ''),
-      });
-    } else if (item.type === 'message') {
-      const role = item.role === 'assistant' || item.role === 'system' ? item.role : 'user';
-      this.#conversation.addMessage({ role, content: textOf(item.content) });
-    } else {
-      return this.#events.notTaken(event, item);
-    }
+    const message = messageOf(item);
+    if (message === null) return this.#events.notTaken(event, item);
+    this.#conversation.addMessage(message);
     this.#events.taken(event, item);
   }
 
@@ -259,17 +258,42 @@ export class CascadeEnd implements SessionEnd {
       });
   }
 
-  async #respond(instructions: string | null): Promise<void> {
+  /** Reads a `response.create`; null: it is refused. */
+  #ordered({ response, event_id }: RealtimeEvent): OrderedResponse | null {
+    const named = isObject(response) ? response : {};
+    const settings = updated(this.#settings, named, soundsTaken);
+    if ('param' in settings) {
+      this.#events.error(settings.message, settings.param, event_id);
+      return null;
+    }
+    if (!Array.isArray(named.input)) return { response: named, input: null };
+    const input = new CascadeConversation();
+    for (const [at, item] of named.input.entries()) {
+      const message = isObject(item) ? messageOf(item) : null;
+      if (message === null) {
+        const types = "'message', 'function_call' or 'function_call_output'";
+        this.#events.error(`response.input[${at}] must be an item of type ${types}.`, 'response.input', event_id);
+        return null;
+      }
+      input.addMessage(message);
+    }
+    return { response: named, input };
+  }
+
+  async #respond({ response: named, input }: OrderedResponse): Promise<void> {
     const { steps, call, answers: models } = this.#parts;
     if (this.#left.signal.aborted || models === null) return;
     const stop = new AbortController();
     const answering: Answering = { stop, reason: 'turn_detected' };
     this.#answering = answering;
-    const response = new ResponseWriter(this.#events, this.#settings.output);
-    const made = new CascadeAnswer({ steps, call, models }, this.#settings, response, stop.signal);
-    const failure = await made.make(this.#conversation.request(models.chat, this.#settings, instructions));
+    const changed = updated(this.#settings, named, soundsTaken);
+    const settings = 'param' in changed ? this.#settings : changed;
+    const isApart = named.conversation === 'none';
+    const response = new ResponseWriter(this.#events, settings.output, { isApart, metadata: named.metadata ?? null });
+    const made = new CascadeAnswer({ steps, call, models }, settings, response, stop.signal);
+    const failure = await made.make((input ?? this.#conversation).request(models.chat, settings));
     this.#answering = null;
-    if (made.message !== null) this.#conversation.addMessage(made.message);
+    if (made.message !== null && !isApart) this.#conversation.addMessage(made.message);
     const { usage } = made;
     if (stop.signal.aborted) return response.done({ status: 'cancelled', reason: answering.reason, usage });
     if (failure === null) return response.done({ status: 'completed', usage });
