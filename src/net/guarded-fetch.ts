@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Readable } from 'node:stream';
 import zlib from 'node:zlib';
+import { headerText } from '../kernel/header-text.ts';
 import { request as httpRequest } from '../kernel/node-http.ts';
 import { checkedLookup } from './checked-lookup.ts';
 import { type Address, type FetchGuard, portOf } from './fetch-guard.ts';
@@ -141,8 +142,8 @@ async function follow(text: string, options: GuardedFetchOptions, signal: AbortS
     }
     response.destroy();
     if (redirects >= redirectsMax) throw new Refused('redirects', `it redirects more than ${redirectsMax} times`);
-    // Node reads headers as Latin-1. Sites that do not escape their paths write UTF-8, and browsers read that.
-    url = parsed(Buffer.from(location, 'latin1').toString('utf8'), url);
+    // Sites that do not escape their paths write UTF-8, and browsers read that.
+    url = parsed(headerText(location), url);
     if (!(await mayFollow(url))) throw new Refused('redirects', 'it redirects to an address that may not be followed');
   }
 }
