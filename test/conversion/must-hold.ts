@@ -13,7 +13,12 @@ const cases: readonly (readonly string[])[] = [
   ['dense-call-indexes', 'dense-balanced-blocks'],
   ['empty-tool-arguments'],
   ['invalid-json-arguments'],
-  ['consecutive-tool-messages', 'tool-results-of-one-turn', 'results-without-calls-and-calls-without-results'],
+  [
+    'consecutive-tool-messages',
+    'tool-results-of-one-turn',
+    'results-without-calls-and-calls-without-results',
+    'unpaired-calls',
+  ],
   ['tool-results', 'call-without-result', 'result-without-call', 'tool-results-of-every-form'],
   ['text-beside-calls'],
   ['system-arrays', 'system-in-the-middle', 'system-alone', 'system-string'],

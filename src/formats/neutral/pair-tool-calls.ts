@@ -7,58 +7,113 @@ type ToolResult = NeutralPart & { type: 'tool-result' };
 /** Sent instead of a result that the conversation does not hold, so that the model does not wait for it. */
 const noResult = '[no result was given]';
 
-/**
- * Every tool call with exactly one result directly behind it, which most dialects demand. A later result moves up, a
- * missing one is reported as missing, and one that answers no call of the turn before becomes the user's text, so that
- * nothing is lost. The last two are reported as losses. The same list when all is in order.
- */
-export function pairToolCalls(messages: readonly NeutralMessage[]): {
+/** Losses that are named. A header of losses holds fewer, and a body may hold a hundred thousand. */
+const lossesMax = 64;
+
+export interface PairedMessages {
   messages: readonly NeutralMessage[];
+  /** For each message, the index of the given one that it comes from: places in errors and losses are the caller's. */
+  origins: readonly number[];
+  /** In OpenAI's words: `messages[1].tool_calls[0]` had no result, the result at `messages[1].tool_call_id` no call. */
   losses: readonly Loss[];
-} {
-  if (!messages.some((message) => message.parts.some(isCallOrResult))) return { messages, losses: [] };
+}
+
+/**
+ * Every tool call with exactly one result directly behind it, which most dialects demand: a message for each result, in
+ * the order of the calls. A later result moves up, a missing one is reported as missing, and one that answers no call of
+ * the turn before becomes the user's text, so that nothing is lost. The last two are reported as losses. Messages of the
+ * assistant that follow a call without anything between are one turn with it. The same list without calls and results.
+ */
+export function pairToolCalls(messages: readonly NeutralMessage[]): PairedMessages {
+  if (!messages.some((message) => message.parts.some(isCallOrResult))) {
+    return { messages, origins: messages.map((_, at) => at), losses: [] };
+  }
   const losses: Loss[] = [];
   const paired: NeutralMessage[] = [];
+  const origins: number[] = [];
   const taken = new Set<ToolResult>();
-  messages.forEach((message, at) => {
-    const parts = message.parts.flatMap((part): NeutralPart[] => {
+  for (let at = 0; at < messages.length; ) {
+    const { turn, next } = turnAt(messages, at);
+    const parts = turn.parts.flatMap((part): NeutralPart[] => {
       if (part.type !== 'tool-result') return [part];
       if (taken.has(part)) return [];
-      losses.push({ field: 'messages.tool_result', why: 'narrowed' });
+      lose(`messages[${at}].tool_call_id`);
       return asText(part);
     });
     // The rest of a tool's own message are results that nobody called for.
-    if (parts.length > 0) paired.push({ ...message, role: message.role === 'tool' ? 'user' : message.role, parts });
-    if (message.role !== 'assistant') return;
-    const calls = parts.filter((part): part is ToolCall => part.type === 'tool-call');
-    if (calls.length === 0) return;
-    const results = resultsBehind(messages, at);
-    const answers = calls.map((call): ToolResult => {
-      const found = results.find((result) => result.callId === call.id && !taken.has(result));
+    if (parts.length > 0) put({ ...turn, role: turn.role === 'tool' ? 'user' : turn.role, parts }, at);
+    const calls = turn.role === 'assistant' ? parts.filter(isCall) : [];
+    const results = calls.length === 0 ? new Map<string, FoundResult[]>() : resultsBehind(messages, next);
+    calls.forEach(({ id }, ordinal) => {
+      const found = results.get(id)?.pop();
       if (found !== undefined) {
-        taken.add(found);
-        return found;
+        taken.add(found.result);
+        put({ role: 'tool', parts: [found.result] }, found.at);
+        return;
       }
-      losses.push({ field: 'messages.tool_use', why: 'narrowed' });
-      return { type: 'tool-result', callId: call.id, parts: [{ type: 'text', text: noResult }], isError: true };
+      lose(`messages[${at}].tool_calls[${ordinal}]`);
+      const missing: ToolResult = {
+        type: 'tool-result',
+        callId: id,
+        parts: [{ type: 'text', text: noResult }],
+        isError: true,
+      };
+      put({ role: 'tool', parts: [missing] }, at);
     });
-    paired.push({ role: 'tool', parts: answers });
-  });
-  return { messages: paired, losses };
+    at = next;
+  }
+  return { messages: paired, origins, losses };
+
+  function put(message: NeutralMessage, origin: number): void {
+    paired.push(message);
+    origins.push(origin);
+  }
+
+  function lose(field: string): void {
+    if (losses.length < lossesMax) losses.push({ field, why: 'narrowed' });
+  }
 }
 
 function isCallOrResult(part: NeutralPart): boolean {
   return part.type === 'tool-call' || part.type === 'tool-result';
 }
 
-/** The results up to the next turn of the assistant. */
-function resultsBehind(messages: readonly NeutralMessage[], at: number): ToolResult[] {
-  const results: ToolResult[] = [];
-  for (let i = at + 1; ; i++) {
-    const message = messages[i];
-    if (message === undefined || message.role === 'assistant') return results;
-    for (const part of message.parts) if (part.type === 'tool-result') results.push(part);
+function isCall(part: NeutralPart): part is ToolCall {
+  return part.type === 'tool-call';
+}
+
+/** The message there, with those of the assistant that follow its calls, and the index behind them. */
+function turnAt(messages: readonly NeutralMessage[], at: number): { turn: NeutralMessage; next: number } {
+  const first = messages[at] ?? { role: 'user', parts: [] };
+  let next = at + 1;
+  if (first.role !== 'assistant' || !first.parts.some(isCall)) return { turn: first, next };
+  const parts = [...first.parts];
+  for (let more = messages[next]; more?.role === 'assistant'; more = messages[++next]) {
+    for (const part of more.parts) parts.push(part);
   }
+  return { turn: next === at + 1 ? first : { ...first, parts }, next };
+}
+
+interface FoundResult {
+  result: ToolResult;
+  /** Index of its message. */
+  at: number;
+}
+
+/** The results from `start` up to the next turn of the assistant, by the id of the call, the last of an id first. */
+function resultsBehind(messages: readonly NeutralMessage[], start: number): Map<string, FoundResult[]> {
+  let end = start;
+  while (end < messages.length && messages[end]?.role !== 'assistant') end++;
+  const results = new Map<string, FoundResult[]>();
+  for (let at = end - 1; at >= start; at--) {
+    for (const part of messages[at]?.parts.toReversed() ?? []) {
+      if (part.type !== 'tool-result') continue;
+      const found = results.get(part.callId);
+      if (found === undefined) results.set(part.callId, [{ result: part, at }]);
+      else found.push({ result: part, at });
+    }
+  }
+  return results;
 }
 
 function asText({ callId, parts, isError }: ToolResult): NeutralPart[] {

@@ -1,6 +1,7 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
+import { pairToolCalls } from '../../neutral/pair-tool-calls.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { argumentsObject } from '../arguments-text.ts';
 import type { ModelRules } from './model-rules.ts';
@@ -35,8 +36,8 @@ const continuing = 'Continue.';
 /**
  * Anthropic's turns: user and assistant by turns, tool results first in the user's turn after the call, no system
  * message but the leading ones. The caller's order is kept otherwise. Repairs, each listed as a loss of `messages`:
- * a conversation that the assistant begins gets a user turn before it; one that the assistant ends gets one after it
- * where the model refuses to go on from its own words.
+ * calls and results get their other half (`pairToolCalls`); a conversation that the assistant begins gets a user turn
+ * before it; one that the assistant ends gets one after it where the model refuses to go on from its own words.
  */
 export function encodeMessages(
   messages: readonly NeutralMessage[],
@@ -45,8 +46,16 @@ export function encodeMessages(
 ): EncodedMessages {
   const system: TextBlock[] = [];
   const turns: Turn[] = [];
+  // Pairing costs every message: without tools nothing of it is entered.
+  let usesTools = false;
+  for (const { parts } of messages) {
+    for (const { type } of parts) usesTools ||= type === 'tool-call' || type === 'tool-result';
+  }
+  const paired = usesTools ? pairToolCalls(messages) : null;
+  if (paired !== null) for (const { field, why } of paired.losses) lose(encoding, field, why);
   let leading = true;
-  for (const [i, message] of messages.entries()) {
+  for (const [at, message] of (paired?.messages ?? messages).entries()) {
+    const i = paired?.origins[at] ?? at;
     leading &&= message.role === 'system' || message.role === 'developer';
     const blocks = blocksOf(message, i, encoding);
     if (leading) {

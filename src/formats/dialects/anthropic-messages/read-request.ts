@@ -217,7 +217,9 @@ function toNeutral(body: CallerBody): NeutralRequest {
     ...body.messages.flatMap((message) => decodeMessage(message, losses)),
   ];
   const paired = pairToolCalls(messages);
-  for (const { field, why } of paired.losses) losses.add(field, why);
+  for (const { field, why } of paired.losses) {
+    losses.add(field.endsWith('.tool_call_id') ? 'messages.tool_result' : 'messages.tool_use', why);
+  }
   const request: NeutralRequest = {
     model: body.model,
     messages: paired.messages,

@@ -45,13 +45,14 @@ export function encodeMessages(
   const first = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
   const leading = first < 0 ? messages.length : first;
   const system = messages.slice(0, leading).flatMap((message, i) => systemBlocks(message, i, encoding));
-  const paired = pairToolCalls(messages.slice(leading));
+  const paired = pairToolCalls(messages);
   for (const { field, why } of paired.losses) lose(encoding, field, why);
   const turns: Turn[] = [];
-  paired.messages.forEach((message, i) => {
+  paired.messages.slice(leading).forEach((message, i) => {
     // A later system message stays in its place, in the user's voice.
     const role = message.role === 'assistant' ? 'assistant' : 'user';
-    const content = message.parts.flatMap((part) => encodePart(part, `messages[${leading + i}].content`, encoding));
+    const path = `messages[${paired.origins[leading + i] ?? i}].content`;
+    const content = message.parts.flatMap((part) => encodePart(part, path, encoding));
     const last = turns.at(-1);
     if (last?.role === role) last.content.push(...content);
     else if (content.length > 0) turns.push({ role, content });

@@ -42,7 +42,8 @@ export function encodeMessages(messages: readonly NeutralMessage[], encoding: En
   const encoded = encodeForOpenAi(paired.messages, 'send');
   for (const { field, why } of encoded.losses) lose(encoding, field, why);
   if (encoded.unsayable !== null) {
-    refuse(`messages[${encoded.unsayable.message}].content`, `${encoded.unsayable.what} cannot be used`);
+    const { message, what } = encoded.unsayable;
+    refuse(`messages[${paired.origins[message] ?? message}].content`, `${what} cannot be used`);
   }
   return { messages: encoded.messages.map((message) => withThoughts(message, encoding)), documents };
 

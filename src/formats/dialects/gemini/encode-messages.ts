@@ -1,6 +1,7 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
+import { pairToolCalls } from '../../neutral/pair-tool-calls.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { argumentsObject } from '../arguments-text.ts';
 import { wireName } from './function-name.ts';
@@ -40,16 +41,14 @@ export interface EncodedContents {
 const opening = '(The conversation begins with your message.)';
 const continuing = 'Continue.';
 
-/** By the id of the call; several where several calls of a turn have one id, as careless servers give. */
-type Results = Map<string, FoundResult[]>;
-
 /**
  * Google's turns: the model's calls, then at once their results, one each and in their order; no system message but
- * the leading ones. The caller's order is kept otherwise. Repairs, each listed as a loss: a conversation that the
- * assistant begins or ends gets a user turn there; a call without a result gets one that says so. A result without its
- * call is refused.
+ * the leading ones. The caller's order is kept otherwise. Repairs, each listed as a loss: calls and results get their
+ * other half (`pairToolCalls`); a conversation that the assistant begins or ends gets a user turn there.
  */
-export function encodeContents(messages: readonly NeutralMessage[], encoding: Encoding): EncodedContents {
+export function encodeContents(given: readonly NeutralMessage[], encoding: Encoding): EncodedContents {
+  const { messages, origins, losses } = pairToolCalls(given);
+  for (const { field, why } of losses) lose(encoding, field, why);
   const system: Part[] = [];
   const contents: Content[] = [];
   const first = messages.findIndex((message) => message.role !== 'system' && message.role !== 'developer');
@@ -60,59 +59,31 @@ export function encodeContents(messages: readonly NeutralMessage[], encoding: En
       else lose(encoding, `messages[${i}].content`, 'unsupported');
     }
   }
-  let open: OpenCall[] = [];
-  for (let i = leading; i < messages.length; ) {
-    const message = messages[i];
-    if (message?.role === 'assistant') {
-      answer(contents, open, new Map(), encoding);
-      const { parts, calls } = partsOf(message, i, encoding);
-      append(contents, 'model', parts);
-      open = calls;
-      i++;
+  let calls: OpenCall[] = [];
+  let results: FoundResult[] = [];
+  let others: Part[] = [];
+  const answer = () => {
+    if (calls.length > 0) contents.push(...encodeResults(calls, results, encoding));
+    if (others.length > 0) contents.push({ role: 'user', parts: others });
+    [calls, results, others] = [[], [], []];
+  };
+  for (const [i, message] of messages.entries()) {
+    if (i < leading) continue;
+    const origin = origins[i] ?? i;
+    if (message.role === 'assistant') {
+      answer();
+      const turn = partsOf(message, origin, encoding);
+      append(contents, 'model', turn.parts);
+      calls = turn.calls;
       continue;
     }
-    // Results may come in several messages, or with text in one: those that follow a call belong together.
-    const results: Results = new Map();
-    const others: Part[] = [];
-    const waiting = new Map<string, number>();
-    for (const { id } of open) waiting.set(id, (waiting.get(id) ?? 0) + 1);
-    for (const one of messages.slice(i)) {
-      if (one.role === 'assistant') break;
-      collectResults(one, i, waiting, results, encoding);
-      others.push(...partsOf(one, i, encoding).parts);
-      i++;
+    for (const part of message.parts) {
+      if (part.type === 'tool-result') results.push({ result: part, path: `messages[${origin}]` });
     }
-    answer(contents, open, results, encoding);
-    open = [];
-    if (others.length > 0) contents.push({ role: 'user', parts: others });
+    for (const part of partsOf(message, origin, encoding).parts) others.push(part);
   }
-  answer(contents, open, new Map(), encoding);
+  answer();
   return repaired(system, contents, encoding);
-}
-
-function answer(contents: Content[], open: readonly OpenCall[], results: Results, encoding: Encoding): void {
-  if (open.length > 0) contents.push(...encodeResults(open, results, encoding));
-}
-
-function collectResults(
-  message: NeutralMessage,
-  index: number,
-  /** Number of waiting calls of each id. */
-  waiting: ReadonlyMap<string, number>,
-  results: Results,
-  encoding: Encoding,
-): void {
-  for (const part of message.parts) {
-    if (part.type !== 'tool-result') continue;
-    const path = `messages[${index}]`;
-    const calls = waiting.get(part.callId) ?? 0;
-    const found = results.get(part.callId);
-    if (calls === 0) {
-      refuse(encoding, `${path}.tool_call_id`, 'A result must follow the message with the call that it answers.');
-    } else if (found === undefined) results.set(part.callId, [{ result: part, path }]);
-    else if (found.length < calls) found.push({ result: part, path });
-    else refuse(encoding, `${path}.tool_call_id`, 'The call has more than one result. Send one for each call.');
-  }
 }
 
 function partsOf(message: NeutralMessage, index: number, encoding: Encoding): { parts: Part[]; calls: OpenCall[] } {
@@ -125,7 +96,7 @@ function partsOf(message: NeutralMessage, index: number, encoding: Encoding): { 
     if (part.type === 'tool-result') continue;
     const path = pathOf(part, index, content, calls.length);
     const encoded = encodePart(part, path, encoding);
-    if (part.type === 'tool-call') calls.push({ id: part.id, name: part.name, path });
+    if (part.type === 'tool-call') calls.push({ id: part.id, name: part.name });
     else if (part.type === 'reasoning' && part.vendor === vendor) proof = proofOf(part, parts.at(-1)) ?? proof;
     else if (part.type !== 'reasoning' && part.type !== 'redacted-reasoning') content += 1;
     if (encoded === null) continue;
@@ -297,36 +268,26 @@ interface FoundResult {
 interface OpenCall {
   id: string;
   name: string;
-  /** Its place in the caller's body. */
-  path: string;
 }
 
-const noResult = 'The tool gave no result.';
 /** Types that Gemini 3 accepts inside a result; any other follows as the user's. */
 const insideResult = /^(image\/(png|jpeg|webp)|application\/pdf|text\/plain)$/;
 
 /**
- * Turn that answers a turn's calls, one part a call in their order, as Google demands. A call without a result gets one
- * that says so, listed as a loss of the call. Pictures that cannot be inside it follow as a turn of the user.
+ * Turn that answers a turn's calls, one part a call in their order, as Google demands: each result is that of the call
+ * with its index. Pictures that cannot be inside it follow as a turn of the user.
  */
-function encodeResults(
-  calls: readonly OpenCall[],
-  results: ReadonlyMap<string, FoundResult[]>,
-  encoding: Encoding,
-): Content[] {
+function encodeResults(calls: readonly OpenCall[], results: readonly FoundResult[], encoding: Encoding): Content[] {
   const beside: Part[] = [];
-  const parts = calls.map((call): Part => {
-    const found = results.get(call.id)?.shift();
+  const parts = calls.flatMap((call, at): Part[] => {
+    const found = results[at];
+    if (found === undefined) return [];
     const id = encoding.rules.signedCalls && call.id !== '' ? { id: call.id } : {};
     const name = wireName(call.name);
-    if (found === undefined) {
-      lose(encoding, call.path, 'narrowed');
-      return { functionResponse: { ...id, name, response: { error: noResult } } };
-    }
     const { texts, inside } = contentOf(found.result, found.path, beside, encoding);
-    if (texts === '' && inside.length === 0 && beside.length > 0) return seeNext(id, name);
+    if (texts === '' && inside.length === 0 && beside.length > 0) return [seeNext(id, name)];
     const response = found.result.isError ? { error: texts } : { output: texts };
-    return { functionResponse: { ...id, name, response, ...(inside.length > 0 ? { parts: inside } : {}) } };
+    return [{ functionResponse: { ...id, name, response, ...(inside.length > 0 ? { parts: inside } : {}) } }];
   });
   const turns: Content[] = [{ role: 'user', parts }];
   if (beside.length > 0) turns.push({ role: 'user', parts: beside });
