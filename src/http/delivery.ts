@@ -40,6 +40,8 @@ export class ResponseDelivery implements Delivery {
   private form: AnswerForm = 'events';
   /** How its events leave; null: as they are. */
   private wire: ((chunk: Bytes) => Bytes) | null = null;
+  /** Text behind the last of them; absent: none. */
+  private closing: (() => string) | undefined;
   /** Headers of a whole answer, until it ends. */
   private headers: HeaderList = [];
   private status = 200;
@@ -95,8 +97,11 @@ export class ResponseDelivery implements Delivery {
       this.unwatchReader();
       this.drainListener?.();
     });
-    const wire = this.exchange.route?.dialect.wire;
-    if (wire !== undefined && form !== 'bytes') this.wire = openWire(wire);
+    const wire = this.exchange.wire ?? this.exchange.route?.dialect.wire;
+    if (wire !== undefined && form !== 'bytes') {
+      this.wire = openWire(wire);
+      this.closing = wire.end;
+    }
     const ofEvents = wire === undefined ? eventHeaders : ['content-type', wire.type, ...streamHeaders];
     writeHead(this.exchange, status, form === 'bytes' ? streamHeaders : ofEvents, headers, null);
     // Node would send each chunk as a list of four pieces, for twice as much.
@@ -160,6 +165,10 @@ export class ResponseDelivery implements Delivery {
       // A broken answer never looks like a clean end. A stream of bytes has no place for an error.
       if (this.form === 'bytes') return this.breakOff();
       this.chunk(dialect.errorFrame(failure, errorContextOf(exchange, nowMs), mark));
+    }
+    if (this.closing !== undefined) {
+      this.wire = null;
+      this.chunk(this.closing());
     }
     if (this.form === 'whole') {
       this.committed = true;

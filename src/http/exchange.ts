@@ -5,7 +5,7 @@ import type { Principal } from '../books/auth/principal.ts';
 import type { Admitted, AdmitWeight, LimitHeaderForm } from '../books/metering/admission.ts';
 import type { Refusal } from '../books/metering/refusal.ts';
 import type { JsonSchema } from '../formats/dialects/described-check.ts';
-import type { CallerDialect } from '../formats/dialects/dialect.ts';
+import type { CallerDialect, StreamWire } from '../formats/dialects/dialect.ts';
 import type { Ending } from '../inference/families/realtime/realtime-session.ts';
 import type { Delivery } from '../inference/spine/sink.ts';
 import type { ErrorContext, Failure } from '../kernel/failure.ts';
@@ -48,6 +48,8 @@ export interface Exchange {
   readonly upgrade: Upgrade | null;
   /** For work that goes on after its answer: the server shuts down. */
   readonly ending: Ending;
+  /** Form of its stream where the caller chose one; absent: that of the route's dialect. */
+  wire?: StreamWire;
   /** Its body is read to its end, and dropped: the answer does not wait for it. */
   dropsBody: boolean;
   /** Id of its JSON-RPC message, which errors repeat; absent: none was read. */

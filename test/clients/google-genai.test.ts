@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ApiError, type Content, type FunctionDeclaration, GoogleGenAI, ThinkingLevel, Type } from '@google/genai';
+import {
+  ApiError,
+  type Content,
+  type FunctionDeclaration,
+  type GenerateContentResponse,
+  GoogleGenAI,
+  ThinkingLevel,
+  Type,
+} from '@google/genai';
 import { models, openThreeProviders } from './three-providers.ts';
 
 /* Google's own SDK at /v1beta, over a provider of each dialect; over Google's own the bytes pass through. */
@@ -209,12 +217,62 @@ test('a stream that is cut ends in an error, never with a finishReason', async (
   }
 });
 
+type Chunk = Partial<GenerateContentResponse> & { error?: { code: number } };
+
+/** The chunks of a stream that is one array. */
+async function arrayOf(model: string, query = '') {
+  const json = { contents: [{ role: 'user', parts: [{ text: 'count to three' }] }] };
+  const response = await gateway.fetch(`/v1beta/models/${model}:streamGenerateContent${query}`, { json });
+  const text = await response.text();
+  return { text, chunks: JSON.parse(text) as Chunk[], type: response.headers.get('content-type') };
+}
+
+const textIn = (chunks: readonly Chunk[]) =>
+  chunks
+    .flatMap(({ candidates }) => candidates?.[0]?.content?.parts ?? [])
+    .map(({ text = '', thought }) => (thought === true ? '' : text))
+    .join('');
+
+for (const model of Object.keys(models)) {
+  test(`${model}: without alt=sse the stream is one array, as Google's older REST clients read it`, async () => {
+    const whole = await google.models.generateContent({ model, contents: 'count to three' });
+    for (const query of ['', '?alt=json', '?$alt=json;enum-encoding=int', '?%24alt=json%3Benum-encoding%3Dint']) {
+      const { text, chunks, type } = await arrayOf(model, query);
+      assert.match(type ?? '', /^application\/json/, query);
+      // Their readers take nothing before the bracket and nothing behind it.
+      assert.match(text, /^\[\{[\s\S]*\}\n\]$/, query);
+      assert.ok(chunks.length > 1);
+      assert.equal(textIn(chunks), whole.text);
+      assert.match(JSON.stringify(chunks.at(-1)), /"finishReason":"STOP"/);
+    }
+  });
+}
+
+test('the array comes piece by piece', async () => {
+  upstream.script('/v1/chat/completions', ['chunks=20;interval=100ms']);
+  const json = { contents: [{ parts: [{ text: 'x' }] }] };
+  const response = await gateway.fetch('/v1beta/models/chat:streamGenerateContent', { json });
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  const { value = '' } = await reader.read();
+  assert.match(value, /^\[\{"/);
+  assert.doesNotMatch(value, /finishReason/);
+  await reader.cancel();
+});
+
+test('an array that is cut ends in an error object, never with a finishReason', async () => {
+  for (const fault of ['eof', 'error=2']) {
+    const { text, chunks } = await arrayOf(`mock/${fault}`);
+    assert.equal(chunks.at(-1)?.error?.code, 502, fault);
+    assert.doesNotMatch(text, /finishReason/, fault);
+  }
+});
+
 test('bad paths and bodies are 400 or 404, never 500', async () => {
   const contents = [{ parts: [{ text: 'x' }] }];
   for (const [path, json, status] of [
     ['chat:countThings', { contents }, 404],
     ['chat', { contents }, 404],
-    ['chat:streamGenerateContent', { contents }, 400],
+    ['chat:streamGenerateContent?alt=media', { contents }, 400],
     ['chat:generateContent', {}, 400],
     ['chat:generateContent', { contents: [] }, 400],
     ['chat:generateContent', { contents: [{ parts: [{ functionResponse: { name: 'f', response: {} } }] }] }, 400],

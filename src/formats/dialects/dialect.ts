@@ -64,6 +64,8 @@ export interface StreamWire {
    * encoders write leaves as it is.
    */
   frameOf?(event: SseEvent): Buffer | null;
+  /** Text behind the last event, also where that is an error. Absent: none. */
+  end?(): string;
 }
 
 /** Place of a stream, for formats whose last frame must continue it. */

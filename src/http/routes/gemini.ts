@@ -1,3 +1,4 @@
+import { arrayWire } from '../../formats/dialects/gemini/array-wire.ts';
 import { gemini } from '../../formats/dialects/gemini/index.ts';
 import { withPathMembers, withPathModel } from '../../formats/dialects/gemini/path-members.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
@@ -17,8 +18,8 @@ import { mediaHandler } from './google/media.ts';
 import { googleVersions } from './google/names.ts';
 
 /**
- * `POST /v1beta/models/{model}:generateContent` and `:streamGenerateContent?alt=sse`, also below `/v1`: Google's format
- * over any provider. They count and cost as a chat completion does; `:embedContent` and `:batchEmbedContents` as a
+ * `POST /v1beta/models/{model}:generateContent` and `:streamGenerateContent`, also below `/v1`: Google's format over any
+ * provider, streamed as events (`alt=sse`) or as one array. They count and cost as a chat completion does; `:embedContent` and `:batchEmbedContents` as a
  * request for embeddings does. `:countTokens` is free, and so is `GET /v1beta/models`, with `/{model}` or without.
  */
 export function geminiRoutes(parts: CacheParts & GoogleBatchesParts): Route[] {
@@ -45,6 +46,7 @@ export function geminiRoutes(parts: CacheParts & GoogleBatchesParts): Route[] {
       ...conversation,
       async handle(exchange: Exchange) {
         if (!(await expandsCache(parts, exchange))) return;
+        if (isStream(exchange) && formOf(exchange) === 'json') exchange.wire = arrayWire();
         if (modelCountedOf(exchange) !== null) return count(exchange);
         if (await answersByMedia(exchange)) return;
         const batched = batchMethodOf(exchange.params['*'] ?? '');
@@ -114,8 +116,19 @@ function withMethodOfPath(exchange: Exchange, body: Buffer): Buffer | Failure {
     return { kind: 'not-found', message };
   }
   const stream = method === 'streamGenerateContent';
-  if (stream && new URLSearchParams(exchange.search).get('alt') !== 'sse') {
-    return invalid('alt', "Streams are server-sent events only. Add '?alt=sse'.");
+  const form = formOf(exchange);
+  if (stream && form !== 'sse' && form !== 'json') {
+    return invalid('alt', "Streams are server-sent events with '?alt=sse', or an array of JSON with '?alt=json'.");
   }
   return withPathMembers(body, model, stream);
+}
+
+function isStream(exchange: Exchange): boolean {
+  return exchange.params['*']?.endsWith(':streamGenerateContent') === true;
+}
+
+/** Form of a stream. Clients made from Google's definitions send `$alt=json;enum-encoding=int`, and read names too. */
+function formOf({ search }: Exchange): string {
+  const query = new URLSearchParams(search);
+  return (query.get('alt') ?? query.get('$alt') ?? 'json').split(';', 1)[0] ?? '';
 }
