@@ -154,6 +154,40 @@ test('texts are embedded, as numbers and in base64', async () => {
   assert.ok(asNumbers.meta!.billedUnits!.inputTokens! > 0);
 });
 
+test('vectors come in all types of Cohere, side by side, of the same numbers', async () => {
+  const types = ['ubinary', 'binary', 'uint8', 'int8', 'base64', 'float'] as const;
+  const request = { model: 'embed', texts: ['one', 'two'], inputType: 'search_document' as const };
+  const { embeddings } = await cohere.embed({ ...request, embeddingTypes: [...types] });
+  const { float, int8, uint8, binary, ubinary, base64 } = embeddings as Required<typeof embeddings>;
+  assert.deepEqual(Object.keys(embeddings).toSorted(), types.toSorted());
+  const cosine = (a: readonly number[], b: readonly number[]) => {
+    const dot = (x: readonly number[], y: readonly number[]) => x.reduce((sum, one, at) => sum + one * y[at]!, 0);
+    return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
+  };
+  for (const [at, row] of float.entries()) {
+    assert.ok(cosine(row, int8[at]!) > 0.999);
+    assert.equal(Math.max(...int8[at]!.map(Math.abs)), 127);
+    assert.deepEqual(
+      uint8[at],
+      int8[at]!.map((value) => value + 128),
+    );
+    const bits = ubinary[at]!.flatMap((byte) => [...byte.toString(2).padStart(8, '0')]);
+    assert.deepEqual(
+      bits.slice(0, row.length),
+      row.map((value) => (value > 0 ? '1' : '0')),
+    );
+    assert.deepEqual(
+      binary[at],
+      ubinary[at]!.map((byte) => byte - 128),
+    );
+    assert.ok(Math.abs(Buffer.from(base64[at]!, 'base64').readFloatLE(0) - row[0]!) < 1e-6);
+  }
+  const wrong = { model: 'embed', texts: ['one'], embedding_types: ['float', 'int4'] };
+  const refused = await gateway.fetch('/v2/embed', { method: 'POST', json: wrong });
+  assert.equal(refused.status, 400);
+  assert.match(await refused.text(), /embedding_types\[1\]/);
+});
+
 test('errors have the message where this SDK looks for it', async () => {
   const failed = async (call: Promise<unknown>) => {
     const error = await call.then(

@@ -8,6 +8,10 @@ export type EmbeddingInputs =
 /** Form of vectors in an answer: as numbers, or as little-endian float32 in base64. */
 export type VectorEncoding = 'float' | 'base64';
 
+/** Types of vectors that Cohere's callers may have side by side. */
+export const vectorTypes = ['float', 'int8', 'uint8', 'binary', 'ubinary', 'base64'] as const;
+export type VectorType = (typeof vectorTypes)[number];
+
 /**
  * OpenAI's answer, Google's to `embedContent` and `batchEmbedContents`, Ollama's to `/api/embed` and `/api/embeddings`,
  * Cohere's to `/v2/embed`, to Bedrock's InvokeModel those of Cohere, of Amazon Titan and of Amazon Nova, or that to the AI SDK.
@@ -40,6 +44,8 @@ export interface EmbeddingRequest {
   /** Default input type for asymmetric models. */
   purpose: 'query' | 'document';
   encoding: VectorEncoding;
+  /** Types in Cohere's answer, each once; absent: `encoding` alone. */
+  types?: readonly VectorType[];
   /** The format that the caller wants the answer in. */
   answerForm: AnswerForm;
   /** End-user id for ledger and log. */

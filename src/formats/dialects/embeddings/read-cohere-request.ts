@@ -1,6 +1,6 @@
 import { invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import type { EmbeddingRequest } from '../../neutral/embedding.ts';
+import { type EmbeddingRequest, vectorTypes } from '../../neutral/embedding.ts';
 import { bodySchema, type JsonSchema } from '../described-check.ts';
 import type { Result } from '../dialect.ts';
 import { checkFields } from '../field-table.ts';
@@ -11,17 +11,17 @@ const textPart = byType("an object such as {'type': 'text', 'text': '…'}", "'t
   text: members("an object with 'text'", { text: needed(string, 'a text') }),
 });
 
-const input = members("an object with 'content'", {
+const inputItem = members("an object with 'content'", {
   content: needed(arrayOf(textPart, 1, 100, 'parts'), 'an array of parts'),
 });
 
 const fields = new Map([
   ['model', [string]],
   ['texts', [arrayOf(string, 1, inputsMax, 'texts')]],
-  ['inputs', [arrayOf(input, 1, inputsMax, 'inputs')]],
+  ['inputs', [arrayOf(inputItem, 1, inputsMax, 'inputs')]],
   ['input_type', [stringOf(1, 64)]],
   ['output_dimension', [integerIn(1, dimensionsMax)]],
-  ['embedding_types', [arrayOf(oneOf('float', 'base64'), 1, 1, "form: 'float' or 'base64'")]],
+  ['embedding_types', [arrayOf(oneOf(...vectorTypes), 1, vectorTypes.length, 'types')]],
   ['truncate', [oneOf('NONE', 'START', 'END')]],
   ['max_tokens', [anyJson]],
   ['priority', [anyJson]],
@@ -33,22 +33,26 @@ const required = new Map([['model', 'the name of an embedding model (GET /v1/mod
 export function readCohereRequest(body: JsonObject): Result<EmbeddingRequest> {
   const complaint = checkFields(fields, body, required);
   if (complaint !== null) return { ok: false, failure: asFailure(complaint) };
-  const { images, model, texts, inputs, output_dimension: dimensions = null, truncate, embedding_types: forms } = body;
+  const { images, model, texts, inputs, output_dimension: dimensions = null, truncate, embedding_types: given } = body;
   if ((images ?? null) !== null) {
     return { ok: false, failure: invalid('images', "'images' cannot be embedded here: send 'texts'.") };
   }
-  const given = texts ?? (Array.isArray(inputs) ? inputs.map(textOf) : undefined);
-  if (given === undefined) return { ok: false, failure: invalid('texts', "Missing 'texts': send an array of texts.") };
+  const input = texts ?? (Array.isArray(inputs) ? inputs.map(textOf) : undefined);
+  if (input === undefined) return { ok: false, failure: invalid('texts', "Missing 'texts': send an array of texts.") };
   const read = readEmbeddingRequest({
     model,
-    input: given,
+    input,
     dimensions,
     ...(isGiven(body.input_type) && { input_type: body.input_type }),
     ...(isGiven(truncate) && { truncate }),
   });
   if (!read.ok) return read;
-  const encoding = Array.isArray(forms) && forms[0] === 'base64' ? 'base64' : 'float';
-  return { ok: true, value: { ...read.value, encoding, answerForm: 'cohere' } };
+  const types = vectorTypes.filter((type) => Array.isArray(given) && given.includes(type));
+  const encoding = types.length === 1 && types[0] === 'base64' ? 'base64' : 'float';
+  return {
+    ok: true,
+    value: { ...read.value, encoding, answerForm: 'cohere', ...(types.length > 0 && { types }) },
+  };
 }
 
 function isGiven(value: JsonValue | undefined): value is JsonValue {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { AnswerForm, VectorEncoding } from '../../neutral/embedding.ts';
+import type { AnswerForm, VectorEncoding, VectorType } from '../../neutral/embedding.ts';
+import { smallVector } from './vector-types.ts';
 
 type Rows = Float64Array<ArrayBuffer> | Float32Array<ArrayBuffer>;
 
@@ -8,6 +9,8 @@ export interface EmbeddingAnswer {
   /** The alias. */
   model: string;
   encoding: VectorEncoding;
+  /** Types in Cohere's answer; absent: `encoding` alone. */
+  types?: readonly VectorType[];
   /** Row after row. */
   rows: Rows;
   size: number;
@@ -38,11 +41,12 @@ const writers: Readonly<Record<AnswerForm, (answer: EmbeddingAnswer) => string>>
     return `{"model":${JSON.stringify(model)},"embeddings":[${embeddings.join(',')}],"prompt_eval_count":${inputTokens}}`;
   },
   'ollama-one': ({ rows }) => `{"embedding":[${rows.join(',')}]}`,
-  cohere({ encoding, rows, size, inputTokens }) {
-    const embeddings = rowsOf(rows, size).map((row) => encoded(row, encoding));
+  cohere({ encoding, types = [encoding], rows, size, inputTokens }) {
+    const vectors = rowsOf(rows, size);
+    const embeddings = types.map((type) => `"${type}":[${vectors.map((row) => ofType(row, type)).join(',')}]`);
     const meta = `{"api_version":{"version":"2"},"billed_units":{"input_tokens":${inputTokens}}}`;
     const id = randomUUID();
-    return `{"id":"${id}","embeddings":{"${encoding}":[${embeddings.join(',')}]},"meta":${meta},"response_type":"embeddings_by_type"}`;
+    return `{"id":"${id}","embeddings":{${embeddings.join(',')}},"meta":${meta},"response_type":"embeddings_by_type"}`;
   },
   'cohere-floats'({ rows, size }) {
     const embeddings = rowsOf(rows, size).map((row) => `[${row.join(',')}]`);
@@ -61,6 +65,11 @@ const writers: Readonly<Record<AnswerForm, (answer: EmbeddingAnswer) => string>>
 
 function encoded(row: Rows, encoding: VectorEncoding): string {
   return encoding === 'base64' ? `"${float32Base64(row)}"` : `[${row.join(',')}]`;
+}
+
+function ofType(row: Rows, type: VectorType): string {
+  if (type === 'float' || type === 'base64') return encoded(row, type);
+  return `[${smallVector[type](row).join(',')}]`;
 }
 
 function rowsOf(rows: Rows, size: number): Rows[] {

@@ -13,6 +13,7 @@ import {
   type EmbeddingInputs,
   type EmbeddingRequest,
   type VectorEncoding,
+  type VectorType,
 } from '../../../formats/neutral/embedding.ts';
 import type { Loss } from '../../../formats/neutral/loss.ts';
 import { estimatedTokens } from '../../../formats/neutral/usage.ts';
@@ -24,6 +25,8 @@ export interface EmbeddingFactsOfBody extends RequestFacts {
   tokensEach: readonly number[];
   encoding: VectorEncoding;
   answerForm: AnswerForm;
+  /** `types` of the request. */
+  types?: readonly VectorType[];
   /** `emptyAt` of the request. */
   emptyAt?: string;
 }
@@ -85,6 +88,7 @@ export function embeddingBody(request: EmbeddingRequest): EmbeddingBody {
       tokensEach,
       encoding,
       answerForm,
+      ...(request.types !== undefined && { types: request.types }),
       ...(request.emptyAt !== undefined && { emptyAt: request.emptyAt }),
     },
     encode: (order) => ({ ok: true, value: encodeCall(request, order) }),

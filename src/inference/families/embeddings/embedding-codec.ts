@@ -37,7 +37,8 @@ export function createEmbeddingCodec(): EmbeddingCodec {
       return offLoop(tenant, (id) => ({ id, kind: 'decode', bytes: movable, format, count }), movable.buffer);
     },
     async encode(tenant, answer, form) {
-      if (answer.rows.length <= numbersOnLoopMax) return writeEmbeddings(answer, form);
+      const numbers = answer.rows.length * (answer.types?.length ?? 1);
+      if (numbers <= numbersOnLoopMax) return writeEmbeddings(answer, form);
       const bytes = await offLoop<Uint8Array<ArrayBuffer>>(
         tenant,
         (id) => ({ id, kind: 'encode', answer, form }),

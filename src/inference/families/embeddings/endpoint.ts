@@ -46,9 +46,9 @@ export function embeddingsEndpoint(
       return 'kind' in way ? way : embeddingPlan(way, facts, call);
     },
     trials({ call, request, plan }, job) {
-      const { encoding, answerForm } = request.facts;
+      const { encoding, answerForm, types } = request.facts;
       return embeddingTrials(services, job, request, plan.alias, 'double', (vectors) => {
-        const answer = { ...vectors, model: plan.alias.id, encoding };
+        const answer = { ...vectors, model: plan.alias.id, encoding, ...(types !== undefined && { types }) };
         return services.embeddingCodec.encode(call.principal.tenant, answer, answerForm);
       });
     },
