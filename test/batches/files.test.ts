@@ -26,6 +26,40 @@ test('a file is uploaded, listed, read and deleted by the official SDK', async (
   await assert.rejects(client.files.retrieve(file.id), { status: 404 });
 });
 
+test('a file is downloaded under its name, whatever characters that has', async (t) => {
+  const { url, fetch } = await startGateway(t);
+  const client = openAi(url, testKey);
+  for (const [name, downloaded, fallback] of [
+    ['notes.txt', 'notes.txt', 'notes.txt'],
+    ['a "b" c;d.txt', 'a "b" c;d.txt', 'a "b" c;d.txt'],
+    ['Müller – 你好 👋.pdf', 'Müller – 你好 👋.pdf', null],
+    ['100%41.txt', '100%41.txt', null],
+    ['x\r\nset-cookie: a=b.txt', 'xset-cookie: a=b.txt', 'xset-cookie: a=b.txt'],
+    ['../../etc/passwd', '.._.._etc_passwd', '.._.._etc_passwd'],
+    ['C:\\temp\\a.txt', 'C:_temp_a.txt', 'C:_temp_a.txt'],
+    ['\u202egpj.exe', 'gpj.exe', 'gpj.exe'],
+    ['..', 'file', 'file'],
+    ['名'.repeat(512), '名'.repeat(512), null],
+  ] as const) {
+    const begun = await client.uploads.create({
+      ...{ bytes: 2, filename: name, mime_type: 'text/plain', purpose: 'user_data' },
+    });
+    const part = await client.uploads.parts.create(begun.id, { data: await toFile(Buffer.from('hi'), 'x') });
+    const { file } = await client.uploads.complete(begun.id, { part_ids: [part.id] });
+    const answer = await fetch(`/v1/files/${file!.id}/content`);
+    assert.equal(await answer.text(), 'hi');
+    assert.equal(answer.headers.get('set-cookie'), null);
+    const header = answer.headers.get('content-disposition') ?? '';
+    const [, quoted = '', encoded] =
+      /^attachment; filename="((?:[^"\\]|\\.)*)"(?:; filename\*=UTF-8''([!#$&+.^_`|~%\w-]+))?$/.exec(header) ?? [];
+    // What clients read that know no other characters.
+    const plain = quoted.replace(/\\(.)/g, '$1');
+    assert.match(plain, /^[ -~]+$/);
+    assert.equal(encoded === undefined ? plain : decodeURIComponent(encoded), downloaded, header);
+    if (fallback !== null) assert.equal(plain, fallback);
+  }
+});
+
 test('files are listed by pages, newest first, and by purpose', async (t) => {
   const { url } = await startGateway(t);
   const client = openAi(url, testKey);

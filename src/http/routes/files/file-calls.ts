@@ -51,9 +51,26 @@ export async function fileOf({ files }: FilesParts, tenant: string, id: string):
   return file;
 }
 
+/** Characters that no name on a disk has, or that show one in another order. */
+const unfitInNames = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+/** `Content-Disposition` of a download (RFC 6266): one part of a path, whatever name the file was uploaded under. */
+function attachmentOf(name: string): string {
+  const fit = name.toWellFormed().replace(unfitInNames, '').replace(/[/\\]/g, '_');
+  const shown = /^\.*$/.test(fit) ? 'file' : fit;
+  // For clients that know ASCII alone; some of them unescape percent signs, too.
+  const plain = shown.replace(/[^ -~]|%/gu, '_');
+  const quoted = `attachment; filename="${plain.replaceAll('"', '\\"')}"`;
+  if (plain === shown) return quoted;
+  // RFC 8187 has fewer characters as they are.
+  const encoded = encodeURIComponent(shown).replace(/['()*]/g, (one) => `%${one.charCodeAt(0).toString(16)}`);
+  return `${quoted}; filename*=UTF-8''${encoded}`;
+}
+
 /** The whole file as it is. */
 export async function sendFile(exchange: Exchange, files: StoredFiles, file: StoredFile): Promise<void> {
   const { request, response } = exchange;
+  const attachment = attachmentOf(file.name);
   response.writeHead(200, [
     ...identityHeaders(exchange),
     ...(exchange.admitted?.headers ?? []),
@@ -61,6 +78,8 @@ export async function sendFile(exchange: Exchange, files: StoredFiles, file: Sto
     'application/octet-stream',
     'content-length',
     String(file.bytes),
+    'content-disposition',
+    attachment,
     'x-content-type-options',
     'nosniff',
   ]);
