@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
+import OpenAI from 'openai';
 import { listening } from '../listening.ts';
 import { overUpstreams, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
@@ -14,6 +15,63 @@ test('a forwarded stream that finished but left [DONE] out gets it from us', asy
   const text = await (await gateway.fetch('/v1/chat/completions', { json: body })).text();
   assert.match(text, /"finish_reason":"stop"/);
   assert.ok(text.endsWith('data: [DONE]\n\n'), text.slice(-200));
+});
+
+for (const text of ['', 'Let me look.']) {
+  test(`forwarded calls without an index get one, and stop after calls is tool_calls${text && ', also behind text'}`, async (t) => {
+    const delta = (one: object, finish: string | null = null) =>
+      `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta: one, finish_reason: finish }] })}\n\n`;
+    const piece = (one: object) => delta({ tool_calls: [one] });
+    const server = createServer((request, response) => {
+      request.resume();
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(
+        [
+          delta({ role: 'assistant', content: text }),
+          piece({ id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":1}' } }),
+          piece({ id: 'b', type: 'function', function: { name: 'g', arguments: '' } }),
+          piece({ function: { arguments: '{"y":' } }),
+          piece({ function: { arguments: '2}' } }),
+          delta({}, 'stop'),
+          'data: [DONE]\n\n',
+        ].join(''),
+      );
+    });
+    const gateway = await startGateway(t, overUpstreams(await listening(t, server)));
+    const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key });
+    const stream = client.chat.completions.stream({ model: 'chat', messages: [{ role: 'user', content: 'Hello' }] });
+    const [choice] = (await stream.finalChatCompletion()).choices;
+    assert.equal(choice?.finish_reason, 'tool_calls');
+    assert.equal(choice.message.content ?? '', text);
+    assert.deepEqual(
+      choice.message.tool_calls?.map(
+        (call) => call.type === 'function' && [call.id, call.function.name, call.function.arguments],
+      ),
+      [
+        ['a', 'f', '{"x":1}'],
+        ['b', 'g', '{"y":2}'],
+      ],
+    );
+  });
+}
+
+test('forwarded calls with an index pass as they came, and stop after one that was never parsed is tool_calls', async (t) => {
+  const chunk = (delta: object, finish: string | null) =>
+    `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+  const call = { index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":1}' } };
+  const passed = chunk({ role: 'assistant', content: 'Hi' }, null) + chunk({ tool_calls: [call] }, null);
+  let reason = 'stop';
+  const server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(`${passed}${chunk({}, reason)}data: [DONE]\n\n`);
+  });
+  const gateway = await startGateway(t, overUpstreams(await listening(t, server)));
+  const body = { model: 'chat', stream: true, messages: [{ role: 'user', content: 'Hello' }] };
+  for (reason of ['stop', 'tool_calls', 'length']) {
+    const text = await (await gateway.fetch('/v1/chat/completions', { json: body })).text();
+    assert.equal(text, `${passed}${chunk({}, reason === 'stop' ? 'tool_calls' : reason)}data: [DONE]\n\n`);
+  }
 });
 
 test('a stream ends with its end mark, though the upstream keeps the connection open', async (t) => {

@@ -330,6 +330,8 @@ export interface PassingVerdict {
   usageOnly: boolean;
   /** It reports usage together with its content. */
   usageBeside?: true;
+  /** Data in place of the provider's, which clients would misread; absent: it passes as it came. */
+  data?: string;
 }
 
 /** Facts of the bytes that have passed so far. */

@@ -195,9 +195,11 @@ export class PassedStream implements AnswerReader {
         runStart = -1;
         continue;
       }
-      const named = this.#answerModel === null ? null : this.#named(event, this.#answerModel);
+      const mended = verdict.data === undefined ? event : { ...event, data: verdict.data };
+      const named = this.#answerModel === null ? null : this.#named(mended, this.#answerModel);
       const alone = verdict.content && verdict.usageBeside !== true;
-      const changed = (alone ? null : this.#corrected(named === null ? event : { ...event, data: named })) ?? named;
+      const corrected = alone ? null : this.#corrected(named === null ? mended : { ...mended, data: named });
+      const changed = corrected ?? named ?? verdict.data ?? null;
       if (changed !== null) {
         if (runStart !== -1) out = join(out, this.#splitter.bytes.subarray(runStart, runEnd));
         runStart = -1;

@@ -158,6 +158,8 @@ export class ChunkReader {
   failed = false;
   /** Chunks that could not be read. */
   skipped = 0;
+  /** `unnumbered` of each choice. */
+  unnumbered: DeltaState['unnumbered'];
   readonly #usageOf: UsageOf;
   readonly #choicesAsked: number;
   readonly #choices = new Map<number, Choice>();
@@ -206,6 +208,11 @@ export class ChunkReader {
 
   hasStarted(): boolean {
     return this.#choices.size > 0;
+  }
+
+  /** True if the choice has called a tool. */
+  hasCalled(index: number): boolean {
+    return (this.#choices.get(index)?.toolCalls?.announced ?? 0) > 0;
   }
 
   /**
@@ -289,6 +296,7 @@ export class ChunkReader {
         toolCalls: null,
         idPrefix: `call_${salt}_${index}_`,
         cited: false,
+        unnumbered: this.unnumbered,
         finish: null,
         finished: false,
         skipped: 0,

@@ -13,6 +13,8 @@ export interface DeltaState {
   idPrefix: string;
   /** It named the pages that it rests on. */
   cited: boolean;
+  /** Called with each piece of a call that lacks an index, and the place of its call; absent: nobody forwards it. */
+  unnumbered: ((piece: JsonObject, place: number) => void) | undefined;
 }
 
 /** Appends the events of a `delta`, or of the `message` of a whole answer. */
@@ -42,7 +44,8 @@ export function readDelta(delta: JsonObject, choice: number, state: DeltaState, 
 
 function readCall(call: JsonObject, choice: number, state: DeltaState, events: NeutralEvent[]): void {
   state.toolCalls ??= new ToolCallReader(choice, state.idPrefix);
-  state.toolCalls.read(call, events);
+  const place = state.toolCalls.read(call, events);
+  if (state.unnumbered !== undefined && typeof call.index !== 'number') state.unnumbered(call, place);
 }
 
 /** Pictures as OpenRouter and others tell them, in `images` or among the parts of the content. */

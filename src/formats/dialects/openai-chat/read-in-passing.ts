@@ -23,6 +23,7 @@ export function readInPassing({ usageOf = usual, choices, names = false }: Decod
   const finder = new TextFinder();
   const seen = new SeenInPassing(usageOf, choices);
   let sawContent = false;
+  let sawCalls = false;
 
   function parse(data: string): PassingVerdict {
     const chunk = parsedData(data);
@@ -43,14 +44,19 @@ export function readInPassing({ usageOf = usual, choices, names = false }: Decod
       else if (event.type === 'finish') finished = event.reason;
       else if (isContent(event)) {
         content = true;
+        sawCalls ||= event.type === 'tool-call-start';
         seen.characters +=
           event.type === 'tool-call-delta' ? event.argumentsJson.length : 'text' in event ? event.text.length : 0;
       }
     }
-    if (finished !== null) seen.finish(finished);
+    if (finished !== null) {
+      seen.finish(finished);
+      if (sawCalls || finder.calls) seen.mendReason(chunk, finder.calls);
+    }
     if (content) sawContent = true;
     else if (counted) seen.countedAt = seen.characters;
     if (found !== null) return fails(found);
+    if (seen.mended) return { ...contentAndUsage, content, data: JSON.stringify(chunk) };
     if (content) return isObject(chunk.usage) ? contentAndUsage : contentOnly;
     return isUsageOnly(chunk) ? usageChunk : nothing;
   }
@@ -110,6 +116,8 @@ class SeenInPassing implements PassingFacts {
   answeredAs: string | null = null;
   finishReason: string | null = null;
   given: GivenId[] | undefined = undefined;
+  /** The chunk that was read last is not as it came. */
+  mended = false;
   /** Tracks the choices that began and finished in parsed chunks; a whole answer needs none. */
   #reader: ChunkReader | null = null;
   readonly #usageOf: UsageOf;
@@ -131,8 +139,33 @@ class SeenInPassing implements PassingFacts {
   }
 
   readChunk(chunk: JsonObject, events: NeutralEvent[]): void {
-    this.#reader ??= new ChunkReader(this.#usageOf, this.#choices);
+    this.mended = false;
+    if (this.#reader === null) {
+      this.#reader = new ChunkReader(this.#usageOf, this.#choices);
+      this.#reader.unnumbered = (piece, place) => this.#number(piece, place);
+    }
     this.#reader.read(chunk, events);
+  }
+
+  /** Clients join the pieces of calls by their index alone, or throw where it is missing. */
+  #number(piece: JsonObject, place: number): void {
+    if (place < 0) return;
+    piece.index = place;
+    this.mended = true;
+  }
+
+  /**
+   * Says `tool_calls` where a choice that called a tool says `stop`, as several servers do: clients would not run it.
+   * `unparsed`: the first choice has called one in a chunk that was not read.
+   */
+  mendReason({ choices }: JsonObject, unparsed: boolean): void {
+    for (const choice of Array.isArray(choices) ? choices : []) {
+      if (!isObject(choice) || choice.finish_reason !== 'stop') continue;
+      const index = typeof choice.index === 'number' ? choice.index : 0;
+      if (!(index === 0 && unparsed) && this.#reader?.hasCalled(index) !== true) continue;
+      choice.finish_reason = 'tool_calls';
+      this.mended = true;
+    }
   }
 
   /** Content of the chunk that was read is counted. */
@@ -191,15 +224,6 @@ function valueAt(data: string, afterKey: number): number {
 
 const contentKeys = ['"content"', '"reasoning_content"', '"reasoning"', '"arguments"', '"refusal"', '"data"'];
 
-/** Characters of the first non-empty piece of content: enough to know that there is some, and roughly how much. */
-function contentLength(data: string): number {
-  for (const key of contentKeys) {
-    const length = lengthAfter(data, data.indexOf(key), key);
-    if (length > 0) return length;
-  }
-  return 0;
-}
-
 /** Length of the string value of `key` at `at`; 0 when it is not a string. Escapes cut it short. */
 function lengthAfter(data: string, at: number, key: string): number {
   if (at < 0) return 0;
@@ -215,8 +239,12 @@ function lengthAfter(data: string, at: number, key: string): number {
  * `"usage":null` and `"error":null` are in every chunk of some providers and mean nothing.
  */
 class TextFinder {
+  /** A call of the first choice went by unparsed. */
+  calls = false;
   #indexAt = 0;
   #contentAt = 0;
+  /** The chunk has no index but the choice's. */
+  #oneIndex = false;
 
   /** Characters of text in a chunk that says nothing else; -1 for a chunk that must be parsed. */
   textLength(data: string): number {
@@ -224,9 +252,9 @@ class TextFinder {
     if (begins(data, '"finish_reason"', '"') || begins(data, '"usage"', '{')) return -1;
     if (!this.#isFirstChoice(data)) return -1;
     if (!data.startsWith('"content"', this.#contentAt)) this.#contentAt = data.indexOf('"content"');
-    const length = lengthAfter(data, this.#contentAt, '"content"') || contentLength(data);
+    const length = lengthAfter(data, this.#contentAt, '"content"') || this.#contentLength(data);
     // An error comes with no text, or with an empty one; a chunk that was cut at a brace does not close its choices.
-    return length === 0 || data.indexOf(']', this.#contentAt + length) < 0 ? -1 : length;
+    return length <= 0 || data.indexOf(']', this.#contentAt + length) < 0 ? -1 : length;
   }
 
   /**
@@ -237,9 +265,26 @@ class TextFinder {
     if (!data.startsWith('"index":0', this.#indexAt)) this.#indexAt = data.indexOf('"index":');
     const at = this.#indexAt;
     if (!data.startsWith('"index":0', at)) return false;
-    if (data.indexOf('"index":', at + 8) < 0) return true;
+    this.#oneIndex = data.indexOf('"index":', at + 8) < 0;
+    if (this.#oneIndex) return true;
     const deltaAt = data.indexOf('"delta"');
     return deltaAt > at && data.lastIndexOf('"delta"') === deltaAt;
+  }
+
+  /**
+   * Characters of the first non-empty piece of content: enough to know that there is some, and roughly how much. -1 for a
+   * piece of a call without an index, which must be parsed to get one.
+   */
+  #contentLength(data: string): number {
+    for (const key of contentKeys) {
+      const length = lengthAfter(data, data.indexOf(key), key);
+      if (length === 0) continue;
+      if (key !== '"arguments"' || (this.calls && !this.#oneIndex) || !data.includes('"tool_calls"')) return length;
+      if (this.#oneIndex) return -1;
+      this.calls = true;
+      return length;
+    }
+    return 0;
   }
 }
 

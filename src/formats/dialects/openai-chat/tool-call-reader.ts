@@ -36,14 +36,15 @@ export class ToolCallReader {
     this.#idPrefix = idPrefix;
   }
 
-  read(piece: JsonObject, events: NeutralEvent[]): void {
+  /** Appends the events of a piece. Place of its call among the announced ones; -1 until its name is known. */
+  read(piece: JsonObject, events: NeutralEvent[]): number {
     const called = isObject(piece.function) ? piece.function : isObject(piece.custom) ? piece.custom : {};
     const id = typeof piece.id === 'string' ? piece.id : '';
     const name = typeof called.name === 'string' ? called.name : '';
     const call = this.#callOf(piece, id, name);
     if (call === null) {
       this.#dropped += 1;
-      return;
+      return -1;
     }
     this.#last = call;
     if (call.id === '') call.id = id;
@@ -53,7 +54,7 @@ export class ToolCallReader {
     if (text !== '') call.lastPiece = text;
     if (call.place < 0) {
       call.held += text;
-      if (name === '') return;
+      if (name === '') return -1;
       call.place = this.announced;
       this.announced += 1;
       if (call.id === '') call.id = `${this.#idPrefix}${call.place}`;
@@ -62,6 +63,7 @@ export class ToolCallReader {
         events.push({ type: 'tool-call-delta', choice, call: call.place, argumentsJson: call.held });
       call.held = '';
     } else if (text !== '') events.push({ type: 'tool-call-delta', choice, call: call.place, argumentsJson: text });
+    return call.place;
   }
 
   /** Pieces that could not be placed: calls without a name, or beyond the bound. */
