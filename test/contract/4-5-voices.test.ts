@@ -120,6 +120,12 @@ test('§4.5: a voice of the caller’s own, by id, goes to services of OpenAI’
   await refusal('google', { id: 'voice_123' });
 });
 
+test("OpenAI's voices are the same as objects with an id", async () => {
+  assert.deepEqual(await voiceFor('open', { id: 'cedar' }), { asked: 'onyx', dropped: 'voice' });
+  const { asked } = await voiceFor('orpheus', { id: 'alloy' });
+  assert.deepEqual(asked, (await voiceFor('orpheus', 'alloy')).asked);
+});
+
 interface Voices {
   object: string;
   data: { id: string; object: string; name: string; kind: string; models: string[] }[];

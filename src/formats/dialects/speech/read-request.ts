@@ -18,6 +18,7 @@ import {
 } from '../fields.ts';
 import { gatewayOnlyFields } from '../forward-body.ts';
 import { invalidFieldIn, schemaBesideModel } from '../forwarded/read-fields.ts';
+import { isNewer, isStandard } from './voices.ts';
 
 const voiceCharsMax = 128;
 const instructionsCharsMax = 32_768;
@@ -90,11 +91,12 @@ function invalidInput(input: JsonValue | undefined): Failure | null {
 }
 
 function readVoice(voice: JsonValue | undefined): Result<Pick<SpeechRequest, 'voice' | 'voiceKind'>> {
-  const kind = isObject(voice) ? 'id' : 'name';
   const name = isObject(voice) ? voice.id : voice;
   const fits = typeof name === 'string' && voiceName(name) === null && name.isWellFormed();
   if (!fits) return refuse(asFailure(complain('voice', voice === null ? undefined : voice, voiceSend)));
-  return { ok: true, value: { voice: name, voiceKind: kind } };
+  // An object names a voice that its caller has made. OpenAI's voices are the same in either form.
+  const isCustom = isObject(voice) && !isStandard(name) && !isNewer(name);
+  return { ok: true, value: { voice: name, voiceKind: isCustom ? 'id' : 'name' } };
 }
 
 function codePoints(text: string): number {
