@@ -43,21 +43,21 @@ export function needsThread(read: { ok: true } | { ok: false; failure: unknown }
 /**
  * The one door for JSON that callers send: an object that every parser reads in the same way. Nothing is parsed before
  * one scan has bounded its depth and, on the main thread, its width and length, so that no text holds up the loop (faults.md S21,
- * S35). The failure is a 400. `whole` is what messages call the text;
+ * S35). The failure is a 400; `isJson: false`: of a text that no parser reads. `whole` is what messages call the text;
  * `widthMax` bounds it in other threads.
  */
 export function parseObject(
   raw: Buffer,
   whole = 'The body',
   widthMax?: JsonWidth,
-): { ok: true; value: ParsedObject } | { ok: false; failure: Failure } {
+): { ok: true; value: ParsedObject } | { ok: false; failure: Failure; isJson?: false } {
   if (isMainThread && raw.length > offLoopBodyBytes) return { ok: false, failure: tooLargeForLoop };
   const latin1 = raw.toString('latin1');
   const scan = scanJson(raw, jsonDepthMax, isMainThread ? loopWidthMax : widthMax, latin1);
   const refused = (message: string) => ({ ok: false, failure: invalid(null, `${whole} ${message}`) }) as const;
   const isPlainText = isAscii(raw);
   // Invalid UTF-8 is replaced here, and elsewhere skipped or refused.
-  if (!isPlainText && !isUtf8(raw)) return refused('is not valid UTF-8.');
+  if (!isPlainText && !isUtf8(raw)) return { ...refused('is not valid UTF-8.'), isJson: false };
   if (scan.tooDeep) return refused(`nests deeper than ${jsonDepthMax} levels.`);
   if (scan.tooWide) return { ok: false, failure: tooLargeForLoop };
   let body: unknown;
@@ -65,7 +65,7 @@ export function parseObject(
   try {
     body = JSON.parse(text);
   } catch (error) {
-    return refused(`is not valid JSON: ${whereJsonFails(error, text)}.`);
+    return { ...refused(`is not valid JSON: ${whereJsonFails(error, text)}.`), isJson: false };
   }
   if (!isObject(body)) return refused('must be a JSON object.');
   const ambiguous = ambiguityOf(raw, latin1, body, scan, whole);

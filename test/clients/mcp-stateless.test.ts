@@ -110,6 +110,22 @@ test('what is wrong with a message is told by the codes and status of the revisi
   assert.equal(((await bare.json()) as Answer).error?.code, -32_020);
 });
 
+test('a body that no parser reads is a parse error, and other JSON is no message', async () => {
+  for (const [body, code] of [
+    ['{"jsonrpc"', -32_700],
+    ['', -32_700],
+    [Buffer.from([0x22, 0xff, 0x22]), -32_700],
+    ['5', -32_600],
+    ['[]', -32_600],
+    [`${'['.repeat(200)}${']'.repeat(200)}`, -32_600],
+  ] as const) {
+    const headers = { 'content-type': 'application/json' };
+    const response = await gateway.fetch('/mcp', { method: 'POST', headers, body });
+    const { error, id } = (await response.json()) as Answer;
+    assert.deepEqual([response.status, error?.code, id], [400, code, null], String(body));
+  }
+});
+
 test('a method that is no text is the fault of the message', async () => {
   for (const method of [5, { toString: 1 }, null]) {
     const response = await gateway.fetch('/mcp', {

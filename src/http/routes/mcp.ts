@@ -118,7 +118,10 @@ function messageIn(raw: Buffer): Failure | { rpc: JsonObject } {
     return invalid(null, 'The request body must be one JSON-RPC message: an object. Batches are not supported.');
   }
   const parsed = parseObject(raw);
-  return parsed.ok ? { rpc: parsed.value.body } : parsed.failure;
+  if (parsed.ok) return { rpc: parsed.value.body };
+  const { failure } = parsed;
+  const isSyntax = failure.kind === 'invalid-request' && parsed.isJson === false;
+  return isSyntax ? { ...failure, code: parseErrorCode } : failure;
 }
 
 /**
@@ -173,8 +176,11 @@ function bytesOf(body: JsonObject): Buffer | 'too deep' {
   }
 }
 
+const rpcParseError = -32_700;
 const rpcInvalidRequest = -32_600;
 const rpcServerError = -32_000;
+
+const parseErrorCode = 'parse_error';
 
 /** JSON-RPC's errors, ours whole in `data`; also where no message could be read, so without an id. */
 const mcpErrors: Route['dialect'] = {
@@ -185,7 +191,8 @@ const mcpErrors: Route['dialect'] = {
 
 function errorBody(failure: Failure, context: ErrorContext): JsonObject {
   const { error } = openAiChat.errorBody(failure, context);
-  const code = failure.kind === 'invalid-request' ? rpcInvalidRequest : rpcServerError;
+  const invalidCode = 'code' in failure && failure.code === parseErrorCode ? rpcParseError : rpcInvalidRequest;
+  const code = failure.kind === 'invalid-request' ? invalidCode : rpcServerError;
   const { message } = factsOf(failure, context.nowMs);
   return { jsonrpc: '2.0', error: { code, message, data: error ?? null }, id: null };
 }
