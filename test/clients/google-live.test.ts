@@ -111,6 +111,16 @@ for (const model of models) {
   });
 }
 
+test('the end of a stream of sound that held no speech leaves a cascade as it is', async () => {
+  const opened = await open('live-claude', { responseModalities: [Modality.TEXT] });
+  opened.session.sendRealtimeInput({ audioStreamEnd: true });
+  opened.session.sendClientContent({ turns: 'Hello', turnComplete: true });
+  await opened.ended();
+  assert.deepEqual(opened.closes, []);
+  assert.ok(partsOf(opened).some(({ text }) => text));
+  opened.session.close();
+});
+
 test('OpenAI’s session gets the settings, the sound at its own rate, and calls go round', async () => {
   const opening = openai.next();
   const schema = { type: 'OBJECT', properties: { city: { type: 'STRING' } } };

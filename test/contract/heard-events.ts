@@ -3,6 +3,8 @@ import type { JsonObject } from '../../src/kernel/json.ts';
 
 export type RealtimeEvent = JsonObject & { type: string };
 
+const heardWithinMs = 30_000;
+
 /** What a caller of `/v1/realtime` hears, the oldest first. */
 export class HeardEvents {
   readonly events: RealtimeEvent[] = [];
@@ -13,12 +15,19 @@ export class HeardEvents {
     for (const look of this.#awaited.splice(0)) look();
   }
 
-  /** The first event of a type, from the `from`th on. */
+  /** The first event of a type, from the `from`th on. Rejects when it does not come within half a minute. */
   async heard(type: string, from = 0): Promise<RealtimeEvent> {
-    for (;;) {
-      const event = this.events.slice(from).find((one) => one.type === type);
-      if (event !== undefined) return event;
-      await new Promise<void>((resolve) => this.#awaited.push(resolve));
+    const late = Promise.withResolvers<never>();
+    const types = () => this.events.slice(from).map((one) => one.type);
+    const timer = setTimeout(() => late.reject(new Error(`No ${type} came, but ${types().join(', ')}`)), heardWithinMs);
+    try {
+      for (;;) {
+        const event = this.events.slice(from).find((one) => one.type === type);
+        if (event !== undefined) return event;
+        await Promise.race([late.promise, new Promise<void>((resolve) => this.#awaited.push(resolve))]);
+      }
+    } finally {
+      clearTimeout(timer);
     }
   }
 }

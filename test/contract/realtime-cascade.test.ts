@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
-import { after, test } from 'node:test';
-import OpenAI from 'openai';
-import { OpenAIRealtimeWS } from 'openai/realtime/ws';
+import { after, type TestContext, test } from 'node:test';
 import { encodeG711 } from '../../src/engines/audio/g711.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
-import { adminKey, otherKey, startGateway, testKey } from '../start-gateway.ts';
+import { adminKey, otherKey, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
-import { HeardEvents, type RealtimeEvent } from './heard-events.ts';
+import { openCascade, sound, userSays } from './cascade-caller.ts';
 
 /* `/v1/realtime` by transcription, chat and speech. */
 
@@ -31,50 +28,13 @@ const gateway = await startGateway(
   },
 );
 
-class Caller extends HeardEvents {
-  readonly realtime: OpenAIRealtimeWS;
-  readonly closed: Promise<number>;
-
-  constructor(model: string, apiKey: string) {
-    super();
-    const { hostname, port } = new URL(gateway.url);
-    const createConnection = () => connect(Number(port), hostname);
-    const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey });
-    this.realtime = new OpenAIRealtimeWS({ model, options: { createConnection } as never }, client);
-    this.realtime.on('error', () => undefined);
-    this.realtime.on('event', (event) => this.hear(event as unknown as RealtimeEvent));
-    this.closed = new Promise((resolve) => this.realtime.socket.once('close', resolve));
-  }
-
-  send(type: string, members: JsonObject = {}): void {
-    this.realtime.send({ type, ...members } as never);
-  }
-}
-
-async function open(session: JsonObject, { model = 'talk', key = testKey } = {}): Promise<Caller> {
-  const caller = new Caller(model, key);
-  await caller.heard('session.created');
-  caller.send('session.update', { session: { type: 'realtime', ...session } });
-  await caller.heard('session.updated');
-  return caller;
-}
-
-const userSays = (text: string) => ({
-  item: { type: 'message', role: 'user', content: [{ type: 'input_text', text }] },
-});
-
-/** A tone, as loud as speech, or silence. */
-function sound(ms: number, level: number): string {
-  const samples = Buffer.alloc(ms * 24 * 2);
-  for (let at = 0; at < samples.length / 2; at += 1)
-    samples.writeInt16LE(Math.round(Math.sin(at / 10) * level * 32_767), at * 2);
-  return samples.toString('base64');
-}
+const open = (t: TestContext, session: JsonObject, of: { model?: string; key?: string } = {}) =>
+  openCascade(t, gateway, session, of);
 
 const bodyOf = (path: string) => upstream.requests().findLast((one) => one.path === path)?.body as JsonObject;
 
-test('text in: the chat model answers, and what it says is spoken by the speech model', async () => {
-  const caller = await open({ instructions: 'Be brief.', audio: { output: { voice: 'echo' } } });
+test('text in: the chat model answers, and what it says is spoken by the speech model', async (t) => {
+  const caller = await open(t, { instructions: 'Be brief.', audio: { output: { voice: 'echo' } } });
   caller.send('conversation.item.create', userSays('Hello'));
   caller.send('response.create');
   const { response } = (await caller.heard('response.done')) as unknown as { response: JsonObject };
@@ -103,8 +63,8 @@ test('text in: the chat model answers, and what it says is spoken by the speech 
   await caller.closed;
 });
 
-test('speech in: its end is found, its words are written down, and the answer follows by itself', async () => {
-  const caller = await open({
+test('speech in: its end is found, its words are written down, and the answer follows by itself', async (t) => {
+  const caller = await open(t, {
     output_modalities: ['text'],
     audio: {
       input: { transcription: { model: 'any' }, turn_detection: { type: 'server_vad', silence_duration_ms: 200 } },
@@ -131,8 +91,8 @@ test('speech in: its end is found, its words are written down, and the answer fo
   assert.equal(rows[0]!.client_request_id, rows[1]!.client_request_id);
 });
 
-test('pauses within words end no turn, however short a silence the caller asks for', async () => {
-  const caller = await open({
+test('pauses within words end no turn, however short a silence the caller asks for', async (t) => {
+  const caller = await open(t, {
     output_modalities: ['text'],
     audio: { input: { turn_detection: { type: 'server_vad', silence_duration_ms: 1, create_response: false } } },
   });
@@ -144,13 +104,13 @@ test('pauses within words end no turn, however short a silence the caller asks f
   await caller.closed;
 });
 
-test('a telephone speaks and hears G.711: what it says is found and heard, and the answer comes at 8 kHz', async () => {
+test('a telephone speaks and hears G.711: what it says is found and heard, and the answer comes at 8 kHz', async (t) => {
   for (const [law, older] of [
     ['pcmu', 'g711_ulaw'],
     ['pcma', 'g711_alaw'],
   ] as const) {
     const format = { type: `audio/${law}` };
-    const caller = await open({
+    const caller = await open(t, {
       audio: {
         input: { format, turn_detection: { type: 'server_vad', silence_duration_ms: 200 } },
         output: { format },
@@ -187,8 +147,8 @@ test('a telephone speaks and hears G.711: what it says is found and heard, and t
   }
 });
 
-test('a format that nobody converts is an error event that names those that are', async () => {
-  const caller = await open({ output_modalities: ['text'] });
+test('a format that nobody converts is an error event that names those that are', async (t) => {
+  const caller = await open(t, { output_modalities: ['text'] });
   for (const format of [{ type: 'audio/opus' }, { type: 'audio/pcm', rate: 16_000 }]) {
     const from = caller.events.length;
     caller.send('session.update', { session: { type: 'realtime', audio: { input: { format } } } });
@@ -200,8 +160,8 @@ test('a format that nobody converts is an error event that names those that are'
   await caller.closed;
 });
 
-test('sound that the caller commits itself is answered when it asks', async () => {
-  const caller = await open({ output_modalities: ['text'], audio: { input: { turn_detection: null } } });
+test('sound that the caller commits itself is answered when it asks', async (t) => {
+  const caller = await open(t, { output_modalities: ['text'], audio: { input: { turn_detection: null } } });
   caller.send('input_audio_buffer.append', { audio: sound(300, 0.3) });
   caller.send('input_audio_buffer.commit');
   await caller.heard('conversation.item.done');
@@ -215,8 +175,8 @@ test('sound that the caller commits itself is answered when it asks', async () =
   await caller.closed;
 });
 
-test('a used-up plan: the session is told which limit, and closed', async () => {
-  const caller = await open({ output_modalities: ['text'] }, { key: otherKey });
+test('a used-up plan: the session is told which limit, and closed', async (t) => {
+  const caller = await open(t, { output_modalities: ['text'] }, { key: otherKey });
   caller.send('conversation.item.create', userSays('Hello'));
   caller.send('response.create');
   await caller.heard('response.done');
@@ -226,8 +186,9 @@ test('a used-up plan: the session is told which limit, and closed', async () => 
   assert.equal(await caller.closed, 1008);
 });
 
-test('a caller that begins to speak stops the answer, and hears of it', async () => {
+test('a caller that begins to speak stops the answer, and hears of it', async (t) => {
   const caller = await open(
+    t,
     { audio: { input: { turn_detection: { type: 'server_vad', create_response: false } } } },
     { model: 'slow' },
   );
@@ -244,11 +205,11 @@ test('a caller that begins to speak stops the answer, and hears of it', async ()
   await caller.closed;
 });
 
-test('functions that the model calls end its response, and their results go to it', async () => {
+test('functions that the model calls end its response, and their results go to it', async (t) => {
   const tools = [
     { type: 'function', name: 'add', description: 'Adds.', parameters: { type: 'object', properties: {} } },
   ];
-  const caller = await open({ output_modalities: ['text'], tools });
+  const caller = await open(t, { output_modalities: ['text'], tools });
   caller.send('conversation.item.create', userSays('call add'));
   caller.send('response.create');
   const { response } = (await caller.heard('response.done')) as unknown as { response: { output: JsonObject[] } };
@@ -270,8 +231,8 @@ test('functions that the model calls end its response, and their results go to i
   await caller.closed;
 });
 
-test('a response has settings of its turn alone, and may be apart from the conversation', async () => {
-  const caller = await open({ instructions: 'Be brief.' });
+test('a response has settings of its turn alone, and may be apart from the conversation', async (t) => {
+  const caller = await open(t, { instructions: 'Be brief.' });
   caller.send('conversation.item.create', userSays('Hello'));
   await caller.heard('conversation.item.done');
   const from = caller.events.length;
@@ -321,8 +282,8 @@ test('a response has settings of its turn alone, and may be apart from the conve
   await caller.closed;
 });
 
-test('values of any type are refused by an event, and the session goes on', async () => {
-  const caller = await open({ output_modalities: ['text'] });
+test('values of any type are refused by an event, and the session goes on', async (t) => {
+  const caller = await open(t, { output_modalities: ['text'] });
   caller.send('conversation.item.create', { item: { type: { toString: 1 } } });
   assert.match(JSON.stringify(await caller.heard('error')), /does not take items of type/);
   const from = caller.events.length;
@@ -334,8 +295,8 @@ test('values of any type are refused by an event, and the session goes on', asyn
   await caller.closed;
 });
 
-test('S35 an event of any depth is refused by an event, and the session goes on', async () => {
-  const caller = await open({ output_modalities: ['text'] });
+test('S35 an event of any depth is refused by an event, and the session goes on', async (t) => {
+  const caller = await open(t, { output_modalities: ['text'] });
   const deep = '['.repeat(100_000) + ']'.repeat(100_000);
   caller.realtime.socket.send(`{"type":"conversation.item.create","item":{"type":"message","deep":${deep}}}`);
   assert.match(JSON.stringify(await caller.heard('error')), /nested at most 64 levels/);
@@ -346,8 +307,8 @@ test('S35 an event of any depth is refused by an event, and the session goes on'
   await caller.closed;
 });
 
-test('the conversation and the turns that wait are bounded', async () => {
-  const caller = await open({ output_modalities: ['text'] }, { model: 'slow' });
+test('the conversation and the turns that wait are bounded', async (t) => {
+  const caller = await open(t, { output_modalities: ['text'] }, { model: 'slow' });
   for (const word of ['first', 'second', 'third']) {
     caller.send('conversation.item.create', userSays(word.padEnd(1_800_000, '.')));
   }
@@ -361,8 +322,8 @@ test('the conversation and the turns that wait are bounded', async () => {
   await caller.closed;
 });
 
-test('a caller that does not read what its events are answered by is not read either', async () => {
-  const caller = await open({ output_modalities: ['text'] });
+test('a caller that does not read what its events are answered by is not read either', async (t) => {
+  const caller = await open(t, { output_modalities: ['text'] });
   const { socket } = caller.realtime;
   socket.pause();
   const event = JSON.stringify({ type: 'conversation.item.create', ...userSays('x'.repeat(1_000_000)) });

@@ -12,6 +12,13 @@ export interface RealtimeEvent extends JsonObject {
   type: string;
 }
 
+/** Why a value in an event of the caller's is refused. */
+export interface WrongValue {
+  /** Path of the value, such as `session.tool_choice`. */
+  param: string;
+  message: string;
+}
+
 export const notAnEvent = `The message is no event. Send a JSON object with a 'type', nested at most ${jsonDepthMax} levels, with at most ${loopWidthMax.structure} objects and members.`;
 
 /** The event in a frame; null when it holds none. */

@@ -64,9 +64,9 @@ export class EventWriter {
     this.error(`This model does not take ${what} of type '${type.slice(0, 100)}'.`, param, event.event_id);
   }
 
-  /** The caller's event `eventId` was wrong. */
-  error(message: string, param: string | null, eventId: JsonValue | undefined): void {
-    const error = { type: 'invalid_request_error', code: 'invalid_request', message, param, event_id: eventId ?? null };
+  /** The caller's event `eventId` was wrong. `code`: OpenAI's word for it. */
+  error(message: string, param: string | null, eventId: JsonValue | undefined, code = 'invalid_request'): void {
+    const error = { type: 'invalid_request_error', code, message, param, event_id: eventId ?? null };
     this.write('error', { error });
   }
 }
@@ -85,6 +85,8 @@ export interface ResponsePlace {
   isApart: boolean;
   /** The caller's, by which it knows the response again; null: none. */
   metadata: JsonValue | null;
+  /** Keeps an item in the conversation; returns the id of the item before it. Absent: nobody keeps it. */
+  keep?(item: JsonObject, stage: 'added' | 'done'): string | null;
 }
 
 /** The events of one response, in the order in which OpenAI sends them. */
@@ -209,8 +211,10 @@ export class ResponseWriter {
     this.#inConversation('done', item);
   }
 
-  #inConversation(what: 'added' | 'done', item: JsonObject): void {
-    if (!this.#apart.isApart) this.#events.write(`conversation.item.${what}`, { previous_item_id: null, item });
+  #inConversation(stage: 'added' | 'done', item: JsonObject): void {
+    if (this.#apart.isApart) return;
+    const previous = this.#apart.keep?.(item, stage) ?? null;
+    this.#events.write(`conversation.item.${stage}`, { previous_item_id: previous, item });
   }
 
   #marks(): JsonObject {

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
+import type { WrongValue } from './events.ts';
 
 /** PCM of 24 kHz and 16 bits, or G.711 by either law. */
 export type SoundFormat = 'pcm' | 'pcmu' | 'pcma';
@@ -18,6 +19,8 @@ export interface SessionSettings {
   /** The language that is spoken, and words that may come, for the model that writes it down. */
   hints: { language?: string; prompt?: string };
   tools: readonly { name: string; description: string | null; parameters: JsonObject }[];
+  /** Whether the model calls a function, or the one that it has to call. */
+  toolChoice: 'auto' | 'none' | 'required' | { name: string };
   temperature: number | null;
   maxOutputTokens: number | null;
 }
@@ -31,30 +34,29 @@ export const firstSettings: SessionSettings = {
   transcribes: false,
   hints: {},
   tools: [],
+  toolChoice: 'auto',
   temperature: null,
   maxOutputTokens: null,
 };
 
-/** Why an update cannot be done here. */
-export interface WrongSetting {
-  param: string;
-  message: string;
-}
-
-/** The settings after an update; what it does not name stays. `takes`: the sound that the model may be given. */
+/**
+ * The settings after an update; what it does not name stays. `takes`: the sound that the model may be given. `at`: where
+ * the event has the settings.
+ */
 export function updated(
   before: SessionSettings,
   session: JsonObject,
   takes: readonly SoundFormat[],
-): SessionSettings | WrongSetting {
+  at: 'session' | 'response' = 'session',
+): SessionSettings | WrongValue {
   const audio = objectOf(session.audio);
   const input = objectOf(audio.input);
   const output = objectOf(audio.output);
   const named = [
-    ['input', 'session.audio.input.format', input.format],
-    ['output', 'session.audio.output.format', output.format],
-    ['input', 'session.input_audio_format', session.input_audio_format],
-    ['output', 'session.output_audio_format', session.output_audio_format],
+    ['input', `${at}.audio.input.format`, input.format],
+    ['output', `${at}.audio.output.format`, output.format],
+    ['input', `${at}.input_audio_format`, session.input_audio_format],
+    ['output', `${at}.output_audio_format`, session.output_audio_format],
   ] as const;
   const formats = { ...before.formats };
   for (const [side, param, value] of named) {
@@ -66,28 +68,63 @@ export function updated(
     }
     formats[side] = format;
   }
-  const modalities = session.output_modalities ?? session.modalities;
+  const modality = modalityOf(session, before.output, at);
+  if (typeof modality === 'object') return modality;
+  const toolChoice = toolChoiceOf(session.tool_choice, before.toolChoice, at);
+  if (typeof toolChoice === 'object' && 'param' in toolChoice) return toolChoice;
   const voice = output.voice ?? session.voice;
   const transcription = first(input, session, 'transcription', 'input_audio_transcription');
   const detection = first(input, session, 'turn_detection', 'turn_detection');
   const tokens = session.max_output_tokens ?? session.max_response_output_tokens;
   return {
     instructions: typeof session.instructions === 'string' ? session.instructions : before.instructions,
-    output: Array.isArray(modalities) ? (modalities.includes('audio') ? 'audio' : 'text') : before.output,
+    output: modality,
     formats,
     voice: typeof voice === 'string' ? voice : before.voice,
     turns: detection === undefined ? before.turns : turnsOf(detection),
     transcribes: transcription === undefined ? before.transcribes : transcription !== null,
     hints: transcription === undefined ? before.hints : hintsOf(transcription),
     tools: Array.isArray(session.tools) ? session.tools.flatMap(toolOf) : before.tools,
+    toolChoice,
     temperature: typeof session.temperature === 'number' ? session.temperature : before.temperature,
     maxOutputTokens: typeof tokens === 'number' ? tokens : before.maxOutputTokens,
   };
 }
 
+/** Sound comes with its transcript, which the older API names. */
+function modalityOf(
+  { output_modalities: present, modalities: older }: JsonObject,
+  before: SessionSettings['output'],
+  at: string,
+): SessionSettings['output'] | WrongValue {
+  const value = present ?? older ?? null;
+  if (value === null) return before;
+  const name = Array.isArray(value) ? value.map(jsonText).sort().join() : '';
+  if (name === 'text' || name === 'audio') return name;
+  const isOlder = (present ?? null) === null;
+  if (isOlder && name === 'audio,text') return 'audio';
+  const sound = isOlder ? '["audio", "text"]' : '["audio"]';
+  const message = `Invalid modalities: ${jsonText(value).slice(0, 100)}. Supported combinations are: ["text"] and ${sound}.`;
+  return { param: `${at}.${isOlder ? 'modalities' : 'output_modalities'}`, message };
+}
+
+function toolChoiceOf(
+  value: JsonValue | undefined,
+  before: SessionSettings['toolChoice'],
+  at: string,
+): SessionSettings['toolChoice'] | WrongValue {
+  if (value === undefined || value === null) return before;
+  if (value === 'auto' || value === 'none' || value === 'required') return value;
+  const { type, name } = objectOf(value);
+  if (type === 'function' && typeof name === 'string' && name !== '') return { name };
+  const param = `${at}.tool_choice`;
+  const message = `Invalid '${param}'. Send 'auto', 'none', 'required' or {"type": "function", "name": "…"}.`;
+  return { param, message };
+}
+
 /** The session as its caller gets it. */
 export function shownSession(id: string, model: string, settings: SessionSettings): JsonObject {
-  const { instructions, output, formats, voice, tools } = settings;
+  const { instructions, output, formats, voice, tools, toolChoice } = settings;
   const modalities = output === 'audio' ? ['audio'] : ['text'];
   const shown = {
     id,
@@ -101,7 +138,8 @@ export function shownSession(id: string, model: string, settings: SessionSetting
     input: { format: shownFormat(formats.input) },
     output: { format: shownFormat(formats.output), voice },
   };
-  return { ...shown, tools: tools.map((tool) => ({ type: 'function', ...tool })), audio };
+  const tool_choice = typeof toolChoice === 'string' ? toolChoice : { type: 'function', ...toolChoice };
+  return { ...shown, tools: tools.map((tool) => ({ type: 'function', ...tool })), tool_choice, audio };
 }
 
 /** The older API names a format by a word. */

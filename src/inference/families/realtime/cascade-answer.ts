@@ -5,6 +5,8 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
 import type { CascadeSteps } from './cascade-steps.ts';
 import { soundWriter } from './session-sound.ts';
+import { sampleRateHz } from './speech-detector.ts';
+import type { VoicedText } from './voiced-text.ts';
 
 export interface AnswerParts {
   steps: CascadeSteps;
@@ -18,23 +20,28 @@ const sentenceCharsMin = 24;
 
 /** One response: the chat model's words, and their sound. */
 export class CascadeAnswer {
-  /** The message for the conversation; null: there is none. */
-  message: JsonObject | null = null;
   usage: JsonObject | null = null;
   readonly #parts: AnswerParts;
   readonly #settings: SessionSettings;
   readonly #response: ResponseWriter;
+  readonly #voiced: VoicedText;
   readonly #signal: AbortSignal;
-  #text = '';
   /** Not yet given to the speaker. */
   #unspoken = '';
   #speech: Promise<Failure | null> = Promise.resolve(null);
   readonly #calls: { id: string; name: string; arguments: string }[] = [];
 
-  constructor(parts: AnswerParts, settings: SessionSettings, response: ResponseWriter, signal: AbortSignal) {
+  /** `voiced`: the sound of its words, as it is made. */
+  constructor(
+    parts: AnswerParts,
+    settings: SessionSettings,
+    response: ResponseWriter,
+    { voiced, signal }: { voiced: VoicedText; signal: AbortSignal },
+  ) {
     this.#parts = parts;
     this.#settings = settings;
     this.#response = response;
+    this.#voiced = voiced;
     this.#signal = signal;
   }
 
@@ -45,10 +52,6 @@ export class CascadeAnswer {
     const unspoken = await this.#speech;
     if (!this.#signal.aborted) {
       for (const { id, name, arguments: given } of this.#calls) this.#response.call(id, name, given);
-    }
-    const calls = this.#calls.map(({ id, ...called }) => ({ id, type: 'function', function: called }));
-    if (this.#text !== '' || calls.length > 0) {
-      this.message = { role: 'assistant', content: this.#text, ...(calls.length > 0 && { tool_calls: calls }) };
     }
     return failure ?? unspoken;
   }
@@ -72,7 +75,6 @@ export class CascadeAnswer {
 
   #words(text: string): void {
     if (this.#signal.aborted) return;
-    this.#text += text;
     this.#response.text(text);
     if (this.#settings.output === 'text') return;
     this.#unspoken += text;
@@ -84,7 +86,7 @@ export class CascadeAnswer {
 
   /** After what is being spoken; the model goes on writing meanwhile. */
   #speak(text: string): void {
-    if (this.#settings.output === 'text' || text.trim() === '') return;
+    if (this.#settings.output === 'text' || text === '') return;
     const { steps, call, models } = this.#parts;
     const voice = this.#settings.voice ?? models.voice;
     const body = { model: models.speech, voice, input: text.trim(), response_format: 'pcm' };
@@ -94,7 +96,12 @@ export class CascadeAnswer {
     };
     this.#speech = this.#speech.then(async (failure) => {
       if (failure !== null || this.#signal.aborted) return failure;
-      const failed = await steps.speak({ call, signal: this.#signal }, body, (sound) => give(writer.push(sound)));
+      this.#voiced.begin(text.length);
+      if (text.trim() === '') return null;
+      const failed = await steps.speak({ call, signal: this.#signal }, body, (sound) => {
+        this.#voiced.add((sound.length * 1_000) / (sampleRateHz * 2));
+        give(writer.push(sound));
+      });
       give(writer.end());
       return failed;
     });

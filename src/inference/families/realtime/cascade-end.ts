@@ -1,4 +1,5 @@
 import { wavHeader } from '../../../engines/audio/wav.ts';
+import { type ItemPlace, modelMessageOf, type ReadItem } from '../../../formats/dialects/realtime/conversation-item.ts';
 import { eventIn, type Frame, notAnEvent, type RealtimeEvent } from '../../../formats/dialects/realtime/events.ts';
 import { type EventForm, EventWriter, ResponseWriter } from '../../../formats/dialects/realtime/response-writer.ts';
 import {
@@ -9,20 +10,22 @@ import {
   updated,
 } from '../../../formats/dialects/realtime/session-settings.ts';
 import type { Failure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, jsonText } from '../../../kernel/json.ts';
 import type { Pace } from '../../spine/sink.ts';
 import { type AnswerParts, CascadeAnswer } from './cascade-answer.ts';
-import { CascadeConversation, messageOf } from './cascade-conversation.ts';
-import { soundReader } from './session-sound.ts';
+import { CascadeConversation } from './cascade-conversation.ts';
+import { CascadeItems } from './cascade-items.ts';
+import { decodedSound, soundReader } from './session-sound.ts';
 import type { EndListener, SessionEnd } from './socket-end.ts';
 import { type DetectedSpeech, SpeechDetector, sampleRateHz } from './speech-detector.ts';
+import { VoicedText } from './voiced-text.ts';
 
 export interface CascadeParts extends Pick<AnswerParts, 'steps' | 'call'> {
   id: string;
   /** The model that transcribes, as the caller names it. */
   transcription: string;
   /** Models that answer; null: speech is transcribed alone. */
-  answers: AnswerParts['models'] | null;
+  answers: (AnswerParts['models'] & { sees: ItemPlace['sees'] }) | null;
   form: EventForm;
   errorEvent(failure: Failure): RealtimeEvent;
 }
@@ -44,8 +47,8 @@ const soundsTaken = ['pcm', 'pcmu', 'pcma'] as const;
 interface OrderedResponse {
   /** Settings for this response alone, `metadata`, and `conversation: none`: it is no part of the conversation. */
   response: JsonObject;
-  /** Answered in place of the conversation; null: the conversation. */
-  input: CascadeConversation | null;
+  /** Answered in place of the conversation, with ids of its items; null: the conversation. */
+  input: readonly (string | ReadItem)[] | null;
 }
 
 interface Answering {
@@ -69,6 +72,7 @@ export class CascadeEnd implements SessionEnd {
   #sound: Buffer[] = [];
   #soundBytes = 0;
   readonly #conversation = new CascadeConversation();
+  readonly #items: CascadeItems;
   /** The response that is made; null: none is. */
   #answering: Answering | null = null;
   /** The last turn in line: turns are answered in the order in which they were spoken. */
@@ -82,6 +86,10 @@ export class CascadeEnd implements SessionEnd {
     this.#events = new EventWriter(parts.form, parts.id, (event) =>
       this.#listener?.frame(JSON.stringify(event), false),
     );
+    this.#items = new CascadeItems(this.#events, this.#conversation, {
+      sees: parts.answers?.sees ?? 'text',
+      transcribe: (sounds, then) => this.#transcribe(sounds, then),
+    });
   }
 
   listen(listener: EndListener): void {
@@ -129,17 +137,13 @@ export class CascadeEnd implements SessionEnd {
         const sound = Buffer.concat(this.#sound.splice(0));
         this.#soundBytes = 0;
         // Nobody is asked, and paid, for nothing.
-        if (sound.length === 0) return this.#events.error(noSound, null, event.event_id);
+        if (sound.length === 0) return this.#events.error(noSound, null, event.event_id, codeOfNoSound);
         return this.#heard(sound, this.#events.id('item'), 'waits');
       }
       case 'input_audio_buffer.clear':
         this.#sound = [];
         this.#soundBytes = 0;
         return this.#events.write('input_audio_buffer.cleared', {});
-      case 'conversation.item.create':
-        return this.#createItem(event);
-      case 'conversation.item.truncate':
-        return this.#events.truncated(event);
       case 'response.create': {
         if (this.#parts.answers === null) return this.#events.notTaken(event);
         const ordered = this.#ordered(event);
@@ -150,13 +154,13 @@ export class CascadeEnd implements SessionEnd {
       case 'output_audio_buffer.clear':
         return;
       default:
-        this.#events.notTaken(event);
+        if (this.#parts.answers === null || !this.#items.take(event)) this.#events.notTaken(event);
     }
   }
 
   #update(event: RealtimeEvent): void {
     const next = updated(this.#settings, isObject(event.session) ? event.session : {}, soundsTaken);
-    if ('param' in next) return this.#events.error(next.message, next.param, event.event_id);
+    if ('param' in next) return this.#events.error(next.message, next.param, event.event_id, 'invalid_value');
     if (JSON.stringify(next.turns) !== JSON.stringify(this.#settings.turns)) this.#detector = detectorFor(next);
     const { input } = next.formats;
     if (input !== this.#settings.formats.input) this.#readSound = soundReader(input);
@@ -165,12 +169,13 @@ export class CascadeEnd implements SessionEnd {
   }
 
   #append({ audio, event_id }: RealtimeEvent): void {
-    if (typeof audio !== 'string') return this.#events.error('audio must be base64.', 'audio', event_id);
-    const sound = this.#readSound(Buffer.from(audio, 'base64'));
+    const bytes = decodedSound(audio);
+    if (bytes === null) return this.#events.error(notBase64, 'audio', event_id, 'invalid_value');
+    const sound = this.#readSound(bytes);
     if (this.#detector !== null) {
       for (const found of this.#detector.push(sound)) this.#detected(found);
     } else if (this.#soundBytes + sound.length > soundBytesMax) {
-      this.#events.error(`The audio is longer than ${soundMaxMs / 1_000} s. Commit it earlier.`, 'audio', event_id);
+      this.#events.error(`${tooLong} Commit it earlier.`, 'audio', event_id);
     } else {
       this.#sound.push(sound);
       this.#soundBytes += sound.length;
@@ -194,35 +199,69 @@ export class CascadeEnd implements SessionEnd {
 
   /** One turn of the caller. */
   #heard(sound: Buffer, itemId: string, then: 'responds' | 'waits'): void {
-    this.#events.write('input_audio_buffer.committed', { previous_item_id: null, item_id: itemId });
+    const full = this.#fullTurns();
+    if (full !== null) return this.#events.error(full, null, null);
+    // Its place in the conversation is where the caller ended, not where its transcript comes.
+    const begun = speechItem(itemId, 'in_progress', null);
+    const previous = this.#conversation.add({ id: itemId, item: begun, message: null });
+    this.#events.write('input_audio_buffer.committed', { previous_item_id: previous, item_id: itemId });
+    this.#events.write('conversation.item.added', { previous_item_id: previous, item: begun });
     this.#after(async () => {
-      const { steps, call, transcription, answers } = this.#parts;
-      const wav = Buffer.concat([wavHeader({ rateHz: sampleRateHz, channels: 1 }, sound.length), sound]);
-      const { hints } = this.#settings;
-      const transcript = await steps.transcribe({ call, signal: this.#left.signal }, transcription, wav, hints);
+      const { answers } = this.#parts;
+      const transcript = await this.#transcriptOf(sound);
       if (typeof transcript !== 'string') return this.#unheard(itemId, transcript);
-      const content = [{ type: 'input_audio', transcript }];
-      this.#events.item({
-        id: itemId,
-        object: 'realtime.item',
-        type: 'message',
-        role: 'user',
-        status: 'completed',
-        content,
-      });
+      this.#transcribed(speechItem(itemId, 'completed', transcript), transcript);
       if (this.#settings.transcribes || answers === null) {
         const usage = { type: 'duration', seconds: sound.length / (sampleRateHz * 2) };
         const event = { item_id: itemId, content_index: 0, transcript, usage };
         this.#events.write('conversation.item.input_audio_transcription.completed', event);
       }
       if (transcript.trim() === '' || answers === null) return;
-      this.#conversation.addMessage({ role: 'user', content: transcript });
       if (then === 'responds') await this.#respond({ response: {}, input: null });
     });
   }
 
+  #transcribed(item: JsonObject & { id: string }, transcript: string): void {
+    const message = transcript.trim() === '' ? null : { role: 'user', content: transcript };
+    this.#conversation.complete(item.id, item, message);
+    this.#events.write('conversation.item.done', { previous_item_id: this.#conversation.before(item.id), item });
+  }
+
+  #transcriptOf(sound: Buffer): Promise<string | Failure> {
+    const { steps, call, transcription } = this.#parts;
+    const wav = Buffer.concat([wavHeader({ rateHz: sampleRateHz, channels: 1 }, sound.length), sound]);
+    return steps.transcribe({ call, signal: this.#left.signal }, transcription, wav, this.#settings.hints);
+  }
+
+  /** Transcribes sounds of a message in their turn. Returns why it cannot; null: it can. */
+  #transcribe(sounds: readonly string[], then: (transcripts: readonly string[] | null) => void): string | null {
+    const read = sounds.map((base64) => {
+      const bytes = decodedSound(base64);
+      return bytes === null ? null : soundReader(this.#settings.formats.input)(bytes);
+    });
+    const whole = read.filter((sound) => sound !== null);
+    if (whole.length < read.length) return notBase64;
+    if (whole.reduce((bytes, { length }) => bytes + length, 0) > soundBytesMax) return tooLong;
+    const full = this.#fullTurns();
+    if (full !== null) return full;
+    this.#after(async () => {
+      const transcripts: string[] = [];
+      for (const sound of whole) {
+        const transcript = await this.#transcriptOf(sound);
+        if (typeof transcript !== 'string') {
+          then(null);
+          return this.#failed(transcript);
+        }
+        transcripts.push(transcript);
+      }
+      then(transcripts);
+    });
+    return null;
+  }
+
   /** In a session that only transcribes, the caller gets the item of the failure. */
   #unheard(item_id: string, failure: Failure): void {
+    this.#transcribed(speechItem(item_id, 'incomplete', null), '');
     if (this.#parts.answers === null && !this.#left.signal.aborted) {
       const { error } = this.#parts.errorEvent(failure);
       const event = { item_id, content_index: 0, error };
@@ -232,23 +271,9 @@ export class CascadeEnd implements SessionEnd {
     this.#failed(failure);
   }
 
-  #createItem(event: RealtimeEvent): void {
-    const item = isObject(event.item) ? event.item : {};
-    if (this.#parts.answers === null) return this.#events.notTaken(event);
-    const message = messageOf(item);
-    if (message === null) return this.#events.notTaken(event, item);
-    this.#conversation.addMessage(message);
-    this.#events.taken(event, item);
-  }
-
   #after(turn: () => Promise<void>): void {
-    if (this.#turnsWaiting >= turnsWaitingMax) {
-      return this.#events.error(
-        `${turnsWaitingMax} turns are already waiting for their answers. Wait for one.`,
-        null,
-        null,
-      );
-    }
+    const full = this.#fullTurns();
+    if (full !== null) return this.#events.error(full, null, null);
     this.#turnsWaiting += 1;
     this.#turns = this.#turns
       .then(turn)
@@ -258,26 +283,23 @@ export class CascadeEnd implements SessionEnd {
       });
   }
 
+  /** Why no turn can wait now; null: one can. */
+  #fullTurns(): string | null {
+    if (this.#turnsWaiting < turnsWaitingMax) return null;
+    return `${turnsWaitingMax} turns are already waiting for their answers. Wait for one.`;
+  }
+
   /** Reads a `response.create`; null: it is refused. */
   #ordered({ response, event_id }: RealtimeEvent): OrderedResponse | null {
     const named = isObject(response) ? response : {};
-    const settings = updated(this.#settings, named, soundsTaken);
+    const settings = updated(this.#settings, named, soundsTaken, 'response');
     if ('param' in settings) {
-      this.#events.error(settings.message, settings.param, event_id);
+      this.#events.error(settings.message, settings.param, event_id, 'invalid_value');
       return null;
     }
     if (!Array.isArray(named.input)) return { response: named, input: null };
-    const input = new CascadeConversation();
-    for (const [at, item] of named.input.entries()) {
-      const message = isObject(item) ? messageOf(item) : null;
-      if (message === null) {
-        const types = "'message', 'function_call' or 'function_call_output'";
-        this.#events.error(`response.input[${at}] must be an item of type ${types}.`, 'response.input', event_id);
-        return null;
-      }
-      input.addMessage(message);
-    }
-    return { response: named, input };
+    const input = this.#items.input(named.input, event_id);
+    return input === null ? null : { response: named, input };
   }
 
   async #respond({ response: named, input }: OrderedResponse): Promise<void> {
@@ -289,16 +311,30 @@ export class CascadeEnd implements SessionEnd {
     const changed = updated(this.#settings, named, soundsTaken);
     const settings = 'param' in changed ? this.#settings : changed;
     const isApart = named.conversation === 'none';
-    const response = new ResponseWriter(this.#events, settings.output, { isApart, metadata: named.metadata ?? null });
-    const made = new CascadeAnswer({ steps, call, models }, settings, response, stop.signal);
-    const failure = await made.make((input ?? this.#conversation).request(models.chat, settings));
+    const voiced = new VoicedText();
+    const response = new ResponseWriter(this.#events, settings.output, {
+      isApart,
+      metadata: named.metadata ?? null,
+      keep: (item, stage) => this.#keep(item, stage, settings.output === 'audio' ? voiced : null),
+    });
+    const made = new CascadeAnswer({ steps, call, models }, settings, response, { voiced, signal: stop.signal });
+    const conversation = input === null ? this.#conversation : this.#conversation.excerpt(input);
+    const failure = await made.make(conversation.request(models.chat, settings));
     this.#answering = null;
-    if (made.message !== null && !isApart) this.#conversation.addMessage(made.message);
     const { usage } = made;
     if (stop.signal.aborted) return response.done({ status: 'cancelled', reason: answering.reason, usage });
     if (failure === null) return response.done({ status: 'completed', usage });
     response.done({ status: 'failed', reason: failure.kind, usage });
     this.#failed(failure);
+  }
+
+  /** Keeps an item of the model's; returns the id of the item before it. */
+  #keep(item: JsonObject, stage: 'added' | 'done', voiced: VoicedText | null): string | null {
+    const id = jsonText(item.id);
+    const sound = item.type === 'message' ? voiced : null;
+    if (stage === 'added') return this.#conversation.add({ id, item, message: null }, null, sound);
+    this.#conversation.complete(id, item, modelMessageOf(item));
+    return this.#conversation.before(id);
   }
 
   #stop(reason: Answering['reason']): void {
@@ -325,7 +361,16 @@ export class CascadeEnd implements SessionEnd {
 const noSound =
   'There is no audio to commit. Append some first. With turn detection, Culvert commits it automatically.';
 
+const notBase64 = "Invalid 'audio'. Expected base64-encoded audio bytes but got an invalid value.";
+const tooLong = `The audio is longer than ${soundMaxMs / 1_000} s.`;
+const codeOfNoSound = 'input_audio_buffer_commit_empty';
+
 const endsSession: ReadonlySet<Failure['kind']> = new Set(['quota-exceeded', 'unauthenticated', 'forbidden']);
+
+function speechItem(id: string, status: 'in_progress' | 'completed' | 'incomplete', transcript: string | null) {
+  const content = [{ type: 'input_audio', transcript }];
+  return { id, object: 'realtime.item', type: 'message', role: 'user', status, content };
+}
 
 function detectorFor({ turns }: SessionSettings): SpeechDetector | null {
   if (turns.by === 'commit') return null;

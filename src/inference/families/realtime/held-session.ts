@@ -2,7 +2,7 @@ import type { RealtimeEvent } from '../../../formats/dialects/realtime/events.ts
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import { noNeeds } from '../../../formats/neutral/request.ts';
 import type { RealtimeFacts } from '../../../formats/providers/provider.ts';
-import type { Failure } from '../../../kernel/failure.ts';
+import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import { noneServes, noneUsable } from '../../../routing/capability.ts';
@@ -52,6 +52,16 @@ export interface HeldSession<Reached> {
   headers: HeaderList;
   /** To be called once the caller has its session: from then on each response settles itself. */
   meter(): TurnMeter;
+}
+
+/** Types of models that may talk. The configuration calls any model of a provider 'chat' that it gives no type. */
+const talkingTypes: ReadonlySet<Alias['type']> = new Set(['realtime', 'chat', 'speech']);
+
+/** The refusal of a model that holds realtime sessions at no provider; null: its provider may hold one. */
+export function notRealtime({ id, type }: Pick<Alias, 'id' | 'type'>): Failure | null {
+  if (talkingTypes.has(type)) return null;
+  const message = `The model '${id}' is not a realtime model: its type is '${type}'. Use one of the type 'realtime'.`;
+  return invalid('model', message);
 }
 
 /**

@@ -18,7 +18,7 @@ import { statusFault, transportFault } from '../../spine/attempt-faults.ts';
 import { type HeaderList, refuse } from '../../spine/sink.ts';
 import { CascadeEnd, type CascadeParts } from './cascade-end.ts';
 import { GeminiEnd } from './gemini-end.ts';
-import { type HeldSession, holdSession, type SessionCall } from './held-session.ts';
+import { type HeldSession, holdSession, notRealtime, type SessionCall } from './held-session.ts';
 import { runSession } from './realtime-session.ts';
 import { ruledSession } from './ruled-session.ts';
 import type { RealtimeServices } from './services.ts';
@@ -107,13 +107,14 @@ function cascadeOf(services: RealtimeServices, { model, kind, call }: SocketCall
       providers.get(target.provider)?.connection.provider.realtime?.transcriptions !== undefined;
     return alias.candidates.some(holds) ? null : { transcription: model, answers: null };
   }
-  if (alias.realtime === undefined) return null;
+  if (alias.realtime === undefined) return notRealtime(alias);
   const { transcription, ...conversing } = alias.realtime;
   for (const name of [transcription, conversing.speech]) {
     const found = models.resolve(name, call.principal);
     if ('kind' in found) return found;
   }
-  return { transcription, answers: { chat: alias.id, ...conversing } };
+  const sees = alias.candidates.some(({ target }) => target.capabilities.vision) ? 'images' : 'text';
+  return { transcription, answers: { chat: alias.id, sees, ...conversing } };
 }
 
 /** A session for a model that holds none: there is nobody to connect, and each step is a separate call. */

@@ -11,8 +11,8 @@ import type { RouteAttempt } from '../../../routing/route.ts';
 import { NoAnswer, wholeAnswer } from '../../../upstream/transport/whole-answer.ts';
 import type { ConfiguredProvider } from '../../models/connections.ts';
 import { statusFault } from '../../spine/attempt-faults.ts';
-import { sendWhole } from '../../spine/sink.ts';
-import { holdSession, type SessionCall } from './held-session.ts';
+import { refuse, sendWhole } from '../../spine/sink.ts';
+import { holdSession, notRealtime, type SessionCall } from './held-session.ts';
 import { connectAt } from './open-session.ts';
 import { type LongWork, runSession } from './realtime-session.ts';
 import { ruledSession } from './ruled-session.ts';
@@ -42,7 +42,11 @@ const watchAgainMs = 500;
 export async function placeCall(services: RealtimeServices, offeredCall: OfferedCall): Promise<void> {
   const offered = await ruledSession(services, offeredCall);
   if (offered === null) return;
-  const { call, sdp, settings, ending, errorEvent } = offered;
+  const { call, model, sdp, settings, ending, errorEvent } = offered;
+  const alias = services.snapshot().models.resolve(model, call.principal);
+  // `holdSession` refuses a model that does not exist.
+  const wrong = 'kind' in alias ? null : notRealtime(alias);
+  if (wrong !== null) return refuse(call.sink, wrong, call.admitted.headers);
   const reach = (attempt: RouteAttempt, to: ConfiguredProvider, signal: AbortSignal) =>
     offerTo(services, attempt, to, { sdp, settings: settings ?? {}, signal });
   await holdSession(

@@ -2,7 +2,17 @@ import { decodeG711, encodeG711, g711RateHz } from '../../../engines/audio/g711.
 import { createResampler } from '../../../engines/audio/resample.ts';
 import { readSamples, toS16le } from '../../../engines/audio/wav.ts';
 import type { SoundFormat } from '../../../formats/dialects/realtime/session-settings.ts';
+import type { JsonValue } from '../../../kernel/json.ts';
 import { sampleRateHz } from './speech-detector.ts';
+
+/** The bytes of a caller's base64; null: it is none. */
+export function decodedSound(base64: JsonValue | undefined): Buffer | null {
+  if (typeof base64 !== 'string') return null;
+  const bytes = Buffer.from(base64, 'base64');
+  // Node leaves out characters that are not base64. Some encoders break it into lines.
+  const isWhole = (text: string) => bytes.length === Buffer.byteLength(text, 'base64');
+  return isWhole(base64) || isWhole(base64.replace(/\s/g, '')) ? bytes : null;
+}
 
 /** Converts a caller's sound, piece by piece, to PCM of 24 kHz. */
 export function soundReader(format: SoundFormat): (bytes: Buffer) => Buffer {
