@@ -2,6 +2,7 @@ import { lossHeader, lossHeaderName } from '../../formats/neutral/loss.ts';
 import type { AnswerForm, Bytes, Delivery, Failed, HeaderList, Pace } from '../../inference/spine/sink.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
+import { PassedDelivery } from './passed-delivery.ts';
 
 /** Fields of the families in the words of a door's callers. */
 export type Words = Readonly<Record<string, string>>;
@@ -19,8 +20,7 @@ export interface ConvertedFacts {
 const answerBytesMax = 256 * 1024 * 1024;
 
 /** The caller as a family sees it, in one piece: takes an answer in OpenAI's format, and gives it on in another. */
-export class ConvertedDelivery implements Delivery {
-  readonly #next: Delivery;
+export class ConvertedDelivery extends PassedDelivery {
   readonly #facts: ConvertedFacts;
   readonly #pieces: Buffer[] = [];
   #bytes = 0;
@@ -29,54 +29,34 @@ export class ConvertedDelivery implements Delivery {
   #status = 200;
 
   constructor(next: Delivery, facts: ConvertedFacts) {
-    this.#next = next;
+    super(next);
     this.#facts = facts;
     this.#lost = facts.lost;
   }
 
-  get disconnected(): boolean {
-    return this.#next.disconnected;
-  }
-
-  get committed(): boolean {
-    return this.#next.committed;
-  }
-
-  get finished(): Promise<void> {
-    return this.#next.finished ?? Promise.resolve();
-  }
-
-  onDisconnect(listener: () => void): void {
-    this.#next.onDisconnect(listener);
-  }
-
-  onDrain(listener: () => void): void {
-    this.#next.onDrain(listener);
-  }
-
   /** Comments of a stream would be in front of a whole answer. */
-  expect(): void {}
+  override expect(): void {}
 
-  start(_form: AnswerForm, headers: HeaderList, status = 200): void {
+  override start(_form: AnswerForm, headers: HeaderList, status = 200): void {
     const { words, lost } = this.#facts;
     this.#lost = [...lost, ...lostIn(headers, words)];
     this.#headers = convertedHeaders(headers, lost, words);
     this.#status = status;
   }
 
-  chunk(chunk: Bytes): Pace {
+  override chunk(chunk: Bytes): Pace {
     this.#bytes += chunk.length;
     if (this.#bytes <= answerBytesMax) this.#pieces.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
     return 'ready';
   }
 
-  end(failed: Failed | null): void {
-    if (failed !== null) return this.#next.end({ ...failed, failure: failureIn(this.#facts.words, failed.failure) });
-    if (this.#bytes > answerBytesMax) return this.#next.end({ failure: tooLarge, headers: this.#headers });
+  override end(failed: Failed | null): void {
+    if (failed !== null) return this.next.end({ ...failed, failure: failureIn(this.#facts.words, failed.failure) });
+    if (this.#bytes > answerBytesMax) return this.next.end({ failure: tooLarge, headers: this.#headers });
     const answer = this.#facts.answerOf(Buffer.concat(this.#pieces), this.#lost);
-    this.#next.start('whole', this.#headers, this.#status);
-    this.#next.chunk(JSON.stringify(answer));
-    this.#next.end(null);
+    this.next.start('whole', this.#headers, this.#status);
+    this.next.chunk(JSON.stringify(answer));
+    this.next.end(null);
   }
 }
 

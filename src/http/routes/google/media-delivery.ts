@@ -4,6 +4,7 @@ import type { AnswerForm, Bytes, Delivery, Failed, HeaderList, Pace } from '../.
 import type { Failure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { convertedHeaders, failureIn, type Words } from '../converted-delivery.ts';
+import { PassedDelivery } from '../passed-delivery.ts';
 
 /** A request for media in Google's format. */
 export interface MediaFacts {
@@ -45,8 +46,7 @@ const fieldsOf: Record<MediaFacts['kind'], Words> = {
 };
 
 /** The caller as a family of media sees it: takes an answer in OpenAI's format, and gives it on in Google's. */
-export class MediaDelivery implements Delivery {
-  readonly #next: Delivery;
+export class MediaDelivery extends PassedDelivery {
   readonly #asked: MediaFacts;
   #headers: HeaderList = [];
   #started = false;
@@ -59,43 +59,27 @@ export class MediaDelivery implements Delivery {
   #usage: JsonObject = {};
 
   constructor(next: Delivery, requested: MediaFacts) {
-    this.#next = next;
+    super(next);
     this.#asked = requested;
   }
 
-  get disconnected(): boolean {
-    return this.#next.disconnected;
+  override get committed(): boolean {
+    return this.#started || super.committed;
   }
 
-  get committed(): boolean {
-    return this.#started || this.#next.committed;
-  }
-
-  get finished(): Promise<void> {
-    return this.#next.finished ?? Promise.resolve();
-  }
-
-  onDisconnect(listener: () => void): void {
-    this.#next.onDisconnect(listener);
-  }
-
-  onDrain(listener: () => void): void {
-    this.#next.onDrain(listener);
-  }
-
-  expect(earlyHeaders: HeaderList): void {
+  override expect(earlyHeaders: HeaderList): void {
     // Comments of a stream would be in front of a whole answer.
-    if (this.#asked.form === 'events') this.#next.expect(earlyHeaders);
+    if (this.#asked.form === 'events') this.next.expect(earlyHeaders);
   }
 
-  start(_form: AnswerForm, headers: HeaderList): void {
+  override start(_form: AnswerForm, headers: HeaderList): void {
     this.#started = true;
     const { kind, lost } = this.#asked;
     this.#headers = convertedHeaders(headers, lost, fieldsOf[kind]);
-    if (this.#asked.form === 'events') this.#next.start('events', this.#headers);
+    if (this.#asked.form === 'events') this.next.start('events', this.#headers);
   }
 
-  chunk(chunk: Bytes): Pace {
+  override chunk(chunk: Bytes): Pace {
     if (this.#asked.form === 'whole') this.#chars += chunk.length;
     if (this.#chars > wholeCharsMax) return 'ready';
     this.#text += typeof chunk === 'string' ? chunk : this.#decoder.write(chunk);
@@ -104,20 +88,20 @@ export class MediaDelivery implements Delivery {
     this.#text = events.pop() ?? '';
     const pieces = events.flatMap((event) => this.#soundIn(event));
     if (pieces.length === 0) return 'ready';
-    if (this.#asked.form === 'events') return this.#next.chunk(pieces.map((piece) => this.#framed(piece)).join(''));
+    if (this.#asked.form === 'events') return this.next.chunk(pieces.map((piece) => this.#framed(piece)).join(''));
     for (const piece of pieces) this.#sound.push(Buffer.from(piece, 'base64'));
     return 'ready';
   }
 
-  end(failed: Failed | null): void {
+  override end(failed: Failed | null): void {
     const { kind, form } = this.#asked;
     const inWords = fieldsOf[kind];
-    if (failed !== null) return this.#next.end({ ...failed, failure: failureIn(inWords, failed.failure) });
-    if (this.#chars > wholeCharsMax) return this.#next.end({ failure: tooLarge, headers: this.#headers });
+    if (failed !== null) return this.next.end({ ...failed, failure: failureIn(inWords, failed.failure) });
+    if (this.#chars > wholeCharsMax) return this.next.end({ failure: tooLarge, headers: this.#headers });
     const body = JSON.stringify(this.#answer());
-    if (form === 'whole') this.#next.start('whole', this.#headers);
-    this.#next.chunk(form === 'whole' ? body : `data: ${body}\r\n\r\n`);
-    this.#next.end(null);
+    if (form === 'whole') this.next.start('whole', this.#headers);
+    this.next.chunk(form === 'whole' ? body : `data: ${body}\r\n\r\n`);
+    this.next.end(null);
   }
 
   #answer(): JsonObject {
