@@ -104,8 +104,6 @@ export interface Route {
   /** Dialect of its error bodies. */
   dialect: Pick<CallerDialect, 'errorBody' | 'errorHeaders' | 'errorFrame' | 'wire'>;
   otherFormats?: readonly OtherFormat[];
-  /** Beginning of paths: errors of those that have no route are in its dialect. */
-  errorsBelow?: string;
   /** Lets in who sends proof of another kind than a key, in headers or query; null: nothing of that kind was sent. */
   lets?(headers: IncomingHttpHeaders, search: string): Principal | Failure | null;
   /** Tells who signed a request that has no key; null: it is not signed, or the caller left. */

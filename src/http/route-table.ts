@@ -74,15 +74,13 @@ export class RouteTable {
   }
 
   /**
-   * For a path without a route: the dialect of the route above it, of the route that claims its beginning
-   * (`Route.errorsBelow`), or of more than half of the routes that begin with its first part (`/v1beta`).
+   * For a path without a route: the dialect of the route above it, or of more than half of the routes that begin with
+   * its first part (`/v1beta`, `/v2`).
    */
   dialectNear(path: string): Route['dialect'] {
     const { routes } = this;
     const above = routes.find((one) => path === one.path || path.startsWith(`${one.path}/`));
     if (above !== undefined) return above.dialect;
-    const claiming = this.claiming(path);
-    if (claiming !== undefined) return claiming.dialect;
     const first = `/${path.split('/', 2)[1]}/`;
     const dialects = routes.filter((one) => one.path.startsWith(first)).map((one) => one.dialect);
     const most = [...new Set(dialects)].find(
@@ -110,18 +108,9 @@ export class RouteTable {
     const allowed = methodsTried.filter((one) => this.find(one, path) !== null);
     if (allowed.length > 0) return { failure: { kind: 'method-not-allowed', method, path: shown, allowed } };
     const meant = nearestRoute(method, shown, this.routes);
-    // Of another version of the path, it may be another vendor's.
-    const claimed = this.claiming(path)?.errorsBelow ?? '/';
     const hint = meant === null ? '' : ` Did you mean ${meant.method} ${meant.path}?`;
     const message = `There is no ${shown} here.${hint} GET /openapi.json lists every path.`;
-    return {
-      failure: { kind: 'not-found', message },
-      dialect: meant?.path.startsWith(claimed) === true ? meant.dialect : undefined,
-    };
-  }
-
-  private claiming(path: string): Route | undefined {
-    return this.routes.find(({ errorsBelow }) => errorsBelow !== undefined && path.startsWith(errorsBelow));
+    return { failure: { kind: 'not-found', message }, dialect: meant?.dialect };
   }
 }
 

@@ -209,20 +209,6 @@ test('errors have the message where this SDK looks for it', async () => {
   assert.match((await failed(cohere.embed(picture))).message, /'texts'/);
 });
 
-test('paths below /v2 that are not here have errors in this format, and those near Firecrawl’s in that one', async () => {
-  for (const path of ['/v2/tokenize', '/v2/models', '/v2/chat/stream', '/v2/embed-jobs/x']) {
-    const answer = await gateway.fetch(path, { json: {} });
-    const { message, id } = (await answer.json()) as { message?: string; id?: string };
-    assert.deepEqual([answer.status, typeof id], [404, 'string'], path);
-    assert.match(message ?? '', /\/v2\//, path);
-  }
-  for (const path of ['/v2/scrap', '/v2/scrape/x/y/z']) {
-    const answer = await gateway.fetch(path, { json: {} });
-    const { success, error } = (await answer.json()) as { success?: boolean; error?: unknown };
-    assert.deepEqual([answer.status, success, typeof error], [404, false, 'string'], path);
-  }
-});
-
 test('a stream that breaks off ends with an error', async () => {
   const { end, types } = await streamed({ model: 'mock/eof=3events', messages });
   assert.equal(types.at(-1), 'message-end');

@@ -21,8 +21,6 @@ export function cohereRoutes(services: Services): Route[] {
     }),
     {
       ...posted,
-      // Firecrawl's API is below /v2 too: each of its paths has a route, what has none is meant for Cohere.
-      errorsBelow: '/v2/',
       path: '/v2/embed',
       summary: "Embeddings in Cohere's format",
       endpoint: 'embeddings',
