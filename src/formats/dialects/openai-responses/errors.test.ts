@@ -61,32 +61,6 @@ test('a stream that never began fails with a beginning before, as the SDK demand
   assert.equal(response.id, 'resp_1');
 });
 
-test('a failed response has codes of OpenAI’s list alone, and another vendor’s word in its message', () => {
-  const failedAs = (failure: Failure) => {
-    const { error } = assertFailed(openAiResponses.errorFrame(failure, { requestId: 'req_1', nowMs }));
-    return error as { code: string; message: string };
-  };
-  const broken = (code: string, status?: number): Failure => ({
-    kind: 'upstreams-failed',
-    model: 'm',
-    attempts: [{ provider: 'p', reason: 'broke off' }],
-    begun: true,
-    reported: { code, ...(status !== undefined && { status }) },
-  });
-  assert.equal(failedAs(broken('vector_store_timeout')).code, 'vector_store_timeout');
-  assert.equal(failedAs(broken('slow_down')).code, 'server_error');
-  assert.equal(failedAs(broken('throttlingException', 429)).code, 'rate_limit_exceeded');
-  const { code, message } = failedAs(broken('overloaded_error', 529));
-  assert.equal(code, 'server_error');
-  assert.match(message, /\(overloaded_error\)$/);
-  const refused: Failure = { kind: 'upstream-refused', status: 400, message: 'x', provider: 'p', param: null };
-  assert.equal(failedAs({ ...refused, code: 'INVALID_ARGUMENT' }).code, 'invalid_prompt');
-  // Words that Codex acts on stay.
-  assert.equal(failedAs({ ...refused, tooLong: { sent: null, most: null } }).code, 'context_length_exceeded');
-  assert.equal(failedAs(quota('week', 3_600_000)).code, 'insufficient_quota');
-  assert.equal(failedAs({ kind: 'guard-blocked', guard: 'g', message: 'm' }).code, 'guard_blocked');
-});
-
 function assertFailed(frames: string): Record<string, unknown> {
   const [first, second] = frames.split('\n\n').map((frame) => JSON.parse(frame.split('data: ')[1] ?? 'null'));
   assert.equal(first.type, 'response.created');

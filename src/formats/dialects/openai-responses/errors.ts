@@ -5,7 +5,6 @@ import {
   type FailureFacts,
   factsOf,
   guardBlockedCode,
-  reportedByProvider,
 } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { Fault } from '../../neutral/outcome.ts';
@@ -20,7 +19,7 @@ import {
 } from '../openai-chat/errors.ts';
 import { frameOf } from './answer-events.ts';
 import { callersWord } from './read-request.ts';
-import { type ResponseState, responseObject, saltOf } from './response-object.ts';
+import { responseObject, saltOf } from './response-object.ts';
 
 /** The error in a body: OpenAI's shapes as everywhere, that of a failed response, and a stream's bare `error` event. */
 export function readError(body: unknown): UpstreamError | null {
@@ -71,7 +70,8 @@ export function errorBody(failure: Failure, context: ErrorContext): JsonObject {
 export function errorFrame(failure: Failure, context: ErrorContext, mark?: StreamMark): string {
   const { requestId, nowMs, publicUrl } = context;
   const facts = factsOf(failure, nowMs);
-  const state = failedState(failure, nowMs);
+  const parts = { code: errorCode(failure, facts), message: facts.message, members: vendorMembers(failure) };
+  const state = { status: 'failed', ...parts } as const;
   const response = {
     id: mark?.id ?? `resp_${saltOf(requestId)}`,
     createdS: Math.floor(nowMs / 1_000),
@@ -81,8 +81,8 @@ export function errorFrame(failure: Failure, context: ErrorContext, mark?: Strea
     usage: null,
   };
   // OpenAI's SDK throws on an `error` at the top alone: who only iterates would take the part for the whole.
-  const { message, code } = state;
-  const error = JSON.stringify({ message, type: facts.type, code, doc_url: errorUrlOf(failure, publicUrl) });
+  const { message, type } = facts;
+  const error = JSON.stringify({ message, type, code: state.code, doc_url: errorUrlOf(failure, publicUrl) });
   const failed = (sequence: number) => {
     const object = JSON.stringify(responseObject(response, state));
     return frameOf('response.failed', sequence, `,"response":${object},"error":${error}`);
@@ -90,58 +90,6 @@ export function errorFrame(failure: Failure, context: ErrorContext, mark?: Strea
   if (mark !== undefined) return failed(mark.sequence);
   const begun = JSON.stringify(responseObject(response, { status: 'in_progress' }));
   return frameOf('response.created', 0, `,"response":${begun}`) + failed(1);
-}
-
-/**
- * Words of a failed response: OpenAI's list (ResponseErrorCode), others of its servers that Codex acts on,
- * and that of a guard. Clients with typed answers know no others.
- */
-const failedCodes: ReadonlySet<string> = new Set([
-  'server_error',
-  'rate_limit_exceeded',
-  'invalid_prompt',
-  'data_residency_mismatch',
-  'bio_policy',
-  'vector_store_timeout',
-  'invalid_image',
-  'invalid_image_format',
-  'invalid_base64_image',
-  'invalid_image_url',
-  'image_too_large',
-  'image_too_small',
-  'image_parse_error',
-  'image_content_policy_violation',
-  'invalid_image_mode',
-  'image_file_too_large',
-  'unsupported_image_media_type',
-  'empty_image_file',
-  'failed_to_download_image',
-  'image_file_not_found',
-  tooLongCode,
-  'insufficient_quota',
-  'usage_not_included',
-  'cyber_policy',
-  guardBlockedCode,
-]);
-
-/**
- * End of a response that failed; `nowMs` is wall-clock time. Another vendor's word for it, which is no code here, is in the
- * message.
- */
-export function failedState(failure: Failure, nowMs: number): Extract<ResponseState, { status: 'failed' }> {
-  const facts = factsOf(failure, nowMs);
-  const word = errorCode(failure, facts);
-  const code = failedCodes.has(word) ? word : failedCodeOf(word, facts);
-  const reported = reportedByProvider(failure).code ?? code;
-  const message =
-    reported === code || facts.message.includes(reported) ? facts.message : `${facts.message} (${reported})`;
-  return { status: 'failed', code, message, members: vendorMembers(failure) };
-}
-
-function failedCodeOf(word: string, { status }: FailureFacts): string {
-  const isLimit = classOfError(null, { code: word, message: '', param: null }) === 'rate_limited';
-  if (isLimit || status === 429) return 'rate_limit_exceeded';
-  return status >= 500 ? 'server_error' : 'invalid_prompt';
 }
 
 /** Waits up to this get a Retry-After (design §6); a client that learns that the quota is spent would not wait. */

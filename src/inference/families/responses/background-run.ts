@@ -1,5 +1,5 @@
-import { failedState } from '../../../formats/dialects/openai-responses/errors.ts';
-import type { Failure } from '../../../kernel/failure.ts';
+import { openAiResponses } from '../../../formats/dialects/openai-responses/index.ts';
+import { type Failure, factsOf } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { Bytes, Delivery, Failed, Pace } from '../../spine/sink.ts';
 import { dataOf, ResponseFrames } from './response-frames.ts';
@@ -121,8 +121,9 @@ export class BackgroundRun implements Delivery {
   }
 
   #fail(failure: Failure): void {
-    const { code, message } = failedState(failure, this.#nowMs());
-    this.response = failedResponse(this.response, code, message);
+    const { error } = openAiResponses.errorBody(failure, { requestId: this.requestId, nowMs: this.#nowMs() });
+    const { message } = factsOf(failure, this.#nowMs());
+    this.response = failedResponse(this.response, isObject(error) ? String(error.code) : 'server_error', message);
     this.#tell(`event: response.failed\ndata: ${JSON.stringify(this.#event('response.failed'))}\n\n`);
   }
 
