@@ -30,7 +30,7 @@ export interface GuardedFetchOptions {
    * Address to which a page leads its reader at once, read from a body with a status of 2xx; null: the page is meant to
    * be read. It is followed as a redirect is, unless that may not be: then the page itself is the result.
    */
-  leadsTo?: ((page: LeadingPage) => URL | null) | null;
+  leadsTo?: ((page: LeadingPage) => Promise<URL | null>) | null;
   /** Gives up at any moment. */
   signal?: AbortSignal;
 }
@@ -133,7 +133,8 @@ async function follow(text: string, options: GuardedFetchOptions, signal: AbortS
     if (!redirectStatuses.has(status) || location === undefined) {
       const { 'content-type': contentType = '', etag = null, 'last-modified': lastModified = null } = response.headers;
       const { body, cut } = await bodyOf(response, options, signal);
-      const next = status < 200 || status > 299 ? null : (options.leadsTo?.({ url, contentType, body }) ?? null);
+      const next =
+        status < 200 || status > 299 ? null : ((await options.leadsTo?.({ url, contentType, body })) ?? null);
       if (next !== null && redirects < redirectsMax && (await mayFollow(next))) {
         url = next;
         continue;

@@ -29,7 +29,7 @@ export interface PageFetch {
   /** The same as in `guardedFetch`. */
   known?: KnownCopy | null;
   mayFollow?: ((url: URL) => Promise<boolean>) | null;
-  leadsTo?: ((page: LeadingPage) => URL | null) | null;
+  leadsTo?: ((page: LeadingPage) => Promise<URL | null>) | null;
   /** Least pause since the last beginning at this host; null: the caller keeps the pace. */
   delayMs: number | null;
   signal: AbortSignal;

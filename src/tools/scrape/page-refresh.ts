@@ -1,7 +1,8 @@
 import { Parser } from 'htmlparser2';
+import { decodePage } from '../extract/decode-page.ts';
 
 /** Beginning of a page in which a refresh is looked for. */
-export const refreshBytesMax = 16 * 1024;
+const refreshBytesMax = 16 * 1024;
 /** A page that waits longer is meant to be read, or to be loaded again now and then. */
 const delayMaxSeconds = 5;
 /** A page that leads elsewhere by script, and by `<noscript>` without scripts, is hardly larger. */
@@ -9,10 +10,10 @@ const stubCharsMax = 4_096;
 
 /**
  * Where a page leads its reader within 5 s by `<meta http-equiv="refresh">`; null: nowhere else. One in `<noscript>`
- * counts only on a small page whose script goes elsewhere too (`location`), since for browsers it is not there. `html`
- * is the page's beginning, of `refreshBytesMax`.
+ * counts only on a small page whose script goes elsewhere too (`location`), since for browsers it is not there.
  */
-export function refreshOf(html: string, url: URL): URL | null {
+export function refreshIn(body: Buffer, contentType: string, url: URL): URL | null {
+  const html = decodePage(body.subarray(0, refreshBytesMax), contentType);
   if (!/http-equiv\s*=\s*["']?\s*refresh/i.test(html)) return null;
   const isStub = html.length <= stubCharsMax && /<script\b/i.test(html) && /\blocation\b/.test(html);
   let base: string | null = null;

@@ -2,7 +2,6 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { type PageFetcher, pdfBytesMax } from '../../net/page-fetch.ts';
 import type { PageFetched } from '../../net/page-robots.ts';
-import { decodePage } from '../extract/decode-page.ts';
 import type { Extracted } from '../extract/extract-order.ts';
 import type { ExtractPool } from '../extract/extract-pool.ts';
 import { pageKindOf } from '../extract/page-kind.ts';
@@ -13,7 +12,6 @@ import { type Came, extractPage } from './extract-fetched-page.ts';
 import { needsBrowser } from './needs-browser.ts';
 import { type CachedPage, createPageCache } from './page-cache.ts';
 import { left, refusalOf } from './page-failures.ts';
-import { refreshBytesMax, refreshOf } from './page-refresh.ts';
 import type { Rendering, RenderWay } from './rendering.ts';
 import type { PageMetadata, ScrapedPage, ScrapeOptions } from './scraped-page.ts';
 
@@ -124,10 +122,11 @@ export function createPageReader(parts: PageReaderParts): PageReader {
       timeoutMs: options.timeoutMs,
       known: cached?.known ?? null,
       mayFollow: mayFollow ?? null,
-      leadsTo: ({ url, contentType, body }) =>
-        pageKindOf(contentType, body) === 'html'
-          ? refreshOf(decodePage(body.subarray(0, refreshBytesMax), contentType), url)
-          : null,
+      leadsTo: async ({ url, contentType, body }) => {
+        if (pageKindOf(contentType, body) !== 'html') return null;
+        const { refreshIn } = await import('./page-refresh.ts');
+        return refreshIn(body, contentType, url);
+      },
       delayMs: paced ? null : scrapeDelayMs,
       signal,
     });
