@@ -5,10 +5,10 @@ import type { ReservationRow } from '../../books/metering/ledger.ts';
 import { crashedEvent } from '../../books/metering/settlement.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { closeRetryMs, openTimeoutMs, stopRetryMs } from '../ledger/ledger-waits.ts';
+import { RecentCalls } from '../ledger/recent-calls.ts';
 import { checkpointWaitMs } from './database.ts';
 import { LedgerQueue } from './ledger-queue.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
-import { RecentCalls } from './recent-calls.ts';
 
 const busy = 5;
 const diskFull = 13;

@@ -10,6 +10,7 @@ import {
   queuedOpensMax,
   stopRetryMs,
 } from '../ledger/ledger-waits.ts';
+import type { RecentCalls } from '../ledger/recent-calls.ts';
 import {
   checkpointWaitMs,
   isPassing,
@@ -21,7 +22,6 @@ import {
   sqliteNotADatabase,
 } from './database.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
-import type { RecentCalls } from './recent-calls.ts';
 
 /** Beyond these, opens are refused and closes given up: memory stays bounded while the disk is away. */
 const reservedMax = 200_000;

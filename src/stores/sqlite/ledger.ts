@@ -3,6 +3,7 @@ import type { Ledger, ReservationRow, UsageEvent } from '../../books/metering/le
 import type { RecordOrder } from '../../books/metering/record-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { createExperimentBook } from '../ledger/experiment-book.ts';
+import { RecentCalls } from '../ledger/recent-calls.ts';
 import { createStatementBook } from '../ledger/statement-book.ts';
 import { createTroubleReport, ledgerWords } from '../trouble-report.ts';
 import { isCheckpointing, openDatabase } from './database.ts';
@@ -12,7 +13,6 @@ import { createLedgerReader } from './ledger-reader.ts';
 import { openLedgerDatabase } from './ledger-schema.ts';
 import { recoverReservations } from './ledger-upkeep.ts';
 import { createLedgerWriter, ledgerKeyAt, WalSync } from './ledger-writer.ts';
-import { RecentCalls } from './recent-calls.ts';
 import { beginSinks, sinkPosition } from './record-order.ts';
 import { tablesIn } from './tables.ts';
 
