@@ -3,6 +3,9 @@ export const hookNames = ['onRequest', 'onRoute', 'onAttempt', 'onAnswer', 'onEv
 
 export type HookName = (typeof hookNames)[number];
 
+/** Functions whose replies mean nothing, and for which no request waits. */
+export const onlyLook: ReadonlySet<HookName> = new Set<HookName>(['onAttempt', 'onSettled']);
+
 /** The version of what hooks get and reply. */
 export const hooksVersion = 1;
 

@@ -59,14 +59,15 @@ export function answerReply(reply: unknown, texts: number): Checked<AnswerReply>
 function checked<T>(reply: unknown, members: Readonly<Record<string, Check>>): Checked<T> {
   if (reply === null || reply === undefined) return { ok: true, value: null };
   if (!isObject(reply as JsonValue)) return { ok: false, why: 'its reply is not an object' };
-  for (const [name, value] of Object.entries(reply as object)) {
-    if (value === undefined || value === null) continue;
+  // Languages without optional members send null for what they do not change.
+  const given = Object.entries(reply as object).filter(([, value]) => value !== undefined && value !== null);
+  for (const [name, value] of given) {
     const check = Object.hasOwn(members, name) ? members[name] : undefined;
     if (check === undefined) return { ok: false, why: whyNot(name, Object.keys(members)) };
     const wrong = check(value);
     if (wrong !== null) return { ok: false, why: `'${name}' of its reply ${wrong}` };
   }
-  return { ok: true, value: reply as T };
+  return { ok: true, value: Object.fromEntries(given) as T };
 }
 
 function whyNot(name: string, members: readonly string[]): string {

@@ -2,7 +2,7 @@ import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parentPort, workerData } from 'node:worker_threads';
-import { hookNames, hooksVersion, whyNoHooks } from './hook-names.ts';
+import { hookNames, hooksVersion, onlyLook, whyNoHooks } from './hook-names.ts';
 import { begunAt, type HookOrder, type HookReply, type HookThreadData, runningAt } from './hook-order.ts';
 import type { HookContext } from './hook-types.ts';
 
@@ -55,11 +55,9 @@ function serve(functions: Readonly<Record<string, Run>>): void {
     } finally {
       Atomics.store(places, runningAt, 0);
     }
-    if (!isPromise(reply)) return answer(id, reply);
-    reply.then(
-      (value) => answer(id, value),
-      (error: unknown) => send({ id, why: whyOf(error) }),
-    );
+    const ended = (value: unknown) => answer(id, onlyLook.has(on) ? null : value);
+    if (!isPromise(reply)) return ended(reply);
+    reply.then(ended, (error: unknown) => send({ id, why: whyOf(error) }));
   });
 }
 
@@ -71,13 +69,27 @@ function answer(id: number, value: unknown): void {
   if (value === undefined || value === null) return send({ id, reply: null });
   let reply: string | undefined;
   try {
-    reply = JSON.stringify(value);
+    reply = JSON.stringify(value, written);
   } catch {
     return send({ id, why: 'its reply cannot be written as JSON' });
   }
   if (reply === undefined) send({ id, why: 'its reply cannot be written as JSON' });
   else if (reply.length > replyCharsMax) send({ id, why: 'its reply has more than 8 MB' });
   else send({ id, reply });
+}
+
+/** Throws for what JSON would leave out or empty: a reply that means something must not count as no change. */
+function written(_name: string, value: unknown): unknown {
+  const isLost = typeof value === 'function' || typeof value === 'symbol' || Number.isNaN(value);
+  if (isLost || isEmptied(value)) throw new TypeError('JSON has no such value');
+  return value;
+}
+
+/** Whether the value is an object with contents other than members, such as an Error or a Map. */
+function isEmptied(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype !== null && prototype !== Object.prototype && Object.keys(value).length === 0;
 }
 
 /** The kind alone: a message could repeat a text of the request. */

@@ -2,7 +2,7 @@ import { pathToFileURL } from 'node:url';
 import { createTurns, type Turns } from '../kernel/sharing/turns.ts';
 import type { FoundModule } from './find-module.ts';
 import type { HookOutcome, HookRunner } from './hook-call.ts';
-import type { HookName } from './hook-names.ts';
+import { type HookName, onlyLook } from './hook-names.ts';
 import type { HookThreadData } from './hook-order.ts';
 import { HookThread } from './hook-thread.ts';
 
@@ -103,7 +103,5 @@ export class ModuleRunner implements HookRunner {
 
 /** How long a request waits for the turn of its account. */
 const waitMaxMs = 5_000;
-
-const onlyLook: ReadonlySet<HookName> = new Set(['onAttempt', 'onSettled']);
 
 const tooMany: HookOutcome = { ok: false, why: 'too many calls of this account are under way' };

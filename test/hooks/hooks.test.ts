@@ -169,6 +169,16 @@ test('onAnswer sees a whole stream before its caller does', async (t) => {
   assert.match(streamed, /1 text of 16/);
 });
 
+test('members of null change nothing', async (t) => {
+  const module = moduleOf(
+    'nulls',
+    `onRequest: () => ({ refuse: null, model: null, tag: undefined, texts: null, system: null, parameters: null }),
+     onRoute: () => ({ refuse: null, targets: null }), onAnswer: () => ({ refuse: null, texts: null })`,
+  );
+  const gateway = await withHooks(t, { nulls: { module } });
+  assert.match(await (await send(gateway)).text(), /Mock answer to: My name is Ann/);
+});
+
 for (const [what, functions, why] of [
   ['throws', `onRequest() { throw new Error('My name is Ann.') }`, /it threw \(Error\)/],
   ['rejects', `async onRequest() { await null; throw new TypeError('x') }`, /it threw \(TypeError\)/],
@@ -196,6 +206,11 @@ for (const [what, functions, why] of [
   ['sends a temperature of 9', `onRequest: () => ({ parameters: { temperature: 9 } })`, /no such value of temperature/],
   ['sends a credential', `onRequest: () => ({ parameters: { api_key: 'x' } })`, /has 'api_key'/],
   ['replies with a circle', `onRequest() { const a = {}; a.a = a; return a; }`, /cannot be written as JSON/],
+  ['replies with a function', `onRequest: () => () => ({ refuse: 'No.' })`, /cannot be written as JSON/],
+  ['refuses with a symbol', `onRequest: () => ({ refuse: Symbol('No.') })`, /cannot be written as JSON/],
+  ['refuses with no number', `onRequest: () => ({ refuse: 0 / 0 })`, /cannot be written as JSON/],
+  ['returns an error', `onRequest: () => new Error('My name is Ann.')`, /cannot be written as JSON/],
+  ['replies with a map', `onRequest: () => new Map([['refuse', 'No.']])`, /cannot be written as JSON/],
   ['names targets of others', `onRoute: () => ({ targets: ['up9/free'] })`, /none of the given ones/],
 ] as const) {
   test(`a hook that ${what} is cut off: on_error decides, and the next request has it again`, async (t) => {
@@ -251,6 +266,25 @@ for (const [what, write, why] of [
     assert.equal((await send(gateway)).status, 503);
   });
 }
+
+test('the log says why a function fails that no request waits for, and ignores what it replies', async (t) => {
+  const broken = moduleOf(
+    'looks-and-throws',
+    `onAttempt() { throw new RangeError('Ann') }, onSettled: () => { throw new TypeError('Ann') }`,
+  );
+  const chatty = moduleOf('looks-and-replies', `onAttempt: () => 7, onSettled: async () => new Map()`);
+  const gateway = await withHooks(t, { broken: { module: broken }, chatty: { module: chatty } });
+  said.length = 0;
+  assert.equal((await send(gateway)).status, 200);
+  const failures = () => said.filter(({ message }) => message === 'a hook failed');
+  await until('the log says so', () => failures().length > 0);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  assert.deepEqual(
+    failures().map(({ fields: { hook, why } }) => ({ hook, why })),
+    [{ hook: 'broken', why: 'onAttempt: it threw (RangeError)' }],
+    'once in ten seconds',
+  );
+});
 
 test('a hook sees neither keys nor credentials, and of headers and variables what it is given', async (t) => {
   const module = moduleOf(

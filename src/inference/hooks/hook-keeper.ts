@@ -5,7 +5,7 @@ import type { HookRunner } from '../../hooks/hook-call.ts';
 import { ModuleRunner } from '../../hooks/module-runner.ts';
 import type { ScopedStep } from '../models/steps.ts';
 import type { HookParts, SettledListener } from './hook-parts.ts';
-import { type ConfiguredHook, hookStep } from './hook-step.ts';
+import { type ConfiguredHook, hookStep, letLook } from './hook-step.ts';
 import { settledFacts } from './settled-facts.ts';
 import { WebhookRunner } from './webhook-runner.ts';
 
@@ -93,12 +93,12 @@ function scopeOf({ models, plans, accounts }: HookConfig): ScopedStep['on'] {
 }
 
 function notifySettled(listening: readonly KeyedHook[], event: UsageEvent, plan: string): void {
-  for (const { config, runner } of listening) {
-    const { models, plans, accounts } = config;
+  for (const hook of listening) {
+    const { models, plans, accounts } = hook.config;
     const isMeant =
       (models?.includes(event.alias) ?? true) &&
       (plans?.includes(plan) ?? true) &&
       (accounts?.includes(event.account) ?? true);
-    if (isMeant) void runner.call('onSettled', event.account, settledFacts(event, plan));
+    if (isMeant) void letLook(hook, 'onSettled', settledFacts(event, plan));
   }
 }

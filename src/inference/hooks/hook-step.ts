@@ -3,7 +3,7 @@ import type { TextPart } from '../../formats/neutral/json-texts.ts';
 import type { HookRunner } from '../../hooks/hook-call.ts';
 import type { HookName } from '../../hooks/hook-names.ts';
 import { answerReply, type Checked, requestReply, routeReply } from '../../hooks/hook-reply.ts';
-import type { HookFacts, RequestReply } from '../../hooks/hook-types.ts';
+import type { HookAttempt, HookFacts, HookSettled, RequestReply } from '../../hooks/hook-types.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { AttemptRecord } from '../../routing/route.ts';
 import type {
@@ -98,9 +98,8 @@ class RunningHook {
   }
 
   #attempted({ provider, model: target, class: outcome, status, ms }: AttemptRecord): void {
-    const { runner } = this.#hook;
     const attempt = { ...this.#facts, provider, target, outcome, status, ms: Math.round(ms) };
-    void runner.call('onAttempt', this.#facts.caller.account, attempt);
+    void letLook(this.#hook, 'onAttempt', attempt);
   }
 
   async #answer(on: 'onAnswer' | 'onEvent', texts: readonly JudgedText[]): Promise<Failure | readonly string[]> {
@@ -128,12 +127,8 @@ class RunningHook {
 
   /** Fate of a request whose hook gave no reply that can be used; null: it goes on. */
   #failed(why: string): Failure | null {
-    const { name, config, log, warned } = this.#hook;
-    const nowMs = performance.now();
-    if (warned.atMs === 0 || nowMs - warned.atMs >= warnEveryMs) {
-      warned.atMs = nowMs;
-      log.warn({ hook: name, requestId: this.#facts.requestId, why, on_error: config.on_error }, 'a hook failed');
-    }
+    const { name, config } = this.#hook;
+    warn(this.#hook, this.#facts.requestId, why);
     if (config.on_error === 'allow') return null;
     const message = `The hook '${name}' of this server gave no usable reply, and nothing passes without one. Try again later, or ask the operator.`;
     return { kind: 'guard-unanswered', guard: name, message };
@@ -151,6 +146,27 @@ class RunningHook {
     }
     return seen;
   }
+}
+
+/** Calls a function for which no request waits. The log says if it fails. */
+export async function letLook(
+  hook: Pick<ConfiguredHook, 'name' | 'config' | 'runner' | 'log' | 'warned'>,
+  on: HookName,
+  facts: HookSettled | HookAttempt,
+): Promise<void> {
+  const outcome = await hook.runner.call(on, facts.caller.account, facts);
+  if (!outcome.ok) warn(hook, facts.requestId, `${on}: ${outcome.why}`);
+}
+
+function warn(
+  { name, config, log, warned }: Pick<ConfiguredHook, 'name' | 'config' | 'log' | 'warned'>,
+  requestId: string,
+  why: string,
+): void {
+  const nowMs = performance.now();
+  if (warned.atMs !== 0 && nowMs - warned.atMs < warnEveryMs) return;
+  warned.atMs = nowMs;
+  log.warn({ hook: name, requestId, why, on_error: config.on_error }, 'a hook failed');
 }
 
 /** Names of members and words of the format are no texts; numbers are, where a value may be one. */

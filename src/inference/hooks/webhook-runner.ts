@@ -1,5 +1,5 @@
 import type { HookOutcome, HookRunner } from '../../hooks/hook-call.ts';
-import { type HookName, hooksVersion } from '../../hooks/hook-names.ts';
+import { type HookName, hooksVersion, onlyLook } from '../../hooks/hook-names.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import { createTurns, type Turns } from '../../kernel/sharing/turns.ts';
 import { webhookHeaders } from '../../kernel/webhook-headers.ts';
@@ -58,7 +58,8 @@ export class WebhookRunner implements HookRunner {
     const request = { ...this.#at, method: 'POST' as const, headers, body };
     const { status, bytes } = await wholeAnswer(transport, request, bounds);
     if (status < 200 || status > 299) return { ok: false, why: `it answered with the status ${status}` };
-    return { ok: true, reply: bytes.length === 0 ? null : (JSON.parse(bytes.toString('utf8')) as unknown) };
+    const isEmpty = bytes.length === 0 || onlyLook.has(on);
+    return { ok: true, reply: isEmpty ? null : (JSON.parse(bytes.toString('utf8')) as unknown) };
   }
 
   retire(ended: () => void): void {
