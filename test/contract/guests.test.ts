@@ -111,6 +111,13 @@ test('an answer bounds models and plan', async () => {
   assert.equal((await ask(bearer('eve-1'), 'other')).status, 429, 'one call a minute');
 });
 
+test('a plan that does not exist lets nobody in', async () => {
+  replyTo = () => ({ status: 200, body: { account: 'team', plan: 'tinny' } });
+  const { status, error } = await ask(bearer('typo-1'));
+  assert.equal(status, 403, error);
+  assert.match(error, /no plan 'tinny'/);
+});
+
 test('an id keeps its collections with another key', async () => {
   replyTo = ({ key }) => ({ status: 200, body: { account: 'team', id: key.slice(0, 3) } });
   const at = `${gateway.url}/v1/vectors/collections`;
@@ -235,6 +242,24 @@ test('a certificate that has ended, names nobody known, or is none opens nothing
     ...bearer('sk-cv-wrong-key-0001'),
   });
   assert.equal(wrong.status, 401, 'a wrong key is not helped by a certificate');
+});
+
+test("a certificate counts next to a key that nobody knows, since SDKs send one: OpenAI's SDK", async (t) => {
+  const defaultHeaders = { 'x-client-cert': encodeURIComponent(billingCertificate) };
+  const models = async (baseURL: string, apiKey = 'unused') =>
+    (await new OpenAI({ baseURL: `${baseURL}/v1`, apiKey, maxRetries: 0, defaultHeaders }).models.list()).data;
+  assert.ok((await models(gateway.url)).length > 0);
+  assert.deepEqual(
+    questions.map(({ key }) => key),
+    ['unused'],
+    'a service that knows keys is asked first',
+  );
+  await assert.rejects(models(gateway.url, 'sk-cv-wrong-key-0002'), { status: 401 });
+  replyTo = () => ({ status: 200, body: { account: 'gone' } });
+  await assert.rejects(models(gateway.url, 'of-gone-1'), { status: 403 });
+  const { webhook, ...callers } = config.callers;
+  const alone = await startGateway(t, { ...config, callers });
+  assert.ok((await models(alone.url)).length > 0);
 });
 
 test('whoever is no trusted proxy can send no certificate', async (t) => {

@@ -21,6 +21,7 @@ export function declaredKeys(config: Config, generatedAdminKey: string | null): 
     })),
     adminKey: config.admin.key ?? generatedAdminKey,
     defaultPlan: config.default_plan,
+    plans: Object.keys(config.plans),
     guests: config.callers,
   };
 }

@@ -112,6 +112,7 @@ export async function issueFirstKey(store: AccountStore, plan: string, nowMs: nu
     keys: [],
     adminKey: null,
     defaultPlan: plan,
+    plans: [plan],
   };
   const issued = await issueKey(
     store,

@@ -45,6 +45,8 @@ export interface Declared {
   /** Configured or generated; null = the admin API is closed. */
   adminKey: string | null;
   defaultPlan: string;
+  /** Names of the plans of the configuration. */
+  plans: readonly string[];
   /** Callers that may call /v1 without a key of this server. Absent: nobody. */
   guests?: CallersConfig;
 }

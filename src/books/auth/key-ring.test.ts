@@ -25,6 +25,7 @@ const declared: Declared = {
   ],
   adminKey,
   defaultPlan: 'free',
+  plans: ['free'],
 };
 
 const clock = fakeClock();

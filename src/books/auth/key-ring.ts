@@ -104,6 +104,7 @@ function knownFrom(declared: Declared, stored: Stored) {
     entries,
     byKeyId,
     accounts,
+    plans: new Set([...declared.plans, ...stored.plans.map(({ name }) => name)]),
     operators: new Map(stored.operators.map((row) => [row.id, operatorOf(row)])),
     adminHash: declared.adminKey === null ? null : hashKey(declared.adminKey),
     userKeys: users.size,
@@ -111,8 +112,8 @@ function knownFrom(declared: Declared, stored: Stored) {
   };
 }
 
-function guestsOf({ guests, defaultPlan }: Declared, { accounts }: ReturnType<typeof knownFrom>) {
-  return { guests: guests ?? noGuests, accounts, defaultPlan };
+function guestsOf({ guests, defaultPlan }: Declared, { accounts, plans }: ReturnType<typeof knownFrom>) {
+  return { guests: guests ?? noGuests, accounts, plans, defaultPlan };
 }
 
 const noGuests = { tokens: [] };

@@ -23,6 +23,7 @@ const declared: Declared = {
   ],
   adminKey: null,
   defaultPlan: 'free',
+  plans: ['free'],
 };
 const order: KeyOrder = {
   account: 'dev',

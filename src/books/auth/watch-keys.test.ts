@@ -8,7 +8,7 @@ import { issueFirstKey } from './issue-key.ts';
 import { createKeyRing, isFailure } from './key-ring.ts';
 import { keyPollIntervalMs, watchKeys } from './watch-keys.ts';
 
-const nobody = { accounts: [], keys: [], adminKey: null, defaultPlan: 'free' };
+const nobody = { accounts: [], keys: [], adminKey: null, defaultPlan: 'free', plans: ['free'] };
 const anywhere = () => null;
 
 function watchedRing(onError: (error: unknown) => void = (error) => assert.fail(String(error))) {

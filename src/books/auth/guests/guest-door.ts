@@ -1,12 +1,11 @@
 import type { CallersConfig } from '../../../config/schema-callers.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Failure } from '../../../kernel/failure.ts';
-import type { AccountFacts } from '../key-directory.ts';
+import { type AccountFacts, keyPrefix } from '../key-directory.ts';
 import type { Principal } from '../principal.ts';
 import { createCallerTokens } from '../tokens/caller-tokens.ts';
 import { Guests } from '../tokens/guests.ts';
 import type { TokenCaller } from '../tokens/token-caller.ts';
-import type { Certificates } from './certificates.ts';
 import type { KeyWebhook } from './key-webhook.ts';
 
 /** A request without a valid key of this server. */
@@ -31,6 +30,7 @@ export interface GuestDoor {
 interface InForce {
   guests: CallersConfig;
   accounts: ReadonlyMap<string, AccountFacts>;
+  plans: ReadonlySet<string>;
   defaultPlan: string;
 }
 
@@ -39,7 +39,9 @@ export function createGuestDoor(clock: Clock, inForce: () => InForce): GuestDoor
   const guests = new Guests();
   const admitted = (caller: TokenCaller | Failure): Principal | Failure => {
     if ('kind' in caller) return caller;
-    const { accounts, defaultPlan } = inForce();
+    const { accounts, plans, defaultPlan } = inForce();
+    // An unknown plan would count as the default one, which may allow more than the one that was meant.
+    if (caller.plan !== null && !plans.has(caller.plan)) return unknownPlan(caller.plan);
     return guests.principal(caller, accounts, defaultPlan);
   };
   const tokens = createCallerTokens(clock, () => inForce().guests.tokens, admitted);
@@ -52,13 +54,17 @@ export function createGuestDoor(clock: Clock, inForce: () => InForce): GuestDoor
     async (config) => new (await import('./certificates.ts')).Certificates(config, clock),
   );
 
-  async function byCertificate(from: Promise<Certificates>, { headers }: GuestRequest) {
-    const caller = (await from).caller(headers);
+  async function byCertificate({ headers, key, fromProxy }: GuestRequest) {
+    // SDKs cannot do without a key, so any text in its place does no harm. A key of this server must be right.
+    if (key?.startsWith(keyPrefix) === true || !fromProxy()) return null;
+    const caller = (await certificates())?.caller(headers) ?? null;
     return caller === null ? null : admitted(caller);
   }
 
-  async function byWebhook(from: Promise<KeyWebhook>, key: string, { address }: GuestRequest) {
-    return admitted(await (await from).caller(key, address()));
+  async function byWebhook(from: Promise<KeyWebhook>, key: string, request: GuestRequest) {
+    const caller = await (await from).caller(key, request.address());
+    if ('kind' in caller && caller.kind === 'unauthenticated') return (await byCertificate(request)) ?? caller;
+    return admitted(caller);
   }
 
   return {
@@ -68,13 +74,20 @@ export function createGuestDoor(clock: Clock, inForce: () => InForce): GuestDoor
       if (token !== null) return token;
       const answer = request.key === null ? null : webhook();
       if (request.key !== null && answer !== null) return byWebhook(answer, request.key, request);
-      const known = request.key === null && request.fromProxy() ? certificates() : null;
-      return known === null ? null : byCertificate(known, request);
+      return inForce().guests.certificates === undefined ? null : byCertificate(request);
     },
     principalOf(keyId) {
       const caller = guests.byId(keyId);
       return caller === null || !isConfigured(inForce().guests, caller) ? null : admitted(caller);
     },
+  };
+}
+
+function unknownPlan(plan: string): Failure {
+  const shown = plan.replace(/\p{C}/gu, '').slice(0, 64);
+  return {
+    kind: 'forbidden',
+    message: `There is no plan '${shown}', which this caller has. Ask the operator to add it.`,
   };
 }
 

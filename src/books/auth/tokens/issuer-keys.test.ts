@@ -23,6 +23,7 @@ const declared = (...issuers: string[]): Declared => ({
   keys: [],
   adminKey: null,
   defaultPlan: 'default',
+  plans: ['default'],
   guests: { tokens: issuers.map(settings) },
 });
 

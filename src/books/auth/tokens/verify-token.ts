@@ -110,7 +110,15 @@ function failureOf(error: unknown): Failure {
   if (error instanceof KeysUnread) return { kind: 'overloaded', message: error.message };
   if (error instanceof errors.JWTExpired) return refusal('The token has expired. Get a new one from its issuer.');
   if (error instanceof errors.JWTClaimValidationFailed) {
+    if (error.reason === 'missing') return refusal(`The token has no claim '${error.claim}'.`);
+    if (error.claim === 'nbf')
+      return refusal("The token is not valid yet, by its claim 'nbf' and this server's clock.");
     return refusal(`The claim '${error.claim}' of the token does not fit this server.`);
+  }
+  if (error instanceof errors.JWKSNoMatchingKey) {
+    return refusal(
+      "No public key of the issuer fits the 'kid' and 'alg' of the token. A new key counts here within 30 seconds.",
+    );
   }
   if (error instanceof errors.JOSEAlgNotAllowed) return refusal('The token is signed in a way that is not allowed.');
   return refusal('The signature of the token is not valid.');
