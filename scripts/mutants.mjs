@@ -4,9 +4,10 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseAst } from 'rolldown/parseAst';
+import { faultsOfTable, nearestTests } from './nearest-tests.mjs';
 import { testEnvironment, testOptions } from './test-options.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -19,54 +20,6 @@ const testFilesMax = Number(option('tests', 12));
 const testTimeoutMs = 120_000;
 /** A mutant may make a file hang. */
 const fileTimeoutMs = 300_000;
-const far = 9;
-
-/** Tests over HTTP import a whole gateway: these are of a room, below `test/`. */
-const testsOfRooms = [
-  ['src/admin', ['admin', 'dashboard', 'variants', 'prompts', 'clients/scim']],
-  ['src/books/auth', ['admin', 'stores/account', 'contract', 'faults/token', 'faults/guest']],
-  ['src/cli', ['cli', 'providers', 'library', 'processes']],
-  ['src/config', ['cli/check', 'docs', 'admin', 'faults/reload', 'guards']],
-  ['src/guards', ['guards', 'contract']],
-  ['src/hooks', ['hooks', 'steps']],
-  ['src/rules', ['routes']],
-  ['src/library', ['library', 'bundle']],
-  ['src/processes', ['processes', 'faults/processes', 'faults/worker']],
-  ['src/engines', ['engines', 'contract', 'faults']],
-  ['src/http/routes/files', ['batches', 'clients', 'contract']],
-  ['src/http/routes', ['contract', 'clients', 'conversion', 'faults', 'responses', 'tools']],
-  ['src/http', ['contract', 'faults', 'dashboard']],
-  ['src/formats/dialects', ['conversion', 'contract', 'clients', 'prompt-cache', 'recorded']],
-  ['src/formats/providers', ['contract', 'providers']],
-  ['src/inference/families/responses', ['responses', 'contract/design-6-responses', 'clients/openai-responses']],
-  ['src/inference/batches', ['batches']],
-  ['src/inference/cache', ['cache']],
-  ['src/inference/guards', ['guards']],
-  ['src/inference/hooks', ['hooks']],
-  ['src/inference/vector-stores', ['clients', 'stores/vector']],
-  ['src/inference/families/realtime', ['contract', 'clients', 'faults', 'conversion']],
-  ['src/inference/families', ['contract', 'clients', 'faults', 'conversion']],
-  ['src/inference/models', ['contract', 'providers', 'admin', 'variants', 'routes', 'steps', 'prompt-cache', 'faults']],
-  ['src/routing', ['simulation', 'faults/failover', 'faults/availability', 'faults/replica-hints']],
-  ['src/inference/server-tools', ['server-tools']],
-  ['src/upstream/transport', ['faults/abort', 'faults/streams', 'contract']],
-  ['src/inference/spine', ['contract', 'faults', 'steps', 'guards', 'variants', 'prompts']],
-  ['src/inference', ['contract', 'faults', 'steps', 'variants', 'prompts']],
-  ['src/books/ledger', ['stores/ledger']],
-  ['src/main', ['faults/process', 'cli']],
-  ['src/tools/mcp', ['clients/mcp', 'tools', 'faults', 'contract']],
-  [
-    'src/books/metering',
-    ['stores/ledger-quota', 'stores/counter', 'simulation/metering', 'faults/refused', 'contract'],
-  ],
-  ['src/observe', ['telemetry']],
-  ['src/stores/postgres', ['stores', 'faults/postgres']],
-  ['src/stores/redis', ['stores', 'faults/redis']],
-  ['src/stores', ['stores']],
-  ['src/tools', ['tools', 'contract']],
-  ['src/vectors', ['faults/vector', 'clients/vector', 'property', 'contract/vector']],
-  ['src/net', ['tools', 'faults/security']],
-];
 
 const random = seeded(seed);
 const files = globSync('src/**/*.ts', { cwd: root, exclude: ['src/simulator/**'] })
@@ -77,8 +30,7 @@ if (mutants.length === 0) {
   console.error(`No place of src/ can be changed in files that hold '${pattern}'.`);
   process.exit(1);
 }
-const tests = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root }).sort();
-const imported = new Map();
+for (const fault of faultsOfTable(files)) console.log(`scripts/nearest-tests.mjs: ${fault}`);
 const copy = join(mkdtempSync(join(tmpdir(), 'culvert-mutants-')), 'copy');
 const passesUnchanged = new Map();
 
@@ -113,7 +65,7 @@ function judge({ file, start, end, text }) {
   if (source !== readFileSync(join(root, file), 'utf8')) return null;
   const ran = [];
   try {
-    for (const testFile of nearestTests(file)) {
+    for (const testFile of nearestTests(file, testFilesMax)) {
       if (!passesWithout(testFile)) continue;
       writeFileSync(path, source.slice(0, start) + text + source.slice(end));
       ran.push(testFile);
@@ -140,61 +92,6 @@ function passes(testFile) {
     env: testEnvironment({ FC_RUNS: '25', FC_SHARE: '0.1' }),
   });
   return status === 0;
-}
-
-/** Those in `src` by how few imports lead to the file, then those of its room. */
-function nearestTests(file) {
-  const near = tests
-    .filter((one) => one.startsWith('src/'))
-    // What stands beside it is about it, though it may reach it over more imports.
-    .map((one) => [one, distance(one, file) - (dirname(one) === dirname(file) ? 1.5 : 0)])
-    .filter(([, steps]) => steps <= 3)
-    .sort((a, b) => a[1] - b[1])
-    .map(([one]) => one);
-  const places = testsOfRooms.find(([room]) => file.startsWith(`${room}/`))?.[1] ?? ['contract'];
-  const ofRoom = tests.filter(
-    (one) => !one.endsWith('.long.test.ts') && places.some((place) => one.startsWith(`test/${place}`)),
-  );
-  // Those that import the file themselves first, then those whose names speak of the same things.
-  const words = wordsOf(file);
-  const shared = (one) => [...wordsOf(one)].filter((word) => words.has(word)).length;
-  const imports = (one) => distance(one, file) <= 1;
-  ofRoom.sort(
-    (a, b) => Number(imports(b)) - Number(imports(a)) || shared(b) - shared(a) || distance(a, file) - distance(b, file),
-  );
-  const half = Math.ceil(testFilesMax / 2);
-  const first = near.slice(0, Math.max(half, testFilesMax - ofRoom.length));
-  return [...first, ...ofRoom.slice(0, testFilesMax - first.length)];
-}
-
-/** Words of a path below its room, without plural forms. */
-function wordsOf(file) {
-  const path = file.replace(/^(src|test)\//, '').replace(/(\.long)?(\.test)?\.ts$/, '');
-  return new Set(path.split(/[/.-]/).map((word) => word.replace(/s$/, '')));
-}
-
-/** How many imports lead from one file to another, at most four; `far`: none. */
-function distance(from, to) {
-  let edge = [from];
-  const seen = new Set(edge);
-  for (let steps = 0; steps <= 4; steps++) {
-    if (seen.has(to)) return steps;
-    edge = edge.flatMap(importsOf).filter((one) => !seen.has(one));
-    for (const one of edge) seen.add(one);
-  }
-  return far;
-}
-
-function importsOf(file) {
-  if (!imported.has(file)) {
-    const text = readFileSync(join(root, file), 'utf8');
-    const paths = [...text.matchAll(/^(?:import|export)\b(?! type)[^;]*? from '(\.[^']+\.ts)'/gm)];
-    imported.set(
-      file,
-      paths.map(([, path]) => relative(root, resolve(root, dirname(file), path))),
-    );
-  }
-  return imported.get(file);
 }
 
 /** Places of a file that can be changed: which characters by what. */

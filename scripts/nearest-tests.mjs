@@ -1,0 +1,249 @@
+// Chooses the test files that should notice a change of a file of `src`, for scripts/mutants.mjs.
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const far = 9;
+
+/**
+ * Tests over HTTP import a whole gateway, so imports do not tell which of them are about a room: these are, below `test/`.
+ * The first row that a file lies in counts. A place that names a `.long` file runs it too.
+ */
+const testsOfRooms = [
+  ['src/admin/statements', ['admin/statements', 'stores/statement', 'contract/prices', 'admin']],
+  ['src/admin/troubles', ['contract/notices', 'contract/health', 'faults/storage', 'faults/alerts', 'admin']],
+  [
+    'src/admin',
+    ['admin', 'contract/notices', 'dashboard', 'variants', 'prompts', 'routes', 'faults/scim', 'responses'],
+  ],
+  ['src/books/auth', ['admin', 'stores/account', 'stores/session', 'contract', 'faults/dashboard']],
+  ['src/books/ledger', ['stores/ledger', 'stores/attempt', 'stores/repricing', 'admin/ledger', 'faults/usage']],
+  ['src/books/metering', ['stores/ledger-quota', 'stores/counter', 'property/metering', 'faults/refused', 'contract']],
+  ['src/cli/bench', ['cli/bench']],
+  ['src/cli/doctor', ['cli/doctor', 'cli/check', 'prompt-cache/doctor', 'cli']],
+  ['src/cli/import', ['cli/import', 'cli/import-litellm-database.long']],
+  ['src/cli/reference', ['cli/reference', 'docs', 'cli']],
+  ['src/cli', ['cli', 'providers', 'docs', 'cli/upkeep.long', 'cli/admin-commands.long', 'cli/set-up-commands.long']],
+  ['src/config', ['cli/check', 'cli/reload', 'docs', 'admin', 'faults/mounted', 'faults/torn', 'guards', 'contract']],
+  ['src/engines', ['engines', 'contract', 'faults']],
+  ['src/formats/neutral', ['conversion', 'contract', 'clients', 'steps', 'faults']],
+  ['src/formats/dialects', ['conversion', 'contract', 'clients', 'prompt-cache', 'upstream-formats', 'faults']],
+  ['src/formats/providers', ['contract', 'providers', 'upstream-formats', 'clients', 'cli/check']],
+  ['src/formats', ['conversion', 'contract', 'clients', 'providers']],
+  ['src/guards', ['guards', 'contract']],
+  ['src/hooks', ['hooks', 'steps', 'cli/hooks']],
+  ['src/http/dashboard', ['faults/dashboard', 'browser/login', 'browser/openid', 'browser/saml', 'dashboard', 'admin']],
+  ['src/http/routes/files', ['batches', 'clients', 'contract']],
+  ['src/http/routes', ['contract', 'clients', 'conversion', 'faults', 'responses', 'tools', 'batches']],
+  ['src/http/scim', ['faults/scim', 'admin']],
+  ['src/http', ['contract', 'faults', 'dashboard', 'clients']],
+  ['src/inference/batches', ['batches', 'clients/google-batches', 'guards', 'faults/silent-batches', 'providers/jobs']],
+  ['src/inference/cache', ['cache', 'prompt-cache', 'stores/cache']],
+  ['src/inference/endpoints', ['contract', 'clients', 'responses', 'providers']],
+  ['src/inference/families/responses', ['responses', 'contract/design-6-responses', 'clients/openai-responses']],
+  ['src/inference/families', ['contract', 'clients', 'faults', 'conversion', 'providers', 'upstream-formats']],
+  ['src/inference/guards', ['guards']],
+  ['src/inference/hooks', ['hooks', 'steps']],
+  ['src/inference/models', ['contract', 'providers', 'admin', 'variants', 'routes', 'steps', 'prompt-cache', 'faults']],
+  ['src/inference/server-tools', ['server-tools']],
+  ['src/inference/spine', ['contract', 'faults', 'steps', 'guards', 'variants', 'prompts', 'routes']],
+  ['src/inference/vector-stores', ['clients/openai-vector', 'stores/vector', 'faults/vector', 'server-tools/file']],
+  ['src/inference', ['contract', 'faults', 'steps', 'variants', 'prompts', 'clients']],
+  ['src/kernel/sharing', ['contract', 'faults', 'cache', 'stores', 'tools', 'server-tools/turns']],
+  ['src/kernel', ['contract', 'faults', 'cli', 'clients', 'tools', 'stores']],
+  ['src/library', ['library', 'hooks', 'steps']],
+  ['src/main', ['cli', 'faults', 'contract', 'hooks', 'library', 'admin/operating', 'processes/processes.long']],
+  ['src/net', ['tools', 'faults/security', 'faults/sealed', 'clients/mcp', 'hooks', 'cli/secrets']],
+  ['src/observe', ['telemetry', 'contract/metrics', 'contract/logged', 'faults/metric', 'faults/target', 'hooks']],
+  ['src/processes/books', ['processes/embedded-books.long', 'processes/lost-workers.long', 'processes/cluster.long']],
+  [
+    'src/processes',
+    [
+      'processes/processes.long',
+      'processes/cluster.long',
+      'processes/lost-workers.long',
+      'processes/changes-at-once.long',
+    ],
+  ],
+  [
+    'src/routing',
+    ['simulation/routing', 'property/routing', 'faults', 'contract/upstream-routes', 'prompt-cache', 'contract'],
+  ],
+  ['src/rules', ['routes']],
+  ['src/stores/accounts', ['stores/account', 'stores/session', 'admin', 'stores']],
+  ['src/stores/answers', ['stores/reply', 'stores/response', 'responses', 'faults/idempotency', 'batches']],
+  ['src/stores/cache', ['stores/cache', 'cache']],
+  ['src/stores/files', ['batches', 'faults/files', 'clients/google-files', 'clients/anthropic-files', 'stores']],
+  ['src/stores/ledger', ['stores/ledger', 'stores/attempt', 'stores/repricing', 'admin/ledger', 'stores']],
+  ['src/stores/postgres', ['stores', 'faults/postgres', 'faults/keyed-reply', 'faults/own-ids']],
+  ['src/stores/redis', ['stores', 'faults/redis', 'stores/redis-race.long', 'stores/redis-leases.long']],
+  ['src/stores/s3', ['faults/hostile-bucket', 'faults/files-s3.long', 'batches/files']],
+  ['src/stores/schema', ['stores', 'cli/upgrade', 'faults/mixed-state']],
+  [
+    'src/stores/sqlite',
+    ['stores', 'cli/upgrade', 'cli/backup', 'cli/restore', 'faults/locked-books.long', 'faults/full-disk'],
+  ],
+  ['src/stores/vectors', ['stores/vector', 'faults/vector', 'clients/openai-vector']],
+  ['src/stores/web', ['stores/page', 'stores/crawl', 'tools']],
+  ['src/stores', ['stores', 'faults/storage', 'faults/locked-books.long', 'batches']],
+  ['src/tools/a2a', ['clients/a2a', 'admin/agents']],
+  ['src/tools/crawl', ['tools', 'tools/crawl.long', 'tools/crawl-gateway.long', 'clients/firecrawl', 'stores/crawl']],
+  ['src/tools/mcp', ['clients/mcp', 'admin/mcp', 'server-tools/mcp', 'faults/hostile-mcp', 'tools', 'contract']],
+  ['src/tools/render', ['tools/render.long', 'tools/scrape', 'tools']],
+  ['src/tools/search', ['tools/search', 'tools/searxng', 'admin/search', 'server-tools/web-search', 'tools']],
+  ['src/tools', ['tools', 'clients/firecrawl', 'server-tools/web', 'tools/bad-web.long', 'contract']],
+  [
+    'src/upstream/credentials',
+    ['cli/secrets', 'upstream-formats', 'faults/refused-credentials', 'contract', 'clients', 'providers'],
+  ],
+  ['src/upstream', ['faults', 'contract', 'providers/faults', 'clients']],
+  [
+    'src/vectors',
+    [
+      'stores/vector',
+      'clients/qdrant',
+      'clients/openai-vector',
+      'admin/vectors',
+      'faults/vector',
+      'faults/on-filter',
+      'faults/security-vectors',
+      'contract/vector',
+      'contract/4-1',
+      'contract/hybrid',
+      'contract/qdrant',
+      'contract/text-index',
+      'contract/embed-for-vectors',
+      'contract/reranked',
+      'stores/vector-store.long',
+      'faults/vector-restart.long',
+    ],
+  ],
+];
+/** They look at sources, the package or pages; a room may name them nevertheless. */
+const ofNoRoom = ['browser', 'bundle', 'deploy', 'docs', 'gates'].map((folder) => `test/${folder}/`);
+
+const tests = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root }).sort();
+const imported = new Map();
+let weights = null;
+
+/**
+ * At most `count` files: half of them those in `src` by how few imports lead to the file, then those of its room, then
+ * others. Of equals, the file whose words are most alike comes first.
+ */
+export function nearestTests(file, count) {
+  const alike = likenessTo(file);
+  const near = tests
+    .filter((one) => one.startsWith('src/'))
+    // What is in the same folder is about it, though it may reach it over more imports.
+    .map((one) => [one, distance(one, file) - (dirname(one) === dirname(file) ? 1.5 : 0)])
+    .filter(([, rank]) => rank <= 3)
+    .sort((a, b) => a[1] - b[1] || alike(b[0]) - alike(a[0]))
+    .map(([one]) => one);
+  const [, places] = rowOf(file) ?? [file, []];
+  const isNamed = (one) => places.some((place) => isAt(one, `test/${place}`));
+  // What is much alike elsewhere comes before the tests of a large room that hardly speak of it.
+  const rank = (one) => (importsOf(one).includes(file) ? 1 : 0) + alike(one) * (isNamed(one) ? 2 : 1);
+  const over = tests
+    .filter((one) => one.startsWith('test/'))
+    .filter((one) => isNamed(one) || (!isLong(one) && !ofNoRoom.some((folder) => one.startsWith(folder))))
+    .sort((a, b) => rank(b) - rank(a));
+  const half = Math.ceil(count / 2);
+  return [...near.slice(0, half), ...over.slice(0, count - Math.min(near.length, half))];
+}
+
+/** Returns what is wrong with the table: files of `src` without a row, and places without a test file. */
+export function faultsOfTable(files) {
+  const rowless = files.filter((file) => rowOf(file) === undefined).map((file) => `no row names tests of ${file}`);
+  const empty = testsOfRooms.flatMap(([room, places]) =>
+    places
+      .filter((place) => !tests.some((one) => isAt(one, `test/${place}`)))
+      .map((place) => `${room}: no test file begins with test/${place}`),
+  );
+  return [...rowless, ...empty];
+}
+
+function rowOf(file) {
+  return testsOfRooms.find(([room]) => file.startsWith(`${room}/`) || file === `${room}.ts`);
+}
+
+/** Long files are run only where a place names them. */
+function isAt(testFile, place) {
+  return testFile.startsWith(place) && (!isLong(testFile) || place.endsWith('.long'));
+}
+
+function isLong(testFile) {
+  return testFile.endsWith('.long.test.ts');
+}
+
+/** How much a test file says in the same words, 0 to 1; rare words count more, and those of its path thrice. */
+function likenessTo(file) {
+  weights ??= weightsOf(tests);
+  const its = weights(file);
+  return (test) => {
+    const other = weights(test);
+    let sum = 0;
+    for (const [word, weight] of its.words) sum += weight * (other.words.get(word) ?? 0);
+    return sum / (its.length * other.length);
+  };
+}
+
+/** Returns the weights of a file's words by how often it has them, and how few of `files` do. */
+function weightsOf(files) {
+  const counts = new Map(files.map((file) => [file, wordCounts(file)]));
+  const filesWith = new Map();
+  for (const words of counts.values())
+    for (const word of words.keys()) filesWith.set(word, (filesWith.get(word) ?? 0) + 1);
+  const known = new Map();
+  return (file) => {
+    if (!known.has(file)) {
+      const words = new Map();
+      for (const [word, count] of counts.get(file) ?? wordCounts(file)) {
+        const rareness = Math.log(files.length / (filesWith.get(word) ?? files.length));
+        if (rareness > 0) words.set(word, (1 + Math.log(count)) * rareness);
+      }
+      known.set(file, { words, length: Math.hypot(...words.values()) || 1 });
+    }
+    return known.get(file);
+  };
+}
+
+function wordCounts(file) {
+  const text = `${`${file} `.repeat(3)} ${textOf(file)}`.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
+  const counts = new Map();
+  for (const [plural] of text.matchAll(/[a-z]{3,}/g)) {
+    const word = plural.replace(/s$/, '');
+    counts.set(word, (counts.get(word) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** How many imports lead from one file to another, at most four; `far`: none. */
+function distance(from, to) {
+  let edge = [from];
+  const seen = new Set(edge);
+  for (let steps = 0; steps <= 4; steps++) {
+    if (seen.has(to)) return steps;
+    edge = edge.flatMap(importsOf).filter((one) => !seen.has(one));
+    for (const one of edge) seen.add(one);
+  }
+  return far;
+}
+
+function importsOf(file) {
+  if (!imported.has(file)) {
+    const paths = [...textOf(file).matchAll(/^(?:import|export)\b(?! type)[^;]*? from '(\.[^']+\.ts)'/gm)];
+    imported.set(
+      file,
+      // Texts of programs that a test writes have imports too.
+      paths
+        .map(([, path]) => relative(root, resolve(root, dirname(file), path)))
+        .filter((path) => existsSync(join(root, path))),
+    );
+  }
+  return imported.get(file);
+}
+
+function textOf(file) {
+  return readFileSync(join(root, file), 'utf8');
+}
