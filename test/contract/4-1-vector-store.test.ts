@@ -125,6 +125,21 @@ test('§2.1 "`Cosine` is the value in normal use": nearest points come first, by
   );
 });
 
+test('§2.1 a collection whose "vector_size" is 1 finds points by vectors written after a search', async () => {
+  await collection('free', 'thin', { vector_size: 1, distance: 'Euclid' });
+  const put = (points: Json[]) => done('free', 'POST', '/collections/thin/points', { points });
+  const nearest = async () => {
+    const query = { vector: [4.2], limit: 2 };
+    const found = await done('free', 'POST', '/collections/thin/points/search', query);
+    return (found as unknown as { id: number }[]).map(({ id }) => id);
+  };
+  // Searches among up to 256 points read their rows; those among more use an index, which a write must change.
+  await put(Array.from({ length: 300 }, (_, id) => ({ id, vector: [id] })));
+  assert.deepEqual(await nearest(), [4, 5]);
+  await put([{ id: 200, vector: [4.3] }]);
+  assert.deepEqual(await nearest(), [200, 4]);
+});
+
 test('§2.2 a point is "id", "vector" and "payload", and comes back as it was written', async () => {
   await collection('free', 'points');
   const payload = { text: 'a chunk', source: 'file.md', nested: { list: [1, 'two', null], ok: true }, ключ: 'é' };

@@ -189,6 +189,18 @@ test('what the operator writes for a target joins what the caller asks', async (
   );
 });
 
+test("the body of a target also joins a request in Google's own format", async () => {
+  const contents = [{ role: 'user', parts: [{ text: 'hi' }] }];
+  const json = { contents, generationConfig: { temperature: 0.5, topP: 0.75 }, labels: { team: 'a' } };
+  const answer = await gateway.fetch('/v1beta/models/tuned:generateContent', { json });
+  assert.equal(answer.status, 200, await answer.text());
+  assert.deepEqual(lastBody(), {
+    ...json,
+    generationConfig: { temperature: 0.5, topP: 0.25 },
+    safetySettings: [],
+  });
+});
+
 const pictureAt = (url: string) =>
   user([
     { type: 'text', text: 'What is it?' },

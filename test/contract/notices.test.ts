@@ -343,6 +343,12 @@ test('the history says what became of a notice, to operators who may see its acc
   assert.equal(still!.id, waiting!.id);
 
   await admin('POST', 'accounts', { json: { id: 'elsewhere', plan: 'default' } });
+  const first = (await admin('GET', 'notices?limit=1')) as NoticesReply;
+  const next = `notices?limit=1&cursor=${encodeURIComponent(first.next_cursor ?? '')}`;
+  const second = (await admin('GET', next)) as NoticesReply;
+  const pages = [first, second].map(({ data }) => data.map(({ id }) => id));
+  assert.deepEqual(pages, [[delivered!.id], [still!.id]]);
+  assert.equal(second.next_cursor, null);
   const operator = (name: string, accounts: string[]) =>
     admin('POST', 'operators', { json: { name, role: 'viewer', accounts } }) as Promise<{ key: string }>;
   assert.deepEqual(await listed((await operator('away', ['elsewhere'])).key), []);
