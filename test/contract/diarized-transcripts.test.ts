@@ -78,6 +78,11 @@ test('a diarized stream is the upstream’s own, or the whole as its events', as
   }
 });
 
+test('a refusal names a model that can do it', async () => {
+  const { message } = await refused({ model: 't', response_format: 'diarized_json' });
+  assert.match(message, /Use 'who', or leave that out/);
+});
+
 test('where nobody tells speakers apart, or the answer does not, that is said', async () => {
   const before = first.forms.length;
   const { message, code } = await refused({ model: 't', response_format: 'diarized_json' });

@@ -46,14 +46,7 @@ export function transcriptionWay(
   if ('kind' in alias) return alias;
   if (alias.candidates.length === 0) return noneUsable(alias.id);
   const plans = new Map<Target, TranscriptionPlan>();
-  const able: RouteCandidate[] = [];
-  for (const { target, rank } of alias.candidates) {
-    const plan = planFor(services, snapshot, target, sound);
-    if (plan === null) continue;
-    const seen = asTranscribing(target, alias, plan, services.transcoder, sound);
-    plans.set(seen, plan);
-    able.push({ target: seen, rank });
-  }
+  const able = transcribing(services, snapshot, alias, sound, plans);
   if (able.length === 0) {
     const endpoint = request.task === 'translate' ? 'translations' : 'transcriptions';
     return noneServes(
@@ -62,7 +55,12 @@ export function transcriptionWay(
       snapshot.models.list(principal).filter(({ type }) => type === 'transcription'),
     );
   }
-  const others = () => snapshot.models.list(principal);
+  const others = () =>
+    snapshot.models.list(principal).map((other) => ({
+      id: other.id,
+      type: other.type,
+      candidates: transcribing(services, snapshot, other, sound, new Map()),
+    }));
   const incapable = noneCapable(alias, able, needs, others);
   if (incapable !== null) return incapable;
   let refused: Failure | null = null;
@@ -73,6 +71,23 @@ export function transcriptionWay(
   });
   const stillIncapable = candidates.length === 0 ? refused : noneCapable(alias, candidates, needs, others);
   return stillIncapable === null ? { alias, candidates, plans } : (refused ?? stillIncapable);
+}
+
+/** The targets of a model that transcribe, as this endpoint sees them; `plans` gets how each does it. */
+function transcribing(
+  services: WayServices,
+  snapshot: Snapshot,
+  alias: Pick<Alias, 'type' | 'candidates'>,
+  sound: UploadedSound,
+  plans: Map<Target, TranscriptionPlan>,
+): RouteCandidate[] {
+  return alias.candidates.flatMap(({ target, rank }) => {
+    const plan = planFor(services, snapshot, target, sound);
+    if (plan === null) return [];
+    const seen = asTranscribing(target, alias, plan, services.transcoder, sound);
+    plans.set(seen, plan);
+    return [{ target: seen, rank }];
+  });
 }
 
 function planFor(
@@ -113,7 +128,7 @@ function refusalOf(plan: TranscriptionPlan, transcoder: Pick<SharedTranscoder, '
 /** The same target as this endpoint sees it for this file. */
 function asTranscribing(
   target: Target,
-  { type }: Alias,
+  { type }: Pick<Alias, 'type'>,
   plan: TranscriptionPlan,
   transcoder: Pick<SharedTranscoder, 'refusal'>,
   sound: UploadedSound,
