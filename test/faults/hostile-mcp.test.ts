@@ -24,6 +24,8 @@ const well: Answer = ({ id, response }) =>
 let answer = well;
 /** HTTP requests that the server got for the call. */
 let asked = 0;
+/** Takes our replies to requests of the server. */
+let replied: (reply: unknown) => void = () => undefined;
 
 function sent(response: ServerResponse, message: unknown): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(message));
@@ -41,7 +43,9 @@ const tools = [
 const server = createServer(async (request, response) => {
   const pieces: Buffer[] = [];
   for await (const piece of request) pieces.push(piece as Buffer);
-  const { id, method, params } = pieces.length === 0 ? {} : JSON.parse(Buffer.concat(pieces).toString());
+  const message = pieces.length === 0 ? {} : JSON.parse(Buffer.concat(pieces).toString());
+  const { id, method, params } = message;
+  if (id !== undefined && method === undefined) replied(message);
   if (method === 'initialize') {
     const { protocolVersion } = params as { protocolVersion: string };
     const serverInfo = { name: 'hostile', version: '1' };
@@ -201,6 +205,38 @@ test('a result of several events, cut at every byte, is read', async () => {
   assert.equal(status, 200, text);
   assert.match(text, /é 👍/);
 });
+
+for (const [name, line] of Object.entries({ LF: '\n', CRLF: '\r\n', CR: '\r' })) {
+  test(`a request of the server is answered while its stream waits, with lines that end with ${name}`, {
+    timeout: 30_000,
+  }, async (t) => {
+    t.after(() => {
+      replied = () => undefined;
+    });
+    const replies: unknown[] = [];
+    answer = ({ id, response }) => {
+      const write = (message: unknown) => {
+        const text = `event: message${line}data: ${JSON.stringify(message)}${line}${line}`;
+        response.write(text.slice(0, -1), () => setTimeout(() => response.write(text.slice(-1)), 50));
+      };
+      replied = (reply) => {
+        replies.push(reply);
+        // The LF of the last CRLF comes later.
+        if (replies.length === 1) return write({ jsonrpc: '2.0', id: 'b', method: 'ping' });
+        write({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'ok' }] } });
+      };
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const request = { jsonrpc: '2.0', id: 'a', method: 'ping' };
+      response.write(`event: message${line}data: ${JSON.stringify(request)}${line}${line}`);
+    };
+    const { status, text } = await call();
+    assert.equal(status, 200, text);
+    assert.deepEqual(replies, [
+      { jsonrpc: '2.0', id: 'a', result: {} },
+      { jsonrpc: '2.0', id: 'b', result: {} },
+    ]);
+  });
+}
 
 test('a stream that breaks off again and again is asked for so often, and no more', { timeout: 60_000 }, async () => {
   answer = ({ response }) => events(response, 'id: 1\nretry: 1\ndata: {}\n\n');

@@ -141,6 +141,7 @@ function wordsOfWidth({ structure, commas }: JsonWidth): string {
 
 const LF = 0x0a;
 const CR = 0x0d;
+const lineFeed = Buffer.of(LF);
 
 /** Cuts a stream of events, however it comes, behind the empty line of each block. Reads each byte once. */
 class Blocks {
@@ -157,6 +158,8 @@ class Blocks {
       const byte = chunk[at];
       if (byte === LF && this.#afterCr) {
         this.#afterCr = false;
+        // The block that ended with the CR has it already.
+        if (at === start && this.#held.length === 0) start = at + 1;
         continue;
       }
       this.#afterCr = byte === CR;
@@ -166,8 +169,9 @@ class Blocks {
       }
       this.lines += 1;
       if (this.#isLineEmpty) {
-        // Behind a CR the LF of the same line may come; it begins the next block, where it is an empty line.
-        const block = Buffer.concat([...this.#held, chunk.subarray(start, at + 1)]);
+        // The SDK waits behind a CR for the LF of the same line, which comes with the next event only where we cut it off.
+        const end = byte === CR ? [lineFeed] : [];
+        const block = Buffer.concat([...this.#held, chunk.subarray(start, at + 1), ...end]);
         this.#held = [];
         start = at + 1;
         yield block;
