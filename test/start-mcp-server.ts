@@ -65,6 +65,15 @@ const tools = [
   { name: 'throw', description: 'Answers with an error.', inputSchema: { type: 'object' as const } },
 ];
 
+const outputSchema = { type: 'object' as const, properties: { text: { type: 'string' } }, required: ['text'] };
+
+/** Members of tools that tests ask for by name. */
+const furtherMembers: Readonly<Record<string, object>> = {
+  typed: { outputSchema },
+  task: { execution: { taskSupport: 'required' } },
+  links: { _meta: { ui: { resourceUri: 'ui://view', visibility: ['model'] }, 'openai/outputTemplate': 'ui://view' } },
+};
+
 type Args = Record<string, unknown>;
 
 /** What the tools do, over whichever transport; `waits` counts calls of `wait`. */
@@ -74,7 +83,10 @@ export function createTestServer(further: readonly string[] = [], waits: { runni
     { name: 'test', version: '1.0.0' },
     { capabilities, jsonSchemaValidator: trustingValidator },
   );
-  const all = [...tools, ...further.map((name) => ({ name, inputSchema: { type: 'object' as const } }))];
+  const all = [
+    ...tools,
+    ...further.map((name) => ({ name, inputSchema: { type: 'object' as const }, ...furtherMembers[name] })),
+  ];
   // Two pages, as a server with many has them.
   server.setRequestHandler(ListToolsRequestSchema, ({ params }) =>
     params?.cursor === undefined ? { tools: all.slice(0, 2), nextCursor: '2' } : { tools: all.slice(2) },
@@ -100,6 +112,19 @@ export function createTestServer(further: readonly string[] = [], waits: { runni
         throw new Error('It broke.');
       case 'kind':
         return { kind: 'mcp-failed', content: [{ type: 'text', text: 'It worked.' }] };
+      case 'typed':
+        return {
+          content: [{ type: 'text', text: 'typed' }],
+          structuredContent: { text: 'x'.repeat(Number(chars)) },
+        };
+      case 'links':
+        return {
+          content: [
+            { type: 'resource_link', name: 'note', uri: 'note://7' },
+            { type: 'resource', resource: { uri: 'note://8', text: 'Eight.' } },
+            { type: 'resource_link', name: 'page', uri: 'https://example.org/' },
+          ],
+        };
       case 'process':
         return { content: [{ type: 'text', text: JSON.stringify({ pid: process.pid, env: process.env }) }] };
       case 'die':
@@ -112,7 +137,10 @@ export function createTestServer(further: readonly string[] = [], waits: { runni
     prompts: [{ name: 'greet', description: 'Greets.', arguments: [{ name: 'who', required: true }] }],
   }));
   server.setRequestHandler(GetPromptRequestSchema, ({ params }) => ({
-    messages: [{ role: 'user', content: { type: 'text', text: `Greet ${params.arguments?.who}.` } }],
+    messages: [
+      { role: 'user', content: { type: 'text', text: `Greet ${params.arguments?.who}.` } },
+      { role: 'user', content: { type: 'resource', resource: { uri: 'note://9', text: 'Nine.' } } },
+    ],
   }));
   server.setRequestHandler(ListResourcesRequestSchema, () => ({
     resources: [{ name: 'notes', uri: 'file:///notes.txt', mimeType: 'text/plain' }],

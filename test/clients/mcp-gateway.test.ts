@@ -7,6 +7,7 @@ import {
 } from '@modelcontextprotocol/client';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { assertWithin } from '../machine-load.ts';
 import { adminKey, startGateway, type TestGateway, testKey } from '../start-gateway.ts';
 import { startMcpServer } from '../start-mcp-server.ts';
@@ -18,7 +19,7 @@ const narrowKey = 'sk-cv-test-key-narrow';
 const plannedKey = 'sk-cv-test-key-planned';
 const slowKey = 'sk-cv-test-key-slow';
 
-const one = await startMcpServer({ after }, { tools: ['search', 'secret'] });
+const one = await startMcpServer({ after }, { tools: ['search', 'secret', 'typed', 'task', 'links'] });
 const two = await startMcpServer({ after }, { form: 'stateless' });
 const closed = await startMcpServer({ after });
 await closed.close();
@@ -102,7 +103,18 @@ test('the tools of other servers stand beside ours, with the name of their serve
   assert.deepEqual(listed.slice(0, 2), ['search', 'scrape']);
   assert.deepEqual(
     listed.filter((name) => /^(one|two)__/.test(name)),
-    ['one__add', 'one__large', 'one__wait', 'one__fail', 'one__throw', 'one__search', 'two__add', 'two__wait'],
+    [
+      'one__add',
+      'one__large',
+      'one__wait',
+      'one__fail',
+      'one__throw',
+      'one__search',
+      'one__typed',
+      'one__links',
+      'two__add',
+      'two__wait',
+    ],
   );
   const { tools } = await client.listTools();
   const add = tools.find(({ name }) => name === 'one__add')!;
@@ -119,7 +131,7 @@ test('the tools of other servers stand beside ours, with the name of their serve
 
 test('/mcp/NAME offers one server alone, under its own names', async (t) => {
   const client = await connected(t, testKey, '/mcp/one');
-  assert.deepEqual(await names(client), ['add', 'large', 'wait', 'fail', 'throw', 'search']);
+  assert.deepEqual(await names(client), ['add', 'large', 'wait', 'fail', 'throw', 'search', 'typed', 'links']);
   assert.equal((await call(client, 'add', { a: 1, b: 1 })).text, '2');
   assert.ok((await call(client, 'scrape')).isError);
   const unknown = await gateway.fetch('/mcp/three', { json: { jsonrpc: '2.0', id: 1, method: 'ping' } });
@@ -166,6 +178,46 @@ test('prompts and resources are passed on, with the name of their server', async
   );
   await alone.readResource({ uri: 'note://7' });
   await alone.getPrompt({ name: 'greet', arguments: { who: 'Bob' } });
+});
+
+test('addresses of resources in results are those that the client can read', async (t) => {
+  for (const [path, name, place] of [
+    ['/mcp', 'one__links', 'one+'],
+    ['/mcp/one', 'links', ''],
+  ] as const) {
+    const client = await connected(t, testKey, path);
+    const { content } = CallToolResultSchema.parse(await client.callTool({ name }));
+    assert.deepEqual(
+      content.map((part) => ('uri' in part ? part.uri : 'resource' in part ? part.resource.uri : null)),
+      [`${place}note://7`, `${place}note://8`, 'https://example.org/'],
+    );
+    const { contents } = await client.readResource({ uri: `${place}note://7` });
+    assert.deepEqual(contents, [{ uri: `${place}note://7`, mimeType: 'text/plain', text: 'Content of note://7' }]);
+    const { messages } = await client.getPrompt({ name: name.replace('links', 'greet'), arguments: { who: 'Bob' } });
+    assert.deepEqual(messages[1]!.content, {
+      type: 'resource',
+      resource: { uri: `${place}note://9`, text: 'Nine.' },
+    });
+    const tool = (await client.listTools()).tools.find((one) => one.name === name)!;
+    const view = `${place}ui://view`;
+    assert.deepEqual(tool._meta, {
+      ui: { resourceUri: view, visibility: ['model'] },
+      'openai/outputTemplate': view,
+    });
+  }
+});
+
+test('a tool that runs as a task only is not offered, since no client could call it', async (t) => {
+  assert.ok(!(await names(await connected(t))).includes('one__task'));
+});
+
+test('why a call failed reaches clients that check results against the schema of their tool', async (t) => {
+  const client = await connected(t);
+  await client.listTools();
+  assert.deepEqual((await call(client, 'one__typed', { chars: 3 })).structuredContent, { text: 'xxx' });
+  const { isError, text } = await call(client, 'one__typed', { chars: 200_000 });
+  assert.equal(isError, true);
+  assert.match(text, /more than 102400 bytes/);
 });
 
 test('a call costs costs.mcp and has a row in the ledger with its tool; lists and refusals cost nothing', async (t) => {

@@ -5,6 +5,7 @@ import { serve } from '../../inference/spine/serve.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
+import { withPlacedUris } from '../../tools/mcp/placed-uris.ts';
 import type { UpstreamTools } from '../../tools/mcp/upstream-tools.ts';
 import { ToolFields } from '../../tools/tool-fields.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
@@ -65,15 +66,17 @@ async function answerCall({ services, upstream }: McpUpstreamParts, exchange: Ex
   if (raw === null) return;
   const parsed = Buffer.isBuffer(raw) ? parseObject(raw) : { ok: false as const, failure: raw };
   if (!parsed.ok) return refuse(sink, parsed.failure, admitted.headers);
+  let server = '';
   const order = madeOrder<McpOrder>('mcp-call', parsed.value.body, (received) => ({
     async prepare(principal) {
       const fields = new ToolFields(received);
       const prepared = await upstream.prepare(fields, principal);
+      ({ server } = prepared.called);
       const unknown = fields.unknownWarning();
       if (unknown === null) return prepared;
       throw new FailureError(invalid(fields.unknown()[0]!, unknown.replace(' and were ignored', '')));
     },
-    write: (result) => JSON.stringify(result),
+    write: (result) => JSON.stringify(withPlacedUris(result, server)),
   }));
   await serve(services, mcpEndpoint, call, order);
 }

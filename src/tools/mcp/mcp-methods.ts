@@ -9,6 +9,7 @@ import {
 } from './gateway-tools.ts';
 import type { McpMessage, McpOffer } from './mcp-message.ts';
 import type { ApiCall } from './mcp-tools.ts';
+import { withPlainUris } from './placed-uris.ts';
 
 /** The first description of the offer that a client gets. */
 export function describedOffer({ only, lists }: McpOffer) {
@@ -47,18 +48,23 @@ export function methodsFor(message: Pick<McpMessage, 'offer' | 'call' | 'signal'
     'prompts/list': async () => listed({ prompts: (await lists()).prompts }),
     'prompts/get': async ({ name, arguments: args = {} }) => {
       if (typeof name !== 'string') throw new RpcFault(invalidParams, "'params.name' must be the name of a prompt.");
-      return whole(await ask({ prompt: full(name), arguments: args }));
+      return unplaced(whole(await ask({ prompt: full(name), arguments: args })));
     },
     'resources/list': async () => listed({ resources: (await lists()).resources }),
     'resources/templates/list': async () => listed({ resourceTemplates: (await lists()).templates }),
     'resources/read': async ({ uri }) => {
       if (typeof uri !== 'string') throw new RpcFault(invalidParams, "'params.uri' must be the address of a resource.");
-      return whole(await ask({ resource: only === null ? uri : `${only}+${uri}` }));
+      return unplaced(whole(await ask({ resource: only === null ? uri : `${only}+${uri}` })));
     },
   };
 
   function full(name: string): string {
     return only === null ? name : `${only}__${name}`;
+  }
+
+  /** A result with the addresses of the one server that is offered. */
+  function unplaced(result: JsonObject): JsonObject {
+    return only === null ? result : withPlainUris(result, only);
   }
 
   async function listTools(): Promise<JsonObject> {
@@ -77,8 +83,10 @@ export function methodsFor(message: Pick<McpMessage, 'offer' | 'call' | 'signal'
     if (answer === null) return failedResult('The caller left.');
     const { status, body } = answer;
     if (!isObject(body)) return failedResult(`The answer could not be read (${status}).`);
-    if (status < 400) return resultOf(body);
-    return { ...failedResult(messageIn(body, status)), structuredContent: body };
+    if (status < 400) return unplaced(resultOf(body) as JsonObject);
+    const failed = failedResult(messageIn(body, status));
+    // Clients check structured content against the schema that a server gave its tool, also in a failed result.
+    return work === null ? failed : { ...failed, structuredContent: body };
   }
 
   function ask(body: JsonObject): Promise<{ status: number; body: JsonValue } | null> {

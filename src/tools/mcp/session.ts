@@ -31,7 +31,7 @@ export type { CallToolResult as McpResult, Tool as McpTool };
 
 /** A session with one MCP server. Nothing rejects: what goes wrong is a fault. Calls run side by side. */
 export interface McpSession {
-  /** All pages of its list, up to `toolsMax`. */
+  /** All pages of its list, up to `toolsMax`, without tools that run as tasks only: nobody could call them here. */
   listTools(bounds: CallBounds): Promise<readonly Tool[] | McpFault>;
   /** A call that the tool itself could not do is a result with `isError`. */
   callTool(name: string, args: JsonObject, bounds: CallBounds): Promise<CallToolResult | McpFault>;
@@ -82,7 +82,8 @@ export async function openSession(
     <T>(method: string, pageOf: (result: Result) => { items: readonly T[]; nextCursor: string | undefined }) =>
     (options: RequestOptions) =>
       allPages(async (params) => pageOf(await ask(method, params, options)));
-  const tools = async (options: RequestOptions) => callable(await listOf('tools/list', toolsOf)(options));
+  const tools = async (options: RequestOptions) =>
+    callable(await listOf('tools/list', toolsOf)(options)).filter((tool) => tool.execution?.taskSupport !== 'required');
   const prompts = async (options: RequestOptions) => callable(await listOf('prompts/list', promptsOf)(options));
   const resources = listOf('resources/list', resourcesOf);
   const templates = listOf('resources/templates/list', templatesOf);

@@ -6,6 +6,7 @@ import type { CalledMcp } from '../../routing/route.ts';
 import type { ToolFields } from '../tool-fields.ts';
 import { McpFault, type McpFaultReason } from './mcp-fault.ts';
 import { isOffered, prefixed, prefixedUri, withoutPrefix, withoutUriPrefix } from './offered.ts';
+import { withPlacedView } from './placed-uris.ts';
 import type { CallBounds, McpSession } from './session.ts';
 import type { UpstreamServer } from './upstream-server.ts';
 import type { UpstreamServers } from './upstream-servers.ts';
@@ -199,7 +200,8 @@ function failureOf(server: string, { reason, message, retryAfterMs }: McpFault):
 }
 
 function named(server: string) {
-  return <T extends { name: string }>(one: T): T => ({ ...one, name: prefixed(server, one.name) });
+  return <T extends { name: string; _meta?: object | undefined }>(one: T): T =>
+    withPlacedView({ ...one, name: prefixed(server, one.name) }, server);
 }
 
 function placed(server: string) {
