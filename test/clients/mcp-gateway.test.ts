@@ -180,6 +180,12 @@ test('prompts and resources are passed on, with the name of their server', async
   await alone.getPrompt({ name: 'greet', arguments: { who: 'Bob' } });
 });
 
+test('a server that has never said what it offers is an error at its address, and no empty list', async (t) => {
+  const client = await connected(t, testKey, '/mcp/nowhere');
+  await assert.rejects(client.listTools(), /'nowhere' is down/);
+  await assert.rejects(client.listResources(), /'nowhere' is down/);
+});
+
 test('addresses of resources in results are those that the client can read', async (t) => {
   for (const [path, name, place] of [
     ['/mcp', 'one__links', 'one+'],

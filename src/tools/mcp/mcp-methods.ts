@@ -1,3 +1,4 @@
+import { FailureError, factsOf } from '../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import {
   failedResult,
@@ -40,7 +41,8 @@ const internalError = -32_603;
 export type McpMethods = Readonly<Record<string, (params: JsonObject) => Promise<McpResult>>>;
 
 export function methodsFor(message: Pick<McpMessage, 'offer' | 'call' | 'signal'>): McpMethods {
-  const { only, lists } = message.offer;
+  const { only } = message.offer;
+  const lists = withFaults(message.offer.lists);
   const tools = { 'tools/list': listTools, 'tools/call': callTool };
   if (lists === null) return tools;
   return {
@@ -92,6 +94,16 @@ export function methodsFor(message: Pick<McpMessage, 'offer' | 'call' | 'signal'
   function ask(body: JsonObject): Promise<{ status: number; body: JsonValue } | null> {
     return message.call(ofUpstream(body).call, message.signal);
   }
+}
+
+/** The same lists. A server that has never said what it offers is a fault of the protocol. */
+function withFaults(lists: McpOffer['lists']): McpOffer['lists'] {
+  if (lists === null) return null;
+  return () =>
+    lists().catch((error: unknown) => {
+      if (!(error instanceof FailureError)) throw error;
+      throw new RpcFault(internalError, factsOf(error.failure, 0).message);
+    });
 }
 
 /** The call of our API that asks another server, whose result is the answer as it is. */

@@ -20,6 +20,7 @@ export interface UpstreamParts {
 }
 
 const lookTimeoutMs = 15_000;
+const nothing: Offered = { tools: [], prompts: [], resources: [], templates: [] };
 /** A session that nobody uses is closed. */
 const idleMs = 10 * 60_000;
 
@@ -42,7 +43,7 @@ export class UpstreamServer {
   readonly name: string;
   readonly config: McpServerConfig;
   /** The lists of the last look that went well. */
-  offered: Offered = { tools: [], prompts: [], resources: [], templates: [] };
+  offered: Offered = nothing;
   readonly #parts: UpstreamParts;
   readonly #looks: Looks;
   readonly #tenants = new Map<string, Held>();
@@ -65,8 +66,22 @@ export class UpstreamServer {
     return this.offered.tools.flatMap(({ name }) => (isOffered(this.config, name) ? [] : [name]));
   }
 
+  /** Why nobody knows what it offers; null: it has said so. */
+  get unlisted(): McpFault | null {
+    if (this.offered !== nothing) return null;
+    const { standing } = this;
+    if (standing.at === 'down') return this.#looks.resting() ?? standing.why;
+    return new McpFault('unreachable', 'has not said yet what it offers');
+  }
+
   get sessions(): number {
     return this.#tenants.size;
+  }
+
+  /** A program may have to be downloaded first, as npx and uvx do. */
+  get #openTimeoutMs(): number {
+    const { command, timeout } = this.config;
+    return command === undefined ? lookTimeoutMs : Math.max(lookTimeoutMs, timeout);
   }
 
   /** Asks for its lists now; the next look follows at its time. */
@@ -143,7 +158,7 @@ export class UpstreamServer {
   async #listsOnce(): Promise<Offered | McpFault> {
     const bounds = { timeoutMs: lookTimeoutMs };
     if (this.#own?.isOpen() !== true) {
-      const opened = await this.#parts.open(bounds);
+      const opened = await this.#parts.open({ timeoutMs: this.#openTimeoutMs });
       if (opened instanceof McpFault) return opened;
       if (this.#state === 'closed') {
         await opened.close();
@@ -169,7 +184,7 @@ export class UpstreamServer {
       return new McpFault('busy', message, firstAgainMs);
     }
     const held: Held = {
-      opening: this.#parts.open({ timeoutMs: Math.min(this.config.timeout, lookTimeoutMs) }),
+      opening: this.#parts.open({ timeoutMs: Math.min(this.config.timeout, this.#openTimeoutMs) }),
       session: null,
       calls: 0,
       usedMs: this.#parts.clock.monotonicMs(),

@@ -21,7 +21,7 @@ export interface UpstreamTools {
   barred(principal: Principal, server: string): Failure | null;
   /**
    * Lists of all servers, with prefixed names; of `only` one, with its own names. Servers that are down keep their
-   * lists.
+   * lists. A FailureError: `only` is down, and has never listed anything.
    */
   lists(principal: Principal, only: string | null): Promise<UpstreamLists>;
   /** Checks a request: a wrong field, or what the caller may not use, throws a FailureError. */
@@ -94,9 +94,9 @@ export function createUpstreamTools(parts: UpstreamToolsParts): UpstreamTools {
     barred: (principal, name) => (servers.get(name) === undefined ? null : barred(principal, name)),
     async lists(principal, only) {
       await servers.known(firstLookMaxMs, only);
+      if (only !== null && mayUse(principal, only)) refuseUnlisted(servers.get(only));
       const lists: UpstreamLists = { tools: [], prompts: [], resources: [], templates: [] };
-      for (const server of servers.all()) {
-        if (only !== null && server.name !== only) continue;
+      for (const server of servers.all().filter(({ name }) => only === null || name === only)) {
         const { tools, prompts, resources, templates } = used(mayUse, principal, server);
         const name = only === null ? named(server.name) : same;
         const uri = only === null ? placed(server.name) : same;
@@ -134,6 +134,12 @@ export function createUpstreamTools(parts: UpstreamToolsParts): UpstreamTools {
       return resource === null ? refuse(oneOfThem) : readingOf(parts, principal, resource);
     },
   };
+}
+
+/** An empty list would look like that of a server without tools. */
+function refuseUnlisted(server: UpstreamServer | undefined): void {
+  const fault = server?.unlisted ?? null;
+  if (server !== undefined && fault !== null) refuse(failureOf(server.name, fault));
 }
 
 /** Lists the part of a server that this caller may use. */

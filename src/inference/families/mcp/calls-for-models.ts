@@ -100,7 +100,9 @@ async function configured(
   { principal }: ToolOwner,
   { label }: McpServerTool,
 ): Promise<Reached | Failure> {
-  const { tools } = await upstream.lists(principal, label);
+  const listed = await upstream.lists(principal, label).catch(failureIn);
+  if ('kind' in listed) return listed;
+  const { tools } = listed;
   if (tools.length === 0 && !upstream.has(principal, label)) {
     const message = `This key may use no MCP server '${label}' here. Send the address of your own as 'server_url'.`;
     return invalid('tools', message);
@@ -121,6 +123,12 @@ async function configured(
     },
     async close() {},
   };
+}
+
+/** A server that is down, and has never listed its tools. */
+function failureIn(error: unknown): Failure {
+  if (error instanceof FailureError) return error.failure;
+  throw error;
 }
 
 function functionOf({ name, description = '', inputSchema, annotations }: McpTool): McpServerFunction {
