@@ -73,6 +73,56 @@ test('allowed_tools is all that the model is offered', async () => {
   );
 });
 
+test('filters by readOnlyHint and names of a toolset that are off hold', async () => {
+  const offered = () => {
+    const [{ tools = [] }] = sent() as [{ tools?: { function: { name: string } }[] }];
+    return tools.map((one) => one.function.name);
+  };
+  sent();
+  const only = (filter: object) => ({ ...tool, allowed_tools: filter });
+  for (const [filter, names] of [
+    [{ read_only: true }, ['sums__add']],
+    [{ read_only: true, tool_names: ['fail'] }, []],
+    [{ read_only: false, tool_names: ['add', 'fail'] }, ['sums__fail']],
+  ] as const) {
+    await openai.responses.create({ model: 'chat', input: 'Hi', tools: [only(filter)] } as never);
+    assert.deepEqual(offered(), names, JSON.stringify(filter));
+  }
+  const ask = (default_config: object | undefined) =>
+    anthropic.beta.messages.create({
+      model: 'chat',
+      max_tokens: 500,
+      messages: [{ role: 'user', content: 'Hi' }],
+      mcp_servers: [{ type: 'url', url: server.url, name: 'sums' }],
+      tools: [
+        {
+          type: 'mcp_toolset',
+          mcp_server_name: 'sums',
+          ...(default_config && { default_config }),
+          configs: { add: { enabled: false }, fail: { enabled: true }, large: {}, wait: {}, throw: {} },
+        },
+      ],
+      betas: ['mcp-client-2025-11-20'],
+    });
+  await ask(undefined);
+  assert.deepEqual(offered(), ['sums__large', 'sums__wait', 'sums__fail', 'sums__throw', 'sums__kind']);
+  await ask({ enabled: false });
+  assert.deepEqual(offered(), ['sums__fail']);
+});
+
+test('calls go without approval only where the caller says so of the tool', async () => {
+  const types = async (require_approval: object) => {
+    const body = { model: 'chat', input, tools: [{ ...tool, require_approval }] };
+    const { output } = await openai.responses.create(body as OpenAI.Responses.ResponseCreateParamsNonStreaming);
+    return output.map(({ type }) => type).filter((type) => type !== 'mcp_list_tools' && type !== 'message');
+  };
+  assert.deepEqual(await types({ never: { read_only: true } }), ['mcp_call']);
+  assert.deepEqual(await types({ never: { read_only: false } }), ['mcp_approval_request']);
+  assert.deepEqual(await types({ never: {} }), ['mcp_approval_request']);
+  assert.deepEqual(await types({}), ['mcp_approval_request']);
+  sent();
+});
+
 test('a tool that fails is told to the model and to the caller, and the call has a row', async () => {
   sent();
   const before = (await rows()).length;
@@ -145,7 +195,7 @@ test('only named tools go without approval', async () => {
 });
 
 test('a server of the configuration is named by its label alone', async (t) => {
-  const mcp = { servers: { house: { url: server.url } } };
+  const mcp = { servers: { house: { url: server.url }, down: { url: 'http://127.0.0.1:9/mcp' } } };
   const { openai: own, rows: ownRows } = await openToolsWorld(t, { mcp });
   const response = await own.responses.create({
     model: 'chat',
@@ -157,6 +207,12 @@ test('a server of the configuration is named by its label alone', async (t) => {
   assert.ok((await ownRows()).some((row) => row.endpoint === 'mcp-call'));
   const tools = [{ type: 'mcp', server_label: 'other' } as OpenAI.Responses.Tool.Mcp];
   await assert.rejects(own.responses.create({ model: 'chat', input: 'Hi', tools }), /no MCP server 'other'/);
+  const ofDown = [{ type: 'mcp', server_label: 'down' } as OpenAI.Responses.Tool.Mcp];
+  await assert.rejects(
+    own.responses.create({ model: 'chat', input: 'Hi', tools: ofDown }, { maxRetries: 0 }),
+    (error: Error & { status?: number }) => (error.status ?? 0) >= 502 && /'down' is down/.test(error.message),
+    'the model would answer without its tools',
+  );
 });
 
 test('a private address is refused, a server that is gone ends the request', async () => {

@@ -5,6 +5,7 @@ import { type AddressSource, addAddresses } from '../neutral/known-addresses.ts'
 import type {
   FileSearchTool,
   McpServerTool,
+  McpToolFilter,
   RequestedServerTools,
   WebFetchTool,
   WebSearchTool,
@@ -190,7 +191,7 @@ function mcpServer(tool: JsonObject, { path, field }: At): McpServerTool {
         ...(typeof authorization === 'string' ? [['authorization', `Bearer ${authorization}`] as const] : []),
         ...headers.map(([name, value]) => [name, jsonText(value)] as const),
       ],
-      allowed: isObject(allowed) ? allowed.tool_names : allowed,
+      allowed: toolFilter(allowed, `${path}.allowed_tools`),
       approval: approvalOf(tool.require_approval, `${path}.require_approval`),
     },
   );
@@ -199,8 +200,9 @@ function mcpServer(tool: JsonObject, { path, field }: At): McpServerTool {
 /** The same for an MCP server. */
 export function mcpServerTool(
   { path, field }: At,
-  settings: Record<'label' | 'url' | 'description' | 'allowed', JsonValue | undefined> & {
+  settings: Record<'label' | 'url' | 'description', JsonValue | undefined> & {
     headers: readonly (readonly [string, string])[];
+    allowed: McpServerTool['allowed'];
     approval: McpServerTool['approval'];
   },
 ): McpServerTool {
@@ -214,7 +216,6 @@ export function mcpServerTool(
   if (!settings.headers.every(([name, value]) => headerName.test(name) && headerValue.test(value))) {
     throw refused(`${path}.headers`, 'and the authorization must be names and values that HTTP takes');
   }
-  const { allowed } = settings;
   return {
     kind: 'mcp',
     field,
@@ -223,9 +224,22 @@ export function mcpServerTool(
     url: (url as string | null | undefined) ?? null,
     description: typeof settings.description === 'string' ? settings.description : '',
     headers: Object.fromEntries(settings.headers.map(([name, value]) => [name.toLowerCase(), value])),
-    allowed: allowed == null ? null : texts(allowed, `${path}.allowed_tools`, mcpToolsMax),
+    allowed: settings.allowed,
     approval: settings.approval,
     isListed: false,
+  };
+}
+
+/** Reads a list of names, or OpenAI's filter; null: none is given. */
+export function toolFilter(value: JsonValue | undefined, path: string): McpToolFilter | null {
+  if (value == null) return null;
+  const { tool_names: names, read_only: readOnly } = isObject(value) ? value : { tool_names: value };
+  if (readOnly != null && typeof readOnly !== 'boolean') throw refused(`${path}.read_only`, 'must be true or false');
+  const namesPath = isObject(value) ? `${path}.tool_names` : path;
+  return {
+    names: names == null ? null : texts(names, namesPath, mcpToolsMax),
+    except: [],
+    readOnly: readOnly ?? null,
   };
 }
 
@@ -234,9 +248,10 @@ function approvalOf(setting: JsonValue | undefined, path: string): McpServerTool
   if (setting == null || setting === 'always') return 'always';
   if (setting === 'never') return 'never';
   if (!isObject(setting)) throw refused(path, "must be 'always', 'never' or an object with tool names");
-  const { always, never } = setting;
-  if (isObject(never)) return { never: texts(never.tool_names, `${path}.never.tool_names`, mcpToolsMax) };
-  return isObject(always) ? 'always' : 'never';
+  const { never } = setting;
+  const filter = isObject(never) ? toolFilter(never, `${path}.never`) : null;
+  // A filter without a condition frees no tool.
+  return filter === null || (filter.names === null && filter.readOnly === null) ? 'always' : { never: filter };
 }
 
 /** A bound on calls; null: there is none. */

@@ -51,6 +51,16 @@ export interface FileSearchTool extends OfRequest {
   scoreMin: number | null;
 }
 
+/** Tools of an MCP server that meet all of these conditions. */
+export interface McpToolFilter {
+  /** Their names; null: any. */
+  names: readonly string[] | null;
+  /** Names of tools that are not meant. */
+  except: readonly string[];
+  /** Whether the server says that they only read; null: either. */
+  readOnly: boolean | null;
+}
+
 export interface McpServerTool extends OfRequest {
   kind: 'mcp';
   /** The caller's name for the server. */
@@ -59,10 +69,10 @@ export interface McpServerTool extends OfRequest {
   url: string | null;
   description: string;
   headers: Readonly<Record<string, string>>;
-  /** Names of the tools that the model may call; null: all. */
-  allowed: readonly string[] | null;
+  /** The tools that the model may call; null: all. */
+  allowed: McpToolFilter | null;
   /** Which calls the caller must approve: all, none, or all but these. */
-  approval: 'always' | 'never' | { never: readonly string[] };
+  approval: 'always' | 'never' | { never: McpToolFilter };
   /** The conversation tells of its tools already. */
   isListed: boolean;
 }

@@ -1,4 +1,4 @@
-import type { McpServerTool, ServerToolStep } from '../../formats/neutral/server-tool.ts';
+import type { McpServerTool, McpToolFilter, ServerToolStep } from '../../formats/neutral/server-tool.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { freeName, type OfferedTool } from './offered-tools.ts';
@@ -61,7 +61,12 @@ function offeredBy(server: McpServerTool, session: McpServerSession, taken: Set<
 }
 
 function allowedOf({ allowed }: McpServerTool, { tools }: McpServerSession): readonly McpServerFunction[] {
-  return allowed === null ? tools : tools.filter(({ name }) => allowed.includes(name));
+  return allowed === null ? tools : tools.filter((tool) => isMeant(allowed, tool));
+}
+
+function isMeant({ names, except, readOnly }: McpToolFilter, { name, annotations }: McpServerFunction): boolean {
+  const isNamed = names === null ? !except.includes(name) : names.includes(name);
+  return isNamed && (readOnly === null || readOnly === (annotations?.readOnlyHint === true));
 }
 
 function listed({ name, description, inputSchema, annotations }: McpServerFunction): JsonObject {
@@ -69,6 +74,11 @@ function listed({ name, description, inputSchema, annotations }: McpServerFuncti
 }
 
 /** Whether the caller wants to be asked before this tool is called. */
-export function needsApproval({ approval }: McpServerTool, name: string): boolean {
-  return typeof approval === 'string' ? approval === 'always' : !approval.never.includes(name);
+export function needsApproval(
+  { approval }: McpServerTool,
+  { name, session }: NonNullable<OfferedTool['mcp']>,
+): boolean {
+  if (typeof approval === 'string') return approval === 'always';
+  const tool = session.tools.find((one) => one.name === name);
+  return tool === undefined || !isMeant(approval.never, tool);
 }

@@ -192,7 +192,7 @@ export class ToolRunner {
     const args = objectIn(call.argumentsJson);
     if (args === null) return refused(call, 'The arguments must be a JSON object.');
     const { argumentsJson } = call;
-    if (approvalId === null && needsApproval(of as McpServerTool, name)) {
+    if (approvalId === null && needsApproval(of as McpServerTool, { name, session })) {
       this.#tell({ at: 'approval', call: { kind: 'mcp', id: call.id, label, name, argumentsJson, approvalId } });
       return { part: null, costMilli: 0, wrong: null };
     }

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
-import type { RequestedServerTools, ServerTool } from '../../neutral/server-tool.ts';
+import type { McpToolFilter, RequestedServerTools, ServerTool } from '../../neutral/server-tool.ts';
 import type { Result } from '../dialect.ts';
 import {
   type AddressSources,
@@ -7,6 +7,7 @@ import {
   mcpServerTool,
   openAiServerTool,
   requestedServerTools,
+  toolFilter,
   webFetchTool,
   webSearchTool,
 } from '../server-tool-fields.ts';
@@ -92,16 +93,20 @@ function serverOf(server: JsonValue, path: string, tools: readonly JsonObject[])
       typeof server.authorization_token === 'string'
         ? ([['authorization', `Bearer ${server.authorization_token}`]] as const)
         : [],
-    allowed: older.allowed_tools ?? (toolset === undefined ? undefined : allowedBy(toolset)),
+    allowed:
+      toolFilter(older.allowed_tools, `${path}.tool_configuration.allowed_tools`) ??
+      (toolset === undefined ? null : allowedBy(toolset)),
     approval: 'never' as const,
   };
   return [mcpServerTool({ path, field: 'mcp_servers' }, settings)];
 }
 
-/** The names that a toolset allows; undefined: all. */
-function allowedBy({ default_config: byDefault, configs }: JsonObject): JsonValue | undefined {
-  if (!isObject(byDefault) || byDefault.enabled !== false) return undefined;
-  return Object.entries(isObject(configs) ? configs : {}).flatMap(([name, config]) =>
-    isObject(config) && config.enabled === true ? [name] : [],
-  );
+/** The tools that a toolset allows. */
+function allowedBy({ default_config: byDefault, configs }: JsonObject): McpToolFilter {
+  const namesWith = (enabled: boolean) =>
+    Object.entries(isObject(configs) ? configs : {}).flatMap(([name, config]) =>
+      isObject(config) && config.enabled === enabled ? [name] : [],
+    );
+  const isDenied = isObject(byDefault) && byDefault.enabled === false;
+  return { names: isDenied ? namesWith(true) : null, except: namesWith(false), readOnly: null };
 }
