@@ -182,7 +182,7 @@ const providerErrors = {
   },
   'agent-refused': {
     cause:
-      'An agent refused a message of A2A, or Culvert did: it has no such task for this key, or the method is not passed on. The error is one of JSON-RPC, whose `code` is the one of A2A. A task that is not there has the status 404.',
+      'An agent refused a message of A2A, or Culvert did: it has no such task for this key, or the method is not passed on. The error is one of JSON-RPC, whose `code` is the one of A2A. Its HTTP status is 200, as the SDKs expect; the ledger has 400, or 404 for a task that is not there.',
     remedy: 'Read `message` and `code`, and change the message. Ids of tasks are those that the same key was given.',
   },
   'agent-failed': {

@@ -276,7 +276,7 @@ export function writeFailure(
   if (failure.kind === 'upgrade-required') headers.push('upgrade', failure.to ?? 'HTTP/1.1');
   // A caller that has not sent all of a body by now would hold the connection for as long again.
   if (failure.kind === 'request-timeout' || hasLargeUnreadBody(exchange)) headers.push('connection', 'close');
-  response.writeHead(facts.status, headers);
+  response.writeHead(dialect.errorStatus?.(failure) ?? facts.status, headers);
   response.end(exchange.request.method === 'HEAD' ? undefined : body);
 }
 

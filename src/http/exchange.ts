@@ -102,7 +102,7 @@ export interface Route {
   /** Name of the endpoint in the ledger and in counts of refused requests. Default: its path. */
   endpoint?: string;
   /** Dialect of its error bodies. */
-  dialect: Pick<CallerDialect, 'errorBody' | 'errorHeaders' | 'errorFrame' | 'wire'>;
+  dialect: Pick<CallerDialect, 'errorBody' | 'errorStatus' | 'errorHeaders' | 'errorFrame' | 'wire'>;
   otherFormats?: readonly OtherFormat[];
   /** Lets in who sends proof of another kind than a key, in headers or query; null: nothing of that kind was sent. */
   lets?(headers: IncomingHttpHeaders, search: string): Principal | Failure | null;

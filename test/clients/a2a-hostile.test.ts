@@ -148,8 +148,8 @@ test('an answer that is none of A2A is an error with the id, and costs nothing',
 
 test("the agent's errors keep their code, and its answers tell none of the operator's credentials", async () => {
   const error = (code: number) => json(`{"jsonrpc":"2.0","id":1,"error":{"code":${code},"message":"No: ${secret}."}}`);
-  assert.deepEqual(await refused(error(-32005)), [400, -32005, 'No: [redacted].']);
-  assert.deepEqual(await refused(error(-32001)), [404, -32001, 'No: [redacted].']);
+  assert.deepEqual(await refused(error(-32005)), [200, -32005, 'No: [redacted].']);
+  assert.deepEqual(await refused(error(-32001)), [200, -32001, 'No: [redacted].']);
   next = json(`{"result":{"message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"text":"It is ${secret}"}]}}}`);
   const { result } = await rpc(gateway, 'scripted', send());
   next = null;
@@ -199,7 +199,7 @@ test('a stream that drips, never ends, is no stream or breaks ends with an error
     502,
     `${head} answered with something that is not a JSON object.`,
   ]);
-  assert.deepEqual(await streamed(json('{"error":{"code":-32004,"message":"no streams"}}')), [400, 'no streams']);
+  assert.deepEqual(await streamed(json('{"error":{"code":-32004,"message":"no streams"}}')), [200, 'no streams']);
 });
 
 test('a caller who leaves a silent stream ends it at the agent', async () => {
@@ -228,24 +228,24 @@ test('no bad input is an error of ours, and each answer is one of JSON-RPC', asy
     [{ jsonrpc: '1.0', id: 5 }, 400, -32600],
     [{ ...of, id: {} }, 400, -32600],
     [{ ...of, id: 1.5 }, 400, -32600],
-    [of, 400, -32601],
-    [{ ...of, method: 7 }, 400, -32601],
-    [{ ...of, method: 'toString' }, 400, -32601],
-    [{ ...of, method: 'SendMessage' }, 400, -32602],
-    [{ ...of, method: 'SendMessage', params: [] }, 400, -32602],
-    [{ ...of, method: 'SendMessage', params: {} }, 400, -32602],
-    [{ ...of, method: 'SendMessage', params: { message: { parts: [] } } }, 400, -32602],
-    [{ ...of, method: 'SendMessage', params: { message: { parts: ['text'] } } }, 400, -32602],
-    [{ ...of, method: 'SendMessage', params: { message: { ...message, contextId: 7 } } }, 400, -32602],
-    [{ ...of, method: 'SendMessage', params: { message: { ...message, task_id: 'x' } } }, 400, -32602],
-    [{ ...of, method: 'SendMessage', params: { message: { ...message, referenceTaskIds: 'x' } } }, 400, -32602],
-    [{ ...of, method: 'SendMessage', params: { message: { ...message, referenceTaskIds: ['x'] } } }, 404, -32001],
-    [{ ...of, method: 'SendMessage', params: { message, configuration: 7 } }, 400, -32602],
-    [{ ...of, method: 'SendMessage', params: { message, Message: message } }, 400, -32602],
-    [{ ...of, method: 'GetTask', params: { id: 7 } }, 400, -32602],
-    [{ ...of, method: 'GetTask', params: { id: '' } }, 400, -32602],
-    [{ ...of, method: 'GetTask', params: { id: '.'.repeat(44) } }, 404, -32001],
-    [{ ...of, method: 'GetTask', params: { id: 'x', ID: 'x' } }, 400, -32602],
+    [of, 200, -32601],
+    [{ ...of, method: 7 }, 200, -32601],
+    [{ ...of, method: 'toString' }, 200, -32601],
+    [{ ...of, method: 'SendMessage' }, 200, -32602],
+    [{ ...of, method: 'SendMessage', params: [] }, 200, -32602],
+    [{ ...of, method: 'SendMessage', params: {} }, 200, -32602],
+    [{ ...of, method: 'SendMessage', params: { message: { parts: [] } } }, 200, -32602],
+    [{ ...of, method: 'SendMessage', params: { message: { parts: ['text'] } } }, 200, -32602],
+    [{ ...of, method: 'SendMessage', params: { message: { ...message, contextId: 7 } } }, 200, -32602],
+    [{ ...of, method: 'SendMessage', params: { message: { ...message, task_id: 'x' } } }, 200, -32602],
+    [{ ...of, method: 'SendMessage', params: { message: { ...message, referenceTaskIds: 'x' } } }, 200, -32602],
+    [{ ...of, method: 'SendMessage', params: { message: { ...message, referenceTaskIds: ['x'] } } }, 200, -32001],
+    [{ ...of, method: 'SendMessage', params: { message, configuration: 7 } }, 200, -32602],
+    [{ ...of, method: 'SendMessage', params: { message, Message: message } }, 200, -32602],
+    [{ ...of, method: 'GetTask', params: { id: 7 } }, 200, -32602],
+    [{ ...of, method: 'GetTask', params: { id: '' } }, 200, -32602],
+    [{ ...of, method: 'GetTask', params: { id: '.'.repeat(44) } }, 200, -32001],
+    [{ ...of, method: 'GetTask', params: { id: 'x', ID: 'x' } }, 200, -32602],
   ];
   const heard = scripted.heard().length;
   for (const [body, status, code] of bad) {
@@ -257,7 +257,7 @@ test('no bad input is an error of ours, and each answer is one of JSON-RPC', asy
     headers: { 'content-type': 'application/json' },
     body: '{"jsonrpc"',
   });
-  assert.deepEqual([raw.status, ((await raw.json()) as { error: { code: number } }).error.code], [400, -32600]);
+  assert.deepEqual([raw.status, ((await raw.json()) as { error: { code: number } }).error.code], [400, -32700]);
   const large = { ...send(), params: { message: { ...message, parts: [{ text: 'x'.repeat(1_100_000) }] } } };
   assert.equal((await rpc(gateway, 'scripted', large)).status, 413);
   assert.equal(scripted.heard().length, heard, 'the agent hears of none');

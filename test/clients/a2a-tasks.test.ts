@@ -108,7 +108,7 @@ test('a key can neither read, cancel, follow nor continue a task of another key 
   ];
   for (const [method, params] of attempts) {
     const { status, error, id: answered } = await rpc(gateway, 'worker', { ...of, method, params }, otherKey);
-    assert.deepEqual([method, status, answered, error?.code], [method, 404, 'n', -32001]);
+    assert.deepEqual([method, status, answered, error?.code], [method, 200, 'n', -32001]);
     // The agent's own id is worth nothing either.
     const bare = JSON.parse(JSON.stringify(params).replaceAll(id, id.split('.')[0]!)) as object;
     assert.equal((await rpc(gateway, 'worker', { ...of, method, params: bare }, otherKey)).error?.code, -32001);
@@ -131,7 +131,7 @@ test('a key lists the tasks of its contexts, and has to name one', async () => {
     [[task.id, task.contextId]],
   );
   const all = await rpc(gateway, 'worker', { ...of, params: {} });
-  assert.deepEqual([all.status, all.error?.code], [400, -32004]);
+  assert.deepEqual([all.status, all.error?.code], [200, -32004]);
 });
 
 test('a context belongs to the key that has it, whoever chose its name', async () => {
@@ -180,7 +180,7 @@ test('push notifications are refused with the reason, wherever they are asked fo
   const before = agent.messages().length;
   for (const [method, params] of attempts) {
     const { status, error } = await rpc(gateway, 'worker', { jsonrpc: '2.0', id: 3, method, params });
-    assert.deepEqual([method, status, error?.code], [method, 400, -32003]);
+    assert.deepEqual([method, status, error?.code], [method, 200, -32003]);
     assert.match(error?.message ?? '', /agent would call addresses/);
   }
   assert.equal(agent.messages().length, before);

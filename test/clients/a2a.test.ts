@@ -70,7 +70,7 @@ test('a client of A2A 0.3 talks to an agent that speaks no other version', async
     method: 'SendMessage',
     params: sending('hello'),
   });
-  assert.deepEqual([refused.status, refused.id, refused.error?.code], [400, 'x', -32009]);
+  assert.deepEqual([refused.status, refused.id, refused.error?.code], [200, 'x', -32009]);
   assert.match(refused.error?.message ?? '', /speaks A2A 0\.3/);
 });
 

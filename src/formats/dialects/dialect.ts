@@ -44,6 +44,8 @@ export interface CallerDialect {
   fold(head: AnswerHead): AnswerFold;
   /** Reads what metering and failover need out of an answer that is forwarded as bytes. */
   readInPassing(options?: DecodeOptions): PassingReader;
+  /** HTTP status of an error answer; null or absent: that of the failure. */
+  errorStatus?(failure: Failure): number | null;
   /** Headers of an error answer, flat name, value…; absent: none in addition. */
   errorHeaders?(failure: Failure, context: ErrorContext): readonly string[];
   /** The JSON body of an error answer. */

@@ -116,7 +116,11 @@ function rpcIn(raw: Buffer): Failure | JsonObject {
     return invalid(null, 'The request body must be one JSON-RPC message: an object. Batches are not supported.');
   }
   const parsed = parseObject(raw);
-  if (!parsed.ok) return parsed.failure;
+  if (!parsed.ok) {
+    const { failure } = parsed;
+    const isSyntax = failure.kind === 'invalid-request' && parsed.isJson === false;
+    return isSyntax ? { ...failure, code: parseErrorCode } : failure;
+  }
   const { jsonrpc, id = null } = parsed.value.body;
   if (jsonrpc !== '2.0') return invalid('jsonrpc', '\'jsonrpc\' must be "2.0".');
   if (id !== null && typeof id !== 'string' && !Number.isInteger(id)) {
@@ -125,20 +129,30 @@ function rpcIn(raw: Buffer): Failure | JsonObject {
   return parsed.value.body;
 }
 
+const rpcParseError = -32_700;
 const rpcInvalidRequest = -32_600;
 const rpcInvalidAgentResponse = -32_006;
 const rpcServerError = -32_000;
 
+const parseErrorCode = 'parse_error';
+
 /** JSON-RPC's errors with the id of the message, and ours whole among the details. */
 const rpcErrors: Route['dialect'] = {
   errorBody,
+  errorStatus,
   errorFrame: (failure, context) => `data: ${JSON.stringify(errorBody(failure, context))}\n\n`,
 };
+
+/** The SDK of Python reads no body of another status, so why a message was refused would be lost. */
+function errorStatus({ kind }: Failure): number | null {
+  return kind === 'agent-refused' || kind === 'guard-blocked' ? 200 : null;
+}
 
 function codeOf(failure: Failure): number {
   if (failure.kind === 'agent-refused') return failure.code;
   if (failure.kind === 'agent-failed') return rpcInvalidAgentResponse;
-  return failure.kind === 'invalid-request' ? rpcInvalidRequest : rpcServerError;
+  if (failure.kind !== 'invalid-request') return rpcServerError;
+  return failure.code === parseErrorCode ? rpcParseError : rpcInvalidRequest;
 }
 
 function errorBody(failure: Failure, context: ErrorContext): JsonObject {
