@@ -41,10 +41,17 @@ const usage = [
   '/usage?group_by=day&tag=nightly&model=smart&from=90d',
 ];
 /** Charts of the same page, whose days are those of the operator's clock: one not far from UTC, and one that is. */
-const zoned = ['Europe/Berlin', 'America/Los_Angeles'].flatMap((zone) =>
-  ['', '&split_by=model', '&split_by=account', '&split_by=tag', '&split_by=user'].flatMap((split) =>
+const zones = ['UTC', 'Europe/Berlin', 'America/Los_Angeles'];
+const splits = ['model', 'account', 'key', 'tag', 'user'];
+const zoned = zones.flatMap((zone) =>
+  ['', ...splits.map((by) => `&split_by=${by}&parts=5`)].flatMap((split) =>
     ['30d', '90d'].map((from) => `/usage?group_by=day${split}&time_zone=${zone}&from=${from}`),
   ),
+);
+const hourly = splits.map((by) => `/usage?group_by=hour&split_by=${by}&parts=5&from=2d`);
+/** Every part of every day, as an export asks. */
+const whole = zones.flatMap((zone) =>
+  ['account', 'user'].map((by) => `/usage.csv?group_by=day&split_by=${by}&time_zone=${zone}&from=90d`),
 );
 const overview = ['1h', '6h', '24h', '7d', '30d', '90d'].flatMap((range) => [
   `/overview?range=${range}`,
@@ -137,6 +144,8 @@ async function measure(name: (typeof known)[number]): Promise<Row[]> {
       const figures = {
         usage: await ask(usage),
         zoned: await ask(zoned),
+        hourly: await ask(hourly),
+        whole: await ask(whole),
         overview: await ask(overview),
         attempts: await ask(attempts),
         requests: await ask(requests),
@@ -147,10 +156,15 @@ async function measure(name: (typeof known)[number]): Promise<Row[]> {
       return [
         judged(`${name}: usage p95`, [p95(figures.usage)], { atMost: 300, unit: ' ms', digits: 0 }),
         told('… p50', p50(figures.usage)),
-        judged(`${name}: usage by day in the time zones of Berlin and Los Angeles, p95`, [p95(figures.zoned)], {
+        judged(`${name}: charts by day in UTC, Berlin and Los Angeles, p95`, [p95(figures.zoned)], {
           ...{ atMost: 300, unit: ' ms', digits: 0 },
         }),
         told('… p50', p50(figures.zoned)),
+        judged(`${name}: charts by hour of two days, p95`, [p95(figures.hourly)], {
+          ...{ atMost: 300, unit: ' ms', digits: 0 },
+        }),
+        told('… p50', p50(figures.hourly)),
+        told(`${name}: exports of every account or user of 90 days, p50`, p50(figures.whole)),
         judged(`${name}: attempts p95`, [p95(figures.attempts)], { atMost: 300, unit: ' ms', digits: 0 }),
         told('… p50', p50(figures.attempts)),
         judged(`${name}: overview p95`, [p95(figures.overview)], { atMost: 300, unit: ' ms', digits: 0 }),

@@ -1,9 +1,5 @@
-import type { UsageRow } from '../books/metering/ledger.ts';
+import type { PartMeasure, UsageRow } from '../books/metering/ledger.ts';
 import { added } from './key-tags.ts';
-
-/** Measures by which parts are the largest. */
-export const partMeasures = ['units', 'requests', 'tokens', 'cost_usd', 'errors', 'unpriced_requests'] as const;
-export type PartMeasure = (typeof partMeasures)[number];
 
 const measures: Readonly<Record<PartMeasure, (row: UsageRow) => number>> = {
   units: ({ milliUnits }) => milliUnits,
@@ -14,23 +10,17 @@ const measures: Readonly<Record<PartMeasure, (row: UsageRow) => number>> = {
   unpriced_requests: ({ unpriced }) => unpriced,
 };
 
-/** A row of one part (`split`), or of all parts of its group that are not among the largest. */
-export interface PartRow extends UsageRow {
-  /** How many parts of all rows are not among the largest; such a row has no `split`. */
-  otherParts?: number;
-}
-
 /**
  * Rows of the `count` parts that have most of a measure over all groups; each group sums its others in one row, its
  * last. Groups stay in their order. A day of a thousand accounts has few rows so, and no part of it is left out.
  */
-export function largestParts(rows: readonly UsageRow[], count: number, by: PartMeasure): PartRow[] {
+export function largestParts(rows: readonly UsageRow[], count: number, by: PartMeasure): UsageRow[] {
   const sizeOf = measures[by];
   const sizes = new Map<string, number>();
   for (const row of rows) sizes.set(partOf(row), (sizes.get(partOf(row)) ?? 0) + sizeOf(row));
   const bySize = [...sizes].sort(([, a], [, b]) => b - a);
   const largest = new Set(bySize.slice(0, count).map(([part]) => part));
-  const groups = new Map<string, { parts: PartRow[]; others: PartRow | null }>();
+  const groups = new Map<string, { parts: UsageRow[]; others: UsageRow | null }>();
   for (const row of rows) {
     const group = groups.get(row.group) ?? { parts: [], others: null };
     groups.set(row.group, group);

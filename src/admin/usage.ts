@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import type { Operator } from '../books/auth/operator.ts';
 import { zoneDays } from '../books/ledger/zone-days.ts';
+import { partMeasures } from '../books/metering/ledger.ts';
 import { readLimits } from '../books/metering/limit-view.ts';
 import { usageRecord } from '../books/metering/usage-record.ts';
 import { timeZone } from '../config/scalars.ts';
 import { FailureError, invalid } from '../kernel/failure.ts';
+import { exportedRowsMax, usageRowsMax } from '../kernel/limits.ts';
 import { csvLine } from './csv.ts';
 import type { Directory, Records } from './directory.ts';
 import { accountOf } from './entries/accounts.ts';
@@ -19,7 +21,7 @@ import {
   unpricedField,
 } from './fields.ts';
 import { byKeyTag, keysTagged } from './key-tags.ts';
-import { largestParts, type PartRow, partMeasures } from './largest-parts.ts';
+import { largestParts } from './largest-parts.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from './operation.ts';
 import { pageByPlace } from './page.ts';
 import type { AdminParts } from './parts.ts';
@@ -102,6 +104,10 @@ const namedRow = usageRow.extend({
 const usageReply = listOf(namedRow).extend({
   group_by: z.string(),
   split_by: z.string().optional(),
+  truncated: z
+    .literal(true)
+    .optional()
+    .describe(`The range has more than ${usageRowsMax} rows; those with the fewest units are left out.`),
   account: z.string().optional(),
   windows: z
     .record(
@@ -139,15 +145,18 @@ export function usageOperations(parts: AdminParts, records: Records): Operation[
         const directory = await records.current(operator.accounts);
         if (query.parts !== undefined && query.split_by === undefined)
           refuse(invalid('parts', 'parts: expected split_by too, such as split_by=account&parts=5'));
+        const { parts: count, parts_by } = query;
         const all = await rowsOf(parts, directory, query, operator);
-        const rows = query.parts === undefined ? all : largestParts(all, query.parts, query.parts_by);
+        const sums = count !== undefined && isByKeyTag(query) ? largestParts(all, count, parts_by) : all;
+        const rows = count === undefined ? sums.slice(0, usageRowsMax) : sums;
         const page = pageByPlace(rows, query);
         const named = naming(directory, query);
         return {
           group_by: query.group_by,
           ...(query.split_by !== undefined && { split_by: query.split_by }),
+          ...(sums.length > rows.length && { truncated: true as const }),
           ...(account === undefined ? {} : { account, ...(await windowsOf(parts, records, account)) }),
-          data: page.rows.map((row: PartRow) => ({
+          data: page.rows.map((row) => ({
             ...named(usageRecord(row)),
             ...(row.otherParts !== undefined && { other_parts: row.otherParts }),
           })),
@@ -159,7 +168,7 @@ export function usageOperations(parts: AdminParts, records: Records): Operation[
       method: 'GET',
       path: '/usage.csv',
       area: 'usage',
-      summary: 'Exports all rows as CSV.',
+      summary: `Exports all rows as CSV, up to ${exportedRowsMax}; a range with more is refused.`,
       query: z.strictObject(usageFields),
       contentType: 'text/csv; charset=utf-8; header=present',
       run: ({ query, operator }) => csvOf(parts, records, query, operator),
@@ -170,7 +179,12 @@ export function usageOperations(parts: AdminParts, records: Records): Operation[
 async function csvOf(parts: AdminParts, records: Records, query: UsageQuery, operator: Operator): Promise<string> {
   const directory = await records.current(operator.accounts);
   const named = naming(directory, query);
-  const rows = (await rowsOf(parts, directory, query, operator)).map((row) => named(usageRecord(row)));
+  const sums = await rowsOf(parts, directory, query, operator, exportedRowsMax + 1);
+  if (sums.length > exportedRowsMax) {
+    const fewer = 'Export a shorter range, or group by less';
+    refuse(invalid('from', `from: the range has more than ${exportedRowsMax} rows, the most of an export. ${fewer}`));
+  }
+  const rows = sums.map((row) => named(usageRecord(row)));
   const columns = [
     'requests',
     'units',
@@ -211,9 +225,20 @@ function naming(directory: Directory, { group_by, split_by }: { group_by: string
   };
 }
 
-type UsageQuery = z.output<z.ZodObject<typeof usageFields>>;
+type UsageQuery = z.output<z.ZodObject<typeof usageFields>> & Partial<z.output<z.ZodObject<typeof partFields>>>;
 
-async function rowsOf(parts: AdminParts, directory: Directory, query: UsageQuery, { accounts }: Operator) {
+/** The ledger has rows of keys alone, whose tags are added up here. */
+function isByKeyTag({ group_by, split_by }: UsageQuery): boolean {
+  return group_by === 'key_tag' || split_by === 'key_tag';
+}
+
+async function rowsOf(
+  parts: AdminParts,
+  directory: Directory,
+  query: UsageQuery,
+  { accounts }: Operator,
+  rowsMax = query.parts === undefined && !isByKeyTag(query) ? usageRowsMax + 1 : exportedRowsMax,
+) {
   const { group_by, split_by = null, key, key_tag, model: alias, provider, endpoint, user, tag } = query;
   if (split_by === group_by) refuse(invalid('split_by', 'split_by: expected another word than group_by'));
   const groupBy = storedGroup(group_by);
@@ -230,6 +255,9 @@ async function rowsOf(parts: AdminParts, directory: Directory, query: UsageQuery
     groupBy,
     splitBy,
     ...period,
+    rowsMax,
+    ...(query.parts !== undefined &&
+      !isByKeyTag(query) && { parts: { count: query.parts, by: query.parts_by ?? 'units' } }),
     ...(isByZone && query.time_zone !== 'UTC' && { days: zoneDays(query.time_zone ?? 'UTC', period) }),
   });
   if (group_by === 'key_tag') return byKeyTag(rows, directory, 'group');

@@ -25,6 +25,8 @@ export const keepAliveAfterMs = 10_000;
 export const waitForTargetMaxMs = 2_000;
 /** Groups of one usage report; beyond them those that cost most are kept. */
 export const usageRowsMax = 10_000;
+/** Groups of one export, which leaves none out: a range with more is refused. */
+export const exportedRowsMax = 100_000;
 
 /** How long a process that has ended stays in the list of processes. */
 export const endedShownMs = 10 * 60_000;

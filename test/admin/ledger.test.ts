@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { UsageEvent } from '../../src/books/metering/ledger.ts';
+import { usageRowsMax } from '../../src/kernel/limits.ts';
 import { scannedPayloads } from '../faults/sql-payloads.ts';
 import { assertWithin } from '../machine-load.ts';
 import { reservationRow, usageEvent } from '../stores/rows.ts';
@@ -181,6 +182,34 @@ test('a chart of many parts gets the largest of the range, and the sum of all ot
   assert.deepEqual(await rowsOf('parts=2&limit=1'), ['01 a 9'], 'pages as before');
   for (const wrong of ['group_by=day&parts=2', 'group_by=day&split_by=user&parts=0', 'parts=many&split_by=user'])
     assert.match((await admin.call('GET', `/usage?${wrong}`)).text, /"param":"parts"/);
+});
+
+test('an export and a chart leave nobody out, and a list of more than 10,000 rows says that it does', async (t) => {
+  const admin = await openAdmin(t);
+  admin.clock.advance(1_000);
+  // A millisecond has room for some thousand.
+  const rows = Array.from({ length: usageRowsMax + 5 }, (_, nth) =>
+    reservationRow({ atMs: admin.clock.wallMs() - (nth % 100) }),
+  );
+  await Promise.all(rows.map((row) => admin.ledger.open(row)));
+  for (const [nth, row] of rows.entries())
+    admin.ledger.close(usageEvent(row, { settledMs: row.atMs, user: `u${nth}`, costMilli: nth < 5 ? 1 : 1_000 }));
+  await admin.ledger.flush();
+  const list = await admin.ok('GET', '/usage?group_by=user&limit=1');
+  assert.deepEqual([list.data[0].units, list.truncated], [1, true]);
+  const few = await admin.ok('GET', '/usage?group_by=day');
+  assert.deepEqual([few.data[0].requests, 'truncated' in few], [usageRowsMax + 5, false]);
+  const lines = (await admin.call('GET', '/usage.csv?group_by=user')).text.trimEnd().split('\r\n');
+  assert.equal(lines.length, 1 + usageRowsMax + 5);
+  const chart = await admin.ok('GET', '/usage?group_by=day&split_by=user&parts=2');
+  assert.deepEqual(
+    chart.data.map((row: Record<string, unknown>) => [row.requests, row.other_parts]),
+    [
+      [1, undefined],
+      [1, undefined],
+      [usageRowsMax + 3, usageRowsMax + 3],
+    ],
+  );
 });
 
 test('usage by day follows the days of a time zone, also those of 23 and 25 hours', async (t) => {

@@ -461,6 +461,16 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
   'src/stores/sqlite/tables.ts': ['column', 'place'],
   'src/stores/storage-sizes.ts': ['prefix'],
   'src/stores/ledger/traffic-of-past.ts': ["counts.join(', ')", 'kind', 'name', 'schema'],
+  'src/stores/ledger/largest-parts.ts': [
+    'count',
+    'few',
+    'measures[by]',
+    "marks.oneOf('split', names)",
+    'rows',
+    'signed',
+    'sumList',
+    'totals',
+  ],
   'src/stores/ledger/usage-sql.ts': [
     'by',
     "dayOr('name')",

@@ -4,7 +4,14 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { nameHourTables } from '../../src/books/ledger/day-sums.ts';
 import { type ZoneDays, zoneDays } from '../../src/books/ledger/zone-days.ts';
-import type { Ledger, UsageEvent, UsageFilter, UsageGroup } from '../../src/books/metering/ledger.ts';
+import {
+  type Ledger,
+  type PartMeasure,
+  partMeasures,
+  type UsageEvent,
+  type UsageFilter,
+  type UsageGroup,
+} from '../../src/books/metering/ledger.ts';
 import { allNarrowTables } from '../../src/stores/ledger/day-sums.ts';
 import { readPostgresBackup, writePostgresBackup } from '../../src/stores/postgres/backup.ts';
 import { connect } from '../../src/stores/postgres/database.ts';
@@ -58,6 +65,35 @@ async function settle(
   const event = usageEvent(row, { ...over, costUsd: costNano === null ? null : costNano / 1e9 });
   ledger.close(event);
   return event;
+}
+
+/** Requests, errors, milli-units, tokens in and out, nano-USD, requests without a price. */
+type Sums = [number, number, number, number, number, number, number];
+
+function sumsOf(event: UsageEvent): Sums {
+  const { inputTokens, outputTokens, costUsd } = event;
+  const unpriced = costUsd === null && event.target !== null && event.usageSource !== 'none' ? 1 : 0;
+  const nano = Math.round((costUsd ?? 0) * 1e9);
+  return [1, event.class === 'ok' ? 0 : 1, event.costMilli, inputTokens, outputTokens, nano, unpriced];
+}
+
+const plus = (sum: Sums | undefined, more: Sums): Sums => more.map((value, at) => value + (sum?.[at] ?? 0)) as Sums;
+
+const sizes: Record<PartMeasure, (sums: Sums) => number> = {
+  units: ([, , units]) => units,
+  requests: ([requests]) => requests,
+  tokens: ([, , , input, output]) => input + output,
+  cost_usd: ([, , , , , nano]) => nano,
+  errors: ([, errors]) => errors,
+  unpriced_requests: (sums) => sums[6],
+};
+
+/** The parts that have rows, and how many have none. */
+function largestOf(parts: readonly [string, Sums][], { count, by }: { count: number; by: PartMeasure }) {
+  const sums = new Map<string, Sums>();
+  for (const [part, sum] of parts) sums.set(part, plus(sums.get(part), sum));
+  const bySize = [...sums].sort(([a, one], [b, other]) => sizes[by](other) - sizes[by](one) || (a < b ? -1 : 1));
+  return { largest: new Set(bySize.slice(0, count).map(([part]) => part)), others: Math.max(0, sums.size - count) };
 }
 
 function nameOf(group: UsageGroup, event: UsageEvent, days: ZoneDays): string {
@@ -121,6 +157,10 @@ for (const driver of drivers) {
           { untilHour: Number.POSITIVE_INFINITY, ahead: ahead + changedBy },
         ],
       );
+    const parts = fc.option(
+      fc.record({ count: fc.integer({ min: 1, max: 3 }), by: fc.constantFrom(...partMeasures) }),
+      { nil: undefined },
+    );
     const question = fc.record({
       groupBy: fc.constantFrom(...groups),
       splitBy: fc.constantFrom(null, ...groups),
@@ -133,17 +173,19 @@ for (const driver of drivers) {
         { provider: 'up' },
       ),
       days: fc.option(zone, { nil: undefined }),
+      parts,
       fromHours: fc.integer({ min: 0, max: 130 }),
       hours: fc.integer({ min: 1, max: 130 }),
     });
     type Question = typeof question extends fc.Arbitrary<infer One> ? One : never;
     // By one name over all days: the narrow tables.
     const always = groups.map((groupBy): Question => {
-      const all = { splitBy: null, accounts: null, where: {}, days: undefined, fromHours: 5 * 24, hours: 5 * 24 };
+      const time = { days: undefined, parts: undefined, fromHours: 5 * 24, hours: 5 * 24 };
+      const all = { splitBy: null, accounts: null, where: {}, ...time };
       return { groupBy, ...all };
     });
     const byZoneDay = fc
-      .record({ splitBy: fc.constantFrom(null, 'model', 'account', 'user', 'tag'), days: zone })
+      .record({ splitBy: fc.constantFrom(null, 'model', 'account', 'user', 'tag'), days: zone, parts })
       .map((zoned): Question => ({ ...always[0]!, groupBy: 'day', ...zoned }));
     const asked = fc.array(fc.oneof(byZoneDay, question), { minLength: 12, maxLength: 12 });
     const requests = fc.array(request, { minLength: 1, maxLength: 25 });
@@ -167,10 +209,11 @@ for (const driver of drivers) {
       await check(asked);
     };
     const check = async (asked: readonly Question[]) => {
-      for (const { fromHours, hours, days, ...of } of [...always, ...asked]) {
+      for (const { fromHours, hours, days, parts, ...of } of [...always, ...asked]) {
         if (of.groupBy === of.splitBy) continue;
         const isByZone = days !== undefined && [of.groupBy, of.splitBy].includes('day');
-        const query = { ...of, ...(isByZone && { days }) };
+        const isInParts = parts !== undefined && of.splitBy !== null;
+        const query = { ...of, ...(isByZone && { days }), ...(isInParts && { parts }) };
         const fromMs = (Math.floor(nowMs / hourMs) - fromHours) * hourMs;
         const span = { fromMs, toMs: fromMs + hours * hourMs };
         const { alias, user, tag, key, provider } = query.where;
@@ -186,25 +229,27 @@ for (const driver of drivers) {
             (provider === undefined || event.target?.startsWith(`${provider}/`) === true),
         );
         const rows = await ledger.usage({ ...query, ...span });
-        const sums = new Map<string, number[]>();
+        const { splitBy } = query;
+        const partOf = (event: UsageEvent) => (splitBy === null ? '' : nameOf(splitBy, event, query.days ?? []));
+        const known = isInParts
+          ? largestOf(
+              wanted.map((event) => [partOf(event), sumsOf(event)]),
+              parts,
+            )
+          : null;
+        const sums = new Map<string, Sums>();
         for (const event of wanted) {
-          const name = [query.groupBy, query.splitBy]
-            .map((group) => group && nameOf(group, event, query.days ?? []))
-            .join(' ');
-          const sum = sums.get(name) ?? [0, 0, 0, 0, 0, 0, 0];
-          const nano = Math.round((event.costUsd ?? 0) * 1e9);
-          const { inputTokens, outputTokens } = event;
-          const unpriced = event.costUsd === null && event.target !== null && event.usageSource !== 'none' ? 1 : 0;
-          const parts = [1, event.class === 'ok' ? 0 : 1, event.costMilli, inputTokens, outputTokens, nano, unpriced];
-          sums.set(
-            name,
-            sum.map((value, at) => value + parts[at]!),
+          const part = partOf(event);
+          const isOther = known !== null && !known.largest.has(part);
+          const name = [nameOf(query.groupBy, event, query.days ?? []), isOther ? `${known.others} others` : part].join(
+            ' ',
           );
+          sums.set(name, plus(sums.get(name), sumsOf(event)));
         }
         assert.deepEqual(
           new Map(
             rows.map((row) => [
-              [row.group, row.split].join(' '),
+              [row.group, row.otherParts === undefined ? row.split : `${row.otherParts} others`].join(' '),
               [
                 row.requests,
                 row.errors,

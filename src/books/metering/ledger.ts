@@ -53,7 +53,7 @@ export interface Ledger extends QuotaBooks {
   find(id: string, account: string | null): Promise<UsageEvent | null>;
   /** Newest first. `next` is the cursor of the next page, null at the end. */
   list(query: RequestQuery): Promise<{ events: readonly UsageEvent[]; next: string | null }>;
-  /** Sums by group, in the group's order (days ascending, others by units descending); at most `usageRowsMax`, the largest. */
+  /** Sums by group, in the group's order (days ascending, others by units descending); at most `rowsMax`, the largest. */
   usage(query: UsageQuery): Promise<readonly UsageRow[]>;
   /** The traffic in steps of time, oldest first. */
   traffic(query: TrafficQuery): Promise<readonly TrafficPoint[]>;
@@ -202,13 +202,23 @@ export interface UsageQuery {
   exact?: true;
   /** Days of a time zone, for groups by day; absent: those of UTC. */
   days?: ZoneDays;
+  /** With `splitBy`: the largest parts of the range have rows; the others of a group share one. Absent: all have rows. */
+  parts?: { count: number; by: PartMeasure };
+  /** Absent: `usageRowsMax`. */
+  rowsMax?: number;
 }
+
+/** By what parts of sums are the largest. */
+export const partMeasures = ['units', 'requests', 'tokens', 'cost_usd', 'errors', 'unpriced_requests'] as const;
+export type PartMeasure = (typeof partMeasures)[number];
 
 export interface UsageRow {
   /** `2026-11-20`, `2026-11-20T13:00Z`, or the model's, account's, … name; '' where there was none. */
   group: string;
-  /** The part of the group, with `splitBy`. */
+  /** The part of the group, with `splitBy`. Null in a row of several. */
   split: string | null;
+  /** With `parts`, in a group's last row: it sums the parts that are not among the largest; the range has so many. */
+  otherParts?: number;
   requests: number;
   milliUnits: number;
   inputTokens: number;

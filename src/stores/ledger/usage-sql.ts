@@ -30,6 +30,8 @@ export interface UsagePart {
    * up have them in UTC's. The part moves their sums from that day to the other.
    */
   moved?: { by: -1 | 1; hours: readonly number[] };
+  /** A narrower table of the same time, without the names of `splitBy`: with `parts`, the sums of all come from it. */
+  totals?: UsageSource;
 }
 
 /** Differences between the databases. */
@@ -54,24 +56,29 @@ export function usageParts(query: UsageQuery, summed: SummedDays): UsagePart[] {
   const perDay = dayMs / unitMs;
   const firstDay = Math.ceil(from / perDay);
   const endDay = Math.min(Math.floor(to / perDay), summed.days.to);
+  const tableOf = (tables: readonly DayTable[]) => tables.find(({ key }) => knows(key, dimensions))?.name;
+  const hours = tableOf(isByName ? nameHourTables : narrowHourTables);
+  /** Single requests are many: whole hours of them come from their table. */
+  const edge = (range: DayRange) =>
+    edgeParts(source, isByName && query.exact !== true ? hours : undefined, range, summed.named);
+  const counted = (all: readonly UsagePart[]) =>
+    all.filter((part) => part.from < part.to).map((part) => withTotals(part, query, summed.narrow));
   // Days are not kept by hour, and by user and tag not by these.
   const hasDayTable =
     query.exact !== true &&
     !dimensions.has('hour') &&
     !(isByName && (dimensions.has('provider') || dimensions.has('endpoint')));
-  if (!hasDayTable || endDay <= firstDay) return [{ source, from, to }];
+  if (!hasDayTable || endDay <= firstDay) return counted(edge({ from, to }));
   const wide = wideOf(dimensions);
-  const tableOf = (tables: readonly DayTable[]) => tables.find(({ key }) => knows(key, dimensions))?.name;
   const narrow = tableOf(narrowTables) ?? wide;
-  const hours = tableOf(isByName ? nameHourTables : narrowHourTables);
   const within = (day: number) => Math.min(endDay, Math.max(firstDay, day));
   const [narrowFrom, narrowTo] = [within(summed.narrow.from), within(summed.narrow.to)];
   const parts: UsagePart[] = [
-    ...edgeParts(source, isByName ? hours : undefined, { from, to: firstDay * perDay }, summed.named),
+    ...edge({ from, to: firstDay * perDay }),
     { source: wide, from: firstDay, to: narrowFrom },
     { source: narrow, from: narrowFrom, to: narrowTo },
     { source: wide, from: narrowTo, to: endDay },
-    ...edgeParts(source, isByName ? hours : undefined, { from: endDay * perDay, to }, summed.named),
+    ...edge({ from: endDay * perDay, to }),
   ];
   if (query.days !== undefined && dimensions.has('day')) {
     const known = isByName ? summed.named : summed.narrow;
@@ -83,7 +90,26 @@ export function usageParts(query: UsageQuery, summed: SummedDays): UsagePart[] {
       ...movedParts(source, query.days, { from: hoursTo, to: endDay }),
     );
   }
-  return parts.filter((part) => part.from < part.to);
+  return counted(parts);
+}
+
+function withTotals(part: UsagePart, query: UsageQuery, narrow: DayRange): UsagePart {
+  const { groupBy, splitBy, accounts, where } = query;
+  const isOfHours = isHourTable(part.source);
+  const tables: readonly DayTable[] = isOfHours ? narrowHourTables : narrowTables;
+  const isNarrow = isOfHours || tables.some(({ name }) => name === part.source);
+  const unit = isOfHours ? hoursPerDay : 1;
+  if (
+    query.parts === undefined ||
+    !isNarrow ||
+    splitBy === 'day' ||
+    part.from < narrow.from * unit ||
+    part.to > narrow.to * unit
+  )
+    return part;
+  const dimensions = new Set<string>([groupBy, ...Object.keys(where), ...(accounts === null ? [] : ['account'])]);
+  const totals = tables.find(({ key }) => knows(key, dimensions))?.name;
+  return totals === undefined || totals === part.source ? part : { ...part, totals };
 }
 
 /** Parts of a day, in the unit of the source. Of single requests, which are many, whole hours are taken from their table. */
@@ -221,6 +247,13 @@ function hoursMoved(days: ZoneDays, from: number, to: number, by: -1 | 1): numbe
   return moved;
 }
 
+/** The days of a part that is made of days or their hours. */
+export function daysOf({ source, from, to }: UsagePart): number[] {
+  const unit = isHourTable(source) ? hoursPerDay : 1;
+  const first = Math.floor(from / unit);
+  return Array.from({ length: Math.ceil(to / unit) - first }, (_, at) => first + at);
+}
+
 /** The times of single requests that a part reads, in ms. */
 export function timesOf({ from, to, moved }: UsagePart): { from: number; to: number }[] {
   if (moved === undefined) return [{ from, to }];
@@ -256,7 +289,8 @@ function isHourTable(source: UsageSource): boolean {
   return hourTables.some(({ name }) => name === source);
 }
 
-function columnOf(group: UsageGroup, source: UsageSource, slash: string, days: ZoneDays | undefined): string {
+/** The column or expression that a group is in a source. */
+export function columnOf(group: UsageGroup, source: UsageSource, slash: string, days: ZoneDays | undefined): string {
   const isEvents = source === 'usage_event';
   switch (group) {
     case 'hour':
@@ -284,9 +318,9 @@ function columnOf(group: UsageGroup, source: UsageSource, slash: string, days: Z
  * The whole statement over rows of `name, split` and sums; the largest groups where there are too many. Of a group whose
  * hours all moved to another day nothing is left.
  */
-export function usageSumSql(rows: string): string {
+export function usageSumSql(rows: string, rowsMax = usageRowsMax): string {
   return `SELECT name, split, ${usageSums} FROM (${rows}) AS part GROUP BY name, split
-    HAVING sum(requests) <> 0 ORDER BY sum(cost_milli) DESC, name, split LIMIT ${usageRowsMax}`;
+    HAVING sum(requests) <> 0 ORDER BY sum(cost_milli) DESC, name, split LIMIT ${rowsMax}`;
 }
 
 /** Rows of that statement in the port's form: times are sorted, other groups keep their order. */
@@ -296,7 +330,7 @@ export function usageRows(query: UsageQuery, rows: readonly Readonly<Record<stri
     const number = (name: (typeof usageSumNames)[number]) => Number(row[name]);
     return {
       group: shown(groupBy, row.name),
-      split: splitBy === null ? null : shown(splitBy, row.split),
+      split: splitBy === null || row.split === null ? null : shown(splitBy, row.split),
       requests: number('requests'),
       milliUnits: number('cost_milli'),
       inputTokens: number('input_tokens'),

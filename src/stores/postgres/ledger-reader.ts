@@ -26,19 +26,12 @@ import { FailureError } from '../../kernel/failure.ts';
 import { requestIdAt, requestIdMs } from '../../kernel/ids.ts';
 import { cacheUseSql, cacheUsesOf, promptCacheDayOf, promptCacheDaySql } from '../ledger/cache-uses.ts';
 import { summedDays, summedSql } from '../ledger/day-sums.ts';
+import { readSums } from '../ledger/largest-parts.ts';
 import { hourMax, type Marks, newestHourSql, requestConditions } from '../ledger/ledger-filters.ts';
 import { deadBefore, finestGrainMs, quotaGrainsMs } from '../ledger/quota-grains.ts';
 import { repricedRow, repricedSql } from '../ledger/repriced.ts';
 import { idSlackMs, listPages, type RequestRows } from '../ledger/request-pages.ts';
-import {
-  timesOf,
-  type UsageDialect,
-  type UsagePart,
-  usagePartSql,
-  usageParts,
-  usageRows,
-  usageSumSql,
-} from '../ledger/usage-sql.ts';
+import { timesOf, type UsageDialect, type UsagePart, usageParts } from '../ledger/usage-sql.ts';
 import type { Connections, Run } from './database.ts';
 
 /** By our id or the caller's, within one account (null = any). */
@@ -260,12 +253,16 @@ const dialect: UsageDialect = { schema: 'culvert.', slash: `strpos(target, '/')`
 
 /** See the port's `usage`. */
 export async function readUsage(run: Run, query: UsageQuery): Promise<UsageRow[]> {
-  const { marks, values } = postgresMarks();
   const { rows: summed } = await run({ name: 'summed-days', text: summedSql('culvert.') });
-  const parts = usageParts(query, summedDays(summed[0]));
-  const sql = parts.map((part) => usagePartSql(query, part, marks, dialect, keysOf(part, marks))).join(' UNION ALL ');
-  const { rows } = await run(usageSumSql(sql), values);
-  return usageRows(query, rows);
+  return readSums(query, {
+    parts: usageParts(query, summedDays(summed[0])),
+    dialect,
+    keysOf,
+    async ask(sqlOf) {
+      const { marks, values } = postgresMarks();
+      return (await run(sqlOf(marks), values)).rows;
+    },
+  });
 }
 
 /** Single requests lie in the order of their ids: without them, all that are kept would be read. */

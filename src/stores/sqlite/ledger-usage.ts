@@ -23,6 +23,7 @@ import {
   summedSql,
   tablesOfNames,
 } from '../ledger/day-sums.ts';
+import { readSums, type UsageSources } from '../ledger/largest-parts.ts';
 import type { Marks } from '../ledger/ledger-filters.ts';
 import { idSlackMs } from '../ledger/request-pages.ts';
 import {
@@ -32,9 +33,7 @@ import {
   type UsagePart,
   usagePartSql,
   usageParts,
-  usageRows,
   usageSumNames,
-  usageSumSql,
   usageSums,
 } from '../ledger/usage-sql.ts';
 import { type Database, patiently, type SqlValue } from './database.ts';
@@ -55,9 +54,14 @@ export async function sumUsage(
 ): Promise<UsageRow[]> {
   const parts = usageParts(query, summedDays(database.prepare(summedSql('')).get()));
   if (parts.some(({ source }) => source === 'usage_event')) return sumInFile(database, query, parts, breathe);
-  const { marks, values } = sqliteMarks();
-  const sql = parts.map((part) => usagePartSql(query, part, marks, dialect)).join(' UNION ALL ');
-  return usageRows(query, database.prepare(usageSumSql(sql)).all(...values));
+  return readSums(query, { parts, dialect, ask: asking(database) });
+}
+
+function asking(database: Database): UsageSources['ask'] {
+  return async (sqlOf) => {
+    const { marks, values } = sqliteMarks();
+    return database.prepare(sqlOf(marks)).all(...values);
+  };
 }
 
 /** Callers choose what they send as `user`: there may be millions, so they are summed in a file, not in memory. */
@@ -100,9 +104,11 @@ async function sumInFile(
       add((marks) => sumsOf(slice, marks).join(' UNION ALL '));
       await breathe();
     }
-    const { marks, values } = sqliteMarks();
-    const rows = [`SELECT * FROM ${table}`, ...sumsOf(slices.at(-1) ?? [], marks)].join(' UNION ALL ');
-    return usageRows(query, database.prepare(usageSumSql(rows)).all(...values));
+    const last = slices.at(-1) ?? [];
+    // Nothing breathes in here: another question would wait for both statements anyway.
+    return await readSums(query, {
+      ...{ parts: last, summed: `SELECT * FROM ${table}`, dialect, ask: asking(database) },
+    });
   } finally {
     database.exec(`DROP TABLE ${table}`);
   }

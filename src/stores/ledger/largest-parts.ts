@@ -1,0 +1,105 @@
+import type { PartMeasure, UsageQuery, UsageRow } from '../../books/metering/ledger.ts';
+import type { Marks } from './ledger-filters.ts';
+import {
+  columnOf,
+  daysOf,
+  type UsageDialect,
+  type UsagePart,
+  usagePartSql,
+  usageRows,
+  usageSumNames,
+  usageSumSql,
+} from './usage-sql.ts';
+
+/** Sources of the answer to a question of usage, in one database. */
+export interface UsageSources {
+  parts: readonly UsagePart[];
+  /** A `SELECT` of `name, split` and sums: rows that are summed already. */
+  summed?: string;
+  dialect: UsageDialect;
+  /** Further conditions of the rows of a part. */
+  keysOf?(part: UsagePart, marks: Marks): string[];
+  /** Runs a statement that is made with the driver's marks. */
+  ask(sqlOf: (marks: Marks) => string): Promise<readonly Row[]>;
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** The rows of a question. With `parts`, a statement finds the largest parts first. */
+export async function readSums(query: UsageQuery, sources: UsageSources): Promise<UsageRow[]> {
+  const { parts, summed, dialect, keysOf = () => [], ask } = sources;
+  const rowsOf = (part: UsagePart, marks: Marks, more: readonly string[] = []) =>
+    usagePartSql(query, part, marks, dialect, [...keysOf(part, marks), ...more]);
+  const union = (all: readonly (string | undefined)[]) => all.filter((rows) => rows !== undefined).join(' UNION ALL ');
+  if (query.parts === undefined) {
+    const sums = await ask((marks) =>
+      usageSumSql(union([summed, ...parts.map((part) => rowsOf(part, marks))]), query.rowsMax),
+    );
+    return usageRows(query, sums);
+  }
+  const { count, by } = query.parts;
+  // What moves to another day stays in its part, unless days are the parts.
+  const still = parts.filter(({ moved }) => moved === undefined || query.splitBy === 'day');
+  const largest = await ask((marks) =>
+    largestSql(union([summed, ...still.map((part) => rowsOf(part, marks))]), count, by),
+  );
+  const names = largest.map(({ split }) => split as string | number);
+  const apart = (rows: string, marks: Marks) =>
+    `SELECT name, CASE WHEN ${marks.oneOf('split', names)} THEN split END AS split, ${sumList} FROM (${rows}) AS each_part`;
+  const sums = await ask((marks) =>
+    usageSumSql(
+      union([
+        summed && apart(summed, marks),
+        ...parts.map((part) => {
+          if (part.totals === undefined) return apart(rowsOf(part, marks), marks);
+          const few = [marks.oneOf('day', daysOf(part)), marks.oneOf(splitColumn(query, part, dialect), names)];
+          return fewAndOthers(
+            rowsOf(part, marks, few),
+            usagePartSql({ ...query, splitBy: null }, { ...part, source: part.totals }, marks, dialect),
+          );
+        }),
+      ]),
+      query.rowsMax,
+    ),
+  );
+  return othersLast(usageRows(query, sums), Number(largest[0]?.parts ?? 0) - largest.length);
+}
+
+const measures: Readonly<Record<PartMeasure, string>> = {
+  units: 'cost_milli',
+  requests: 'requests',
+  tokens: 'input_tokens + output_tokens',
+  cost_usd: 'usd_nano',
+  errors: 'errors',
+  unpriced_requests: 'unpriced',
+};
+
+/** The largest parts of rows, and how many parts there are. */
+function largestSql(rows: string, count: number, by: PartMeasure): string {
+  return `SELECT split, count(*) OVER () AS parts FROM (
+      SELECT split, sum(${measures[by]}) AS size FROM (${rows}) AS each_row GROUP BY split HAVING sum(requests) <> 0
+    ) AS sized ORDER BY size DESC, split LIMIT ${count}`;
+}
+
+const sumList = usageSumNames.join(', ');
+const signed = usageSumNames.map((name) => `sign * ${name} AS ${name}`).join(', ');
+
+/** Rows of the largest parts, and of all others: the totals, less these. */
+function fewAndOthers(few: string, totals: string): string {
+  return `SELECT name, CASE WHEN sign = 1 THEN split END AS split, ${signed} FROM (${few}) AS few
+      CROSS JOIN (SELECT 1 AS sign UNION ALL SELECT -1 AS sign) AS signs
+    UNION ALL SELECT name, NULL AS split, ${sumList} FROM (${totals}) AS totals`;
+}
+
+function splitColumn({ splitBy }: UsageQuery, { source }: UsagePart, { slash }: UsageDialect): string {
+  return splitBy === null ? "''" : columnOf(splitBy, source, slash, undefined);
+}
+
+/** Each group's others are its last row. */
+function othersLast(rows: readonly UsageRow[], otherParts: number): UsageRow[] {
+  const groups = Map.groupBy(rows, ({ group }) => group);
+  return [...groups.values()].flatMap((group) => [
+    ...group.filter(({ split }) => split !== null),
+    ...group.filter(({ split }) => split === null).map((row) => ({ ...row, otherParts })),
+  ]);
+}
