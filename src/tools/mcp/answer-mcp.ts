@@ -1,10 +1,10 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
-import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
+import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { answerStateless, statedVersion } from './answer-stateless.ts';
 import type { McpAnswer, McpMessage } from './mcp-message.ts';
-import { describedOffer, methodsFor } from './mcp-methods.ts';
+import { describedOffer, methodsFor, RpcFault } from './mcp-methods.ts';
 import { trustingValidator } from './trusting-validator.ts';
 
 /**
@@ -27,7 +27,7 @@ async function answerInitialized(request: McpMessage): Promise<McpAnswer | null>
   let running: Promise<unknown> | null = null;
   server.fallbackRequestHandler = ({ method, params = {} }) => {
     const run = Object.hasOwn(methods, method) ? methods[method] : undefined;
-    if (run === undefined) throw new McpError(ErrorCode.MethodNotFound, 'Method not found');
+    if (run === undefined) throw new RpcFault(ErrorCode.MethodNotFound, 'Method not found');
     const done = run(params as JsonObject);
     running = done;
     return done;
