@@ -37,9 +37,9 @@ export function decodeInput(instructions: string | null, input: string | readonl
       proof = { signature: thought.proof, vendor: thought.vendor };
       return;
     }
-    const mcp = isGatewayStep(item) ? mcpMessages(item) : null;
-    if (mcp !== null) {
-      messages.push(...mcp);
+    const ran = isGatewayStep(item) ? (mcpMessages(item) ?? foundMessages(item)) : null;
+    if (ran !== null) {
+      messages.push(...ran);
       origins.push(index, index);
       turn = null;
       return;
@@ -108,15 +108,34 @@ function assistantParts(item: InputItem): NeutralPart[] | null {
 /** A call that this gateway made of an MCP server, with its result; null for other items. */
 function mcpMessages(item: InputItem): NeutralMessage[] | null {
   if (item.type !== 'mcp_call' || typeof item.name !== 'string') return null;
-  const id = String(item.id);
   const isError = typeof item.error === 'string';
   const text = typeof item.output === 'string' ? item.output : isError ? String(item.error) : '';
   const name = `${String(item.server_label)}__${item.name}`;
-  const call: NeutralPart = { type: 'tool-call', id, name, argumentsJson: item.arguments?.trim() || '{}' };
-  const result: NeutralPart = { type: 'tool-result', callId: id, parts: [{ type: 'text', text }], isError };
+  return callAndResult({ id: String(item.id), name, argumentsJson: item.arguments?.trim() || '{}' }, text, isError);
+}
+
+/** A search of files that this gateway made, with the passages that it found; null for other items. */
+function foundMessages(item: InputItem): NeutralMessage[] | null {
+  const { type, results, queries } = item as JsonObject;
+  // Items have passages where the request for them had asked so.
+  if (type !== 'file_search_call' || !Array.isArray(results)) return null;
+  const passages = results.flatMap((one) =>
+    isObject(one) && typeof one.text === 'string' ? [`${String(one.filename ?? '')}\n${one.text}`.trim()] : [],
+  );
+  if (passages.length === 0) return null;
+  const query = Array.isArray(queries) ? queries.filter((one) => typeof one === 'string').join(' ') : '';
+  const call = { id: String(item.id), name: 'file_search', argumentsJson: JSON.stringify({ query }) };
+  return callAndResult(call, passages.join('\n\n'), false);
+}
+
+function callAndResult(
+  call: { id: string; name: string; argumentsJson: string },
+  text: string,
+  isError: boolean,
+): NeutralMessage[] {
   return [
-    { role: 'assistant', parts: [call] },
-    { role: 'tool', parts: [result] },
+    { role: 'assistant', parts: [{ type: 'tool-call', ...call }] },
+    { role: 'tool', parts: [{ type: 'tool-result', callId: call.id, parts: [{ type: 'text', text }], isError }] },
   ];
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeRequest } from '../../../../test/fixtures/decode-request.ts';
-import type { JsonObject } from '../../../kernel/json.ts';
+import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import type { NeutralPart } from '../../neutral/request.ts';
 import { encodeInput } from './encode-messages.ts';
@@ -134,6 +134,49 @@ test('ids of calls that are longer than OpenAI takes are shortened, alike for ca
   );
   assert.equal(items[0]!.call_id, items[1]!.call_id);
   assert.equal(String(items[0]!.call_id).length, 64);
+});
+
+test('passages that a search of files found come back as a call and its result', () => {
+  const item = { type: 'file_search_call', id: 'fs_cv_1', status: 'completed', queries: ['hot tea'] };
+  const messagesOf = (results: JsonValue) => {
+    const input = [
+      { role: 'user', content: 'x' },
+      { ...item, results },
+      { role: 'user', content: 'y' },
+    ];
+    const decoded = decodeRequest(openAiResponses, { model: 'm', input });
+    assert.ok(decoded.ok, JSON.stringify(decoded));
+    return decoded.value.messages.slice(1, -1).map(({ role, parts }) => ({ role, parts }));
+  };
+  const found = [
+    { file_id: 'file_1', filename: 'tea.md', score: 0.9, text: 'Tea is hot.', attributes: {} },
+    { text: 'Milk is not.' },
+    { filename: 'odd', text: 7 },
+    null,
+  ];
+  assert.deepEqual(messagesOf(found), [
+    {
+      role: 'assistant',
+      parts: [{ type: 'tool-call', id: 'fs_cv_1', name: 'file_search', argumentsJson: '{"query":"hot tea"}' }],
+    },
+    {
+      role: 'tool',
+      parts: [
+        {
+          type: 'tool-result',
+          callId: 'fs_cv_1',
+          parts: [{ type: 'text', text: 'tea.md\nTea is hot.\n\nMilk is not.' }],
+          isError: false,
+        },
+      ],
+    },
+  ]);
+  // Without `include` an item has none.
+  for (const none of [null, []])
+    assert.deepEqual(
+      messagesOf(none).flatMap(({ parts }) => parts),
+      [],
+    );
 });
 
 test('a call of an MCP server that this gateway made comes back as a call and its result', () => {
