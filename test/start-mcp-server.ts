@@ -39,6 +39,8 @@ export interface TestMcpOptions {
   form?: 'sessions' | 'stateless';
   /** Answers instead of the server; true: it has. */
   before?(request: IncomingMessage, response: ServerResponse): boolean;
+  /** Status for a session that it does not know. MCP has 404, its examples 400. */
+  lost?: 400 | 404;
   /** Names of further tools, which answer with their name. */
   tools?: readonly string[];
 }
@@ -156,7 +158,7 @@ export function createTestServer(further: readonly string[] = [], waits: { runni
 
 export async function startMcpServer(
   t: { after(done: () => Promise<void>): void },
-  { form = 'sessions', before, port: wanted = 0, tools: further = [] }: TestMcpOptions = {},
+  { form = 'sessions', before, port: wanted = 0, lost = 404, tools: further = [] }: TestMcpOptions = {},
 ): Promise<TestMcpServer> {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   const heard: IncomingHttpHeaders[] = [];
@@ -178,7 +180,7 @@ export async function startMcpServer(
       await connect(transport);
       return transport.handleRequest(request, response, body);
     }
-    if (!isInitializeRequest(body)) return void response.writeHead(404).end();
+    if (!isInitializeRequest(body)) return void response.writeHead(lost).end();
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (made) => void sessions.set(made, transport),

@@ -21,6 +21,7 @@ const slowKey = 'sk-cv-test-key-slow';
 
 const one = await startMcpServer({ after }, { tools: ['search', 'secret', 'typed', 'task', 'links'] });
 const two = await startMcpServer({ after }, { form: 'stateless' });
+const older = await startMcpServer({ after }, { lost: 400 });
 const closed = await startMcpServer({ after });
 await closed.close();
 const program = fileURLToPath(new URL('../mcp-stdio-server.ts', import.meta.url));
@@ -42,6 +43,7 @@ const gateway = await startGateway(
           env: { OF_THE_PROGRAM: 'yes' },
           processes: 2,
         },
+        older: { url: older.url },
         nowhere: { url: closed.url },
       },
     },
@@ -348,6 +350,18 @@ test('a caller who leaves ends the call at the server', async () => {
   leaving.abort();
   await gone;
   await until('it comes about', () => one.waiting() === 0);
+});
+
+test('a server that answers 400 for sessions that it forgot is asked in a new one, and goes on in it', async (t) => {
+  const client = await connected(t);
+  await call(client, 'older__add', { a: 1, b: 1 });
+  for (let round = 0; round < 2; round++) {
+    older.forget();
+    assert.equal((await call(client, 'older__add', { a: 2, b: round })).text, String(2 + round));
+  }
+  for (let round = 0; round < 3; round++) await call(client, 'older__add', { a: 1, b: 1 });
+  // One of them is the gateway's, if it has looked meanwhile.
+  assert.ok(older.sessions() <= 2, `${older.sessions()} sessions`);
 });
 
 test('a server that forgot its sessions is asked in a new one', async (t) => {

@@ -1,6 +1,6 @@
 /**
  * `blocked`: the guard refused its address. `unauthorized`: it wants other credentials. `needs-login`: it wants tokens
- * that an operator gets by a login. `session-lost`: it forgot the session, and a new one may do. `refused`: it answered with an error of the protocol or of HTTP. `broken`: what came is
+ * that an operator gets by a login. `session-lost`: it forgot the session, and a new one may do. `bad-request`: HTTP 400, which may mean that, too. `refused`: it answered with an error of the protocol or of HTTP. `broken`: what came is
  * no answer. `aborted`: nobody waits any more. `resting`: it is down, and was not asked. `busy`: all its sessions are at
  * work.
  */
@@ -10,6 +10,7 @@ export type McpFaultReason =
   | 'unauthorized'
   | 'needs-login'
   | 'session-lost'
+  | 'bad-request'
   | 'refused'
   | 'timeout'
   | 'too-large'

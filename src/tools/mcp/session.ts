@@ -43,6 +43,8 @@ export interface McpSession {
     bounds: CallBounds,
   ): Promise<GetPromptResult | McpFault>;
   readResource(uri: string, bounds: CallBounds): Promise<ReadResourceResult | McpFault>;
+  /** Null: the server answers in this session. */
+  ping(bounds: CallBounds): Promise<McpFault | null>;
   /** False: the connection was lost, or it was closed. */
   isOpen(): boolean;
   /** Ends running calls. */
@@ -111,6 +113,7 @@ export async function openSession(
       const params = { name, arguments: args };
       return bounded(bounds, async (options) => toolResultOf(await ask('tools/call', params, options)));
     },
+    ping: (bounds) => bounded(bounds, (options) => client.ping(options).then(() => null)),
     close: () => client.close(),
   };
 }
@@ -280,6 +283,7 @@ function faultOfStatus(status: number): McpFault {
   if (status === 401 || status === 403) return new McpFault('unauthorized', `refuses the credentials (${status})`);
   // Its sessions end so. A first message gets it where there is no server of MCP.
   if (status === 404) return new McpFault('session-lost', 'does not know the session (404)');
+  if (status === 400) return new McpFault('bad-request', 'answered 400');
   if (status < 300) return new McpFault('broken', 'answered with something that is not an MCP message');
   if (status === 429) return new McpFault('busy', 'answered 429', limitedMs);
   if (status >= 502 && status <= 504) return new McpFault('unreachable', `answered ${status}`);

@@ -26,6 +26,16 @@ const idleMs = 10 * 60_000;
 
 const recheckedReasons: ReadonlySet<McpFaultReason> = new Set(['unreachable', 'unauthorized', 'needs-login']);
 
+const lostReasons: ReadonlySet<McpFaultReason> = new Set(['session-lost', 'bad-request']);
+const pingTimeoutMs = 5_000;
+
+/** Whether the server forgot the session. Many answer 400 then, where MCP has 404, and so does a ping. */
+async function isLost({ reason }: McpFault, session: McpSession, bounds: CallBounds): Promise<boolean> {
+  if (reason !== 'bad-request') return reason === 'session-lost';
+  const fault = await session.ping({ ...bounds, timeoutMs: Math.min(bounds.timeoutMs, pingTimeoutMs) });
+  return fault !== null && lostReasons.has(fault.reason);
+}
+
 interface Held {
   opening: Promise<McpSession | McpFault>;
   /** Once it is open. */
@@ -116,9 +126,11 @@ export class UpstreamServer {
         const timeoutMs = Math.max(1, endMs - this.#parts.clock.monotonicMs());
         const done = await work(session, { timeoutMs, signal });
         if (!(done instanceof McpFault)) return done;
-        if (done.reason === 'session-lost') this.#drop(tenant, held);
-        // It did nothing: it did not know the session.
-        if (done.reason === 'session-lost' && tries === 1) continue;
+        if (await isLost(done, session, { timeoutMs, signal })) {
+          this.#drop(tenant, held);
+          // It did nothing: it did not know the session.
+          if (tries === 1) continue;
+        }
         // Our own look decides: a tenant's trouble does not take the server from others.
         if (recheckedReasons.has(done.reason)) void this.look();
         return done;
@@ -152,7 +164,7 @@ export class UpstreamServer {
   /** A server that was started again knows no session of before: it is asked in a new one. */
   async #ownLists(): Promise<Offered | McpFault> {
     const lists = await this.#listsOnce();
-    return lists instanceof McpFault && lists.reason === 'session-lost' ? this.#listsOnce() : lists;
+    return lists instanceof McpFault && lostReasons.has(lists.reason) ? this.#listsOnce() : lists;
   }
 
   async #listsOnce(): Promise<Offered | McpFault> {

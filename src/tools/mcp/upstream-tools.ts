@@ -197,7 +197,7 @@ function isListed({ config, offered, standing }: UpstreamServer, what: 'tool' | 
 }
 
 function failureOf(server: string, { reason, message, retryAfterMs }: McpFault): Failure {
-  if (reason === 'refused') {
+  if (reason === 'refused' || reason === 'bad-request') {
     return { kind: 'upstream-refused', status: 400, provider: server, message, param: null };
   }
   const text = `The MCP server '${server}' ${message}.`;

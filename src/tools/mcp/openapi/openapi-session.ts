@@ -57,6 +57,7 @@ export class OpenApiServer {
       },
       getPrompt: unsupported,
       readResource: unsupported,
+      ping: async () => null,
       isOpen: () => true,
       close: async () => {},
     };
