@@ -44,6 +44,16 @@ const gateway = await startGateway(
           processes: 2,
         },
         older: { url: older.url },
+        broken: {
+          command: process.execPath,
+          args: [
+            '-e',
+            'console.error("SHOP_KEY is missing, not " + process.env.SHOP_KEY + process.argv[1]); throw new Error("It ends.")',
+            'argument-secret',
+          ],
+          env: { SHOP_KEY: 'variable-secret' },
+        },
+        unknown: { command: 'no-such-program-here' },
         nowhere: { url: closed.url },
       },
     },
@@ -369,6 +379,14 @@ test('a server that forgot its sessions is asked in a new one', async (t) => {
   await call(client, 'one__add', { a: 1, b: 1 });
   one.forget();
   assert.equal((await call(client, 'one__add', { a: 1, b: 2 })).text, '3');
+});
+
+test('a program that does not start is quoted, without its variables and arguments', async (t) => {
+  const client = await connected(t);
+  const { text } = await call(client, 'broken__any');
+  assert.match(text, /closed the connection; it wrote: .*SHOP_KEY is missing.*Error: It ends\./);
+  assert.doesNotMatch(text, /secret/);
+  assert.match((await call(client, 'unknown__any')).text, /could not be started: its command was not found \(ENOENT\)/);
 });
 
 test('a program runs for each key, without our environment; one that dies is started again', async (t) => {
