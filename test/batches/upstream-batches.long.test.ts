@@ -365,6 +365,22 @@ test('a refused credential is waited for, and so is what is gone, but not for ev
   }
 });
 
+for (const how of ['a cut connection', 502] as const) {
+  test(`a batch that has begun there, but was answered by ${how}, is found and not begun again`, async () => {
+    openai.hold();
+    openai.swallow((response) => {
+      if (how === 502) response.writeHead(how).end('{}');
+      else response.destroy();
+    });
+    const { id } = await beginBatch(client, named(2));
+    await until(() => openai.calls.some((call) => call.startsWith('GET /batches/')) || openai.batches.length > 1);
+    await openai.finish();
+    await assertCost((await ended(id)).results, 0.5);
+    assert.equal(openai.batches.length, 1);
+    assert.equal(askedOf(openai), 2);
+  });
+}
+
 test('where the batch API takes nothing, lines are asked one by one', async () => {
   for (const [vendor, model] of [
     [openai, 'chat'],

@@ -47,7 +47,7 @@ for (const type of ['openai', 'anthropic', 'mistral', 'gemini'] as const) {
   test(`${type}: a batch that the provider has begun is found again after a kill, and paid once`, async (t) => {
     const { vendor, url, restart } = await startWorld(t, type);
     vendor.hold();
-    const begun = new Promise<void>((resolve) => vendor.swallow(resolve));
+    const begun = new Promise<void>((resolve) => vendor.swallow(() => resolve()));
     const { id } = await beginBatch(openAi(url, testKey), asked);
     await begun;
     await restart('SIGKILL');

@@ -33,8 +33,8 @@ export interface BatchUpstream {
   endBeforeCancel(): void;
   /** Forgets batches and calls. */
   forget(): void;
-  /** The next batch is begun, and its caller never hears of it: `onBegun` is called instead of an answer. */
-  swallow(onBegun: () => void): void;
+  /** The next batch is begun without an answer: `onBegun` is called with the response instead, and may break it off. */
+  swallow(onBegun: (response: ServerResponse) => void): void;
 }
 
 export interface VendorBatch {
@@ -61,7 +61,7 @@ export async function startBatches(t: Pick<TestContext, 'after'>): Promise<Batch
   let isHeld = false;
   let endsBeforeCancel = false;
   let failing: { which: RegExp; status: number; times: number } | null = null;
-  let swallowed: (() => void) | null = null;
+  let swallowed: ((response: ServerResponse) => void) | null = null;
   let made = 0;
   const newId = (prefix: string) => `${prefix}${++made}`;
 
@@ -184,7 +184,7 @@ export async function startBatches(t: Pick<TestContext, 'after'>): Promise<Batch
       if (swallowed === null) return void json(200, shown(batch));
       const heard = swallowed;
       swallowed = null;
-      return heard();
+      return heard(response);
     }
     const batch = mine.find((one) => one.id === id);
     if (batch === undefined) return void json(404, { error: { message: 'No such batch' } });
@@ -241,7 +241,7 @@ export async function startBatches(t: Pick<TestContext, 'after'>): Promise<Batch
       if (swallowed === null) return void json(200, shown(batch));
       const heard = swallowed;
       swallowed = null;
-      return heard();
+      return heard(response);
     }
     if (id === undefined) {
       // The first page is empty, so that there are several.

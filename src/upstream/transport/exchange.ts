@@ -297,7 +297,8 @@ export class Exchange implements UpstreamCall, UpstreamHeaders, Dispatcher.Dispa
   private diedUnanswered(error: Error): boolean {
     if (!this.connection?.reused) return false;
     if (this.state === 'waiting') return !wasDestroyed(error);
-    if (this.state !== 'sent' || this.host.repeats === 'unsent' || !lostConnection(error)) return false;
+    const repeats = this.request.repeats ?? this.host.repeats;
+    if (this.state !== 'sent' || repeats === 'unsent' || !lostConnection(error)) return false;
     return this.host.monotonicMs() - this.sentAtMs <= staleSocketMs;
   }
 

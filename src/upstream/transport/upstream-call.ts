@@ -16,6 +16,8 @@ export interface UpstreamRequest {
   /** Adds the headers that prove who asks; absent: `headers` say it already. */
   authorize?: Authorizer | undefined;
   body: Buffer | string | UpstreamUpload | null;
+  /** `unsent`: not sent again on another socket where the upstream may have begun to work on it. Absent: the transport's rule. */
+  repeats?: 'unsent' | undefined;
   connectTimeoutMs: number;
   /** The outer guard above an attempt's own timers, exact to a second: silence before the head, and within the body. */
   headersTimeoutMs: number;

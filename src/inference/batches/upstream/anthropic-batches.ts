@@ -21,7 +21,7 @@ export const anthropicBatches: UpstreamBatches = {
       { text: ']}' },
     ]);
     const headers = beta === null ? [] : ['anthropic-beta', beta];
-    return textIn(await client.call('POST', path, { body, headers }), 'id');
+    return textIn(await client.call('POST', path, { body, headers, repeats: 'unsent' }), 'id');
   },
   /**
    * Batches have no name there. One of as many requests from the same minutes is taken for ours: should it be

@@ -18,7 +18,7 @@ export const geminiBatches: UpstreamBatches = {
   async begin(client, { name, url, content }) {
     const fileName = await upload(client, name, content);
     const body = { batch: { displayName: name, inputConfig: { fileName } } };
-    return idOf(await client.call('POST', url, { body }));
+    return idOf(await client.call('POST', url, { body, repeats: 'unsent' }));
   },
   async find(client, { name }) {
     let after = '';

@@ -13,7 +13,7 @@ export const mistralBatches: UpstreamBatches = {
   async begin(client, { name, url, model, content }) {
     const file = await uploadFile(client, name, content);
     const body = { input_files: [file], endpoint: url, model, metadata: { culvert: name }, timeout_hours: 24 };
-    return textIn(await client.call('POST', path, { body }), 'id');
+    return textIn(await client.call('POST', path, { body, repeats: 'unsent' }), 'id');
   },
   async find(client, { name, sinceMs }) {
     for (let page = 0; page < pagesMax; page++) {

@@ -12,7 +12,7 @@ export const openAiBatches: UpstreamBatches = {
   async begin(client, { name, url, content }) {
     const file = await uploadFile(client, name, content);
     const body = { input_file_id: file, endpoint: url, completion_window: '24h', metadata: { culvert: name } };
-    return textIn(await client.call('POST', '/batches', { body }), 'id');
+    return textIn(await client.call('POST', '/batches', { body, repeats: 'unsent' }), 'id');
   },
   async find(client, { name, sinceMs }) {
     let after = '';

@@ -12,11 +12,19 @@ export const lineBytesMax = 8 * 1024 * 1024;
 
 /** Calls a provider's batch API with one of its credentials. */
 export interface UpstreamClient {
-  /** Resolves to the object of the answer. `path`: a text is below the root of the API. Rejects with an UpstreamTrouble. */
+  /**
+   * Resolves to the object of the answer. `path`: a text is below the root of the API. `repeats`: as in `UpstreamRequest`.
+   * Rejects with an UpstreamTrouble.
+   */
   call(
     method: 'GET' | 'POST' | 'DELETE',
     path: PathAt,
-    sent?: { body?: JsonObject | UpstreamUpload; contentType?: string; headers?: readonly string[] },
+    sent?: {
+      body?: JsonObject | UpstreamUpload;
+      contentType?: string;
+      headers?: readonly string[];
+      repeats?: 'unsent';
+    },
   ): Promise<JsonObject>;
   /** The objects of JSON lines; what is none is left out. */
   lines(path: PathAt): AsyncGenerator<JsonObject, void, undefined>;
@@ -62,7 +70,7 @@ export function upstreamClient(
   });
 
   return {
-    async call(method, path, { body, contentType = 'application/json', headers = [] } = {}) {
+    async call(method, path, { body, contentType = 'application/json', headers = [], repeats } = {}) {
       const isUpload = body !== undefined && 'open' in body;
       const typed = credential.whole.map((value, at) =>
         at % 2 === 1 && credential.whole[at - 1] === 'content-type' ? contentType : value,
@@ -72,7 +80,7 @@ export function upstreamClient(
       const sent = isUpload ? (body as UpstreamUpload) : body === undefined ? null : JSON.stringify(body);
       const deadline = AbortSignal.timeout(isUpload ? uploadTimeoutMs : answerTimeoutMs);
       const bounds = { connectTimeoutMs, bytesMax: answerBytesMax, deadline };
-      const request = { ...address(path, [...base, ...headers]), method, body: sent };
+      const request = { ...address(path, [...base, ...headers]), method, body: sent, repeats };
       const { status, bytes } = await wholeAnswer(transport, request, bounds).catch(troubled);
       const answer = parsedJson(bytes.toString('utf8'));
       if (status < 300) return isObject(answer) ? answer : {};
