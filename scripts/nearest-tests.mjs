@@ -38,6 +38,10 @@ const testsOfRooms = [
   ['src/http/routes', ['contract', 'clients', 'conversion', 'faults', 'responses', 'tools', 'batches']],
   ['src/http/scim', ['faults/scim', 'admin']],
   ['src/http', ['contract', 'faults', 'dashboard', 'clients']],
+  [
+    'src/inference/batches/upstream',
+    ['batches/upstream-batches.long', 'batches/upstream-killed.long', 'guards/upstream-batches', 'providers/jobs'],
+  ],
   ['src/inference/batches', ['batches', 'clients/google-batches', 'guards', 'faults/silent-batches', 'providers/jobs']],
   ['src/inference/cache', ['cache', 'prompt-cache', 'stores/cache']],
   ['src/inference/endpoints', ['contract', 'clients', 'responses', 'providers']],

@@ -52,9 +52,19 @@ test('the overview draws requests, errors, spend and how long they took, and com
     ],
     'top is of the same hour',
   );
-  for (const range of ['6h', '24h', '7d', '30d', '90d']) {
-    const { series, totals } = await admin.ok('GET', `/overview?range=${range}`);
+  const hourS = 3_600;
+  for (const [range, stepS, spanS] of [
+    ['6h', 300, 6 * hourS],
+    ['24h', 900, 24 * hourS],
+    ['7d', 2 * hourS, 7 * 24 * hourS],
+    ['30d', 8 * hourS, 30 * 24 * hourS],
+    ['90d', 24 * hourS, 90 * 24 * hourS],
+  ] as const) {
+    const { series, totals, step_s, from, to } = await admin.ok('GET', `/overview?range=${range}`);
     assert.ok(series.length >= 60 && series.length <= 120, range);
+    assert.equal(step_s, stepS, range);
+    const shortS = spanS - (Date.parse(to) - Date.parse(from)) / 1_000;
+    assert.ok(shortS >= 0 && shortS <= Math.max(stepS, hourS), `${range}: ${shortS} seconds short`);
     assert.equal(totals.requests, 6, range);
     assert.equal(
       series.reduce((sum: number, { requests }: { requests: number }) => sum + requests, 0),

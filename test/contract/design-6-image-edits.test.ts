@@ -192,6 +192,7 @@ for (const [what, parts, param] of [
   ['a text for a mask', [model, prompt, image, ['mask', Buffer.from('no')]], 'mask'],
   ['two masks', [model, prompt, image, ['mask', png()], ['mask', png()]], 'mask'],
   ['a file of another name', [model, prompt, image, ['photo', png()]], 'photo'],
+  ['a file of a long name', [model, prompt, image, ['p'.repeat(90), png()]], 'p'.repeat(80)],
   ['two prompts', [model, prompt, prompt, image], 'prompt'],
   ['n that is no number', [model, prompt, image, ['n', 'two']], 'n'],
   ['a stream of links', [model, prompt, image, ['stream', 'true'], ['response_format', 'url']], 'response_format'],

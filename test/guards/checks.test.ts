@@ -48,6 +48,36 @@ for (const language of languages) {
   });
 }
 
+/** Ids with right check digits, mostly the examples of their offices. */
+const nationalIds = {
+  Belgium: ['85.07.30-033.28', '17.07.30-033.84'],
+  Brazil: ['529.982.247-25', '52998224725'],
+  China: ['11010519491231002X'],
+  Finland: ['131052-308T', '131052A308T'],
+  France: ['1 84 12 76 451 089 46', '1 84 12 2A 451 089 33', '184122B45108960'],
+  Germany: ['86 095 742 719', '86095742719'],
+  India: ['9999 4105 7058', '2345-6789-0124'],
+  Italy: ['RSSMRA85T10A562S'],
+  Poland: ['44051401359', '02270803624'],
+  Spain: ['12345678Z', '12345678-Z', 'X1234567L', 'Y-7654321-G', 'Z7654321H'],
+  Sweden: ['811228-9874', '19811228-9874'],
+  Türkiye: ['10000000146'],
+};
+
+for (const [country, ids] of Object.entries(nationalIds)) {
+  test(`a national id is found where its check digits are right, and only there: ${country}`, async () => {
+    const check: Check = await personalData(['national-id']);
+    for (const id of ids) {
+      assert.deepEqual(found(check, `Her id is ${id}, she says.`), [id]);
+      const others = /\d$/.test(id) ? '0123456789' : 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
+      for (const other of others.replace(id.slice(-1), '')) {
+        const wrong = `${id.slice(0, -1)}${other}`;
+        assert.deepEqual(found(check, `Her id is ${wrong}, she says.`), [], wrong);
+      }
+    }
+  });
+}
+
 test('secrets of labelled texts', () => {
   const { recall, precision, wrong } = measured(secrets(), labelledSecrets());
   assert.ok(recall >= 0.98 && precision >= 0.98, `${recall} ${precision}\n${wrong.join('\n')}`);

@@ -126,6 +126,20 @@ test('exa is asked with a date for a time', () => {
   });
 });
 
+test('a day, a week, a month and a year are sent as each engine names them', () => {
+  const sent = (['day', 'week', 'month', 'year'] as const).map((timeRange) => {
+    const [ofExa, ofSerper] = [exa, serper].map((engine) => JSON.parse(requestOf(engine, { timeRange }).body!));
+    const freshness = requestOf(brave, { timeRange }).url.searchParams.get('freshness');
+    return [ofExa.startPublishedDate.slice(0, 10), ofSerper.tbs, freshness];
+  });
+  assert.deepEqual(sent, [
+    ['2026-01-30', 'qdr:d', 'pd'],
+    ['2026-01-24', 'qdr:w', 'pw'],
+    ['2025-12-31', 'qdr:m', 'pm'],
+    ['2025-01-30', 'qdr:y', 'py'],
+  ]);
+});
+
 const url = 'https://panda.example/a';
 const answers = [
   [
