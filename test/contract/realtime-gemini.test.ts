@@ -83,6 +83,27 @@ test('Google’s own SDK talks to the upstream of these tests', async () => {
   assert.equal(told.at(-1)?.usageMetadata?.responseTokenCount, 40);
 });
 
+test('tool_choice: none takes the functions out, and what Gemini cannot do is an error event', async () => {
+  const tools = [{ type: 'function', name: 'add', parameters: { type: 'object' } }];
+  const silent = await open({ type: 'realtime', tools, tool_choice: 'none' });
+  silent.caller.send(userSays('Hello'));
+  silent.caller.send({ type: 'response.create' });
+  await silent.caller.heard('response.done');
+  const toolsOf = ({ messages }: typeof silent.live) => (messages[0]?.setup as JsonObject | undefined)?.tools;
+  assert.equal(toolsOf(silent.live), undefined);
+  const forced = await open({ type: 'realtime', tools, tool_choice: 'required' });
+  const { error } = (await forced.caller.heard('error')) as unknown as { error: JsonObject };
+  assert.equal(error.param, 'session.tool_choice');
+  const { session } = (await forced.caller.heard('session.updated')) as unknown as { session: JsonObject };
+  assert.equal(session.tool_choice, 'auto');
+  forced.caller.send(userSays('Hello'));
+  forced.caller.send({ type: 'response.create', response: { tool_choice: { type: 'function', name: 'add' } } });
+  await forced.caller.heard('response.done');
+  assert.match(JSON.stringify(toolsOf(forced.live)), /"add"/);
+  assert.ok(JSON.stringify(forced.caller.events).includes('response.tool_choice'));
+  for (const { caller } of [silent, forced]) caller.realtime.close();
+});
+
 test('settings, text and sound: OpenAI’s events here, Gemini’s messages there, and its usage in the ledger', async () => {
   const { caller, live } = await open({
     type: 'realtime',

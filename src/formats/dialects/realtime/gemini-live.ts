@@ -105,8 +105,10 @@ export class GeminiLive {
 
   #update(event: RealtimeEvent): void {
     const session = isObject(event.session) ? event.session : {};
-    const next = updated(this.#settings, session, ['pcm']);
-    if ('param' in next) return this.#events.error(next.message, next.param, event.event_id);
+    const wanted = updated(this.#settings, session, ['pcm']);
+    if ('param' in wanted) return this.#events.error(wanted.message, wanted.param, event.event_id);
+    const mustCall = callsForced(wanted.toolChoice);
+    const next: SessionSettings = mustCall ? { ...wanted, toolChoice: 'auto' } : wanted;
     if (next.voice !== null && this.#facts.voiceOf(next.voice) === null) {
       const message = `The model has no voice '${next.voice.slice(0, 64)}'. Its voices: ${this.#facts.voices.join(', ')}.`;
       return this.#events.error(message, 'session.audio.output.voice', event.event_id);
@@ -118,6 +120,7 @@ export class GeminiLive {
     }
     this.#settings = next;
     this.#events.write('session.updated', { session: this.#shown() });
+    if (mustCall) this.#events.error(noForcedCalls, 'session.tool_choice', event.event_id);
   }
 
   #append({ audio }: RealtimeEvent): void {
@@ -176,6 +179,10 @@ export class GeminiLive {
     if (this.#response !== null) {
       const message = 'The session has a response already. Wait for its end, or cancel it.';
       return this.#events.error(message, null, event.event_id);
+    }
+    const { tool_choice: choice } = isObject(event.response) ? event.response : {};
+    if (choice !== undefined && choice !== 'auto') {
+      this.#events.error(noForcedCalls, 'response.tool_choice', event.event_id);
     }
     this.#begin();
     if (this.#results.length > 0) this.#up({ toolResponse: { functionResponses: this.#results.splice(0) } });
@@ -276,8 +283,15 @@ export class GeminiLive {
   }
 }
 
+const noForcedCalls =
+  "Gemini's Live API has no tool_choice, so the model calls functions when it wants to. For none, send the session's tool_choice 'none'.";
+
+function callsForced(choice: SessionSettings['toolChoice']): boolean {
+  return choice !== 'auto' && choice !== 'none';
+}
+
 function setupOf({ model, voiceOf }: GeminiLiveFacts, settings: SessionSettings): JsonObject {
-  const { instructions, output, voice, turns, transcribes, tools, temperature, maxOutputTokens } = settings;
+  const { instructions, output, voice, turns, transcribes, tools, toolChoice, temperature, maxOutputTokens } = settings;
   const voiceName = voice === null ? null : voiceOf(voice);
   const detection =
     turns.by === 'commit'
@@ -295,7 +309,7 @@ function setupOf({ model, voiceOf }: GeminiLiveFacts, settings: SessionSettings)
       ...(maxOutputTokens !== null && { maxOutputTokens }),
     },
     ...(instructions !== '' && { systemInstruction: { parts: [{ text: instructions }] } }),
-    ...(tools.length > 0 && { tools: [{ functionDeclarations: tools.map(declared) }] }),
+    ...(tools.length > 0 && toolChoice !== 'none' && { tools: [{ functionDeclarations: tools.map(declared) }] }),
     realtimeInputConfig: { automaticActivityDetection: detection },
     ...(transcribes && { inputAudioTranscription: {} }),
     ...(output === 'audio' && { outputAudioTranscription: {} }),
