@@ -336,11 +336,11 @@ const plainHost = /^[\w.~:[\]%-]{0,255}$/;
 const saneId = /^[\w.:-]{1,128}$/;
 
 /**
- * Refuses requests that node's own parser lets through and a proxy must not (faults.md S6): two Host headers, an
+ * Refuses requests that node's own parser lets through and a proxy must not (faults.md S6): no Host header or two, an
  * absolute-form target, a Host that could move the path, two Authorizations of which node shows one. Null when the
  * request is fit to be routed.
  */
-function preflight({ url = '', headers, rawHeaders }: IncomingMessage): Failure | null {
+function preflight({ url = '', headers, rawHeaders, httpVersion }: IncomingMessage): Failure | null {
   if (url.charCodeAt(0) !== 0x2f) return invalid(null, 'The request target must be a path that begins with /.');
   let hosts = 0;
   let authorization: string | null = null;
@@ -354,6 +354,7 @@ function preflight({ url = '', headers, rawHeaders }: IncomingMessage): Failure 
     }
   }
   if (hosts > 1) return invalid(null, 'The request has more than one Host header.');
+  if (hosts === 0 && httpVersion === '1.1') return invalid(null, 'The request has no Host header. Send one.');
   if (headers.host !== undefined && !plainHost.test(headers.host)) {
     return invalid(null, 'The Host header is not a plain host and port.');
   }

@@ -115,6 +115,8 @@ const serverOptions: ServerOptions = {
   connectionsCheckingInterval: 1_000,
   keepAliveTimeout: 0,
   noDelay: true,
+  // The parser would refuse such a request without a body; preflight refuses it with one.
+  requireHostHeader: false,
   // Java and curl offer HTTP/2 over plain text with every request; RFC 9110 §7.8 lets us leave that be.
   shouldUpgradeCallback: (request) => request.headers.upgrade?.toLowerCase() === 'websocket',
 };

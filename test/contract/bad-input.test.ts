@@ -234,6 +234,7 @@ for (const [what, bytes] of unfit) {
   test(`${what}: 400 by us, and the connection closes`, async () => {
     const answer = await answerTo(gateway.url, bytes + rest);
     assert.deepEqual(answer.statuses, [400]);
+    assert.match(answer.text, /"type":"invalid_request_error"/);
     assert.ok(answer.closed);
   });
 }

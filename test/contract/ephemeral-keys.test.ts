@@ -61,6 +61,13 @@ test("OpenAI's SDK works with a key of a run, for its models and its USD, and it
   assert.equal(answer.object, 'chat.completion');
   assert.equal(await status(body.key, 'other'), 403);
   const error = await refusedFor('run:budget', chat(body.key));
+  const usage = async (key: string): Promise<Answer> =>
+    (await gateway.fetch('/v1/usage', { headers: { authorization: `Bearer ${key}` } })).json();
+  const { run } = await usage(body.key);
+  assert.deepEqual([run.budget.allowed, run.budget.remaining], [0.001, 0]);
+  assert.ok(run.budget.used >= 0.001);
+  assert.equal((await usage((await make({})).body.key)).run.budget, null, 'a run without such a limit');
+  assert.equal((await usage(parent)).run, undefined);
   assert.match(
     error.message,
     /: budget of this key of a run, 0\.\d+ of 0\.001 USD used\. Ask for another key of a run\./,

@@ -1,6 +1,7 @@
+import type { Principal } from '../auth/principal.ts';
 import { type Counters, endless, type Limit, type LimitState, type Scope } from './counters.ts';
 import type { KeyLimits, Plan } from './plan.ts';
-import { calendarLimit, creditLimit, limit, withSoft } from './plan-book.ts';
+import { calendarLimit, creditLimit, limit, runBudget, withSoft } from './plan-book.ts';
 import { amountOf } from './quota-message.ts';
 import { accountScope, keyScope } from './scope.ts';
 import { type PeriodName, type WindowName, windowNames } from './window.ts';
@@ -100,6 +101,18 @@ export async function readCredit(
     used: amountOf('usd', used),
     remaining: amountOf('usd', creditNano - used),
   };
+}
+
+/** USD of a key of a run; null: it has no such limit. Counts nothing. Rejects with FailureError `quota-unavailable`. */
+export async function readRun(
+  counters: Pick<Counters, 'read'>,
+  account: string,
+  run: NonNullable<Principal['run']>,
+): Promise<Pick<LimitReading, 'used' | 'allowed' | 'remaining'> | null> {
+  const budget = runBudget(account, run);
+  const [state] = await counters.read(account, budget);
+  const [reading] = budget.map((each) => readingOf(each, state ?? unused));
+  return reading === undefined ? null : { used: reading.used, allowed: reading.allowed, remaining: reading.remaining };
 }
 
 /**

@@ -142,11 +142,16 @@ export function createPlanBook({ config, stored, onUnreadable, nowMs = systemClo
 /** A set with the limits of a key of a run. */
 function withRun(set: LimitSet, account: string, { id, usd, rpm }: NonNullable<Principal['run']>): LimitSet {
   const scope = runScope(account, id);
+  const spent = runBudget(account, { id, usd });
   const runLimits = callLimits('run:minute', rpm, scope);
   const calls = [...set.calls, ...runLimits];
   const freeCalls = [...set.freeCalls, ...runLimits.map((each) => ({ ...each, id: 'free', scope: freeScope(scope) }))];
-  const spent = usd === null ? [] : [limit('run:budget', 'usd', 'month', nanoUsd(usd), scope)];
   return withLimits({ ...set, calls, freeCalls, headers: limitHeaders(calls, set.windows) }, spent);
+}
+
+/** The USD of a key of a run, which ends long before the window does; none: it has no such limit. */
+export function runBudget(account: string, { id, usd }: Pick<NonNullable<Principal['run']>, 'id' | 'usd'>): Limit[] {
+  return usd === null ? [] : [limit('run:budget', 'usd', 'month', nanoUsd(usd), runScope(account, id))];
 }
 
 /** A set with further limits, each counted in a separate scope. */

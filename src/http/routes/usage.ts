@@ -1,7 +1,7 @@
 import type { Principal } from '../../books/auth/principal.ts';
 import type { Counters } from '../../books/metering/counters.ts';
 import type { Ledger, UsageGroup, UsageQuery } from '../../books/metering/ledger.ts';
-import { readCredit, readLimits } from '../../books/metering/limit-view.ts';
+import { readCredit, readLimits, readRun } from '../../books/metering/limit-view.ts';
 import { type RequestedParts, readParts } from '../../books/metering/part-budgets.ts';
 import type { PlanBook } from '../../books/metering/plan-book.ts';
 import { limitsOfKey, raisedBy } from '../../books/metering/plan-rules.ts';
@@ -45,12 +45,13 @@ async function answerUsage({ counters, ledger, plans, storage, clock }: UsagePar
   const keyLimits = principal.limits === null ? null : limitsOfKey(principal.limits, clock.wallMs());
   const { account, tenant } = principal;
   try {
-    const [limits, rows, stored, budgets, credit] = await Promise.all([
+    const [limits, rows, stored, budgets, credit, run] = await Promise.all([
       readLimits(counters, { account, tenant, plan, keyLimits }),
       ledger.usage(query),
       storage.usage(account),
       principal.budgets && readParts(counters, account, principal.budgets, partsIn(exchange.search)),
       principal.creditNano === undefined ? undefined : readCredit(counters, account, principal.creditNano),
+      principal.run && readRun(counters, account, principal.run),
     ]);
     writeJson(exchange, 200, {
       account,
@@ -58,6 +59,7 @@ async function answerUsage({ counters, ledger, plans, storage, clock }: UsagePar
       ...limits,
       ...(budgets !== undefined && { budgets }),
       ...(credit !== undefined && { credit }),
+      ...(run !== undefined && { run: { budget: run } }),
       storage: { used_bytes: stored.usedBytes, allowed_bytes: stored.allowedBytes, ...stored.kinds },
       data: rows.map(usageRecord),
     });
