@@ -378,6 +378,29 @@ test('rules come before variants and guards, and after prompts', async () => {
   assert.equal(blocked.status, 400);
 });
 
+test('a count of tokens goes by the rules of the request that would follow it', async () => {
+  await rules({
+    tools: { when: 'tools || "image" in media', refuse: { message: 'No tools.', status: 451 } },
+    long: { when: 'endpoint == "messages" && tokens > 100000', refuse: { message: 'Too long.', status: 413 } },
+    auto: { when: 'model == "auto"', model: 'smart' },
+  });
+  const count = async (path: string, json: object) => (await ask({ path, json: { model: 'auto', ...json } })).status;
+  const messages = user('Hello');
+  assert.equal(await count('/v1/messages/count_tokens', { messages }), 200);
+  assert.equal(await count('/v1/responses/input_tokens', { input: 'Hello' }), 200);
+  assert.equal(await count('/v1beta/models/auto:countTokens', { contents: [{ parts: [{ text: 'Hello' }] }] }), 200);
+  assert.equal(
+    await count('/v1/messages/count_tokens', { messages, tools: [{ name: 'f', input_schema: { type: 'object' } }] }),
+    451,
+  );
+  const large = user('words '.repeat(400_000));
+  assert.equal(await count('/v1/messages/count_tokens', { messages: large }), 413);
+  await rules({ auto: { when: 'model == "auto"', model: 'smart' } });
+  assert.equal(await count('/v1/messages/count_tokens', { messages: large }), 200, 'in the thread that counts');
+  await rules({});
+  assert.equal(await count('/v1/messages/count_tokens', { messages }), 404);
+});
+
 test('a retry with its Idempotency-Key gets the answer of its first way, whatever rules say by then', async () => {
   const headers = { 'idempotency-key': 'routes-1' };
   await rules({ one: { model: 'cheap' } });

@@ -1,14 +1,16 @@
 import type { LimitHeaderForm } from '../../books/metering/admission.ts';
 import type { CallerDialect, CallerDialectId } from '../../formats/dialects/dialect.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
-import { countTokens } from '../../inference/families/chat/count-tokens.ts';
+import { type CountCall, countTokens } from '../../inference/families/chat/count-tokens.ts';
 import type { PromptTable } from '../../inference/models/prompts.ts';
 import { addableBody, throughPrompt } from '../../inference/spine/prompted.ts';
+import { modelThroughRules } from '../../inference/spine/ruled.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
+import { tagOf } from '../tag.ts';
 import { writeJson } from '../write-json.ts';
 
 /** Path where a request's input is counted but not answered, with its format. */
@@ -63,6 +65,29 @@ async function withPrompt(
   return prompted.ok ? prompted.value : prompted.failure;
 }
 
+/** Endpoints that would answer what is counted. Default: `chat`. */
+const endpoints: Partial<Record<CallerDialectId, string>> = {
+  'anthropic-messages': 'messages',
+  'openai-responses': 'responses',
+};
+
+/** Rules for routes see a count as the request that would follow it. They ask for no vectors of a text. */
+function ruledBy(services: Services, exchange: Exchange, dialect: CallerDialectId): NonNullable<CountCall['ruled']> {
+  const { headers } = exchange.request;
+  const endpoint = endpoints[dialect] ?? 'chat';
+  return async (facts) => {
+    const call = {
+      principal: callerOf(exchange),
+      tag: tagOf(headers),
+      callerHeaders: headers,
+      atMs: exchange.atMs,
+    };
+    const sources = { left: services.admission.left, inner: null };
+    const ruled = await modelThroughRules(services.snapshot(), sources, call, { endpoint, ...facts });
+    return 'kind' in ruled ? ruled : { model: ruled.model, principal: ruled.call.principal };
+  };
+}
+
 async function count(
   services: Services,
   exchange: Exchange,
@@ -81,6 +106,7 @@ async function count(
         principal: callerOf(exchange),
         body: whole,
         callerHeaders: exchange.request.headers,
+        ruled: services.snapshot().rules === null ? null : ruledBy(services, exchange, dialect.id),
       })
     : whole;
   if (counted.kind !== 'counted') return refuse(exchange.client, counted, []);

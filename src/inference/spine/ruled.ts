@@ -22,8 +22,12 @@ export interface RuledFacts {
   stream?: boolean;
   user?: string | null;
   tag?: string | null;
-  needs?: RequestNeeds;
+  needs?: RuledNeeds;
 }
+
+type RuledNeeds = Partial<
+  Pick<RequestNeeds, 'vision' | 'audioIn' | 'transcription' | 'tools' | 'inputTokensEstimate' | 'maxOutputTokens'>
+>;
 
 /** The parts of a call that rules look at and change. */
 export type RuledCall = Pick<ModelCall, 'principal' | 'tag' | 'callerHeaders' | 'atMs' | 'rules'>;
@@ -96,15 +100,16 @@ export async function throughRules<
   return { call: ruled, input: written.value, value: again.value };
 }
 
-/** The model and the caller that rules give a session whose body nobody reads, or the failure. */
-export async function sessionThroughRules<C extends RuledCall>(
+/** The model and the caller that rules give a session, or a body that is only counted: nothing in it is changed. */
+export async function modelThroughRules<C extends RuledCall>(
   { rules, models }: Pick<Snapshot, 'rules' | 'models'>,
   sources: RuleSources,
   call: C,
-  model: string,
+  { endpoint, ...asked }: RuledFacts & { endpoint: string },
 ): Promise<{ call: C; model: string } | Failure> {
+  const { model } = asked;
   if (rules === null) return { call, model };
-  const facts = factsOf('realtime', call, { model, stream: true });
+  const facts = factsOf(endpoint, call, asked);
   const effects = await effectsOf(
     rules,
     facts,

@@ -113,6 +113,7 @@ async function create(parts: CacheParts, { tenant, account, exchange, body }: St
     principal: callerOf(exchange),
     body: withPathMembers(Buffer.from(JSON.stringify(counting)), model, false),
     callerHeaders: exchange.request.headers,
+    ruled: null,
   });
   if (counted.kind !== 'counted') throw new FailureError(counted);
   const hold = await services.storage.hold(account);

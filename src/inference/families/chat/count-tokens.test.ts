@@ -14,6 +14,12 @@ test('without the thread that counts in time the tokens are estimated by length,
     bodies: { readObject: async () => ({ ok: true }) },
   } as unknown as CountServices;
   const principal = { tenant: 'a' } as Principal;
-  const counted = await countTokens(services, { dialect: 'anthropic-messages', principal, body, callerHeaders: {} });
+  const counted = await countTokens(services, {
+    dialect: 'anthropic-messages',
+    principal,
+    body,
+    callerHeaders: {},
+    ruled: null,
+  });
   assert.deepEqual(counted, { kind: 'counted', inputTokens: estimatedTokens(body.length), by: null });
 });

@@ -1,6 +1,7 @@
 import type { Principal } from '../../../books/auth/principal.ts';
 import type { CallerDialectId, CountedRequest } from '../../../formats/dialects/dialect.ts';
 import { asCountRequest } from '../../../formats/dialects/gemini/path-members.ts';
+import type { NeutralRequest } from '../../../formats/neutral/request.ts';
 import { estimatedTokens } from '../../../formats/neutral/usage.ts';
 import { bringsCredential } from '../../../formats/providers/callers-credential.ts';
 import { encodeCountTokens } from '../../../formats/providers/encode.ts';
@@ -14,6 +15,7 @@ import type { Target } from '../../../routing/target.ts';
 import { postJson } from '../../../upstream/transport/get-json.ts';
 import { asCaller } from '../../models/connections.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
+import type { RuledFacts } from '../../spine/ruled.ts';
 import { bindTo } from './bind-request.ts';
 import { type NamingCount, readForCount } from './count-request.ts';
 import { candidatesOf, requestedAlias } from './endpoint.ts';
@@ -26,6 +28,13 @@ export interface CountCall {
   principal: Principal;
   body: Buffer;
   callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
+  /** The model and the caller by the rules for routes, or why they refuse; null: there are no rules. */
+  ruled: ((facts: RuledFacts) => Promise<CountedAs | Failure>) | null;
+}
+
+interface CountedAs {
+  model: string;
+  principal: Principal;
 }
 
 export interface CountedTokens {
@@ -63,13 +72,34 @@ export async function countTokens(services: CountServices, call: CountCall): Pro
       held.giveBack();
     }
   }
-  const first = await reachingTarget(services, snapshot, call, read.value);
+  const as = await countedAs(call, read.value.model, () => needsOf(read.value.neutral(), call.body.length));
+  if ('kind' in as) return as;
+  const first = await reachingTarget(services, snapshot, { ...call, ...as }, { ...read.value, model: as.model });
   if ('kind' in first) return first;
   const counted = await countThere(services, snapshot, call, read.value, first);
   // The text here is not all that a model would read.
   const nativeOnly = read.value.extras?.nativeOnly ?? null;
   if (counted === null && nativeOnly !== null) return nativeOnly;
   return counted ?? countHere(services, snapshot, call, first);
+}
+
+async function countedAs(
+  { ruled, principal }: CountCall,
+  model: string,
+  needs: () => NonNullable<RuledFacts['needs']>,
+): Promise<CountedAs | Failure> {
+  return ruled === null ? { model, principal } : ruled({ model, needs: needs() });
+}
+
+/** What rules look at in a body that is only counted. */
+function needsOf({ messages, tools }: NeutralRequest, bytes: number): NonNullable<RuledFacts['needs']> {
+  const has = (type: 'image' | 'audio') => messages.some(({ parts }) => parts.some((part) => part.type === type));
+  return {
+    tools: (tools ?? []).length > 0,
+    vision: has('image'),
+    audioIn: has('audio'),
+    inputTokensEstimate: estimatedTokens(bytes),
+  };
 }
 
 /** The one that would be asked first if all are well. */
@@ -139,9 +169,10 @@ async function countThere(
 async function countHere(
   { tokenCounter, bodies }: CountServices,
   snapshot: Snapshot,
-  { body, dialect, principal }: CountCall,
+  call: CountCall,
   known: Target | null,
 ): Promise<CountedTokens | Failure> {
+  const { body, dialect, principal } = call;
   const counted = await tokenCounter.count(principal.tenant, body, dialect);
   if (counted === null) {
     // Nobody has looked at a large body yet: one that no endpoint takes has no tokens.
@@ -150,6 +181,9 @@ async function countHere(
     return { kind: 'counted', inputTokens: estimatedTokens(body.length), by: null };
   }
   if (!counted.ok) return counted.failure;
-  const target = known ?? firstTarget(snapshot, principal, counted.value.model);
-  return 'kind' in target ? target : { kind: 'counted', inputTokens: counted.value.inputTokens, by: null };
+  const { model, inputTokens } = counted.value;
+  const as = known === null ? await countedAs(call, model, () => ({ inputTokensEstimate: inputTokens })) : null;
+  if (as !== null && 'kind' in as) return as;
+  const target = as === null ? known : firstTarget(snapshot, as.principal, as.model);
+  return target !== null && 'kind' in target ? target : { kind: 'counted', inputTokens, by: null };
 }

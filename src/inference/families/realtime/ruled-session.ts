@@ -1,4 +1,4 @@
-import { sessionThroughRules } from '../../spine/ruled.ts';
+import { modelThroughRules } from '../../spine/ruled.ts';
 import { refuse } from '../../spine/sink.ts';
 import type { SessionCall } from './held-session.ts';
 import type { RealtimeServices } from './services.ts';
@@ -9,7 +9,8 @@ export async function ruledSession<S extends SessionCall>(services: RealtimeServ
   if (snapshot.rules === null) return session;
   // A session begins without a text.
   const sources = { left: services.admission.left, inner: null };
-  const ruled = await sessionThroughRules(snapshot, sources, session.call, session.model);
+  const asked = { endpoint: 'realtime', model: session.model, stream: true };
+  const ruled = await modelThroughRules(snapshot, sources, session.call, asked);
   if (!('kind' in ruled)) return { ...session, ...ruled };
   refuse(session.call.sink, ruled, session.call.admitted.headers);
   return null;
