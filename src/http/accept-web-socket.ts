@@ -12,8 +12,9 @@ const keyProtocol = 'openai-insecure-api-key.';
 export function withProtocolKey(headers: IncomingHttpHeaders, search = ''): IncomingHttpHeaders {
   const key = protocolsOf(headers).find((protocol) => protocol.startsWith(keyProtocol));
   const sent = key?.slice(keyProtocol.length) ?? new URLSearchParams(search).get('key');
-  // A separate header: two different keys are still refused.
-  return sent === null ? headers : { ...headers, 'x-goog-api-key': sent };
+  if (sent === null) return headers;
+  // A separate header: two different keys are still refused. Tokens count in the header of tokens alone.
+  return { ...headers, 'x-goog-api-key': sent, authorization: headers.authorization ?? `Bearer ${sent}` };
 }
 
 /** Subprotocols that the caller offers. */

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { after, type TestContext, test } from 'node:test';
 import OpenAI from 'openai';
+import { WebSocket } from 'ws';
 import { adminKey, startGateway } from '../start-gateway.ts';
 import { startTokenIssuer } from '../start-token-issuer.ts';
 import { startUpstream } from '../start-upstream.ts';
@@ -71,6 +74,19 @@ test('claims bound the models and choose the plan', async () => {
     [200, 200, 429],
   );
   assert.equal((await ask(await signed({ models: null }))).status, 403, 'no claim, no models');
+});
+
+test('a browser sends its token as the subprotocol of a WebSocket', async () => {
+  const refusal = async (token: string) => {
+    const protocols = ['realtime', `openai-insecure-api-key.${token}`];
+    const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/v1/realtime?model=smart`, protocols);
+    socket.on('error', () => undefined);
+    const [, response] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage];
+    response.resume();
+    return response.statusCode;
+  };
+  assert.equal(await refusal(await signed({ models: ['other'] })), 403, 'known, and not allowed this model');
+  assert.equal(await refusal(await signed({ aud: 'another' })), 401);
 });
 
 test('what is wrong with a token is said', async () => {

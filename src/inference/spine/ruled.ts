@@ -105,11 +105,11 @@ export async function modelThroughRules<C extends RuledCall>(
   { rules, models }: Pick<Snapshot, 'rules' | 'models'>,
   sources: RuleSources,
   call: C,
-  { endpoint, ...asked }: RuledFacts & { endpoint: string },
+  { endpoint, ...read }: RuledFacts & { endpoint: string },
 ): Promise<{ call: C; model: string } | Failure> {
-  const { model } = asked;
+  const { model } = read;
   if (rules === null) return { call, model };
-  const facts = factsOf(endpoint, call, asked);
+  const facts = factsOf(endpoint, call, read);
   const effects = await effectsOf(
     rules,
     facts,

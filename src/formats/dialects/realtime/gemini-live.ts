@@ -105,10 +105,10 @@ export class GeminiLive {
 
   #update(event: RealtimeEvent): void {
     const session = isObject(event.session) ? event.session : {};
-    const wanted = updated(this.#settings, session, ['pcm']);
-    if ('param' in wanted) return this.#events.error(wanted.message, wanted.param, event.event_id);
-    const mustCall = callsForced(wanted.toolChoice);
-    const next: SessionSettings = mustCall ? { ...wanted, toolChoice: 'auto' } : wanted;
+    const merged = updated(this.#settings, session, ['pcm']);
+    if ('param' in merged) return this.#events.error(merged.message, merged.param, event.event_id);
+    const mustCall = callsForced(merged.toolChoice);
+    const next: SessionSettings = mustCall ? { ...merged, toolChoice: 'auto' } : merged;
     if (next.voice !== null && this.#facts.voiceOf(next.voice) === null) {
       const message = `The model has no voice '${next.voice.slice(0, 64)}'. Its voices: ${this.#facts.voices.join(', ')}.`;
       return this.#events.error(message, 'session.audio.output.voice', event.event_id);

@@ -91,7 +91,7 @@ async function countedAs(
   return ruled === null ? { model, principal } : ruled({ model, needs: needs() });
 }
 
-/** What rules look at in a body that is only counted. */
+/** Facts for rules of a body that is only counted. */
 function needsOf({ messages, tools }: NeutralRequest, bytes: number): NonNullable<RuledFacts['needs']> {
   const has = (type: 'image' | 'audio') => messages.some(({ parts }) => parts.some((part) => part.type === type));
   return {

@@ -9,8 +9,8 @@ export async function ruledSession<S extends SessionCall>(services: RealtimeServ
   if (snapshot.rules === null) return session;
   // A session begins without a text.
   const sources = { left: services.admission.left, inner: null };
-  const asked = { endpoint: 'realtime', model: session.model, stream: true };
-  const ruled = await modelThroughRules(snapshot, sources, session.call, asked);
+  const facts = { endpoint: 'realtime', model: session.model, stream: true };
+  const ruled = await modelThroughRules(snapshot, sources, session.call, facts);
   if (!('kind' in ruled)) return { ...session, ...ruled };
   refuse(session.call.sink, ruled, session.call.admitted.headers);
   return null;
