@@ -121,6 +121,13 @@ test('Helicone gets no text that no key allows, and one that refuses is in the l
   await gateway.fetch('/v1/chat/completions', { json });
   await until('the operator is told', () => /cannot be sent to the logger 'helicone'/.test(lines.join('')));
   assert.doesNotMatch(lines.join(''), /sk-helicone/);
+  await (await gateway.fetch('/v1/models')).text();
+  await new Promise((resolve) => setTimeout(resolve, 2_500));
+  assert.doesNotMatch(
+    lines.join(''),
+    /helicone' again/,
+    'a batch without a call of a model says nothing of the service',
+  );
   receiver.answer(200);
   await gateway.fetch('/v1/chat/completions', { json });
   await until('it goes on', () => /sent to the logger 'helicone' again/.test(lines.join('')));

@@ -4,8 +4,8 @@ import type { SpanBatch } from './span-sender.ts';
 const waitingMax = 16;
 
 export interface LoggerQueueParts {
-  /** Resolves to null, or to why the batch was given up. Never rejects. */
-  send(batch: SpanBatch): Promise<string | null>;
+  /** Resolves to `done`, to `empty` if the service takes nothing of the batch, or to why it was given up. Never rejects. */
+  send(batch: SpanBatch): Promise<'done' | 'empty' | { why: string }>;
   onLost(why: string): void;
   onBack(lost: number): void;
 }
@@ -40,10 +40,10 @@ export class LoggerQueue {
 
   async #send(): Promise<void> {
     for (let batch = this.#waiting[0]; batch !== undefined; batch = this.#waiting[0]) {
-      const why = await this.#parts.send(batch);
+      const outcome = await this.#parts.send(batch);
       this.#waiting.shift();
-      if (why !== null) this.#lose(batch.spans, why);
-      else if (this.#inTrouble) {
+      if (typeof outcome === 'object') this.#lose(batch.spans, outcome.why);
+      else if (this.#inTrouble && outcome === 'done') {
         this.#inTrouble = false;
         this.#parts.onBack(this.#lost);
         this.#lost = 0;

@@ -109,7 +109,12 @@ async function openExport(
 async function openLogger({ name, takes, url, headers }: LoggerForm, options: TelemetryOptions): Promise<LoggerQueue> {
   const { send, shown } = await openExport({ url, headers: { ...headers } }, takes === 'otlp' ? protobuf : json);
   return new LoggerQueue({
-    send: takes === 'otlp' ? send : (batch) => sendLogs(heliconeLogs(batch.body), send),
+    async send(batch) {
+      const logs = takes === 'otlp' ? null : heliconeLogs(batch.body);
+      if (logs?.length === 0) return 'empty';
+      const why = logs === null ? await send(batch) : await sendLogs(logs, send);
+      return why === null ? 'done' : { why };
+    },
     onLost: (why) =>
       options.onTrouble(
         `traces cannot be sent to the logger '${name}' (${shown}): ${why}; they are lost until it answers`,
