@@ -35,6 +35,10 @@ for (const at of Object.keys(clients) as (keyof typeof clients)[]) {
     const info = await client.getCollection(name);
     assert.equal(info.status, 'green');
     assert.deepEqual(info.config.params.vectors, { size: 4, distance: 'Cosine' });
+    // qdrant-client's `migrate` hands all of these to the other server.
+    const { hnsw_config: index, optimizer_config: optimizer, wal_config: wal } = info.config;
+    for (const config of [index, optimizer, wal]) assert.equal(typeof config, 'object');
+    assert.equal(wal?.wal_capacity_mb, 32);
     await assert.rejects(
       client.createCollection(name, { vectors: { size: 4, distance: 'Cosine' } }),
       (error: { status?: number }) => error.status === 409,
@@ -171,6 +175,8 @@ test('qdrant-js: what is not done is refused with 501, never done by half', asyn
   await refused(client.listFullSnapshots());
   await refused(client.listShardKeys('points'));
   await refused(client.collectionClusterInfo('points'));
+  await refused(client.getQuotas());
+  await refused(client.updateQuotas({ enabled: true }));
   const whole = { size: 4, distance: 'Cosine', datatype: 'uint8' } as const;
   await refused(client.createCollection('whole', { vectors: { image: whole } }));
   assert.deepEqual(await client.collectionExists('whole'), { exists: false });
@@ -182,6 +188,11 @@ test('qdrant-js: a hybrid collection is made, filled and asked as its documentat
     vectors: { dense: { size: 2, distance: 'Cosine' } },
     sparse_vectors: { sparse: { modifier: 'idf' } },
   });
+  // The index of a sparse vector changes without a word about its modifier.
+  const index = { on_disk: true };
+  assert.equal(await client.updateCollection('hybrid', { sparse_vectors: { sparse: { index } } }), true);
+  const { config } = await client.getCollection('hybrid');
+  assert.deepEqual(config.params.sparse_vectors, { sparse: { modifier: 'idf', index } });
   const sparse = (index: number) => ({ indices: [index, 40], values: [1, 0.5] });
   await client.upsert('hybrid', {
     points: [1, 2, 3].map((id) => ({ id, vector: { dense: [id, 1], sparse: sparse(id) }, payload: { id } })),

@@ -4,6 +4,7 @@ import type { UnsupportedCall } from './unsupported-call.ts';
 const snapshots = 'Snapshots are not supported. `culvert vectors export` and `import` move data.';
 const shards = 'Collections have no shards. Leave shard keys out.';
 const cluster = 'There is no Qdrant cluster to manage behind this API. GET /readyz says whether the server is ready.';
+const quotas = 'There are no quotas of a Qdrant node. Plans limit storage and calls; GET /v1/usage shows them.';
 const telemetry = "Qdrant's telemetry is not supported. GET /metrics (admin key) has the metrics of the gateway.";
 const health =
   'This path is not supported. GET /healthz and GET /readyz at the root say whether the gateway lives and is ready.';
@@ -32,6 +33,7 @@ export const unsupportedQdrantCalls: readonly UnsupportedCall[] = [
   { path: '/cluster', methods: ['GET'], message: cluster },
   { path: '/cluster/telemetry', methods: ['GET'], message: cluster },
   { path: '/cluster/recover', methods: ['POST'], message: cluster },
+  { path: '/quotas', methods: ['GET', 'PUT'], message: quotas },
   { path: '/cluster/peer/:peer', methods: ['DELETE'], message: cluster },
   { path: '/collections/:collection/cluster', methods: ['GET', 'POST'], message: cluster },
   {

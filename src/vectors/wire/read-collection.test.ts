@@ -188,6 +188,27 @@ test('PATCH takes tuning, and refuses what never changes', () => {
   }
 });
 
+test('PATCH of a sparse vector changes its index, and takes what it repeats', () => {
+  const sparse = { kind: 'sparse', modifier: 'idf', embeddingModel: 'culvert-bm25' } as const;
+  const patch = (words: unknown) =>
+    readFor({ ...plainSpec, named: { words: sparse } }, 'update-collection', { sparse_vectors: { words } });
+  const index = { on_disk: true };
+  for (const change of [{ index }, { index, modifier: null }, { index, modifier: 'idf' }]) {
+    const { request } = patch(change);
+    assert.deepEqual(request.kind === 'update' && request.change, { sparse_vectors: { words: { index } } });
+  }
+  assert.match(
+    refusalOf(() => patch({ modifier: 'none' })),
+    /^400 sparse_vectors\.words\.modifier: never changes/,
+  );
+  const plain = { ...plainSpec, named: { words: { ...sparse, embeddingModel: null } } };
+  const withModel = { sparse_vectors: { words: { embedding_model: 'culvert-bm25' } } };
+  assert.match(
+    refusalOf(() => readFor(plain, 'update-collection', withModel)),
+    /^400 sparse_vectors\.words\.embedding_model: never changes/,
+  );
+});
+
 test('aliases are created, deleted and renamed, in order', () => {
   const { request } = readCall(
     openCall(

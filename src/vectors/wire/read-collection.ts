@@ -168,11 +168,18 @@ function readVectorChanges(value: JsonValue, spec: CollectionSpec): void {
 }
 
 function readSparseChanges(value: JsonValue, spec: CollectionSpec): void {
+  if (!isObject(value)) refuse('sparse_vectors', `expected an object, got ${kindOf(value)}`);
   for (const [name, changes] of readSparseVectors(value)) {
     const at = `sparse_vectors.${name.slice(0, 64)}`;
     const known = vectorSpecOf(spec, name);
     if (known?.kind !== 'sparse') refuse(at, 'the collection has no sparse vector of that name');
-    if (changes.kind === 'sparse' && changes.modifier !== known.modifier) refuseFixed(`${at}.modifier`);
+    // Clients that change the index alone leave the others out.
+    const given = (key: string) => !optional((value[name] as JsonObject)[key]);
+    if (changes.kind !== 'sparse') continue;
+    if (given('modifier') && changes.modifier !== known.modifier) refuseFixed(`${at}.modifier`);
+    if (given('embedding_model') && changes.embeddingModel !== known.embeddingModel) {
+      refuseFixed(`${at}.embedding_model`);
+    }
   }
 }
 

@@ -91,7 +91,8 @@ function shownConfig(info: CollectionInfo): object {
     },
     hnsw_config: { m: 16, ef_construct: 100, full_scan_threshold: 10_000, ...hnsw_config },
     optimizer_config: { ...optimizerDefaults, ...optimizers_config },
-    ...(wal_config !== undefined && { wal_config: { ...walDefaults, ...wal_config } }),
+    // Clients that migrate a collection read it without looking whether it is there.
+    wal_config: { ...walDefaults, ...wal_config },
     quantization_config: quantization_config ?? null,
     ...(metadata !== undefined && { metadata }),
   };
