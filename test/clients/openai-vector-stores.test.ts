@@ -173,11 +173,16 @@ test('attributes filter a search, and are changed later', async () => {
     [{ type: 'in', key: 'year', value: [2001, 1990] }, ['old.txt']],
     [{ type: 'in', key: 'year', value: [] }, []],
     [{ type: 'nin', key: 'year', value: [] }, ['new.txt', 'old.txt']],
+    [{ type: 'and', filters: [] }, ['new.txt', 'old.txt']],
+    [{ type: 'or', filters: [] }, []],
+    [{ type: 'in', key: 'year', value: Array.from({ length: 5_000 }, (_, at) => 2010 + at) }, ['new.txt']],
+    [{ type: 'nin', key: 'year', value: Array.from({ length: 5_000 }, (_, at) => 2010 + at) }, ['old.txt']],
   ] as const)
     assert.deepEqual((await named(filter as never)).toSorted(), names, JSON.stringify(filter));
   for (const wrong of [
     { type: 'gt', key: 'year', value: 'x' },
     { type: 'in', key: 'year', value: 2020 },
+    { type: 'eq', key: 'a "quoted" year', value: 2020 },
   ])
     await assert.rejects(named(wrong as never), { status: 400, message: /'filters' must be/ });
   const ended = await vectorStores.fileBatches.cancel(batch.id, { vector_store_id: store });
@@ -298,6 +303,9 @@ test('what is wrong is refused with its field, and other keys see nothing', asyn
   await refused(vectorStores.search(store, { query: '' }).then(), 'query');
   await refused(vectorStores.search(store, { query: 'a', max_num_results: 51 }).then(), 'max_num_results');
   await refused(vectorStores.search(store, { query: 'a', filters: { type: 'near' } as never }).then(), 'filters');
+  const one = { type: 'eq', key: 'a', value: 1 } as const;
+  const long = { type: 'or' as const, filters: Array.from({ length: 2_000 }, () => one) };
+  await refused(vectorStores.search(store, { query: 'a', filters: long }).then(), 'filters');
   await refused(vectorStores.files.list(store, { after: 'file-x' }).then(), 'after');
   const many = [];
   for (let at = 0; at < 9; at++) many.push(await upload(`${at}`, `${at}.txt`));

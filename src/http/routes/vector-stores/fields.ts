@@ -91,7 +91,7 @@ export function attributesOf(value: JsonValue | undefined, at: string): FileAttr
       : typeof one === 'boolean' || (typeof one === 'number' && Number.isFinite(one));
   });
   if (pairs !== null && fits && pairs.length <= attributesMax) return value as FileAttributes;
-  const names = `names of up to ${attributeNameCharsMax} characters without quotes`;
+  const names = `names of up to ${attributeNameCharsMax} characters without quotes and backslashes`;
   throw wrong(
     at,
     `must be an object of at most ${attributesMax} members with ${names}: texts of up to ${attributeCharsMax} characters, numbers or booleans`,

@@ -1,5 +1,5 @@
 import { attributeKey } from '../../../inference/families/vectors/search-files.ts';
-import { vectorFilter } from '../../../inference/server-tools/file-filter.ts';
+import { refusedFilter, vectorFilter } from '../../../inference/server-tools/file-filter.ts';
 import type { FoundPassage, Passages } from '../../../inference/vector-stores/passages.ts';
 import type { StoreCaller, VectorStores } from '../../../inference/vector-stores/vector-stores.ts';
 import { type Failure, FailureError } from '../../../kernel/failure.ts';
@@ -31,7 +31,11 @@ export async function searchStore(
   const store = await stores.usable(tenant, params.id ?? '');
   await stores.touch(store);
   const found: FoundPassage[] = [];
-  for (const query of queries) found.push(...(await passages.search(caller, store.id, { ...searchOptions, query })));
+  try {
+    for (const query of queries) found.push(...(await passages.search(caller, store.id, { ...searchOptions, query })));
+  } catch (error) {
+    throw error instanceof FailureError ? new FailureError(refusedFilter(error.failure, 'filters')) : error;
+  }
   const answer = {
     object: 'vector_store.search_results.page',
     search_query: queries,

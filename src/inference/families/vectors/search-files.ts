@@ -2,7 +2,7 @@ import type { ServerSource } from '../../../formats/neutral/server-tool.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import { isSortedId } from '../../../kernel/ids.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import { vectorFilter } from '../../server-tools/file-filter.ts';
+import { refusedFilter, vectorFilter } from '../../server-tools/file-filter.ts';
 import type { ServerToolPorts } from '../../server-tools/tool-ports.ts';
 import type { ServeServices } from '../../spine/answer-cache.ts';
 import { askVectors } from './ask-vectors.ts';
@@ -38,7 +38,7 @@ export function createFileSearch(
       const owner = { principal, of: requestId, tag };
       const question = { owner, verb: 'search-points', params: { collection }, body, route: 'file search' } as const;
       const answer = await askVectors(services, endpoint, question);
-      if ('kind' in answer) return answer;
+      if ('kind' in answer) return refusedFilter(answer, `${how.field}.filters`);
       sources.push(...(answer.result as readonly FoundPoint[]).map(isStore ? storePassageOf : passageOf));
     }
     sources.sort((a, b) => (b.score ?? 0) - (a.score ?? 0));
@@ -53,9 +53,9 @@ interface FoundPoint {
   payload?: JsonObject | null;
 }
 
-/** Place of an attribute of a file in a vector store, in the payload of its passages. Names with a quote have none. */
-export function attributeKey(name: string): string {
-  return `attributes."${name}"`;
+/** Place of an attribute of a file in a vector store, in the payload of its passages. Names with quotes or backslashes have none. */
+export function attributeKey(name: string): string | null {
+  return /["\\]/.test(name) ? null : `attributes."${name}"`;
 }
 
 /** Passage of a vector store. It shows the attributes of its file alone. */
