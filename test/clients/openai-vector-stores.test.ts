@@ -127,6 +127,25 @@ test('a deleted file leaves every store that has it', async () => {
   assert.deepEqual(await searched(stores[1]!, { query: 'bread' }), []);
 });
 
+test('files are removed while they are listed, page by page', async () => {
+  const store = await newStore();
+  const files: string[] = [];
+  for (let at = 0; at < 5; at++) files.push(await upload(`Text ${at}.`, `${at}.txt`));
+  const batch = await vectorStores.fileBatches.createAndPoll(store, { file_ids: files }, { pollIntervalMs });
+  const [first] = files;
+  const removed: string[] = [];
+  for await (const { id } of vectorStores.files.list(store, { limit: 2, order: 'asc' })) {
+    removed.push(id);
+    if (id !== first) await vectorStores.files.delete(id, { vector_store_id: store });
+  }
+  assert.deepEqual(removed, files);
+  const left: string[] = [];
+  for await (const { id } of vectorStores.fileBatches.listFiles(batch.id, { vector_store_id: store })) left.push(id);
+  assert.deepEqual(left, [first]);
+  const stranger = { vector_store_id: await newStore(), after: files[1]! };
+  await assert.rejects(vectorStores.files.list(stranger.vector_store_id, stranger).then(), { status: 400 });
+});
+
 test('clients that wait for files are told to look again soon', async () => {
   const store = await newStore();
   const began = performance.now();

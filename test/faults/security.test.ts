@@ -516,8 +516,10 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     "oneOf('file', '$2')",
     "oneOf(kind, '$1')",
     'open',
+    'place',
     'store',
     'storeColumns',
+    'table',
     'which',
   ],
 };

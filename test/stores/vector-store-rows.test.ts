@@ -76,8 +76,24 @@ for (const driver of drivers) {
     assert.equal(await rows.findBatch('vs_2', 'vsfb_1'), null);
     await rows.changeFile({ id: 'c', facts: bytes('new') });
     assert.equal(Buffer.from((await rows.findFile('vs_1', 'file-of-a'))!.facts).toString(), 'new');
-    await rows.removeFile('c');
+    const removed = { id: 'c', store: 'vs_1', file: 'file-of-a' };
+    assert.equal(await rows.findPlace('vs_1', 'file-of-a'), 'c');
+    await rows.removeFile(removed, 1_000);
     assert.equal(await rows.findFile('vs_1', 'file-of-a'), null);
+    const places = async () => [await rows.findPlace('vs_1', 'file-of-a'), await rows.findPlace('vs_2', 'file-of-a')];
+    assert.deepEqual(await places(), ['c', null], 'a list may go on there');
+    await rows.forgetPlaces(1_000);
+    assert.deepEqual(await places(), ['c', null]);
+    await rows.attach([file('e', 'file-of-a')], null, bounds);
+    assert.deepEqual(await places(), ['e', null], 'where it is again');
+    await rows.removeFile({ ...removed, id: 'e' }, 2_000);
+    assert.deepEqual(await places(), ['e', null]);
+    await rows.forgetPlaces(2_001);
+    assert.deepEqual(await places(), [null, null]);
+    await rows.attach([file('f', 'file-of-a')], null, bounds);
+    await rows.removeFile({ ...removed, id: 'f' }, 3_000);
+    await rows.removeStore('dev/test', 'vs_1');
+    assert.deepEqual(await places(), [null, null], 'with its store');
   });
 
   told('files are leased round the tenants, each by one worker until its lease is over', async (rows) => {

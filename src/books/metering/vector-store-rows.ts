@@ -26,7 +26,12 @@ export interface VectorStoreRows extends JobStore<StoreFileRow> {
   findFile(store: string, file: string): Promise<StoreFileRow | null>;
   listFiles(of: FilesOf, page: RowPage): Promise<StoreFileRow[]>;
   changeFile(row: Pick<StoreFileRow, 'id' | 'facts'>): Promise<void>;
-  removeFile(id: string): Promise<void>;
+  /** Its place stays known to `findPlace` until `forgetPlaces`. */
+  removeFile(row: Pick<StoreFileRow, 'id' | 'store' | 'file'>, nowMs: number): Promise<void>;
+  /** Id in the store of a file that is there or was removed of late, behind or before which a list goes on. */
+  findPlace(store: string, file: string): Promise<string | null>;
+  /** Forgets the places of files that were removed before then. */
+  forgetPlaces(beforeMs: number): Promise<void>;
   /** False when the lease is lost: nothing was written. */
   finishFile(lease: Lease, end: StoreFileEnd): Promise<boolean>;
   /** Numbers of files by status, for each of these stores or batches. */

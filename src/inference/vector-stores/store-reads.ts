@@ -66,12 +66,13 @@ export function createStoreReads({
     async listFiles(tenant: string, of: FilesOf, { after, before, ...page }: ListPage): Promise<StoreFile[]> {
       await store(tenant, of.store);
       const beyond = after ?? before;
-      const from = beyond === null ? null : await rows.findFile(of.store, beyond);
+      // Callers remove files as they list them: the last of a page may be gone when they ask for the next.
+      const from = beyond === null ? null : await rows.findPlace(of.store, beyond);
       if (beyond !== null && from === null) {
         const param = after === null ? 'before' : 'after';
         throw new FailureError(invalid(param, `'${param}' names no file of this list: '${beyond}'.`));
       }
-      const place = from === null ? null : placeOf(after && from.id, before && from.id);
+      const place = placeOf(after && from, before && from);
       return (await rows.listFiles(of, { ...page, from: place })).map((row) => openFile(sealer, row));
     },
     async batch(tenant: string, storeId: string, id: string): Promise<StoreBatch> {

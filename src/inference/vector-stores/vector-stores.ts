@@ -60,6 +60,8 @@ const waitingMax = 2_000;
 const atOnceMax = 8;
 const intervals: JobIntervals = { lookMs: 5_000, renewMs: 8_000, sweepMs: 600_000 };
 const sweptAtOnce = 100;
+/** A list may go on behind a file this long after its removal. */
+const placesKnownMs = 3_600_000;
 /** A store's last use is written at most this often. */
 const touchIntervalMs = 60_000;
 const dayMs = 24 * 3_600_000;
@@ -139,7 +141,7 @@ function fileChangesOf(
   ) {
     await passages.removeFile({ id: store, tenant, requestId }, file, null);
     // Its reader notices, and removes what it has written.
-    await rows.removeFile(id);
+    await rows.removeFile({ id, store, file }, clock.wallMs());
     leased.abort(id);
   }
   return {
@@ -261,9 +263,10 @@ async function newFiles(
   return all;
 }
 
-/** Removes the passages and files of stores that expired. */
+/** Removes the passages and files of stores that expired, and what is known of files that were removed. */
 async function sweep({ rows, passages, clock, onTrouble }: VectorStoresParts): Promise<void> {
   try {
+    await rows.forgetPlaces(clock.wallMs() - placesKnownMs);
     for (;;) {
       const expired = await rows.expiredStores(clock.wallMs(), sweptAtOnce);
       for (const one of expired) {

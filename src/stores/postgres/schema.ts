@@ -24,7 +24,7 @@ import { feedbackTable, variantStateTable } from '../schema/experiments.ts';
 import * as ledger from '../schema/ledger.ts';
 import { repricingDdl } from '../schema/repricing.ts';
 import { statementDdl } from '../schema/statements.ts';
-import { namedVectors, vectorSettings, vectorStoreTables, vectorTables } from '../schema/vectors.ts';
+import { namedVectors, vectorSettings, vectorStorePlaces, vectorStoreTables, vectorTables } from '../schema/vectors.ts';
 
 /**
  * The tables that SQLite keeps in ledger.db. The key is our request id, a UUIDv7: in the C collation its order is that
@@ -311,4 +311,6 @@ export const migrations: readonly Migration[] = [
   // Of these no backup holds rows: wider tables have the same.
   { version: 58, name: 'narrow sums by day', sql: postgresDdl(narrowDdl) },
   { version: 59, name: 'sums by hour of users and of tags', sql: postgresDdl(hourDdl) },
+  // Of these no backup holds rows.
+  { version: 60, name: 'places of files removed from vector stores', sql: postgresDdl(vectorStorePlaces) },
 ];

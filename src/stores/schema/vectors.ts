@@ -92,3 +92,15 @@ export const vectorStoreTables: Ddl = `
     cancelled_ms WHOLE
   ) ROWS;
   CREATE INDEX vector_store_batch_store ON @vector_store_batch (store);`;
+
+/** Places of files that were removed from vector stores, where a list may go on for a while. */
+export const vectorStorePlaces: Ddl = `
+  CREATE TABLE @vector_store_place (
+    store TEXT NOT NULL,
+    file TEXT NOT NULL,
+    -- Id that the file had in the store.
+    id CODE NOT NULL,
+    removed_ms WHOLE NOT NULL,
+    PRIMARY KEY (store, file)
+  ) KEYED;
+  CREATE INDEX vector_store_place_removed ON @vector_store_place (removed_ms);`;

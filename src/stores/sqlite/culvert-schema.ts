@@ -13,7 +13,7 @@ import {
 } from '../schema/answers.ts';
 import { crawlHookTable, crawlPageTable, crawlTable } from '../schema/crawls.ts';
 import { sqliteDdl } from '../schema/ddl.ts';
-import { namedVectors, vectorSettings, vectorStoreTables, vectorTables } from '../schema/vectors.ts';
+import { namedVectors, vectorSettings, vectorStorePlaces, vectorStoreTables, vectorTables } from '../schema/vectors.ts';
 import { type Database, type Durability, openDatabase } from './database.ts';
 import { migrateWithCopy } from './migrations.ts';
 
@@ -153,6 +153,7 @@ export const bodyMigrations: readonly Migration[] = [
 /** `vector-stores.db`. A separate file, so that none is there where nobody has a store. */
 export const vectorStoreMigrations: readonly Migration[] = [
   { version: 1, name: 'vector stores and their files', sql: sqliteDdl(vectorStoreTables) },
+  { version: 2, name: 'places of removed files', sql: sqliteDdl(vectorStorePlaces) },
 ];
 
 /** `crawl.db`: what crawls have read. A separate file for the same reason. */

@@ -17,6 +17,7 @@ export function createVectorStoreRows(tables: ClosableTables): VectorStoreRows {
   return {
     ...storesIn(tables),
     ...filesIn(tables),
+    ...placesIn(tables),
     ...batchesIn(tables),
     ...workIn(tables),
     close: tables.close,
@@ -29,6 +30,7 @@ function storesIn({ prefix, rows, write }: SqlTables) {
   const store = `${prefix}vector_store`;
   const file = `${prefix}vector_store_file`;
   const batch = `${prefix}vector_store_batch`;
+  const place = `${prefix}vector_store_place`;
   return {
     async createStore({ id, tenant, account, keyId, createdMs, activeMs, expiresMs, facts }, storesMax) {
       const sql = `INSERT INTO ${store} (${storeColumns}) SELECT $1, $2, $3, $4, $5, $6, $7, $8
@@ -58,6 +60,7 @@ function storesIn({ prefix, rows, write }: SqlTables) {
         { sql, values: [id, tenant], needed: true },
         { sql: `DELETE FROM ${file} WHERE store = $1`, values: [id] },
         { sql: `DELETE FROM ${batch} WHERE store = $1`, values: [id] },
+        { sql: `DELETE FROM ${place} WHERE store = $1`, values: [id] },
       ]);
       return removed === 1;
     },
@@ -118,9 +121,6 @@ function filesIn({ prefix, rows, write, transaction, oneOf }: SqlTables) {
     async changeFile({ id, facts }) {
       await write([{ sql: `UPDATE ${file} SET facts = $2 WHERE id = $1`, values: [id, facts] }]);
     },
-    async removeFile(id) {
-      await write([{ sql: `DELETE FROM ${file} WHERE id = $1`, values: [id] }]);
-    },
     async finishFile({ id, worker }, { status, bytes, facts }) {
       const sql = `UPDATE ${file} SET status = $3, bytes = $4, facts = $5, worker = NULL
         WHERE id = $1 AND worker = $2 AND status = 'in_progress'`;
@@ -138,6 +138,32 @@ function filesIn({ prefix, rows, write, transaction, oneOf }: SqlTables) {
         of.bytes += Number(bytes);
       }
       return counts;
+    },
+  } satisfies Partial<VectorStoreRows>;
+}
+
+/** Removals of files, and the places that lists go on from. */
+function placesIn({ prefix, rows, write }: SqlTables) {
+  const file = `${prefix}vector_store_file`;
+  const place = `${prefix}vector_store_place`;
+  return {
+    async removeFile({ id, store, file: name }, nowMs) {
+      const left = `INSERT INTO ${place} (store, file, id, removed_ms) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (store, file) DO UPDATE SET id = excluded.id, removed_ms = excluded.removed_ms`;
+      await write([
+        { sql: `DELETE FROM ${file} WHERE id = $1`, values: [id], needed: true },
+        { sql: left, values: [store, name, id, nowMs] },
+      ]);
+    },
+    async findPlace(store, name) {
+      for (const table of [file, place]) {
+        const [row] = await rows(`SELECT id FROM ${table} WHERE store = $1 AND file = $2`, [store, name]);
+        if (row !== undefined) return String(row.id);
+      }
+      return null;
+    },
+    async forgetPlaces(beforeMs) {
+      await write([{ sql: `DELETE FROM ${place} WHERE removed_ms < $1`, values: [beforeMs] }]);
     },
   } satisfies Partial<VectorStoreRows>;
 }
