@@ -13,6 +13,7 @@ export interface CollectionSettings {
   wal_config?: JsonObject;
   on_disk_payload?: boolean;
   payload?: { memory?: string };
+  id_tracker?: { memory?: string };
   /** By the vector's name; '' is the unnamed one. */
   vectors?: Readonly<Record<string, VectorSettings>>;
   sparse_vectors?: Readonly<Record<string, { index?: JsonObject }>>;

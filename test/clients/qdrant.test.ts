@@ -211,6 +211,27 @@ test('qdrant-js: a hybrid collection is made, filled and asked as its documentat
   assert.deepEqual(point?.vector, { sparse: sparse(2) });
 });
 
+test('qdrant-js: settings of storage are shown as they were set', async () => {
+  const client = clientOf('below /v1/vectors');
+  const index = { datatype: 'float16', on_disk: true } as const;
+  const storage = { payload: { memory: 'cold' }, id_tracker: { memory: 'pinned' } };
+  const body = { vectors: { size: 2 }, sparse_vectors: { words: { index } }, ...storage };
+  const made = await gateway.fetch('/v1/vectors/collections/stored', { method: 'PUT', json: body });
+  assert.equal(made.status, 200, await made.clone().text());
+  const { params } = (await client.getCollection('stored')).config;
+  assert.deepEqual(params.sparse_vectors, { words: { index } });
+  assert.deepEqual({ ...params, ...storage }, params);
+  const patch = { params: { id_tracker: { memory: 'cold' } } };
+  const changed = await gateway.fetch('/v1/vectors/collections/stored', { method: 'PATCH', json: patch });
+  assert.equal(changed.status, 200);
+  const after: object = (await client.getCollection('stored')).config.params;
+  assert.deepEqual({ ...after, ...patch.params }, after);
+  const wrong = { vectors: { size: 2 }, id_tracker: { memory: 'lost' } };
+  const refused = await gateway.fetch('/v1/vectors/collections/lost', { method: 'PUT', json: wrong });
+  assert.equal(refused.status, 400);
+  assert.match(await refused.text(), /id_tracker\.memory/);
+});
+
 test('qdrant-js: a refused call tells what is wrong, and where', async () => {
   const client = clientOf('below /v1/vectors');
   await client.createCollection('refusing', { vectors: { size: 4, distance: 'Cosine' } });

@@ -37,6 +37,7 @@ const createKeys = [
   'write_consistency_factor',
   'on_disk_payload',
   'payload',
+  'id_tracker',
   'sparse_vectors',
 ];
 /** Name of a collection or an alias, at `at`. */

@@ -30,6 +30,12 @@ export function readSettings(body: JsonObject): SettingsChange {
   ] as const) {
     if (!optional(given)) change.payload = readMemory(readObject(given, at, ['memory']), at);
   }
+  for (const [given, at] of [
+    [body.id_tracker, 'id_tracker'],
+    [params.id_tracker, 'params.id_tracker'],
+  ] as const) {
+    if (!optional(given)) change.id_tracker = readMemory(readObject(given, at, ['memory']), at, [...places, 'pinned']);
+  }
   const vectors = byName(body.vectors, 'vectors', readVectorSettings);
   if (vectors !== null) change.vectors = vectors;
   const sparse = byName(body.sparse_vectors, 'sparse_vectors', readSparseSettings);
@@ -64,9 +70,11 @@ function readVectorSettings(params: JsonObject, at: string): JsonObject {
   return { ...settings, ...readMemory(params, at) } satisfies VectorSettings as JsonObject;
 }
 
+const places = ['cold', 'cached'];
+
 /** Place of the data; `pinned` is for what Qdrant can keep only in memory. */
-function readMemory({ memory }: JsonObject, at: string): { memory?: string } {
-  return optional(memory) ? {} : { memory: readWord(memory, `${at}.memory`, ['cold', 'cached']) };
+function readMemory({ memory }: JsonObject, at: string, words: readonly string[] = places): { memory?: string } {
+  return optional(memory) ? {} : { memory: readWord(memory, `${at}.memory`, words) };
 }
 
 function readSparseSettings(params: JsonObject, at: string): JsonObject {

@@ -88,8 +88,9 @@ function readSparseParams(value: JsonValue | undefined, at: string): Extract<Vec
   if (!optional(params.index)) {
     const index = readObject(params.index, `${at}.index`, ['full_scan_threshold', 'on_disk', 'datatype', 'memory']);
     if (!optional(index.memory)) readWord(index.memory, `${at}.index.memory`, ['cold', 'cached', 'pinned']);
-    if (!optional(index.datatype) && index.datatype !== 'float32') {
-      refuseUnsupported(`${at}.index.datatype`, 'other types than "float32" are', 'leave it out');
+    // Their numbers are stored as f32, which is at least as exact.
+    if (!optional(index.datatype) && index.datatype !== 'float32' && index.datatype !== 'float16') {
+      refuseUnsupported(`${at}.index.datatype`, 'other types than "float32" and "float16" are', 'leave it out');
     }
   }
   const model = optional(params.embedding_model)

@@ -78,8 +78,8 @@ export function shownInfo(info: CollectionInfo): object {
 }
 
 function shownConfig(info: CollectionInfo): object {
-  const { hnsw_config, optimizers_config, quantization_config, wal_config, metadata, on_disk_payload, payload } =
-    info.settings ?? {};
+  const { hnsw_config, optimizers_config, quantization_config, wal_config, metadata, ...storage } = info.settings ?? {};
+  const { on_disk_payload, payload, id_tracker } = storage;
   return {
     params: {
       ...shownVectors(info),
@@ -88,6 +88,7 @@ function shownConfig(info: CollectionInfo): object {
       write_consistency_factor: 1,
       on_disk_payload: on_disk_payload ?? true,
       ...(payload !== undefined && { payload }),
+      ...(id_tracker !== undefined && { id_tracker }),
     },
     hnsw_config: { m: 16, ef_construct: 100, full_scan_threshold: 10_000, ...hnsw_config },
     optimizer_config: { ...optimizerDefaults, ...optimizers_config },
