@@ -10,6 +10,7 @@ const { upstream, gateway } = await openThreeProviders({
   'speak-google': { type: 'speech', targets: ['google/gemini-2.5-flash-preview-tts'] },
   'draw-openai': { type: 'image', targets: ['openai/gpt-image-1'] },
   'draw-google': { type: 'image', targets: ['google/gemini-2.5-flash-image'] },
+  'draw-nothing': { type: 'image', targets: ['openai/mock/status=500'] },
 });
 const google = new GoogleGenAI({ apiKey: gateway.key, httpOptions: { baseUrl: gateway.url } });
 const sent = () => JSON.stringify(upstream.requests().findLast(({ method }) => method === 'POST')!.body);
@@ -156,4 +157,14 @@ test('the ledger has a row of the family', async () => {
   const id = response.headers.get('x-culvert-request-id')!;
   const record = await (await gateway.fetch(`/v1/requests/${id}`)).json();
   assert.equal((record as { endpoint: string }).endpoint, 'image');
+});
+
+test('the ledger has the status of a request that failed', async () => {
+  const json = { contents: [{ parts: [{ text: 'x' }] }] };
+  const response = await gateway.fetch('/v1beta/models/draw-nothing:generateContent', { json });
+  await response.arrayBuffer();
+  assert.equal(response.status, 502);
+  const id = response.headers.get('x-culvert-request-id')!;
+  const record = await (await gateway.fetch(`/v1/requests/${id}`)).json();
+  assert.equal((record as { status: number }).status, 502);
 });

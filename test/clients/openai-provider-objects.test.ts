@@ -45,6 +45,11 @@ function answer({ method = '', url = '', headers }: IncomingMessage, body: strin
       path,
     ) ?? [];
   const all = rows.get(root) ?? [];
+  if (root === '/files' && body.includes('filename="broken.')) {
+    return void json(400, {
+      error: { message: `Line 1 has no messages (key ${secret})`, type: 'invalid_request_error' },
+    });
+  }
   if (id === undefined && method === 'POST') {
     const given = headers['content-type']?.startsWith('application/json') ? (JSON.parse(body) as object) : {};
     count += 1;
@@ -193,6 +198,14 @@ test('a file of /v1/files is uploaded to the provider for the job that names it'
   assert.deepEqual([refused.status, refused.param], [404, 'model']);
   await mine.fineTuning.jobs.cancel(job.id);
   await assert.rejects(theirs.fineTuning.jobs.listEvents(job.id), NotFoundError);
+});
+
+test('why a provider does not take a file is in the error, without its secret', async () => {
+  const file = await mine.files.create({ file: new File(['{"a":1}\n'], 'broken.jsonl'), purpose: 'fine-tune' });
+  const refused = await errorOf(mine.fineTuning.jobs.create({ model: 'gpt-5-mini', training_file: file.id }));
+  assert.equal(refused.status, 502);
+  assert.match(refused.message, /400: Line 1 has no messages/);
+  assert.ok(!refused.message.includes(secret));
 });
 
 test('the files of results of a fine-tuning are read by the key that began it, and by no other', async () => {
