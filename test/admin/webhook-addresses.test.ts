@@ -62,7 +62,7 @@ test('a stored webhook shows its host, and stays as it is where the shown addres
   assert.equal(made.status, 201, JSON.stringify(made.body));
   assert.equal(made.body.definition.url, shownUrl);
   const patch = { ...made.body.definition, deadline: '200ms' };
-  const changed = await callAdmin<{ definition: object }>(gateway, 'PATCH', '/guards/stored', {
+  const changed = await callAdmin<{ definition: object; version: number }>(gateway, 'PATCH', '/guards/stored', {
     ...patch,
     version: made.body.version,
   });
@@ -73,6 +73,13 @@ test('a stored webhook shows its host, and stays as it is where the shown addres
   asked.length = 0;
   await (await chat(body.key)).text();
   assert.ok(asked.includes(path), 'the service is asked at its path');
+
+  const { version } = changed.body;
+  const moved = await callAdmin(gateway, 'PATCH', '/guards/stored', { url: `${origin}/moved`, version });
+  assert.equal(moved.status, 200, JSON.stringify(moved.body));
+  asked.length = 0;
+  await (await chat(body.key)).text();
+  assert.ok(asked.includes('/moved'), 'an address that is not the shown one replaces it');
 });
 
 test('neither configuration, lists, audit log nor log show the path', async () => {

@@ -133,6 +133,8 @@ test('the command shows both', async (t) => {
   assert.match(text, /small.*\n.*large/s);
   assert.match(text, /would have saved \$0\.00327 of \$0\.0048/);
   assert.match(text, /1 without a price/);
+  assert.doesNotMatch(text, /no model answered/);
+  assert.match(savingsText({ ...sums, unanswered: 3 }), /3 that no model answered are left out\./);
   assert.match(
     agreementText(agreement),
     /2 compared by 'judge': 0% are equal or better \(0 better, 0 equal, 2 worse\)/,

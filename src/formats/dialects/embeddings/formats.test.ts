@@ -131,6 +131,22 @@ for (const format of ['openai', 'cohere', 'gemini', 'tei', 'ollama'] as const) {
   });
 }
 
+test('indexes that are not those of the inputs are malformed', () => {
+  for (const indexes of [
+    [0, 2],
+    [-1, 0],
+    [0, 0],
+    [0, 0.5],
+    ['0', 1],
+    [0, undefined],
+  ]) {
+    const data = indexes.map((index) => ({ object: 'embedding', index, embedding: [1, 2] }));
+    const read = embeddingFormats.openai.decode({ data }, 2);
+    assert.ok('class' in read, JSON.stringify(indexes));
+    assert.equal(read.message, 'answered indexes that are not those of the inputs');
+  }
+});
+
 test('numbers that no vector holds are refused, written as numbers or as base64', () => {
   const base64 = (...numbers: number[]) => {
     const bytes = Buffer.alloc(numbers.length * 4);
