@@ -85,7 +85,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     }),
   );
   const { ledger: charged } = stores;
-  const batches = opened(parts, openBatches({ ...parts, ledger: charged, principalOf: ring.principalOf }));
+  const batches = opened(parts, openBatches({ ...parts, ledger: charged, ring }));
 
   const troubles = () => ({ ...stores.troubles(), keys: callers.trouble(), vectors: vectors.trouble() });
   const storeTrouble = () => Object.values(troubles()).find((trouble) => trouble !== null) ?? null;

@@ -111,7 +111,7 @@ export function openServices(parts: ServicesParts): OpenedServices {
     sealer: secrets.sealer('vector stores'),
     clock,
     config: () => snapshot().config,
-    principalOf: callers.ring.principalOf,
+    ring: callers.ring,
     onTrouble: parts.onTrouble,
   });
   opened(vectorStores.close);

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import OpenAI from 'openai';
 import { WebSocket } from 'ws';
@@ -168,6 +171,31 @@ test('each subject has collections of its own', async () => {
   assert.match(await names(ada), /notes/);
   assert.doesNotMatch(await names(bob), /notes/);
   assert.match(await names(await signed({ sub: 'ada', iat: 1 })), /notes/, 'another token of the same subject');
+});
+
+test('an upload that a caller began goes on without its token where nobody has seen it, while its issuer counts', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'culvert-tokens-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const stored = (tokens: readonly object[]) => ({ ...config(tokens), storage: { data_dir: folder } });
+  const first = await startGateway(t, stored([settings]));
+  const begun = await first.fetch('/upload/v1beta/files', {
+    json: { file: { display_name: 'steps.txt' } },
+    headers: {
+      authorization: `Bearer ${await signed()}`,
+      'x-goog-upload-protocol': 'resumable',
+      'x-goog-upload-command': 'start',
+    },
+  });
+  assert.equal(begun.status, 200, await begun.text());
+  const { pathname, search } = new URL(begun.headers.get('x-goog-upload-url') ?? '');
+  await first.close(0);
+  const next = await startGateway(t, stored([settings]));
+  const send = (command: string, body = '') =>
+    fetch(next.url + pathname + search, { method: 'POST', body, headers: { 'x-goog-upload-command': command } });
+  const sent = await send('upload', 'one ');
+  assert.equal(sent.headers.get('x-goog-upload-size-received'), '4', await sent.text());
+  await next.reload(stored([]));
+  assert.equal((await send('upload, finalize', 'two')).status, 401);
 });
 
 test('an issuer that leaves the file lets nobody in any more', async (t) => {

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
 import OpenAI from 'openai';
 import { WebSocket } from 'ws';
@@ -70,6 +73,24 @@ test('a client secret opens sessions with its model and its settings, and nothin
     const answer = await fetch(gateway.url + path, { headers: { authorization: `Bearer ${made.value}` } });
     assert.equal(answer.status, 401, path);
   }
+});
+
+test('a client secret of a run opens sessions where nobody has seen the run, while its key works', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'culvert-secrets-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const stored = { ...config, storage: { data_dir: folder } };
+  const first = await startGateway(t, stored);
+  const made = await first.fetch('/v1/keys/ephemeral', { json: { models: ['voice'] } });
+  const { key } = (await made.json()) as { key: string };
+  const ofRun = new OpenAI({ baseURL: `${first.url}/v1`, apiKey: key });
+  const { value } = await ofRun.realtime.clientSecrets.create({ session });
+  await first.close(0);
+  const next = await startGateway(t, stored);
+  const socket = ask(value, '', next);
+  await once(socket, 'open');
+  socket.close();
+  await next.reload({ ...stored, keys: [{ key: otherKey, account: 'other', name: 'test' }] });
+  assert.equal(await statusOf(ask(value, '', next)), 401);
 });
 
 test('a client secret that is changed, expired or of a revoked key is a 401', async (t) => {

@@ -3,7 +3,8 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Sealer } from '../../kernel/seal.ts';
-import type { KeyHeaders, KeyRing } from './key-ring.ts';
+import type { CallerNote, LastingCallers } from './caller-note.ts';
+import type { KeyHeaders } from './key-ring.ts';
 import type { Principal } from './principal.ts';
 
 /** Grant of a client secret: sessions with one model, for the key that made it. */
@@ -15,6 +16,9 @@ export interface ClientSecret {
   /** Wall-clock ms. A session that runs by then goes on. */
   expiresMs: number;
 }
+
+/** A secret with what another process needs to know of a caller whom no store has. */
+type Sealed = ClientSecret & { note?: CallerNote };
 
 /**
  * Keys for browsers and phones that live for minutes (OpenAI's `ek_…`). Each is what it opens, sealed: nothing is
@@ -45,24 +49,21 @@ const expired: Failure = {
   message: 'The client secret has expired. Ask your server for a new one (POST /v1/realtime/client_secrets).',
 };
 
-export function createClientSecrets(
-  sealer: Sealer,
-  ring: Pick<KeyRing, 'principalOf'>,
-  clock: Pick<Clock, 'wallMs'>,
-): ClientSecrets {
-  function open(headers: KeyHeaders): ClientSecret | Failure | null {
+export function createClientSecrets(sealer: Sealer, ring: LastingCallers, clock: Pick<Clock, 'wallMs'>): ClientSecrets {
+  function open(headers: KeyHeaders): Sealed | Failure | null {
     const text = sentSecret(headers);
     if (text === null) return null;
     const plain =
       text.length > lengthMax ? null : sealer.open(Buffer.from(text.slice(prefix.length), 'base64url'), context);
     if (plain === null) return wrong;
-    const secret = JSON.parse(inflateRawSync(plain, { maxOutputLength: plainBytesMax }).toString()) as ClientSecret;
+    const secret = JSON.parse(inflateRawSync(plain, { maxOutputLength: plainBytesMax }).toString()) as Sealed;
     return secret.expiresMs <= clock.wallMs() ? expired : secret;
   }
 
   return {
     issue(secret) {
-      const plain = Buffer.from(JSON.stringify(secret));
+      const note = ring.noteOf(secret.keyId);
+      const plain = Buffer.from(JSON.stringify(note === null ? secret : { ...secret, note }));
       if (plain.length > plainBytesMax) return null;
       const text = prefix + sealer.seal(deflateRawSync(plain), context).toString('base64url');
       return text.length > lengthMax ? null : text;
@@ -70,7 +71,9 @@ export function createClientSecrets(
     open,
     principal(headers) {
       const secret = open(headers);
-      return secret === null || 'kind' in secret ? secret : ring.principalOf(secret.keyId);
+      if (secret === null || 'kind' in secret) return secret;
+      if (secret.note !== undefined) ring.recall(secret.note);
+      return ring.principalOf(secret.keyId);
     },
   };
 }

@@ -3,6 +3,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { culvert } from '../../kernel/command-form.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { nothingStored, type PlaceCount, type Stored } from './account-store.ts';
+import type { LastingCallers } from './caller-note.ts';
 import { createGuestDoor, type GuestDoor, type GuestRequest } from './guests/guest-door.ts';
 import {
   accountFacts,
@@ -21,7 +22,7 @@ import { isRunSecret, RunCallers } from './run-callers.ts';
 import { type RunKeys, runLengthMax } from './run-keys.ts';
 
 /** All keys in memory. The ring is synchronous: no request waits for a database here. */
-export interface KeyRing {
+export interface KeyRing extends LastingCallers {
   /**
    * For /v1: the caller, or 401 (key) before 403 (an admin key in the wrong place, account, address). `addressOf` gives
    * the caller's address, null where it is not known; asked only for keys that are bound to some. `connection` is what
@@ -39,8 +40,6 @@ export interface KeyRing {
   operator(id: string): Operator | null;
   /** Hash of the admin key; null: there is none. */
   adminHash(): string | null;
-  /** Owner of this key, for work that goes on after its caller has left; or the reason why it may not go on. */
-  principalOf(keyId: string): Principal | Failure;
   /** The caller without a key of this server, by a token, a certificate or a key of another system; null: none came. */
   byGuest(request: Omit<GuestRequest, 'key'>): ReturnType<GuestDoor['principal']>;
   /** At the start and at each configuration reload. */
@@ -216,10 +215,24 @@ export function createKeyRing(
       const entry = known.byKeyId.get(keyId) ?? runs?.byId(keyId, parentOf);
       return entry == null ? (guests.principalOf(keyId) ?? revoked) : ownerNow(entry, clock);
     },
+    ...notesOf(runs, guests),
     declare: (next) => look(next, stored),
     restock: (next) => look(declared, next),
     nameGuards: () => known.nameGuards,
     userKeys: () => known.userKeys,
+  };
+}
+
+function notesOf(runs: RunCallers | null, guests: GuestDoor): Pick<LastingCallers, 'noteOf' | 'recall'> {
+  return {
+    noteOf(keyId) {
+      const [run, guest] = [runs?.seen(keyId) ?? null, guests.seen(keyId)];
+      return run === null && guest === null ? null : { run, guest };
+    },
+    recall({ run, guest }) {
+      if (run !== null) runs?.recall(run);
+      if (guest !== null) guests.recall(guest);
+    },
   };
 }
 

@@ -36,17 +36,32 @@ export class RunCallers {
     return run === undefined ? null : this.#entryOf(run, parentOf);
   }
 
+  /** Key of a run that this process knows. */
+  seen(id: string): RunKey | null {
+    return this.#byId.get(id) ?? null;
+  }
+
+  /** Knows a run that another process has opened. */
+  recall(run: RunKey): void {
+    if (this.#byId.has(runKeyId(run))) return;
+    this.#makeRoom();
+    this.#byId.set(runKeyId(run), run);
+  }
+
   /** Parents may have changed. */
   forget(): void {
     this.#entries = new Map();
   }
 
+  #makeRoom(): void {
+    if (this.#byId.size < runsMax) return;
+    this.#opened.clear();
+    this.#byId.clear();
+    this.forget();
+  }
+
   #remember(hash: string, run: RunKey): void {
-    if (this.#opened.size >= runsMax) {
-      this.#opened.clear();
-      this.#byId.clear();
-      this.forget();
-    }
+    this.#makeRoom();
     this.#opened.set(hash, run);
     this.#byId.set(runKeyId(run), run);
   }

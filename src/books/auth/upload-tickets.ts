@@ -1,6 +1,7 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { Sealer } from '../../kernel/seal.ts';
-import type { KeyHeaders, KeyRing } from './key-ring.ts';
+import type { CallerNote, LastingCallers } from './caller-note.ts';
+import type { KeyHeaders } from './key-ring.ts';
 import type { Principal } from './principal.ts';
 
 /**
@@ -13,7 +14,8 @@ export interface UploadTickets {
   principal(headers: KeyHeaders, search: string): Principal | Failure | null;
 }
 
-const lengthMax = 1_000;
+/** Node takes 16 KB of headers. */
+const lengthMax = 12_000;
 /** Headers that a key comes in. */
 const keyHeaders = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'] as const;
 
@@ -22,16 +24,30 @@ const wrong: Failure = {
   message: 'The address of this upload is not valid. Begin the upload again, or send your key.',
 };
 
-export function createUploadTickets(sealer: Sealer, ring: Pick<KeyRing, 'principalOf'>): UploadTickets {
+export function createUploadTickets(sealer: Sealer, ring: LastingCallers): UploadTickets {
+  const seal = (plain: string, upload: string) => sealer.seal(Buffer.from(plain), upload).toString('base64url');
   return {
-    issue: (keyId, upload) => sealer.seal(Buffer.from(keyId), upload).toString('base64url'),
+    issue(keyId, upload) {
+      const note = ring.noteOf(keyId);
+      const noted = note === null ? null : seal(JSON.stringify({ keyId, note }), upload);
+      // Without its note it opens the upload in this process.
+      return noted === null || noted.length > lengthMax ? seal(keyId, upload) : noted;
+    },
     principal(headers, search) {
       if (keyHeaders.some((name) => headers[name] !== undefined)) return null;
       const query = new URLSearchParams(search);
       const [ticket, upload] = [query.get('upload_ticket'), query.get('upload_id')];
       if (ticket === null || upload === null) return null;
       const plain = ticket.length > lengthMax ? null : sealer.open(Buffer.from(ticket, 'base64url'), upload);
-      return plain === null ? wrong : ring.principalOf(plain.toString('utf8'));
+      if (plain === null) return wrong;
+      const { keyId, note } = grantIn(plain.toString('utf8'));
+      if (note !== undefined) ring.recall(note);
+      return ring.principalOf(keyId);
     },
   };
+}
+
+/** No id of a key begins as an object does. */
+function grantIn(text: string): { keyId: string; note?: CallerNote } {
+  return text.startsWith('{') ? JSON.parse(text) : { keyId: text };
 }

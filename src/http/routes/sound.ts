@@ -1,5 +1,5 @@
+import type { LastingCallers } from '../../books/auth/caller-note.ts';
 import { createClientSecrets } from '../../books/auth/client-secrets.ts';
-import type { KeyRing } from '../../books/auth/key-ring.ts';
 import { createRealtimeSteps } from '../../inference/endpoints/realtime-steps.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import type { Sealer } from '../../kernel/seal.ts';
@@ -10,7 +10,7 @@ import { speechRoutes } from './speech.ts';
 import { transcriptionRoutes } from './transcriptions.ts';
 
 /** Speech, transcription and sessions of both. `sealer` seals what client secrets open. */
-export function soundRoutes(services: Services, ring: Pick<KeyRing, 'principalOf'>, sealer: Sealer): Route[] {
+export function soundRoutes(services: Services, ring: LastingCallers, sealer: Sealer): Route[] {
   const secrets = createClientSecrets(sealer, ring, services.clock);
   const sessions = { ...services, principalOf: ring.principalOf, steps: createRealtimeSteps(services) };
   return [

@@ -1,3 +1,4 @@
+import type { CallerNote } from '../../books/auth/caller-note.ts';
 import type { BatchRow } from '../../books/metering/batch-store.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Sealer } from '../../kernel/seal.ts';
@@ -10,6 +11,8 @@ export interface BatchFacts {
   window: string;
   /** Headers of the request that made it, for its lines. */
   headers: Record<string, string>;
+  /** Absent: its key is in a store. */
+  caller?: CallerNote;
   /** How long its files of results are kept; null: as long as all files. */
   outputKeptForMs: number | null;
   /** Facts of a batch in Gemini's format; absent: it has another. */
@@ -41,8 +44,10 @@ export function sealFacts(sealer: Sealer, facts: BatchFacts, id: string): Buffer
 }
 
 /** Facts of a batch that stay as they were when it was made. */
-export function madeWith({ metadata, window, headers, outputKeptForMs, gemini }: Batch): Omit<BatchFacts, 'errors'> {
-  return { metadata, window, headers, outputKeptForMs, ...(gemini !== undefined && { gemini }) };
+export function madeWith(batch: Batch): Omit<BatchFacts, 'errors'> {
+  const { metadata, window, headers, outputKeptForMs, caller, gemini } = batch;
+  const rare = { ...(caller !== undefined && { caller }), ...(gemini !== undefined && { gemini }) };
+  return { metadata, window, headers, outputKeptForMs, ...rare };
 }
 
 /** Throws for a row that another secret sealed. */

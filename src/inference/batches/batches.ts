@@ -1,3 +1,4 @@
+import type { LastingCallers } from '../../books/auth/caller-note.ts';
 import type { BatchFormat, BatchRow, ListedBatches } from '../../books/metering/batch-store.ts';
 import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import { newSortedId } from '../../kernel/ids.ts';
@@ -28,7 +29,7 @@ export interface BatchOwner {
   keyId: string;
 }
 
-export interface NewBatchRequest extends Omit<BatchFacts, 'errors'> {
+export interface NewBatchRequest extends Omit<BatchFacts, 'errors' | 'caller'> {
   format: BatchFormat;
   endpoint: string;
   inputFile: string;
@@ -36,6 +37,7 @@ export interface NewBatchRequest extends Omit<BatchFacts, 'errors'> {
 }
 
 export interface BatchesParts extends BatchParts {
+  callers: LastingCallers;
   /** For the operator's log. */
   onTrouble(message: string): void;
 }
@@ -56,7 +58,11 @@ export function createBatches(parts: BatchesParts): Batches {
     clock,
     atOnceMax,
     noun: 'batch',
-    work: (row, lease, signal) => runBatch({ ...parts, batch: openBatch(sealer, row), lease, signal }),
+    work(row, lease, signal) {
+      const batch = openBatch(sealer, row);
+      if (batch.caller !== undefined) parts.callers.recall(batch.caller);
+      return runBatch({ ...parts, batch, lease, signal });
+    },
     onTrouble,
   });
 
@@ -70,6 +76,7 @@ export function createBatches(parts: BatchesParts): Batches {
     async create(owner, { format, endpoint, inputFile, windowMs, ...facts }) {
       const createdMs = clock.wallMs();
       const id = newSortedId(idPrefix[format], createdMs);
+      const caller = parts.callers.noteOf(owner.keyId);
       const row = {
         ...owner,
         id,
@@ -78,7 +85,7 @@ export function createBatches(parts: BatchesParts): Batches {
         inputFile,
         createdMs,
         deadlineMs: createdMs + windowMs,
-        facts: sealFacts(sealer, { ...facts, errors: [] }, id),
+        facts: sealFacts(sealer, { ...facts, errors: [], ...(caller !== null && { caller }) }, id),
       };
       if ((await store.createBatch(row, openMax)) === 'full') throw new FailureError(tooMany);
       void leased.look();

@@ -1,6 +1,5 @@
-import type { Principal } from '../../books/auth/principal.ts';
+import type { LastingCallers } from '../../books/auth/caller-note.ts';
 import type { Ledger } from '../../books/metering/ledger.ts';
-import type { Failure } from '../../kernel/failure.ts';
 import { OpenedOnce } from '../../kernel/opened-once.ts';
 import { createTurns } from '../../kernel/sharing/turns.ts';
 import type { Services } from '../endpoints/services.ts';
@@ -16,7 +15,7 @@ export interface BatchesOptions {
   services: Services;
   uploads: Uploads;
   ledger: Pick<Ledger, 'find' | 'openReservations'>;
-  principalOf(keyId: string): Principal | Failure;
+  ring: LastingCallers;
   /** Requests of callers that run. */
   running(): number;
   /** For the operator's log. */
@@ -39,7 +38,7 @@ const linesAtOnce = 32;
 export function openBatches({ services, uploads, ledger, ...options }: BatchesOptions): OpenedBatches {
   const { onTrouble } = options;
   const { snapshot } = services;
-  const calls = createLineCalls(services, options.principalOf);
+  const calls = createLineCalls(services, options.ring.principalOf);
   const turns = createTurns({
     name: 'Lines of batches',
     places: linesAtOnce,
@@ -62,6 +61,7 @@ export function openBatches({ services, uploads, ledger, ...options }: BatchesOp
       store,
       files,
       calls,
+      callers: options.ring,
       turns,
       holding,
       sealer,

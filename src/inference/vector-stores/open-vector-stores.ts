@@ -1,4 +1,4 @@
-import type { Principal } from '../../books/auth/principal.ts';
+import type { LastingCallers } from '../../books/auth/caller-note.ts';
 import type { VectorStoreRows } from '../../books/metering/vector-store-rows.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -22,7 +22,7 @@ export interface VectorStoresOptions {
   sealer: Sealer;
   clock: Clock;
   config(): Config;
-  principalOf(keyId: string): Principal | Failure;
+  ring: LastingCallers;
   /** For the operator's log. */
   onTrouble(message: string): void;
 }

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { Principal } from '../../books/auth/principal.ts';
+import type { LastingCallers } from '../../books/auth/caller-note.ts';
 import type { VectorStoreRows } from '../../books/metering/vector-store-rows.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, factsOf, statusOf } from '../../kernel/failure.ts';
@@ -18,7 +18,7 @@ export interface ReadingParts {
   files(): Promise<StoredFiles>;
   passages: Passages;
   readText: ReadFileText;
-  principalOf(keyId: string): Principal | Failure;
+  ring: LastingCallers;
   sealer: Sealer;
   clock: Clock;
 }
@@ -40,7 +40,8 @@ export async function readIntoStore(
   signal: AbortSignal,
 ): Promise<void> {
   const { rows, passages, sealer } = parts;
-  const principal = parts.principalOf(file.keyId);
+  if (file.caller !== undefined) parts.ring.recall(file.caller);
+  const principal = parts.ring.principalOf(file.keyId);
   const read: Read =
     'kind' in principal
       ? { code: 'server_error', message: 'The key that added the file may not be used any more.' }

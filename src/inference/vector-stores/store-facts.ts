@@ -1,3 +1,4 @@
+import type { CallerNote } from '../../books/auth/caller-note.ts';
 import type { StoreCounts, StoreFileRow, StoreRow } from '../../books/metering/vector-store-rows.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Sealer } from '../../kernel/seal.ts';
@@ -37,6 +38,8 @@ export interface FileFacts {
   attributes: FileAttributes | null;
   chunking: Chunking;
   error: FileError | null;
+  /** Caller that added it; absent: its key is in a store. */
+  caller?: CallerNote;
 }
 
 export interface StoreFile extends Omit<StoreFileRow, 'facts'>, FileFacts {}
@@ -63,8 +66,8 @@ export function openFile(sealer: Sealer, row: StoreFileRow): StoreFile {
   return { ...rest, ...opened<FileFacts>(sealer, row, facts) };
 }
 
-export function fileFactsOf({ name, attributes, chunking, error }: FileFacts): FileFacts {
-  return { name, attributes, chunking, error };
+export function fileFactsOf({ name, attributes, chunking, error, caller }: FileFacts): FileFacts {
+  return { name, attributes, chunking, error, ...(caller !== undefined && { caller }) };
 }
 
 interface Owned {

@@ -250,6 +250,7 @@ async function newFiles(
 ): Promise<NewStoreFile[]> {
   const { sealer, clock } = parts;
   const files = await parts.files();
+  const caller = parts.ring.noteOf(keyId);
   const createdMs = clock.wallMs();
   const all: NewStoreFile[] = [];
   for (const { file: id, attributes, chunking } of attached) {
@@ -257,7 +258,8 @@ async function newFiles(
     if (found === null) throw new FailureError(fileNotFound(id, 'file_id'));
     // Their ids sort in the order in which they were named.
     const identity = { id: newSortedId('vsf_', createdMs + all.length), tenant };
-    const facts = sealFileFacts(sealer, identity, { name: found.name, attributes, chunking, error: null });
+    const seen = { name: found.name, attributes, chunking, error: null, ...(caller !== null && { caller }) };
+    const facts = sealFileFacts(sealer, identity, seen);
     all.push({ ...identity, store: storeId, keyId, file: id, batch: inBatch, createdMs, facts });
   }
   return all;

@@ -23,8 +23,12 @@ export interface GuestRequest {
 export interface GuestDoor {
   /** The caller of a request; null: nothing in it could name one. */
   principal(request: GuestRequest): Promise<Principal | Failure | null> | Principal | Failure | null;
-  /** A caller of this process, as its account is now; null: none has this id. */
+  /** A caller that this process knows, as its account is now; null: none has this id. */
   principalOf(keyId: string): Principal | Failure | null;
+  /** The last caller with this id. */
+  seen(keyId: string): TokenCaller | null;
+  /** Knows a caller of another process. */
+  recall(caller: TokenCaller): void;
 }
 
 interface InForce {
@@ -80,6 +84,8 @@ export function createGuestDoor(clock: Clock, inForce: () => InForce): GuestDoor
       const caller = guests.byId(keyId);
       return caller === null || !isConfigured(inForce().guests, caller) ? null : admitted(caller);
     },
+    seen: (keyId) => guests.byId(keyId),
+    recall: (caller) => guests.recall(caller),
   };
 }
 

@@ -43,6 +43,11 @@ export class Guests {
     return this.#byId.get(keyId) ?? null;
   }
 
+  /** Remembers a caller of another process, unless this one has seen it: that may be newer. */
+  recall(caller: TokenCaller): void {
+    if (!this.#byId.has(caller.keyId)) this.#remember(caller);
+  }
+
   #remember(caller: TokenCaller): void {
     this.#byId.delete(caller.keyId);
     if (this.#byId.size >= callersMax) for (const [oldest] of this.#byId) if (this.#byId.delete(oldest)) break;

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { KeyRing } from '../../../books/auth/key-ring.ts';
+import type { LastingCallers } from '../../../books/auth/caller-note.ts';
 import type { Config } from '../../../config/schema.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import { OpenedOnce } from '../../../kernel/opened-once.ts';
@@ -23,6 +23,7 @@ import { isWritten } from '../../../tools/scrape/scraped-page.ts';
 import { noModel } from '../../../tools/scrape/write-of-page.ts';
 import { createSiteFiles } from '../../../tools/site-files.ts';
 import { type CrawlServices, createCrawlMeter } from './crawled-page.ts';
+import { notedCrawlStore } from './noted-crawls.ts';
 
 export interface CrawlsOptions {
   services: CrawlServices;
@@ -30,7 +31,7 @@ export interface CrawlsOptions {
   stores: StoredCrawls;
   /** Seals the callers' secrets in crawls. */
   sealer: Sealer;
-  ring: Pick<KeyRing, 'principalOf'>;
+  ring: LastingCallers;
   reader: PageReader;
   fetcher: PageFetcher;
   threads: CrawlThreads;
@@ -79,7 +80,7 @@ export function openCrawls(options: CrawlsOptions): OpenedCrawls {
 
   async function open(): Promise<Crawls> {
     const { store: crawlStore, others, pace } = await stores.crawls();
-    const store = sealedCrawlStore(crawlStore, options.sealer);
+    const store = notedCrawlStore(sealedCrawlStore(crawlStore, options.sealer), options.ring);
     const wait: CrawlsParts['pause'] = (ms, signal) =>
       pause(ms, undefined, { signal, ref: false }).catch(() => undefined);
     const turns = createHostTurns({ atOnceMax, waitingMax: 512, hostsMax: 10_000, nowMs: clock.monotonicMs });
