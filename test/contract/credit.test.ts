@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { adminKey } from '../start-gateway.ts';
+import { adminKey, workersKnow } from '../start-gateway.ts';
 import { refusedFor } from './plan-gateway.ts';
 import { chatPath, hello, serve } from './served.ts';
 
@@ -48,6 +48,8 @@ test('credit pays for requests until it is used up, and the next top-up lets the
   const first = await send();
   assert.match(first.headers.get('ratelimit-policy') ?? '', /"credit";q=0;qu="usd"(,|$)/);
   await first.text();
+  // A worker says what a request cost once its answer is out.
+  await workersKnow();
   const refused = await send();
   assert.equal(refused.headers.get('x-should-retry'), 'false');
   assert.equal(refused.headers.get('retry-after'), null);

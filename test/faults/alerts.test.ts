@@ -7,7 +7,7 @@ import type { NoticesReply } from '../../src/admin/notices.ts';
 import type { AlertMessage } from '../../src/books/metering/alert-message.ts';
 import { webhookHeaders } from '../../src/kernel/webhook-headers.ts';
 import { listening } from '../listening.ts';
-import { adminKey, overUpstreams, startGateway } from '../start-gateway.ts';
+import { adminKey, overUpstreams, startGateway, testProcesses } from '../start-gateway.ts';
 import { startMail } from '../start-mail.ts';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';
 import { closedPort, temporaryFolder } from '../start-process.ts';
@@ -58,8 +58,8 @@ describe('alerts', { concurrency: true }, () => {
     await until('it was told', () => told().length > 0, 20_000);
     assert.equal(told()[0]?.severity, 'warning');
     assert.match(told()[0]?.text ?? '', /^The metadata of the SAML identity provider cannot be read: /);
-    // Each look does not ask for it again.
-    assert.equal(hooks.posts.filter(({ path }) => path === '/no-metadata').length, 1);
+    // Each worker asks for it once, and each look does not ask again.
+    assert.ok(hooks.posts.filter(({ path }) => path === '/no-metadata').length <= testProcesses);
   });
 
   test('a provider that is down is told once to Slack, by mail and to a webhook, and so is its end', async (t) => {
@@ -321,7 +321,10 @@ describe('alerts', { concurrency: true }, () => {
     makeRoom();
     await until('its end arrived', () => named('resolved').length > 0);
     assert.equal((await ask(gateway.url)).status, 200);
-    assert.equal(named('raised').length, 1);
+    // Each worker sends it from its memory: a receiver that remembers ids takes one of them.
+    const raises = hooks.posts.filter(({ body }) => /"raised":\[\{[^\]]*"name":"database"/.test(body));
+    assert.equal(new Set(raises.map(({ headers }) => headers['webhook-id'])).size, 1);
+    assert.ok(raises.length <= testProcesses, `${raises.length} of them`);
     assert.equal(named('resolved').length, 1);
   });
 });
