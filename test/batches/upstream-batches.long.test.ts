@@ -13,6 +13,7 @@ const openai = await startBatches(there);
 const claude = await startBatches(there);
 const google = await startBatches(there);
 const shortKey = 'sk-cv-test-key-short';
+const lightKey = 'sk-cv-test-key-light';
 const budgetKey = 'sk-cv-test-key-budget';
 const manyKey = 'sk-cv-test-key-many';
 const togetherKey = 'sk-cv-test-key-together';
@@ -49,6 +50,7 @@ const config = {
   },
   accounts: {
     short: { plan: 'short' },
+    light: { plan: 'short' },
     budget: { plan: 'budget' },
     many: { plan: 'budget' },
     together: { plan: 'budget' },
@@ -57,6 +59,7 @@ const config = {
     { key: testKey, account: 'dev', name: 'test' },
     { key: otherKey, account: 'other', name: 'test' },
     { key: shortKey, account: 'short', name: 'test' },
+    { key: lightKey, account: 'light', name: 'test' },
     { key: budgetKey, account: 'budget', name: 'test' },
     { key: manyKey, account: 'many', name: 'test' },
     { key: togetherKey, account: 'together', name: 'test' },
@@ -410,6 +413,16 @@ test('no more lines go there than the windows of the account allow, which are he
   const { results, errors } = await ended(id, short);
   assert.deepEqual([results.length, errors.length], [5, 3]);
   assert.equal(openai.batches.length, 1);
+});
+
+test('what a batch has held is free again at its end', async () => {
+  const light = openAi(gateway.url, lightKey);
+  const { id } = await beginBatch(light, named(3));
+  assert.equal((await ended(id, light)).results.length, 3);
+  for (let left = 2; left > 0; left--) {
+    await light.chat.completions.create({ model: 'own', messages: [{ role: 'user', content: 'Hi' }] });
+  }
+  await refusedFor(light, /5-hour window/);
 });
 
 test('no more lines go there than the budget has left for', async () => {
