@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -175,11 +176,18 @@ function runAlone(
   });
 }
 
-/** A port on which nothing listens, as of just now. */
+/**
+ * A port on which nothing listens, as of just now. It is below those that the system gives to connections and to whoever
+ * asks for any port, so no other test gets it that way.
+ */
 export async function closedPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  for (;;) {
+    const port = randomInt(15_000, 32_000);
+    const server = createServer().listen(port, '127.0.0.1');
+    const isFree = await new Promise((resolve) => {
+      server.once('listening', () => server.close(() => resolve(true)));
+      server.once('error', () => resolve(false));
+    });
+    if (isFree) return port;
+  }
 }
