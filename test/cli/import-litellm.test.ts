@@ -97,6 +97,21 @@ test('the router’s settings win over the library’s: attempts, timeouts, fall
   assert.match(told, /nobody: not carried over: there is no model nobody here/);
 });
 
+test('a fallback that leads back over another model is left out', () => {
+  const { config, notes } = imported(`
+model_list:
+  - { model_name: one, litellm_params: { model: openai/a, api_key: sk-a } }
+  - { model_name: two, litellm_params: { model: openai/b, api_key: sk-a } }
+  - { model_name: three, litellm_params: { model: openai/c, api_key: sk-a } }
+router_settings: { fallbacks: [{ one: [two] }, { two: [three] }, { three: [one] }] }`);
+  const { models } = config as { models: Record<string, { fallbacks?: string[] }> };
+  assert.deepEqual(
+    [models.one!.fallbacks, models.two!.fallbacks, models.three!.fallbacks],
+    [['two'], ['three'], undefined],
+  );
+  assert.match(JSON.stringify(notes), /the fallback to one is not carried over: it leads back to the model itself/);
+});
+
 test('copies of one embedding model stand in for each other, other models do not', () => {
   const { models } = loaded(team, teamEnv);
   assert.equal(models.embed!.space, 'embed');

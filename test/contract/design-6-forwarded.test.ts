@@ -205,6 +205,16 @@ for (const [name, { path, body }] of each) {
     assert.deepEqual(asked(first)[0]!.body, { ...body, model: 'mock/ok', unknown_field: { deep: [1] } });
   });
 
+  test(`§6 ${name}: its end user is in the books`, async (t) => {
+    const { ask, record } = await world(t);
+    const answer = await ask(path, { ...body, user: 'ann' });
+    await answer.text();
+    assert.equal((await record(answer)).user, 'ann');
+    const other = await ask(path, body);
+    await other.text();
+    assert.equal((await record(other)).user, null);
+  });
+
   test(`F23 ${name}: a body above 1 MB is read off the loop, and goes on as it came`, async (t) => {
     const { ask, first } = await world(t);
     const padding = 'x '.repeat(800_000);
