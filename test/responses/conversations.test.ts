@@ -50,6 +50,30 @@ test('items are added, listed in pages, read and deleted', async (t) => {
   assert.equal((await client.conversations.items.list(id)).data.length, 2);
 });
 
+test('items are deleted while they are listed, page by page, in both orders', async (t) => {
+  const { client, gateway } = await openWorld(t);
+  for (const order of ['asc', 'desc'] as const) {
+    const { id } = await client.conversations.create({
+      items: ['1', '2', '3', '4', '5'].map((content) => ({ type: 'message', role: 'user', content }) as const),
+    });
+    const removed: string[] = [];
+    for await (const item of client.conversations.items.list(id, { order, limit: 2 })) {
+      removed.push(String(item.id));
+      await client.conversations.items.delete(String(item.id), { conversation_id: id });
+    }
+    assert.equal(removed.length, 5);
+    const added = await client.conversations.items.create(id, {
+      items: [{ type: 'message', role: 'user', content: 'later' }],
+    });
+    const behind = await client.conversations.items.list(id, { order: 'asc', after: removed[4]! });
+    if (order === 'asc') assert.deepEqual(behind.data, added.data);
+  }
+  const { id: other } = await client.conversations.create();
+  const answer = await gateway.fetch(`/v1/conversations/${other}/items?after=msg_made_up`);
+  assert.equal(answer.status, 400);
+  assert.equal(((await answer.json()) as { error: JsonObject }).error.param, 'after');
+});
+
 for (const model of ['chat', 'claude', 'both', 'native']) {
   test(`responses read their conversation and add to it (${model})`, async (t) => {
     const { client, sent } = await openWorld(t);

@@ -37,8 +37,13 @@ async function open(t: TestContext, driver: StoreDriver) {
   return { store, responses };
 }
 
-async function conversation(responses: ResponseStore, id: string, items: readonly ItemRow[] = []): Promise<void> {
-  const about = { tenant: 'dev/laptop', id, createdMs: nowMs, expiresMs: nowMs + 60_000, metadata: bytes('{}') };
+async function conversation(
+  responses: ResponseStore,
+  id: string,
+  items: readonly ItemRow[] = [],
+  expiresMs = nowMs + 60_000,
+): Promise<void> {
+  const about = { tenant: 'dev/laptop', id, createdMs: nowMs, expiresMs, metadata: bytes('{}') };
   await responses.putConversation(about, items);
 }
 
@@ -119,7 +124,8 @@ for (const driver of drivers) {
     assert.deepEqual(await itemIds(responses, 'conv_1', 'asc', 'c'), ['d']);
     assert.deepEqual(await itemIds(responses, 'conv_1', 'desc'), ['d', 'c', 'b']);
     assert.deepEqual(await itemIds(responses, 'conv_1', 'desc', 'b'), ['a']);
-    assert.equal(await responses.removeItem('dev/laptop', 'conv_1', 'b'), true);
+    assert.equal(await responses.removeItem('dev/laptop', 'conv_1', 'b', nowMs), true);
+    assert.equal(await responses.removeItem('dev/laptop', 'conv_1', 'b', nowMs), false);
     assert.deepEqual(await itemIds(responses, 'conv_1'), ['a', 'c', 'd']);
     assert.equal(await responses.addItems('dev/other', 'conv_1', [item('x')], nowMs + 60_000), false);
     assert.equal(await responses.removeConversation('dev/other', 'conv_1'), false);
@@ -130,6 +136,21 @@ for (const driver of drivers) {
     await responses.put(row('resp_2', { conversation: 'conv_1' }), [item('e')]);
     assert.deepEqual(await itemIds(responses, 'conv_1'), []);
     assert.notEqual(await responses.find('dev/laptop', 'resp_2', nowMs), null);
+  });
+
+  over('a list goes on behind an item for an hour after its removal', async ({ responses }) => {
+    await conversation(responses, 'conv_1', [item('a'), item('b'), item('c')], nowMs + 7_200_000);
+    const known = (id: string) => responses.hasPlace('dev/laptop', 'conv_1', id);
+    for (const id of ['b', 'c']) await responses.removeItem('dev/laptop', 'conv_1', id, nowMs);
+    assert.deepEqual(await itemIds(responses, 'conv_1', 'desc', 'b'), ['a']);
+    await responses.addItems('dev/laptop', 'conv_1', [item('d')], nowMs + 7_200_000);
+    assert.deepEqual(await itemIds(responses, 'conv_1', 'asc', 'c'), ['d']);
+    assert.deepEqual([await known('a'), await known('b'), await known('x')], [true, true, false]);
+    assert.equal(await responses.hasPlace('dev/other', 'conv_1', 'b'), false);
+    await responses.sweep(nowMs + 3_600_000);
+    assert.equal(await known('b'), true);
+    await responses.sweep(nowMs + 3_600_001);
+    assert.deepEqual([await known('a'), await known('b')], [true, false]);
   });
 
   over('two turns that end at once both add their items', async ({ responses }) => {

@@ -28,8 +28,10 @@ export interface ResponseStore {
   addItems(tenant: string, conversation: string, items: readonly ItemRow[], expiresMs: number): Promise<boolean>;
   /** Items in the order in which they were added, or backwards, from behind `after` on. */
   items(query: ItemQuery): Promise<ItemRow[]>;
-  /** False when it was not there. */
-  removeItem(tenant: string, conversation: string, id: string): Promise<boolean>;
+  /** Its place stays known for an hour. False when it was not there. */
+  removeItem(tenant: string, conversation: string, id: string, nowMs: number): Promise<boolean>;
+  /** Whether the item is there or was removed of late, so that a list may go on behind it. */
+  hasPlace(tenant: string, conversation: string, id: string): Promise<boolean>;
 
   /** Removes what expired; resolves to how many rows. */
   sweep(nowMs: number): Promise<number>;
@@ -90,7 +92,7 @@ export interface ItemQuery {
   tenant: string;
   conversation: string;
   order: 'asc' | 'desc';
-  /** Id of the item behind which the page begins; null: the first page. */
+  /** Id of the item behind which the page begins, which may have been removed; null: the first page. */
   after: string | null;
   limit: number;
   /** One item alone; null: all. */

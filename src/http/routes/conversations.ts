@@ -78,7 +78,9 @@ function itemsRoutes(services: Services): Route[] {
     storedRoute('GET', items, 'Items of a conversation', async (call) => {
       const { after, limit, order } = readPage(call.query);
       await shown(services, call, idOf(call));
-      if (after !== null && (await itemOf(call, after)) === null) throw new FailureError(unknownAfter(after));
+      // Callers remove items as they list them: the last of a page may be gone when they ask for the next.
+      const known = after === null || (await responses.hasPlace(call.tenant, idOf(call), after));
+      if (!known) throw new FailureError(unknownAfter(after));
       return listOf(await responses.items(call.tenant, idOf(call), { order, after, limit: limit + 1 }), limit);
     }),
     storedRoute('GET', `${items}/:item`, 'An item of a conversation', async (call) => {

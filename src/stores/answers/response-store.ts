@@ -9,6 +9,8 @@ export interface ResponseTables extends ClosableTables {
 
 /** Rows removed in one transaction of a sweep. */
 const sweptAtOnce = 100;
+/** A list may go on behind an item this long after its removal. */
+const placesKnownMs = 3_600_000;
 
 /** Kept responses and conversations over either database. */
 export function createResponseStore(tables: ResponseTables): ResponseStore {
@@ -17,20 +19,23 @@ export function createResponseStore(tables: ResponseTables): ResponseStore {
     response: `${prefix}response`,
     conversation: `${prefix}conversation`,
     item: `${prefix}conversation_item`,
+    place: `${prefix}conversation_place`,
   };
-  const { response, conversation, item } = names;
+  const { response, conversation, item, place } = names;
   return {
     ...responsesIn(tables, names),
     ...conversationsIn(tables, names),
+    ...itemsIn(tables, names),
     async sweep(nowMs) {
+      await write([{ sql: `DELETE FROM ${place} WHERE removed_ms < $1`, values: [nowMs - placesKnownMs] }]);
       const old = (table: string) => `SELECT tenant, id FROM ${table} WHERE expires_ms <= $1 LIMIT ${sweptAtOnce}`;
       let removed = 0;
       for (;;) {
-        const [, conversations = 0, responses = 0] = await write([
-          {
-            sql: `DELETE FROM ${item} WHERE (tenant, conversation) IN (${old(conversation)})`,
+        const [, , conversations = 0, responses = 0] = await write([
+          ...[place, item].map((table) => ({
+            sql: `DELETE FROM ${table} WHERE (tenant, conversation) IN (${old(conversation)})`,
             values: [nowMs],
-          },
+          })),
           ...[conversation, response].map((table) => ({
             sql: `DELETE FROM ${table} WHERE (tenant, id) IN (${old(table)})`,
             values: [nowMs],
@@ -48,6 +53,8 @@ interface TableNames {
   response: string;
   conversation: string;
   item: string;
+  /** Where items were that are removed. */
+  place: string;
 }
 
 function responsesIn({ bootIsOver, rows, write }: ResponseTables, names: TableNames) {
@@ -115,7 +122,7 @@ function responsesIn({ bootIsOver, rows, write }: ResponseTables, names: TableNa
 }
 
 function conversationsIn({ rows, write }: ResponseTables, names: TableNames) {
-  const { conversation, item } = names;
+  const { conversation, item, place } = names;
   return {
     async putConversation({ tenant, id, createdMs, expiresMs, metadata }, items) {
       const sql = `INSERT INTO ${conversation} (tenant, id, created_ms, expires_ms, metadata)
@@ -137,12 +144,19 @@ function conversationsIn({ rows, write }: ResponseTables, names: TableNames) {
       return changes === 1;
     },
     async removeConversation(tenant, id) {
-      const [, changes] = await write([
+      const [, , changes] = await write([
+        { sql: `DELETE FROM ${place} WHERE tenant = $1 AND conversation = $2`, values: [tenant, id] },
         { sql: `DELETE FROM ${item} WHERE tenant = $1 AND conversation = $2`, values: [tenant, id] },
         { sql: `DELETE FROM ${conversation} WHERE tenant = $1 AND id = $2`, values: [tenant, id] },
       ]);
       return changes === 1;
     },
+  } satisfies Partial<ResponseStore>;
+}
+
+function itemsIn({ rows, write }: ResponseTables, names: TableNames) {
+  const { item, place } = names;
+  return {
     async addItems(tenant, id, items, expiresMs) {
       const [changes] = await write(adding(names, tenant, id, items, expiresMs));
       return changes === 1;
@@ -150,35 +164,51 @@ function conversationsIn({ rows, write }: ResponseTables, names: TableNames) {
     async items({ tenant, conversation: of, order, after, limit, id }) {
       const than = order === 'asc' ? '>' : '<';
       const values: unknown[] = [tenant, of, limit];
-      const place = (value: unknown) => `$${values.push(value)}`;
-      const behind =
-        after === null
-          ? ''
-          : `AND seq ${than} (SELECT seq FROM ${item} WHERE tenant = $1 AND conversation = $2 AND id = ${place(after)})`;
-      const one = id === null ? '' : `AND id = ${place(id)}`;
+      const valueAt = (value: unknown) => `$${values.push(value)}`;
+      const behind = after === null ? '' : `AND seq ${than} (${placeOf(names, valueAt(after))})`;
+      const one = id === null ? '' : `AND id = ${valueAt(id)}`;
       const sql = `SELECT id, item FROM ${item} WHERE tenant = $1 AND conversation = $2 ${behind} ${one}
         ORDER BY seq ${order} LIMIT $3`;
       return (await rows(sql, values)).map(itemOf);
     },
-    async removeItem(tenant, of, id) {
-      const sql = `DELETE FROM ${item} WHERE tenant = $1 AND conversation = $2 AND id = $3`;
-      const [changes] = await write([{ sql, values: [tenant, of, id] }]);
+    async removeItem(tenant, of, id, nowMs) {
+      const which = 'tenant = $1 AND conversation = $2 AND id = $3';
+      const left = `INSERT INTO ${place} (tenant, conversation, id, seq, removed_ms)
+        SELECT tenant, conversation, id, seq, $4 FROM ${item} WHERE ${which}
+        ON CONFLICT (tenant, conversation, id) DO UPDATE SET seq = excluded.seq, removed_ms = excluded.removed_ms`;
+      const [, changes] = await write([
+        { sql: left, values: [tenant, of, id, nowMs], needed: true },
+        { sql: `DELETE FROM ${item} WHERE ${which}`, values: [tenant, of, id] },
+      ]);
       return changes === 1;
+    },
+    async hasPlace(tenant, of, id) {
+      const [row] = await rows(`SELECT (${placeOf(names, '$3')}) AS seq`, [tenant, of, id]);
+      return row?.seq != null;
     },
   } satisfies Partial<ResponseStore>;
 }
 
+/** SQL: where an item of the conversation is, or was before its removal; null: unknown. */
+function placeOf({ item, place }: TableNames, placeholder: string): string {
+  const seqIn = (table: string) =>
+    `(SELECT seq FROM ${table} WHERE tenant = $1 AND conversation = $2 AND id = ${placeholder})`;
+  return `SELECT coalesce(${seqIn(item)}, ${seqIn(place)})`;
+}
+
 /** The first step locks the conversation, so that two turns that end at once add their items one after another. */
 function adding(
-  { conversation, item }: TableNames,
+  { conversation, item, place }: TableNames,
   tenant: string,
   id: string,
   items: readonly ItemRow[],
   expiresMs: number,
 ): Step[] {
   const touch = `UPDATE ${conversation} SET expires_ms = $3 WHERE tenant = $1 AND id = $2`;
+  // No place of a removed item is given again: a list that goes on behind it would pass over the new one.
+  const last = (table: string) => `SELECT max(seq) AS seq FROM ${table} WHERE tenant = $1 AND conversation = $2`;
   const add = `INSERT INTO ${item} (tenant, conversation, seq, id, item)
-    SELECT $1, $2, 1 + coalesce((SELECT max(seq) FROM ${item} WHERE tenant = $1 AND conversation = $2), 0), $3, $4
+    SELECT $1, $2, 1 + coalesce((SELECT max(seq) FROM (${last(item)} UNION ALL ${last(place)}) AS used), 0), $3, $4
     WHERE NOT EXISTS (SELECT 1 FROM ${item} WHERE tenant = $1 AND conversation = $2 AND id = $3)`;
   return [
     { sql: touch, values: [tenant, id, expiresMs], needed: true },

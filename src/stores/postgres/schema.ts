@@ -11,6 +11,7 @@ import {
   batchTables,
   bodySignatureTable,
   bodyTable,
+  conversationPlaces,
   noticeHistory,
   noticeTables,
   replyTable,
@@ -313,4 +314,5 @@ export const migrations: readonly Migration[] = [
   { version: 59, name: 'sums by hour of users and of tags', sql: postgresDdl(hourDdl) },
   // Of these no backup holds rows.
   { version: 60, name: 'places of files removed from vector stores', sql: postgresDdl(vectorStorePlaces) },
+  { version: 61, name: 'places of items removed from conversations', sql: postgresDdl(conversationPlaces) },
 ];

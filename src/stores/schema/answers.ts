@@ -99,6 +99,18 @@ export const responseTables: Ddl = `
     UNIQUE (tenant, conversation, id)
   ) ROWS;`;
 
+/** Places of items that were removed from conversations, where a list may go on for a while. */
+export const conversationPlaces: Ddl = `
+  CREATE TABLE @conversation_place (
+    tenant TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    id TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    removed_ms WHOLE NOT NULL,
+    PRIMARY KEY (tenant, conversation, id)
+  ) KEYED;
+  CREATE INDEX conversation_place_removed ON @conversation_place (removed_ms);`;
+
 /** Not KEYED: a chunk is up to a megabyte. */
 export const batchTables: Ddl = `
   CREATE TABLE @stored_file (

@@ -6,6 +6,7 @@ import {
   batchTables,
   bodySignatureTable,
   bodyTable,
+  conversationPlaces,
   noticeHistory,
   noticeTables,
   replyTable,
@@ -136,6 +137,7 @@ function entryTable(before: number, kinds: string): string {
 /** `responses.db`. A separate file: it may grow to many GB, and its writes would hold up those of accounts. */
 export const responseMigrations: readonly Migration[] = [
   { version: 1, name: 'responses and conversations', sql: sqliteDdl(responseTables) },
+  { version: 2, name: 'places of removed items', sql: sqliteDdl(conversationPlaces) },
 ];
 
 /** `batches.db`. A separate file for the same reason. */

@@ -27,6 +27,8 @@ export interface StoredResponses {
   addItems(tenant: string, conversation: string, items: readonly StoredItem[]): Promise<boolean>;
   items(tenant: string, conversation: string, page: ItemPage): Promise<StoredItem[]>;
   removeItem(tenant: string, conversation: string, id: string): Promise<boolean>;
+  /** Whether the item is there or was removed of late, so that a list may go on behind it. */
+  hasPlace(tenant: string, conversation: string, id: string): Promise<boolean>;
 
   /** A text that its tenant keeps itself, as base64url that no other tenant's key opens; null: it cannot be read. */
   sealText(tenant: string, text: string): string;
@@ -221,7 +223,9 @@ function conversationsIn({ parts, store, expiresMs, sealed }: Shelf) {
       const rows = await (await store()).items({ tenant, conversation, order, after, limit, id });
       return rows.map((row) => sealed.item(tenant, conversation, row));
     },
-    removeItem: async (tenant, conversation, id) => (await store()).removeItem(tenant, conversation, id),
+    removeItem: async (tenant, conversation, id) =>
+      (await store()).removeItem(tenant, conversation, id, clock.wallMs()),
+    hasPlace: async (tenant, conversation, id) => (await store()).hasPlace(tenant, conversation, id),
   } satisfies Partial<StoredResponses>;
 }
 
