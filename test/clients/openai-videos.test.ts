@@ -73,6 +73,7 @@ test('openai: videos.create, retrieve, list, downloadContent, remix and delete',
   const listed: string[] = [];
   for await (const one of client.videos.list({ limit: 1 })) listed.push(one.id);
   assert.deepEqual(listed, [remix.id, video.id]);
+  await assert.rejects(client.videos.list({ after: 'video_made_up' }), /'after' names nothing of this list/);
   assert.deepEqual(await client.videos.delete(video.id), { id: video.id, object: 'video.deleted', deleted: true });
   await assert.rejects(client.videos.retrieve(video.id), status(404));
 });

@@ -1,4 +1,5 @@
 import { FailureError, invalid } from '../../kernel/failure.ts';
+import { isSortedId } from '../../kernel/ids.ts';
 
 /** A page of a list as OpenAI asks for it: `limit`, `order` (newest first by default), `after`. */
 export interface ListPage {
@@ -7,13 +8,26 @@ export interface ListPage {
   after: string | null;
 }
 
-/** Throws a FailureError that names the parameter. */
-export function listed(query: URLSearchParams, bounds: { limit: number; limitMax: number }): ListPage {
+/** `idPrefix`: of the ids of the list. Throws a FailureError that names the parameter. */
+export function listed(
+  query: URLSearchParams,
+  { idPrefix, ...bounds }: { limit: number; limitMax: number; idPrefix: string },
+): ListPage {
   return {
     limit: wholeOf(query, 'limit', bounds.limitMax) ?? bounds.limit,
     order: (oneOf(query, 'order', ['asc', 'desc']) as 'asc' | 'desc' | null) ?? 'desc',
-    after: query.get('after'),
+    after: placeIn(query, 'after', idPrefix),
   };
+}
+
+/**
+ * The id behind or before which a page begins; null: it was not sent. The list goes on there after its removal too, since
+ * these ids sort by time. Throws a FailureError for an id that the list cannot have shown.
+ */
+export function placeIn(query: URLSearchParams, name: string, idPrefix: string): string | null {
+  const id = query.get(name);
+  if (id === null || isSortedId(idPrefix, id)) return id;
+  throw new FailureError(invalid(name, `'${name}' names nothing of this list: '${id.slice(0, 128)}'.`));
 }
 
 /** A whole number from 1 to `max`; null: it was not sent. */

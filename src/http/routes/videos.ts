@@ -93,7 +93,11 @@ async function listed(services: Services, tenant: string, query: URLSearchParams
   const { videos: newestFirst, unlisted } = await tenantVideos(services, tenant);
   const all = query.get('order') === 'asc' ? newestFirst.toReversed() : newestFirst;
   const after = query.get('after');
+  // Behind a video that was deleted meanwhile the list begins anew: where it was is not known.
   const from = after === null ? 0 : all.findIndex(({ id }) => id === after) + 1;
+  if (after !== null && from === 0 && (await services.objects.homeOf(tenant, after)) === null) {
+    throw new FailureError(invalid('after', `'after' names nothing of this list: '${after.slice(0, 128)}'.`));
+  }
   const data = all.slice(from, from + limit);
   return {
     object: 'list',

@@ -5,13 +5,14 @@ import { FailureError, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Route } from '../../exchange.ts';
 import type { FormField } from '../../read-multipart.ts';
-import { wholeOf } from '../list-page.ts';
+import { placeIn, wholeOf } from '../list-page.ts';
 import { type StoredCall, type StoredPlace, storedRoute } from '../stored-route.ts';
 import { type FileFormat, type FilesParts, fieldOf, fileOf, removeFile, sendFile, uploadFile } from './file-calls.ts';
 
 const place: StoredPlace = { endpoint: 'files', dialect: anthropicMessages };
 const path = '/v1/files';
 const one = `${path}/:id`;
+const idPrefix = 'file-';
 const format: FileFormat = { factsOf, shown: shownFile };
 
 /** Anthropic's bound of `expires_in_seconds`. */
@@ -68,12 +69,13 @@ async function pageOf(parts: FilesParts, { tenant, query }: StoredCall): Promise
   const ids = [...query.getAll('ids[]'), ...query.getAll('ids')];
   if (ids.length > 0) return pageOfIds(parts, tenant, [...new Set(ids)]);
   const limit = wholeOf(query, 'limit', 1_000) ?? 20;
-  const before = query.get('before_id');
+  const before = placeIn(query, 'before_id', idPrefix);
+  const after = placeIn(query, 'page', idPrefix) ?? placeIn(query, 'after_id', idPrefix);
   const listed = { tenant, limit: limit + 1, purposes: shownPurposes };
   const files = await parts.files();
   const found =
     before === null
-      ? await files.list({ ...listed, order: 'desc', after: query.get('page') ?? query.get('after_id') })
+      ? await files.list({ ...listed, order: 'desc', after })
       : await files.list({ ...listed, order: 'asc', after: before });
   const page = found.slice(0, limit);
   if (before !== null) page.reverse();

@@ -44,7 +44,7 @@ export function batchesRoutes(parts: BatchesRouteParts): Route[] {
       path,
       'The batches of this key',
       async ({ tenant, query }) => {
-        const page = listed(query, { limitMax: 100, limit: 20 });
+        const page = listed(query, { limitMax: 100, limit: 20, idPrefix: 'batch_' });
         const batches = await parts.batches();
         const found = await batches.list({ tenant, ...page, limit: page.limit + 1, format: 'openai' });
         return listOf(found.map(shownBatch), page.limit);

@@ -58,7 +58,7 @@ function openAiFilesRoutes(parts: FilesParts): Route[] {
       path,
       'The files of this key',
       async ({ tenant, query }) => {
-        const page = listed(query, { limitMax: 10_000, limit: 10_000 });
+        const page = listed(query, { limitMax: 10_000, limit: 10_000, idPrefix: 'file-' });
         const purpose = oneOf(query, 'purpose', shownPurposes);
         const files = await (await parts.files()).list({
           tenant,

@@ -17,7 +17,7 @@ import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { jsonPieces } from '../../json-pieces.ts';
 import { linkBaseOf } from '../../link-base.ts';
 import { writeJson } from '../../write-json.ts';
-import { wholeOf } from '../list-page.ts';
+import { placeIn, wholeOf } from '../list-page.ts';
 import { type StoredCall, type StoredPlace, storedRoute } from '../stored-route.ts';
 import { sendFile } from './file-calls.ts';
 
@@ -33,6 +33,7 @@ const one = `${path}/:id`;
 
 /** Anthropic's bound of a batch. */
 const bodyBytesMax = 256 * 1024 * 1024;
+const idPrefix = 'msgbatch_';
 const windowMs = 24 * 3_600_000;
 const customIdForm = /^[a-zA-Z0-9_-]{1,64}$/;
 /** Headers of the caller that its lines go out with. */
@@ -157,11 +158,11 @@ async function* linesIn(pieces: AsyncIterable<Buffer>, tenant: string, objects: 
 /** Newest first; `before_id` asks for the page before. */
 async function pageOf({ tenant, query }: StoredCall, batches: Batches) {
   const limit = wholeOf(query, 'limit', 1_000) ?? 20;
-  const before = query.get('before_id');
+  const before = placeIn(query, 'before_id', idPrefix);
   const listed = { tenant, format: 'anthropic', limit: limit + 1 } as const;
   const found =
     before === null
-      ? await batches.list({ ...listed, order: 'desc', after: query.get('after_id') })
+      ? await batches.list({ ...listed, order: 'desc', after: placeIn(query, 'after_id', idPrefix) })
       : await batches.list({ ...listed, order: 'asc', after: before });
   const page = found.slice(0, limit);
   if (before !== null) page.reverse();

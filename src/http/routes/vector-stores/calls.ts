@@ -44,7 +44,7 @@ function storeCalls(parts: VectorStoreCallsParts) {
       return shownStore(made);
     },
     async list({ tenant, query }) {
-      const page = listPageOf(query);
+      const page = listPageOf(query, 'vs_');
       const found = await stores.list(tenant, { ...page, limit: page.limit + 1 });
       return pageOf(found.map(shownStore), page);
     },
@@ -127,7 +127,7 @@ async function listFiles(
   { tenant, params, query }: StoredCall,
   batch: string | null,
 ): Promise<JsonObject> {
-  const page = listPageOf(query);
+  const page = listPageOf(query, 'file-');
   const status = oneOf(query, 'filter', statuses) as StoreFileStatus | null;
   const of = { store: params.id ?? '', batch, status };
   const found = await stores.listFiles(tenant, of, { ...page, limit: page.limit + 1 });

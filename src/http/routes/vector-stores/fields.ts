@@ -4,7 +4,7 @@ import type { ListPage } from '../../../inference/vector-stores/store-reads.ts';
 import type { AttachedFile } from '../../../inference/vector-stores/vector-stores.ts';
 import { FailureError, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import { listed } from '../list-page.ts';
+import { listed, placeIn } from '../list-page.ts';
 
 /** Members of bodies about vector stores. Every reader throws a FailureError that names the field. */
 
@@ -98,10 +98,10 @@ export function attributesOf(value: JsonValue | undefined, at: string): FileAttr
   );
 }
 
-/** The page that a list is asked for. */
-export function listPageOf(query: URLSearchParams): ListPage {
-  const page = listed(query, { limitMax: 100, limit: 20 });
-  const before = query.get('before');
+/** The page that a list is asked for. `idPrefix`: of its ids. */
+export function listPageOf(query: URLSearchParams, idPrefix: string): ListPage {
+  const page = listed(query, { limitMax: 100, limit: 20, idPrefix });
+  const before = placeIn(query, 'before', idPrefix);
   if (page.after !== null && before !== null) throw wrong('before', "and 'after' exclude each other");
   return { ...page, before };
 }
