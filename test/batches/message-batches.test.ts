@@ -129,6 +129,10 @@ test('a wrong batch of messages is refused whole, and names the request', async 
     ['{"requests": []}', /'requests' must be an array/],
     ['{"requests": [5]}', /'requests.0' must be an object/],
     ['{"requests": [{"custom_id": "a", "params": {}}, {"custom_id": "b c", "params": {}}]}', /'requests.1.custom_id'/],
+    [
+      `{"requests": [${[1, 2].map(() => '{"custom_id": "a", "params": {}}').join()}]}`,
+      /'requests.1.custom_id' repeats/,
+    ],
     ['{"requests": [{"custom_id": "a"}]}', /'requests.0.params' must be an object/],
     ['{"requests": [{"custom_id": "a", "params": {}]}', /'requests.0' is not valid JSON|not valid JSON/],
     ['{"requests": [{"custom_id": "a", "params": {}}', /not valid JSON/],

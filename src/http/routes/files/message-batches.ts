@@ -136,6 +136,7 @@ const lineEnd = Buffer.from('\n');
 
 async function* linesIn(pieces: AsyncIterable<Buffer>, tenant: string, objects: ObjectReader): AsyncGenerator<Buffer> {
   let at = 0;
+  const customIds = new Set<string>();
   for await (const element of requestElements(pieces, lineBytesMax)) {
     const param = `requests.${at}`;
     if (at >= linesMax) throw new FailureError(invalid('requests', `A batch may have ${linesMax} requests.`));
@@ -147,6 +148,11 @@ async function* linesIn(pieces: AsyncIterable<Buffer>, tenant: string, objects: 
       const message = `'${param}.custom_id' must be 1 to 64 letters, digits, '_' or '-'.`;
       throw new FailureError(invalid(`${param}.custom_id`, message));
     }
+    if (customIds.has(customId)) {
+      const message = `'${param}.custom_id' repeats one of an earlier request: '${customId}'.`;
+      throw new FailureError(invalid(`${param}.custom_id`, message));
+    }
+    customIds.add(customId);
     if (!isObject(params)) throw new FailureError(invalid(`${param}.params`, `'${param}.params' must be an object.`));
     const line = bytesOf({ custom_id: customId, params });
     if (line === null) throw new FailureError(invalid(`${param}.params`, `'${param}.params' is nested too deeply.`));
