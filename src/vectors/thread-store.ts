@@ -28,6 +28,7 @@ export function createThreadStore(
     retrieve: ofTenant('retrieve'),
     query: ofTenant('query'),
     queryGroups: ofTenant('queryGroups'),
+    neighbours: ofTenant('neighbours'),
     scroll: ofTenant('scroll'),
     count: ofTenant('count'),
     facet: ofTenant('facet'),

@@ -32,6 +32,8 @@ export interface VectorStore {
   query(tenant: string, collection: string, queries: readonly PointQuery[]): Promise<readonly ScoredPoint[][]>;
   /** Best points for each value of a payload key, groups by their best point. */
   queryGroups(tenant: string, collection: string, query: GroupQuery): Promise<readonly PointGroup[]>;
+  /** The nearest of each of some points taken by chance, among these: exact, best first. */
+  neighbours(tenant: string, collection: string, query: NeighbourQuery): Promise<Neighbours>;
   /** In order of ids, or of `orderBy`. */
   scroll(tenant: string, collection: string, query: ScrollQuery): Promise<Page>;
   count(tenant: string, collection: string, filter: Filter | null): Promise<number>;
@@ -167,6 +169,24 @@ export interface GroupQuery extends Omit<PointQuery, 'limit' | 'offset'> {
   groupBy: string;
   groups: number;
   groupSize: number;
+}
+
+export interface NeighbourQuery {
+  /** Filter of the points that may be taken; null: all that have such a vector. */
+  filter: Filter | null;
+  /** Number of points taken, at most. */
+  sample: number;
+  /** Number of nearest others for each. */
+  limit: number;
+  /** Name of the vector that is compared, '' the unnamed one. */
+  using: string;
+}
+
+export interface Neighbours {
+  /** Points taken, in order; none where fewer than two are there. */
+  ids: readonly PointId[];
+  /** For each of them. */
+  nearest: readonly (readonly ScoredPoint[])[];
 }
 
 export interface PointGroup {

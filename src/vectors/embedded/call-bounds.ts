@@ -8,6 +8,8 @@ export interface CallBounds {
   changedPoints: number;
   /** Milliseconds that a call goes through rows which no index or column leaves out: others wait that long. */
   rowsMs: number;
+  /** Multiplications for comparing points of a sample with each other: about ten seconds of the thread. */
+  comparedWork: number;
   /** Characters of JSON that set, overwrite and delete of a call may write into payloads. */
   changedChars: number;
 }
@@ -17,5 +19,6 @@ export const callBounds: CallBounds = {
   answerBytes: 256 * 1024 * 1024,
   changedPoints: 2_000_000,
   rowsMs: 10_000,
+  comparedWork: 10_000_000_000,
   changedChars: 256 * 1024 * 1024,
 };

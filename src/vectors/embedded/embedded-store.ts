@@ -122,6 +122,7 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
     retrieve: async (tenant, collection, ids, want) => of(tenant).retrieve(tenant, collection, ids, want),
     query: async (tenant, collection, queries) => of(tenant).query(tenant, collection, queries),
     queryGroups: async (tenant, collection, query) => of(tenant).queryGroups(tenant, collection, query),
+    neighbours: async (tenant, collection, query) => of(tenant).neighbours(tenant, collection, query),
     scroll: async (tenant, collection, query) => of(tenant).scroll(tenant, collection, query),
     count: async (tenant, collection, filter) => of(tenant).count(tenant, collection, filter),
     facet: async (tenant, collection, query) => of(tenant).facet(tenant, collection, query),

@@ -1,5 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
+import { neighboursBySearch } from '../neighbours-by-search.ts';
 import type { ScoredPoint } from '../point.ts';
 import { noPoint } from '../vector-refusals.ts';
 import type { PointQuery, VectorStore } from '../vector-store.ts';
@@ -24,7 +25,10 @@ import {
   writeQuery,
 } from './write-query.ts';
 
-type PointMethods = Pick<VectorStore, 'write' | 'retrieve' | 'query' | 'queryGroups' | 'scroll' | 'count' | 'facet'>;
+type PointMethods = Pick<
+  VectorStore,
+  'write' | 'retrieve' | 'query' | 'queryGroups' | 'neighbours' | 'scroll' | 'count' | 'facet'
+>;
 
 /** Writes and finds points of the callers' collections. */
 export function partitionPoints(partitions: Partitions, clock: Pick<Clock, 'monotonicMs'>): PointMethods {
@@ -116,6 +120,9 @@ export function partitionPoints(partitions: Partitions, clock: Pick<Clock, 'mono
           hits: listIn(hits).map((point) => scoredPoint(point, query.want, partition.collection)),
         };
       });
+    },
+    async neighbours(tenant, name, query) {
+      return neighboursBySearch((queries) => this.query(tenant, name, queries), query);
     },
     async scroll(tenant, name, { filter, limit, offset, orderBy, want }) {
       const partition = await partitions.open(tenant, name);

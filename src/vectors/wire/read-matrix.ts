@@ -2,7 +2,7 @@ import type { JsonObject } from '../../kernel/json.ts';
 import { vectorOf } from '../check-vector.ts';
 import type { CollectionSpec } from '../collection.ts';
 import { kindOf, readObject, refuse } from '../filter/refuse.ts';
-import type { DistanceMatrix } from './distance-matrix.ts';
+import type { NeighbourQuery } from '../vector-store.ts';
 import { refuseShardKey } from './read-points.ts';
 import { pointsTotalMax, readOptionalFilter } from './read-query.ts';
 import { optional, readWhole } from './read-scalars.ts';
@@ -13,7 +13,7 @@ const sampleDefault = 10;
 const limitDefault = 3;
 
 /** `{filter, sample, limit, using}`: the `limit` nearest of each of `sample` points, among these. */
-export function readMatrix(json: JsonObject, spec: CollectionSpec): DistanceMatrix {
+export function readMatrix(json: JsonObject, spec: CollectionSpec): NeighbourQuery {
   const body = readObject(json, 'body', ['filter', 'sample', 'limit', 'using', 'shard_key']);
   refuseShardKey(body, '');
   const sample = optional(body.sample) ? sampleDefault : readWhole(body.sample, 'sample', 2, sampleMax);

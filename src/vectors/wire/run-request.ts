@@ -78,10 +78,10 @@ async function search(store: VectorStore, tenant: string, request: Search): Prom
       const found = lookup === null ? null : await lookUpGroups(store, tenant, lookup, groups);
       return { groups: groups.map((group) => shownGroup(group, found?.get(group.id))) };
     }
-    case 'matrix':
-      return request.form === 'pairs'
-        ? matrixPairs(store, tenant, collection, request.matrix)
-        : matrixOffsets(store, tenant, collection, request.matrix);
+    case 'matrix': {
+      const found = await store.neighbours(tenant, collection, request.matrix);
+      return request.form === 'pairs' ? matrixPairs(found) : matrixOffsets(found);
+    }
     case 'scroll': {
       const { points, next } = await store.scroll(tenant, collection, request.query);
       const shown = points.map(({ orderValue, ...point }) =>

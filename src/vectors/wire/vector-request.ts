@@ -3,8 +3,15 @@ import type { CollectionSpec, PayloadType } from '../collection.ts';
 import type { SettingsChange } from '../collection-settings.ts';
 import type { Filter } from '../filter/filter.ts';
 import type { PointId, Want } from '../point.ts';
-import type { AliasChange, FacetQuery, GroupQuery, PointQuery, ScrollQuery, WriteOperation } from '../vector-store.ts';
-import type { DistanceMatrix } from './distance-matrix.ts';
+import type {
+  AliasChange,
+  FacetQuery,
+  GroupQuery,
+  NeighbourQuery,
+  PointQuery,
+  ScrollQuery,
+  WriteOperation,
+} from '../vector-store.ts';
 import type { GroupLookup } from './group-lookups.ts';
 import type { Rerank } from './read-rerank.ts';
 
@@ -40,7 +47,7 @@ export type VectorRequest =
   | { kind: 'query'; collection: string; query: PointQuery; rerank: Rerank | null; form: QueryForm }
   | { kind: 'queries'; collection: string; queries: readonly PointQuery[]; form: QueryForm }
   | { kind: 'groups'; collection: string; query: GroupQuery; lookup: GroupLookup | null }
-  | { kind: 'matrix'; collection: string; matrix: DistanceMatrix; form: 'pairs' | 'offsets' }
+  | { kind: 'matrix'; collection: string; matrix: NeighbourQuery; form: 'pairs' | 'offsets' }
   | { kind: 'scroll'; collection: string; query: ScrollQuery }
   | { kind: 'count'; collection: string; filter: Filter | null }
   | { kind: 'facet'; collection: string; query: FacetQuery };

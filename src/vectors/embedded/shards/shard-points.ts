@@ -1,10 +1,14 @@
+import { vectorOf } from '../../check-vector.ts';
 import type { Filter } from '../../filter/filter.ts';
 import { readKeyPath } from '../../filter/read-key-path.ts';
+import { neighboursBySearch } from '../../neighbours-by-search.ts';
 import type { PointId, ScoredPoint, StoredPoint, Want } from '../../point.ts';
 import type {
   FacetHit,
   FacetQuery,
   GroupQuery,
+  NeighbourQuery,
+  Neighbours,
   Page,
   PointGroup,
   PointQuery,
@@ -14,6 +18,7 @@ import type {
 import { mappedInSteps, type Steps, scannedPerStep } from '../index/resumable-steps.ts';
 import type { OpenCollection } from '../open-collection.ts';
 import type { AnswerBudget } from '../query/answer-budget.ts';
+import { compareSample } from '../query/compare-sample.ts';
 import { idOrder, orderByValue } from '../query/order-points.ts';
 import { searchGroups, searchPoints } from '../query/search-points.ts';
 import { pointReader } from '../query/stored-points.ts';
@@ -24,21 +29,10 @@ import type { ShardState } from './shard-state.ts';
 /** Writes and finds points of a shard's collections. */
 export function shardPoints(state: ShardState) {
   const { tables, group } = state;
-  const { random, batches } = state.options;
-
-  /** A call that reads, in the turns of its tenant. */
-  async function inSteps<Found>(
-    tenant: string,
-    name: string,
-    read: (open: OpenCollection, budget: AnswerBudget) => Steps<Found>,
-  ): Promise<Found> {
-    const [found] = await batches.run(tenant, [null], (_, budget) =>
-      state.readingInSteps(tenant, name, (open) => read(open, budget)),
-    );
-    return found!;
-  }
 
   return {
+    ...searchesIn(state),
+
     write(tenant: string, name: string, operations: readonly WriteOperation[]): Promise<number> {
       const write = () => group.add(createWriteJob(state, tenant, name, operations));
       const filters = operations.flatMap(filtersOf);
@@ -52,29 +46,13 @@ export function shardPoints(state: ShardState) {
     },
 
     retrieve: (tenant: string, name: string, ids: readonly PointId[], want: Want): Promise<StoredPoint[]> =>
-      inSteps(tenant, name, (open, budget) =>
+      inSteps(state, tenant, name, (open, budget) =>
         readPoints(tables, open, ids, pointReader(rowOnDisk(tables, open), open.vectors, want, budget)),
-      ),
-
-    query: (tenant: string, name: string, queries: readonly PointQuery[]): Promise<readonly ScoredPoint[][]> =>
-      state.withMemory(tenant, name, () =>
-        batches.run(tenant, queries, (query, budget) =>
-          state.readingInSteps(tenant, name, (open) =>
-            searchPoints(tables, open, query, { random, budget, lookUp: state.lookUpOf(tenant) }),
-          ),
-        ),
-      ),
-
-    queryGroups: (tenant: string, name: string, query: GroupQuery): Promise<PointGroup[]> =>
-      state.withMemory(tenant, name, () =>
-        inSteps(tenant, name, (open, budget) =>
-          searchGroups(tables, open, query, { random, budget, lookUp: state.lookUpOf(tenant) }),
-        ),
       ),
 
     scroll: (tenant: string, name: string, query: ScrollQuery): Promise<Page> =>
       state.withMemory(tenant, name, () =>
-        inSteps(tenant, name, (open, budget) => readScroll(tables, open, query, budget)),
+        inSteps(state, tenant, name, (open, budget) => readScroll(tables, open, query, budget)),
       ),
 
     count: (tenant: string, name: string, filter: Filter | null): Promise<number> =>
@@ -84,12 +62,59 @@ export function shardPoints(state: ShardState) {
 
     facet: (tenant: string, name: string, { key, filter, limit }: FacetQuery): Promise<readonly FacetHit[]> =>
       state.withMemory(tenant, name, () =>
-        inSteps(tenant, name, function* ({ memory }) {
+        inSteps(state, tenant, name, function* ({ memory }) {
           const slots = filter === null ? null : yield* memory.selecting(filter);
           return memory.columns().facet(readKeyPath(key, 'key'), slots, limit);
         }),
       ),
   };
+}
+
+/** Searches of a shard's collections. */
+function searchesIn(state: ShardState) {
+  const { tables } = state;
+  const { random, batches, bounds } = state.options;
+  const partsOf = (tenant: string, budget: AnswerBudget) => ({ random, budget, lookUp: state.lookUpOf(tenant) });
+
+  const query = (tenant: string, name: string, queries: readonly PointQuery[]): Promise<readonly ScoredPoint[][]> =>
+    state.withMemory(tenant, name, () =>
+      batches.run(tenant, queries, (one, budget) =>
+        state.readingInSteps(tenant, name, (open) => searchPoints(tables, open, one, partsOf(tenant, budget))),
+      ),
+    );
+
+  return {
+    query,
+
+    queryGroups: (tenant: string, name: string, grouped: GroupQuery): Promise<PointGroup[]> =>
+      state.withMemory(tenant, name, () =>
+        inSteps(state, tenant, name, (open, budget) => searchGroups(tables, open, grouped, partsOf(tenant, budget))),
+      ),
+
+    async neighbours(tenant: string, name: string, sampled: NeighbourQuery): Promise<Neighbours> {
+      const { kind } = vectorOf(state.rowOf(tenant, name).spec, sampled.using, 'using');
+      // Terms of sparse vectors weigh by their frequency, which an index knows.
+      if (kind !== 'dense') return neighboursBySearch((queries) => query(tenant, name, queries), sampled);
+      return state.withMemory(tenant, name, () =>
+        inSteps(state, tenant, name, (open, budget) =>
+          compareSample(tables, open, sampled, { ...partsOf(tenant, budget), workMax: bounds.comparedWork }),
+        ),
+      );
+    },
+  };
+}
+
+/** A call that reads, in the turns of its tenant. */
+async function inSteps<Found>(
+  state: ShardState,
+  tenant: string,
+  name: string,
+  read: (open: OpenCollection, budget: AnswerBudget) => Steps<Found>,
+): Promise<Found> {
+  const [found] = await state.options.batches.run(tenant, [null], (_, budget) =>
+    state.readingInSteps(tenant, name, (open) => read(open, budget)),
+  );
+  return found!;
 }
 
 /** Callers that go through all points would leave no room for those that searches find. */
