@@ -15,7 +15,7 @@ import { writeJson } from '../../write-json.ts';
 import { held } from '../files/message-batches.ts';
 import { wholeOf } from '../list-page.ts';
 import { type StoredCall, type StoredPlace, storedRoute } from '../stored-route.ts';
-import { fileNameOf, googleVersions } from './names.ts';
+import { fileNameOf, googleVersions, pageTokenIn } from './names.ts';
 
 export interface GoogleBatchesParts {
   services: Services;
@@ -194,7 +194,7 @@ async function found(parts: GoogleBatchesParts, tenant: string, id: string): Pro
 
 async function listed(parts: GoogleBatchesParts, { tenant, query }: StoredCall): Promise<JsonObject> {
   const limit = wholeOf(query, 'pageSize', 1_000) ?? 50;
-  const after = query.get('pageToken') || null;
+  const after = pageTokenIn(query, 'genbatch_');
   const batches = await (await parts.batches()).list({
     tenant,
     format: 'gemini',

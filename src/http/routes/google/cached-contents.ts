@@ -15,7 +15,7 @@ import type { JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { wholeOf } from '../list-page.ts';
 import { type StoredCall, type StoredPlace, storedRoute } from '../stored-route.ts';
-import { googleVersions } from './names.ts';
+import { googleVersions, pageTokenIn } from './names.ts';
 
 export interface CacheParts {
   services: Services;
@@ -130,7 +130,7 @@ async function create(parts: CacheParts, { tenant, account, exchange, body }: St
 
 async function listed(parts: CacheParts, { tenant, query }: StoredCall): Promise<JsonObject> {
   const size = wholeOf(query, 'pageSize', 1_000) ?? 50;
-  const found = await (await cachesIn(parts)).list(tenant, query.get('pageToken') || null, size + 1);
+  const found = await (await cachesIn(parts)).list(tenant, pageTokenIn(query, ''), size + 1);
   const page = found.slice(0, size);
   const last = page.at(-1);
   return {

@@ -6,7 +6,7 @@ import type { Route } from '../../exchange.ts';
 import { type FilesParts, fileOf, removeFile, sendFile } from '../files/file-calls.ts';
 import { wholeOf } from '../list-page.ts';
 import { type StoredCall, type StoredPlace, storedRoute } from '../stored-route.ts';
-import { fileIdOf, fileNameOf, googleVersions, linkOf } from './names.ts';
+import { fileIdOf, fileNameOf, googleVersions, linkOf, pageTokenIn } from './names.ts';
 import { fileUploadRoute, type UploadParts } from './upload.ts';
 import { sendVideoFile, shownVideo, videoOfFile } from './videos.ts';
 
@@ -31,11 +31,11 @@ type Answer = (parts: UploadParts, call: StoredCall) => Promise<JsonObject | nul
 
 async function listed(parts: UploadParts, { tenant, query, exchange }: StoredCall): Promise<JsonObject> {
   const size = wholeOf(query, 'pageSize', 100) ?? 10;
-  const after = query.get('pageToken');
+  const after = pageTokenIn(query, '');
   const found = await (await parts.files()).list({
     tenant,
     order: 'desc',
-    after: after === null || after === '' ? null : fileIdOf(after),
+    after: after === null ? null : fileIdOf(after),
     limit: size + 1,
     purposes: shownPurposes,
   });

@@ -2,6 +2,7 @@ import type { Services } from '../../../inference/endpoints/services.ts';
 import type { Exchange, Route } from '../../exchange.ts';
 import { linkBaseOf } from '../../link-base.ts';
 import { withOtherFormat } from '../../other-format.ts';
+import { placeIn } from '../list-page.ts';
 
 /** Beginnings of paths. Google's SDKs take the first up to their version 2, the other from 3 on. */
 export const googleVersions = ['v1beta', 'v1'] as const;
@@ -17,6 +18,11 @@ export function fileNameOf(id: string): string {
 /** The id of the file of this name. */
 export function fileIdOf(name: string): string {
   return `file-${name}`;
+}
+
+/** Page token of a list whose ids begin so, as `placeIn` reads it; null: the first page, for which some send ''. */
+export function pageTokenIn(query: URLSearchParams, idPrefix: string): string | null {
+  return query.get('pageToken') === '' ? null : placeIn(query, 'pageToken', idPrefix);
 }
 
 /** The beginning of links to this server. */
