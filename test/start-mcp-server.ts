@@ -43,6 +43,8 @@ export interface TestMcpOptions {
   lost?: 400 | 404;
   /** Names of further tools, which answer with their name. */
   tools?: readonly string[];
+  /** Its words about itself, in the answer to `initialize`. */
+  instructions?: string;
 }
 
 const tools = [
@@ -79,11 +81,15 @@ const furtherMembers: Readonly<Record<string, object>> = {
 type Args = Record<string, unknown>;
 
 /** What the tools do, over whichever transport; `waits` counts calls of `wait`. */
-export function createTestServer(further: readonly string[] = [], waits: { running: number } = { running: 0 }): Server {
+export function createTestServer(
+  further: readonly string[] = [],
+  waits: { running: number } = { running: 0 },
+  instructions?: string,
+): Server {
   const capabilities = { tools: {}, prompts: {}, resources: {} };
   const server = new Server(
     { name: 'test', version: '1.0.0' },
-    { capabilities, jsonSchemaValidator: trustingValidator },
+    { capabilities, jsonSchemaValidator: trustingValidator, ...(instructions !== undefined && { instructions }) },
   );
   const all = [
     ...tools,
@@ -158,13 +164,13 @@ export function createTestServer(further: readonly string[] = [], waits: { runni
 
 export async function startMcpServer(
   t: { after(done: () => Promise<void>): void },
-  { form = 'sessions', before, port: wanted = 0, lost = 404, tools: further = [] }: TestMcpOptions = {},
+  { form = 'sessions', before, port: wanted = 0, lost = 404, tools: further = [], instructions }: TestMcpOptions = {},
 ): Promise<TestMcpServer> {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   const heard: IncomingHttpHeaders[] = [];
   const waits = { running: 0 };
   const connect = (transport: StreamableHTTPServerTransport) =>
-    createTestServer(further, waits).connect(transport as Transport);
+    createTestServer(further, waits, instructions).connect(transport as Transport);
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     heard.push(request.headers);

@@ -19,8 +19,11 @@ const narrowKey = 'sk-cv-test-key-narrow';
 const plannedKey = 'sk-cv-test-key-planned';
 const slowKey = 'sk-cv-test-key-slow';
 
-const one = await startMcpServer({ after }, { tools: ['search', 'secret', 'typed', 'task', 'links'] });
-const two = await startMcpServer({ after }, { form: 'stateless' });
+const one = await startMcpServer(
+  { after },
+  { tools: ['search', 'secret', 'typed', 'task', 'links'], instructions: 'Add before you search.' },
+);
+const two = await startMcpServer({ after }, { form: 'stateless', instructions: `Long: ${'x'.repeat(20_000)}` });
 const older = await startMcpServer({ after }, { lost: 400 });
 const closed = await startMcpServer({ after });
 await closed.close();
@@ -162,10 +165,26 @@ test('a client of the revision without sessions lists and calls them, gets promp
   assert.ok((await client.listTools()).tools.some(({ name }) => name === 'one__add'));
   const sum = await client.callTool({ name: 'one__add', arguments: { a: 2, b: 2 } });
   assert.deepEqual(sum.structuredContent, { sum: 4 });
+  assert.match(client.getInstructions()!, /Add before you search/);
   const prompt = await client.getPrompt({ name: 'one__greet', arguments: { who: 'Ada' } });
   assert.match(JSON.stringify(prompt.messages), /Greet Ada\./);
   const { contents } = await client.readResource({ uri: 'one+file:///notes.txt' });
   assert.match(JSON.stringify(contents), /Content of file:\/\/\/notes\.txt/);
+});
+
+test('what a server says about itself reaches assistants, bounded, and no key that may not use the server', async (t) => {
+  assert.equal((await connected(t, testKey, '/mcp/one')).getInstructions(), 'Add before you search.');
+  const long = (await connected(t, testKey, '/mcp/two')).getInstructions()!;
+  assert.match(long, /^Long: x+…$/);
+  assert.equal(long.length, 16_000);
+  assert.match((await connected(t, testKey, '/mcp/older')).getInstructions()!, /'older', through a Culvert gateway/);
+  const all = (await connected(t)).getInstructions()!;
+  assert.match(all, /^Web search/);
+  assert.match(all, /'one', whose tools begin with 'one__':\nAdd before you search\.\n\n.*'two__':\nLong: x+…$/);
+  assert.ok(all.length < 3_000, `${all.length} characters`);
+  const narrow = (await connected(t, narrowKey)).getInstructions()!;
+  assert.match(narrow, /Add before you search/);
+  assert.doesNotMatch(narrow, /Long/);
 });
 
 test('prompts and resources are passed on, with the name of their server', async (t) => {

@@ -34,6 +34,7 @@ async function startMcp(t: TestContext, handle: Route['handle']) {
       none: true,
       has: () => false,
       barred: () => null,
+      instructions: async () => [],
       lists: () => Promise.reject(new Error('no other servers here')),
       prepare: () => Promise.reject(new Error('no other servers here')),
     },

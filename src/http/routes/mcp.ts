@@ -79,7 +79,11 @@ async function answerMessage(parts: McpParts, exchange: Exchange, only: string |
       name: headerOf(exchange, 'mcp-name'),
     },
     version: parts.version,
-    offer: { only, lists: parts.upstream.none ? null : () => parts.upstream.lists(callerOf(exchange), only) },
+    offer: {
+      only,
+      lists: parts.upstream.none ? null : () => parts.upstream.lists(callerOf(exchange), only),
+      instructions: () => parts.upstream.instructions(callerOf(exchange), only),
+    },
     call(call, signal) {
       made += 1;
       return callApi(parts, exchange, call, signal);

@@ -4,7 +4,7 @@ import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { answerStateless, statedVersion } from './answer-stateless.ts';
 import type { McpAnswer, McpMessage } from './mcp-message.ts';
-import { describedOffer, methodsFor, RpcFault } from './mcp-methods.ts';
+import { capabilitiesOf, describedOffer, methodsFor, RpcFault } from './mcp-methods.ts';
 import { trustingValidator } from './trusting-validator.ts';
 
 /**
@@ -19,8 +19,9 @@ export function answerMcp(given: McpMessage): Promise<McpAnswer | null> {
 
 /** Answers messages of the revisions up to 2025-11-25. */
 async function answerInitialized(request: McpMessage): Promise<McpAnswer | null> {
-  const { signal } = request;
-  const options = { ...describedOffer(request.offer), jsonSchemaValidator: trustingValidator };
+  const { signal, offer } = request;
+  const described = request.message.method === 'initialize' ? await describedOffer(offer) : capabilitiesOf(offer);
+  const options = { ...described, jsonSchemaValidator: trustingValidator };
   const server = new Server({ name: 'culvert', version: request.version }, options);
   const methods = methodsFor(request);
   /** The call that the message made, if any: it must have settled before we go. */

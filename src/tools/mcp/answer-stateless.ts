@@ -43,7 +43,7 @@ export async function answerStateless(request: McpMessage, version: string): Pro
   }
   const caching = request.offer.lists === null ? cached : cachedForKey;
   if (method === 'server/discover')
-    return done(request, { supportedVersions, ...describedOffer(request.offer), ...caching });
+    return done(request, { supportedVersions, ...(await describedOffer(request.offer)), ...caching });
   const methods = methodsFor(request);
   const run = Object.hasOwn(methods, method) ? methods[method] : undefined;
   if (run === undefined) {

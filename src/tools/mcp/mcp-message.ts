@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import type { ApiCall } from './mcp-tools.ts';
-import type { UpstreamLists } from './upstream-tools.ts';
+import type { ServerInstructions, UpstreamLists } from './upstream-tools.ts';
 
 /** The offer to the sender of a message: our own tools and those of other servers, or one other server alone. */
 export interface McpOffer {
@@ -8,6 +8,8 @@ export interface McpOffer {
   only: string | null;
   /** Lists of the other servers that the caller may use; null where there are none. */
   lists: (() => Promise<UpstreamLists>) | null;
+  /** Words of those servers about themselves. */
+  instructions(): Promise<readonly ServerInstructions[]>;
 }
 
 /** Members that clients add to a message. */

@@ -10,19 +10,46 @@ import {
 } from './gateway-tools.ts';
 import type { McpMessage, McpOffer } from './mcp-message.ts';
 import type { ApiCall } from './mcp-tools.ts';
+import { prefixed } from './offered.ts';
 import { withPlainUris } from './placed-uris.ts';
 
 /** The first description of the offer that a client gets. */
-export function describedOffer({ only, lists }: McpOffer) {
-  const more = lists === null ? {} : { prompts: {}, resources: {} };
-  return {
-    capabilities: { tools: {}, ...more },
-    instructions: only === null ? instructions : `The MCP server '${only}', through a Culvert gateway.`,
-  };
+export async function describedOffer(offer: McpOffer) {
+  return { ...capabilitiesOf(offer), instructions: await instructionsOf(offer) };
 }
 
-const instructions =
+export function capabilitiesOf({ lists }: McpOffer) {
+  const more = lists === null ? {} : { prompts: {}, resources: {} };
+  return { capabilities: { tools: {}, ...more } };
+}
+
+const ours =
   'Web search, reading of pages and sites, a vector store, and the list of models, of one Culvert gateway. Calls count against the quota of the key.';
+/** Characters of one server's instructions where it is alone. Assistants keep all of it in each conversation. */
+const aloneCharsMax = 16_000;
+/** The same among those of others, and all of them together. */
+const besideCharsMax = 2_000;
+const allCharsMax = 16_000;
+
+async function instructionsOf({ only, lists, instructions }: McpOffer): Promise<string> {
+  const given = lists === null ? [] : await instructions();
+  if (only !== null) {
+    const [alone] = given;
+    if (alone === undefined) return `The MCP server '${only}', through a Culvert gateway.`;
+    return shortened(alone.text, aloneCharsMax);
+  }
+  let all = ours;
+  for (const { server, text } of given) {
+    const heading = `The MCP server '${server}', whose tools begin with '${prefixed(server, '')}':`;
+    const more = `\n\n${heading}\n${shortened(text, besideCharsMax)}`;
+    if (all.length + more.length <= allCharsMax) all += more;
+  }
+  return all;
+}
+
+function shortened(text: string, charsMax: number): string {
+  return text.length <= charsMax ? text : `${text.slice(0, charsMax - 1).toWellFormed()}…`;
+}
 
 /** An error of the protocol. */
 export class RpcFault extends Error {

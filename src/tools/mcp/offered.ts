@@ -5,6 +5,8 @@ import { mcpSeparator } from '../../config/schema-mcp.ts';
 
 /** The lists of a server, under its own names. */
 export interface Offered {
+  /** Its words for assistants about itself, from its `initialize`; null: none. */
+  instructions: string | null;
   tools: readonly Tool[];
   prompts: readonly Prompt[];
   resources: readonly Resource[];

@@ -95,6 +95,7 @@ export async function openSession(
     lists(bounds) {
       const has = client.getServerCapabilities() ?? {};
       return bounded(bounds, async (options) => ({
+        instructions: client.getInstructions() || null,
         tools: has.tools === undefined ? [] : await tools(options),
         prompts: has.prompts === undefined ? [] : await prompts(options),
         resources: has.resources === undefined ? [] : await resources(options),

@@ -20,7 +20,7 @@ export interface UpstreamParts {
 }
 
 const lookTimeoutMs = 15_000;
-const nothing: Offered = { tools: [], prompts: [], resources: [], templates: [] };
+const nothing: Offered = { instructions: null, tools: [], prompts: [], resources: [], templates: [] };
 /** A session that nobody uses is closed. */
 const idleMs = 10 * 60_000;
 

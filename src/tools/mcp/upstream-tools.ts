@@ -24,8 +24,15 @@ export interface UpstreamTools {
    * lists. A FailureError: `only` is down, and has never listed anything.
    */
   lists(principal: Principal, only: string | null): Promise<UpstreamLists>;
+  /** Words of these servers about themselves to assistants, where there are any. */
+  instructions(principal: Principal, only: string | null): Promise<readonly ServerInstructions[]>;
   /** Checks a request: a wrong field, or what the caller may not use, throws a FailureError. */
   prepare(fields: ToolFields, principal: Principal): Promise<UpstreamCall>;
+}
+
+export interface ServerInstructions {
+  server: string;
+  text: string;
 }
 
 export interface UpstreamLists {
@@ -107,6 +114,7 @@ export function createUpstreamTools(parts: UpstreamToolsParts): UpstreamTools {
       }
       return lists;
     },
+    instructions: (principal, only) => instructionsOf(parts, principal, only),
     async prepare(fields, principal) {
       const tool = fields.text('tool', nameChars);
       const prompt = fields.text('prompt', nameChars);
@@ -153,6 +161,17 @@ function used(mayUse: UpstreamToolsParts['mayUse'], principal: Principal, { name
     resources: reads ? offered.resources : [],
     templates: reads ? offered.templates : [],
   };
+}
+
+async function instructionsOf({ servers, mayUse }: UpstreamToolsParts, principal: Principal, only: string | null) {
+  await servers.known(firstLookMaxMs, only);
+  return servers.all().flatMap((server) => {
+    const { name, offered } = server;
+    if ((only !== null && name !== only) || offered.instructions === null) return [];
+    const { tools, prompts } = used(mayUse, principal, server);
+    const isUsed = mayUse(principal, name) || tools.length > 0 || prompts.length > 0;
+    return isUsed ? [{ server: name, text: offered.instructions }] : [];
+  });
 }
 
 /** Prepares the call that reads a resource, by its prefixed address. */

@@ -24,7 +24,7 @@ export interface HttpApi {
 const connectTimeoutMs = 5_000;
 /** Shorter words of a header may be words of any text. */
 const secretCharsMin = 8;
-const nothing = { prompts: [], resources: [], templates: [] };
+const nothing = { instructions: null, prompts: [], resources: [], templates: [] };
 
 interface Api {
   digest: string;
