@@ -69,6 +69,10 @@ const tools = [
   { name: 'throw', description: 'Answers with an error.', inputSchema: { type: 'object' as const } },
 ];
 
+/** One pixel, in Base64. */
+export const tinyPng =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
 const outputSchema = { type: 'object' as const, properties: { text: { type: 'string' } }, required: ['text'] };
 
 /** Members of tools that tests ask for by name. */
@@ -131,6 +135,17 @@ export function createTestServer(
             { type: 'resource_link', name: 'note', uri: 'note://7' },
             { type: 'resource', resource: { uri: 'note://8', text: 'Eight.' } },
             { type: 'resource_link', name: 'page', uri: 'https://example.org/' },
+          ],
+        };
+      case 'chart':
+        return {
+          content: [
+            { type: 'text', text: 'Before.' },
+            { type: 'image', data: tinyPng, mimeType: 'image/jpeg' },
+            { type: 'text', text: 'Between.' },
+            { type: 'resource', resource: { uri: 'chart://8', blob: tinyPng, mimeType: 'image/png' } },
+            { type: 'audio', data: 'UklGRg==', mimeType: 'audio/wav' },
+            { type: 'image', data: 'PHN2Zy8+', mimeType: 'image/svg+xml' },
           ],
         };
       case 'process':

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import type OpenAI from 'openai';
-import { startMcpServer } from '../start-mcp-server.ts';
+import { startMcpServer, tinyPng } from '../start-mcp-server.ts';
 import { openToolsWorld } from './world.ts';
 
 /* MCP servers that callers name by URL, asked for models of other providers. */
 
 const t = { after: after as TestContext['after'] };
-const server = await startMcpServer(t, { tools: ['kind'] });
+const server = await startMcpServer(t, { tools: ['kind', 'chart'] });
 const gone = await startMcpServer({ after() {} });
 const { openai, anthropic, gateway, config, upstream, sent, rows } = await openToolsWorld(t, {
   fetch: { allow_private: [server.place, gone.place] },
@@ -39,7 +39,7 @@ for (const [model, path] of Object.entries(paths)) {
     assert.ok(list?.type === 'mcp_list_tools' && call?.type === 'mcp_call' && message?.type === 'message');
     assert.deepEqual(
       list.tools.map(({ name }) => name),
-      ['add', 'large', 'wait', 'fail', 'throw', 'kind'],
+      ['add', 'large', 'wait', 'fail', 'throw', 'kind', 'chart'],
     );
     assert.deepEqual([call.name, call.server_label, call.output, call.error], ['add', 'sums', '1', null]);
     assert.equal(response.output_text, 'One.');
@@ -62,6 +62,61 @@ for (const [model, path] of Object.entries(paths)) {
     assert.deepEqual(result.content, [{ type: 'text', text: '1' }]);
   });
 }
+
+test('a picture of a result reaches models that see, and sound those of Gemini; what does not is named', async () => {
+  const own = 'You see:';
+  const ask = async (model: string) => {
+    sent();
+    const { data, response } = await openai.responses
+      .create({ model, input: `${own} call sums__chart`, tools: [tool] })
+      .withResponse();
+    const call = data.output.find((item) => item.type === 'mcp_call')!;
+    assert.equal(call.output, 'Before.\n\n[image]\n\nBetween.\n\n[image]\n\n[audio]\n\n[image]');
+    return { second: sent()[1]!, dropped: response.headers.get('x-culvert-dropped') };
+  };
+  const chat = await ask('chat');
+  const messages = chat.second.messages as { role: string; content: unknown }[];
+  const url = `data:image/png;base64,${tinyPng}`;
+  const image = { type: 'image_url', image_url: { url } };
+  assert.deepEqual(messages.at(-1), { role: 'user', content: [image, image] });
+  assert.match(JSON.stringify(messages.at(-2)), /Before.*Between.*\[audio\].*\[image\]/);
+  assert.equal(chat.dropped, 'tools.mcp.image, tools.mcp.audio');
+
+  const claude = await ask('claude');
+  const [block] = (claude.second.messages as { content: { content: object[] }[] }[]).at(-1)!.content;
+  assert.deepEqual(block!.content.slice(0, 4), [
+    { type: 'text', text: 'Before.' },
+    { type: 'image', source: { type: 'base64', media_type: 'image/png', data: tinyPng } },
+    { type: 'text', text: 'Between.' },
+    { type: 'image', source: { type: 'base64', media_type: 'image/png', data: tinyPng } },
+  ]);
+
+  const native = await ask('native');
+  const { output } = (native.second.input as { output: object[] }[]).at(-1)!;
+  assert.deepEqual(output[1], { type: 'input_image', image_url: url, detail: 'auto' });
+
+  const google = await ask('google');
+  assert.match(JSON.stringify(google.second.contents), /"inlineData":\{"mimeType":"audio\/wav","data":"UklGRg=="\}/);
+  assert.equal(google.dropped, 'tools.mcp.image', 'no model reads SVG');
+
+  const blind = await ask('blind');
+  assert.doesNotMatch(JSON.stringify(blind.second), /image_url|base64/);
+  assert.match(JSON.stringify(blind.second.messages), /Before.*\[image\].*Between/);
+  assert.equal(blind.dropped, 'tools.mcp.image, tools.mcp.audio');
+});
+
+test('lost media are named in Messages too', async () => {
+  const message = await anthropic.beta.messages
+    .create({
+      model: 'blind',
+      max_tokens: 500,
+      messages: [{ role: 'user', content: 'call sums__chart' }],
+      mcp_servers: [{ type: 'url', url: server.url, name: 'sums' }],
+      betas: ['mcp-client-2025-04-04'],
+    })
+    .withResponse();
+  assert.equal(message.response.headers.get('x-culvert-dropped'), 'mcp_servers.image, mcp_servers.audio');
+});
 
 test('allowed_tools is all that the model is offered', async () => {
   sent();
@@ -105,7 +160,7 @@ test('filters by readOnlyHint and names of a toolset that are off hold', async (
       betas: ['mcp-client-2025-11-20'],
     });
   await ask(undefined);
-  assert.deepEqual(offered(), ['sums__large', 'sums__wait', 'sums__fail', 'sums__throw', 'sums__kind']);
+  assert.deepEqual(offered(), ['sums__large', 'sums__wait', 'sums__fail', 'sums__throw', 'sums__kind', 'sums__chart']);
   await ask({ enabled: false });
   assert.deepEqual(offered(), ['sums__fail']);
 });

@@ -46,6 +46,7 @@ export async function openToolsWorld(
     },
     models: {
       ...Object.fromEntries(aliases.map((alias) => [alias, { targets: [`${alias}/mock/ok`] }])),
+      blind: { targets: [{ provider: 'chat', model: 'mock/ok', capabilities: { vision: false } }] },
       twice: { targets: ['chat/mock/ok', 'chat/mock/twin'] },
     },
     tools: { search: { providers: [{ type: 'searxng', base_url: engine.url }] } },
@@ -66,7 +67,7 @@ export async function openToolsWorld(
     },
     async rows() {
       const headers = { authorization: `Bearer ${adminKey}` };
-      const response = await fetch(`${gateway.url}/admin/v1/requests?limit=100`, { headers });
+      const response = await fetch(`${gateway.url}/admin/v1/requests?limit=500`, { headers });
       const body: unknown = await response.json();
       const { data } = body as { data: JsonObject[] };
       return data.filter(isObject).toReversed();

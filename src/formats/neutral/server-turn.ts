@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../kernel/json.ts';
+import type { Loss } from './loss.ts';
 import type { NeutralMessage, NeutralRequest, NeutralTool } from './request.ts';
 
 /** One turn of a model whose server tools this gateway runs. Plain data. */
@@ -11,6 +12,8 @@ export interface ServerTurn {
   messages: readonly NeutralMessage[];
   /** `free`: a call that the caller demanded has been made. An object: the function that the model must call. */
   choice: 'as asked' | 'free' | 'none' | { name: string };
+  /** Parts of results that the model does not get; absent: it gets all. */
+  lost?: readonly Loss[];
 }
 
 /** The request as the model gets it in this turn: nothing that the functions replace is left in it, or counts as lost. */
@@ -28,6 +31,7 @@ export function withServerTurn(request: NeutralRequest, turn: ServerTurn): Neutr
   }
   const replaced = new Set(fields);
   if (next.lost !== undefined) next.lost = next.lost.filter(({ field }) => !replaced.has(field));
+  if (turn.lost !== undefined) next.lost = [...(next.lost ?? []), ...turn.lost];
   if (next.extensions !== undefined) {
     next.extensions = Object.fromEntries(
       Object.entries(next.extensions).map(([dialect, members]) => [dialect, without(members, replaced)]),

@@ -1,4 +1,5 @@
 import type { NeutralEvent } from '../../formats/neutral/event.ts';
+import type { Loss } from '../../formats/neutral/loss.ts';
 import type { NeutralMessage, NeutralPart, NeutralTool } from '../../formats/neutral/request.ts';
 import type {
   FileSearchTool,
@@ -17,6 +18,7 @@ import { knownEntry } from '../../kernel/known-entry.ts';
 import { PageFetches } from './fetch-pages.ts';
 import { needsApproval, type OpenedServers, openServers } from './mcp-servers.ts';
 import { type OfferedTool, offeredSearches } from './offered-tools.ts';
+import { ResultMedia } from './result-media.ts';
 import type { SourceMarks } from './source-marks.ts';
 import { sourceText } from './source-text.ts';
 import type { CallBounds, ServerToolPorts, ToolOwner } from './tool-ports.ts';
@@ -73,6 +75,7 @@ export class ToolRunner {
   readonly #offered = new Map<string, OfferedTool>();
   readonly #callsOf = new Map<OfferedTool['of'], number>();
   readonly #pages: PageFetches;
+  readonly #media = new ResultMedia();
   #calls = 0;
   #ids = 0;
   #servers: OpenedServers | null = null;
@@ -112,6 +115,11 @@ export class ToolRunner {
 
   get offered(): NeutralTool[] {
     return [...this.#offered.values()].map((one) => one.function);
+  }
+
+  /** Parts of results so far that the model does not get. */
+  get lost(): readonly Loss[] {
+    return this.#media.lost;
   }
 
   /** Whether a function is one of these, and not the caller's own. */
@@ -198,9 +206,16 @@ export class ToolRunner {
     }
     const made: ServerCall = { kind: 'mcp', id: this.#newId(), label, name, argumentsJson, approvalId };
     if (!this.#begins(of, made)) return refused(call, noFurtherCall);
-    const { text, isError, costMilli } = await session.call(name, args, this.#bounds());
+    const { parts, lost, text, isError, costMilli } = await session.call(name, args, this.#bounds());
     this.#tell({ at: 'done', call: made, result: { failure: isError ? text : null, sources: [], text } });
-    return { part: partOf(call, text, isError ? 'failed' : 'worked'), costMilli, wrong: null };
+    for (const kind of lost) this.#media.lose(of.field, kind);
+    const part: NeutralPart = {
+      type: 'tool-result',
+      callId: call.id,
+      parts: this.#media.bounded(of.field, parts),
+      isError,
+    };
+    return { part, costMilli, wrong: null };
   }
 
   async #search(call: TurnCall, { of }: OfferedTool): Promise<CallEnd> {

@@ -1,7 +1,7 @@
 import type { NeutralMessage } from '../../formats/neutral/request.ts';
 import type { RequestedServerTools } from '../../formats/neutral/server-tool.ts';
 import type { ServerTurn } from '../../formats/neutral/server-turn.ts';
-import { estimatedTokens } from '../../formats/neutral/usage.ts';
+import { estimatedTokensOf } from '../../formats/neutral/turn-media.ts';
 import { newRequestId } from '../../kernel/ids.ts';
 import type { WrittenFor } from '../spine/answer.ts';
 import { refusalHeaders } from '../spine/changed-headers.ts';
@@ -92,6 +92,7 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
       fields: requested.tools.map(({ field }) => field),
       messages,
       choice,
+      lost: runner.lost,
     };
     let end: TurnEnd = { kind: 'over' };
     const sink: Sink<Chunk> = {
@@ -155,7 +156,7 @@ function laterTurn({ services, planned, job }: ToolLoop, messages: readonly Neut
   const { snapshot, call, plan, facts } = planned;
   const atMs = services.clock.wallMs();
   const { needs } = job.query;
-  const inputTokensEstimate = needs.inputTokensEstimate + estimatedTokens(JSON.stringify(messages).length);
+  const inputTokensEstimate = needs.inputTokensEstimate + estimatedTokensOf(messages);
   return {
     snapshot,
     call: {

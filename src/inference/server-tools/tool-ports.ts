@@ -1,4 +1,5 @@
 import type { Principal } from '../../books/auth/principal.ts';
+import type { NeutralPart } from '../../formats/neutral/request.ts';
 import type {
   FileSearchTool,
   McpServerTool,
@@ -91,6 +92,11 @@ export interface McpServerFunction {
 }
 
 export interface McpCallResult {
+  /** For the model, in order: texts, pictures and sound. */
+  parts: readonly NeutralPart[];
+  /** Kinds of media that no model would read. */
+  lost: ReadonlySet<'image' | 'audio'>;
+  /** The same in words alone. */
   text: string;
   /** The tool could not do it, or it could not be asked. */
   isError: boolean;

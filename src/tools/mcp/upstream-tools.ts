@@ -134,8 +134,7 @@ export function createUpstreamTools(parts: UpstreamToolsParts): UpstreamTools {
         const texts = Object.entries(args).map(([key, value]) =>
           typeof value === 'string' ? ([key, value] as const) : fields.refuse('arguments', 'an object of strings'),
         );
-        const called = { kind: 'prompt', name, about: prompt } as const;
-        return callOf(server, principal, called, (session, bounds) =>
+        return callOf(server, principal, { kind: 'prompt', name, about: prompt }, (session, bounds) =>
           session.getPrompt(name, Object.fromEntries(texts), bounds),
         );
       }

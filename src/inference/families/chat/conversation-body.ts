@@ -69,7 +69,7 @@ export interface EncodeOrder extends ForwardOrder {
   /** The provider's cache is to be used; absent: nothing is done for it. */
   promptCache?: PromptCacheOrder;
   /** This gateway runs its server tools; absent: the target does, or nobody. */
-  turn?: ServerTurn;
+  turn?: ServerTurn | undefined;
 }
 
 /** Media that a target accepts inline only and the caller named by URL. */

@@ -40,10 +40,8 @@ export interface Conversation {
   keeping?: KeepingSteps | undefined;
   /** Items of earlier answers that the body names, by id; undefined: it names none. */
   items?: EncodeOrder['items'];
-  /** A turn of a model for which this gateway may run tools; absent: it runs none. */
-  turn?: ServerTurn;
-  /** Whether it does so at this target; absent: at none. */
-  runsToolsFor?(target: Target): boolean;
+  /** The turn of a model at this target for which this gateway runs tools; null or absent: it runs none. */
+  turnFor?(target: Target): ServerTurn | null;
   /** The caller's `anthropic-beta`; absent: none. */
   betas?: string | undefined;
   /** Name that its answer gives the model; absent: the provider's. */
@@ -110,7 +108,7 @@ export function conversationTrial<C extends Chunk>(
  */
 export function prepareFor(
   target: Target,
-  { body, dialect: callers, providers, child, after, items, betas, turn, runsToolsFor, media }: Conversation,
+  { body, dialect: callers, providers, child, after, items, betas, turnFor, media }: Conversation,
   job?: Pick<Job, 'tenant' | 'query'>,
 ): PreparedConversation | Failure | Promise<PreparedConversation | Failure> {
   const { capabilities } = target;
@@ -129,7 +127,7 @@ export function prepareFor(
     reasoning: capabilities.reasoning ? 'taken' : 'refused',
     child,
     items,
-    ...(turn !== undefined && runsToolsFor?.(target) === true && { turn }),
+    turn: turnFor?.(target) ?? undefined,
     ...(target.promptCaching !== undefined && {
       promptCache: { ...target.promptCaching, scope: JSON.stringify([job?.tenant, job?.query.alias]) },
     }),

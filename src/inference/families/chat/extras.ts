@@ -27,7 +27,7 @@ import { type Conversation, conversationTrial } from './conversation-trial.ts';
 import { isUpload, withUploads } from './inline-uploads.ts';
 import { itemMissing } from './item-memory.ts';
 import { RecordedSink } from './recorded-sink.ts';
-import { namedElsewhere, runsToolsAt, type ToolsHere, toolsHere } from './server-tools.ts';
+import { namedElsewhere, type ToolsHere, toolsHere, turnAt } from './server-tools.ts';
 import type { ChatServices, PlanServices } from './services.ts';
 
 /* Features that few requests use. A request without them enters nothing of this file. */
@@ -280,9 +280,9 @@ function trialsWithTools(
     steps: { remedy },
     trialOf(job, turn) {
       const { dialect } = conversation;
-      const runsToolsFor = (target: Target) => runsToolsAt(snapshot.providers, dialect, tools, turn, target);
+      const turnFor = (target: Target) => turnAt(snapshot.providers, dialect, tools, turn, target);
       const media = () => conversation.media(job.client);
-      const withTurn: Conversation = { ...conversation, turn, runsToolsFor, media };
+      const withTurn: Conversation = { ...conversation, turnFor, media };
       return (answer) => conversationTrial(services, job, withTurn, answer, null);
     },
   };

@@ -4,8 +4,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
+import { mediaTypeOf } from '../../../formats/neutral/media-type.ts';
 import type { MediaUrl } from '../../../formats/neutral/media-urls.ts';
-import { createMediaFetcher, createRequestMedia, mediaTypeOf } from './fetch-media.ts';
+import { createMediaFetcher, createRequestMedia } from './fetch-media.ts';
 
 const pngStart = Buffer.from('89504e470d0a1a0a', 'hex');
 let asked: string[] = [];

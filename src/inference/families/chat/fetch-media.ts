@@ -1,4 +1,5 @@
 import type { Result } from '../../../formats/dialects/dialect.ts';
+import { mediaTypeOf } from '../../../formats/neutral/media-type.ts';
 import type { FetchedMedia, MediaUrl } from '../../../formats/neutral/media-urls.ts';
 import { invalid } from '../../../kernel/failure.ts';
 import { createFetchGuard, type FetchRules, type ResolveAddresses } from '../../../net/fetch-guard.ts';
@@ -101,26 +102,6 @@ const wordOf = { image: 'picture', document: 'file' } as const satisfies Record<
 function refuse({ kind, param }: MediaUrl, why: string): { ok: false; failure: ReturnType<typeof invalid> } {
   const message = `The ${wordOf[kind]} of '${param}' could not be fetched: ${why}. Send its content inline instead.`;
   return { ok: false, failure: invalid(param, message) };
-}
-
-const startBytes = 16;
-
-/**
- * Type of the fetched bytes, recognized by the first of them: the type that a server gives is often wrong. Null for an
- * unknown one.
- */
-export function mediaTypeOf(bytes: Buffer): string | null {
-  const start = bytes.subarray(0, startBytes).toString('latin1');
-  if (start.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';
-  if (start.startsWith('\xff\xd8\xff')) return 'image/jpeg';
-  if (/^GIF8[79]a/.test(start)) return 'image/gif';
-  if (/^RIFF.{4}WEBP/s.test(start)) return 'image/webp';
-  if (start.startsWith('%PDF-')) return 'application/pdf';
-  const brand = /^.{4}ftyp(.{4})/s.exec(start)?.[1];
-  if (brand === undefined) return null;
-  if (/^hei[cxms]$/.test(brand)) return 'image/heic';
-  if (brand === 'mif1' || brand === 'msf1') return 'image/heif';
-  return brand === 'avif' ? 'image/avif' : null;
 }
 
 /** One request's media: fetched once, however many attempts and choices need them. */

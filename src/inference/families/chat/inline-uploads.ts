@@ -3,11 +3,11 @@ import type { CallerDialectId } from '../../../formats/dialects/dialect.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import type { InlineFile } from '../../../formats/dialects/inline-files.ts';
 import type { NamedObject } from '../../../formats/dialects/named-objects.ts';
+import { mediaTypeOf } from '../../../formats/neutral/media-type.ts';
 import { type Failure, FailureError, invalid } from '../../../kernel/failure.ts';
 import { isSortedId } from '../../../kernel/ids.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { RoomHold } from '../../../kernel/sharing/room.ts';
-import { mediaTypeOf } from './fetch-media.ts';
 
 /** A file of `/v1/files`. */
 export interface UploadedFile {

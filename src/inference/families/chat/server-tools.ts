@@ -2,6 +2,7 @@ import type { CallerDialectId, Result } from '../../../formats/dialects/dialect.
 import type { NamedObject } from '../../../formats/dialects/named-objects.ts';
 import type { RequestedServerTools, ServerTool } from '../../../formats/neutral/server-tool.ts';
 import type { ServerTurn } from '../../../formats/neutral/server-turn.ts';
+import { withTakenMedia } from '../../../formats/neutral/turn-media.ts';
 import { runsTools } from '../../../formats/providers/runs-tools.ts';
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
@@ -46,17 +47,25 @@ export function toolsHere(
   return { ...requested, tools, use: isNeeded ? 'needed' : 'wished' };
 }
 
-/** Whether this gateway runs the tools of this turn at the target. Once it has run one, it runs all. */
-export function runsToolsAt(
+/**
+ * The turn as the target gets it, if this gateway runs its tools there; null: it does not. Once it has run one, it runs
+ * all.
+ */
+export function turnAt(
   providers: Snapshot['providers'],
   dialect: CallerDialectId,
   { tools, use }: ToolsHere,
-  { messages }: ServerTurn,
+  turn: ServerTurn,
   target: Target,
-): boolean {
-  if (messages.length > 0) return true;
-  if (runsItself(providers, dialect, target, tools)) return false;
-  return use === 'needed' || target.capabilities.tools;
+): ServerTurn | null {
+  const { vision, audioIn, tools: calls } = target.capabilities;
+  if (turn.messages.length > 0) {
+    // Of the other formats, none takes sound that a tool returned, or few of their models do.
+    const takesAudio = audioIn && dialectFor(target, dialect) === 'gemini';
+    return withTakenMedia(turn, { image: vision, audio: takesAudio });
+  }
+  if (runsItself(providers, dialect, target, tools)) return null;
+  return use === 'needed' || calls ? turn : null;
 }
 
 /** Ids in the request of objects at a provider, without the names of collections here. */

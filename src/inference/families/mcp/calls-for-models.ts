@@ -13,6 +13,7 @@ import { call } from '../../spine/call.ts';
 import { madeOrder } from '../../spine/readable-input.ts';
 import { abandoned, costMilliIn } from '../../spine/work.ts';
 import { type McpOrder, mcpEndpoint } from './mcp-endpoint.ts';
+import { type ResultParts, resultParts, textOfParts } from './result-parts.ts';
 
 export interface McpCallsParts {
   services: ServeServices;
@@ -48,6 +49,7 @@ export function createMcpCalls(parts: McpCallsParts): ServerToolPorts['openMcp']
       kind: 'open',
       tools: reached.tools,
       async call(name, args, { timeoutMs, signal }) {
+        let found: ResultParts = { parts: [], lost: new Set() };
         let text = '';
         let isError = false;
         const fields = { server: label, tool: name, arguments: args };
@@ -58,14 +60,17 @@ export function createMcpCalls(parts: McpCallsParts): ServerToolPorts['openMcp']
             run: (leaving) => reached.ask(name, given as JsonObject, { timeoutMs, signal: leaving }),
           }),
           write(result) {
-            text = textOf(result as McpResult).slice(0, textCharsMax);
+            found = resultParts(result as McpResult, textCharsMax);
+            text = textOfParts(found.parts);
             isError = (result as McpResult).isError === true;
             return text;
           },
         }));
         const outcome = await call(parts.services, mcpEndpoint, { principal, of, tag }, order, { signal });
-        if (outcome?.kind === 'answered') return { text, isError, costMilli: costMilliIn(outcome.headers) };
-        return { text: factsOf(outcome?.failure ?? abandoned, 0).message, isError: true, costMilli: 0 };
+        if (outcome?.kind === 'answered') return { ...found, text, isError, costMilli: costMilliIn(outcome.headers) };
+        const { message } = factsOf(outcome?.failure ?? abandoned, 0);
+        const failed = [{ type: 'text' as const, text: message }];
+        return { parts: failed, lost: found.lost, text: message, isError: true, costMilli: 0 };
       },
       close: reached.close,
     };
@@ -144,14 +149,4 @@ function functionOf({ name, description = '', inputSchema, annotations }: McpToo
 function failureOf(label: string, { reason, message: why }: McpFault): Failure {
   const message = `The MCP server '${label}' ${why}.`;
   return reason === 'blocked' ? invalid('tools', message) : { kind: 'mcp-failed', server: label, message };
-}
-
-/** Pictures and sounds have no place in the result of a function. */
-function textOf({ content, structuredContent }: McpResult): string {
-  const texts = content.flatMap((part) => {
-    if (part.type === 'text') return [part.text];
-    if (part.type === 'resource' && 'text' in part.resource) return [part.resource.text];
-    return part.type === 'resource_link' ? [`${part.name}: ${part.uri}`] : [`[${part.type}]`];
-  });
-  return texts.length === 0 && structuredContent !== undefined ? JSON.stringify(structuredContent) : texts.join('\n\n');
 }

@@ -1,0 +1,19 @@
+const startBytes = 16;
+
+/**
+ * Type of a picture or a document, recognized by its first bytes: the type that a server gives is often wrong. Null for
+ * an unknown one.
+ */
+export function mediaTypeOf(bytes: Buffer): string | null {
+  const start = bytes.subarray(0, startBytes).toString('latin1');
+  if (start.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';
+  if (start.startsWith('\xff\xd8\xff')) return 'image/jpeg';
+  if (/^GIF8[79]a/.test(start)) return 'image/gif';
+  if (/^RIFF.{4}WEBP/s.test(start)) return 'image/webp';
+  if (start.startsWith('%PDF-')) return 'application/pdf';
+  const brand = /^.{4}ftyp(.{4})/s.exec(start)?.[1];
+  if (brand === undefined) return null;
+  if (/^hei[cxms]$/.test(brand)) return 'image/heic';
+  if (brand === 'mif1' || brand === 'msf1') return 'image/heif';
+  return brand === 'avif' ? 'image/avif' : null;
+}
