@@ -193,8 +193,11 @@ test('a call is a request with path, query, headers and body where the document 
   assert.equal(second!.headers['content-type'], 'application/json');
 });
 
-test('arguments that do not fit are a result that names them, and nothing is sent', async (t) => {
+test('arguments that do not fit are a result that names them, and nothing is sent or charged', async (t) => {
   const { call } = await connected(t);
+  const used = async () =>
+    ((await (await gateway.fetch('/v1/usage')).json()) as { windows: { month: { used: number } } }).windows.month.used;
+  const before = await used();
   for (const [args, message] of [
     [{}, /'id' is missing/],
     [{ id: '..' }, /'id' cannot be part of a path/],
@@ -207,6 +210,9 @@ test('arguments that do not fit are a result that names them, and nothing is sen
     assert.match(content[0]!.text!, message);
   }
   assert.equal(calls().length, 0);
+  assert.equal(await used(), before);
+  assert.ok(!(await call('pets__getPet', { id: '1' })).isError);
+  assert.equal(await used(), before + 1);
 });
 
 test('what an API answers is told as it is: errors, pictures, redirects, bytes, nothing', async (t) => {

@@ -107,7 +107,8 @@ export class OpenApiServer {
       });
       return withoutSecrets(resultOf(answer), this.#api.headers);
     } catch (error) {
-      if (error instanceof BadArguments) return textResult(`The call was not sent: ${error.message}.`, 'error');
+      // A result would cost a unit, though nothing was asked of the API.
+      if (error instanceof BadArguments) return new McpFault('refused', `The call was not sent: ${error.message}`);
       return callFault(error, bounds);
     }
   }
