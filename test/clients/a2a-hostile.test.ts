@@ -252,6 +252,9 @@ test('no bad input is an error of ours, and each answer is one of JSON-RPC', asy
     const { error, ...answer } = await rpc(gateway, 'scripted', body as object);
     assert.deepEqual([body, answer.status, error?.code], [body, status, code]);
   }
+  const { error: wrong } = await rpc(gateway, 'scripted', []);
+  const [{ metadata }] = (wrong as unknown as { data: [{ metadata: object }] }).data;
+  assert.ok(!('param' in metadata), 'what names no field has none, and no text "null"');
   const raw = await gateway.fetch('/a2a/scripted', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

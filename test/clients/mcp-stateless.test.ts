@@ -116,6 +116,8 @@ test('a body that no parser reads is a parse error, and other JSON is no message
     ['', -32_700],
     [Buffer.from([0x22, 0xff, 0x22]), -32_700],
     ['5', -32_600],
+    ['{"jsonrpc":"2.0","id":1.5,"method":"ping"}', -32_600],
+    ['{"jsonrpc":"2.0","id":null,"method":"ping"}', -32_600],
     ['[]', -32_600],
     [`${'['.repeat(200)}${']'.repeat(200)}`, -32_600],
   ] as const) {

@@ -3,7 +3,7 @@ import type { ServeServices } from '../../inference/spine/answer-cache.ts';
 import { serve } from '../../inference/spine/serve.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import { type ErrorContext, type Failure, FailureError, factsOf, invalid } from '../../kernel/failure.ts';
-import type { JsonObject } from '../../kernel/json.ts';
+import { type JsonObject, jsonText } from '../../kernel/json.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
 import type { Agents } from '../../tools/a2a/agents.ts';
 import { callerOf, type Exchange, headerOf, type Route } from '../exchange.ts';
@@ -159,7 +159,9 @@ function errorBody(failure: Failure, context: ErrorContext): JsonObject {
   const { error } = openAiChat.errorBody(failure, context) as { error?: JsonObject };
   const { message } = factsOf(failure, context.nowMs);
   const details = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: reasonOf(failure), domain: 'culvert' };
-  const metadata = Object.fromEntries(Object.entries(error ?? {}).map(([name, value]) => [name, String(value)]));
+  // Its values are texts: what is null has none.
+  const given = Object.entries(error ?? {}).filter(([, value]) => value !== null);
+  const metadata = Object.fromEntries(given.map(([name, value]) => [name, jsonText(value)]));
   const shown = { code: codeOf(failure), message, data: [{ ...details, metadata }] };
   return { jsonrpc: '2.0', error: shown, id: context.rpcId ?? null };
 }

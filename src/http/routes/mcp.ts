@@ -122,7 +122,11 @@ function messageIn(raw: Buffer): Failure | { rpc: JsonObject } {
     return invalid(null, 'The request body must be one JSON-RPC message: an object. Batches are not supported.');
   }
   const parsed = parseObject(raw);
-  if (parsed.ok) return { rpc: parsed.value.body };
+  if (parsed.ok) {
+    const { id = '', method } = parsed.value.body;
+    if (method === undefined || typeof id === 'string' || Number.isInteger(id)) return { rpc: parsed.value.body };
+    return invalid('id', "'id' must be a string or a whole number.");
+  }
   const { failure } = parsed;
   const isSyntax = failure.kind === 'invalid-request' && parsed.isJson === false;
   return isSyntax ? { ...failure, code: parseErrorCode } : failure;
