@@ -25,6 +25,15 @@ const one = await startMcpServer(
 );
 const two = await startMcpServer({ after }, { form: 'stateless', instructions: `Long: ${'x'.repeat(20_000)}` });
 const older = await startMcpServer({ after }, { lost: 400 });
+const legacy = await startMcpServer(
+  { after },
+  {
+    before(_, response) {
+      response.writeHead(405).end();
+      return true;
+    },
+  },
+);
 const closed = await startMcpServer({ after });
 await closed.close();
 const program = fileURLToPath(new URL('../mcp-stdio-server.ts', import.meta.url));
@@ -47,6 +56,7 @@ const gateway = await startGateway(
           processes: 2,
         },
         older: { url: older.url },
+        legacy: { url: legacy.url },
         broken: {
           command: process.execPath,
           args: [
@@ -340,6 +350,7 @@ test('what a server refuses, or does too slowly or too largely, is a result that
     ['one__large', { chars: 200_000 }, /MCP server 'one' answered with more than 102400 bytes/],
     ['two__wait', {}, /MCP server 'two' took longer than 0\.2 s/],
     ['nowhere__any', {}, /MCP server 'nowhere' (is down \()?could not be reached \(ECONNREFUSED\)/],
+    ['legacy__any', {}, /answered 405 to a POST.* Its address of Streamable HTTP often ends in \/mcp/],
     ['one__secret', {}, /has a tool 'one__secret'/],
     ['one__ad', {}, /did you mean 'one__add'/],
   ];

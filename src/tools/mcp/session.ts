@@ -280,6 +280,10 @@ export function sessionFault(error: unknown, secrets: readonly string[] = []): M
 /** When to ask a server again that has had too many calls. */
 const limitedMs = 1_000;
 
+/** Servers of MCP's first transport take a GET where all later ones take a POST. */
+const noPosts =
+  'answered 405 to a POST: it may have the old transport, HTTP with SSE, which Culvert does not speak. Its address of Streamable HTTP often ends in /mcp in place of /sse';
+
 function faultOfStatus(status: number): McpFault {
   if (status === 401 || status === 403) return new McpFault('unauthorized', `refuses the credentials (${status})`);
   // Its sessions end so. A first message gets it where there is no server of MCP.
@@ -288,6 +292,7 @@ function faultOfStatus(status: number): McpFault {
   if (status < 300) return new McpFault('broken', 'answered with something that is not an MCP message');
   if (status === 429) return new McpFault('busy', 'answered 429', limitedMs);
   if (status >= 502 && status <= 504) return new McpFault('unreachable', `answered ${status}`);
+  if (status === 405) return new McpFault('refused', noPosts);
   const isRefusal = status >= 400 && status < 500;
   return new McpFault(isRefusal ? 'refused' : 'broken', `answered ${status}`);
 }
