@@ -19,14 +19,7 @@ import {
   usesCache,
 } from '../../books/ledger/cache-sums.ts';
 import { type Column, cellsOf, eventTable, reservationTable, type SqlCell } from '../../books/ledger/columns.ts';
-import {
-  dayTables,
-  lateAfterMs,
-  lateSums,
-  nameHourTables,
-  type PartTable,
-  sumDelayMs,
-} from '../../books/ledger/day-sums.ts';
+import { dayTables, lateAfterMs, lateSums } from '../../books/ledger/day-sums.ts';
 import {
   type AttemptRow,
   AttemptSums,
@@ -53,30 +46,9 @@ import {
 import type { BucketRow } from '../../books/metering/counters.ts';
 import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import type { RecordOrder } from '../../books/metering/record-store.ts';
-import { requestIdAt } from '../../kernel/ids.ts';
-import {
-  allNarrowTables,
-  columnsOfDays,
-  type DayMarks,
-  daySql,
-  dayTable,
-  haveDaySql,
-  lackDaySql,
-  lackingHoursSql,
-  nameHourSql,
-  nameSql,
-  nameTable,
-  nextDaySql,
-  nextHourSql,
-  ofNameHoursSql,
-  partSql,
-  staleDaySql,
-  tablesOfNames,
-} from '../ledger/day-sums.ts';
-import { idSlackMs } from '../ledger/request-pages.ts';
 import { type Connections, type Run, type Statement, sqlState } from './database.ts';
 import { summedMs } from './ledger-reader.ts';
-import { orderRecords } from './record-order.ts';
+import { daysLock } from './ledger-upkeep.ts';
 
 const arrayTypes = { text: 'text', whole: 'bigint', real: 'double precision' } as const;
 
@@ -195,6 +167,28 @@ export async function writeEvents(
   if (order !== undefined) await orderRecords(run, counted, order);
 }
 
+/** The last statement of a transaction that writes events: from it to the commit other replicas wait. */
+async function orderRecords(
+  run: Run,
+  events: readonly Pick<UsageEvent, 'requestId'>[],
+  { bodiesOf }: RecordOrder,
+): Promise<void> {
+  if (events.length === 0) return;
+  const ids = events.map(({ requestId }) => requestId);
+  await run(appendRecords, [ids, ids.map(bodiesOf)]);
+}
+
+const appendRecords = {
+  name: 'record-order',
+  text: `
+    WITH last AS (
+      UPDATE culvert.record_sequence SET position = position + cardinality($1::text[]) RETURNING position
+    )
+    INSERT INTO culvert.record_order
+    SELECT last.position - cardinality($1::text[]) + given.at, given.id, given.bodies
+    FROM last, unnest($1::text[], $2::text[]) WITH ORDINALITY AS given(id, bodies, at)`,
+};
+
 const insertReservations = bulkInsert<ReservationRow>('reservation', reservationTable, 'ON CONFLICT DO NOTHING');
 const insertEvents = bulkInsert<UsageEvent>('usage_event', eventTable, 'ON CONFLICT DO NOTHING');
 const addBuckets = bulkInsert<BucketRow>(
@@ -218,104 +212,6 @@ const deleteReservations = {
   name: 'reservation-close',
   text: 'DELETE FROM culvert.reservation WHERE request_id = ANY($1) RETURNING request_id',
 };
-
-const dayMs = 86_400_000;
-const hourMs = 3_600_000;
-/** A day of many millions of requests takes a while. */
-const sumTimeoutMs = 600_000;
-/**
- * A lock that the process holds which adds a day up, and that writers of such days share. The number is arbitrary, and
- * nobody else takes it.
- */
-const daysLock = 0x64_61_79_73;
-
-/**
- * Adds up the days that are over, oldest first, then the narrow tables and the hours of names: each day in a separate
- * transaction. Replicas wait for each other. Days that a replica of an older version changed are added up again.
- */
-export async function sumDays(connections: Connections, nowMs: number): Promise<void> {
-  while (await connections.transaction('write', (run) => sumNextDay(run, nowMs)));
-  for (const marks of ['narrowed', 'named'] as const)
-    for (const which of [nextDaySql('culvert.', marks), staleDaySql('culvert.', marks)])
-      while (await connections.transaction('write', (run) => addDayOf(run, marks, which)));
-}
-
-/** Whether there was one. */
-async function sumNextDay(run: Run, nowMs: number): Promise<boolean> {
-  await run(`SET LOCAL statement_timeout = ${sumTimeoutMs}`);
-  // Every writer of such a day has committed by now, or waits.
-  await run('SELECT pg_advisory_xact_lock($1)', [daysLock]);
-  const { rows } = await run<{ hour: number | null }>(nextHourSql('culvert.', await summedMs(run)));
-  const hour = rows[0]?.hour ?? null;
-  if (hour === null) return false;
-  const day = Math.floor((hour * hourMs) / dayMs);
-  if ((day + 1) * dayMs + sumDelayMs > nowMs) return false;
-  await run(addDay, [day * 24, (day + 1) * 24]);
-  await run(addNamesOfDay, requestsOf(day));
-  for (const statement of addPartsOfNames) await run(statement, [day]);
-  await run('INSERT INTO culvert.summed VALUES (1, $1) ON CONFLICT (one) DO UPDATE SET until_ms = excluded.until_ms', [
-    (day + 1) * dayMs,
-  ]);
-  return true;
-}
-
-const bounds = { from: '$1', to: '$2' };
-const ids = 'request_id >= $3 AND request_id < $4';
-/** Values for `bounds` and `ids`. */
-function requestsOf(day: number): unknown[] {
-  const [fromMs, toMs] = [day * dayMs, (day + 1) * dayMs];
-  return [fromMs, toMs, requestIdAt(fromMs - idSlackMs), requestIdAt(toMs + idSlackMs)];
-}
-const addDay: Statement = {
-  name: 'add-day',
-  text: `INSERT INTO culvert.rollup_day (${columnsOfDays(dayTable)}) ${daySql('culvert.', bounds)}`,
-  answerMaxMs: sumTimeoutMs,
-};
-const addNamesOfDay: Statement = {
-  name: 'add-day-by-name',
-  text: `INSERT INTO culvert.rollup_name (${columnsOfDays(nameTable)})
-    ${nameSql('culvert.', bounds, ids)}`,
-  answerMaxMs: sumTimeoutMs,
-};
-const addTo = (table: PartTable): Statement => ({
-  name: `add-day-to-${table.name}`,
-  text: `INSERT INTO culvert.${table.name} (${columnsOfDays(table)}) ${partSql('culvert.', table, '$1')}`,
-  answerMaxMs: sumTimeoutMs,
-});
-const addPartsOfNames = tablesOfNames.map(addTo);
-const addNarrow = allNarrowTables.map(addTo);
-
-const [addUserHours, addTagHours] = nameHourTables.map(
-  (table) => `INSERT INTO culvert.${table.name} (${columnsOfDays(table)}) ${ofNameHoursSql(table, 'hours')}`,
-);
-/** Reads the requests once for both tables. */
-const addNameHours: Statement = {
-  name: 'add-hours-by-name',
-  text: `WITH hours AS MATERIALIZED (${nameHourSql('culvert.', bounds, ids)}), users AS (${addUserHours}) ${addTagHours}`,
-  answerMaxMs: sumTimeoutMs,
-};
-
-/** Whether there was one, and it is there. */
-async function addDayOf(run: Run, marks: DayMarks, which: string): Promise<boolean> {
-  await run(`SET LOCAL statement_timeout = ${sumTimeoutMs}`);
-  await run('SELECT pg_advisory_xact_lock($1)', [daysLock]);
-  const { rows } = await run<{ day: number | null }>(which);
-  const day = rows[0]?.day ?? null;
-  if (day === null) return false;
-  // Rows of requests that came late.
-  for (const table of marks === 'named' ? nameHourTables : allNarrowTables)
-    await run(`DELETE FROM culvert.${table.name} WHERE day = $1`, [day]);
-  if (marks === 'named') {
-    await run(addNameHours, requestsOf(day));
-    const { rows: lacking } = await run<{ day: number | null }>(lackingHoursSql('culvert.', day));
-    if ((lacking[0]?.day ?? null) !== null) {
-      await run(lackDaySql('culvert.', day));
-      return false;
-    }
-  } else for (const statement of addNarrow) await run(statement, [day]);
-  await run(haveDaySql('culvert.', marks, day));
-  return true;
-}
 
 /** For the transaction that writes these events: what they add to days that are added up already. */
 async function writeLate(run: Run, events: readonly UsageEvent[], bucketsOf: BucketsOf, nowMs: number): Promise<void> {

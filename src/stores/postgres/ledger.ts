@@ -1,7 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { type BucketsOf, isRefusal } from '../../books/ledger/batch-sums.ts';
 import { readReservation } from '../../books/ledger/columns.ts';
-import { trafficGrainsMs, trafficRetentionMs } from '../../books/ledger/minute-sums.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import type { RecordOrder } from '../../books/metering/record-store.ts';
 import type { Replicas } from '../../books/metering/replicas.ts';
@@ -9,7 +7,6 @@ import type { Clock } from '../../kernel/clock.ts';
 import { requestIdAt } from '../../kernel/ids.ts';
 import { createExperimentBook, readResults } from '../ledger/experiment-book.ts';
 import { closeRetryMs, notRecorded, stopRetryMs } from '../ledger/ledger-waits.ts';
-import { deadBefore, quotaGrainsMs } from '../ledger/quota-grains.ts';
 import { createStatementBook } from '../ledger/statement-book.ts';
 import type { SqlTables } from '../sql-tables.ts';
 import { createTroubleReport, ledgerWords } from '../trouble-report.ts';
@@ -41,15 +38,8 @@ import {
   readTraffic,
   readUsage,
 } from './ledger-reader.ts';
-import {
-  createTrafficBook,
-  repriceRequests,
-  sumDays,
-  writeCloses,
-  writeEvents,
-  writeReservations,
-} from './ledger-writer.ts';
-import { createPostgresRecords, pruneRecordOrder } from './record-order.ts';
+import { createPostgresRecords, pruneLedger, sumDays } from './ledger-upkeep.ts';
+import { createTrafficBook, repriceRequests, writeCloses, writeEvents, writeReservations } from './ledger-writer.ts';
 import { tablesIn } from './stores.ts';
 
 export interface PostgresLedgerOptions {
@@ -319,50 +309,3 @@ function createLeftovers(clock: Clock): Leftovers {
     },
   };
 }
-
-const prunedAtOnce = 1_000;
-/** Between two batches, so that requests get in. */
-const pauseMs = 20;
-
-/** Removes events that came before and quota buckets that count no more, in small commits; resolves to how many events. */
-async function pruneLedger(run: Run, beforeMs: number, nowMs: number): Promise<number> {
-  const events = await inBatches(run, deleteEvents, [requestIdAt(beforeMs)]);
-  await inBatches(run, deleteFeedback, [requestIdAt(beforeMs)]);
-  await run(pruneRecordOrder, [requestIdAt(beforeMs)]);
-  for (const grainMs of quotaGrainsMs) await inBatches(run, deleteBuckets, [grainMs, deadBefore(grainMs, nowMs)]);
-  for (const grain of ['minute', 'hour'] as const) {
-    const grainMs = trafficGrainsMs[grain];
-    const dead = Math.floor((nowMs - trafficRetentionMs[grain]) / grainMs);
-    for (const statement of deleteTraffic) await inBatches(run, statement, [grainMs, dead]);
-  }
-  return events;
-}
-
-async function inBatches(run: Run, statement: string, values: readonly unknown[]): Promise<number> {
-  let removed = 0;
-  for (;;) {
-    const { changes } = await run(statement, values);
-    removed += changes;
-    if (changes < prunedAtOnce) return removed;
-    await pause(pauseMs);
-  }
-}
-
-// Replicas that prune at one moment take different rows.
-const deleteEvents = `
-  DELETE FROM culvert.usage_event WHERE request_id IN (
-    SELECT request_id FROM culvert.usage_event WHERE request_id < $1
-    ORDER BY request_id LIMIT ${prunedAtOnce} FOR UPDATE SKIP LOCKED)`;
-const deleteFeedback = `
-  DELETE FROM culvert.feedback WHERE ctid = ANY(ARRAY(
-    SELECT ctid FROM culvert.feedback WHERE request_id < $1 LIMIT ${prunedAtOnce} FOR UPDATE SKIP LOCKED))`;
-const deleteBuckets = `
-  DELETE FROM culvert.quota_bucket WHERE ctid = ANY(ARRAY(
-    SELECT ctid FROM culvert.quota_bucket WHERE grain_ms = $1 AND bucket < $2
-    LIMIT ${prunedAtOnce} FOR UPDATE SKIP LOCKED))`;
-const deleteTraffic = ['traffic', 'attempt_sum'].map(
-  (table) => `
-  DELETE FROM culvert.${table} WHERE ctid = ANY(ARRAY(
-    SELECT ctid FROM culvert.${table} WHERE grain_ms = $1 AND bucket < $2
-    LIMIT ${prunedAtOnce} FOR UPDATE SKIP LOCKED))`,
-);
