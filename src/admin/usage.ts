@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Operator } from '../books/auth/operator.ts';
 import { zoneDays } from '../books/ledger/zone-days.ts';
-import { partMeasures } from '../books/metering/ledger.ts';
+import { partMeasures, type UsageRow } from '../books/metering/ledger.ts';
 import { readLimits } from '../books/metering/limit-view.ts';
 import { usageRecord } from '../books/metering/usage-record.ts';
 import { timeZone } from '../config/scalars.ts';
@@ -148,7 +148,7 @@ export function usageOperations(parts: AdminParts, records: Records): Operation[
         const { parts: count, parts_by } = query;
         const all = await rowsOf(parts, directory, query, operator);
         const sums = count !== undefined && isByKeyTag(query) ? largestParts(all, count, parts_by) : all;
-        const rows = count === undefined ? sums.slice(0, usageRowsMax) : sums;
+        const rows = count === undefined ? mostUsed(sums, usageRowsMax) : sums;
         const page = pageByPlace(rows, query);
         const named = naming(directory, query);
         return {
@@ -223,6 +223,13 @@ function naming(directory: Directory, { group_by, split_by }: { group_by: string
     const [name, split] = [nameOf(group_by, row.group), nameOf(split_by, row.split)];
     return { ...row, ...(name !== undefined && { name }), ...(split !== undefined && { split_name: split }) };
   };
+}
+
+/** The rows with most units, in their order. */
+function mostUsed(rows: readonly UsageRow[], most: number): readonly UsageRow[] {
+  if (rows.length <= most) return rows;
+  const kept = new Set(rows.toSorted((a, b) => b.milliUnits - a.milliUnits).slice(0, most));
+  return rows.filter((row) => kept.has(row));
 }
 
 type UsageQuery = z.output<z.ZodObject<typeof usageFields>> & Partial<z.output<z.ZodObject<typeof partFields>>>;

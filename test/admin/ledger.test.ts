@@ -189,7 +189,7 @@ test('an export and a chart leave nobody out, and a list of more than 10,000 row
   admin.clock.advance(1_000);
   // A millisecond has room for some thousand.
   const rows = Array.from({ length: usageRowsMax + 5 }, (_, nth) =>
-    reservationRow({ atMs: admin.clock.wallMs() - (nth % 100) }),
+    reservationRow({ atMs: admin.clock.wallMs() - (nth % 100) - (nth < 5 ? 86_400_000 : 0) }),
   );
   await Promise.all(rows.map((row) => admin.ledger.open(row)));
   for (const [nth, row] of rows.entries())
@@ -197,17 +197,20 @@ test('an export and a chart leave nobody out, and a list of more than 10,000 row
   await admin.ledger.flush();
   const list = await admin.ok('GET', '/usage?group_by=user&limit=1');
   assert.deepEqual([list.data[0].units, list.truncated], [1, true]);
-  const few = await admin.ok('GET', '/usage?group_by=day');
-  assert.deepEqual([few.data[0].requests, 'truncated' in few], [usageRowsMax + 5, false]);
+  const days = await admin.ok('GET', '/usage?group_by=day');
+  assert.deepEqual([days.data[0].requests, days.data[1].requests, 'truncated' in days], [5, usageRowsMax, false]);
+  const byDay = await admin.ok('GET', '/usage?group_by=day&split_by=user&limit=1');
+  assert.deepEqual([byDay.data[0].group, byDay.truncated], [days.data[1].group, true], 'the smallest are left out');
   const lines = (await admin.call('GET', '/usage.csv?group_by=user')).text.trimEnd().split('\r\n');
   assert.equal(lines.length, 1 + usageRowsMax + 5);
   const chart = await admin.ok('GET', '/usage?group_by=day&split_by=user&parts=2');
   assert.deepEqual(
     chart.data.map((row: Record<string, unknown>) => [row.requests, row.other_parts]),
     [
+      [5, usageRowsMax + 3],
       [1, undefined],
       [1, undefined],
-      [usageRowsMax + 3, usageRowsMax + 3],
+      [usageRowsMax - 2, usageRowsMax + 3],
     ],
   );
 });
