@@ -228,8 +228,8 @@ function naming(directory: Directory, { group_by, split_by }: { group_by: string
 /** The rows with most units, in their order. */
 function mostUsed(rows: readonly UsageRow[], most: number): readonly UsageRow[] {
   if (rows.length <= most) return rows;
-  const kept = new Set(rows.toSorted((a, b) => b.milliUnits - a.milliUnits).slice(0, most));
-  return rows.filter((row) => kept.has(row));
+  const largest = new Set(rows.toSorted((a, b) => b.milliUnits - a.milliUnits).slice(0, most));
+  return rows.filter((row) => largest.has(row));
 }
 
 type UsageQuery = z.output<z.ZodObject<typeof usageFields>> & Partial<z.output<z.ZodObject<typeof partFields>>>;

@@ -210,6 +210,7 @@ for (const driver of drivers) {
     const rows = Array.from({ length: 100 }, () => reservationRow());
     await Promise.all(rows.map((row) => ledger.open(row)));
     for (const row of rows) ledger.close(usageEvent(row, { costUsd: 0.1 }));
+    await ledger.flush();
     const hours = (await ledger.buckets(['a:dev'])).filter((row) => row.grainMs === hourMs);
     assert.equal(
       hours.reduce((sum, row) => sum + row.usdNano, 0),
