@@ -1,9 +1,11 @@
 // `npm run mutants -- N`: changes N random places of `src`, one at a time, in a copy of the last commit, and runs the tests
-// that are nearest to each. Prints what the tests noticed (killed) and what they did not (survived).
+// that are nearest to each, a few files at once. Prints what the tests noticed (killed) and what they did not (survived).
+// A test that fails beside others counts when it also fails by itself.
 // `--seed=NUMBER` repeats a run, `--in=PATTERN` keeps to files whose path holds it, `--tests=M` runs more files for each.
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseAst } from 'rolldown/parseAst';
@@ -20,6 +22,8 @@ const testFilesMax = Number(option('tests', 12));
 const testTimeoutMs = 120_000;
 /** A mutant may make a file hang. */
 const fileTimeoutMs = 300_000;
+/** Tests wait for half of their time. */
+const filesAtOnce = availableParallelism() * 2;
 
 const random = seeded(seed);
 const files = globSync('src/**/*.ts', { cwd: root, exclude: ['src/simulator/**'] })
@@ -46,7 +50,7 @@ console.log(`seed ${seed}: ${mutants.length} places in ${files.length} files`);
 const found = { killed: 0, survived: 0 };
 while (found.killed + found.survived < count && mutants.length > 0) {
   const [mutant] = mutants.splice(Math.floor(random() * mutants.length), 1);
-  const verdict = judge(mutant);
+  const verdict = await judge(mutant);
   if (verdict === null) continue;
   found[verdict.by === null ? 'survived' : 'killed'] += 1;
   console.log(
@@ -58,39 +62,53 @@ while (found.killed + found.survived < count && mutants.length > 0) {
 console.log(`\n${found.killed} killed, ${found.survived} survived; seed ${seed}`);
 
 /** The file of tests that noticed it, or null with those that did not; null where no test passes without it. */
-function judge({ file, start, end, text }) {
+async function judge({ file, start, end, text }) {
   const path = join(copy, file);
   const source = readFileSync(path, 'utf8');
   // The copy is the last commit; the places are of the tree.
   if (source !== readFileSync(join(root, file), 'utf8')) return null;
   const ran = [];
-  try {
-    for (const testFile of nearestTests(file, testFilesMax)) {
-      if (!passesWithout(testFile)) continue;
-      writeFileSync(path, source.slice(0, start) + text + source.slice(end));
-      ran.push(testFile);
-      if (!passes(testFile)) return { by: testFile, ran };
+  for (const testFiles of parts(nearestTests(file, testFilesMax), filesAtOnce)) {
+    const green = await those(testFiles, passesWithout);
+    writeFileSync(path, source.slice(0, start) + text + source.slice(end));
+    try {
+      const red = await those(green, async (testFile) => !(await passes(testFile)));
+      for (const testFile of red) if (!(await passes(testFile))) return { by: testFile, ran };
+    } finally {
       writeFileSync(path, source);
     }
-  } finally {
-    writeFileSync(path, source);
+    ran.push(...green);
   }
   return ran.length === 0 ? null : { by: null, ran };
 }
 
+/** The members of `all`, all asked at once, for which `holds` is true. */
+async function those(all, holds) {
+  const verdicts = await Promise.all(all.map(holds));
+  return all.filter((_, at) => verdicts[at]);
+}
+
+function parts(all, size) {
+  return Array.from({ length: Math.ceil(all.length / size) }, (_, at) => all.slice(at * size, (at + 1) * size));
+}
+
 function passesWithout(testFile) {
-  if (!passesUnchanged.has(testFile)) passesUnchanged.set(testFile, passes(testFile));
+  if (!passesUnchanged.has(testFile)) {
+    const passing = passes(testFile).then((first) => first || passes(testFile));
+    passesUnchanged.set(testFile, passing);
+  }
   return passesUnchanged.get(testFile);
 }
 
-function passes(testFile) {
-  const { status } = spawnSync(process.execPath, [...testOptions(testTimeoutMs), testFile], {
+async function passes(testFile) {
+  const run = spawn(process.execPath, [...testOptions(testTimeoutMs), testFile], {
     cwd: copy,
     stdio: 'ignore',
     timeout: fileTimeoutMs,
     killSignal: 'SIGKILL',
     env: testEnvironment({ FC_RUNS: '25', FC_SHARE: '0.1' }),
   });
+  const [status] = await once(run, 'close');
   return status === 0;
 }
 
