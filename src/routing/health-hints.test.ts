@@ -116,3 +116,14 @@ test('times to the first token are told where they change, and count where nothi
   other.hints.receive([{ kind: 'pace', target: 'a/m', credential: other.lane.credential.id, firstTokenMs: 9_000 }]);
   assert.equal(other.lane.state.firstToken.lastMs(), known, 'its own times are newer');
 });
+
+test('the length of vectors that one process has got is known to the other, and no hint goes back', () => {
+  const { one, other } = two();
+  one.lane.state.vectorLength = 1_024;
+  other.hints.receive(one.hints.news());
+  assert.equal(other.lane.state.vectorLength, 1_024);
+  assert.deepEqual([one.hints.news(), other.hints.news()], [[], []]);
+  other.lane.state.vectorLength = 7;
+  one.hints.receive(other.hints.news());
+  assert.equal(one.lane.state.vectorLength, 7, 'a model that was exchanged has others');
+});

@@ -17,6 +17,8 @@ export type HealthHint = {
   | { kind: 'cooling'; forMs: number }
   /** Its usual time to the first token. */
   | { kind: 'pace'; firstTokenMs: number }
+  /** Components of its vectors. */
+  | { kind: 'vectors'; length: number }
 );
 
 /** Processes that got a hint try the target this much later, so that the first to know makes the probe for all. */
@@ -59,6 +61,7 @@ interface Shared {
   breakers: WeakMap<LaneState, BreakerState>;
   coolings: WeakMap<CredentialState, number>;
   paces: WeakMap<LaneState, number>;
+  lengths: WeakMap<LaneState, number>;
   /** When times were last looked at. */
   pacedAtMs: number;
 }
@@ -69,6 +72,7 @@ export function createHealthHints(health: Pick<Health, 'states' | 'stateOf'>, cl
     breakers: new WeakMap(),
     coolings: new WeakMap(),
     paces: new WeakMap(),
+    lengths: new WeakMap(),
     pacedAtMs: Number.NEGATIVE_INFINITY,
   };
   return {
@@ -83,6 +87,7 @@ export function createHealthHints(health: Pick<Health, 'states' | 'stateOf'>, cl
           newBreaker(state, shared, nowMs),
           newCooling(state, shared, nowMs),
           paced ? newPace(state, shared) : null,
+          newLength(state, shared),
         ];
         for (const hint of found) if (hint !== null) hints.push({ ...of, ...hint });
       }
@@ -124,6 +129,13 @@ function newPace(state: LaneState, { paces, pacedAtMs }: Shared) {
   return { kind: 'pace', firstTokenMs } as const;
 }
 
+function newLength(state: LaneState, { lengths }: Shared) {
+  const { vectorLength } = state;
+  if (vectorLength === null || vectorLength === lengths.get(state)) return null;
+  lengths.set(state, vectorLength);
+  return { kind: 'vectors', length: vectorLength } as const;
+}
+
 function receiveOne(hint: HealthHint, state: LaneState, shared: Shared, nowMs: number): void {
   switch (hint.kind) {
     case 'open':
@@ -144,6 +156,10 @@ function receiveOne(hint: HealthHint, state: LaneState, shared: Shared, nowMs: n
       return;
     case 'pace':
       if (state.respondedAtMs < nowMs - localPaceMs) state.firstToken.observe(hint.firstTokenMs, nowMs);
+      return;
+    case 'vectors':
+      state.vectorLength = hint.length;
+      shared.lengths.set(state, hint.length);
       return;
   }
   shared.breakers.set(state, state.breaker);

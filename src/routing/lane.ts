@@ -42,6 +42,8 @@ export interface LaneState {
   readonly usual: Partial<Record<AnswerKind, UsualTime>>;
   /** The context that its model was found to hold; null: only the configuration's is known. */
   room: LearntRoom | null;
+  /** Length of its last vectors, where no length was requested or declared; null: unknown. */
+  vectorLength: number | null;
   /** The last sign of life: head, bytes or end of any attempt. */
   respondedAtMs: number;
   inFlight: number;
@@ -105,6 +107,7 @@ export function newLaneState(targetId: string, credentialId: string, of: Credent
     paces: null,
     usual: {},
     room: null,
+    vectorLength: null,
     respondedAtMs: Number.NEGATIVE_INFINITY,
     inFlight: 0,
     awaiting: 0,

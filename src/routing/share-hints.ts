@@ -51,10 +51,11 @@ function hintsIn(text: string): { server: string; hints: HealthHint[] } | null {
 
 function isHint(value: unknown): value is HealthHint {
   if (!isObject(value) || typeof value.target !== 'string' || typeof value.credential !== 'string') return false;
-  const { kind, why, forMs, firstTokenMs } = value;
+  const { kind, why, forMs, firstTokenMs, length } = value;
   if (kind === 'open') return typeof why === 'string' && isTime(forMs);
   if (kind === 'cooling') return isTime(forMs);
   if (kind === 'pace') return isTime(firstTokenMs);
+  if (kind === 'vectors') return typeof length === 'number' && length > 0;
   return kind === 'back';
 }
 

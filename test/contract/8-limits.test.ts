@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { workersKnow } from '../start-gateway.ts';
 import { refusedFor, servePlans } from './plan-gateway.ts';
 import { chatPath, hello } from './served.ts';
 
@@ -132,6 +133,7 @@ test('no bad input, unknown model or failed upstream costs a unit; each counts i
 
 test('tokens are paid afterwards: admitted while used is below, then 429 naming the window', async () => {
   assert.equal(await status('tokens'), 200);
+  await workersKnow();
   const error = await refusedFor('tokens:month', chat('tokens'));
   assert.ok(error.used > 1 && error.allowed === 1);
   assert.match(error.message, /: 30-day token window, \d+ of 1 tokens used/);
@@ -139,6 +141,7 @@ test('tokens are paid afterwards: admitted while used is below, then 429 naming 
 
 test('tokens per minute are paid afterwards too', async () => {
   assert.equal(await status('tpm'), 200);
+  await workersKnow();
   const error = await refusedFor('tokens:minute', chat('tpm'));
   assert.match(error.message, /: tokens per minute, \d+ of 1 tokens used/);
 });
@@ -155,6 +158,7 @@ test('a limit of calls or tokens per minute tells when to retry: little more tha
 
 test('a budget is in USD, by the prices of targets', async () => {
   assert.equal(await status('budget', { model: 'priced' }), 200);
+  await workersKnow();
   const error = await refusedFor('budget:week', chat('budget', { model: 'priced' }));
   assert.ok(error.used > 0.001 && error.allowed === 0.001);
   assert.match(error.message, /: 7-day budget, 0\.\d+ of 0\.001 USD used/);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { unitVector } from '../../src/simulator/embed-vectors.ts';
+import { workersKnow } from '../start-gateway.ts';
 import type { Upstream } from '../start-upstream.ts';
 import { assertNear, type Embedded, embeddingsPath, embedWorld, inputsOf, vectorOf } from './embed-world.ts';
 import { asked, type ErrorBody } from './served.ts';
@@ -105,6 +106,7 @@ for (const [what, spec] of [
 test('§6 embeddings: where no length is declared, no target answers another one than the first has given', async (t) => {
   const { ask, embed, first, second } = await embedWorld(t);
   await embed({ model: 'e', input: 'a' });
+  await workersKnow();
   first.script(embeddingsPath, ['always status=503']);
   second.script(embeddingsPath, ['always vector-size=7']);
   const refused = await ask({ model: 'e', input: 'a' });

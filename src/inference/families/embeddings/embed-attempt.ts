@@ -26,7 +26,7 @@ export interface EmbeddingRun {
   write(): Promise<Bytes>;
 }
 
-type TrialServices = Pick<EmbeddingServices, 'clock' | 'transport' | 'embeddingCodec' | 'engines'>;
+type TrialServices = Pick<EmbeddingServices, 'clock' | 'health' | 'transport' | 'embeddingCodec' | 'engines'>;
 
 /**
  * One attempt at one target: as many calls as it needs for the inputs that have no vector yet. Vectors are kept when a
@@ -96,7 +96,7 @@ export class EmbeddingTrial extends SplitTrial {
 
   #otherLength(size: number): Fault | null {
     const { first } = this.#run;
-    return first === null ? null : otherLength(first, this.attempt.target, size);
+    return first === null ? null : otherLength(this.#services.health, first, this.attempt, size);
   }
 
   /** Null when the call failed, and reported it. */

@@ -1,18 +1,27 @@
 import { malformed } from '../../../formats/dialects/embeddings/read-rows.ts';
 import type { Fault } from '../../../formats/neutral/outcome.ts';
+import type { Health } from '../../../routing/health.ts';
+import type { RouteAttempt } from '../../../routing/route.ts';
 import type { Target } from '../../../routing/target.ts';
 
-/** Length of the last vectors of a model's first target, when nobody declares it. */
-const lengths = new WeakMap<Target, number>();
-
 /**
- * A Fault when `target` answers vectors of another length than its model's first target: callers have those already, and
- * two lengths cannot be compared. The first target itself may change; until it has answered, any length is right.
+ * A Fault when the target of `attempt` answers vectors of another length than its model's first target, by the last
+ * vectors that this process or another knows of: callers have those already, and two lengths cannot be compared. The
+ * first target itself may change; until it has answered, any length is right.
  */
-export function otherLength(first: Target, target: Target, size: number): Fault | null {
-  const usual = lengths.get(first);
-  if (target === first) lengths.set(first, size);
-  else if (usual !== undefined && usual !== size)
-    return malformed(`returned vectors of ${size} dimensions, but the first target of the model gives ${usual}`);
-  return null;
+export function otherLength(
+  health: Pick<Health, 'stateOf'>,
+  first: Target,
+  { target, lane }: RouteAttempt,
+  size: number,
+): Fault | null {
+  if (target === first) {
+    lane.state.vectorLength = size;
+    return null;
+  }
+  const lengths = first.credentials.map(({ id }) => health.stateOf(first.healthId ?? first.id, id).vectorLength);
+  const usual = lengths.find((length) => length !== null);
+  return usual === undefined || usual === size
+    ? null
+    : malformed(`returned vectors of ${size} dimensions, but the first target of the model gives ${usual}`);
 }
