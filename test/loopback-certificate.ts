@@ -18,7 +18,15 @@ IQCHPmxxuCj20b3hmo4QYrRNfdQK+g5sF9+K834v4C4hSgIgEoRg0yx/6aIfmAuc
 +6OHtQUWCUWHmbcSJLBXjm+GpAs=
 -----END CERTIFICATE-----`;
 
-/** Has this process believe the certificate. */
+let trusted = false;
+
+/** Whether this process believes the certificate, so that gateways with processes of their own are to believe it. */
+export function trustsLoopbackCertificate(): boolean {
+  return trusted;
+}
+
+/** Has this process believe the certificate, and the gateways that it starts from now on. */
 export function trustLoopbackCertificate(): void {
+  trusted = true;
   tls.setDefaultCACertificates([...tls.getCACertificates(), cert]);
 }

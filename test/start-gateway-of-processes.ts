@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import { closedPlace } from './faults/dead-places.ts';
+import { cert, trustsLoopbackCertificate } from './loopback-certificate.ts';
 import {
   adminKey,
   fetchAt,
@@ -31,6 +32,12 @@ const inside = [
   'loginLink',
   'routes',
 ];
+
+function written(folder: string, name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
 
 /** The same gateway as `startGateway`'s, as `culvert start` with several processes. */
 export async function startGatewayOfProcesses(
@@ -71,7 +78,11 @@ export async function startGatewayOfProcesses(
   const log = join(folder, 'log');
   const sink = openSync(log, 'w');
   // As `startGateway` gives none: programs of this machine are engines that a test does not expect.
-  const env = { HOME: process.env.HOME, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE };
+  const env = {
+    HOME: process.env.HOME,
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+    ...(trustsLoopbackCertificate() && { NODE_EXTRA_CA_CERTS: written(folder, 'loopback.pem', cert) }),
+  };
   const child = spawn(process.execPath, [culvertBin, 'start', '--config', file], {
     stdio: ['ignore', sink, sink],
     cwd: folder,

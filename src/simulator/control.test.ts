@@ -42,6 +42,15 @@ test('a queue may be for one key, and the most exact one goes first', async () =
   assert.equal(await status('/v1/messages'), 500);
 });
 
+test('a list of models takes no step of a queue for all paths, unless it is for good', async () => {
+  const models = async () => (await fetch(`${upstream.url}/v1/models`)).status;
+  upstream.script('*', ['status=502']);
+  assert.equal(await models(), 200);
+  assert.equal(await status(), 502);
+  upstream.script('*', ['always status=503']);
+  assert.equal(await models(), 503);
+});
+
 test('the script goes before the header, the header before the model', async () => {
   const ask = async (headers: Record<string, string>) => {
     const body = JSON.stringify({ ...hi, model: 'mock/status=503' });

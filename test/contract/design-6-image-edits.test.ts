@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import OpenAI, { toFile } from 'openai';
+import { spooledIn } from '../spooled.ts';
 import { type Drawing, type Drawn, imageWorld, inBase64, jpeg, png, startDrawing } from './image-world.ts';
 import type { ErrorBody } from './served.ts';
 
@@ -39,7 +38,7 @@ function clear(): void {
 
 /** The answer may be read before the last file is removed. */
 async function nothingLeft(): Promise<void> {
-  const left = () => readdirSync(join(gateway.dataDir, 'spool'));
+  const left = () => spooledIn(gateway.dataDir);
   for (let looks = 0; looks < 2_000 && left().length > 0; looks++) await pause(5);
   assert.deepEqual(left(), []);
 }

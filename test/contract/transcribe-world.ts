@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { type ScriptedTranscriber, startTranscriber, wavOf } from '../scripted-transcriber.ts';
+import { spooledIn } from '../spooled.ts';
 import { startGateway, type TestGateway, testKey } from '../start-gateway.ts';
 import type { ErrorBody } from './served.ts';
 
@@ -105,8 +104,7 @@ export async function transcribeWorld(
       return (await found.json()) as TranscriptRecord;
     },
     async emptied() {
-      const folder = join(gateway.dataDir, 'spool');
-      const left = () => (existsSync(folder) ? readdirSync(folder) : []);
+      const left = () => spooledIn(gateway.dataDir);
       for (let looks = 0; looks < 5_000 && left().length > 0; looks++) {
         await new Promise((resolve) => setTimeout(resolve, 2));
       }

@@ -4,7 +4,8 @@ import { parseFaultSpec } from './fault-spec.ts';
 /**
  * Queues of fault specs, one spec consumed per request. A queue's name is a path (`/v1/chat/completions`), a path and
  * a credential (`/v1/chat/completions sk-a`), or `*`; the most exact one that is not empty is used. An entry may begin
- * with a count (`3x status=503`) or `always ` (it is never consumed).
+ * with a count (`3x status=503`) or `always ` (it is never consumed). Lists of models, which gateways look at whenever they
+ * like, consume nothing of `*`.
  */
 export interface Script {
   /** Replaces the named queues. Returns the fault of the first bad entry without changing anything, or null. */
@@ -57,7 +58,11 @@ export function createScript(): Script {
     },
     take(path, credential) {
       if (queues.size === 0) return null;
-      return first(`${path} ${credential}`) ?? first(path) ?? first('*');
+      const named = first(`${path} ${credential}`) ?? first(path);
+      if (named !== null) return named;
+      // Gateways look at lists of models whenever they like: those take no step that a request is to get.
+      const isCounted = Number.isFinite(queues.get('*')?.[0]?.left);
+      return isCounted && path.endsWith('/models') ? null : first('*');
     },
     clear() {
       queues.clear();

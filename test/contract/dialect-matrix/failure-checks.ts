@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { workersKnow } from '../../start-gateway.ts';
 import type { FeatureId } from './features.ts';
 import type { Check, Place } from './place.ts';
 import type { Exchange } from './rig.ts';
@@ -53,6 +54,7 @@ async function checkErrors({ another, caller, upstream }: Place): Promise<void> 
   // The provider's own limit, which SDKs know by its status, and people by whose it is.
   const cooled = another();
   const limited = await cooled(ask, 'status=429;retry-after=7');
+  await workersKnow();
   const cooling = await cooled(ask, 'ok');
   assert.equal(cooling.sent, null, 'the provider is left alone');
   for (const { status, error, headers } of [limited, cooling]) {
