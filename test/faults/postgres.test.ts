@@ -107,6 +107,11 @@ test('PostgreSQL under faults', { skip: postgresMissing }, async (t) => {
       for (const row of rows) assert.equal((await ledger.find(row.requestId, 'dev'))?.class, 'ok');
       assert.equal(ledger.gauges().dropped, 0);
       await until('the end of the trouble', () => ledger.trouble() === null);
+
+      const goOn = server.stall();
+      const late = ledger.open(reservationRow()).finally(goOn);
+      const isSilence = (error: FailureError) => /PostgreSQL does not answer/.test(JSON.stringify(error.failure));
+      await assert.rejects(late, isSilence, 'no cause of before');
     },
   );
 

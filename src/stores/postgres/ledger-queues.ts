@@ -34,6 +34,9 @@ interface WaitingOpen {
   reject(error: Error): void;
 }
 
+/** Why a reservation is refused while nothing else is known. */
+const silent = 'PostgreSQL does not answer';
+
 /**
  * Group commit: rows that came while `lanesMax` statements were on their way make the next one. `write` writes all of
  * its rows or none, and a repeat changes nothing.
@@ -49,7 +52,7 @@ export class OpenQueue {
   #lanes = 0;
   #scheduled = false;
   #retryMs = 0;
-  #fault = 'PostgreSQL does not answer';
+  #fault = silent;
   #refusal: string | null = null;
   #drained: (() => void)[] = [];
 
@@ -153,6 +156,7 @@ export class OpenQueue {
     this.#retryMs = 0;
     this.#observer.onOutcome(null);
     for (const one of batch) this.#opened(one);
+    this.#fault = silent;
   }
 
   /** One row cannot be written at all: it must not take the others with it. */
