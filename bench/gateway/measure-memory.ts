@@ -10,9 +10,10 @@ export async function measureMemory(bench: Bench): Promise<Row[]> {
   const culvert = await startCulvert({ upstreamPort: bench.upstream.port });
   try {
     const rows: Row[] = [];
-    const requestsMax = warmUp.requests + (bench.mode === 'quick' ? 40_000 : 100_000);
+    const requestsMax = bench.mode === 'quick' ? 90_000 : 250_000;
     const samples: Sample[] = [];
     const after50k: number[] = [];
+    const after250k: number[] = [];
     await closedLoop({
       port: culvert.port,
       request: wholeRequest(culvert),
@@ -24,10 +25,12 @@ export async function measureMemory(bench: Bench): Promise<Row[]> {
         tell(count) {
           samples.push({ count, mb: residentMb(culvert.pid) });
           if (count === 50_000) after50k.push(residentMb(culvert.pid));
+          if (count === 250_000) after250k.push(residentMb(culvert.pid));
         },
       },
     });
     rows.push(judged('memory after 50,000 requests', after50k, { atMost: 220, unit: ' MB', digits: 0 }));
+    if (after250k.length > 0) rows.push(judged('… after 250,000', after250k, { atMost: 160, unit: ' MB', digits: 0 }));
     rows.push(slopeRow('requests', samples, warmUp.requests));
 
     const held = await openStreams(culvert.port, streamRequest(culvert, 'slow'), 2_000);

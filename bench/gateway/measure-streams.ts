@@ -66,15 +66,18 @@ export async function measureStreams(bench: Bench): Promise<Row[]> {
   const limit: StreamRound[] = [];
   const same: StreamRound[] = [];
   const converted: StreamRound[] = [];
+  const bare: StreamRound[] = [];
   await pacedRound(bench.culvert, 'same', 1, streamsAtOnce);
   await pacedRound(bench.culvert, 'converted', 1, streamsAtOnce);
+  await pacedRound(bench.bare, 'same', 1, streamsAtOnce);
   for (let round = 0; round < rounds; round += 1) {
     limit.push(await pacedRound(bench.nginx, 'same', seconds, streamsAtOnce));
     same.push(await pacedRound(bench.culvert, 'same', seconds, streamsAtOnce));
     converted.push(await pacedRound(bench.culvert, 'converted', seconds, streamsAtOnce));
+    bare.push(await pacedRound(bench.bare, 'same', seconds, streamsAtOnce));
   }
-  const ratio = (ours: readonly StreamRound[]) =>
-    ours.map((o, i) => o.chunksPerCpuSecond / limit[i]!.chunksPerCpuSecond);
+  const ratio = (ours: readonly StreamRound[], others = limit) =>
+    ours.map((o, i) => o.chunksPerCpuSecond / others[i]!.chunksPerCpuSecond);
   const cost = (of: readonly StreamRound[]) => (1e6 / median(of.map((o) => o.chunksPerCpuSecond))).toFixed(1);
   return [
     judged('SSE chunks per CPU-second ÷ nginx, 200 streams, same dialect', ratio(same), {
@@ -83,7 +86,13 @@ export async function measureStreams(bench: Bench): Promise<Row[]> {
       digits: 3,
     }),
     judged('… converted from Anthropic’s', ratio(converted), { atLeast: 0.2, unit: '', digits: 3 }),
-    told('CPU per chunk: Culvert same, converted; nginx', `${cost(same)}, ${cost(converted)}; ${cost(limit)} µs`),
+    judged('CPU per chunk, same dialect ÷ that of the bare proxy', ratio(bare, same), {
+      ...{ atMost: 1.15, unit: '', digits: 3 },
+    }),
+    told(
+      'CPU per chunk: Culvert same, converted; nginx; a bare proxy',
+      `${cost(same)}, ${cost(converted)}; ${cost(limit)}; ${cost(bare)} µs`,
+    ),
     told(
       'share of the pace kept: Culvert, nginx',
       [same, limit].map((of) => median(of.map((o) => o.pace)).toFixed(2)).join(', '),

@@ -6,6 +6,7 @@ import { measureIdle, measureMemory } from './measure-memory.ts';
 import { type Bench, measureLatency, measureRequests } from './measure-requests.ts';
 import { measureStart } from './measure-start.ts';
 import { measureAbort, measureDelay, measureStall, measureStreams } from './measure-streams.ts';
+import { measureWeight } from './measure-weight.ts';
 import { loadCore, pin, startBareProxy, startCulvert, startNginx, startUpstream } from './processes.ts';
 
 const measurements: Record<string, (bench: Bench) => Promise<Row[]>> = {
@@ -13,6 +14,7 @@ const measurements: Record<string, (bench: Bench) => Promise<Row[]>> = {
   latency: measureLatency,
   streams: measureStreams,
   delay: measureDelay,
+  weight: measureWeight,
   memory: measureMemory,
   start: measureStart,
   abort: measureAbort,

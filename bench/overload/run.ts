@@ -3,7 +3,15 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as after } from 'node:timers/promises';
 import { closedLoop, percentile } from '../gateway/load.ts';
-import { cpuSeconds, culvertHeaders, loadCore, pin, startCulvert, startUpstream } from '../gateway/processes.ts';
+import {
+  cpuSeconds,
+  culvertHeaders,
+  loadCore,
+  pin,
+  type Subject,
+  startCulvert,
+  startUpstream,
+} from '../gateway/processes.ts';
 import { chatRequest } from '../gateway/wire.ts';
 import { finish } from '../results.ts';
 import { judged, print, type Row, told } from '../rows.ts';
@@ -28,15 +36,16 @@ pin(process.pid, loadCore);
 const upstream = await startUpstream();
 const keys = [{ key: fewKey, account: 'few', name: 'few', plan: 'bench' }];
 const culvert = await startCulvert({ upstreamPort: upstream.port, keys });
+/** Refuses what would wait for longer than a quarter of a second. */
+const strict = await startCulvert({ upstreamPort: upstream.port, keys, server: { overload: { delay: '250ms' } } });
 /** What as many connections can get where nobody is refused. */
 const unbound = await startCulvert({ upstreamPort: upstream.port, keys, server: { overload: 'off' } });
 const flood = fork(new URL('./callers.ts', import.meta.url));
 pin(flood.pid ?? 0, loadCore);
 const rows: Row[] = [];
 try {
-  await closedLoop({ port: culvert.port, request: chat, connections: 64, seconds: 4 });
-  const warm = { port: unbound.port, request: chat };
-  await closedLoop({ ...warm, connections: 64, seconds: 4 });
+  for (const { port } of [culvert, strict, unbound])
+    await closedLoop({ port, request: chat, connections: 64, seconds: 4 });
   const capacity = await capacityOf(connections);
   const few64 = await capacityOf(64);
   rows.push(
@@ -49,11 +58,13 @@ try {
     ]),
   );
   // Refusals are compiled by then, too.
-  await measure(3, capacity);
-  for (const times of [1, 3, 10]) rows.push(...print(await measure(times, capacity)));
+  for (const gateway of [culvert, strict]) await measure(gateway, 3, capacity);
+  for (const times of [1, 3, 10]) rows.push(...print(await measure(culvert, times, capacity)));
+  for (const times of [3, 10]) rows.push(...print(await measure(strict, times, capacity)));
 } finally {
   flood.kill();
   await culvert.stop();
+  await strict.stop();
   await unbound.stop();
   upstream.stop();
 }
@@ -86,9 +97,9 @@ function shown({ perSecond, perCpu }: Capacity): string {
   return `${perSecond.toFixed(0)} / s, ${perCpu.toFixed(0)} per CPU-second`;
 }
 
-async function measure(times: number, capacity: Capacity): Promise<Row[]> {
+async function measure(gateway: Subject, times: number, capacity: Capacity): Promise<Row[]> {
   const perSecond = capacity.perSecond * times;
-  const order = { port: culvert.port, seconds, patienceMs, restMs: 1_000 };
+  const order = { port: gateway.port, seconds, patienceMs, restMs: 1_000 };
   const little = { ...order, perSecond: fewPerSecond, connections: fewConnections };
   const runs = await Promise.all([
     openFlood({ ...order, perSecond, connections, request: chat.toString('latin1') }),
@@ -96,25 +107,30 @@ async function measure(times: number, capacity: Capacity): Promise<Row[]> {
     openCallers({ ...little, request: health }),
   ]);
   await after(1_000);
-  const cpuBefore = cpuSeconds(culvert.pid);
+  const cpuBefore = cpuSeconds(gateway.pid);
   const [saw, fews, looks] = await Promise.all([runs[0](), runs[1](), runs[2]()]);
-  const cpu = cpuSeconds(culvert.pid) - cpuBefore;
-  const backMs = await recovery();
+  const cpu = cpuSeconds(gateway.pid) - cpuBefore;
+  const backMs = await recovery(gateway);
   const answered = saw.answeredMs.length + fews.answeredMs.length;
   // At its capacity it need not answer more than it is asked for.
   const possible = Math.min(saw.sent + fews.sent, cpu * capacity.perCpu);
   return [
-    judged(`${times}×: goodput, in shares of capacity`, [answered / possible], {
-      atLeast: 0.9,
-      unit: '',
-      digits: 2,
-    }),
+    judged(
+      `${times}×${gateway === strict ? ', `delay` 250 ms' : ''}: goodput, in shares of capacity`,
+      [answered / possible],
+      {
+        atLeast: 0.9,
+        unit: '',
+        digits: 2,
+      },
+    ),
     told(
       '… asked; with no connection left, all their callers waiting to come again',
       `${(saw.sent / seconds).toFixed(0)} / s; ${(saw.unsent / seconds).toFixed(0)} / s`,
     ),
     told('… answered, p50 / p99', both(saw.answeredMs)),
     told('… refused, p50 / p99', saw.refusedMs.length === 0 ? 'none' : both(saw.refusedMs)),
+    ...(saw.refusedMs.length === 0 ? [] : [refusedRow(saw.refusedMs)]),
     told('… given up', `${saw.lost}`),
     told('… an account with few requests: answered, p50 / p99', `${both(fews.answeredMs)}, of ${fews.sent}`),
     told('… /healthz: answered, p50 / p99', `${both(looks.answeredMs)}, of ${looks.sent}`),
@@ -133,18 +149,23 @@ async function openFlood(order: CallersOrder): Promise<() => Promise<CallersSaw>
   };
 }
 
+function refusedRow(ms: readonly number[]): Row {
+  const sorted = [...ms].sort((a, b) => a - b);
+  return judged('… refused within, p99', [percentile(sorted, 0.99)], { atMost: 50, unit: ' ms', digits: 0 });
+}
+
 function both(ms: readonly number[]): string {
   const sorted = [...ms].sort((a, b) => a - b);
   return `${ms.length}, ${percentile(sorted, 0.5).toFixed(0)} / ${percentile(sorted, 0.99).toFixed(0)} ms`;
 }
 
 /** Ms until a caller of the flooding account is answered in 50 ms. */
-async function recovery(): Promise<number> {
+async function recovery({ port }: Subject): Promise<number> {
   const startMs = performance.now();
   for (;;) {
     const askedMs = performance.now();
     const { requests, errors } = await closedLoop({
-      port: culvert.port,
+      port,
       request: chat,
       connections: 1,
       seconds: patienceMs / 1_000,

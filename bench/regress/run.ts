@@ -1,22 +1,23 @@
-// node bench/run.mjs regress A B [--rounds=7]
-// What a request costs at commit B against commit A, in CPU time; ends with 1 when it is above 5 % more.
+// node bench/run.mjs regress A B [--rounds=7] [--most=1.05] [--write]
+// What a request costs at commit B against commit A, in CPU time; ends with 1 when it is above 5 % more, or above another
+// ratio. --write: into bench/results.md.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { closedLoop, median } from '../gateway/load.ts';
 import { cpuSeconds, type Subject, startCulvert, startUpstream } from '../gateway/processes.ts';
 import { chatRequest } from '../gateway/wire.ts';
-import { judged, print } from '../rows.ts';
+import { writeSection } from '../results.ts';
+import { judged, print, type Row } from '../rows.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** The compiler is busy until then: 105 µs a request then read 60. */
 const warmSeconds = 8;
 const roundSeconds = 2;
 const connections = 10;
-const mostMore = 1.05;
 
 const [before, after] = process.argv.slice(2).filter((one) => !one.startsWith('--'));
 if (before === undefined || after === undefined) {
@@ -24,6 +25,8 @@ if (before === undefined || after === undefined) {
   process.exit(2);
 }
 const rounds = Number(/--rounds=(\d+)/.exec(process.argv.join(' '))?.[1] ?? 7);
+const most = Number(/--most=([\d.]+)/.exec(process.argv.join(' '))?.[1] ?? 1.05);
+const loadBefore = (loadavg()[0] ?? 0).toFixed(1);
 const kinds = {
   'whole answers, passed through': { model: 'same', stream: null },
   'streams, converted': { model: 'converted', stream: 'short' },
@@ -32,6 +35,7 @@ const kinds = {
 const folder = mkdtempSync(join(tmpdir(), 'culvert-regress-'));
 const upstream = await startUpstream();
 let worst = 0;
+const rows: Row[] = [];
 try {
   const [a, b] = await Promise.all([before, after].map(started));
   for (const [what, kind] of Object.entries(kinds)) {
@@ -46,10 +50,12 @@ try {
       ratios.push(cost.get(b!)! / cost.get(a!)!);
       own.push(cost.get(b!)!);
     }
-    print([
-      judged(`CPU a request of ${what}, ÷ that of ${before}`, ratios, { atMost: mostMore, unit: '', digits: 3 }),
-      judged(`… at ${after}`, own, { unit: ' µs', digits: 1 }),
-    ]);
+    rows.push(
+      ...print([
+        judged(`CPU a request of ${what}, ÷ that of ${before}`, ratios, { atMost: most, unit: '', digits: 3 }),
+        judged(`… at ${after}`, own, { unit: ' µs', digits: 1 }),
+      ]),
+    );
     worst = Math.max(worst, median(ratios));
   }
   await Promise.all([a!.stop(), b!.stop()]);
@@ -58,7 +64,15 @@ try {
   for (const commit of [before, after]) git('worktree', 'remove', '--force', placeOf(commit));
   rmSync(folder, { recursive: true, force: true });
 }
-process.exit(worst > mostMore ? 1 : 0);
+if (process.argv.includes('--write'))
+  writeSection({
+    subject: 'regress',
+    command: `node bench/run.mjs regress ${before} ${after} --most=${most} --write`,
+    how: `Two commits in turns, each after ${warmSeconds} s of load; medians of ${rounds} rounds of ${roundSeconds} s, ${connections} connections. The machine's load
+was ${loadBefore} before.`,
+    rows,
+  });
+process.exit(worst > most ? 1 : 0);
 
 /** µs of CPU time that one request takes the gateway. */
 async function costOf(gateway: Subject, kind: (typeof kinds)[keyof typeof kinds], seconds: number): Promise<number> {
