@@ -35,6 +35,7 @@ const subjects = {
   dashboard: 'dashboard/run.ts',
   telemetry: 'telemetry/run.ts',
   sizing: 'sizing/run.ts',
+  processes: 'processes/run.ts',
 };
 /** With arguments of their own: run by name alone. */
 const byHand = {
