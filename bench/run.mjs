@@ -36,6 +36,7 @@ const subjects = {
   telemetry: 'telemetry/run.ts',
   sizing: 'sizing/run.ts',
   processes: 'processes/run.ts',
+  replicas: 'replicas/run.ts',
 };
 /** With arguments of their own: run by name alone. */
 const byHand = {

@@ -1,9 +1,8 @@
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
 import { overUpstreams, testKey, testProcesses } from '../start-gateway.ts';
 import type { StartedPostgres } from '../start-postgres.ts';
-import { temporaryFolder } from '../start-process.ts';
+import { type Lifetime, temporaryFolder } from '../start-process.ts';
 import type { StartedRedis } from '../start-redis.ts';
 import { startUpstream, type Upstream } from '../start-upstream.ts';
 import { until } from '../until.ts';
@@ -30,7 +29,7 @@ export const storageOver = (database: string, redis: Pick<StartedRedis, 'url'>) 
  * as a balancer would wait for it, or have only just begun to listen.
  */
 export async function startReplicas(
-  t: TestContext,
+  t: Lifetime,
   count: number,
   {
     postgres,
