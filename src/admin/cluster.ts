@@ -91,7 +91,7 @@ function commonIn(seen: readonly SeenProcess[], of: 'version' | 'configuration')
   return null;
 }
 
-/** Findings for the doctor: replicas of a different version or configuration. */
+/** Findings for the doctor: workers that died, and replicas of a different version or configuration. */
 export function clusterFindings(seen: readonly SeenProcess[], nowMs: number): Finding[] {
   const rows = rowsOf(seen, nowMs);
   const named = (of: 'version' | 'configuration') =>
@@ -107,6 +107,7 @@ export function clusterFindings(seen: readonly SeenProcess[], nowMs: number): Fi
     ];
   };
   return [
+    ...deathFindings(rows),
     ...found('version', 'These replicas run another version than the others', 'Upgrade them all to one version.'),
     ...found(
       'configuration',
@@ -116,5 +117,18 @@ export function clusterFindings(seen: readonly SeenProcess[], nowMs: number): Fi
   ];
 }
 
-/** Replicas that one finding names. */
+/** Replicas or workers that one finding names. */
 const namedMax = 10;
+
+/** Workers are started again, so one that dies every quarter of a minute would show in the log alone. */
+function deathFindings(rows: readonly ProcessRow[]): Finding[] {
+  const serving = new Set(rows.flatMap(({ replica, state }) => (state === 'serving' ? [replica] : [])));
+  // Those of a server that ends are no deaths.
+  const dead = rows.filter(({ worker, state, replica }) => worker !== null && state === 'gone' && serving.has(replica));
+  if (dead.length === 0) return [];
+  const named = [...Map.groupBy(dead, ({ host, worker }) => `${worker} of ${host}`)].map(([which, deaths]) =>
+    deaths.length === 1 ? which : `${which} (${deaths.length} times)`,
+  );
+  const message = `Workers died within the last ten minutes: ${named.slice(0, namedMax).join(', ')}. See culvert cluster.`;
+  return [{ check: 'workers', state: 'warning', message, fix: 'See the log for the cause.' }];
+}

@@ -67,4 +67,18 @@ test('processes are listed with their states, and what few of them run stands ou
     'These replicas have another configuration than the others: three (pid 10). See culvert cluster.',
   ]);
   assert.deepEqual(clusterFindings([seen('a', {}), seen('b', {}), seen('c', null)], nowMs), []);
+
+  const died = (id: string, worker: number, replica = 'r1') => seen(id, { worker, replica }, { over: true });
+  const serves = seen('a', { worker: 1 });
+  const ofDead = clusterFindings([serves, died('b', 2), died('c', 1), died('d', 2), died('e', 1, 'ended')], nowMs);
+  assert.deepEqual(
+    ofDead.map(({ check, state, message }) => [check, state, message]),
+    [
+      [
+        'workers',
+        'warning',
+        'Workers died within the last ten minutes: 2 of one (2 times), 1 of one. See culvert cluster.',
+      ],
+    ],
+  );
 });

@@ -105,6 +105,11 @@ overBoth(
     assert.ok(now.includes(other) && !now.includes(victim));
     assert.equal((await ask(gateway.url, '/readyz')).status, 200);
     assert.match(gateway.log(), /"worker":1,"msg":"a worker died \(SIGKILL\)/);
+    // Other servers over the same stores know of a death once its heartbeat is late.
+    if (over.name === 'embedded') {
+      const { text } = await ask(gateway.url, '/admin/v1/doctor', undefined, adminKey);
+      assert.match(text, /Workers died within the last ten minutes: 1 of [^ ]+\. See culvert cluster\./);
+    }
   },
 );
 
