@@ -10,7 +10,7 @@ import { type Session, useSession } from './session.ts';
 /** Whom a call of `/v1` is for: the session's own key, or the one that an operator speaks for. */
 export interface Caller {
   key: { id: string; name: string; account: string; prefix: string | null };
-  /** Of every call, of a GET, too. */
+  /** Headers of every call, of a GET, too. */
   headers: Record<string, string>;
 }
 
@@ -132,7 +132,7 @@ function callerOf({ csrf, kind }: Session, { id, name, account, prefix }: KeyRow
 
 export type ModelKind = 'chat' | 'embedding' | 'speech' | 'transcription' | 'image';
 
-/** As in `/v1/models`. */
+/** A model of `/v1/models`. */
 export interface Model {
   id: string;
   owned_by: string;

@@ -1,4 +1,4 @@
-/** What turns `before` into `after` in a PATCH (RFC 7396): members that differ, null for those that went. */
+/** Makes the PATCH that turns `before` into `after` (RFC 7396): members that differ, null for those that went. */
 export function mergePatch(before: Members, after: Members): Record<string, unknown> {
   const patch: Record<string, unknown> = {};
   for (const name of Object.keys(before)) if (after[name] === undefined && before[name] !== null) patch[name] = null;

@@ -7,14 +7,14 @@ import { get, type Query } from './request.ts';
 export interface Listed<Row, Cursor = string> {
   data: Row[];
   next_cursor: Cursor | null;
-  /** What is missing in it, and why. */
+  /** Says what is missing in it, and why. */
   missing?: string | undefined;
 }
 
 export interface Pages<Row> {
   rows: Row[] | undefined;
   error: Error | null;
-  /** What is missing in the rows, and why. */
+  /** Says what is missing in the rows, and why. */
   missing: string | undefined;
   /** The shown data still belong to the earlier page or filter. */
   waiting: boolean;

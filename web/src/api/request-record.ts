@@ -1,7 +1,7 @@
 import type { Caller } from './caller.ts';
 import { get } from './request.ts';
 
-/** Of `/v1/requests/{id}`: the record of a call. */
+/** Answer of `/v1/requests/{id}`: the record of a call. */
 export interface RequestRecord {
   id: string;
   target: string | null;

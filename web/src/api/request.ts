@@ -39,7 +39,7 @@ export class ConnectionError extends Error {
 
 let csrfToken: string | null = null;
 
-/** Of the session; sent with every call that changes something. */
+/** Sets the token of the session, which goes with every call that changes something. */
 export function setCsrf(token: string | null): void {
   csrfToken = token;
 }

@@ -69,7 +69,7 @@ export function useSession(): Session {
   return session;
 }
 
-/** Of an operator's pages. */
+/** Session of an operator, for pages that only operators have. */
 export function useOperator(): OperatorSession {
   const session = useSession();
   if (session.kind !== 'operator') throw new Error('The session is not an operator’s.');

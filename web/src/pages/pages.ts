@@ -30,7 +30,7 @@ export interface PageEntry {
   path: string;
   /** A separate chunk: what a page needs is loaded with it. */
   load: () => Promise<{ default: ComponentType }>;
-  /** Of pages in the navigation. */
+  /** Place in the navigation; absent: it is not there. */
   nav?: Navigation;
 }
 

@@ -19,7 +19,7 @@ export interface DialogProps {
 }
 
 /**
- * What gives the focus back to whatever opened a dialog, when it closes: to the button of its menu for an item of one.
+ * Gives the focus back to whatever opened a dialog, when it closes: to the button of its menu for an item of one.
  * Radix does so for Radix' triggers only.
  */
 export function useFocusBack(open: boolean): (event: Event) => void {

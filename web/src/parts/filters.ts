@@ -10,7 +10,7 @@ export const pagesName = 'pages';
 type ChangeKind = 'step' | 'look';
 
 /**
- * What a page shows, kept in its URL so that it can be shared: texts by name. An empty one leaves the URL. The setter
+ * Filters of a page, in its URL so that it can be shared: texts by name. An empty one leaves the URL. The setter
  * changes those that it is given, and lists begin again at their first page.
  */
 export function useFilters<Name extends string>(): [Filters<Name>, (changes: Filters<Name>, as?: ChangeKind) => void] {

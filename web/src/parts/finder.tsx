@@ -2,11 +2,11 @@ import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState 
 import { classes } from './classes.ts';
 
 interface FinderProps<Item> {
-  /** Of the field, read aloud; `list` is that of what it found. */
+  /** Name of the field, read aloud; `list` is that of the list of findings. */
   label: string;
   list: string;
   placeholder: string;
-  /** What a text finds, the best first; '' finds all. */
+  /** Finds the items for a text, the best first; '' finds all. */
   find: (text: string) => readonly Item[];
   /** Called with what is typed, for entries that a server finds. */
   onText?: (text: string) => void;

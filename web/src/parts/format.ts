@@ -70,7 +70,7 @@ export function bytes(size: number): string {
   return `${tenths.format(size / 1_000 ** at)} ${units[at]}`;
 }
 
-/** What the server has just done may be so far ahead of a browser's clock. */
+/** The time of the server may be so far ahead of a browser's clock. */
 const clockSkewMs = 2_000;
 
 /** `just now`, `2 min ago`, `in 3 h`, `5 d ago`; a date beyond 30 days. */

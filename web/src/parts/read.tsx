@@ -9,7 +9,7 @@ export interface ReadState<Answer> {
   refetch: () => unknown;
 }
 
-/** What `children` make of an answer, below the last error; grey lines while it is on its way. */
+/** An answer as `children` show it, below the last error; grey lines while it is on its way. */
 export function Read<Answer>({
   query: { data, error, refetch },
   children,

@@ -1,6 +1,6 @@
 import { useFilters } from './filters.ts';
 
-/** What a row is sorted by; null comes last in both directions. */
+/** Value that a row is sorted by; null comes last in both directions. */
 export type SortValue = string | number | null;
 
 export interface Sorting {

@@ -43,7 +43,7 @@ export function Status({ tone, children }: { tone: Tone; children: ReactNode }) 
   );
 }
 
-/** Of a provider, a target, a model. */
+/** Tones for the health of a provider, a target, a model. */
 export const healthTones: Record<'healthy' | 'degraded' | 'failing' | 'down', Tone> = {
   healthy: 'ok',
   degraded: 'warn',

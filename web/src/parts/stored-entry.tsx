@@ -85,7 +85,7 @@ export function EntryFacts({ of }: { of: StoredEntry }) {
 interface EntryActionsProps {
   of: StoredEntry;
   name: string;
-  /** What it is, as in `Remove provider`. */
+  /** Kind of entry, as in `Remove provider`. */
   kind: string;
   area: Area;
   /** Its list in the admin API. */
@@ -96,7 +96,7 @@ interface EntryActionsProps {
   place?: 'middle' | 'side';
   /** The form that changes it; `done` closes it. Absent: its page has what changes it. */
   edit?: (done: () => void) => ReactNode;
-  /** What goes with it. */
+  /** Consequences of its removal. */
   children: ReactNode;
 }
 

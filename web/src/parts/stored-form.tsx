@@ -23,7 +23,7 @@ interface StoredFormProps<Entry extends StoredEntry> {
   entries: ReturnType<typeof entriesOf<Entry>>;
   /** Its list in the dashboard, where a new entry has its page. */
   list: string;
-  /** What it is, as in "Add guard". */
+  /** Kind of entry, as in "Add guard". */
   kind: string;
   /** The field of the name. */
   name: { hint: string; placeholder: string };

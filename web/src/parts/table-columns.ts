@@ -10,7 +10,7 @@ export interface Column<Row> {
   /** In addresses. Default: the head in small letters, with hyphens. */
   name?: string;
   cell: (row: Row) => ReactNode;
-  /** What rows are sorted by, and what an export has. Default: the text or the figure that the cell shows. */
+  /** Value by which rows are sorted, and which an export has. Default: the text or the figure that the cell shows. */
   value?: (row: Row) => SortValue;
   /** Buttons, at the end, or a picture before the last column: it is not sorted by, moved or exported. */
   kind?: 'actions' | 'picture';
@@ -18,7 +18,7 @@ export interface Column<Row> {
   align?: 'right';
   /** Width of the table from which it is shown; without one, on a phone, too. */
   from?: 'sm' | 'md' | 'lg' | 'xl' | '2xl';
-  /** Of the cell and its head, such as a width. */
+  /** Classes of the cell and its head, such as a width. */
   className?: string;
 }
 
@@ -68,7 +68,7 @@ const untouched: Arranged = { order: [], hidden: [] };
 const inAddress = 'columns';
 
 export interface Columns<Row> {
-  /** As they are shown. */
+  /** Columns in the order in which they are shown. */
   shown: readonly Column<Row>[];
   /** All that can be moved and hidden, in order. */
   movable: readonly Column<Row>[];

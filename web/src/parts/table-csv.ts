@@ -1,7 +1,7 @@
 import { csvLine } from '../../../src/admin/csv.ts';
 import { type Column, valueIn } from './table-columns.ts';
 
-/** What a table shows, as CSV: its columns by their heads, figures unrounded. */
+/** The shown table as CSV: its columns by their heads, figures unrounded. */
 export function csvOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
   const shown = columns.filter(({ kind }) => kind === undefined);
   const lines = rows.map((row) => csvLine(shown.map((column) => plain(valueIn(column, row)))));

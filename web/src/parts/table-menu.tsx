@@ -21,7 +21,7 @@ interface TableMenuProps<Row> {
   allRows: () => Promise<{ rows: readonly Row[]; more: boolean }>;
 }
 
-/** What a reader can do with a table: choose its columns, save it as CSV or as a view. */
+/** Menu of a table: choose its columns, save it as CSV or as a view. */
 export function TableMenu<Row>({ label, columns, allRows }: TableMenuProps<Row>) {
   const [open, setOpen] = useState<'columns' | 'views' | null>(null);
   const [busy, setBusy] = useState(false);

@@ -57,7 +57,7 @@ interface FrameProps<Row> {
 }
 
 type TableProps<Row> = FrameProps<Row> & {
-  /** What it is sorted by where the address names nothing: `-attempts`. Default: the order of the rows. */
+  /** Column that it is sorted by where the address names none: `-attempts`. Default: the order of the rows. */
   first?: string;
   /** Member of the address that has its order, if not that of its label. */
   sortKey?: string;

@@ -28,7 +28,7 @@ export function numberOf(text: string, field: string): number | undefined {
   return value;
 }
 
-/** What is typed on separate lines, or between commas. */
+/** Entries that are typed on separate lines, or between commas. */
 export function listIn(text: string, by: '\n' | ','): string[] {
   const parts = text.split(by).map((part) => part.trim());
   return parts.filter((part) => part !== '');

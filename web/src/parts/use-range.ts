@@ -7,12 +7,12 @@ import { useZone } from './zone.ts';
 const name = 'range';
 
 export interface Ranged {
-  /** As the address has it. */
+  /** The range as the address has it. */
   text: string;
   zone: string;
   /** For calls of the API. Empty for `any`. */
   query: SpanQuery;
-  /** Of links to pages with a range: they show the same one. */
+  /** Parameters of links to pages with a range, which then show the same one. */
   search: Record<string, string>;
   /** Its bounds; null for `any`. */
   bounds: () => { fromMs: number; toMs: number } | null;

@@ -28,7 +28,7 @@ interface InvitationProps {
   onDone: () => void;
 }
 
-/** What a link gives, the name of who takes it, and then their key. */
+/** Page behind the link of an invitation: what it gives, the name of who takes it, and then their key. */
 export default function InvitationPage({ token, ways, onDone }: InvitationProps) {
   const client = useQueryClient();
   const [name, setName] = useState('');

@@ -18,14 +18,14 @@ const Entries = lazy(() => import('./entries.tsx'));
 interface Command {
   title: string;
   icon: ReactNode;
-  /** What it is, and what tells it apart. */
+  /** Kind of entry, and what tells it apart. */
   about?: string;
   /** Shown at its right. */
   keys?: readonly string[];
   run: () => void;
 }
 
-/** Of the lists that entries are in, by path. */
+/** Icons of the lists that entries are in, by path. */
 const icons = new Map(
   operatorPages.flatMap(({ pages }) =>
     pages.flatMap(({ path, nav }): [string, ReactNode][] =>

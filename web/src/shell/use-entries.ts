@@ -11,7 +11,7 @@ import { useRested } from '../parts/use-rested.ts';
 export interface FoundEntry {
   kind: string;
   name: string;
-  /** What tells it apart from others of the name. */
+  /** Facts that tell it apart from others of the name. */
   more: string;
   to: string;
 }
@@ -40,7 +40,7 @@ const kinds: readonly Kind[] = [
 
 type Row = Partial<Record<'id' | 'name' | 'account', string | null>>;
 
-/** Of each kind. */
+/** Entries found of each kind, at most. */
 const foundMax = 6;
 const listMax = 1_000;
 /** How long typing rests before the server is asked. */

@@ -17,7 +17,7 @@ import { Section } from '../../parts/page.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { numberOrText } from '../../parts/typed.ts';
 
-/** What an account has paid before, and what is left of it. */
+/** Credit of an account: what it has paid before, and what is left of it. */
 export function Credit({ account }: { account: DetailedAccount }) {
   const [open, setOpen] = useState(false);
   const may = useMay('accounts', 'write') && account.from !== 'configuration';

@@ -134,7 +134,7 @@ function facts(account: Omit<AccountReply, 'extra_budget'> & { extra_budget: Ext
   return { name, plan, status, guards, extra_budget, data: dataRuleTyped(typedDataRule(data)) };
 }
 
-/** What differs: a change of one member leaves the others as they are. */
+/** Members that differ: a change of one leaves the others as they are. */
 function changed<Facts extends object>(before: Facts, after: Facts): Partial<Facts> {
   const known = before as Record<string, unknown>;
   const differs = ([name, value]: [string, unknown]) => JSON.stringify(known[name]) !== JSON.stringify(value);
@@ -151,7 +151,7 @@ function typedExtra({ extra_budget: extra }: Pick<AccountReply, 'extra_budget'>)
     : { usd: String(extra.usd), until: extra.until.replace('T00:00:00.000Z', '') };
 }
 
-/** As the server has it where nobody touched it. */
+/** Extra budget, as the server has it where nobody touched it. */
 function extraIn(typed: { usd: string; until: string }, before: AccountReply): Extra {
   if (JSON.stringify(typed) === JSON.stringify(typedExtra(before))) return before.extra_budget;
   return typed.usd.trim() === '' ? null : { usd: numberOrText(typed.usd), until: typed.until.trim() };

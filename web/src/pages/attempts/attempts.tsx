@@ -23,7 +23,7 @@ const groupWords = {
 export type AttemptGroup = keyof typeof groupWords;
 
 interface AttemptsProps {
-  /** What the page is about. */
+  /** Provider or model that the page is about. */
   where?: { provider?: string | undefined; model?: string | undefined };
   /** Groupings that the page offers, the first one first. */
   groups: readonly AttemptGroup[];
@@ -31,7 +31,7 @@ interface AttemptsProps {
   range?: Ranged;
 }
 
-/** Who was asked, how often that failed and how long it took, over a range that the page's URL names. */
+/** Attempts by target: how often they failed and how long they took, over a range that the page's URL names. */
 export function Attempts({ where = {}, groups, range: ofPage }: AttemptsProps) {
   const pageRange = useRange();
   const range = ofPage ?? pageRange;
@@ -78,7 +78,7 @@ export function Attempts({ where = {}, groups, range: ofPage }: AttemptsProps) {
   );
 }
 
-/** As high as the charts: the table below does not move when they are there. */
+/** Placeholder as high as the charts: the table below does not move when they are there. */
 const chartsToCome = <Pending className="h-[532px] lg:h-[258px]" />;
 
 /** Pages of single entries, by what rows are of. */

@@ -27,7 +27,7 @@ export function useBodyRules() {
 }
 
 interface Subject extends Pick<BodyRuleReply, 'of' | 'name'> {
-  /** Of a key. */
+  /** Account of a key; absent for other subjects. */
   account?: string;
 }
 

@@ -34,7 +34,7 @@ const yaml = `models:
     targets: [openai/gpt-5]
     cache: { ttl: 1h, scope: key }`;
 
-/** What models' caches keep, and what came of it. */
+/** Page of models' caches: what is in them, and what came of it. */
 export default function CachePage() {
   const [{ model }, setFilters] = useFilters<'model'>();
   const range = useRange('30d');

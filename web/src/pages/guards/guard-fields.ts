@@ -6,13 +6,13 @@ import { injectionKinds, linkKinds, personalKinds, secretKinds } from '../../../
 import { listIn, numberOrText, objectIn } from '../../parts/typed.ts';
 import type { Schema } from '../reference/open-api.ts';
 
-/** What the form shows for a setting. */
+/** Control that the form has for a setting. */
 export type Control = 'choice' | 'choices' | 'lines' | 'flag' | 'number' | 'json' | 'text';
 
 export interface GuardField {
   name: string;
   control: Control;
-  /** Of `choice` and `choices`. */
+  /** Options of `choice` and `choices`. */
   options: readonly string[];
   required: boolean;
   hint: string;
@@ -81,7 +81,7 @@ export function guardFields({ properties = {}, required = [] }: Schema): GuardFi
     }));
 }
 
-/** Those that a guard of this check has: its own first. */
+/** Fields that a guard of this check has: those of the check first. */
 export function shownFields(fields: readonly GuardField[], draft: GuardDraft): GuardField[] {
   const check = draft.check ?? '';
   const known = new Set([...ofAll, 'check', ...Object.values(ofCheck).flat()]);
@@ -113,7 +113,7 @@ export function draftOf(
   );
 }
 
-/** As culvert.yaml writes it. */
+/** The guard as culvert.yaml writes it. */
 export function definitionOf(fields: readonly GuardField[], draft: GuardDraft): Record<string, unknown> {
   const shown = [{ name: 'check', control: 'choice' as const }, ...shownFields(fields, draft)];
   return Object.fromEntries(

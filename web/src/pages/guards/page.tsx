@@ -46,7 +46,7 @@ models:
 
 const command = 'culvert guards set pii --check personal-data --kinds email,card --action mask';
 
-/** What requests and answers are looked through for. */
+/** Page of the guards, which look through requests and answers. */
 export default function GuardsPage() {
   const pages = usePages<GuardReply>(guards.path, {}, { everyMs: 10_000, inUrl: true });
   const { add, dialog } = useAdding({

@@ -147,7 +147,7 @@ const columns: readonly Column<Result>[] = [
   { head: 'Found', from: 'sm', cell: ({ found }) => (found.length === 0 ? <None /> : found.join(', ')) },
 ];
 
-/** What each guard found in one text. */
+/** Findings of each guard in one text. */
 function Guards({ result: { verdict, guards, masked } }: { result: Result }) {
   return (
     <>

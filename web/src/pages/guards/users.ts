@@ -9,7 +9,7 @@ export interface User {
 /** A key has no page. */
 const withPages = ['models', 'plans', 'accounts'];
 
-/** What names a guard. */
+/** Parts of the configuration that name a guard. */
 export function usersOf({ server, ...named }: GuardReply['used_by']): User[] {
   const pageOf = (list: string, name: string) => `/dashboard/${list}/${encodeURIComponent(name)}`;
   return [

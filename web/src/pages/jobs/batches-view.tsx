@@ -133,7 +133,7 @@ export function BatchesView({ caller }: { caller: Caller }) {
 
 interface SaveProps {
   caller: Caller;
-  /** Of the file. */
+  /** Id of the file. */
   id: string;
   word: string;
 }

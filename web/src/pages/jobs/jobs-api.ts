@@ -2,7 +2,7 @@ import type { Caller } from '../../api/caller.ts';
 import { usePagesOf } from '../../api/pages.ts';
 import { get } from '../../api/request.ts';
 
-/** As in `/v1/batches`; times are seconds since the epoch. */
+/** A batch of `/v1/batches`; times are seconds since the epoch. */
 export interface Batch {
   id: string;
   endpoint: string;
@@ -16,7 +16,7 @@ export interface Batch {
   request_counts: { total: number; completed: number; failed: number };
 }
 
-/** As in `/v1/files`. */
+/** A file of `/v1/files`. */
 export interface StoredFile {
   id: string;
   bytes: number;
@@ -26,7 +26,7 @@ export interface StoredFile {
   purpose: string;
 }
 
-/** As in `/v1/videos`. */
+/** A video of `/v1/videos`. */
 export interface Video {
   id: string;
   model: string;

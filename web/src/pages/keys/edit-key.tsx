@@ -23,7 +23,7 @@ import { TagsField } from './tags-field.tsx';
 
 interface EditKeyProps {
   of: KeyReply;
-  /** What the key has used; undefined: not known yet. */
+  /** Use of the key by window; undefined: not known yet. */
   used: readonly WindowReply[] | undefined;
   onClose: () => void;
 }

@@ -20,7 +20,7 @@ interface KeysTableProps {
   account?: string;
   status?: string;
   tag?: string;
-  /** Of all accounts: shows the account of each. */
+  /** Keys of all accounts are in it: shows the account of each. */
   all?: true;
 }
 

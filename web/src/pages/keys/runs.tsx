@@ -11,7 +11,7 @@ import { type Column, Table } from '../../parts/table.tsx';
 
 type Run = AgentSessions['data'][number];
 
-/** Of the sessions that the server sums up. */
+/** Sessions that the server sums up, at most. */
 const sessionsMax = 1_000;
 const prefix = 'run:';
 

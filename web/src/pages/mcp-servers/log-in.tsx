@@ -12,7 +12,7 @@ import { Ago, None } from '../../parts/figures.tsx';
 import { Fact, Facts, Section } from '../../parts/page.tsx';
 import { toast } from '../../parts/toast.tsx';
 
-/** Who is logged in there, for everybody who may use it here. */
+/** Login at a server that holds for everybody who may use it here. */
 export function Login({ server }: { server: McpServerReply }) {
   const { name, login, status } = server;
   const client = useQueryClient();

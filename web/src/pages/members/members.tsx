@@ -65,7 +65,7 @@ export function Members({ account }: { account: string }) {
   );
 }
 
-/** Those that nobody has used; nothing where there are none. `account`: of this one alone. */
+/** Invitations that nobody has used; nothing where there are none. `account`: of this one alone. */
 export function Invitations({ account }: { account?: string }) {
   const client = useQueryClient();
   const { rows = [] } = usePages<InvitationReply>('/admin/v1/invitations');

@@ -2,7 +2,7 @@ import type { ModelReply } from '../../../../src/admin/entries/models.ts';
 import { listIn, numberOrText, objectIn } from '../../parts/typed.ts';
 import { type VariantDraft, variantDrafts, writtenVariants } from './variant-draft.ts';
 
-/** As in `culvert.yaml`. */
+/** Types of models, as in `culvert.yaml`. */
 export const modelTypes = [
   'chat',
   'embedding',
@@ -74,7 +74,7 @@ export interface TargetDraft {
   rest: Record<string, unknown>;
 }
 
-/** As the server has them where `quality` names none. */
+/** Checks that the server makes where `quality` names none. */
 const allChecks = ['schema', 'refusal', 'length'];
 
 let rows = 0;
@@ -141,7 +141,9 @@ function targetDraft(written: string | Written): TargetDraft {
   };
 }
 
-/** As culvert.yaml writes it. Text that is not a number goes along unchanged: the server names the wrong field. */
+/**
+ * The model as culvert.yaml writes it. Text that is not a number goes along unchanged: the server names the wrong field.
+ */
 export function definitionOf(draft: ModelDraft): Written {
   const accounts = listIn(draft.accounts, ',');
   const plans = listIn(draft.plans, ',');

@@ -16,7 +16,7 @@ import { useRange } from '../../parts/use-range.ts';
 type Row = ResultsReply['variants'][number];
 type Metric = Row['metrics'][number];
 
-/** What the variants of a model came to; nothing for a model without variants. */
+/** Results of the variants of a model; nothing for a model without variants. */
 export function Results({ model }: { model: string }) {
   const may = useMay('usage', 'read');
   // The attempts above have the picker.

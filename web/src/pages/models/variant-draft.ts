@@ -43,7 +43,10 @@ export function variantDrafts(variants: unknown): VariantDraft[] {
   });
 }
 
-/** As culvert.yaml writes them; undefined: there are none. What is no number or JSON goes along, and the server says so. */
+/**
+ * The variants as culvert.yaml writes them; undefined: there are none. Text that is no number or JSON goes along: the
+ * server names the wrong field.
+ */
 export function writtenVariants(variants: readonly VariantDraft[]): Record<string, unknown> | undefined {
   const named = variants.filter(({ name }) => name.trim() !== '');
   if (named.length === 0) return undefined;

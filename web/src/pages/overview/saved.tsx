@@ -6,7 +6,7 @@ import { useMay } from '../../api/rights.ts';
 import { percent, plural, usd } from '../../parts/format.ts';
 import type { Ranged } from '../../parts/use-range.ts';
 
-/** What the caches of models saved in the range, over all accounts; nothing where no request had a hit. */
+/** Savings of models' caches in the range, over all accounts; nothing where no request had a hit. */
 export function Saved({ range }: { range: Ranged }) {
   const may = useMay('models', 'read');
   const { data } = useQuery({

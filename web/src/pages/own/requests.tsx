@@ -50,7 +50,7 @@ function reasonOf({ class: failure, route }: MemberRequest): string | null {
   return why ?? failureText(last?.class ?? failure);
 }
 
-/** What the logged-in key asked for, refused requests too. */
+/** Page of the requests of the logged-in key, refused ones too. */
 export default function MemberRequestsPage() {
   const { caller } = useCaller();
   const [{ class: outcome = 'any' }, setFilters] = useFilters<'class'>();

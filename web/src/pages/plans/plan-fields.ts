@@ -29,7 +29,7 @@ export interface TypedPlan {
 export interface TypedSoft {
   budget: TypedWindows;
   tokens: TypedWindows;
-  /** As it was: the form has no field for it. */
+  /** The value of the definition: the form has no field for it. */
   calendar_budget: unknown;
 }
 
@@ -84,7 +84,7 @@ export function calendarOf(written: unknown): TypedCalendar {
   return { time_zone, day: textOf(known.day), week: textOf(known.week), month: textOf(known.month) };
 }
 
-/** As in culvert.yaml; {} where nothing limits. */
+/** The field as in culvert.yaml; {} where nothing limits. */
 export function calendarField({ time_zone, ...typed }: TypedCalendar): Record<string, unknown> {
   const amounts = periods
     .filter((name) => typed[name].trim() !== '')

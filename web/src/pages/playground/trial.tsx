@@ -15,7 +15,7 @@ import { type CallState, useStopKey } from './use-call.ts';
 interface TrialProps {
   caller: Caller;
   call: CallState<unknown>;
-  /** Of the button. */
+  /** Text of the button. */
   action: string;
   disabled: boolean;
   onRun: () => void;

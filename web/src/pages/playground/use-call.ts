@@ -9,7 +9,7 @@ export interface CallFacts {
   requestId: string | null;
   provider: string | null;
   dropped: string | null;
-  /** Of its plan's windows; null when no header said so. */
+  /** Units of its plan's windows; null when no header said so. */
   units: number | null;
   /** A moment later; null where the books said nothing. */
   record: RequestRecord | null;

@@ -14,7 +14,7 @@ import { Badge } from '../../parts/status.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { answering } from './versions.ts';
 
-/** What is asked before it is done: a move to an earlier version, or to none. */
+/** Move that is confirmed first: to an earlier version, or to none. */
 interface PendingMove {
   label: string;
   to: number | null;

@@ -15,7 +15,7 @@ export interface Variable {
 
 export type Version = PromptReply['versions'][number];
 
-/** As the server finds them. */
+/** Placeholders, by the server's rule. */
 const placeholder = /\{\{\s*(\w+)\s*\}\}/g;
 
 export function textsOf(version: Version | undefined): readonly Message[] {

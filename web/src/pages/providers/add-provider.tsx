@@ -18,7 +18,7 @@ export interface Added {
   models: DraftReply['models'];
 }
 
-/** Of the typed text. */
+/** Provider that is being added, as its fields have it. */
 interface Draft {
   /** Null: not chosen, and guessed by the key. */
   type: string | null;

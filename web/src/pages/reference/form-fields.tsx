@@ -65,7 +65,7 @@ export function missingIn({ required = [] }: Schema, values: FormValues): string
   return required.filter((name) => (values[name]?.length ?? 0) === 0);
 }
 
-/** As it is sent; empty fields are left out. */
+/** The form as it is sent; empty fields are left out. */
 export function formDataOf(values: FormValues): FormData {
   const form = new FormData();
   for (const [name, value] of Object.entries(values)) {

@@ -80,7 +80,7 @@ const subjects: readonly (readonly [subject: string, paths: RegExp])[] = [
 const admin = 'Admin: ';
 const others = 'Pages and more';
 
-/** What an operation is about: its tag, else the subject of its path. */
+/** Subject of an operation: its tag, or else that of its path. */
 export function subjectOf({ path, tags }: Operation): string {
   if (tags?.[0] !== undefined) return admin + tags[0].replaceAll('-', ' ').replace('mcp', 'MCP');
   return subjects.find(([, paths]) => paths.test(path))?.[0] ?? others;
@@ -104,7 +104,7 @@ export function isFound({ id, summary = '', tags = [] }: Operation, text: string
     .every((word) => all.includes(word));
 }
 
-/** Of the sent body. */
+/** Content type and schema of the sent body; null: it has none. */
 export function bodyOf({ requestBody }: Operation): { type: string; schema: Schema } | null {
   const [found] = Object.entries(requestBody?.content ?? {});
   return found === undefined ? null : { type: found[0], schema: found[1].schema ?? {} };
@@ -124,7 +124,7 @@ export function changesSomething({ method, path }: Operation): boolean {
   return method !== 'GET' && method !== 'HEAD' && !(method === 'POST' && asking.some((known) => known.test(path)));
 }
 
-/** Of a successful answer. */
+/** Schema of a successful answer; null: it has none. */
 export function answerOf({ responses = {} }: Operation): Schema | null {
   const well = Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1];
   return Object.values(well?.content ?? {})[0]?.schema ?? null;

@@ -17,7 +17,7 @@ type Media = NonNullable<Part['media']>;
 
 interface ConversationProps {
   of: Conversation;
-  /** What conversions left out or changed. */
+  /** Fields that conversions left out or changed. */
   losses: readonly Loss[];
   /** The body as it was sent. */
   request: string;

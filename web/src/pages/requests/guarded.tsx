@@ -8,7 +8,7 @@ interface Verdict {
   verdict: string;
 }
 
-/** What guards did with a request, of `route.steps` of its record. */
+/** Results of guards for a request, of `route.steps` of its record. */
 export function Guarded({ steps }: { steps: readonly string[] | undefined }) {
   const at = steps?.indexOf('x-culvert-guard') ?? -1;
   const report = at === -1 ? undefined : steps?.[at + 1];

@@ -3,15 +3,15 @@ import type { RequestReply } from '../../../../src/admin/request-schema.ts';
 export type Loss = NonNullable<RequestReply['route']['losses']>[number];
 export type Conversation = NonNullable<RequestReply['conversation']>;
 
-/** What a conversion changed, by where it is shown. */
+/** Changes of a conversion, by where they are shown. */
 export interface PlacedLosses {
-  /** Of a turn of the request, by its index. */
+  /** Losses in a turn of the request, by its index. */
   turn: (index: number) => Loss[];
-  /** Of all parts of a type, such as `audio`. */
+  /** Losses in all parts of a type, such as `audio`. */
   part: (type: string) => Loss[];
   setting: (name: string) => Loss[];
   tool: (index: number) => Loss[];
-  /** Those without a place in the conversation. */
+  /** Losses without a place in the conversation. */
   rest: Loss[];
 }
 

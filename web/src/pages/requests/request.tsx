@@ -238,7 +238,7 @@ const cacheUses: Readonly<Record<string, string>> = {
   miss: 'miss: the model answered',
 };
 
-/** What of an MCP server was called, and how that went. */
+/** The call of an MCP server: what of it was called, and how that went. */
 function Called({ called: { server, kind, name, host, outcome, bytes } }: { called: Called }) {
   return (
     <>

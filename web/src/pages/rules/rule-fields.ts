@@ -17,7 +17,7 @@ export interface ClassifyDraft {
   otherwise: string;
   margin: string;
   observe: boolean;
-  /** As it is in the definition: the form has no field for it. */
+  /** The value of the definition: the form has no field for it. */
   deadline: string | undefined;
 }
 
@@ -168,7 +168,7 @@ function classifyOf({ classes, otherwise, margin, observe, deadline, ...draft }:
   };
 }
 
-/** Those that were typed. */
+/** The typed numbers. */
 function numbers(typed: Readonly<Record<string, string>>): Written {
   const some = Object.entries(typed).filter(([, text]) => text.trim() !== '');
   return Object.fromEntries(some.map(([name, text]) => [name, numberOrText(text)]));

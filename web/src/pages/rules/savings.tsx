@@ -19,7 +19,7 @@ import { type Column, Table } from '../../parts/table.tsx';
 
 type Row = SavingsReply['classes'][number];
 
-/** What a rule that observes would have saved, and whether its answers would have been as good. */
+/** Savings that a rule that observes would have made, and whether its answers would have been as good. */
 export function Savings({ rule }: { rule: string }) {
   const mayRead = useMay('usage', 'read');
   const mayCompare = useMay('requests', 'write');

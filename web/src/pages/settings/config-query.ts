@@ -3,7 +3,7 @@ import { get } from '../../api/request.ts';
 
 export interface Setting {
   path: string;
-  /** As the file writes it. */
+  /** The value as the file writes it. */
   value: string | null;
   from: 'default' | 'set';
 }

@@ -5,7 +5,7 @@ interface SettingsTab {
   /** In the URL. */
   value: string;
   label: string;
-  /** What a role must be allowed, besides reading settings. */
+  /** Permission that a role needs, besides reading settings. */
   needs?: readonly [Area, 'read' | 'write'];
 }
 

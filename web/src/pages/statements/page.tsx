@@ -19,7 +19,7 @@ import { useZone } from '../../parts/zone.ts';
 
 const path = '/admin/v1/statements';
 
-/** What each account used in a calendar month. */
+/** Page of what each account used in a calendar month. */
 export default function StatementsPage() {
   const [{ month = lastMonth() }, setFilters] = useFilters<'month'>();
   const time_zone = useZone();

@@ -28,7 +28,7 @@ export interface SearchHit extends Partial<ScrapedPage> {
   title: string;
   description?: string;
   publishedDate?: string;
-  /** Of an image on the page at `url`. */
+  /** Address of an image on the page at `url`. */
   imageUrl?: string;
 }
 

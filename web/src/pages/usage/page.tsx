@@ -198,7 +198,7 @@ const pagesOf: Readonly<Record<string, string>> = {
   provider: 'providers',
 };
 
-/** What the rows are of; an account or a key by its name, with its id below. */
+/** Column that names the group of a row; an account or a key by its name, with its id below. */
 function groupColumn(by: string, of: (row: UsageRow) => { id: string; name?: string | null }): Column<UsageRow> {
   const page = pagesOf[by];
   const shown = ({ id, name }: ReturnType<typeof of>) => (

@@ -11,7 +11,7 @@ import type { SpanQuery } from '../../parts/range.ts';
 import { toast } from '../../parts/toast.tsx';
 
 interface RecalculateProps {
-  /** As the page shows it. */
+  /** The span that the page shows. */
   span: SpanQuery;
   account: string | undefined;
   model: string | undefined;

@@ -3,7 +3,7 @@ import { RangePicker } from '../../parts/range-picker.tsx';
 import { useRange } from '../../parts/use-range.ts';
 import ByDay from './by-day.tsx';
 
-/** What one key or account spends, by model, over a range that the page's address names. */
+/** Spending of one key or account, by model, over a range that the page's address names. */
 export default function Spend({ query }: { query: Query }) {
   const range = useRange('30d');
   return (

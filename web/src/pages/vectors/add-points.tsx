@@ -18,7 +18,7 @@ const batchMax = 100;
 
 interface AddPointsProps {
   caller: Caller;
-  /** Of the collection. */
+  /** Name of the collection. */
   name: string;
   path: string;
   onClose: () => void;

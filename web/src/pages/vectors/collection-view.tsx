@@ -187,7 +187,7 @@ function factsOf({ name, form, size, distance, model }: VectorKind): string {
 
 interface ComparedProps {
   kinds: readonly VectorKind[];
-  /** Those that a search and the map can compare. */
+  /** Vectors that a search and the map can compare. */
   compared: readonly VectorKind[];
   using: string;
   onUsing: (name: string) => void;

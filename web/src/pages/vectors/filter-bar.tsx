@@ -14,7 +14,7 @@ import { collectionPath, collectionsKey, type Point, vectors } from './vectors-a
 
 interface FilterBarProps {
   caller: Caller;
-  /** Of the collection. */
+  /** Name of the collection. */
   name: string;
   conditions: readonly Condition[];
   onChange: (conditions: readonly Condition[]) => void;
@@ -111,7 +111,7 @@ type Hit = { value: Condition['value']; count?: number };
 
 interface AddConditionProps {
   caller: Caller;
-  /** Of the collection. */
+  /** Path of the collection. */
   path: string;
   onAdd: (condition: Condition) => void;
 }
@@ -174,7 +174,7 @@ function AddCondition({ caller, path, onAdd }: AddConditionProps) {
   );
 }
 
-/** Of the first equal one. */
+/** Place of the first condition that equals it. */
 function placeOf(seen: readonly Pick<Condition, 'key' | 'value'>[], at: number): number {
   return seen.findIndex(({ key, value }) => key === seen[at]!.key && value === seen[at]!.value);
 }

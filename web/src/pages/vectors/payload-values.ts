@@ -9,7 +9,7 @@ export interface PayloadValue {
   value: unknown;
 }
 
-/** Those of a payload that is larger are in its JSON alone. */
+/** Values shown of a payload, at most; further ones are in its JSON alone. */
 const valuesMax = 40;
 const depthMax = 4;
 

@@ -17,7 +17,7 @@ import { collectionsKey, type Point, type VectorKind, vectors } from './vectors-
 
 interface PointDialogProps {
   caller: Caller;
-  /** Of the collection. */
+  /** Path of the collection. */
   path: string;
   kinds: readonly VectorKind[];
   id: string;
@@ -184,7 +184,7 @@ function textIn(payload: unknown): string | null {
   return typeof text === 'string' && text !== '' ? text : null;
 }
 
-/** As a point has it: by name, unless it is the only one without a name. */
+/** The vectors of a point: by name, unless it has only one, without a name. */
 function vectorOf(kinds: readonly VectorKind[], text: string): object {
   if (kinds.length === 1 && kinds[0]!.name === '') return { text };
   return Object.fromEntries(kinds.map(({ name }) => [name, { text }]));

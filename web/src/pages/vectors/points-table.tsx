@@ -9,12 +9,12 @@ import { collectionsKey, type Point, vectors } from './vectors-api.ts';
 
 /** They come with their payloads. */
 const shownAtOnce = 30;
-/** Of a text, which is shown in full when its point is opened. */
+/** Characters shown of a text, which is shown in full when its point is opened. */
 const textCharsMax = 400;
 
 interface PointsTableProps {
   caller: Caller;
-  /** Of the collection. */
+  /** Path of the collection. */
   path: string;
   /** The search text; '' lists all, by id. */
   text: string;

@@ -19,7 +19,7 @@ const coloursMax = 6;
 
 interface ProjectionProps {
   caller: Caller;
-  /** Of the collection. */
+  /** Path of the collection. */
   path: string;
   /** The vector that is drawn; '' has no name, and null says that there is none that could be. */
   using: string | null;

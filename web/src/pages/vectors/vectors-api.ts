@@ -11,7 +11,7 @@ interface VectorParams {
 
 export interface Collection {
   name: string;
-  /** Of the vector without a name; absent when all have one. */
+  /** Dimensions of the vector without a name; absent when all have one. */
   vector_size?: number;
   distance?: string;
   embedding_model?: string;
@@ -28,7 +28,7 @@ export interface Point {
   id: string | number;
   payload?: Record<string, unknown> | null;
   vector?: unknown;
-  /** Of a search. */
+  /** Absent where nothing was searched. */
   score?: number;
 }
 

@@ -23,7 +23,7 @@ export function objectOf(value: unknown): Json {
   return typeof value === 'object' && value !== null ? (value as Json) : {};
 }
 
-/** Of an error inside a stream, in whichever shape. */
+/** Step for an error inside a stream, in whichever shape. */
 export function failureOf(event: Json): Step {
   const error = objectOf(event.error ?? objectOf(event.response).error ?? event);
   return { type: 'failed', message: textOf(error.message) || 'The stream ended with an error.' };
