@@ -60,7 +60,7 @@ async function entryFile() {
 /**
  * V8 lets the old generation double before it collects it, and pages that were used once stay resident. Measured over
  * 100,000 requests: 193 to 198 MB instead of 214, ten more collections, 1.3 µs a request. Realtime sessions lift it
- * (`src/kernel/old-generation.ts`).
+ * (`src/kernel/threads/old-generation.ts`).
  */
 function collectOldSoon() {
   v8.setFlagsFromString('--heap-growing-percent=20');

@@ -80,6 +80,6 @@ test('a start loads few packages before it listens, and nothing of Node that com
     [],
     'packages that were not loaded before',
   );
-  // For `fetch` and `WebSocket`, which nothing of ours uses (kernel/node-http): 14 MB.
+  // For `fetch` and `WebSocket`, which nothing of ours uses (kernel/web/node-http): 14 MB.
   assert.ok(!builtins.includes('NativeModule internal/deps/undici/undici'));
 });

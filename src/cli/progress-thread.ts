@@ -1,7 +1,7 @@
 // Writes the line of `progress.ts`, also while the command's own thread is busy.
 import { writeSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
-import { threadPort } from '../kernel/thread-port.ts';
+import { threadPort } from '../kernel/threads/thread-port.ts';
 import { lineState, progressLine } from './progress-line.ts';
 
 const { state, commandStartedMs, width } = workerData as {

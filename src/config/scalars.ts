@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseNetwork, parsePlace } from '../kernel/network.ts';
-import { webhookKey } from '../kernel/webhook-key.ts';
+import { webhookKey } from '../kernel/web/webhook-key.ts';
 import { referenceRefusal } from './reference-forms.ts';
 
 /** The small values of culvert.yaml: written for people (`30s`, `32mb`), read as numbers of one unit. */

@@ -1,6 +1,6 @@
 import { type Schema, Validator } from '@cfworker/json-schema';
 import type { JsonObject } from '../kernel/json.ts';
-import { threadPort } from '../kernel/thread-port.ts';
+import { threadPort } from '../kernel/threads/thread-port.ts';
 
 /** An order to the worker; each is answered once, in turn. */
 export interface SchemaOrder {

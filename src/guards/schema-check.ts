@@ -1,6 +1,6 @@
 import type { JsonObject } from '../kernel/json.ts';
 import { createTurns } from '../kernel/sharing/turns.ts';
-import { createTimedThread } from '../kernel/timed-thread.ts';
+import { createTimedThread } from '../kernel/threads/timed-thread.ts';
 import type { SchemaOrder } from './schema-check-worker.ts';
 
 const waitingMax = 256;

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { WebSocket } from 'ws';
 import { type Failure, invalid } from '../kernel/failure.ts';
-import { importWs } from '../kernel/web-sockets.ts';
+import { importWs } from '../kernel/web/web-sockets.ts';
 import { identityHeaders } from './delivery.ts';
 import type { Exchange } from './exchange.ts';
 

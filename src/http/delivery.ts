@@ -3,7 +3,7 @@ import type { AnswerForm, Bytes, Delivery, Failed, HeaderList, Pace } from '../i
 import type { Clock } from '../kernel/clock.ts';
 import { type Failure, factsOf } from '../kernel/failure.ts';
 import { keepAliveAfterMs, readerBufferBytesMax, readerStallTimeoutMs } from '../kernel/limits.ts';
-import { validateHeaderName, validateHeaderValue } from '../kernel/node-http.ts';
+import { validateHeaderName, validateHeaderValue } from '../kernel/web/node-http.ts';
 import { type Exchange, errorContextOf, type Route } from './exchange.ts';
 import { refusalOf, retryHeaders } from './refusal.ts';
 import { openWire } from './stream-wire.ts';

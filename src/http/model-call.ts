@@ -8,7 +8,7 @@ import type { RequestBody } from '../inference/spine/request-body.ts';
 import { serve } from '../inference/spine/serve.ts';
 import { refuse } from '../inference/spine/sink.ts';
 import { type Failure, invalid } from '../kernel/failure.ts';
-import { headerText } from '../kernel/header-text.ts';
+import { headerText } from '../kernel/web/header-text.ts';
 import { defaultPreferences, type RoutingPreferences } from '../routing/route.ts';
 import { formForDeployment } from './deployment.ts';
 import type { Exchange, Route } from './exchange.ts';

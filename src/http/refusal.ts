@@ -2,7 +2,7 @@ import { matchesGlob } from '../books/auth/model-glob.ts';
 import type { Principal } from '../books/auth/principal.ts';
 import { type Refusal, type RefusedBy, refusalMessageMax } from '../books/metering/refusal.ts';
 import { type Failure, type FailureFacts, factsOf } from '../kernel/failure.ts';
-import { STATUS_CODES } from '../kernel/node-http.ts';
+import { STATUS_CODES } from '../kernel/web/node-http.ts';
 import type { Exchange, Route } from './exchange.ts';
 
 /**

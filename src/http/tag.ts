@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { cleanTag } from '../formats/neutral/tag.ts';
-import { headerText } from '../kernel/header-text.ts';
+import { headerText } from '../kernel/web/header-text.ts';
 
 /** The tag of `x-culvert-tag`, by which usage is summed; null without one. */
 export function tagOf(headers: IncomingHttpHeaders): string | null {

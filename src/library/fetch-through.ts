@@ -1,8 +1,8 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { connectionPair } from '../kernel/connection-pair.ts';
-import { request as startRequest } from '../kernel/node-http.ts';
+import { connectionPair } from '../kernel/web/connection-pair.ts';
+import { request as startRequest } from '../kernel/web/node-http.ts';
 import type { OpenedGateway } from './opened-gateway.ts';
 
 export interface FetchParts {

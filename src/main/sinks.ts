@@ -6,7 +6,7 @@ import type { RecordOrder, RecordStore } from '../books/metering/record-store.ts
 import type { Config, SinkConfig } from '../config/schema.ts';
 import type { RecentBodies } from '../inference/endpoints/recent-bodies.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { webhookHeaders } from '../kernel/webhook-headers.ts';
+import { webhookHeaders } from '../kernel/web/webhook-headers.ts';
 import type { Bucket } from '../stores/s3/bucket.ts';
 import type { PostWebhook } from '../upstream/transport/post-webhook.ts';
 import { type BucketParts, bucketOpener } from './buckets.ts';

@@ -1,6 +1,6 @@
 import type { RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { request as httpRequest } from '../kernel/node-http.ts';
+import { request as httpRequest } from '../kernel/web/node-http.ts';
 import { checkedLookup } from './checked-lookup.ts';
 import type { FetchGuard } from './fetch-guard.ts';
 import { portOf } from './fetch-guard.ts';

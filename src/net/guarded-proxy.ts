@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type Duplex, Transform } from 'node:stream';
-import { createServer, request as httpRequest } from '../kernel/node-http.ts';
+import { createServer, request as httpRequest } from '../kernel/web/node-http.ts';
 import { checkedLookup } from './checked-lookup.ts';
 import { type FetchGuard, type GuardVerdict, portOf } from './fetch-guard.ts';
 import { createProxyPass, type ProxyBounds, type ProxyPass } from './proxy-pass.ts';

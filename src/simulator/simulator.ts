@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../kernel/clock.ts';
 import { systemClock } from '../kernel/clock.ts';
-import { createServer } from '../kernel/node-http.ts';
+import { createServer } from '../kernel/web/node-http.ts';
 import { collectBody } from './collect-body.ts';
 import type { Purpose } from './compose-answer.ts';
 import type { ArrivedBody } from './compose-reply.ts';

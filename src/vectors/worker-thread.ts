@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../kernel/clock.ts';
 import { FailureError } from '../kernel/failure.ts';
-import { withLargeYoungGeneration } from '../kernel/young-generation.ts';
+import { withLargeYoungGeneration } from '../kernel/threads/young-generation.ts';
 import { type FromWorker, interrupted, type ToWorker, type WorkerData } from './worker-messages.ts';
 
 /** A thread that dies as soon as it starts is not started more often than this. */

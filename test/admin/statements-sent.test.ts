@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { NoticesReply } from '../../src/admin/notices.ts';
 import type { StatementMessage } from '../../src/admin/statements/statement-message.ts';
-import { webhookHeaders } from '../../src/kernel/webhook-headers.ts';
+import { webhookHeaders } from '../../src/kernel/web/webhook-headers.ts';
 import { writePast } from '../browser/past.ts';
 import { listening } from '../listening.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import type { NoticesReply } from '../../src/admin/notices.ts';
 import type { AlertMessage } from '../../src/books/metering/alert-message.ts';
-import { webhookHeaders } from '../../src/kernel/webhook-headers.ts';
+import { webhookHeaders } from '../../src/kernel/web/webhook-headers.ts';
 import { listening } from '../listening.ts';
 import { adminKey, overUpstreams, startGateway, testProcesses } from '../start-gateway.ts';
 import { startMail } from '../start-mail.ts';

@@ -5,7 +5,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
-import { webhookHeaders } from '../../src/kernel/webhook-headers.ts';
+import { webhookHeaders } from '../../src/kernel/web/webhook-headers.ts';
 import { listening } from '../listening.ts';
 import { adminKey, overUpstreams, startGateway } from '../start-gateway.ts';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';

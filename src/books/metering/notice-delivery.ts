@@ -1,6 +1,6 @@
 import { setTimeout as rest } from 'node:timers/promises';
 import type { Clock } from '../../kernel/clock.ts';
-import { webhookHeaders } from '../../kernel/webhook-headers.ts';
+import { webhookHeaders } from '../../kernel/web/webhook-headers.ts';
 import { addresseeOf, type ReceiverKind } from './addressee.ts';
 import type { Notice, NoticeStore } from './notice-store.ts';
 import type { PlanBook } from './plan-book.ts';

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { request } from '../../kernel/node-http.ts';
+import { request } from '../../kernel/web/node-http.ts';
 
 /** Answer of a probe; `body` is the part within the bounds. */
 export interface ProbeAnswer {

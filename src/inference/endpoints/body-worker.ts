@@ -1,4 +1,4 @@
-import { threadPort } from '../../kernel/thread-port.ts';
+import { threadPort } from '../../kernel/threads/thread-port.ts';
 import type { EncodeOrder } from '../families/chat/conversation-body.ts';
 import type { EmbeddingOrder } from '../families/embeddings/embedding-body.ts';
 import type { BodyLook } from '../spine/body-reader.ts';

@@ -1,7 +1,7 @@
 import type { Result } from '../../formats/dialects/dialect.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
 import { createTurns, type Turn } from '../../kernel/sharing/turns.ts';
-import { createWorkThread, ThreadLost } from '../../kernel/work-thread.ts';
+import { createWorkThread, ThreadLost } from '../../kernel/threads/work-thread.ts';
 import type { BodyAnswers, BodyLook } from '../spine/body-reader.ts';
 import type { RequestFacts } from '../spine/request-body.ts';
 import { bodyLost } from './body-lost.ts';

@@ -11,7 +11,7 @@ import { type Failure, FailureError } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import type { JsonValue } from '../../kernel/json.ts';
 import { createTurns } from '../../kernel/sharing/turns.ts';
-import { webhookHeaders } from '../../kernel/webhook-headers.ts';
+import { webhookHeaders } from '../../kernel/web/webhook-headers.ts';
 import type { Authorizer, Transport } from '../../upstream/transport/upstream-call.ts';
 import { NoAnswer, wholeAnswer } from '../../upstream/transport/whole-answer.ts';
 import { dataRefused } from '../models/narrowed.ts';

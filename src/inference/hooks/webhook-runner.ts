@@ -2,7 +2,7 @@ import type { HookOutcome, HookRunner } from '../../hooks/hook-call.ts';
 import { type HookName, hooksVersion, onlyLook } from '../../hooks/hook-names.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import { createTurns, type Turns } from '../../kernel/sharing/turns.ts';
-import { webhookHeaders } from '../../kernel/webhook-headers.ts';
+import { webhookHeaders } from '../../kernel/web/webhook-headers.ts';
 import { NoAnswer, wholeAnswer } from '../../upstream/transport/whole-answer.ts';
 import type { HookParts } from './hook-parts.ts';
 

@@ -1,5 +1,5 @@
 import { createTurns } from '../../kernel/sharing/turns.ts';
-import { createWorkThread } from '../../kernel/work-thread.ts';
+import { createWorkThread } from '../../kernel/threads/work-thread.ts';
 
 /** A thread for work in bursts, with turns for tenants: an unused one costs some 40 MB, so it ends after `idleMs`. */
 export interface RestingThread {

@@ -1,7 +1,7 @@
 import { workerData } from 'node:worker_threads';
 import { yieldToMainThread } from '../../kernel/priority.ts';
 import { createSealer, type Sealer } from '../../kernel/seal.ts';
-import { threadPort } from '../../kernel/thread-port.ts';
+import { threadPort } from '../../kernel/threads/thread-port.ts';
 import { openCacheFile, type WrittenEntry } from './cache-file.ts';
 import type { GatheredEntry } from './gathered-writes.ts';
 import { sealContext, sealPurpose } from './seal-context.ts';

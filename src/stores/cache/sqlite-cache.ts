@@ -7,7 +7,7 @@ import type {
   CacheStore,
 } from '../../books/metering/cache-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { createWorkThread } from '../../kernel/work-thread.ts';
+import { createWorkThread } from '../../kernel/threads/work-thread.ts';
 import { type Database, openDatabase } from '../sqlite/database.ts';
 import { type EntryPlace, findEntry, isDamage } from './cache-file.ts';
 import { type BodyPieces, type GatheredEntry, GatheredWrites } from './gathered-writes.ts';

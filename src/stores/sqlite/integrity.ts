@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { culvert } from '../../kernel/command-form.ts';
-import { createWorkThread } from '../../kernel/work-thread.ts';
+import { createWorkThread } from '../../kernel/threads/work-thread.ts';
 import type { DataFolder } from './data-folder.ts';
 import { isSmallDatabase } from './database.ts';
 

@@ -1,5 +1,5 @@
 import { type Failure, FailureError } from '../../kernel/failure.ts';
-import { createWorkThread } from '../../kernel/work-thread.ts';
+import { createWorkThread } from '../../kernel/threads/work-thread.ts';
 import type { PageStore } from '../../tools/page-store.ts';
 import type { Corpus } from '../../tools/search/corpus.ts';
 import { type PageBounds, pageBounds } from '../web/page-rows.ts';

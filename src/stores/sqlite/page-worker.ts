@@ -1,7 +1,7 @@
 import { workerData } from 'node:worker_threads';
 import { FailureError } from '../../kernel/failure.ts';
 import { yieldToMainThread } from '../../kernel/priority.ts';
-import { threadPort } from '../../kernel/thread-port.ts';
+import { threadPort } from '../../kernel/threads/thread-port.ts';
 import { openSqlitePageStore } from './page-store.ts';
 import type { PageCall, PageEnd, PageFile } from './page-thread.ts';
 

@@ -1,5 +1,5 @@
 import { randomBase62 } from '../../kernel/ids.ts';
-import { webhookHeaders } from '../../kernel/webhook-headers.ts';
+import { webhookHeaders } from '../../kernel/web/webhook-headers.ts';
 import type { ScrapedPage } from '../scrape/scraped-page.ts';
 import { type CrawlEvent, type CrawlWebhook, kindOf } from './crawl-options.ts';
 import type { Crawl, NewHook } from './crawl-store.ts';

@@ -1,5 +1,5 @@
 import { createTurns } from '../../kernel/sharing/turns.ts';
-import { createTimedThread } from '../../kernel/timed-thread.ts';
+import { createTimedThread } from '../../kernel/threads/timed-thread.ts';
 import type { CrawlJobName, CrawlWork } from './crawl-worker.ts';
 
 /**

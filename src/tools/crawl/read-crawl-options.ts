@@ -1,6 +1,6 @@
 import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
-import { webhookKey } from '../../kernel/webhook-key.ts';
+import { webhookKey } from '../../kernel/web/webhook-key.ts';
 import { isHeaderValue } from '../../net/page-headers.ts';
 import { canonicalUrl } from '../canonical-url.ts';
 import { readScrapeOptions, readUrl } from '../scrape/scrape-options.ts';

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { withLargeYoungGeneration } from '../../kernel/young-generation.ts';
+import { withLargeYoungGeneration } from '../../kernel/threads/young-generation.ts';
 import type { ExtractOrder, ExtractOutcome, ExtractReply } from './extract-order.ts';
 
 const heapMbMax = 256;

@@ -1,5 +1,5 @@
 import { yieldToMainThread } from '../../kernel/priority.ts';
-import { threadPort } from '../../kernel/thread-port.ts';
+import { threadPort } from '../../kernel/threads/thread-port.ts';
 import type { ExtractOrder, ExtractReply } from './extract-order.ts';
 import { extractPage } from './extract-page.ts';
 

@@ -1,6 +1,6 @@
 import { workerData } from 'node:worker_threads';
 import { yieldToMainThread } from '../../kernel/priority.ts';
-import { threadPort } from '../../kernel/thread-port.ts';
+import { threadPort } from '../../kernel/threads/thread-port.ts';
 import { type Address, createFetchGuard } from '../../net/fetch-guard.ts';
 import { createBrowserKeeper } from './keep-browser.ts';
 import type {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { request as httpRequest } from '../../kernel/node-http.ts';
+import { request as httpRequest } from '../../kernel/web/node-http.ts';
 import { ConnectFailure, codeOf } from './transport-error.ts';
 
 export interface TunnelOrder {

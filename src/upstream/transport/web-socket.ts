@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import { upstreamErrorBytesMax } from '../../kernel/limits.ts';
-import { importWs } from '../../kernel/web-sockets.ts';
+import { importWs } from '../../kernel/web/web-sockets.ts';
 import type { Opening } from './connect.ts';
 import type { TransportError } from './transport-error.ts';
 import { headersTimeout, transportErrorOf } from './transport-error.ts';

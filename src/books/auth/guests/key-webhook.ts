@@ -5,7 +5,7 @@ import type { Clock } from '../../../kernel/clock.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import { clientNetwork } from '../../../kernel/network.ts';
 import { putNewest } from '../../../kernel/put-newest.ts';
-import { webhookHeaders } from '../../../kernel/webhook-headers.ts';
+import { webhookHeaders } from '../../../kernel/web/webhook-headers.ts';
 import { keyPrefix } from '../key-directory.ts';
 import type { TokenCaller } from '../tokens/token-caller.ts';
 

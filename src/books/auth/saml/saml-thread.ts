@@ -1,5 +1,5 @@
 import { createTurns } from '../../../kernel/sharing/turns.ts';
-import { createTimedThread } from '../../../kernel/timed-thread.ts';
+import { createTimedThread } from '../../../kernel/threads/timed-thread.ts';
 import type { SamlWork } from './saml-worker.ts';
 
 /** Longer than a large response takes on a busy machine, and short enough for a thread that all logins share. */

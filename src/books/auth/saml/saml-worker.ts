@@ -1,5 +1,5 @@
 import { generateServiceProviderMetadata, SAML, ValidateInResponseTo } from '@node-saml/node-saml';
-import { threadPort } from '../../../kernel/thread-port.ts';
+import { threadPort } from '../../../kernel/threads/thread-port.ts';
 
 /** RSA key and certificate, as PEM. */
 export interface Signing {

@@ -1,6 +1,6 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import type { CallerDialectId } from '../../../formats/dialects/dialect.ts';
-import { threadPort } from '../../../kernel/thread-port.ts';
+import { threadPort } from '../../../kernel/threads/thread-port.ts';
 import { countInPieces, countRequest, readForCount } from './count-request.ts';
 
 /** Orders to the worker. Every order is answered once, in turn. */

@@ -1,6 +1,6 @@
 import type { CallerDialectId, Result } from '../../../formats/dialects/dialect.ts';
 import { createTurns } from '../../../kernel/sharing/turns.ts';
-import { createTimedThread } from '../../../kernel/timed-thread.ts';
+import { createTimedThread } from '../../../kernel/threads/timed-thread.ts';
 import type { Counted } from './count-request.ts';
 import type { CountOrder } from './token-count-worker.ts';
 

@@ -1,5 +1,5 @@
 import { writeEmbeddings } from '../../../formats/dialects/embeddings/write-answer.ts';
-import { threadPort } from '../../../kernel/thread-port.ts';
+import { threadPort } from '../../../kernel/threads/thread-port.ts';
 import type { EmbeddingWork } from './embedding-codec.ts';
 import { decodeEmbeddings } from './embedding-codec.ts';
 

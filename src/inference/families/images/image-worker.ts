@@ -1,4 +1,4 @@
-import { threadPort } from '../../../kernel/thread-port.ts';
+import { threadPort } from '../../../kernel/threads/thread-port.ts';
 import { blackMask } from './black-mask.ts';
 import type { ImageWork } from './image-codec.ts';
 import { type ReadImages, readImages } from './image-codec.ts';

@@ -3,7 +3,7 @@ import type { TurnEvents } from '../../../formats/dialects/realtime/turn-events.
 import { type ScrubKnown, scrub, withoutKnown } from '../../../formats/providers/scrub.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Failure } from '../../../kernel/failure.ts';
-import { relayBegins } from '../../../kernel/old-generation.ts';
+import { relayBegins } from '../../../kernel/threads/old-generation.ts';
 import type { SessionEnd } from './socket-end.ts';
 import type { TurnMeter } from './turn-meter.ts';
 

@@ -1,4 +1,4 @@
-import { secretBytesMin } from './seal.ts';
+import { secretBytesMin } from '../seal.ts';
 
 const prefix = 'whsec_';
 /** Rules of the Standard Webhooks specification for a `whsec_` secret, which is random by construction. */

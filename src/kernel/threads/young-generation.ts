@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import type { Worker } from 'node:worker_threads';
-import { isSoleProcess } from './sole-process.ts';
+import { isSoleProcess } from '../sole-process.ts';
 
 /** For a thread that reads bodies or pages: the objects that it parses die young, and are never copied. */
 const semiSpaceMb = 16;

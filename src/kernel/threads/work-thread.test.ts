@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertWithin } from '../../test/machine-load.ts';
-import { until } from '../../test/until.ts';
+import { assertWithin } from '../../../test/machine-load.ts';
+import { until } from '../../../test/until.ts';
 import { createTimedThread } from './timed-thread.ts';
 import { createWorkThread, type WorkThread } from './work-thread.ts';
 

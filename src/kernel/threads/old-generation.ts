@@ -1,5 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
-import { isSoleProcess } from './sole-process.ts';
+import { isSoleProcess } from '../sole-process.ts';
 
 let relays = 0;
 
