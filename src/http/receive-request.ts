@@ -19,14 +19,14 @@ import type { Trace, Traces } from '../kernel/trace.ts';
 import { ServerResponse as ServerResponseOfNode } from '../kernel/web/node-http.ts';
 import { withProtocolKey } from './accept-web-socket.ts';
 import { createClientAddress, createTrust } from './client-address.ts';
-import { keepAliveMs } from './connection-caps.ts';
+import { keepAliveMs } from './connections/connection-caps.ts';
+import { Pipelined } from './connections/pipelined.ts';
 import { applyCors } from './cors.ts';
 import { createLoginThrottle, type LoginThrottle } from './dashboard/login-throttle.ts';
 import type { SessionDoor } from './dashboard/session-door.ts';
 import { ResponseDelivery, writeFailure } from './delivery.ts';
 import type { Exchange, Route, Upgrade } from './exchange.ts';
 import { Overload } from './overload.ts';
-import { Pipelined } from './pipelined.ts';
 import { noParams, RouteTable } from './route-table.ts';
 
 export interface ReceptionParts {

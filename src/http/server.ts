@@ -7,13 +7,13 @@ import { headerBytesMax, headersMax, headersTimeoutMs } from '../kernel/limits.t
 import type { Elsewhere } from '../kernel/sharing/elsewhere.ts';
 import { createServer } from '../kernel/web/node-http.ts';
 import { createTrust } from './client-address.ts';
-import { closeWatch } from './close-watch.ts';
-import { type ConnectionCaps, capConnections } from './connection-caps.ts';
-import { type Door, OpenDoor } from './door.ts';
-import { type DrainTimes, drain } from './drain.ts';
-import { http2Connection, type UnreadBytes } from './http2-preface.ts';
+import { closeWatch } from './connections/close-watch.ts';
+import { type ConnectionCaps, capConnections } from './connections/connection-caps.ts';
+import { type Door, OpenDoor } from './connections/door.ts';
+import { type DrainTimes, drain } from './connections/drain.ts';
+import { http2Connection, type UnreadBytes } from './connections/http2-preface.ts';
+import { responseOf } from './connections/pipelined.ts';
 import type { Overload } from './overload.ts';
-import { responseOf } from './pipelined.ts';
 import { Reception, type ReceptionParts } from './receive-request.ts';
 import { rawFailure, rawRefusal } from './refusal.ts';
 import { defaultDialect } from './route-table.ts';
@@ -61,7 +61,7 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
     const connection = http2Connection(error, socket);
     if (connection === null) return raw.onClientError(error, socket);
     http2.add(socket);
-    import('./http2-plain.ts').then(
+    import('./connections/http2-plain.ts').then(
       ({ serveHttp2 }) => serveHttp2(connection, socket.remoteAddress, (one) => door.connect(one)),
       () => connection.destroy(),
     );

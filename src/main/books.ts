@@ -2,7 +2,7 @@ import type { AccountStore } from '../books/auth/account-store.ts';
 import { type BooksTrouble, booksClosed, troubleOf } from '../books/metering/quota.ts';
 import type { RecordOrder } from '../books/metering/record-store.ts';
 import type { Config } from '../config/schema.ts';
-import { urlOf } from '../http/listening.ts';
+import { urlOf } from '../http/connections/listening.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { FailureError } from '../kernel/failure.ts';
 import { StartRefused } from '../processes/lifetime.ts';

@@ -4,7 +4,7 @@ import { createClientAddress } from '../http/client-address.ts';
 import type { Dashboard } from '../http/dashboard/create-dashboard.ts';
 import type { SessionDoor } from '../http/dashboard/session-door.ts';
 import type { Route } from '../http/exchange.ts';
-import { dashboardRoutes } from '../http/routes/dashboard.ts';
+import { dashboardRoutes } from '../http/routes/server/dashboard.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { createSealer } from '../kernel/seal.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { processesOf, whyTooManyProcesses } from '../config/declared.ts';
-import { urlOf } from '../http/listening.ts';
+import { urlOf } from '../http/connections/listening.ts';
 import { createItemMemory } from '../inference/families/chat/item-memory.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { openPrimaryBooks } from '../processes/books/primary-books.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Route } from '../../src/http/exchange.ts';
-import { adminRoutes } from '../../src/http/routes/admin.ts';
-import { openApiRoute } from '../../src/http/routes/openapi.ts';
+import { adminRoutes } from '../../src/http/routes/server/admin.ts';
+import { openApiRoute } from '../../src/http/routes/server/openapi.ts';
 import { createGatewayServer } from '../../src/http/server.ts';
 import { objectIn } from '../../src/kernel/parse-object.ts';
 import { createRoom } from '../../src/kernel/sharing/room.ts';

@@ -1,5 +1,5 @@
 import { isLoopback } from '../../config/loopback-host.ts';
-import { whyNotListening } from '../../http/listening.ts';
+import { whyNotListening } from '../../http/connections/listening.ts';
 import { culvert } from '../../kernel/command-form.ts';
 import { CommandFailed } from '../command-failed.ts';
 import type { CliParts } from '../parts.ts';

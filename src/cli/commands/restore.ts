@@ -1,4 +1,4 @@
-import { urlOf } from '../../http/listening.ts';
+import { urlOf } from '../../http/connections/listening.ts';
 import { culvert } from '../../kernel/command-form.ts';
 import type { BackupRow } from '../../stores/backup-row.ts';
 import { openDataFolder } from '../../stores/sqlite/data-folder.ts';

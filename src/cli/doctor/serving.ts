@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { urlOf, whyNotListening } from '../../http/listening.ts';
+import { urlOf, whyNotListening } from '../../http/connections/listening.ts';
 import { causeOf } from '../running-server.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';
 

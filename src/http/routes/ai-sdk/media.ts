@@ -33,7 +33,7 @@ import { asReceived, bodyHandler, uploadHandler } from '../../model-call.ts';
 import { readJsonBody } from '../../read-body.ts';
 import type { Multipart } from '../../read-multipart.ts';
 import { ConvertedDelivery, type ConvertedFacts } from '../converted-delivery.ts';
-import { imageHandlers } from '../image-handlers.ts';
+import { imageHandlers } from '../media/image-handlers.ts';
 
 /** A call with its body read, and the model that its header names. */
 export interface NamedCall {

@@ -13,7 +13,7 @@ import type { Failure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Exchange } from '../../exchange.ts';
 import { asReceived, bodyHandler } from '../../model-call.ts';
-import { imageHandlers } from '../image-handlers.ts';
+import { imageHandlers } from '../media/image-handlers.ts';
 import { MediaDelivery, type MediaFacts } from './media-delivery.ts';
 import { linkOf } from './names.ts';
 

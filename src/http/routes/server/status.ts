@@ -1,8 +1,8 @@
-import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
-import type { Services } from '../../inference/endpoints/services.ts';
-import { identityHeaders } from '../delivery.ts';
-import type { Exchange, Route } from '../exchange.ts';
-import { writeJson } from '../write-json.ts';
+import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
+import type { Services } from '../../../inference/endpoints/services.ts';
+import { identityHeaders } from '../../delivery.ts';
+import type { Exchange, Route } from '../../exchange.ts';
+import { writeJson } from '../../write-json.ts';
 import { writeFrontPage } from './front-page.ts';
 
 export interface StatusParts {

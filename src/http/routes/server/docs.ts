@@ -1,5 +1,5 @@
-import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
-import type { Exchange, Route } from '../exchange.ts';
+import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
+import type { Exchange, Route } from '../../exchange.ts';
 
 /** The documentation. It is always served, since errors link to it; `folder` null: the built pages of this installation. */
 export function docsRoutes(folder: string | null): Route[] {
@@ -11,7 +11,7 @@ export function docsRoutes(folder: string | null): Route[] {
     dialect: openAiChat,
     summary: 'The documentation, for browsers.',
     async handle(exchange) {
-      loading ??= import('../docs-pages.ts').then(({ createDocsPages }) => createDocsPages(folder));
+      loading ??= import('../../docs-pages.ts').then(({ createDocsPages }) => createDocsPages(folder));
       await (await loading)(exchange);
     },
   };

@@ -1,6 +1,6 @@
-import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
-import type { Dashboard } from '../dashboard/create-dashboard.ts';
-import type { Route } from '../exchange.ts';
+import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
+import type { Dashboard } from '../../dashboard/create-dashboard.ts';
+import type { Route } from '../../exchange.ts';
 import { scimRoutes } from './scim.ts';
 
 /** The dashboard's files and its sessions; `dashboard` is loaded with the first request. */

@@ -1,10 +1,10 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as rest } from 'node:timers/promises';
-import type { Clock } from '../kernel/clock.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Reception } from '../receive-request.ts';
 import type { ConnectionCaps } from './connection-caps.ts';
 import { responseOf } from './pipelined.ts';
-import type { Reception } from './receive-request.ts';
 import { stopListening } from './stop-listening.ts';
 
 export interface DrainTimes {

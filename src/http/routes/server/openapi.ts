@@ -1,8 +1,8 @@
-import type { JsonSchema } from '../../formats/dialects/described-check.ts';
-import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
-import type { JsonObject } from '../../kernel/json.ts';
-import { identityHeaders } from '../delivery.ts';
-import type { Route } from '../exchange.ts';
+import type { JsonSchema } from '../../../formats/dialects/described-check.ts';
+import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
+import { identityHeaders } from '../../delivery.ts';
+import type { Route } from '../../exchange.ts';
 
 export interface OpenApiParts {
   /** OpenAPI of the admin API: a document whose `paths` and `components` are there. */

@@ -1,9 +1,9 @@
-import type { Services } from '../../inference/endpoints/services.ts';
-import { imageEditsEndpoint, imagesEndpoint } from '../../inference/families/images/endpoint.ts';
-import { editFilesMax } from '../../inference/families/images/image-edit.ts';
-import type { Exchange } from '../exchange.ts';
-import { bodyHandler, uploadHandler } from '../model-call.ts';
-import { readEditBody } from '../read-edit-body.ts';
+import type { Services } from '../../../inference/endpoints/services.ts';
+import { imageEditsEndpoint, imagesEndpoint } from '../../../inference/families/images/endpoint.ts';
+import { editFilesMax } from '../../../inference/families/images/image-edit.ts';
+import type { Exchange } from '../../exchange.ts';
+import { bodyHandler, uploadHandler } from '../../model-call.ts';
+import { readEditBody } from '../../read-edit-body.ts';
 
 /**
  * Handlers of bodies in OpenAI's format, for doors of other formats: of pictures that are drawn, and of those that are

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { clientNetwork, createNetworkSet, plainAddress } from '../kernel/network.ts';
-import type { Elsewhere } from '../kernel/sharing/elsewhere.ts';
+import { clientNetwork, createNetworkSet, plainAddress } from '../../kernel/network.ts';
+import type { Elsewhere } from '../../kernel/sharing/elsewhere.ts';
 import { type LastPlaceParts, lastPlace, lingerMs, refuseAndClose } from './last-places.ts';
 
 /**

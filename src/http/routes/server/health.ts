@@ -1,7 +1,7 @@
-import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
-import type { Services } from '../../inference/endpoints/services.ts';
-import { callerOf, type Exchange, type Route } from '../exchange.ts';
-import { writeJson } from '../write-json.ts';
+import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
+import type { Services } from '../../../inference/endpoints/services.ts';
+import { callerOf, type Exchange, type Route } from '../../exchange.ts';
+import { writeJson } from '../../write-json.ts';
 
 export interface HealthParts {
   services: Services;

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
-import { connectionPair } from '../kernel/web/connection-pair.ts';
-import { request as startRequest } from '../kernel/web/node-http.ts';
+import { connectionPair } from '../../kernel/web/connection-pair.ts';
+import { request as startRequest } from '../../kernel/web/node-http.ts';
 
 /** Serves HTTP/1.1 on a connection inside this process. */
 type Connect = (connection: Duplex) => void;

@@ -1,8 +1,8 @@
-import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
-import { refuse } from '../../inference/spine/sink.ts';
-import type { Failure } from '../../kernel/failure.ts';
-import { identityHeaders } from '../delivery.ts';
-import { operatorOf, type Route } from '../exchange.ts';
+import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
+import { refuse } from '../../../inference/spine/sink.ts';
+import type { Failure } from '../../../kernel/failure.ts';
+import { identityHeaders } from '../../delivery.ts';
+import { operatorOf, type Route } from '../../exchange.ts';
 
 const ofSomeAccounts: Failure = {
   kind: 'forbidden',

@@ -3,19 +3,19 @@ import {
   imageEditSchema,
   imageSchema,
   imageVariationSchema,
-} from '../../formats/dialects/images/read-request.ts';
-import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
-import type { Services } from '../../inference/endpoints/services.ts';
+} from '../../../formats/dialects/images/read-request.ts';
+import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
+import type { Services } from '../../../inference/endpoints/services.ts';
 import {
   imageEditsEndpoint,
   imagesEndpoint,
   imageVariationsEndpoint,
-} from '../../inference/families/images/endpoint.ts';
-import { editFilesMax } from '../../inference/families/images/image-edit.ts';
-import type { Exchange, Route } from '../exchange.ts';
-import { linkBaseOf } from '../link-base.ts';
-import { bodyHandler, uploadHandler } from '../model-call.ts';
-import { readEditBody } from '../read-edit-body.ts';
+} from '../../../inference/families/images/endpoint.ts';
+import { editFilesMax } from '../../../inference/families/images/image-edit.ts';
+import type { Exchange, Route } from '../../exchange.ts';
+import { linkBaseOf } from '../../link-base.ts';
+import { bodyHandler, uploadHandler } from '../../model-call.ts';
+import { readEditBody } from '../../read-edit-body.ts';
 
 /** `POST /v1/images/generations`, `/v1/images/edits` and `/v1/images/variations`: OpenAI's format over any provider that makes pictures. */
 export function imageRoutes(services: Services): Route[] {

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
-import type { Clock } from '../kernel/clock.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import { acceptQueueLength } from './accept-queue.ts';
 
 /** Where the system does not say how many wait: a turn of the loop that took no longer had nothing to do. */

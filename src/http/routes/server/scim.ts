@@ -1,5 +1,5 @@
-import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
-import type { Exchange, Route } from '../exchange.ts';
+import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
+import type { Exchange, Route } from '../../exchange.ts';
 
 /** SCIM 2.0 for directories such as Entra ID and Okta; `door` is loaded with the first request. */
 export function scimRoutes(door: (exchange: Exchange) => Promise<void>): Route[] {

@@ -1,8 +1,8 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setTimeout as rest } from 'node:timers/promises';
+import type { Reception } from '../receive-request.ts';
 import type { DrainTimes } from './drain.ts';
-import type { Reception } from './receive-request.ts';
 
 /** The way in for requests that another server received, and for connections inside this process. */
 export interface Door {

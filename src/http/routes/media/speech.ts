@@ -1,12 +1,12 @@
-import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
-import { speechSchema } from '../../formats/dialects/speech/read-request.ts';
-import type { Services } from '../../inference/endpoints/services.ts';
-import { speechEndpoint } from '../../inference/families/speech/endpoint.ts';
-import { listVoices } from '../../inference/families/speech/list-voices.ts';
-import { refuse } from '../../inference/spine/sink.ts';
-import { callerOf, type Exchange, type Route } from '../exchange.ts';
-import { asReceived, bodyHandler } from '../model-call.ts';
-import { writeJson } from '../write-json.ts';
+import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
+import { speechSchema } from '../../../formats/dialects/speech/read-request.ts';
+import type { Services } from '../../../inference/endpoints/services.ts';
+import { speechEndpoint } from '../../../inference/families/speech/endpoint.ts';
+import { listVoices } from '../../../inference/families/speech/list-voices.ts';
+import { refuse } from '../../../inference/spine/sink.ts';
+import { callerOf, type Exchange, type Route } from '../../exchange.ts';
+import { asReceived, bodyHandler } from '../../model-call.ts';
+import { writeJson } from '../../write-json.ts';
 
 /** `POST /v1/audio/speech` and `GET /v1/audio/voices`: OpenAI's format over any provider or engine that speaks. */
 export function speechRoutes(services: Services): Route[] {

@@ -1,15 +1,15 @@
-import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
-import { remixSchema, videoSchema } from '../../formats/dialects/videos/read-request.ts';
-import type { Services } from '../../inference/endpoints/services.ts';
-import { type VideoInput, videoRemixEndpoint, videosEndpoint } from '../../inference/families/videos/endpoint.ts';
-import { deleteVideo, tenantVideos, videoAt, videoContent } from '../../inference/families/videos/jobs.ts';
-import { sendVideo } from '../../inference/families/videos/stream-content.ts';
-import { refuse } from '../../inference/spine/sink.ts';
-import { FailureError, invalid } from '../../kernel/failure.ts';
-import type { JsonObject } from '../../kernel/json.ts';
-import { callerOf, type Exchange, type Route } from '../exchange.ts';
-import { bodyHandler, uploadHandler } from '../model-call.ts';
-import { writeJson } from '../write-json.ts';
+import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
+import { remixSchema, videoSchema } from '../../../formats/dialects/videos/read-request.ts';
+import type { Services } from '../../../inference/endpoints/services.ts';
+import { type VideoInput, videoRemixEndpoint, videosEndpoint } from '../../../inference/families/videos/endpoint.ts';
+import { deleteVideo, tenantVideos, videoAt, videoContent } from '../../../inference/families/videos/jobs.ts';
+import { sendVideo } from '../../../inference/families/videos/stream-content.ts';
+import { refuse } from '../../../inference/spine/sink.ts';
+import { FailureError, invalid } from '../../../kernel/failure.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
+import { callerOf, type Exchange, type Route } from '../../exchange.ts';
+import { bodyHandler, uploadHandler } from '../../model-call.ts';
+import { writeJson } from '../../write-json.ts';
 
 /** `/v1/videos`: OpenAI's jobs over any provider that makes videos. */
 export function videoRoutes(services: Services): Route[] {

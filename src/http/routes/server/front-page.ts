@@ -1,11 +1,11 @@
-import type { Config } from '../../config/schema.ts';
-import { sendWhole } from '../../inference/spine/sink.ts';
-import { culvert } from '../../kernel/command-form.ts';
-import { type Exchange, headerOf } from '../exchange.ts';
-import { linkBaseOf } from '../link-base.ts';
-import { plainStyle, plainStyleSource } from '../plain-page.ts';
-import { writeJson } from '../write-json.ts';
-import { qdrantApiVersion } from './vectors.ts';
+import type { Config } from '../../../config/schema.ts';
+import { sendWhole } from '../../../inference/spine/sink.ts';
+import { culvert } from '../../../kernel/command-form.ts';
+import { type Exchange, headerOf } from '../../exchange.ts';
+import { linkBaseOf } from '../../link-base.ts';
+import { plainStyle, plainStyleSource } from '../../plain-page.ts';
+import { writeJson } from '../../write-json.ts';
+import { qdrantApiVersion } from '../vectors.ts';
 
 /**
  * `GET /`: browsers go on to the dashboard or, where there is none, see how to use this server; everybody else gets

@@ -1,9 +1,9 @@
-import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
-import { transcriptionSchema } from '../../formats/dialects/transcription/read-request.ts';
-import type { Services } from '../../inference/endpoints/services.ts';
-import { transcriptionEndpoint } from '../../inference/families/transcription/endpoint.ts';
-import type { Route } from '../exchange.ts';
-import { asReceived, uploadHandler } from '../model-call.ts';
+import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
+import { transcriptionSchema } from '../../../formats/dialects/transcription/read-request.ts';
+import type { Services } from '../../../inference/endpoints/services.ts';
+import { transcriptionEndpoint } from '../../../inference/families/transcription/endpoint.ts';
+import type { Route } from '../../exchange.ts';
+import { asReceived, uploadHandler } from '../../model-call.ts';
 
 /** `POST /v1/audio/transcriptions` and `/v1/audio/translations`: OpenAI's forms over any provider that transcribes. */
 export function transcriptionRoutes(services: Services): Route[] {
