@@ -205,7 +205,7 @@ test('a driver of a SQL database', { skip: postgresMissing }, async (t) => {
 test('a key of the configuration', async (t) => {
   const { before, count, bin, folder } = checkout(t);
   before(
-    'src/config/schema-server.ts',
+    'src/config/schema/schema-server.ts',
     'public_url: httpUrl()',
     "    motto: z.string().max(80).default('').describe('Shown to nobody.'),",
   );

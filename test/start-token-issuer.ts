@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose';
-import type { TokenIssuerConfig } from '../src/config/schema-callers.ts';
+import type { TokenIssuerConfig } from '../src/config/schema/schema-callers.ts';
 
 export interface TokenIssuer {
   issuer: string;

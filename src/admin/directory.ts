@@ -2,8 +2,8 @@ import type { AccountRow, AuditEntry, Change, KeyRow, Stored } from '../books/au
 import { declaredKeys } from '../books/auth/declared-keys.ts';
 import { type Declared, declaredKeyId, keysInForce } from '../books/auth/key-directory.ts';
 import { accountsInForce, type ExtraBudget } from '../config/declared.ts';
+import { filePlans, isBuiltInPlan } from '../config/schema/schema-plans.ts';
 import type { Config, DataRuleConfig, PartBudgetConfig } from '../config/schema.ts';
-import { filePlans, isBuiltInPlan } from '../config/schema-plans.ts';
 import { FailureError } from '../kernel/failure.ts';
 import { refuse } from './operation.ts';
 import { inOrderOf } from './page.ts';

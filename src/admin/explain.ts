@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type Principal, unrestricted } from '../books/auth/principal.ts';
 import { limitsLeft } from '../books/metering/limits-left.ts';
 import { isBinding } from '../config/data-rules.ts';
-import { dataRuleSchema } from '../config/schema-data.ts';
+import { dataRuleSchema } from '../config/schema/schema-data.ts';
 import { cleanTag } from '../formats/neutral/tag.ts';
 import { explainChat } from '../inference/families/chat/explain-chat.ts';
 import { explainEmbeddings } from '../inference/families/embeddings/explain-embeddings.ts';

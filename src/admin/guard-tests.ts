@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Operator } from '../books/auth/operator.ts';
 import { guardNames } from '../config/guard-names.ts';
+import { guardSchema } from '../config/schema/schema-guards.ts';
 import type { GuardConfig } from '../config/schema.ts';
-import { guardSchema } from '../config/schema-guards.ts';
 import { type Texts, textsIn } from '../formats/neutral/json-texts.ts';
 import { triedVerdicts } from '../guards/kinds.ts';
 import { isRight, scoreOf, type TriedText, wrongKinds } from '../guards/score.ts';

@@ -1,8 +1,8 @@
 import { didYouMean } from '../kernel/nearest.ts';
 import { unknownGuards } from './cross-check-guards.ts';
 import type { ConfigPath, PathProblem } from './problem.ts';
+import { contradiction, windowPairs } from './schema/schema-plans.ts';
 import type { Config, PlanConfig } from './schema.ts';
-import { contradiction, windowPairs } from './schema-plans.ts';
 
 /** Plans that are named exist, and plans fit the tiers and windows that they speak of. */
 export function checkPlans(config: Config): PathProblem[] {

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { providerTypes } from '../formats/providers/catalog.ts';
 import { isLoopback } from './loopback-host.ts';
+import type { dataFactsSchema } from './schema/schema-data.ts';
 import type { DataRuleConfig, GuardConfig, ProviderConfig } from './schema.ts';
-import type { dataFactsSchema } from './schema-data.ts';
 
 type WrittenFacts = z.output<typeof dataFactsSchema>;
 

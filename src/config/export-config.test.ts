@@ -8,8 +8,8 @@ import type { Env } from './environment.ts';
 import { exportConfig, type StoredSettings } from './export-config.ts';
 import { fragmentKey, mergeStored, type StoredFragment } from './merge-stored.ts';
 import { formatProblem } from './problem.ts';
+import { plansSchema } from './schema/schema-plans.ts';
 import type { Config } from './schema.ts';
-import { plansSchema } from './schema-plans.ts';
 
 function read(text: string, env: Env, implicitProviders: readonly string[] = []): Config {
   const checked = checkConfigText(text, 'culvert.yaml', env, { implicitProviders });

@@ -17,9 +17,9 @@ import { type StoredFragment, tablePath } from './merge-stored.ts';
 import type { ConfigPath } from './problem.ts';
 import { mayBeSecret } from './redact.ts';
 import { isMasked, maskReferences, restoreReferences } from './references.ts';
+import { accountsSchema } from './schema/schema-accounts.ts';
+import { plansSchema } from './schema/schema-plans.ts';
 import type { Config, DataRuleConfig, PartBudgetConfig } from './schema.ts';
-import { accountsSchema } from './schema-accounts.ts';
-import { plansSchema } from './schema-plans.ts';
 
 /** An account that was made at run time. */
 export interface StoredAccount {

@@ -3,9 +3,9 @@ import test from 'node:test';
 import type { JsonSchema } from './json-schema.ts';
 import { inputSchema } from './json-schema.ts';
 import { definitionMarks, markedMembers } from './marked-members.ts';
+import { mcpUrlServerSchema } from './schema/schema-mcp.ts';
+import { providerSchema } from './schema/schema-providers.ts';
 import { configSchema } from './schema.ts';
-import { mcpUrlServerSchema } from './schema-mcp.ts';
-import { providerSchema } from './schema-providers.ts';
 
 /** Members that are called or described like an address, and why no credential goes where they say. */
 const notAnAddress: Readonly<Record<string, string>> = {

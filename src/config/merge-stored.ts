@@ -3,6 +3,13 @@ import { crossCheck } from './cross-check.ts';
 import type { Env } from './environment.ts';
 import { namedProviders } from './environment-providers.ts';
 import type { PathProblem } from './problem.ts';
+import { agentsSchema } from './schema/schema-agents.ts';
+import { guardsSchema } from './schema/schema-guards.ts';
+import { mcpServersSchema } from './schema/schema-mcp.ts';
+import { modelsSchema } from './schema/schema-models.ts';
+import { promptsSchema } from './schema/schema-prompts.ts';
+import { providersSchema } from './schema/schema-providers.ts';
+import { routesSchema } from './schema/schema-routes.ts';
 import type {
   AgentConfig,
   Config,
@@ -13,14 +20,7 @@ import type {
   ProviderConfig,
   RouteConfig,
 } from './schema.ts';
-import { agentsSchema } from './schema-agents.ts';
-import { guardsSchema } from './schema-guards.ts';
 import { checkAgainst } from './schema-issues.ts';
-import { mcpServersSchema } from './schema-mcp.ts';
-import { modelsSchema } from './schema-models.ts';
-import { promptsSchema } from './schema-prompts.ts';
-import { providersSchema } from './schema-providers.ts';
-import { routesSchema } from './schema-routes.ts';
 
 /** A provider, model, MCP server, agent, prompt, guard or rule for routes that was set up while Culvert ran, as the file would have it, secrets in their places. */
 export interface StoredFragment {

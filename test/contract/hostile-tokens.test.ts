@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { after, type TestContext, test } from 'node:test';
 import { exportJWK, generateKeyPair } from 'jose';
-import { tokenAlgorithms } from '../../src/config/schema-callers.ts';
+import { tokenAlgorithms } from '../../src/config/schema/schema-callers.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
 import { startTokenIssuer } from '../start-token-issuer.ts';
 import { startUpstream } from '../start-upstream.ts';

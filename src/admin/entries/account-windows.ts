@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Plan } from '../../books/metering/plan.ts';
 import { planOf, raisedBy } from '../../books/metering/plan-rules.ts';
-import { planSchema } from '../../config/schema-plans.ts';
+import { planSchema } from '../../config/schema/schema-plans.ts';
 import type { Directory, KnownAccount, Records } from '../directory.ts';
 import { jsonOperation, type Operation } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { agentMarks } from '../../books/auth/entry-secrets.ts';
 import { fragmentKey } from '../../config/merge-stored.ts';
 import { redactPart } from '../../config/redact.ts';
-import { agentName, agentSchema } from '../../config/schema-agents.ts';
+import { agentName, agentSchema } from '../../config/schema/schema-agents.ts';
 import { type Operation, refuse } from '../operation.ts';
 import { inOrderOf } from '../page.ts';
 import type { AdminParts } from '../parts.ts';

@@ -7,7 +7,7 @@ import type { Operator } from '../../books/auth/operator.ts';
 import { guardNames } from '../../config/guard-names.ts';
 import { keyTags } from '../../config/key-tags.ts';
 import { duration, globs, network } from '../../config/scalars.ts';
-import { keyLimitsSchema } from '../../config/schema-plans.ts';
+import { keyLimitsSchema } from '../../config/schema/schema-plans.ts';
 import { type Directory, type KnownKey, keyText, type Records } from '../directory.ts';
 import { anyContains, filter, futureInstant, timeField } from '../fields.ts';
 import { type Operation, refuse } from '../operation.ts';

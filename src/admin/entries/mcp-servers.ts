@@ -1,5 +1,5 @@
 import { mcpServerMarks } from '../../books/auth/entry-secrets.ts';
-import { mcpServerName, mcpUrlServerSchema } from '../../config/schema-mcp.ts';
+import { mcpServerName, mcpUrlServerSchema } from '../../config/schema/schema-mcp.ts';
 import type { Operation } from '../operation.ts';
 import { inOrderOf } from '../page.ts';
 import type { AdminParts } from '../parts.ts';

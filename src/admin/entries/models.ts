@@ -3,7 +3,7 @@ import type { EntryRow } from '../../books/auth/account-store.ts';
 import type { Operator } from '../../books/auth/operator.ts';
 import { aliasFor } from '../../config/alias-pattern.ts';
 import { fragmentKey } from '../../config/merge-stored.ts';
-import { modelSchema as modelConfigSchema, modelName } from '../../config/schema-models.ts';
+import { modelSchema as modelConfigSchema, modelName } from '../../config/schema/schema-models.ts';
 import type { Alias } from '../../inference/models/alias.ts';
 import { shownPrice } from '../../inference/models/rate-names.ts';
 import { filter, healthField } from '../fields.ts';

@@ -5,7 +5,7 @@ import { checkPlan } from '../../config/cross-check-plans.ts';
 import { formatPath } from '../../config/problem.ts';
 import { redactPart } from '../../config/redact.ts';
 import { name } from '../../config/scalars.ts';
-import { planSchema } from '../../config/schema-plans.ts';
+import { planSchema } from '../../config/schema/schema-plans.ts';
 import { invalid } from '../../kernel/failure.ts';
 import type { Directory, KnownPlan, Records } from '../directory.ts';
 import { timeField } from '../fields.ts';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { CredentialRow } from '../../books/auth/account-store.ts';
 import { sealCredential } from '../../books/auth/entry-secrets.ts';
-import { credentialSchema } from '../../config/schema-providers.ts';
+import { credentialSchema } from '../../config/schema/schema-providers.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { randomBase36 } from '../../kernel/ids.ts';
 import { jsonOperation, type Operation, refuse } from '../operation.ts';

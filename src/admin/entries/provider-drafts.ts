@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { builtProviders } from '../../config/environment-providers.ts';
 import { name } from '../../config/scalars.ts';
-import { providerSchema } from '../../config/schema-providers.ts';
+import { providerSchema } from '../../config/schema/schema-providers.ts';
 import { catalog } from '../../formats/providers/catalog.ts';
 import type { Provider } from '../../formats/providers/provider.ts';
 import { connectProviders } from '../../inference/models/connections.ts';

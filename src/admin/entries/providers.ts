@@ -3,7 +3,7 @@ import type { CredentialRow, EntryRow } from '../../books/auth/account-store.ts'
 import { openDefinition, providerMarks } from '../../books/auth/entry-secrets.ts';
 import { redactPart } from '../../config/redact.ts';
 import { name } from '../../config/scalars.ts';
-import { providerSchema } from '../../config/schema-providers.ts';
+import { providerSchema } from '../../config/schema/schema-providers.ts';
 import { lookAtProvider } from '../../inference/models/live-look.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { type Operation, refuse } from '../operation.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { EntryRow } from '../../books/auth/account-store.ts';
 import { fragmentKey } from '../../config/merge-stored.ts';
+import { routeName, routeSchema } from '../../config/schema/schema-routes.ts';
 import type { RouteConfig } from '../../config/schema.ts';
-import { routeName, routeSchema } from '../../config/schema-routes.ts';
 import { type Operation, refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import { entryOperations } from './entry-operations.ts';

@@ -1,10 +1,10 @@
 import { type DefinitionMarks, definitionMarks } from '../../config/marked-members.ts';
 import { fragmentKey, type StoredFragment } from '../../config/merge-stored.ts';
-import { agentSchema } from '../../config/schema-agents.ts';
-import { guardSchema } from '../../config/schema-guards.ts';
-import { mcpUrlServerSchema } from '../../config/schema-mcp.ts';
-import { modelSchema } from '../../config/schema-models.ts';
-import { providerSchema } from '../../config/schema-providers.ts';
+import { agentSchema } from '../../config/schema/schema-agents.ts';
+import { guardSchema } from '../../config/schema/schema-guards.ts';
+import { mcpUrlServerSchema } from '../../config/schema/schema-mcp.ts';
+import { modelSchema } from '../../config/schema/schema-models.ts';
+import { providerSchema } from '../../config/schema/schema-providers.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { CredentialRow, EntryRow, Stored } from './account-store.ts';
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { accountsInForce, type DeclaredAccount } from '../../config/declared.ts';
+import type { CallersConfig } from '../../config/schema/schema-callers.ts';
 import type { KeyLimitsConfig } from '../../config/schema.ts';
-import type { CallersConfig } from '../../config/schema-callers.ts';
 import { createNetworkSet } from '../../kernel/network.ts';
 import type { AccountRow, KeyRow, OperatorRow, Stored } from './account-store.ts';
 import { adminOperator, type Operator } from './operator.ts';

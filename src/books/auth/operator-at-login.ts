@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { GroupRoles } from '../../config/schema-dashboard.ts';
+import type { GroupRoles } from '../../config/schema/schema-dashboard.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import type { Change, OperatorRow, Stored } from './account-store.ts';
 import type { Identity } from './identity.ts';

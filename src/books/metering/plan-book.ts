@@ -1,6 +1,6 @@
 import type { DataRule } from '../../config/data-rules.ts';
+import { filePlans, planSchema } from '../../config/schema/schema-plans.ts';
 import type { Config } from '../../config/schema.ts';
-import { filePlans, planSchema } from '../../config/schema-plans.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import type { PlanRow } from '../auth/account-store.ts';
 import { matchesGlob } from '../auth/model-glob.ts';

@@ -1,5 +1,5 @@
 import type { CertificateEnds, createCertificateLook } from '../../books/auth/saml/certificate-ends.ts';
-import type { SamlConfig } from '../../config/schema-dashboard.ts';
+import type { SamlConfig } from '../../config/schema/schema-dashboard.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';
 

@@ -1,4 +1,4 @@
-import { accountNameFrom } from '../../config/schema-accounts.ts';
+import { accountNameFrom } from '../../config/schema/schema-accounts.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { ImportedConfig } from './imported.ts';
 import { type AccessGroups, accessGroups, modelsInAll, modelsOf } from './litellm-allowed-models.ts';

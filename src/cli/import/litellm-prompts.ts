@@ -1,4 +1,4 @@
-import { parametersSchema } from '../../config/schema-parameters.ts';
+import { parametersSchema } from '../../config/schema/schema-parameters.ts';
 import { culvert } from '../../kernel/command-form.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { readForeignYaml } from './foreign-yaml.ts';

@@ -1,5 +1,5 @@
 import { createOpenIdLogin, type LoginSecrets, type OpenIdLogin } from '../../books/auth/oidc/openid-login.ts';
-import type { OidcConfig } from '../../config/schema-dashboard.ts';
+import type { OidcConfig } from '../../config/schema/schema-dashboard.ts';
 import type { Exchange } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { createLoginThrottle } from './login-throttle.ts';

@@ -5,7 +5,7 @@ import { operatorAtLogin } from '../../books/auth/operator-at-login.ts';
 import type { ProviderLogin } from '../../books/auth/session-store.ts';
 import type { Proof } from '../../books/auth/sessions.ts';
 import type { SharedTally } from '../../books/metering/tally.ts';
-import type { GroupRoles, ScimConfig } from '../../config/schema-dashboard.ts';
+import type { GroupRoles, ScimConfig } from '../../config/schema/schema-dashboard.ts';
 import { sendWhole } from '../../inference/spine/sink.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { Exchange } from '../exchange.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createSamlLogin, type SamlLogin, type SamlPlaces } from '../../books/auth/saml/saml-login.ts';
 import { createSamlThread } from '../../books/auth/saml/saml-thread.ts';
 import type { SignedIdentity } from '../../books/auth/saml/signed-identity.ts';
-import type { SamlConfig } from '../../config/schema-dashboard.ts';
+import type { SamlConfig } from '../../config/schema/schema-dashboard.ts';
 import { sendWhole } from '../../inference/spine/sink.ts';
 import { statusOf } from '../../kernel/failure.ts';
 import { clientNetwork } from '../../kernel/network.ts';

@@ -4,8 +4,8 @@ import { changeResource, groupOf, provisioned, type ScimParts, userOf } from '..
 import { patched } from '../../books/auth/scim/patch.ts';
 import { noResource } from '../../books/auth/scim/resource.ts';
 import type { SharedTally } from '../../books/metering/tally.ts';
+import type { ScimConfig } from '../../config/schema/schema-dashboard.ts';
 import type { Config } from '../../config/schema.ts';
-import type { ScimConfig } from '../../config/schema-dashboard.ts';
 import { sendWhole } from '../../inference/spine/sink.ts';
 import { type Failure, FailureError, factsOf, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';

@@ -1,7 +1,7 @@
 import type { Prompt, Resource, ResourceTemplate, Tool } from '@modelcontextprotocol/sdk/types.js';
 import { matchesGlob } from '../../books/auth/model-glob.ts';
+import { mcpSeparator } from '../../config/schema/schema-mcp.ts';
 import type { McpServerConfig } from '../../config/schema.ts';
-import { mcpSeparator } from '../../config/schema-mcp.ts';
 
 /** The lists of a server, under its own names. */
 export interface Offered {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { mcpServerSchema } from '../../config/schema/schema-mcp.ts';
 import type { McpServerConfig } from '../../config/schema.ts';
-import { mcpServerSchema } from '../../config/schema-mcp.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { McpFault } from './mcp-fault.ts';
 import { UpstreamServer } from './upstream-server.ts';

@@ -1,5 +1,5 @@
 import { hash, X509Certificate } from 'node:crypto';
-import type { CertificatesConfig } from '../../../config/schema-callers.ts';
+import type { CertificatesConfig } from '../../../config/schema/schema-callers.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import type { TokenCaller } from '../tokens/token-caller.ts';

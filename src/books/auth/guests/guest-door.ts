@@ -1,4 +1,4 @@
-import type { CallersConfig } from '../../../config/schema-callers.ts';
+import type { CallersConfig } from '../../../config/schema/schema-callers.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import { type AccountFacts, keyPrefix } from '../key-directory.ts';

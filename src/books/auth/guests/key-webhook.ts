@@ -1,6 +1,6 @@
 import { hash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { KeyWebhookConfig } from '../../../config/schema-callers.ts';
+import type { KeyWebhookConfig } from '../../../config/schema/schema-callers.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import { clientNetwork } from '../../../kernel/network.ts';

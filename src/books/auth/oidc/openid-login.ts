@@ -16,7 +16,7 @@ import {
   randomPKCECodeVerifier,
   randomState,
 } from 'openid-client';
-import type { OidcConfig } from '../../../config/schema-dashboard.ts';
+import type { OidcConfig } from '../../../config/schema/schema-dashboard.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { groupsIn, type Identity } from '../identity.ts';
 

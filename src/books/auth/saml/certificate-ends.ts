@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { setTimeout as rest } from 'node:timers/promises';
-import type { SamlConfig } from '../../../config/schema-dashboard.ts';
+import type { SamlConfig } from '../../../config/schema/schema-dashboard.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { createIdentityProvider } from './identity-provider.ts';
 

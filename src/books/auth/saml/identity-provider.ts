@@ -1,4 +1,4 @@
-import type { SamlConfig } from '../../../config/schema-dashboard.ts';
+import type { SamlConfig } from '../../../config/schema/schema-dashboard.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { type IdpMetadata, readIdpMetadata } from './idp-metadata.ts';
 

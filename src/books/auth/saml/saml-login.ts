@@ -1,5 +1,5 @@
 import { rsaPrivateKey } from '../../../config/rsa-certificate.ts';
-import type { SamlConfig } from '../../../config/schema-dashboard.ts';
+import type { SamlConfig } from '../../../config/schema/schema-dashboard.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { createIdentityProvider } from './identity-provider.ts';
 import { responseRefusal } from './response-form.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { SamlConfig } from '../../../config/schema-dashboard.ts';
+import type { SamlConfig } from '../../../config/schema/schema-dashboard.ts';
 import { groupsIn, type Identity } from '../identity.ts';
 import { samlIssuer } from '../operator.ts';
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { GroupRoles } from '../../../config/schema-dashboard.ts';
+import type { GroupRoles } from '../../../config/schema/schema-dashboard.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { FailureError } from '../../../kernel/failure.ts';
 import { randomBase62 } from '../../../kernel/ids.ts';

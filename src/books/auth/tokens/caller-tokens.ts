@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { TokenIssuerConfig } from '../../../config/schema-callers.ts';
+import type { TokenIssuerConfig } from '../../../config/schema/schema-callers.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import type { Principal } from '../principal.ts';

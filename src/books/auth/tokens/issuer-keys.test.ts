@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import { fakeClock } from '../../../../test/fake-clock.ts';
 import { startTokenIssuer } from '../../../../test/start-token-issuer.ts';
 import { until } from '../../../../test/until.ts';
-import type { TokenIssuerConfig } from '../../../config/schema-callers.ts';
+import type { TokenIssuerConfig } from '../../../config/schema/schema-callers.ts';
 import type { Declared } from '../key-directory.ts';
 import { createKeyRing } from '../key-ring.ts';
 

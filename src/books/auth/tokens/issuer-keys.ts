@@ -1,5 +1,5 @@
 import { type CryptoKey, createLocalJWKSet, errors, type JWSHeaderParameters } from 'jose';
-import type { TokenIssuerConfig } from '../../../config/schema-callers.ts';
+import type { TokenIssuerConfig } from '../../../config/schema/schema-callers.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { isObject } from '../../../kernel/json.ts';
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { decodeJwt, errors, type JWTPayload } from 'jose';
-import type { TokenIssuerConfig } from '../../../config/schema-callers.ts';
+import type { TokenIssuerConfig } from '../../../config/schema/schema-callers.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import { createIssuerKeys, KeysUnread } from './issuer-keys.ts';

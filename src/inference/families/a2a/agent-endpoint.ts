@@ -1,5 +1,5 @@
 import { costMilliOf } from '../../../books/metering/settlement.ts';
-import { agentPrefix } from '../../../config/schema-agents.ts';
+import { agentPrefix } from '../../../config/schema/schema-agents.ts';
 import { type Failure, FailureError, statusOf } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { AgentCallRecord } from '../../../routing/route.ts';

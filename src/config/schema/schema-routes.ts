@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { conditionCharsMax } from '../rules/condition.ts';
-import { duration, name } from './scalars.ts';
+import { conditionCharsMax } from '../../rules/condition.ts';
+import { duration, name } from '../scalars.ts';
 import { modelName } from './schema-models.ts';
 import { parametersSchema } from './schema-parameters.ts';
 

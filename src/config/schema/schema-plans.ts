@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { guardNames } from './guard-names.ts';
+import { guardNames } from '../guard-names.ts';
 import {
   costUnitsMax,
   globs,
@@ -13,7 +13,7 @@ import {
   timeZone,
   webhookSecret,
   webhookUrl,
-} from './scalars.ts';
+} from '../scalars.ts';
 import { dataRuleSchema } from './schema-data.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { patternSize } from '../guards/checks/pattern-length.ts';
+import { patternSize } from '../../guards/checks/pattern-length.ts';
 import {
   builtInChecks,
   formChecks,
@@ -11,8 +11,8 @@ import {
   personalKinds,
   phoneCountries,
   secretKinds,
-} from '../guards/kinds.ts';
-import { duration, name } from './scalars.ts';
+} from '../../guards/kinds.ts';
+import { duration, name } from '../scalars.ts';
 import { guardMembers, memberIssues } from './schema-guard-members.ts';
 import { modelName } from './schema-models.ts';
 

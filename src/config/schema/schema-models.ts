@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { guardNames } from './guard-names.ts';
-import { costUnitsMax, duration, milliMultiple, name, percentage, positiveInt } from './scalars.ts';
+import { guardNames } from '../guard-names.ts';
+import { costUnitsMax, duration, milliMultiple, name, percentage, positiveInt } from '../scalars.ts';
 import { dataFactsSchema } from './schema-data.ts';
 import { parametersSchema } from './schema-parameters.ts';
 import { timeoutsSchema } from './schema-providers.ts';

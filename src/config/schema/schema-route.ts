@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { headerRefusal } from './reference-forms.ts';
-import { orOff, pem, proxyUrl, secretOrPath } from './scalars.ts';
+import { headerRefusal } from '../reference-forms.ts';
+import { orOff, pem, proxyUrl, secretOrPath } from '../scalars.ts';
 
 /** The forward proxy that leads to `place`. */
 export function proxySchema(place: string) {

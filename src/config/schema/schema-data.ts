@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { duration } from './scalars.ts';
+import { duration } from '../scalars.ts';
 
 const region = z
   .string()

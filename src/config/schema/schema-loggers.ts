@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { httpUrl, name, secret } from './scalars.ts';
+import { httpUrl, name, secret } from '../scalars.ts';
 import { headersSchema } from './schema-route.ts';
 
 /** Members that a service needs, in addition to those that every one may have. */

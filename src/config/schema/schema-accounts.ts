@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { guardNames } from './guard-names.ts';
-import { keyTags } from './key-tags.ts';
-import { globs, instant, name, network, secret, timeZone } from './scalars.ts';
+import { guardNames } from '../guard-names.ts';
+import { keyTags } from '../key-tags.ts';
+import { globs, instant, name, network, secret, timeZone } from '../scalars.ts';
 import { dataRuleSchema } from './schema-data.ts';
 import { budgetUsdMax, extraUsd, keyLimitsSchema } from './schema-plans.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { duration, httpUrl, name, percentage, size, timeZone, webhookSecret, webhookUrl } from './scalars.ts';
+import { duration, httpUrl, name, percentage, size, timeZone, webhookSecret, webhookUrl } from '../scalars.ts';
 import { loggersSchema } from './schema-loggers.ts';
 import { headersSchema } from './schema-route.ts';
 import { bucketUrl } from './schema-server.ts';

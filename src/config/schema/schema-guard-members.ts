@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { type FormCheckName, formChecks, type OutsideCheckName, outsideChecks } from '../guards/kinds.ts';
-import { schemaFault } from '../guards/schema-fault.ts';
-import { httpUrl, name, secret, webhookSecret } from './scalars.ts';
+import { type FormCheckName, formChecks, type OutsideCheckName, outsideChecks } from '../../guards/kinds.ts';
+import { schemaFault } from '../../guards/schema-fault.ts';
+import { httpUrl, name, secret, webhookSecret } from '../scalars.ts';
 import { dataFactsSchema } from './schema-data.ts';
 import { modelName } from './schema-models.ts';
 import { awsSchema, googleSchema } from './schema-providers.ts';

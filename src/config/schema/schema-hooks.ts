@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { hookNames } from '../hooks/hook-names.ts';
-import { duration, httpUrl, name, size, webhookSecret } from './scalars.ts';
+import { hookNames } from '../../hooks/hook-names.ts';
+import { duration, httpUrl, name, size, webhookSecret } from '../scalars.ts';
 import { modelName } from './schema-models.ts';
 
 /** Headers that prove who a caller is: no hook sees them. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { name } from './scalars.ts';
+import { name } from '../scalars.ts';
 import { modelName } from './schema-models.ts';
 import { parametersSchema } from './schema-parameters.ts';
 

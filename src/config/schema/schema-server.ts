@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { guardNames } from './guard-names.ts';
-import { duration, httpUrl, network, networkOrPlace, secret, signingSecret, size } from './scalars.ts';
+import { guardNames } from '../guard-names.ts';
+import { duration, httpUrl, network, networkOrPlace, secret, signingSecret, size } from '../scalars.ts';
 
 const origin = z
   .string({ error: 'expected an origin such as https://app.example.org' })

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { duration, globs, httpUrl, positiveInt, secret, secretOrPath, size } from './scalars.ts';
+import { duration, globs, httpUrl, positiveInt, secret, secretOrPath, size } from '../scalars.ts';
 import { dataFactsSchema } from './schema-data.ts';
 import { headersSchema } from './schema-route.ts';
 

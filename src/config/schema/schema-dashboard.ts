@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { isLoopback } from './loopback-host.ts';
-import { rsaCertificate, rsaPrivateKey } from './rsa-certificate.ts';
-import { duration, secret } from './scalars.ts';
+import { isLoopback } from '../loopback-host.ts';
+import { rsaCertificate, rsaPrivateKey } from '../rsa-certificate.ts';
+import { duration, secret } from '../scalars.ts';
 
 /** URL of a provider of logins: https, or http on this machine; without a user. */
 function providerUrl(expected: string) {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { catalog } from '../formats/providers/catalog.ts';
-import { objectApis } from '../formats/providers/object-apis.ts';
-import { credentialId, duration, httpUrl, name, percentage, positiveInt, secret } from './scalars.ts';
+import { catalog } from '../../formats/providers/catalog.ts';
+import { objectApis } from '../../formats/providers/object-apis.ts';
+import { credentialId, duration, httpUrl, name, percentage, positiveInt, secret } from '../scalars.ts';
 import { dataFactsSchema } from './schema-data.ts';
 import { headersSchema, proxySchema, tlsSchema } from './schema-route.ts';
 

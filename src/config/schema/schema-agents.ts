@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { readOperatorHeaders } from '../formats/providers/credential-headers.ts';
-import { costUnitsMax, duration, httpUrl, milliMultiple, name, size } from './scalars.ts';
+import { readOperatorHeaders } from '../../formats/providers/credential-headers.ts';
+import { costUnitsMax, duration, httpUrl, milliMultiple, name, size } from '../scalars.ts';
 import { dataFactsSchema } from './schema-data.ts';
 import { headersSchema } from './schema-route.ts';
 

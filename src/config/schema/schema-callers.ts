@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { duration, globs, httpUrl, name, webhookSecret } from './scalars.ts';
+import { duration, globs, httpUrl, name, webhookSecret } from '../scalars.ts';
 
 const claim = z.string().min(1).max(200);
 const byClaim = z.strictObject({ claim: claim.describe('Claim of the token.') });

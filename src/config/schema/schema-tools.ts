@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { duration, httpUrl, positiveInt, secret, size } from './scalars.ts';
+import { duration, httpUrl, positiveInt, secret, size } from '../scalars.ts';
 import { dataFactsSchema } from './schema-data.ts';
 import { cachedAnswerMembers } from './schema-models.ts';
 import { proxySchema, tlsSchema } from './schema-route.ts';
