@@ -1,4 +1,4 @@
-import type { Crossing, Notice, NoticeStore } from '../src/books/metering/notice-store.ts';
+import type { Crossing, Notice, NoticeStore } from '../src/books/metering/notices/notice-store.ts';
 
 /** The port of notices in this process alone, for tests. Answers a turn later, as a database does. */
 export function memoryNoticeStore(): NoticeStore & { queued(): readonly Notice[]; failing: boolean } {

@@ -1,5 +1,5 @@
 import type { Operator } from '../books/auth/operator.ts';
-import type { SeenAlert } from '../books/metering/next-alerts.ts';
+import type { SeenAlert } from '../books/metering/notices/next-alerts.ts';
 import type { Failure } from '../kernel/failure.ts';
 import type { JsonObject } from '../kernel/json.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Principal, unrestricted } from '../books/auth/principal.ts';
-import { limitsLeft } from '../books/metering/limits-left.ts';
+import { limitsLeft } from '../books/metering/limits/limits-left.ts';
 import { isBinding } from '../config/data-rules.ts';
 import { dataRuleSchema } from '../config/schema/schema-data.ts';
 import { cleanTag } from '../formats/neutral/tag.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { addresseeOf, planFor } from '../books/metering/addressee.ts';
-import { type AlertMessage, alertSubject } from '../books/metering/alert-message.ts';
-import { type QuotaMessage, quotaSubject } from '../books/metering/notice-message.ts';
-import type { ListedNotice } from '../books/metering/notice-store.ts';
+import { addresseeOf, planFor } from '../books/metering/notices/addressee.ts';
+import { type AlertMessage, alertSubject } from '../books/metering/notices/alert-message.ts';
+import { type QuotaMessage, quotaSubject } from '../books/metering/notices/notice-message.ts';
+import type { ListedNotice } from '../books/metering/notices/notice-store.ts';
 import type { Records } from './directory.ts';
 import { listOf, pageFields, timeField } from './fields.ts';
 import { jsonOperation, type Operation } from './operation.ts';

@@ -4,7 +4,7 @@ import type { SetupReport } from '../books/auth/setup.ts';
 import type { CacheStore } from '../books/metering/cache-store.ts';
 import type { Counters } from '../books/metering/counters.ts';
 import type { Ledger } from '../books/metering/ledger.ts';
-import type { NoticeStore } from '../books/metering/notice-store.ts';
+import type { NoticeStore } from '../books/metering/notices/notice-store.ts';
 import type { PlanBook } from '../books/metering/plan-book.ts';
 import type { SeenProcess } from '../books/metering/replicas.ts';
 import type { ConfigResult } from '../config/check.ts';

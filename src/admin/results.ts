@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Operator } from '../books/auth/operator.ts';
-import type { VariantState } from '../books/metering/experiment-book.ts';
-import { type VariantResult, variantResults } from '../books/metering/experiment-results.ts';
+import type { VariantState } from '../books/metering/experiments/experiment-book.ts';
+import { type VariantResult, variantResults } from '../books/metering/experiments/experiment-results.ts';
 import { aliasFor } from '../config/alias-pattern.ts';
 import type { ModelConfig } from '../config/schema.ts';
 import { shapeOf } from '../inference/models/create-alias.ts';

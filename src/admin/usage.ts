@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Operator } from '../books/auth/operator.ts';
 import { zoneDays } from '../books/ledger/zone-days.ts';
 import { partMeasures, type UsageRow } from '../books/metering/ledger.ts';
-import { readLimits } from '../books/metering/limit-view.ts';
+import { readLimits } from '../books/metering/limits/limit-view.ts';
 import { usageRecord } from '../books/metering/usage-record.ts';
 import { timeZone } from '../config/scalars.ts';
 import { FailureError, invalid } from '../kernel/failure.ts';

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
-import type { StorageHold } from '../books/metering/storage-hold.ts';
+import type { StorageHold } from '../books/metering/storage/storage-hold.ts';
 import { type Failure, FailureError, invalid } from '../kernel/failure.ts';
 import type { RoomHold } from '../kernel/sharing/room.ts';
 import type { Spool, SpooledFile } from '../net/spool.ts';

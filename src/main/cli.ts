@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { createAdminApi } from '../admin/create-admin-api.ts';
 import { type AccountStore, nothingStored, type Stored } from '../books/auth/account-store.ts';
 import { createSetup } from '../books/auth/setup.ts';
-import { createAlertTest } from '../books/metering/alert-sender.ts';
+import { createAlertTest } from '../books/metering/notices/alert-sender.ts';
 import { createPlanBook } from '../books/metering/plan-book.ts';
 import { bucketsOf } from '../books/metering/scope.ts';
 import { crashedEvent } from '../books/metering/settlement.ts';

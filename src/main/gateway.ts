@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { createSetup } from '../books/auth/setup.ts';
-import { createNotices } from '../books/metering/notices.ts';
+import { createNotices } from '../books/metering/notices/notices.ts';
 import { createRefusals } from '../books/metering/refusals.ts';
 import type { ProcessFacts } from '../books/metering/replicas.ts';
 import type { Config } from '../config/schema.ts';

@@ -1,6 +1,6 @@
 import type { AdminParts } from '../admin/parts.ts';
-import { createAlertTest } from '../books/metering/alert-sender.ts';
-import type { DeliveryParts } from '../books/metering/notice-delivery.ts';
+import { createAlertTest } from '../books/metering/notices/alert-sender.ts';
+import type { DeliveryParts } from '../books/metering/notices/notice-delivery.ts';
 import type { RecordDelivery } from '../books/metering/record-delivery.ts';
 import type { createSamlLook } from '../cli/doctor/saml.ts';
 import type { RecentBodies } from '../inference/endpoints/recent-bodies.ts';

@@ -1,10 +1,10 @@
 import type { AdminApi } from '../admin/admin-api.ts';
-import { createAlertSender, type SenderParts } from '../books/metering/alert-sender.ts';
-import type { AlertStore } from '../books/metering/alert-store.ts';
-import { createAlerts } from '../books/metering/alerts.ts';
-import type { DeliveryParts } from '../books/metering/notice-delivery.ts';
-import type { NoticeStore } from '../books/metering/notice-store.ts';
-import type { Notices } from '../books/metering/notices.ts';
+import { createAlertSender, type SenderParts } from '../books/metering/notices/alert-sender.ts';
+import type { AlertStore } from '../books/metering/notices/alert-store.ts';
+import { createAlerts } from '../books/metering/notices/alerts.ts';
+import type { DeliveryParts } from '../books/metering/notices/notice-delivery.ts';
+import type { NoticeStore } from '../books/metering/notices/notice-store.ts';
+import type { Notices } from '../books/metering/notices/notices.ts';
 import type { Config } from '../config/schema.ts';
 import { every } from '../kernel/by-time.ts';
 import type { Clock } from '../kernel/clock.ts';

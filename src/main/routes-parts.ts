@@ -1,8 +1,8 @@
 import type { AdminParts } from '../admin/parts.ts';
 import type { Setup } from '../books/auth/setup.ts';
 import type { CacheStore } from '../books/metering/cache-store.ts';
-import type { DeliveryParts } from '../books/metering/notice-delivery.ts';
-import type { Notices } from '../books/metering/notices.ts';
+import type { DeliveryParts } from '../books/metering/notices/notice-delivery.ts';
+import type { Notices } from '../books/metering/notices/notices.ts';
 import type { RecordDelivery } from '../books/metering/record-delivery.ts';
 import type { Refusals } from '../books/metering/refusals.ts';
 import type { Uploads } from '../inference/batches/uploads.ts';

@@ -1,6 +1,6 @@
 import type { CacheStore } from '../books/metering/cache-store.ts';
 import { createGiveBack } from '../books/metering/give-back.ts';
-import type { Notices } from '../books/metering/notices.ts';
+import type { Notices } from '../books/metering/notices/notices.ts';
 import { createLimitedAdmission } from '../books/metering/quota.ts';
 import { createSettledLimits, createSettlement } from '../books/metering/settlement.ts';
 import { tracedAdmission, tracedSettlement } from '../books/metering/traced-admission.ts';

@@ -5,7 +5,7 @@ import {
   type StorageBook,
   type StorageElsewhere,
   type StorageParts,
-} from '../books/metering/storage-book.ts';
+} from '../books/metering/storage/storage-book.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { createDiskRoom, type DiskRoom } from '../stores/disk-room.ts';
 import type { DataFolder } from '../stores/sqlite/data-folder.ts';

@@ -1,7 +1,7 @@
 import type { BodiesByRequest, Reloaded, ReloadMode } from '../admin/parts.ts';
 import type { ProcessFacts, SeenProcess } from '../books/metering/replicas.ts';
-import type { StorageElsewhere } from '../books/metering/storage-book.ts';
-import type { StoredChange } from '../books/metering/storage-counts.ts';
+import type { StorageElsewhere } from '../books/metering/storage/storage-book.ts';
+import type { StoredChange } from '../books/metering/storage/storage-counts.ts';
 import type { Config } from '../config/schema.ts';
 import type { ItemReference } from '../formats/dialects/dialect.ts';
 import type { LocalServer } from '../formats/providers/probe-local.ts';

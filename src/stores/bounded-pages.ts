@@ -1,4 +1,4 @@
-import type { StorageBook } from '../books/metering/storage-book.ts';
+import type { StorageBook } from '../books/metering/storage/storage-book.ts';
 import { FailureError } from '../kernel/failure.ts';
 import type { PageStore } from '../tools/page-store.ts';
 import { accountOfTenant } from './storage-sizes.ts';

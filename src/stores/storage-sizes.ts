@@ -1,4 +1,4 @@
-import type { MeasuredKind, StoredBytes } from '../books/metering/storage-counts.ts';
+import type { MeasuredKind, StoredBytes } from '../books/metering/storage/storage-counts.ts';
 
 /** Rows of accounts in a table of either database, by owner. */
 export interface StorageLook {

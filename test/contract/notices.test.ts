@@ -3,8 +3,12 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import { after, type TestContext, test } from 'node:test';
 import type { NoticesReply } from '../../src/admin/notices.ts';
-import { createNoticeDelivery, type DeliveryParts, retryGapsMs } from '../../src/books/metering/notice-delivery.ts';
-import type { Notice } from '../../src/books/metering/notice-store.ts';
+import {
+  createNoticeDelivery,
+  type DeliveryParts,
+  retryGapsMs,
+} from '../../src/books/metering/notices/notice-delivery.ts';
+import type { Notice } from '../../src/books/metering/notices/notice-store.ts';
 import type { Plan } from '../../src/books/metering/plan.ts';
 import type { PlanBook } from '../../src/books/metering/plan-book.ts';
 import { createWebhookPost } from '../../src/upstream/transport/post-webhook.ts';

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import type { NoticesReply } from '../../src/admin/notices.ts';
-import type { AlertMessage } from '../../src/books/metering/alert-message.ts';
+import type { AlertMessage } from '../../src/books/metering/notices/alert-message.ts';
 import { webhookHeaders } from '../../src/kernel/web/webhook-headers.ts';
 import { listening } from '../listening.ts';
 import { adminKey, overUpstreams, startGateway, testProcesses } from '../start-gateway.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addresseeOf } from '../../src/books/metering/addressee.ts';
-import { alertNotice } from '../../src/books/metering/alert-message.ts';
-import type { AlertRow } from '../../src/books/metering/alert-store.ts';
-import { nextAlerts } from '../../src/books/metering/next-alerts.ts';
+import { addresseeOf } from '../../src/books/metering/notices/addressee.ts';
+import { alertNotice } from '../../src/books/metering/notices/alert-message.ts';
+import type { AlertRow } from '../../src/books/metering/notices/alert-store.ts';
+import { nextAlerts } from '../../src/books/metering/notices/next-alerts.ts';
 import { drivers } from './drivers.ts';
 
 const nowMs = 1_750_000_000_000;

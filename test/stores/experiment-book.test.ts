@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { metricsPerRequestMax, type VariantTimes } from '../../src/books/metering/experiment-book.ts';
+import { metricsPerRequestMax, type VariantTimes } from '../../src/books/metering/experiments/experiment-book.ts';
 import type { Ledger, UsageEvent } from '../../src/books/metering/ledger.ts';
 import { drivers } from './drivers.ts';
 import { reservationRow, usageEvent } from './rows.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Crossing, Notice } from '../../src/books/metering/notice-store.ts';
+import type { Crossing, Notice } from '../../src/books/metering/notices/notice-store.ts';
 import { noticeHistory } from '../../src/stores/answers/notice-store.ts';
 import { drivers } from './drivers.ts';
 

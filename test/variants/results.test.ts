@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
-import { studentQuantile, variantResults, wilson } from '../../src/books/metering/experiment-results.ts';
+import { studentQuantile, variantResults, wilson } from '../../src/books/metering/experiments/experiment-results.ts';
 import { resultsTable } from '../../src/cli/commands/results.ts';
 import type { Row } from '../../src/cli/rows.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';

@@ -7,8 +7,12 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { pino } from 'pino';
-import { clearlyWorse, isSlowerByCaller, isWorseWithoutAny } from '../../src/books/metering/clearly-worse.ts';
-import type { VariantTimes } from '../../src/books/metering/experiment-book.ts';
+import {
+  clearlyWorse,
+  isSlowerByCaller,
+  isWorseWithoutAny,
+} from '../../src/books/metering/experiments/clearly-worse.ts';
+import type { VariantTimes } from '../../src/books/metering/experiments/experiment-book.ts';
 import { checkConfigText } from '../../src/config/check.ts';
 import { adminKey, otherKey, startGateway, type TestGateway } from '../start-gateway.ts';
 import { until } from '../until.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { TopUp } from '../../books/auth/account-store.ts';
 import type { Operator } from '../../books/auth/operator.ts';
-import { readCredit } from '../../books/metering/limit-view.ts';
-import { amountOf } from '../../books/metering/quota-message.ts';
+import { readCredit } from '../../books/metering/limits/limit-view.ts';
+import { amountOf } from '../../books/metering/limits/quota-message.ts';
 import { nanoUsd } from '../../books/metering/scope.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';

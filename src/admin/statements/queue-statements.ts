@@ -1,8 +1,8 @@
 import type { Operator } from '../../books/auth/operator.ts';
 import { sumDelayMs } from '../../books/ledger/day-sums.ts';
 import { zoneMonth } from '../../books/ledger/zone-days.ts';
-import { planFor } from '../../books/metering/addressee.ts';
-import type { Notice, NoticeStore } from '../../books/metering/notice-store.ts';
+import { planFor } from '../../books/metering/notices/addressee.ts';
+import type { Notice, NoticeStore } from '../../books/metering/notices/notice-store.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { randomBase62 } from '../../kernel/ids.ts';

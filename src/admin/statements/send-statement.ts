@@ -1,6 +1,6 @@
-import type { SenderParts } from '../../books/metering/alert-sender.ts';
-import type { Notice } from '../../books/metering/notice-store.ts';
-import { postNotice } from '../../books/metering/post-notice.ts';
+import type { SenderParts } from '../../books/metering/notices/alert-sender.ts';
+import type { Notice } from '../../books/metering/notices/notice-store.ts';
+import { postNotice } from '../../books/metering/notices/post-notice.ts';
 import { webhookHeaders } from '../../kernel/web/webhook-headers.ts';
 import { statementCsv } from './statement-csv.ts';
 import { type StatementMessage, statementSubject, statementText } from './statement-message.ts';

@@ -1,5 +1,5 @@
 import type { UsageGroup } from '../../books/metering/ledger.ts';
-import { type LimitReading, type LimitReadings, readLimits } from '../../books/metering/limit-view.ts';
+import { type LimitReading, type LimitReadings, readLimits } from '../../books/metering/limits/limit-view.ts';
 import type { KeyLimits } from '../../books/metering/plan.ts';
 import { limitsOfKey, raisedBy } from '../../books/metering/plan-rules.ts';
 import { periodLabels, periodNames, windowLabels, windowNames } from '../../books/metering/window.ts';

@@ -2,7 +2,7 @@ import { setTimeout as rest } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Operator } from '../../books/auth/operator.ts';
 import type { UsageEvent } from '../../books/metering/ledger.ts';
-import type { SeenAlert } from '../../books/metering/next-alerts.ts';
+import type { SeenAlert } from '../../books/metering/notices/next-alerts.ts';
 import { shadowVariant } from '../../config/cross-check-models.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { LaneSnapshot } from '../../routing/health-snapshot.ts';

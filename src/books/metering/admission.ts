@@ -7,7 +7,7 @@ import type { Principal } from '../auth/principal.ts';
 import type { SettledFacts, UsageOrigin } from '../ledger/settled-request.ts';
 import type { Held, Limit, LimitState, Spent } from './counters.ts';
 import type { UsageEvent } from './ledger.ts';
-import type { LimitsLeft } from './limits-left.ts';
+import type { LimitsLeft } from './limits/limits-left.ts';
 import type { RequestParts } from './part-budgets.ts';
 
 export type { Charge, UsageOrigin } from '../ledger/settled-request.ts';

@@ -3,7 +3,7 @@ import type { Repriced } from '../ledger/repricing.ts';
 import type { AttemptQuery, AttemptSum, TrafficPoint, TrafficQuery } from '../ledger/traffic-queries.ts';
 import type { ZoneDays } from '../ledger/zone-days.ts';
 import type { QuotaBooks } from './counters.ts';
-import type { ExperimentBook } from './experiment-book.ts';
+import type { ExperimentBook } from './experiments/experiment-book.ts';
 import type { RecordStore } from './record-store.ts';
 import type { StatementBook } from './statement-book.ts';
 

@@ -6,7 +6,7 @@ import type { PlanRow } from '../auth/account-store.ts';
 import { matchesGlob } from '../auth/model-glob.ts';
 import { type Principal, serverPlan } from '../auth/principal.ts';
 import { endless, type Limit, type LimitState, type Measure, type Scope } from './counters.ts';
-import { type LimitHeaders, limitHeaders } from './limit-headers.ts';
+import { type LimitHeaders, limitHeaders } from './limits/limit-headers.ts';
 import { partLimits, type RequestParts } from './part-budgets.ts';
 import type { CalendarBudget, KeyLimits, Plan, SoftLimits } from './plan.ts';
 import { extraOf, limitsOfKey, planOf, raisedBy } from './plan-rules.ts';

@@ -13,10 +13,10 @@ import type {
 } from './admission.ts';
 import type { Counters, EntryAnswer, Full, Held, Limit, LimitState, Spent, Unavailable } from './counters.ts';
 import type { Ledger, ReservationRow } from './ledger.ts';
-import { limitsLeft } from './limits-left.ts';
+import { limitsLeft } from './limits/limits-left.ts';
+import { quotaExceeded } from './limits/quota-message.ts';
 import type { RequestParts } from './part-budgets.ts';
 import type { LimitSet, PlanBook } from './plan-book.ts';
-import { quotaExceeded } from './quota-message.ts';
 import { milliPerCall } from './scope.ts';
 
 export interface LimitedAdmissionParts {

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { eventColumns, fieldOf, type Shown } from '../ledger/columns.ts';
-import type { Feedback } from './experiment-book.ts';
+import type { Feedback } from './experiments/experiment-book.ts';
 import type { UsageEvent } from './ledger.ts';
 
 /** The reader: an operator sees whose request it was. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts';
-import type { StoredChange, StoredKind } from './storage-counts.ts';
+import type { StoredChange, StoredKind } from './storage/storage-counts.ts';
 
 /** Small changes go together: replies come with each request of some callers. */
 const gatherMs = 20;

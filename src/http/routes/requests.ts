@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Feedback, metricsPerRequestMax } from '../../books/metering/experiment-book.ts';
+import { type Feedback, metricsPerRequestMax } from '../../books/metering/experiments/experiment-book.ts';
 import type { Ledger } from '../../books/metering/ledger.ts';
 import { feedbackRecord, requestRecord } from '../../books/metering/request-record.ts';
 import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';

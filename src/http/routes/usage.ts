@@ -1,11 +1,11 @@
 import type { Principal } from '../../books/auth/principal.ts';
 import type { Counters } from '../../books/metering/counters.ts';
 import type { Ledger, UsageGroup, UsageQuery } from '../../books/metering/ledger.ts';
-import { readCredit, readLimits, readRun } from '../../books/metering/limit-view.ts';
+import { readCredit, readLimits, readRun } from '../../books/metering/limits/limit-view.ts';
 import { type RequestedParts, readParts } from '../../books/metering/part-budgets.ts';
 import type { PlanBook } from '../../books/metering/plan-book.ts';
 import { limitsOfKey, raisedBy } from '../../books/metering/plan-rules.ts';
-import type { StorageBook } from '../../books/metering/storage-book.ts';
+import type { StorageBook } from '../../books/metering/storage/storage-book.ts';
 import { usageRecord } from '../../books/metering/usage-record.ts';
 import { parseDistanceMs, parseInstantMs } from '../../config/scalars.ts';
 import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';

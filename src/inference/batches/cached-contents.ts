@@ -1,4 +1,4 @@
-import type { StorageHold } from '../../books/metering/storage-hold.ts';
+import type { StorageHold } from '../../books/metering/storage/storage-hold.ts';
 import { type CachedContent, cachedContentOf } from '../../formats/dialects/gemini/cached-content.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { StorageHold } from '../../books/metering/storage-hold.ts';
+import type { StorageHold } from '../../books/metering/storage/storage-hold.ts';
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import type { NewFile, StoredFile, StoredFiles } from './stored-files.ts';
 

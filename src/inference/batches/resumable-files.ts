@@ -1,5 +1,5 @@
 import type { FileRow } from '../../books/metering/batch-store.ts';
-import type { StorageHold } from '../../books/metering/storage-hold.ts';
+import type { StorageHold } from '../../books/metering/storage/storage-hold.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import {
   chunkBytes,

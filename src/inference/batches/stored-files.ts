@@ -1,5 +1,5 @@
 import type { BatchStore, FileRow, ListedFiles } from '../../books/metering/batch-store.ts';
-import type { StorageHold } from '../../books/metering/storage-hold.ts';
+import type { StorageHold } from '../../books/metering/storage/storage-hold.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { newPlainSortedId } from '../../kernel/ids.ts';

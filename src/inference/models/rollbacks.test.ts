@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeClock } from '../../../test/fake-clock.ts';
-import type { Experiment, ExperimentBook, ResultsQuery, VariantState } from '../../books/metering/experiment-book.ts';
+import type {
+  Experiment,
+  ExperimentBook,
+  ResultsQuery,
+  VariantState,
+} from '../../books/metering/experiments/experiment-book.ts';
 import { createRollbacks, KnownOut } from './rollbacks.ts';
 import type { Snapshot } from './snapshot.ts';
 

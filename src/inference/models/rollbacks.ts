@@ -1,11 +1,16 @@
-import { clearlyWorse, isSlowerByCaller, isWorseWithoutAny, type Worse } from '../../books/metering/clearly-worse.ts';
+import {
+  clearlyWorse,
+  isSlowerByCaller,
+  isWorseWithoutAny,
+  type Worse,
+} from '../../books/metering/experiments/clearly-worse.ts';
 import type {
   Experiment,
   ExperimentBook,
   ResultsQuery,
   VariantState,
   VariantTimes,
-} from '../../books/metering/experiment-book.ts';
+} from '../../books/metering/experiments/experiment-book.ts';
 import { every } from '../../kernel/by-time.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Alias, OutVariants, Variant } from './alias.ts';

@@ -1,5 +1,5 @@
 import { type MovedBy, type Principal, serverPrincipal } from '../../books/auth/principal.ts';
-import type { LimitsLeft } from '../../books/metering/limits-left.ts';
+import type { LimitsLeft } from '../../books/metering/limits/limits-left.ts';
 import type { RequestParts } from '../../books/metering/part-budgets.ts';
 import { unknownData } from '../../config/data-rules.ts';
 import type { RouteConfig } from '../../config/schema.ts';

@@ -1,5 +1,5 @@
 import type { Counters } from '../../books/metering/counters.ts';
-import type { ExperimentBook } from '../../books/metering/experiment-book.ts';
+import type { ExperimentBook } from '../../books/metering/experiments/experiment-book.ts';
 import type { Ledger } from '../../books/metering/ledger.ts';
 import type { RecordStore } from '../../books/metering/record-store.ts';
 import type { StatementBook } from '../../books/metering/statement-book.ts';

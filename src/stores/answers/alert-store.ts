@@ -1,4 +1,4 @@
-import type { AlertRow, AlertStep, AlertStore } from '../../books/metering/alert-store.ts';
+import type { AlertRow, AlertStep, AlertStore } from '../../books/metering/notices/alert-store.ts';
 import { type ClosableTables, change, type Row, read } from '../sql-tables.ts';
 
 /** For `lock`: one process after another changes alerts. */

@@ -1,4 +1,10 @@
-import type { EndedNotice, ListedNotice, Notice, NoticeQuery, NoticeStore } from '../../books/metering/notice-store.ts';
+import type {
+  EndedNotice,
+  ListedNotice,
+  Notice,
+  NoticeQuery,
+  NoticeStore,
+} from '../../books/metering/notices/notice-store.ts';
 import type { ClosableTables } from '../sql-tables.ts';
 
 /** The history holds this many, and none that ended longer ago. */

@@ -1,4 +1,9 @@
-import type { ExperimentBook, ExperimentRows, Feedback, ResultsQuery } from '../../books/metering/experiment-book.ts';
+import type {
+  ExperimentBook,
+  ExperimentRows,
+  Feedback,
+  ResultsQuery,
+} from '../../books/metering/experiments/experiment-book.ts';
 import { change, type Row, read, type SqlTables } from '../sql-tables.ts';
 import { idSlackMs } from './request-pages.ts';
 

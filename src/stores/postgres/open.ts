@@ -1,4 +1,4 @@
-import type { StoredBytes } from '../../books/metering/storage-counts.ts';
+import type { StoredBytes } from '../../books/metering/storage/storage-counts.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Migration, NewerSchema, type SchemaState } from '../migration.ts';
 import { storageLooks, storedBytesOf } from '../storage-sizes.ts';

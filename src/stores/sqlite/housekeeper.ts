@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Repriced } from '../../books/ledger/repricing.ts';
 import type { AttemptQuery } from '../../books/ledger/traffic-queries.ts';
-import type { ResultsQuery } from '../../books/metering/experiment-book.ts';
+import type { ResultsQuery } from '../../books/metering/experiments/experiment-book.ts';
 import type {
   CacheUseQuery,
   RepricedQuery,

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Repriced } from '../../books/ledger/repricing.ts';
 import type { AttemptQuery, AttemptSum } from '../../books/ledger/traffic-queries.ts';
-import type { ExperimentRows, ResultsQuery } from '../../books/metering/experiment-book.ts';
+import type { ExperimentRows, ResultsQuery } from '../../books/metering/experiments/experiment-book.ts';
 import type {
   CacheUseQuery,
   CacheUses,

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { StoredBytes } from '../../books/metering/storage-counts.ts';
+import type { StoredBytes } from '../../books/metering/storage/storage-counts.ts';
 import { createWorkThread } from '../../kernel/threads/work-thread.ts';
 import { storageLooks, storedBytesOf } from '../storage-sizes.ts';
 import { isSmallDatabase } from './database.ts';

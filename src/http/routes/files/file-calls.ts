@@ -1,5 +1,5 @@
 import { pipeline } from 'node:stream/promises';
-import type { StorageHold } from '../../../books/metering/storage-hold.ts';
+import type { StorageHold } from '../../../books/metering/storage/storage-hold.ts';
 import { fileNotFound } from '../../../inference/batches/batches.ts';
 import {
   type NewFile,

@@ -1,4 +1,4 @@
-import type { StorageHold } from '../../../books/metering/storage-hold.ts';
+import type { StorageHold } from '../../../books/metering/storage/storage-hold.ts';
 import { anthropicMessages } from '../../../formats/dialects/anthropic-messages/index.ts';
 import { type Batch, succeededSoFar } from '../../../inference/batches/batch-facts.ts';
 import { bytesOf } from '../../../inference/batches/batch-line.ts';

@@ -1,4 +1,4 @@
-import type { StorageHold } from '../../../books/metering/storage-hold.ts';
+import type { StorageHold } from '../../../books/metering/storage/storage-hold.ts';
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import {
   createPartUploads,

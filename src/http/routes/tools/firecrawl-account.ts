@@ -1,4 +1,4 @@
-import { type PlanReadings, readLimits } from '../../../books/metering/limit-view.ts';
+import { type PlanReadings, readLimits } from '../../../books/metering/limits/limit-view.ts';
 import { limitsOfKey } from '../../../books/metering/plan-rules.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
 import { FailureError } from '../../../kernel/failure.ts';

@@ -1,4 +1,4 @@
-import type { StorageBook } from '../../../books/metering/storage-book.ts';
+import type { StorageBook } from '../../../books/metering/storage/storage-book.ts';
 import type { BodyReader } from '../../spine/body-reader.ts';
 import type { SpineServices } from '../../spine/services.ts';
 import type { PictureFetcher } from './fetch-picture.ts';

@@ -1,6 +1,6 @@
 import type { Principal } from '../../../books/auth/principal.ts';
 import { costMilliOf } from '../../../books/metering/settlement.ts';
-import type { StorageBook } from '../../../books/metering/storage-book.ts';
+import type { StorageBook } from '../../../books/metering/storage/storage-book.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import type { CrawlMeter, PageEnd } from '../../../tools/crawl/crawl-ports.ts';
 import type { ServeServices } from '../../spine/answer-cache.ts';

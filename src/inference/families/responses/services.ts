@@ -1,4 +1,4 @@
-import type { StorageBook } from '../../../books/metering/storage-book.ts';
+import type { StorageBook } from '../../../books/metering/storage/storage-book.ts';
 import type { ServeServices } from '../../spine/answer-cache.ts';
 import type { ChatServices } from '../chat/services.ts';
 import type { StoredResponses } from './stored-responses.ts';

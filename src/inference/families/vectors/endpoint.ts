@@ -1,6 +1,6 @@
 import { costMilliOf } from '../../../books/metering/settlement.ts';
-import type { StorageBook } from '../../../books/metering/storage-book.ts';
-import type { StorageHold } from '../../../books/metering/storage-hold.ts';
+import type { StorageBook } from '../../../books/metering/storage/storage-book.ts';
+import type { StorageHold } from '../../../books/metering/storage/storage-hold.ts';
 import { forwardedEndpoints } from '../../../formats/dialects/forwarded/index.ts';
 import type { TextRank } from '../../../formats/dialects/forwarded/rerank.ts';
 import { sumOf } from '../../../formats/neutral/usage.ts';

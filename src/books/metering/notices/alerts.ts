@@ -1,5 +1,5 @@
-import type { Clock } from '../../kernel/clock.ts';
-import type { Signer } from '../../kernel/sign.ts';
+import type { Clock } from '../../../kernel/clock.ts';
+import type { Signer } from '../../../kernel/sign.ts';
 import { createAlertMemory } from './alert-memory.ts';
 import { alertNotice } from './alert-message.ts';
 import type { AlertRow, AlertStore } from './alert-store.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fakeClock } from '../../../test/fake-clock.ts';
-import { createSigner } from '../../kernel/sign.ts';
+import { fakeClock } from '../../../../test/fake-clock.ts';
+import { createSigner } from '../../../kernel/sign.ts';
 import type { AlertMessage } from './alert-message.ts';
 import type { AlertRow, AlertStore } from './alert-store.ts';
 import { createAlertTurns } from './alerts.ts';

@@ -1,10 +1,10 @@
-import type { Principal } from '../auth/principal.ts';
-import { type Counters, endless, type Limit, type LimitState, type Scope } from './counters.ts';
-import type { KeyLimits, Plan } from './plan.ts';
-import { calendarLimit, creditLimit, limit, runBudget, withSoft } from './plan-book.ts';
+import type { Principal } from '../../auth/principal.ts';
+import { type Counters, endless, type Limit, type LimitState, type Scope } from '../counters.ts';
+import type { KeyLimits, Plan } from '../plan.ts';
+import { calendarLimit, creditLimit, limit, runBudget, withSoft } from '../plan-book.ts';
+import { accountScope, keyScope } from '../scope.ts';
+import { type PeriodName, type WindowName, windowNames } from '../window.ts';
 import { amountOf } from './quota-message.ts';
-import { accountScope, keyScope } from './scope.ts';
-import { type PeriodName, type WindowName, windowNames } from './window.ts';
 
 /** State of one limit, as callers read it: requests, tokens or USD as decimals. Null = unlimited. */
 export interface LimitReading {

@@ -1,7 +1,7 @@
-import type { LimitHeaderForm } from './admission.ts';
-import { endless, type Full, type Limit, type LimitState } from './counters.ts';
+import type { LimitHeaderForm } from '../admission.ts';
+import { endless, type Full, type Limit, type LimitState } from '../counters.ts';
+import { spans } from '../window.ts';
 import { amountOf } from './quota-message.ts';
-import { spans } from './window.ts';
 
 /** One limit for headers. Its constant part is written once. */
 interface Column {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { Full, Limit } from './counters.ts';
-import { limit } from './plan-book.ts';
+import type { Full, Limit } from '../counters.ts';
+import { limit } from '../plan-book.ts';
 import { quotaExceeded } from './quota-message.ts';
 
 const nowMs = Date.parse('2026-01-02T03:00:00.250Z');

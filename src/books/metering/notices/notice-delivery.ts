@@ -1,9 +1,9 @@
 import { setTimeout as rest } from 'node:timers/promises';
-import type { Clock } from '../../kernel/clock.ts';
-import { webhookHeaders } from '../../kernel/web/webhook-headers.ts';
+import type { Clock } from '../../../kernel/clock.ts';
+import { webhookHeaders } from '../../../kernel/web/webhook-headers.ts';
+import type { PlanBook } from '../plan-book.ts';
 import { addresseeOf, type ReceiverKind } from './addressee.ts';
 import type { Notice, NoticeStore } from './notice-store.ts';
-import type { PlanBook } from './plan-book.ts';
 import { type Post, postNotice } from './post-notice.ts';
 
 /** Posts queued notices until they are received or given up. The queue is in the store, so it survives the process. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { alone, exceeded, metered, shownHeaders } from '../../../test/fixtures/quota.ts';
-import type { Admitted } from './admission.ts';
+import { alone, exceeded, metered, shownHeaders } from '../../../../test/fixtures/quota.ts';
+import type { Admitted } from '../admission.ts';
 
 test('headers after the entry tell the minute, those of the reservation everything once', async () => {
   const { admit, admission, claimOf, clock } = metered({ rpm: 60, windows: { '5h': 50, week: 300 }, tpm: 400 });

@@ -1,7 +1,7 @@
-import type { AlertReceiver, Config } from '../../config/schema.ts';
-import type { Clock } from '../../kernel/clock.ts';
-import { webhookHeaders } from '../../kernel/web/webhook-headers.ts';
-import type { SendMail } from '../../net/send-mail.ts';
+import type { AlertReceiver, Config } from '../../../config/schema.ts';
+import type { Clock } from '../../../kernel/clock.ts';
+import { webhookHeaders } from '../../../kernel/web/webhook-headers.ts';
+import type { SendMail } from '../../../net/send-mail.ts';
 import { type AlertMessage, alertNotice, alertSubject, alertText, slackBody } from './alert-message.ts';
 import type { AlertRow } from './alert-store.ts';
 import type { SendToReceiver } from './notice-delivery.ts';

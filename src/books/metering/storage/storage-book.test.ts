@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fakeClock } from '../../../test/fake-clock.ts';
-import { until } from '../../../test/until.ts';
+import { fakeClock } from '../../../../test/fake-clock.ts';
+import { until } from '../../../../test/until.ts';
 import { createStorageBook } from './storage-book.ts';
 import type { StoredChange } from './storage-counts.ts';
 

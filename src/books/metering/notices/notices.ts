@@ -1,6 +1,6 @@
-import type { Principal } from '../auth/principal.ts';
-import type { ObserveLimits } from './admission.ts';
-import { endless, type Limit, type LimitState } from './counters.ts';
+import type { Principal } from '../../auth/principal.ts';
+import type { ObserveLimits } from '../admission.ts';
+import { endless, type Limit, type LimitState } from '../counters.ts';
 import { createNoticeDelivery, type DeliveryParts } from './notice-delivery.ts';
 import { type Mover, softLimitOf, thresholdNotice } from './notice-message.ts';
 

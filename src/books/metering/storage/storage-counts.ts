@@ -1,4 +1,4 @@
-import type { Clock } from '../../kernel/clock.ts';
+import type { Clock } from '../../../kernel/clock.ts';
 
 /** Kinds that are measured now and then: what goes is seen at the next measuring. */
 export type MeasuredKind = 'pages' | 'crawls' | 'replies' | 'responses' | 'files';

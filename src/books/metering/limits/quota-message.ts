@@ -1,6 +1,6 @@
-import type { QuotaExceeded } from '../../kernel/failure.ts';
-import type { Full, Limit, Measure } from './counters.ts';
-import { periodLabels, periodNames, type WindowName, windowLabels, windowNames } from './window.ts';
+import type { QuotaExceeded } from '../../../kernel/failure.ts';
+import type { Full, Limit, Measure } from '../counters.ts';
+import { periodLabels, periodNames, type WindowName, windowLabels, windowNames } from '../window.ts';
 
 /** Whole numbers of the measure in one of what callers read. */
 const wholeOf: Readonly<Record<Measure, number>> = { calls: 1_000, units: 1_000, tokens: 1, usd: 1e9 };

@@ -1,5 +1,5 @@
-import type { Failure } from '../../kernel/failure.ts';
-import type { Elsewhere } from '../../kernel/sharing/elsewhere.ts';
+import type { Failure } from '../../../kernel/failure.ts';
+import type { Elsewhere } from '../../../kernel/sharing/elsewhere.ts';
 
 /** Bytes on their way to a place that keeps them, held against the account's plan while they come. */
 export interface StorageHold {

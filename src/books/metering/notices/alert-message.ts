@@ -1,4 +1,4 @@
-import { randomBase62 } from '../../kernel/ids.ts';
+import { randomBase62 } from '../../../kernel/ids.ts';
 import { planFor } from './addressee.ts';
 import type { AlertRow } from './alert-store.ts';
 import type { Notice } from './notice-store.ts';

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { fakeClock } from '../../../test/fake-clock.ts';
-import { memoryNoticeStore } from '../../../test/memory-notice-store.ts';
-import type { Principal } from '../auth/principal.ts';
-import type { Limit, LimitState } from './counters.ts';
+import { fakeClock } from '../../../../test/fake-clock.ts';
+import { memoryNoticeStore } from '../../../../test/memory-notice-store.ts';
+import type { Principal } from '../../auth/principal.ts';
+import type { Limit, LimitState } from '../counters.ts';
+import type { Plan } from '../plan.ts';
+import type { PlanBook } from '../plan-book.ts';
 import { createNotices, type Notices } from './notices.ts';
-import type { Plan } from './plan.ts';
-import type { PlanBook } from './plan-book.ts';
 
 const none = { '5h': null, week: null, month: null };
 const pro: Plan = {

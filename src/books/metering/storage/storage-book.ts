@@ -1,8 +1,8 @@
-import { type Failure, FailureError, type QuotaExceeded } from '../../kernel/failure.ts';
-import type { Elsewhere } from '../../kernel/sharing/elsewhere.ts';
+import { type Failure, FailureError, type QuotaExceeded } from '../../../kernel/failure.ts';
+import type { Elsewhere } from '../../../kernel/sharing/elsewhere.ts';
+import { gatherChanges } from '../stored-changes.ts';
 import { createStorageCounts, type StorageCountsParts, type StoredChange, type StoredKind } from './storage-counts.ts';
 import { createStorageHolds, type StorageHold } from './storage-hold.ts';
-import { gatherChanges } from './stored-changes.ts';
 
 /** Kinds of data that an account keeps on this server. */
 export type StorageKind = 'vectors' | 'pages' | 'crawls' | 'pictures' | 'replies' | 'responses' | 'files' | 'uploads';

@@ -1,8 +1,8 @@
-import { randomBase62 } from '../../kernel/ids.ts';
-import type { Principal } from '../auth/principal.ts';
-import type { Limit, LimitState } from './counters.ts';
+import { randomBase62 } from '../../../kernel/ids.ts';
+import type { Principal } from '../../auth/principal.ts';
+import type { Limit, LimitState } from '../counters.ts';
+import { amountOf } from '../limits/quota-message.ts';
 import type { Notice } from './notice-store.ts';
-import { amountOf } from './quota-message.ts';
 
 /** The caller whose request moved a limit. */
 export type Mover = Pick<Principal, 'account' | 'keyName' | 'plan'>;
