@@ -1,6 +1,6 @@
 import { configSchema } from '../../src/config/schema.ts';
 import { routeRules, tryRule } from '../../src/inference/models/route-rules.ts';
-import { classified } from '../../src/inference/spine/classified.ts';
+import { classified } from '../../src/inference/spine/steps/classified.ts';
 import type { RuleFacts } from '../../src/rules/rule-facts.ts';
 import { finish } from '../results.ts';
 import { judged, print } from '../rows.ts';

@@ -24,8 +24,8 @@ import { createPictureFetcher } from '../inference/families/images/fetch-picture
 import { createImageCodec } from '../inference/families/images/image-codec.ts';
 import { createStoredResponses } from '../inference/families/responses/stored-responses.ts';
 import { createVoiceLists } from '../inference/families/speech/voice-lists.ts';
+import { RefusedFormats } from '../inference/spine/attempts/refused-formats.ts';
 import { createIdempotency } from '../inference/spine/idempotency.ts';
-import { RefusedFormats } from '../inference/spine/refused-formats.ts';
 import type { SpineServices } from '../inference/spine/services.ts';
 import { type OpenedVectorStores, openVectorStores } from '../inference/vector-stores/open-vector-stores.ts';
 import { systemRandom } from '../kernel/random.ts';

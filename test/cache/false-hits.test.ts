@@ -5,7 +5,7 @@ import { readCacheDirectives } from '../../src/inference/cache/cache-wish.ts';
 import { keepingSteps } from '../../src/inference/cache/keep-events.ts';
 import { type CachedAnswer, cachedEvents, packEntry, unpackEntry } from '../../src/inference/cache/kept-entry.ts';
 import { decidingDigest } from '../../src/inference/cache/semantic/deciding-parts.ts';
-import type { AnswerPlace } from '../../src/inference/spine/after.ts';
+import type { AnswerPlace } from '../../src/inference/spine/steps/after.ts';
 import { type Random, seededRandom } from '../../src/kernel/random.ts';
 import { casesOf } from '../cases.ts';
 import { targetOf } from '../simulation/routing-samples.ts';

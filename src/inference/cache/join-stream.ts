@@ -2,10 +2,10 @@ import { lossComment } from '../../formats/neutral/loss.ts';
 import { fault } from '../../formats/neutral/outcome.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { costHeaders, headerSafe } from '../spine/answer.ts';
-import { withLosses } from '../spine/changed-headers.ts';
 import type { Trials } from '../spine/endpoint.ts';
 import type { Job } from '../spine/job.ts';
 import type { AttemptSink, Failed } from '../spine/sink.ts';
+import { withLosses } from '../spine/steps/changed-headers.ts';
 import type { LiveAnswer } from './live-answer.ts';
 
 const tooLate: Failed = {

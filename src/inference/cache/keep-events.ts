@@ -1,6 +1,6 @@
 import type { NeutralEvent } from '../../formats/neutral/event.ts';
 import type { Fault } from '../../formats/neutral/outcome.ts';
-import type { KeepingSteps } from '../spine/after.ts';
+import type { KeepingSteps } from '../spine/steps/after.ts';
 import { CollectedEvents, entryOf, eventsOf, type KeepingEvents, liveFrom, passing } from './collected-events.ts';
 import { PassedKeeping } from './keep-passed.ts';
 import type { LiveAnswer } from './live-answer.ts';

@@ -14,10 +14,10 @@ import type { JsonObject } from '../../kernel/json.ts';
 import type { HedgeReason, Route, RouteAttempt } from '../../routing/route.ts';
 import type { Seen, Watched } from '../../routing/silence.ts';
 import type { Target } from '../../routing/target.ts';
-import { withoutNames } from './changed-headers.ts';
+import type { Trial } from './attempts/trial.ts';
 import type { Job } from './job.ts';
 import type { AnswerForm, AttemptSink, AttemptSource, Bytes, Chunk, HeaderList, Pace } from './sink.ts';
-import type { Trial } from './trial.ts';
+import { withoutNames } from './steps/changed-headers.ts';
 
 /** Facts of an answer for the client, in addition to its body. */
 export interface AnswerFacts {

@@ -7,13 +7,13 @@ import type { RouteQuery } from '../../routing/route.ts';
 import type { Alias } from '../models/alias.ts';
 import type { ChargedAs } from '../models/charged-as.ts';
 import type { Snapshot } from '../models/snapshot.ts';
+import type { AttemptSteps } from './attempts/run-attempts.ts';
 import type { Job } from './job.ts';
 import type { ModelCall } from './model-call.ts';
 import type { PassedForm } from './passed-form.ts';
 import type { AddableInput } from './prompted.ts';
 import type { ReadableInput } from './readable-input.ts';
 import type { RequestBody } from './request-body.ts';
-import type { AttemptSteps } from './run-attempts.ts';
 import type { AnswerForm, AttemptSink, HeaderList } from './sink.ts';
 
 /** Decisions on a request before anything is held for it. */

@@ -2,9 +2,9 @@ import type { Admitted } from '../../books/metering/admission.ts';
 import type { AttemptRecord, RoutingPreferences } from '../../routing/route.ts';
 import type { Alias } from '../models/alias.ts';
 import type { AnswerGate, AnswerTexts, TargetChoice } from '../models/steps.ts';
-import type { KeepingSteps } from './after.ts';
 import type { ChargedCall } from './held-call.ts';
 import type { Client, Delivery, Sink } from './sink.ts';
+import type { KeepingSteps } from './steps/after.ts';
 
 /** One request that a model answers, its caller known and admitted. */
 export interface ModelCall extends ChargedCall {

@@ -11,10 +11,10 @@ import { type LateFact, type RuleFacts, secretHeaders } from '../../rules/rule-f
 import { type RouteRule, type RouteRules, tryRule, type UnmetRule } from '../models/route-rules.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { InnerCalls } from './answer-cache.ts';
-import { type Classified, type ClassifyConfig, classified } from './classified.ts';
 import type { ModelCall } from './model-call.ts';
 import type { AddableInput } from './prompted.ts';
 import type { ReadableInput } from './readable-input.ts';
+import { type Classified, type ClassifyConfig, classified } from './steps/classified.ts';
 
 /** Facts of a read request that conditions look at. Absent: no model answers it. */
 export interface RuledFacts {

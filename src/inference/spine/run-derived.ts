@@ -1,11 +1,11 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { ServeServices } from './answer-cache.ts';
+import { runAttempts } from './attempts/run-attempts.ts';
 import type { Endpoint, Plan } from './endpoint.ts';
 import type { Job } from './job.ts';
 import type { ModelCall } from './model-call.ts';
 import type { RequestBody } from './request-body.ts';
-import { runAttempts } from './run-attempts.ts';
 
 /** A request that Culvert makes of a caller's, with the parts that run it. */
 export interface DerivedRun<I, R extends RequestBody, P extends Plan> {

@@ -3,7 +3,7 @@ import { type Fault, fault } from '../../../src/formats/neutral/outcome.ts';
 import type { Usage } from '../../../src/formats/neutral/usage.ts';
 import { StreamedAnswer, WholeAnswer } from '../../../src/inference/spine/answer.ts';
 import type { AnswerReader } from '../../../src/inference/spine/answer-reader.ts';
-import { Attempt } from '../../../src/inference/spine/attempt.ts';
+import { Attempt } from '../../../src/inference/spine/attempts/attempt.ts';
 import type { Endpoint } from '../../../src/inference/spine/endpoint.ts';
 import { plainQuery } from '../../../src/inference/spine/plain-request.ts';
 import { plainFacts, type RequestBody, type RequestFacts } from '../../../src/inference/spine/request-body.ts';

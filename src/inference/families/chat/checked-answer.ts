@@ -7,10 +7,10 @@ import { usdOf } from '../../../formats/neutral/price.ts';
 import type { SchemaCheck } from '../../../guards/schema-check.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Alias } from '../../models/alias.ts';
-import type { AnswerStep } from '../../spine/after.ts';
 import { type Answer, answeredElsewhere } from '../../spine/answer.ts';
 import type { Job } from '../../spine/job.ts';
 import type { AttemptSink, AttemptSource, Chunk, Pace } from '../../spine/sink.ts';
+import type { AnswerStep } from '../../spine/steps/after.ts';
 import type { ConversationFacts } from './conversation-body.ts';
 
 /** Facts of an answer's checks: the rules, the schema and the thread that checks it. */

@@ -7,13 +7,13 @@ import { dialectFor } from '../../../routing/capability.ts';
 import type { Target } from '../../../routing/target.ts';
 import { isEventStream } from '../../../upstream/transport/sse-reader.ts';
 import type { ConfiguredProvider } from '../../models/connections.ts';
-import { type AnswerPlace, type AnswerStep, type KeepingSteps, throughSteps } from '../../spine/after.ts';
 import { type Answer, EncodedAnswer, StreamedAnswer, WholeAnswer, type WrittenFor } from '../../spine/answer.ts';
 import type { AnswerReader } from '../../spine/answer-reader.ts';
-import { Attempt } from '../../spine/attempt.ts';
+import { Attempt } from '../../spine/attempts/attempt.ts';
 import type { AttemptParts, Job, PreparedBody } from '../../spine/job.ts';
 import { PassedStream, PassedWhole, type PassingOptions } from '../../spine/pass-through.ts';
 import type { AttemptSink, Chunk, Client } from '../../spine/sink.ts';
+import { type AnswerPlace, type AnswerStep, type KeepingSteps, throughSteps } from '../../spine/steps/after.ts';
 import type {
   ConversationBody,
   ConversationFacts,

@@ -13,7 +13,7 @@ import type { Endpoint, Plan, PlannedRequest } from '../../spine/endpoint.ts';
 import type { Job } from '../../spine/job.ts';
 import { addableBody } from '../../spine/prompted.ts';
 import { readableBody } from '../../spine/readable-input.ts';
-import { stepsOver } from '../../spine/steps-over.ts';
+import { stepsOver } from '../../spine/steps/steps-over.ts';
 import { withAbleModels } from './able-models.ts';
 import { provenCandidates } from './callers-own.ts';
 import { checksOf } from './checked-answer.ts';

@@ -11,11 +11,11 @@ import { chats } from '../../models/connections.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
 import { runToolLoop, type ToolLoop } from '../../server-tools/tool-loop.ts';
 import type { WrittenFor } from '../../spine/answer.ts';
+import { runAttempts } from '../../spine/attempts/run-attempts.ts';
 import type { Endpoint, Plan, PlannedRequest, Trials } from '../../spine/endpoint.ts';
 import type { Job } from '../../spine/job.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
 import type { RequestBody } from '../../spine/request-body.ts';
-import { runAttempts } from '../../spine/run-attempts.ts';
 import { type AnswerIds, bindTo, keeperOf } from './bind-request.ts';
 import {
   type ConversationBody,

@@ -5,13 +5,13 @@ import { sumOf, type Usage } from '../../../formats/neutral/usage.ts';
 import { invalid, statusOf } from '../../../kernel/failure.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
 import { withCostOfAll, withModel } from '../../spine/answer.ts';
+import { type AttemptSteps, runAttempts } from '../../spine/attempts/run-attempts.ts';
 import { besideUsd } from '../../spine/beside-usd.ts';
-import { refusalHeaders, withLosses } from '../../spine/changed-headers.ts';
 import { ChildClient } from '../../spine/child-client.ts';
 import { newProgress } from '../../spine/held-call.ts';
 import type { ContestParts, Job, JobProgress } from '../../spine/job.ts';
-import { type AttemptSteps, runAttempts } from '../../spine/run-attempts.ts';
 import { type Chunk, type Client, type Failed, type HeaderList, type Sink, sendWhole } from '../../spine/sink.ts';
+import { refusalHeaders, withLosses } from '../../spine/steps/changed-headers.ts';
 import { type Conversation, conversationTrial } from './conversation-trial.ts';
 
 /** More children than this would let one request fill a provider. */

@@ -1,9 +1,9 @@
 import type { CallerDialect, DecodeOptions, DialectId } from '../../../formats/dialects/dialect.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
-import type { AnswerPlace, KeepingSteps, PassedReading } from '../../spine/after.ts';
 import type { PassedAnswers, Plan, PlannedRequest } from '../../spine/endpoint.ts';
 import { PassedStream, type PassedTaker, PassedWhole } from '../../spine/pass-through.ts';
 import type { AttemptSink, Bytes } from '../../spine/sink.ts';
+import type { AnswerPlace, KeepingSteps, PassedReading } from '../../spine/steps/after.ts';
 import type { ConversationBody, ConversationFacts } from './conversation-body.ts';
 import { ConvertedAnswer, StreamedSource } from './converted-answer.ts';
 

@@ -1,10 +1,10 @@
 import type { Reservation } from '../../../books/metering/admission.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
+import { runAttempts } from '../../spine/attempts/run-attempts.ts';
 import { BufferedAnswer } from '../../spine/buffered-answer.ts';
 import { bufferedWithin, type WithinCall } from '../../spine/call.ts';
 import type { JobProgress } from '../../spine/job.ts';
-import { runAttempts } from '../../spine/run-attempts.ts';
 import { jobOf } from '../../spine/serve.ts';
 import { type EmbeddingBody, embeddingBody } from './embedding-body.ts';
 import { type EmbeddingWay, embeddingPlan, embeddingTrials } from './endpoint.ts';

@@ -14,7 +14,7 @@ import type { Alias } from '../../models/alias.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
 import { type Answer, StreamedAnswer, WholeAnswer } from '../../spine/answer.ts';
 import { UnlikeAnswer } from '../../spine/answer-reader.ts';
-import { Attempt } from '../../spine/attempt.ts';
+import { Attempt } from '../../spine/attempts/attempt.ts';
 import type { EncodedBody } from '../../spine/encode-forwarded.ts';
 import type { Endpoint, Plan } from '../../spine/endpoint.ts';
 import type { Job, PreparedBody } from '../../spine/job.ts';

@@ -10,7 +10,7 @@ import { knownEntry } from '../../../kernel/known-entry.ts';
 import type { RouteAttempt } from '../../../routing/route.ts';
 import { NoAnswer, wholeAnswer } from '../../../upstream/transport/whole-answer.ts';
 import type { ConfiguredProvider } from '../../models/connections.ts';
-import { statusFault } from '../../spine/attempt-faults.ts';
+import { statusFault } from '../../spine/attempts/attempt-faults.ts';
 import { refuse, sendWhole } from '../../spine/sink.ts';
 import { holdSession, notRealtime, type SessionCall } from './held-session.ts';
 import { connectAt } from './open-session.ts';

@@ -1,7 +1,7 @@
 import type { SharedTranscoder } from '../../../engines/audio/transcode.ts';
 import type { SpeechEngine } from '../../../engines/speech-engine.ts';
+import type { RefusedFormats } from '../../spine/attempts/refused-formats.ts';
 import type { BodyReader } from '../../spine/body-reader.ts';
-import type { RefusedFormats } from '../../spine/refused-formats.ts';
 import type { SpineServices } from '../../spine/services.ts';
 import type { SpeechBody } from './speech-body.ts';
 import type { VoiceLists } from './voice-lists.ts';

@@ -10,10 +10,10 @@ import { systemClock } from '../../../kernel/clock.ts';
 import type { RouteAttempt } from '../../../routing/route.ts';
 import { soundEngineTarget } from '../../models/engine-target.ts';
 import { Answer } from '../../spine/answer.ts';
-import { recordAttempt } from '../../spine/contest.ts';
+import { recordAttempt } from '../../spine/attempts/contest.ts';
+import { RefusedFormats } from '../../spine/attempts/refused-formats.ts';
 import { newProgress } from '../../spine/held-call.ts';
 import type { Job } from '../../spine/job.ts';
-import { RefusedFormats } from '../../spine/refused-formats.ts';
 import { speechTrial } from './speech-attempt.ts';
 
 const piece = Buffer.alloc(4_800, 1);

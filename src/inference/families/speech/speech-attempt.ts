@@ -8,11 +8,11 @@ import type { AudioFormat, SpeechRequest } from '../../../formats/neutral/speech
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import type { Target } from '../../../routing/target.ts';
 import type { Answer } from '../../spine/answer.ts';
-import { Attempt } from '../../spine/attempt.ts';
-import { engineTimers, followEngine } from '../../spine/follow-engine.ts';
+import { Attempt } from '../../spine/attempts/attempt.ts';
+import { engineTimers, followEngine } from '../../spine/attempts/follow-engine.ts';
+import { otherFormat, otherFormatsMax, refusesFormat } from '../../spine/attempts/refused-formats.ts';
+import type { AttemptSeen, Trial } from '../../spine/attempts/trial.ts';
 import type { Job, PreparedBody } from '../../spine/job.ts';
-import { otherFormat, otherFormatsMax, refusesFormat } from '../../spine/refused-formats.ts';
-import type { AttemptSeen, Trial } from '../../spine/trial.ts';
 import { readGeminiAnswer, readSoundBytes, type SoundReader } from './read-sound.ts';
 import type { SpeechServices } from './services.ts';
 import { type SoundForm, SpeechAnswer } from './speech-answer.ts';

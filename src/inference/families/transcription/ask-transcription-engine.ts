@@ -7,10 +7,10 @@ import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import type { Transcript, TranscriptionRequest } from '../../../formats/neutral/transcript.ts';
 import type { AttemptTimers } from '../../../upstream/transport/timers.ts';
 import { type Answer, type AnswerFacts, answeredElsewhere } from '../../spine/answer.ts';
-import { usageOf } from '../../spine/attempt.ts';
-import { engineTimers, followEngine } from '../../spine/follow-engine.ts';
+import { usageOf } from '../../spine/attempts/attempt.ts';
+import { engineTimers, followEngine } from '../../spine/attempts/follow-engine.ts';
+import type { AttemptSeen, Trial } from '../../spine/attempts/trial.ts';
 import type { AttemptParts, Job } from '../../spine/job.ts';
-import type { AttemptSeen, Trial } from '../../spine/trial.ts';
 import type { TranscriptionRun } from './transcription-attempt.ts';
 import { typeOfTranscript, writeTranscript } from './write-transcript.ts';
 

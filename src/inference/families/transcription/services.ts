@@ -1,6 +1,6 @@
 import type { SharedTranscoder } from '../../../engines/audio/transcode.ts';
 import type { TranscriptionEngine } from '../../../engines/transcription-engine.ts';
-import type { RefusedFormats } from '../../spine/refused-formats.ts';
+import type { RefusedFormats } from '../../spine/attempts/refused-formats.ts';
 import type { SpineServices } from '../../spine/services.ts';
 
 export interface TranscriptionServices extends SpineServices {

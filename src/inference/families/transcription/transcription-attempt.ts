@@ -16,14 +16,19 @@ import { wholeAnswer } from '../../../upstream/transport/whole-answer.ts';
 import { type Answer, type AnswerFacts, answeredElsewhere, StreamedAnswer, WholeAnswer } from '../../spine/answer.ts';
 import type { AnswerReader } from '../../spine/answer-reader.ts';
 import { GatheredWhole, parseAnswer, UnlikeAnswer, WholeBody } from '../../spine/answer-reader.ts';
-import { Attempt } from '../../spine/attempt.ts';
-import { statusFault } from '../../spine/attempt-faults.ts';
+import { Attempt } from '../../spine/attempts/attempt.ts';
+import { statusFault } from '../../spine/attempts/attempt-faults.ts';
+import { endOfJob } from '../../spine/attempts/polled-job.ts';
+import {
+  otherFormat,
+  otherFormatsMax,
+  type RefusedFormats,
+  refusesFormat,
+} from '../../spine/attempts/refused-formats.ts';
+import type { AttemptSeen, Trial } from '../../spine/attempts/trial.ts';
 import type { AttemptParts, Job, PreparedBody } from '../../spine/job.ts';
 import { PassedStream } from '../../spine/pass-through.ts';
-import { endOfJob } from '../../spine/polled-job.ts';
-import { otherFormat, otherFormatsMax, type RefusedFormats, refusesFormat } from '../../spine/refused-formats.ts';
 import type { AttemptSink, AttemptSource, Bytes, Pace } from '../../spine/sink.ts';
-import type { AttemptSeen, Trial } from '../../spine/trial.ts';
 import { uploadOf } from '../../spine/upload-body.ts';
 import type { TranscriptionPlan } from './transcription-way.ts';
 import type { SentAs, SoundToSend, UploadedSound } from './uploaded-sound.ts';

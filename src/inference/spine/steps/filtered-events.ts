@@ -1,15 +1,15 @@
-import type { StreamMark } from '../../formats/dialects/dialect.ts';
-import { type FinishReason, isContent, type NeutralEvent } from '../../formats/neutral/event.ts';
-import { jsonIn, textsIn } from '../../formats/neutral/json-texts.ts';
-import type { Loss } from '../../formats/neutral/loss.ts';
-import { type Fault, fault } from '../../formats/neutral/outcome.ts';
-import { type Failure, FailureError, statusOf } from '../../kernel/failure.ts';
-import type { JsonValue } from '../../kernel/json.ts';
-import type { AnswerTexts, TextFilter } from '../models/steps.ts';
+import type { StreamMark } from '../../../formats/dialects/dialect.ts';
+import { type FinishReason, isContent, type NeutralEvent } from '../../../formats/neutral/event.ts';
+import { jsonIn, textsIn } from '../../../formats/neutral/json-texts.ts';
+import type { Loss } from '../../../formats/neutral/loss.ts';
+import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
+import { type Failure, FailureError, statusOf } from '../../../kernel/failure.ts';
+import type { JsonValue } from '../../../kernel/json.ts';
+import type { AnswerTexts, TextFilter } from '../../models/steps.ts';
+import { type Answer, answeredElsewhere } from '../answer.ts';
+import type { AttemptSink, AttemptSource, Chunk, Pace } from '../sink.ts';
 import type { AnswerStep } from './after.ts';
-import { type Answer, answeredElsewhere } from './answer.ts';
 import { filteredJson, given, throughFilter } from './filtered-text.ts';
-import type { AttemptSink, AttemptSource, Chunk, Pace } from './sink.ts';
 
 /** The filters of an answer's texts as a step over its events. */
 export const filteredEvents = (texts: AnswerTexts): AnswerStep => ({

@@ -1,6 +1,6 @@
-import type { Fault } from '../../formats/neutral/outcome.ts';
-import type { Clock } from '../../kernel/clock.ts';
-import { AttemptTimers } from '../../upstream/transport/timers.ts';
+import type { Fault } from '../../../formats/neutral/outcome.ts';
+import type { Clock } from '../../../kernel/clock.ts';
+import { AttemptTimers } from '../../../upstream/transport/timers.ts';
 import { expiredFault } from './attempt-faults.ts';
 
 /** Limits of an engine's time; `deadlineMs` is the request's, on the monotonic clock. */

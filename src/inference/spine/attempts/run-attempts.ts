@@ -1,15 +1,21 @@
-import { engineProvider } from '../../engines/embedding-engine.ts';
-import type { Fault, OutcomeClass } from '../../formats/neutral/outcome.ts';
-import type { Clock } from '../../kernel/clock.ts';
-import { type Failure, FailureError, type LastingCause, statusOf, type UpstreamsFailed } from '../../kernel/failure.ts';
-import { incapable } from '../../routing/capability.ts';
-import { createRoute } from '../../routing/create-route.ts';
-import type { AttemptRecord, Route, RouteAttempt, RouteStep, UpstreamLimit } from '../../routing/route.ts';
-import { Answer } from './answer.ts';
-import { refusalHeaders } from './changed-headers.ts';
+import { engineProvider } from '../../../engines/embedding-engine.ts';
+import type { Fault, OutcomeClass } from '../../../formats/neutral/outcome.ts';
+import type { Clock } from '../../../kernel/clock.ts';
+import {
+  type Failure,
+  FailureError,
+  type LastingCause,
+  statusOf,
+  type UpstreamsFailed,
+} from '../../../kernel/failure.ts';
+import { incapable } from '../../../routing/capability.ts';
+import { createRoute } from '../../../routing/create-route.ts';
+import type { AttemptRecord, Route, RouteAttempt, RouteStep, UpstreamLimit } from '../../../routing/route.ts';
+import { Answer } from '../answer.ts';
+import type { ContestParts, Job } from '../job.ts';
+import type { Bytes } from '../sink.ts';
+import { refusalHeaders } from '../steps/changed-headers.ts';
 import { Contest, isRefusal, type MakeTrial } from './contest.ts';
-import type { ContestParts, Job } from './job.ts';
-import type { Bytes } from './sink.ts';
 
 /** Steps that a family adds to the attempts at its requests. */
 export interface AttemptSteps<C = Bytes> {

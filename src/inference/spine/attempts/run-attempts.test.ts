@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FakeClient } from '../../../test/fake-client.ts';
-import { queryOf } from '../../../test/simulation/routing-samples.ts';
-import { systemClock } from '../../kernel/clock.ts';
-import type { Failure } from '../../kernel/failure.ts';
-import type { AttemptRecord, Route, RouteAttempt, RouteStep, UpstreamLimit } from '../../routing/route.ts';
-import type { SilenceWatch } from '../../routing/silence.ts';
-import { StreamedAnswer } from './answer.ts';
+import { FakeClient } from '../../../../test/fake-client.ts';
+import { queryOf } from '../../../../test/simulation/routing-samples.ts';
+import { systemClock } from '../../../kernel/clock.ts';
+import type { Failure } from '../../../kernel/failure.ts';
+import type { AttemptRecord, Route, RouteAttempt, RouteStep, UpstreamLimit } from '../../../routing/route.ts';
+import type { SilenceWatch } from '../../../routing/silence.ts';
+import { StreamedAnswer } from '../answer.ts';
+import { newProgress } from '../held-call.ts';
+import type { Job, PreparedBody } from '../job.ts';
 import { Attempt } from './attempt.ts';
 import type { MakeTrial } from './contest.ts';
-import { newProgress } from './held-call.ts';
-import type { Job, PreparedBody } from './job.ts';
 import { runAttempts } from './run-attempts.ts';
 import type { Trial } from './trial.ts';
 

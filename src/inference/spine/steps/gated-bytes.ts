@@ -1,7 +1,7 @@
-import type { AnswerJudge, JudgedText } from '../models/steps.ts';
+import type { AnswerJudge, JudgedText } from '../../models/steps.ts';
+import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from '../sink.ts';
 import { FilteredBytes } from './filtered-bytes.ts';
 import { collecting, replacing } from './gated-events.ts';
-import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from './sink.ts';
 
 interface Begun {
   form: AnswerForm;

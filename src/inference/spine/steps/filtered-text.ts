@@ -1,7 +1,7 @@
-import { type TextKind, type TextPath, textsIn, withTexts } from '../../formats/neutral/json-texts.ts';
-import { type Failure, FailureError } from '../../kernel/failure.ts';
-import type { JsonObject, JsonValue } from '../../kernel/json.ts';
-import type { AnswerTextPlace, AnswerTexts, TextFilter } from '../models/steps.ts';
+import { type TextKind, type TextPath, textsIn, withTexts } from '../../../formats/neutral/json-texts.ts';
+import { type Failure, FailureError } from '../../../kernel/failure.ts';
+import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import type { AnswerTextPlace, AnswerTexts, TextFilter } from '../../models/steps.ts';
 
 /** Text that a filter let through. Throws a FailureError. */
 export function given(text: string | Failure): string {

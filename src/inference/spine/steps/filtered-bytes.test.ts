@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { TextFilter } from '../models/steps.ts';
+import type { TextFilter } from '../../models/steps.ts';
+import type { AnswerForm, Bytes } from '../sink.ts';
 import { FilteredBytes } from './filtered-bytes.ts';
-import type { AnswerForm, Bytes } from './sink.ts';
 
 /** Replaces `bad` by `***`, and holds what may become it. */
 function filter(): TextFilter {

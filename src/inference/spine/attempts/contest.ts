@@ -1,15 +1,22 @@
-import { type Fault, fault, type OutcomeClass } from '../../formats/neutral/outcome.ts';
-import { usdOf } from '../../formats/neutral/price.ts';
-import { sumOf } from '../../formats/neutral/usage.ts';
-import type { Clock } from '../../kernel/clock.ts';
-import type { Failure } from '../../kernel/failure.ts';
-import type { Trace } from '../../kernel/trace.ts';
-import { answerKindOf } from '../../routing/lane.ts';
-import type { AttemptEnd, AttemptRecord, HedgeReason, Route, RouteAttempt, RouteQuery } from '../../routing/route.ts';
-import type { Overdue, SilenceWatch } from '../../routing/silence.ts';
-import { Answer, type AnswerContest, answeredElsewhere } from './answer.ts';
-import type { ContestParts, Job } from './job.ts';
-import type { Bytes } from './sink.ts';
+import { type Fault, fault, type OutcomeClass } from '../../../formats/neutral/outcome.ts';
+import { usdOf } from '../../../formats/neutral/price.ts';
+import { sumOf } from '../../../formats/neutral/usage.ts';
+import type { Clock } from '../../../kernel/clock.ts';
+import type { Failure } from '../../../kernel/failure.ts';
+import type { Trace } from '../../../kernel/trace.ts';
+import { answerKindOf } from '../../../routing/lane.ts';
+import type {
+  AttemptEnd,
+  AttemptRecord,
+  HedgeReason,
+  Route,
+  RouteAttempt,
+  RouteQuery,
+} from '../../../routing/route.ts';
+import type { Overdue, SilenceWatch } from '../../../routing/silence.ts';
+import { Answer, type AnswerContest, answeredElsewhere } from '../answer.ts';
+import type { ContestParts, Job } from '../job.ts';
+import type { Bytes } from '../sink.ts';
 import type { AttemptSeen, Trial } from './trial.ts';
 
 /** The work of one attempt for `answer`; a Failure when its target cannot take the request. */

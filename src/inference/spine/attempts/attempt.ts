@@ -1,17 +1,17 @@
-import { type Fault, fault } from '../../formats/neutral/outcome.ts';
-import { encodeUpstream } from '../../formats/providers/encode.ts';
-import { FailureError } from '../../kernel/failure.ts';
-import { upstreamErrorBytesMax } from '../../kernel/limits.ts';
-import type { RouteAttempt } from '../../routing/route.ts';
-import { AttemptTimers, type ExpiredTimer } from '../../upstream/transport/timers.ts';
-import type { TransportError } from '../../upstream/transport/transport-error.ts';
-import type { UpstreamCall, UpstreamHeaders, UpstreamObserver } from '../../upstream/transport/upstream-call.ts';
-import { asCaller, type ConfiguredProvider } from '../models/connections.ts';
-import { answeredElsewhere } from './answer.ts';
-import type { AnswerReader } from './answer-reader.ts';
+import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
+import { encodeUpstream } from '../../../formats/providers/encode.ts';
+import { FailureError } from '../../../kernel/failure.ts';
+import { upstreamErrorBytesMax } from '../../../kernel/limits.ts';
+import type { RouteAttempt } from '../../../routing/route.ts';
+import { AttemptTimers, type ExpiredTimer } from '../../../upstream/transport/timers.ts';
+import type { TransportError } from '../../../upstream/transport/transport-error.ts';
+import type { UpstreamCall, UpstreamHeaders, UpstreamObserver } from '../../../upstream/transport/upstream-call.ts';
+import { asCaller, type ConfiguredProvider } from '../../models/connections.ts';
+import { answeredElsewhere } from '../answer.ts';
+import type { AnswerReader } from '../answer-reader.ts';
+import type { AttemptParts, Job, PreparedBody } from '../job.ts';
+import type { AttemptSink, AttemptSource, Chunk } from '../sink.ts';
 import { expiredFault, faultInAnswer, statusFault, transportFault } from './attempt-faults.ts';
-import type { AttemptParts, Job, PreparedBody } from './job.ts';
-import type { AttemptSink, AttemptSource, Chunk } from './sink.ts';
 import type { AttemptSeen, Trial } from './trial.ts';
 
 /** Time that an upstream may take to end its body after its end mark, before the connection is given up. */

@@ -1,10 +1,10 @@
 import { StringDecoder } from 'node:string_decoder';
-import { jsonIn } from '../../formats/neutral/json-texts.ts';
-import { FailureError } from '../../kernel/failure.ts';
-import { isObject, type JsonValue } from '../../kernel/json.ts';
-import type { AnswerTexts } from '../models/steps.ts';
+import { jsonIn } from '../../../formats/neutral/json-texts.ts';
+import { FailureError } from '../../../kernel/failure.ts';
+import { isObject, type JsonValue } from '../../../kernel/json.ts';
+import type { AnswerTexts } from '../../models/steps.ts';
+import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from '../sink.ts';
 import { FilteredStream, filteredJson, throughFilter } from './filtered-text.ts';
-import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from './sink.ts';
 
 interface Begun {
   form: AnswerForm;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { NeutralEvent } from '../../formats/neutral/event.ts';
+import type { NeutralEvent } from '../../../formats/neutral/event.ts';
+import type { AttemptSink, Chunk } from '../sink.ts';
 import { type AnswerPlace, type AnswerStep, throughSteps } from './after.ts';
-import type { AttemptSink, Chunk } from './sink.ts';
 
 test('steps after an answer see its events in order: the first one before the second', () => {
   const taken: string[] = [];

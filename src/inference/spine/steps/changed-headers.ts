@@ -1,6 +1,6 @@
-import { type Loss, lossHeader, lossHeaderName } from '../../formats/neutral/loss.ts';
-import type { Job } from './job.ts';
-import type { HeaderList } from './sink.ts';
+import { type Loss, lossHeader, lossHeaderName } from '../../../formats/neutral/loss.ts';
+import type { Job } from '../job.ts';
+import type { HeaderList } from '../sink.ts';
 
 /* Headers of what is no usual answer: of refusals, and of answers that are kept or joined. A plain request enters none. */
 

@@ -1,12 +1,12 @@
-import type { Loss } from '../../formats/neutral/loss.ts';
-import { type Fault, fault } from '../../formats/neutral/outcome.ts';
-import { sumOf, type Usage } from '../../formats/neutral/usage.ts';
-import type { RouteAttempt } from '../../routing/route.ts';
-import { type Answer, answeredElsewhere } from './answer.ts';
+import type { Loss } from '../../../formats/neutral/loss.ts';
+import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
+import { sumOf, type Usage } from '../../../formats/neutral/usage.ts';
+import type { RouteAttempt } from '../../../routing/route.ts';
+import { type Answer, answeredElsewhere } from '../answer.ts';
+import type { AttemptParts, Job, PreparedBody } from '../job.ts';
+import type { AnswerForm, AttemptSink, Bytes, Pace } from '../sink.ts';
 import { Attempt } from './attempt.ts';
 import { scrubbedFault } from './attempt-faults.ts';
-import type { AttemptParts, Job, PreparedBody } from './job.ts';
-import type { AnswerForm, AttemptSink, Bytes, Pace } from './sink.ts';
 import type { AttemptSeen, Trial } from './trial.ts';
 
 /** Maximum number of concurrent calls of one request. */

@@ -1,7 +1,7 @@
+import type { ModelCall } from '../model-call.ts';
 import type { AnswerStep } from './after.ts';
 import { filteredEvents } from './filtered-events.ts';
 import { gatedEvents } from './gated-events.ts';
-import type { ModelCall } from './model-call.ts';
 
 /**
  * The steps over a conversation's answer: its checks, what it waits for, then the filters of its texts, and around these

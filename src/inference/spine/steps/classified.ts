@@ -1,7 +1,7 @@
 import { setTimeout as rest } from 'node:timers/promises';
-import type { RouteConfig } from '../../config/schema.ts';
-import { EmbeddedExamples, normalised, similarity } from '../../kernel/embedded-examples.ts';
-import type { InnerCalls } from './answer-cache.ts';
+import type { RouteConfig } from '../../../config/schema.ts';
+import { EmbeddedExamples, normalised, similarity } from '../../../kernel/embedded-examples.ts';
+import type { InnerCalls } from '../answer-cache.ts';
 
 export type ClassifyConfig = NonNullable<RouteConfig['classify']>;
 

@@ -1,11 +1,11 @@
-import type { NeutralEvent } from '../../formats/neutral/event.ts';
-import type { Fault } from '../../formats/neutral/outcome.ts';
-import type { JsonObject } from '../../kernel/json.ts';
-import type { Answer } from './answer.ts';
-import type { Job } from './job.ts';
-import type { PassedTaker } from './pass-through.ts';
-import type { PassedForm } from './passed-form.ts';
-import type { AttemptSink } from './sink.ts';
+import type { NeutralEvent } from '../../../formats/neutral/event.ts';
+import type { Fault } from '../../../formats/neutral/outcome.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
+import type { Answer } from '../answer.ts';
+import type { Job } from '../job.ts';
+import type { PassedTaker } from '../pass-through.ts';
+import type { PassedForm } from '../passed-form.ts';
+import type { AttemptSink } from '../sink.ts';
 
 /** The attempt whose answer passes the steps. */
 export interface AnswerPlace<C> {

@@ -1,14 +1,14 @@
-import type { StreamMark } from '../../formats/dialects/dialect.ts';
-import { isContent, type NeutralEvent } from '../../formats/neutral/event.ts';
-import type { Loss } from '../../formats/neutral/loss.ts';
-import type { Fault } from '../../formats/neutral/outcome.ts';
-import type { Failure } from '../../kernel/failure.ts';
-import type { AnswerGate, AnswerTexts, JudgedText } from '../models/steps.ts';
+import type { StreamMark } from '../../../formats/dialects/dialect.ts';
+import { isContent, type NeutralEvent } from '../../../formats/neutral/event.ts';
+import type { Loss } from '../../../formats/neutral/loss.ts';
+import type { Fault } from '../../../formats/neutral/outcome.ts';
+import type { Failure } from '../../../kernel/failure.ts';
+import type { AnswerGate, AnswerTexts, JudgedText } from '../../models/steps.ts';
+import { type Answer, answeredElsewhere } from '../answer.ts';
+import type { AttemptSink, AttemptSource, Chunk, Pace } from '../sink.ts';
 import type { AnswerStep } from './after.ts';
-import { type Answer, answeredElsewhere } from './answer.ts';
 import { completeEvents } from './complete-events.ts';
 import { cutEvents, filteredPart, gatewayFault } from './filtered-events.ts';
-import type { AttemptSink, AttemptSource, Chunk, Pace } from './sink.ts';
 
 /** Gate of an answer as a step over its events. */
 export const gatedEvents = (gate: AnswerGate): AnswerStep => ({

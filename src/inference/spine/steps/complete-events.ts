@@ -1,4 +1,4 @@
-import type { NeutralEvent } from '../../formats/neutral/event.ts';
+import type { NeutralEvent } from '../../../formats/neutral/event.ts';
 
 /** A sentence's end, with the white space behind it. */
 const sentenceEnd = /[.!?…][")'\]]*\s+|[。！？]|\n\s*/g;

@@ -1,8 +1,8 @@
-import type { Result } from '../../formats/dialects/dialect.ts';
-import type { PromptMessage } from '../../formats/dialects/prompted-body.ts';
-import { type Failure, FailureError } from '../../kernel/failure.ts';
-import type { Alias } from '../models/alias.ts';
-import type { Snapshot } from '../models/snapshot.ts';
+import type { Result } from '../../../formats/dialects/dialect.ts';
+import type { PromptMessage } from '../../../formats/dialects/prompted-body.ts';
+import { type Failure, FailureError } from '../../../kernel/failure.ts';
+import type { Alias } from '../../models/alias.ts';
+import type { Snapshot } from '../../models/snapshot.ts';
 import type {
   AnswerGate,
   AnswerJudge,
@@ -13,12 +13,12 @@ import type {
   StepRequest,
   TextFilter,
   Verdict,
-} from '../models/steps.ts';
-import { BufferedAnswer } from './buffered-answer.ts';
-import type { ModelCall } from './model-call.ts';
-import type { AddableInput } from './prompted.ts';
-import type { ReadableInput } from './readable-input.ts';
-import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from './sink.ts';
+} from '../../models/steps.ts';
+import { BufferedAnswer } from '../buffered-answer.ts';
+import type { ModelCall } from '../model-call.ts';
+import type { AddableInput } from '../prompted.ts';
+import type { ReadableInput } from '../readable-input.ts';
+import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from '../sink.ts';
 
 /** A read request, and the models that may answer it. */
 interface SteppedValue {

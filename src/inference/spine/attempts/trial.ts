@@ -1,5 +1,5 @@
-import type { Fault } from '../../formats/neutral/outcome.ts';
-import type { Usage, UsageSource } from '../../formats/neutral/usage.ts';
+import type { Fault } from '../../../formats/neutral/outcome.ts';
+import type { Usage, UsageSource } from '../../../formats/neutral/usage.ts';
 
 /** One attempt as it runs: at an upstream or an engine, by one call or several. It ends exactly once. */
 export interface Trial {

@@ -1,5 +1,5 @@
-import type { Fault } from '../../formats/neutral/outcome.ts';
-import { putNewest } from '../../kernel/put-newest.ts';
+import type { Fault } from '../../../formats/neutral/outcome.ts';
+import { putNewest } from '../../../kernel/put-newest.ts';
 
 /** Maximum number of further audio formats in which one attempt asks one target again. */
 export const otherFormatsMax = 2;

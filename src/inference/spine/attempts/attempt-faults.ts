@@ -1,16 +1,16 @@
-import type { UpstreamDialect, UpstreamError } from '../../formats/dialects/dialect.ts';
-import { codeForCallers } from '../../formats/dialects/fault-inside.ts';
-import { type Fault, type FaultClass, fault } from '../../formats/neutral/outcome.ts';
-import { classByText, classifyError, ruledClass } from '../../formats/providers/classify.ts';
-import type { ProviderConnection } from '../../formats/providers/connection.ts';
-import { scrub, scrubbedWord } from '../../formats/providers/scrub.ts';
-import { scrubMembers } from '../../formats/providers/scrub-members.ts';
-import { tooLongIn } from '../../formats/providers/too-long-errors.ts';
-import { type ErrorBody, waitInBody } from '../../routing/body-wait.ts';
-import { coolingMs, retryAfterMs } from '../../routing/retry-after.ts';
-import type { ExpiredTimer } from '../../upstream/transport/timers.ts';
-import type { TransportError } from '../../upstream/transport/transport-error.ts';
-import type { UpstreamHeaders } from '../../upstream/transport/upstream-call.ts';
+import type { UpstreamDialect, UpstreamError } from '../../../formats/dialects/dialect.ts';
+import { codeForCallers } from '../../../formats/dialects/fault-inside.ts';
+import { type Fault, type FaultClass, fault } from '../../../formats/neutral/outcome.ts';
+import { classByText, classifyError, ruledClass } from '../../../formats/providers/classify.ts';
+import type { ProviderConnection } from '../../../formats/providers/connection.ts';
+import { scrub, scrubbedWord } from '../../../formats/providers/scrub.ts';
+import { scrubMembers } from '../../../formats/providers/scrub-members.ts';
+import { tooLongIn } from '../../../formats/providers/too-long-errors.ts';
+import { type ErrorBody, waitInBody } from '../../../routing/body-wait.ts';
+import { coolingMs, retryAfterMs } from '../../../routing/retry-after.ts';
+import type { ExpiredTimer } from '../../../upstream/transport/timers.ts';
+import type { TransportError } from '../../../upstream/transport/transport-error.ts';
+import type { UpstreamHeaders } from '../../../upstream/transport/upstream-call.ts';
 
 /** Time limits of an attempt, and their messages. */
 export interface ExpiredLimits {
