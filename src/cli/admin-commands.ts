@@ -21,12 +21,12 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
   keys: {
     group: keysAndPeople,
     description: 'create, list, change, rotate and revoke API keys, whether or not a server runs',
-    load: async () => (await import('./commands/keys.ts')).keys,
+    load: async () => (await import('./commands/people/keys.ts')).keys,
   },
   accounts: {
     group: keysAndPeople,
     description: 'create, list and change accounts, which pay for requests under a plan',
-    load: async () => (await import('./commands/accounts.ts')).accounts,
+    load: async () => (await import('./commands/people/accounts.ts')).accounts,
   },
   plans: {
     group: keysAndPeople,
@@ -65,12 +65,12 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
   operators: {
     group: keysAndPeople,
     description: 'create, list and remove operators',
-    load: async () => (await import('./commands/operators.ts')).operators,
+    load: async () => (await import('./commands/people/operators.ts')).operators,
   },
   invitations: {
     group: keysAndPeople,
     description: 'invite people by a link that works once, and list and withdraw invitations',
-    load: async () => (await import('./commands/invitations.ts')).invitations,
+    load: async () => (await import('./commands/people/invitations.ts')).invitations,
   },
   members: {
     group: keysAndPeople,
@@ -139,7 +139,7 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
   hooks: {
     group: providersAndTools,
     description: 'write hooks, and try those of the configuration',
-    load: async () => (await import('./commands/hooks.ts')).hooks,
+    load: async () => (await import('./commands/hooks/hooks.ts')).hooks,
   },
   config: {
     group: 'Start and configure:',
@@ -344,7 +344,7 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
   vectors: {
     group: keepData,
     description: 'list, export, import, hand over and delete the vector data of tenants',
-    load: async () => (await import('./commands/vectors.ts')).vectors,
+    load: async () => (await import('./commands/vectors/vectors.ts')).vectors,
   },
 };
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { limitTable } from '../../src/cli/commands/windows.ts';
+import { limitTable } from '../../src/cli/commands/people/windows.ts';
 
 const limit = (
   measure: 'requests' | 'units' | 'tokens' | 'usd',

@@ -5,8 +5,8 @@ import { adminOptions } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, note, print, printJson, writeOut } from '../print.ts';
 import { type Column, type Row, rowTable } from '../rows.ts';
+import { limitsOf, limitTable } from './people/windows.ts';
 import { recalculate } from './recalculate.ts';
-import { limitsOf, limitTable } from './windows.ts';
 
 /** `culvert usage` */
 export const usage: CommandBody = {

@@ -1,5 +1,5 @@
-import type { CommandBody } from '../command-table.ts';
-import { adminOptions } from '../options.ts';
+import type { CommandBody } from '../../command-table.ts';
+import { adminOptions } from '../../options.ts';
 
 /** `culvert hooks …` */
 export const hooks: CommandBody = {

@@ -1,7 +1,7 @@
-import { type AdminFlags, withAdmin } from '../admin-client.ts';
-import type { CliParts } from '../parts.ts';
-import { listForm, print, printJson } from '../print.ts';
-import { printRow, type Row } from '../rows.ts';
+import { type AdminFlags, withAdmin } from '../../admin-client.ts';
+import type { CliParts } from '../../parts.ts';
+import { listForm, print, printJson } from '../../print.ts';
+import { printRow, type Row } from '../../rows.ts';
 import { keyIdOf } from './key-id.ts';
 import { keyLimitsOf, limitTable } from './windows.ts';
 

@@ -1,9 +1,9 @@
-import { type AdminFlags, withAdmin } from '../admin-client.ts';
-import { CommandFailed } from '../command-failed.ts';
-import type { CliParts } from '../parts.ts';
-import { note, printJson } from '../print.ts';
-import type { Progress } from '../progress.ts';
-import { writeWholeFile } from '../whole-file.ts';
+import { type AdminFlags, withAdmin } from '../../admin-client.ts';
+import { CommandFailed } from '../../command-failed.ts';
+import type { CliParts } from '../../parts.ts';
+import { note, printJson } from '../../print.ts';
+import type { Progress } from '../../progress.ts';
+import { writeWholeFile } from '../../whole-file.ts';
 
 export interface ExportFlags extends AdminFlags {
   tenant: string;

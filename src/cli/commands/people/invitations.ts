@@ -1,8 +1,8 @@
-import { culvert } from '../../kernel/command-form.ts';
-import { calls, lists } from '../admin-entries.ts';
-import type { CommandBody } from '../command-table.ts';
-import { listOf } from '../options.ts';
-import { shownDate } from '../rows.ts';
+import { culvert } from '../../../kernel/command-form.ts';
+import { calls, lists } from '../../admin-entries.ts';
+import type { CommandBody } from '../../command-table.ts';
+import { listOf } from '../../options.ts';
+import { shownDate } from '../../rows.ts';
 import { roles } from './operators.ts';
 
 interface InvitationFlags {

@@ -1,18 +1,18 @@
 import { InvalidArgumentError } from 'commander';
-import type { KeyAddresses } from '../../admin/entries/key-addresses.ts';
-import { parseDurationMs } from '../../config/scalars.ts';
-import { culvert } from '../../kernel/command-form.ts';
-import { didYouMean } from '../../kernel/nearest.ts';
-import { type AdminClient, type AdminFlags, AdminRefused, withAdmin } from '../admin-client.ts';
-import { lists, overAdmin } from '../admin-entries.ts';
-import { CommandFailed } from '../command-failed.ts';
-import type { CommandBody } from '../command-table.ts';
-import { type DataRulePatch, dataRuleIn, ruleToSet } from '../data-rule.ts';
-import { futureInstantMs } from '../instant-option.ts';
-import { listOf } from '../options.ts';
-import type { CliParts } from '../parts.ts';
-import { listForm, note, print, printJson, printReply, printSecret } from '../print.ts';
-import { type Column, listRows, type Row, rowTable, shown, shownDate, shownTime } from '../rows.ts';
+import type { KeyAddresses } from '../../../admin/entries/key-addresses.ts';
+import { parseDurationMs } from '../../../config/scalars.ts';
+import { culvert } from '../../../kernel/command-form.ts';
+import { didYouMean } from '../../../kernel/nearest.ts';
+import { type AdminClient, type AdminFlags, AdminRefused, withAdmin } from '../../admin-client.ts';
+import { lists, overAdmin } from '../../admin-entries.ts';
+import { CommandFailed } from '../../command-failed.ts';
+import type { CommandBody } from '../../command-table.ts';
+import { type DataRulePatch, dataRuleIn, ruleToSet } from '../../data-rule.ts';
+import { futureInstantMs } from '../../instant-option.ts';
+import { listOf } from '../../options.ts';
+import type { CliParts } from '../../parts.ts';
+import { listForm, note, print, printJson, printReply, printSecret } from '../../print.ts';
+import { type Column, listRows, type Row, rowTable, shown, shownDate, shownTime } from '../../rows.ts';
 import { keyIdOf, keysMax } from './key-id.ts';
 
 export const keyColumns: readonly Column[] = [

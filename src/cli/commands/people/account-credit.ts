@@ -1,9 +1,9 @@
-import type { AccountCredit } from '../../admin/entries/account-credit.ts';
-import { type AdminFlags, withAdmin } from '../admin-client.ts';
-import { CommandFailed } from '../command-failed.ts';
-import type { CliParts } from '../parts.ts';
-import { listForm, print, printJson } from '../print.ts';
-import { rowTable, shownTime } from '../rows.ts';
+import type { AccountCredit } from '../../../admin/entries/account-credit.ts';
+import { type AdminFlags, withAdmin } from '../../admin-client.ts';
+import { CommandFailed } from '../../command-failed.ts';
+import type { CliParts } from '../../parts.ts';
+import { listForm, print, printJson } from '../../print.ts';
+import { rowTable, shownTime } from '../../rows.ts';
 
 /** `culvert accounts credit` */
 export async function creditOf(

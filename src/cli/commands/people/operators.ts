@@ -1,12 +1,12 @@
-import { culvert } from '../../kernel/command-form.ts';
-import { type AdminClient, type AdminFlags, withAdmin } from '../admin-client.ts';
-import { lists, overAdmin } from '../admin-entries.ts';
-import { CommandFailed } from '../command-failed.ts';
-import type { CommandBody } from '../command-table.ts';
-import { listOf } from '../options.ts';
-import type { CliParts } from '../parts.ts';
-import { printSecret } from '../print.ts';
-import { listRows, printRow, type Row, shownDate } from '../rows.ts';
+import { culvert } from '../../../kernel/command-form.ts';
+import { type AdminClient, type AdminFlags, withAdmin } from '../../admin-client.ts';
+import { lists, overAdmin } from '../../admin-entries.ts';
+import { CommandFailed } from '../../command-failed.ts';
+import type { CommandBody } from '../../command-table.ts';
+import { listOf } from '../../options.ts';
+import type { CliParts } from '../../parts.ts';
+import { printSecret } from '../../print.ts';
+import { listRows, printRow, type Row, shownDate } from '../../rows.ts';
 
 /** Operators as the admin API gives them, without loading its schemas. */
 export const roles = ['owner', 'admin', 'member', 'viewer', 'billing'];

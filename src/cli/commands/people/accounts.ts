@@ -1,13 +1,13 @@
-import { culvert } from '../../kernel/command-form.ts';
-import { type AdminClient, type AdminFlags, withAdmin } from '../admin-client.ts';
-import { calls, lists, overAdmin } from '../admin-entries.ts';
-import { CommandFailed } from '../command-failed.ts';
-import type { CommandBody } from '../command-table.ts';
-import { type DataRulePatch, dataRuleForm, dataRuleIn, dataRuleOf, ruleToSet } from '../data-rule.ts';
-import { futureInstantMs } from '../instant-option.ts';
-import type { CliParts } from '../parts.ts';
-import { listForm, print, printJson, printReply } from '../print.ts';
-import { listRows, printRow, type Row, rowTable, shownDate, shownTime } from '../rows.ts';
+import { culvert } from '../../../kernel/command-form.ts';
+import { type AdminClient, type AdminFlags, withAdmin } from '../../admin-client.ts';
+import { calls, lists, overAdmin } from '../../admin-entries.ts';
+import { CommandFailed } from '../../command-failed.ts';
+import type { CommandBody } from '../../command-table.ts';
+import { type DataRulePatch, dataRuleForm, dataRuleIn, dataRuleOf, ruleToSet } from '../../data-rule.ts';
+import { futureInstantMs } from '../../instant-option.ts';
+import type { CliParts } from '../../parts.ts';
+import { listForm, print, printJson, printReply } from '../../print.ts';
+import { listRows, printRow, type Row, rowTable, shownDate, shownTime } from '../../rows.ts';
 import { checkPlan, keyColumns } from './keys.ts';
 import { limitsOf, limitTable } from './windows.ts';
 

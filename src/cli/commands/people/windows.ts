@@ -1,7 +1,7 @@
-import type { KeyWindows } from '../../admin/entries/key-windows.ts';
-import { type AdminClient, AdminRefused } from '../admin-client.ts';
-import { shownTime } from '../rows.ts';
-import { table } from '../table.ts';
+import type { KeyWindows } from '../../../admin/entries/key-windows.ts';
+import { type AdminClient, AdminRefused } from '../../admin-client.ts';
+import { shownTime } from '../../rows.ts';
+import { table } from '../../table.ts';
 
 /** One limit of an account, or of a key where its plan counts by key, as `/accounts/{id}/windows` gives it. */
 export interface LimitRow {

@@ -1,8 +1,8 @@
-import { keyPrefix } from '../../books/auth/key-directory.ts';
-import { culvert } from '../../kernel/command-form.ts';
-import type { AdminClient } from '../admin-client.ts';
-import { CommandFailed } from '../command-failed.ts';
-import { listRows } from '../rows.ts';
+import { keyPrefix } from '../../../books/auth/key-directory.ts';
+import { culvert } from '../../../kernel/command-form.ts';
+import type { AdminClient } from '../../admin-client.ts';
+import { CommandFailed } from '../../command-failed.ts';
+import { listRows } from '../../rows.ts';
 
 /** Maximum number of keys that a command reads. */
 export const keysMax = 100_000;

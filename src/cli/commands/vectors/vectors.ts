@@ -1,12 +1,12 @@
-import { culvert } from '../../kernel/command-form.ts';
-import { type AdminFlags, withAdmin } from '../admin-client.ts';
-import { lists, overAdmin } from '../admin-entries.ts';
-import { CommandFailed } from '../command-failed.ts';
-import type { CommandBody } from '../command-table.ts';
-import { whole } from '../options.ts';
-import type { CliParts } from '../parts.ts';
-import { note, printJson } from '../print.ts';
-import { listRows, type Row } from '../rows.ts';
+import { culvert } from '../../../kernel/command-form.ts';
+import { type AdminFlags, withAdmin } from '../../admin-client.ts';
+import { lists, overAdmin } from '../../admin-entries.ts';
+import { CommandFailed } from '../../command-failed.ts';
+import type { CommandBody } from '../../command-table.ts';
+import { whole } from '../../options.ts';
+import type { CliParts } from '../../parts.ts';
+import { note, printJson } from '../../print.ts';
+import { listRows, type Row } from '../../rows.ts';
 
 const tenantsMax = 100_000;
 const tenantsPath = '/vectors/tenants';

@@ -1,11 +1,11 @@
-import { culvert } from '../../kernel/command-form.ts';
-import type { JsonWidth } from '../../kernel/json.ts';
-import { loopWidthMax } from '../../kernel/parse-object.ts';
-import { type AdminClient, type AdminFlags, withAdmin } from '../admin-client.ts';
-import { CommandFailed } from '../command-failed.ts';
-import type { CliParts } from '../parts.ts';
-import { note, printJson } from '../print.ts';
-import { type ExportLine, readExportFile } from '../vectors-file.ts';
+import { culvert } from '../../../kernel/command-form.ts';
+import type { JsonWidth } from '../../../kernel/json.ts';
+import { loopWidthMax } from '../../../kernel/parse-object.ts';
+import { type AdminClient, type AdminFlags, withAdmin } from '../../admin-client.ts';
+import { CommandFailed } from '../../command-failed.ts';
+import type { CliParts } from '../../parts.ts';
+import { note, printJson } from '../../print.ts';
+import { type ExportLine, readExportFile } from '../../vectors-file.ts';
 
 export interface ImportFlags extends AdminFlags {
   tenant: string;

@@ -1,8 +1,8 @@
-import { type AdminFlags, withAdmin } from '../admin-client.ts';
-import { CommandFailed } from '../command-failed.ts';
-import type { CliParts } from '../parts.ts';
-import { printReply } from '../print.ts';
-import type { Row } from '../rows.ts';
+import { type AdminFlags, withAdmin } from '../../admin-client.ts';
+import { CommandFailed } from '../../command-failed.ts';
+import type { CliParts } from '../../parts.ts';
+import { printReply } from '../../print.ts';
+import type { Row } from '../../rows.ts';
 
 /** `user=5/month`, `user:alice=20/week`, `tag:team-a=100/calendar-month@Europe/Berlin` */
 const budgetPattern =

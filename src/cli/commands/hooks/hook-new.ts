@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CommandFailed } from '../command-failed.ts';
-import { print } from '../print.ts';
+import { CommandFailed } from '../../command-failed.ts';
+import { print } from '../../print.ts';
 
 /** `culvert hooks new`: a module that runs as it is, and its test. */
 export async function newHook(name: string, { folder }: { folder: string }): Promise<number> {
