@@ -9,7 +9,7 @@ import {
   localText,
   queryOf,
   spanOf,
-} from '../../web/src/parts/range.ts';
+} from '../../web/src/parts/ranges/range.ts';
 
 const hourMs = 3_600_000;
 const ms = (text: string) => Date.parse(text);

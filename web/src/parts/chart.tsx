@@ -2,8 +2,8 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import uPlot from 'uplot';
 import { classes } from './classes.ts';
 import { clock, day, short } from './format.ts';
+import { shownZone } from './ranges/zone.ts';
 import { useDrawnTheme } from './theme.ts';
-import { shownZone } from './zone.ts';
 
 export interface Series {
   label: string;

@@ -1,6 +1,6 @@
 import { Checks, Input } from './controls.tsx';
-import { Field } from './form.tsx';
-import { listIn } from './typed.ts';
+import { Field } from './forms/form.tsx';
+import { listIn } from './forms/typed.ts';
 
 /** A data rule as typed: '' are all regions. */
 export interface TypedDataRule {

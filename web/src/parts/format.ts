@@ -1,6 +1,6 @@
 // How numbers, money and times are written everywhere: `1,204`, `1.2M`, `$0.0042`, `312 ms`, `2 min ago`.
 
-import { shownZone } from './zone.ts';
+import { shownZone } from './ranges/zone.ts';
 
 const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 const tenths = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 });

@@ -4,9 +4,9 @@ import type { ReactNode } from 'react';
 import type { Caller, Callers } from '../api/caller.ts';
 import { useSession } from '../api/session.ts';
 import { buttonClass } from './button.tsx';
-import { Choose } from './choose.tsx';
 import { Empty } from './empty.tsx';
 import { ErrorNote } from './error-note.tsx';
+import { Choose } from './forms/choose.tsx';
 import { SkeletonRows } from './skeleton.tsx';
 
 /** Picks the key that an operator speaks for; nothing for a person with one key. */

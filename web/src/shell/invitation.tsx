@@ -7,7 +7,7 @@ import { Code } from '../parts/code.tsx';
 import { Input } from '../parts/controls.tsx';
 import { Note } from '../parts/error-note.tsx';
 import { Moment } from '../parts/figures.tsx';
-import { Field, Form } from '../parts/form.tsx';
+import { Field, Form } from '../parts/forms/form.tsx';
 import { EntrancePage, ProviderLinks } from './login.tsx';
 
 interface Invited {

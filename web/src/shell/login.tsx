@@ -4,7 +4,7 @@ import { type Credential, type LoginWays, logIn, providerLogins } from '../api/s
 import { Button, buttonClass } from '../parts/button.tsx';
 import { Input, Segments } from '../parts/controls.tsx';
 import { Note } from '../parts/error-note.tsx';
-import { Field, Form } from '../parts/form.tsx';
+import { Field, Form } from '../parts/forms/form.tsx';
 import { tokenInAddress } from './address-token.ts';
 import { Mark } from './mark.tsx';
 

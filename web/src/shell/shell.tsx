@@ -1,8 +1,8 @@
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, Suspense, useCallback, useMemo, useState } from 'react';
 import type { Session } from '../api/session.ts';
+import { showZone, useZone } from '../parts/ranges/zone.ts';
 import { Toasts } from '../parts/toast.tsx';
-import { showZone, useZone } from '../parts/zone.ts';
 import { ConnectionNote } from './connection-note.tsx';
 import { placesOf } from './navigation.ts';
 import { Palette } from './palette.tsx';

@@ -10,12 +10,12 @@ import { Input } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { Moment } from '../../parts/figures.tsx';
-import { Field, Form } from '../../parts/form.tsx';
-import { FormButtons } from '../../parts/form-buttons.tsx';
 import { usd } from '../../parts/format.ts';
+import { Field, Form } from '../../parts/forms/form.tsx';
+import { FormButtons } from '../../parts/forms/form-buttons.tsx';
+import { numberOrText } from '../../parts/forms/typed.ts';
 import { Section } from '../../parts/page.tsx';
 import { toast } from '../../parts/toast.tsx';
-import { numberOrText } from '../../parts/typed.ts';
 
 /** Credit of an account: what it has paid before, and what is left of it. */
 export function Credit({ account }: { account: DetailedAccount }) {

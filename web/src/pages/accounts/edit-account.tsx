@@ -3,15 +3,15 @@ import { useState } from 'react';
 import type { AccountReply } from '../../../../src/admin/entries/accounts.ts';
 import { accounts } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
-import { ChangedMeanwhile, currentOf } from '../../parts/changed-meanwhile.tsx';
 import { Input } from '../../parts/controls.tsx';
 import { DataRuleFields, dataRuleTyped, typedDataRule } from '../../parts/data-rule.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { Field, Form } from '../../parts/form.tsx';
-import { FormButtons } from '../../parts/form-buttons.tsx';
-import { NamesInput } from '../../parts/names-input.tsx';
+import { ChangedMeanwhile, currentOf } from '../../parts/forms/changed-meanwhile.tsx';
+import { Field, Form } from '../../parts/forms/form.tsx';
+import { FormButtons } from '../../parts/forms/form-buttons.tsx';
+import { NamesInput } from '../../parts/forms/names-input.tsx';
+import { listIn, numberOrText } from '../../parts/forms/typed.ts';
 import { toast } from '../../parts/toast.tsx';
-import { listIn, numberOrText } from '../../parts/typed.ts';
 import { PlanSelect } from './plan-select.tsx';
 
 interface EditAccountProps {

@@ -7,10 +7,10 @@ import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { Input, Select } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { Field, Form } from '../../parts/form.tsx';
-import { FormButtons } from '../../parts/form-buttons.tsx';
+import { Field, Form } from '../../parts/forms/form.tsx';
+import { FormButtons } from '../../parts/forms/form-buttons.tsx';
+import { numberOrText } from '../../parts/forms/typed.ts';
 import { toast } from '../../parts/toast.tsx';
-import { numberOrText } from '../../parts/typed.ts';
 
 export const kinds = {
   'by user': 'Each end user',

@@ -7,11 +7,11 @@ import { call } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { Input } from '../../parts/controls.tsx';
 import { DataRuleFields, dataRuleTyped, noDataRule } from '../../parts/data-rule.tsx';
-import { useFields } from '../../parts/fields.ts';
-import { Field, Form } from '../../parts/form.tsx';
-import { FormButtons } from '../../parts/form-buttons.tsx';
+import { useFields } from '../../parts/forms/fields.ts';
+import { Field, Form } from '../../parts/forms/form.tsx';
+import { FormButtons } from '../../parts/forms/form-buttons.tsx';
+import { FieldProblem, numberOrText } from '../../parts/forms/typed.ts';
 import { toast } from '../../parts/toast.tsx';
-import { FieldProblem, numberOrText } from '../../parts/typed.ts';
 import { FirstPlan } from '../plans/first-plan.tsx';
 import { PlanSelect } from './plan-select.tsx';
 

@@ -3,7 +3,7 @@ import type { PlanReply } from '../../../../src/admin/entries/plans.ts';
 import type { Listed } from '../../api/pages.ts';
 import { get } from '../../api/request.ts';
 import { Select } from '../../parts/controls.tsx';
-import type { ControlProps } from '../../parts/form.tsx';
+import type { ControlProps } from '../../parts/forms/form.tsx';
 
 const plansMax = 1_000;
 

@@ -5,9 +5,9 @@ import { agents } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { Input } from '../../parts/controls.tsx';
-import { useFields } from '../../parts/fields.ts';
-import { Field, Form } from '../../parts/form.tsx';
 import { plural } from '../../parts/format.ts';
+import { useFields } from '../../parts/forms/fields.ts';
+import { Field, Form } from '../../parts/forms/form.tsx';
 import { toast } from '../../parts/toast.tsx';
 
 const blank = { name: '', url: '', token: '', cost: '' };

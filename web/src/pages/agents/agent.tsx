@@ -6,12 +6,12 @@ import { agents } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { Button } from '../../parts/button.tsx';
-import { EditDefinition } from '../../parts/edit-definition.tsx';
 import { ErrorNote, Note } from '../../parts/error-note.tsx';
 import { Ago } from '../../parts/figures.tsx';
 import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
 import { Standing } from '../../parts/standing.tsx';
-import { EntryActions, EntryFacts, EntryNotes } from '../../parts/stored-entry.tsx';
+import { EditDefinition } from '../../parts/stored/edit-definition.tsx';
+import { EntryActions, EntryFacts, EntryNotes } from '../../parts/stored/stored-entry.tsx';
 import { Card } from './card.tsx';
 
 /** One agent: its state, its card, and what can be done about it. */

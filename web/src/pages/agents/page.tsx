@@ -2,13 +2,13 @@ import { Bot } from 'lucide-react';
 import type { AgentReply } from '../../../../src/admin/entries/agents.ts';
 import { agents } from '../../api/entries.ts';
 import { usePages } from '../../api/pages.ts';
-import { useAdding } from '../../parts/add-dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Ago, Count, None } from '../../parts/figures.tsx';
+import { useAdding } from '../../parts/forms/add-dialog.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Standing } from '../../parts/standing.tsx';
-import { Source } from '../../parts/stored-entry.tsx';
-import { type Column, NameCell, PagedTable } from '../../parts/table.tsx';
+import { Source } from '../../parts/stored/stored-entry.tsx';
+import { type Column, NameCell, PagedTable } from '../../parts/tables/table.tsx';
 import { AddAgent } from './add-agent.tsx';
 
 const columns: readonly Column<AgentReply>[] = [

@@ -4,10 +4,10 @@ import { Segments } from '../../parts/controls.tsx';
 import { Count, None, Span } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { count, percent } from '../../parts/format.ts';
-import { RangePicker } from '../../parts/range-picker.tsx';
+import { RangePicker } from '../../parts/ranges/range-picker.tsx';
+import { type Ranged, useRange } from '../../parts/ranges/use-range.ts';
 import { Pending } from '../../parts/skeleton.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
-import { type Ranged, useRange } from '../../parts/use-range.ts';
+import { type Column, Table } from '../../parts/tables/table.tsx';
 import { failureText } from '../requests/outcome.tsx';
 import { type AttemptRow, useAttempts } from './use-attempts.ts';
 

@@ -2,8 +2,8 @@ import type { AttemptsReply } from '../../../../src/admin/attempts.ts';
 import Chart, { type Series } from '../../parts/chart.tsx';
 import { span } from '../../parts/format.ts';
 import { Section } from '../../parts/page.tsx';
+import type { Ranged } from '../../parts/ranges/use-range.ts';
 import { useChartLinks } from '../../parts/use-chart-links.ts';
-import type { Ranged } from '../../parts/use-range.ts';
 import type { AttemptRow } from './use-attempts.ts';
 
 /** Groups with a separate colour. */

@@ -10,12 +10,12 @@ import { Empty } from '../../parts/empty.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { Moment } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
+import { AccountFilter, FilterInput } from '../../parts/forms/suggest-input.tsx';
 import { Back, Page, Section } from '../../parts/page.tsx';
-import { anyTime } from '../../parts/range.ts';
-import { RangePicker } from '../../parts/range-picker.tsx';
-import { AccountFilter, FilterInput } from '../../parts/suggest-input.tsx';
-import { type Column, PagedTable } from '../../parts/table.tsx';
-import { useRange } from '../../parts/use-range.ts';
+import { anyTime } from '../../parts/ranges/range.ts';
+import { RangePicker } from '../../parts/ranges/range-picker.tsx';
+import { useRange } from '../../parts/ranges/use-range.ts';
+import { type Column, PagedTable } from '../../parts/tables/table.tsx';
 import { RuleFacts, Stop, useBodyRules } from './keep-bodies.tsx';
 
 type Row = BodiesReply['data'][number];

@@ -4,10 +4,10 @@ import { models } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { Input } from '../../parts/controls.tsx';
-import { useFields } from '../../parts/fields.ts';
-import { Field, Form } from '../../parts/form.tsx';
 import { plural } from '../../parts/format.ts';
-import { SuggestInput } from '../../parts/suggest-input.tsx';
+import { useFields } from '../../parts/forms/fields.ts';
+import { Field, Form } from '../../parts/forms/form.tsx';
+import { SuggestInput } from '../../parts/forms/suggest-input.tsx';
 import { toast } from '../../parts/toast.tsx';
 
 /** Asks which answers go, and removes them. */

@@ -12,13 +12,13 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { Ago, Count, Money, None } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { bytes, count, percent, plural } from '../../parts/format.ts';
+import { FilterInput } from '../../parts/forms/suggest-input.tsx';
 import { Page } from '../../parts/page.tsx';
-import { RangePicker } from '../../parts/range-picker.tsx';
+import { RangePicker } from '../../parts/ranges/range-picker.tsx';
+import { useRange } from '../../parts/ranges/use-range.ts';
 import { Read } from '../../parts/read.tsx';
-import { FilterInput } from '../../parts/suggest-input.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
+import { type Column, Table } from '../../parts/tables/table.tsx';
 import { Tiles } from '../../parts/tiles.tsx';
-import { useRange } from '../../parts/use-range.ts';
 import { ClearForm } from './clear-form.tsx';
 
 type ModelRow = CacheReply['models'][number];

@@ -1,8 +1,8 @@
 import { models } from '../../api/entries.ts';
 import { Checks, Input, Select, TextArea } from '../../parts/controls.tsx';
-import { Field } from '../../parts/form.tsx';
-import { SuggestInput } from '../../parts/suggest-input.tsx';
-import { listIn } from '../../parts/typed.ts';
+import { Field } from '../../parts/forms/form.tsx';
+import { SuggestInput } from '../../parts/forms/suggest-input.tsx';
+import { listIn } from '../../parts/forms/typed.ts';
 import { type GuardField, labelOf } from './guard-fields.ts';
 
 interface GuardControlProps {

@@ -3,7 +3,7 @@
 
 // It holds lists alone, and imports nothing.
 import { injectionKinds, linkKinds, personalKinds, secretKinds } from '../../../../src/guards/kinds.ts';
-import { listIn, numberOrText, objectIn } from '../../parts/typed.ts';
+import { listIn, numberOrText, objectIn } from '../../parts/forms/typed.ts';
 import type { Schema } from '../reference/open-api.ts';
 
 /** Control that the form has for a setting. */

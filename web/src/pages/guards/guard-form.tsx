@@ -4,7 +4,7 @@ import type { GuardReply } from '../../../../src/admin/entries/guards.ts';
 import { guards } from '../../api/entries.ts';
 import { get } from '../../api/request.ts';
 import { Read } from '../../parts/read.tsx';
-import { StoredForm } from '../../parts/stored-form.tsx';
+import { StoredForm } from '../../parts/stored/stored-form.tsx';
 import { bodyOf, type Document, operationsOf } from '../reference/open-api.ts';
 import { GuardControl } from './guard-control.tsx';
 import {

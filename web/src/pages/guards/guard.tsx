@@ -6,7 +6,7 @@ import { Note } from '../../parts/error-note.tsx';
 import { Span } from '../../parts/figures.tsx';
 import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
-import { EntryActions, EntryFacts, EntryNotes } from '../../parts/stored-entry.tsx';
+import { EntryActions, EntryFacts, EntryNotes } from '../../parts/stored/stored-entry.tsx';
 import { isSettingOf, labelOf } from './guard-fields.ts';
 import { GuardForm } from './guard-form.tsx';
 import { TryGuards } from './try-guards.tsx';

@@ -9,11 +9,11 @@ import { Button } from '../../parts/button.tsx';
 import { Select, TextArea } from '../../parts/controls.tsx';
 import { Note } from '../../parts/error-note.tsx';
 import { None } from '../../parts/figures.tsx';
-import { Field, Form } from '../../parts/form.tsx';
 import { plural } from '../../parts/format.ts';
+import { Field, Form } from '../../parts/forms/form.tsx';
 import { Section } from '../../parts/page.tsx';
 import { Badge, type Tone } from '../../parts/status.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
+import { type Column, Table } from '../../parts/tables/table.tsx';
 
 type Result = GuardTestReply['results'][number];
 

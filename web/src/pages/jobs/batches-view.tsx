@@ -9,7 +9,7 @@ import { Empty } from '../../parts/empty.tsx';
 import { Ago, Count } from '../../parts/figures.tsx';
 import { count } from '../../parts/format.ts';
 import { Status, type Tone } from '../../parts/status.tsx';
-import { type Column, PagedTable } from '../../parts/table.tsx';
+import { type Column, PagedTable } from '../../parts/tables/table.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { type Batch, useJobs } from './jobs-api.ts';
 import { NewBatch } from './new-batch.tsx';

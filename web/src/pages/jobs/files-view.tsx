@@ -8,7 +8,7 @@ import { Confirm } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Ago } from '../../parts/figures.tsx';
 import { bytes } from '../../parts/format.ts';
-import { type Column, PagedTable } from '../../parts/table.tsx';
+import { type Column, PagedTable } from '../../parts/tables/table.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { type StoredFile, useJobs } from './jobs-api.ts';
 import { SaveButton } from './save-button.tsx';

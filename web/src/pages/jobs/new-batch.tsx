@@ -4,8 +4,8 @@ import type { Caller } from '../../api/caller.ts';
 import { call } from '../../api/request.ts';
 import { FileInput, Select } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { Field, Form } from '../../parts/form.tsx';
-import { FormButtons } from '../../parts/form-buttons.tsx';
+import { Field, Form } from '../../parts/forms/form.tsx';
+import { FormButtons } from '../../parts/forms/form-buttons.tsx';
 import { toast } from '../../parts/toast.tsx';
 import type { Batch, StoredFile } from './jobs-api.ts';
 

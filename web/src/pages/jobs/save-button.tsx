@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query';
 import type { Caller } from '../../api/caller.ts';
 import { send } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
-import { saveFrom } from '../../parts/save.ts';
+import { saveFrom } from '../../parts/forms/save.ts';
 
 interface SaveButtonProps {
   caller: Caller;

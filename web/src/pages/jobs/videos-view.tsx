@@ -4,7 +4,7 @@ import { Empty } from '../../parts/empty.tsx';
 import { Note } from '../../parts/error-note.tsx';
 import { Ago } from '../../parts/figures.tsx';
 import { Status, type Tone } from '../../parts/status.tsx';
-import { type Column, PagedTable } from '../../parts/table.tsx';
+import { type Column, PagedTable } from '../../parts/tables/table.tsx';
 import { useJobs, type Video } from './jobs-api.ts';
 import { SaveButton } from './save-button.tsx';
 

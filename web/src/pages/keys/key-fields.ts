@@ -1,8 +1,8 @@
 import type { KeyReply } from '../../../../src/admin/entries/keys.ts';
 import type { WindowReply } from '../../../../src/admin/entries/windows.ts';
-import type { Written } from '../../parts/changed-meanwhile.tsx';
 import { dataRuleTyped, type TypedDataRule, typedDataRule } from '../../parts/data-rule.tsx';
-import { listIn, numberOrText } from '../../parts/typed.ts';
+import type { Written } from '../../parts/forms/changed-meanwhile.tsx';
+import { listIn, numberOrText } from '../../parts/forms/typed.ts';
 import {
   calendarField,
   calendarOf,

@@ -19,7 +19,7 @@ import { Ago, Count, Moment } from '../../parts/figures.tsx';
 import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
 import { Skeleton } from '../../parts/skeleton.tsx';
 import { Status } from '../../parts/status.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
+import { type Column, Table } from '../../parts/tables/table.tsx';
 import { WindowGauges, type WindowView } from '../../parts/window-gauges.tsx';
 import { KeepBodies } from '../bodies/keep-bodies.tsx';
 import { Cost } from '../requests/cost.tsx';

@@ -8,12 +8,12 @@ import { Button } from '../../parts/button.tsx';
 import { Input, Select, TextArea } from '../../parts/controls.tsx';
 import { DataRuleFields, dataRuleTyped, noDataRule } from '../../parts/data-rule.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { useFields } from '../../parts/fields.ts';
-import { Field, Form } from '../../parts/form.tsx';
-import { FormButtons } from '../../parts/form-buttons.tsx';
-import { NamesInput } from '../../parts/names-input.tsx';
-import { SuggestInput } from '../../parts/suggest-input.tsx';
-import { listIn, numberOrText } from '../../parts/typed.ts';
+import { useFields } from '../../parts/forms/fields.ts';
+import { Field, Form } from '../../parts/forms/form.tsx';
+import { FormButtons } from '../../parts/forms/form-buttons.tsx';
+import { NamesInput } from '../../parts/forms/names-input.tsx';
+import { SuggestInput } from '../../parts/forms/suggest-input.tsx';
+import { listIn, numberOrText } from '../../parts/forms/typed.ts';
 import { Secret } from './secret.tsx';
 import { TagsField } from './tags-field.tsx';
 

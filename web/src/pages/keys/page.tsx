@@ -1,7 +1,7 @@
 import { SearchInput } from '../../parts/controls.tsx';
 import { useFilters } from '../../parts/filters.ts';
+import { AccountFilter, FilterInput, FilterSelect } from '../../parts/forms/suggest-input.tsx';
 import { Page } from '../../parts/page.tsx';
-import { AccountFilter, FilterInput, FilterSelect } from '../../parts/suggest-input.tsx';
 import { KeysTable } from './keys-table.tsx';
 import { NewKeyButton } from './new-key.tsx';
 

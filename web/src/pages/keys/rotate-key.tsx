@@ -4,8 +4,8 @@ import type { KeyReply } from '../../../../src/admin/entries/keys.ts';
 import { call } from '../../api/request.ts';
 import { Select } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { Field, Form } from '../../parts/form.tsx';
-import { FormButtons } from '../../parts/form-buttons.tsx';
+import { Field, Form } from '../../parts/forms/form.tsx';
+import { FormButtons } from '../../parts/forms/form-buttons.tsx';
 import { Secret } from './secret.tsx';
 
 /** A new secret for the same key; the old one goes on for a while. */

@@ -7,7 +7,7 @@ import { ErrorNote } from '../../parts/error-note.tsx';
 import { Ago, Count, None } from '../../parts/figures.tsx';
 import { Section } from '../../parts/page.tsx';
 import { Spend } from '../../parts/spend.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
+import { type Column, Table } from '../../parts/tables/table.tsx';
 
 type Run = AgentSessions['data'][number];
 

@@ -1,6 +1,6 @@
 import type { ComponentProps } from 'react';
 import { Input } from '../../parts/controls.tsx';
-import { Field } from '../../parts/form.tsx';
+import { Field } from '../../parts/forms/form.tsx';
 
 /** The tags of a key; `field` has the text and takes its changes. */
 export function TagsField({ field }: { field: Pick<ComponentProps<typeof Input>, 'value' | 'onChange'> }) {

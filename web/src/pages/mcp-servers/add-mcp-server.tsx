@@ -5,12 +5,12 @@ import { mcpServers } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { Input } from '../../parts/controls.tsx';
-import { useFields } from '../../parts/fields.ts';
-import { Field, Form } from '../../parts/form.tsx';
 import { plural } from '../../parts/format.ts';
-import { NamesInput } from '../../parts/names-input.tsx';
+import { useFields } from '../../parts/forms/fields.ts';
+import { Field, Form } from '../../parts/forms/form.tsx';
+import { NamesInput } from '../../parts/forms/names-input.tsx';
+import { listIn } from '../../parts/forms/typed.ts';
 import { toast } from '../../parts/toast.tsx';
-import { listIn } from '../../parts/typed.ts';
 
 const blank = { name: '', url: '', token: '', allow: '', deny: '' };
 

@@ -6,13 +6,13 @@ import { mcpServers } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { Button } from '../../parts/button.tsx';
-import { EditDefinition } from '../../parts/edit-definition.tsx';
 import { ErrorNote, Note } from '../../parts/error-note.tsx';
 import { Ago, Count } from '../../parts/figures.tsx';
 import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
 import { Standing } from '../../parts/standing.tsx';
 import { Badge } from '../../parts/status.tsx';
-import { EntryActions, EntryFacts, EntryNotes } from '../../parts/stored-entry.tsx';
+import { EditDefinition } from '../../parts/stored/edit-definition.tsx';
+import { EntryActions, EntryFacts, EntryNotes } from '../../parts/stored/stored-entry.tsx';
 import { Login } from './log-in.tsx';
 import { TryTool } from './try-tool.tsx';
 

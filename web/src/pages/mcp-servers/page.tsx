@@ -3,14 +3,14 @@ import { Blocks } from 'lucide-react';
 import type { McpServerReply } from '../../../../src/admin/entries/mcp-server-shown.ts';
 import { mcpServers } from '../../api/entries.ts';
 import { usePages } from '../../api/pages.ts';
-import { useAdding } from '../../parts/add-dialog.tsx';
 import { buttonClass } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Ago, Count, None } from '../../parts/figures.tsx';
+import { useAdding } from '../../parts/forms/add-dialog.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Standing } from '../../parts/standing.tsx';
-import { Source } from '../../parts/stored-entry.tsx';
-import { type Column, NameCell, PagedTable } from '../../parts/table.tsx';
+import { Source } from '../../parts/stored/stored-entry.tsx';
+import { type Column, NameCell, PagedTable } from '../../parts/tables/table.tsx';
 import { AddMcpServer } from './add-mcp-server.tsx';
 
 const columns: readonly Column<McpServerReply>[] = [

@@ -6,9 +6,9 @@ import { useOperator } from '../../api/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { Input, Switch } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { useFields } from '../../parts/fields.ts';
 import { Moment } from '../../parts/figures.tsx';
-import { Field, Form } from '../../parts/form.tsx';
+import { useFields } from '../../parts/forms/fields.ts';
+import { Field, Form } from '../../parts/forms/form.tsx';
 import { AccountsField, listedAccounts, RoleField } from './member-fields.tsx';
 
 interface Link {

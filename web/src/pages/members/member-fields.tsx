@@ -1,7 +1,7 @@
 import type { ComponentProps } from 'react';
 import { Select } from '../../parts/controls.tsx';
-import { Field } from '../../parts/form.tsx';
-import { NamesInput } from '../../parts/names-input.tsx';
+import { Field } from '../../parts/forms/form.tsx';
+import { NamesInput } from '../../parts/forms/names-input.tsx';
 
 /** Ids in a text; null: none, which means all accounts. */
 export function listedAccounts(text: string): string[] | null {

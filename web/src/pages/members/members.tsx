@@ -10,7 +10,7 @@ import { Confirm } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Ago, Moment } from '../../parts/figures.tsx';
 import { Section } from '../../parts/page.tsx';
-import { type Column, PagedTable } from '../../parts/table.tsx';
+import { type Column, PagedTable } from '../../parts/tables/table.tsx';
 import { Invite } from './invite.tsx';
 
 /** Members of an account, and who is invited to it. */

@@ -1,8 +1,8 @@
 import { models } from '../../api/entries.ts';
 import { Input, Select } from '../../parts/controls.tsx';
-import { textFields } from '../../parts/fields.ts';
-import { Field } from '../../parts/form.tsx';
-import { SuggestInput } from '../../parts/suggest-input.tsx';
+import { textFields } from '../../parts/forms/fields.ts';
+import { Field } from '../../parts/forms/form.tsx';
+import { SuggestInput } from '../../parts/forms/suggest-input.tsx';
 import type { ModelDraft } from './model-draft.ts';
 
 interface CacheFieldsProps {

@@ -1,5 +1,5 @@
 import type { ModelReply } from '../../../../src/admin/entries/models.ts';
-import { listIn, numberOrText, objectIn } from '../../parts/typed.ts';
+import { listIn, numberOrText, objectIn } from '../../parts/forms/typed.ts';
 import { type VariantDraft, variantDrafts, writtenVariants } from './variant-draft.ts';
 
 /** Types of models, as in `culvert.yaml`. */

@@ -8,10 +8,10 @@ import { Button } from '../../parts/button.tsx';
 import { Note } from '../../parts/error-note.tsx';
 import { Ago, Count, Money, None, Span } from '../../parts/figures.tsx';
 import { percent, short } from '../../parts/format.ts';
+import { saveFrom } from '../../parts/forms/save.ts';
+import { useRange } from '../../parts/ranges/use-range.ts';
 import { Read } from '../../parts/read.tsx';
-import { saveFrom } from '../../parts/save.ts';
-import { type Column, Table } from '../../parts/table.tsx';
-import { useRange } from '../../parts/use-range.ts';
+import { type Column, Table } from '../../parts/tables/table.tsx';
 
 type Row = ResultsReply['variants'][number];
 type Metric = Row['metrics'][number];

@@ -7,7 +7,7 @@ import type { Listed } from '../../api/pages.ts';
 import { get } from '../../api/request.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Input } from '../../parts/controls.tsx';
-import { Field } from '../../parts/form.tsx';
+import { Field } from '../../parts/forms/form.tsx';
 import { blankTarget, type TargetDraft } from './model-draft.ts';
 
 /** Names offered; beyond them one types on. */

@@ -1,4 +1,4 @@
-import { listIn, numberOrText, objectIn } from '../../parts/typed.ts';
+import { listIn, numberOrText, objectIn } from '../../parts/forms/typed.ts';
 
 /** The typed values of a variant, as texts. */
 export interface VariantDraft {

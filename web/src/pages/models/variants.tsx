@@ -2,9 +2,9 @@ import { Plus, Trash2 } from 'lucide-react';
 import { prompts } from '../../api/entries.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Input, Select } from '../../parts/controls.tsx';
-import { Field } from '../../parts/form.tsx';
-import { NamesInput } from '../../parts/names-input.tsx';
-import { SuggestInput } from '../../parts/suggest-input.tsx';
+import { Field } from '../../parts/forms/form.tsx';
+import { NamesInput } from '../../parts/forms/names-input.tsx';
+import { SuggestInput } from '../../parts/forms/suggest-input.tsx';
 import { blankVariant, type VariantDraft } from './variant-draft.ts';
 
 interface VariantsProps {

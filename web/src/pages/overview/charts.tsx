@@ -2,9 +2,9 @@ import type { Overview } from '../../../../src/admin/overview.ts';
 import Chart from '../../parts/chart.tsx';
 import { span, usd } from '../../parts/format.ts';
 import { Section } from '../../parts/page.tsx';
+import type { Ranged } from '../../parts/ranges/use-range.ts';
 import { WithoutPrice } from '../../parts/spend.tsx';
 import { useChartLinks } from '../../parts/use-chart-links.ts';
-import type { Ranged } from '../../parts/use-range.ts';
 
 interface ChartsProps {
   overview: Overview;

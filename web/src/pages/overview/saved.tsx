@@ -4,7 +4,7 @@ import type { CacheReply } from '../../../../src/admin/cache.ts';
 import { get } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { percent, plural, usd } from '../../parts/format.ts';
-import type { Ranged } from '../../parts/use-range.ts';
+import type { Ranged } from '../../parts/ranges/use-range.ts';
 
 /** Savings of models' caches in the range, over all accounts; nothing where no request had a hit. */
 export function Saved({ range }: { range: Ranged }) {

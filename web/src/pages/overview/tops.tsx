@@ -6,8 +6,8 @@ import { Empty } from '../../parts/empty.tsx';
 import { Count } from '../../parts/figures.tsx';
 import { percent, span } from '../../parts/format.ts';
 import { Section } from '../../parts/page.tsx';
+import type { Ranged } from '../../parts/ranges/use-range.ts';
 import { spendText, usdOfSum } from '../../parts/spend.tsx';
-import type { Ranged } from '../../parts/use-range.ts';
 import { useAttempts } from '../attempts/use-attempts.ts';
 
 interface TopsProps {

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { modelsQuery, useCaller } from '../../api/caller.ts';
-import { Choose } from '../../parts/choose.tsx';
 import { Code } from '../../parts/code.tsx';
 import { useFilters } from '../../parts/filters.ts';
+import { Choose } from '../../parts/forms/choose.tsx';
 import { Page, Section } from '../../parts/page.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
 import { clientsFor } from './clients.ts';

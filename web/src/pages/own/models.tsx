@@ -8,7 +8,7 @@ import { useFilters } from '../../parts/filters.ts';
 import { usd } from '../../parts/format.ts';
 import { Page } from '../../parts/page.tsx';
 import { Badge, healthTones, Status } from '../../parts/status.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
+import { type Column, Table } from '../../parts/tables/table.tsx';
 
 const columns: Column<Model>[] = [
   { head: 'Model', cell: ({ id }) => <span className="font-medium [overflow-wrap:anywhere]">{id}</span> },

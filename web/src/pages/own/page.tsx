@@ -7,13 +7,13 @@ import { Empty } from '../../parts/empty.tsx';
 import { Count } from '../../parts/figures.tsx';
 import { bytes } from '../../parts/format.ts';
 import { Page, Section } from '../../parts/page.tsx';
+import { shownZone } from '../../parts/ranges/zone.ts';
 import { Read } from '../../parts/read.tsx';
 import { Skeleton } from '../../parts/skeleton.tsx';
 import { Spend } from '../../parts/spend.tsx';
 import { Gauge } from '../../parts/status.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
+import { type Column, Table } from '../../parts/tables/table.tsx';
 import { WindowGauges } from '../../parts/window-gauges.tsx';
-import { shownZone } from '../../parts/zone.ts';
 import { type MemberUsage, type UsedRow, windowsIn } from './own-usage.ts';
 
 const DayChart = lazy(() => import('./day-chart.tsx'));

@@ -6,7 +6,7 @@ import { Empty } from '../../parts/empty.tsx';
 import { Moment, Span } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { Page } from '../../parts/page.tsx';
-import { type Column, PagedTable } from '../../parts/table.tsx';
+import { type Column, PagedTable } from '../../parts/tables/table.tsx';
 import { Cost } from '../requests/cost.tsx';
 import { failureText, Outcome } from '../requests/outcome.tsx';
 

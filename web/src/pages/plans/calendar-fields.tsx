@@ -1,6 +1,6 @@
 import { useId } from 'react';
 import { Input } from '../../parts/controls.tsx';
-import { Field } from '../../parts/form.tsx';
+import { Field } from '../../parts/forms/form.tsx';
 import { periods, type TypedCalendar } from './plan-fields.ts';
 
 interface CalendarFieldsProps {

@@ -1,5 +1,5 @@
 import { dataRuleTyped, type TypedDataRule, typedDataRule } from '../../parts/data-rule.tsx';
-import { listIn, numberOrText } from '../../parts/typed.ts';
+import { listIn, numberOrText } from '../../parts/forms/typed.ts';
 
 /** A plan as typed: '' is unlimited, and for lists: all. */
 export interface TypedPlan {

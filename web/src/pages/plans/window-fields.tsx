@@ -1,5 +1,5 @@
 import { Input } from '../../parts/controls.tsx';
-import { Field } from '../../parts/form.tsx';
+import { Field } from '../../parts/forms/form.tsx';
 import { spans, type TypedPlan, windowKeys } from './plan-fields.ts';
 
 interface WindowFieldsProps {

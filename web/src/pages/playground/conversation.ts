@@ -1,6 +1,6 @@
 // A conversation as the page knows it, whichever format it is sent in.
 
-import { FieldProblem } from '../../parts/typed.ts';
+import { FieldProblem } from '../../parts/forms/typed.ts';
 
 export interface Picture {
   name: string;

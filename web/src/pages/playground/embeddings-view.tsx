@@ -1,9 +1,9 @@
 import { useState } from 'react';
 import type { Caller, Model } from '../../api/caller.ts';
 import { Input, TextArea } from '../../parts/controls.tsx';
-import { Field } from '../../parts/form.tsx';
-import { numberOf } from '../../parts/typed.ts';
-import { useStored } from '../../parts/use-stored.ts';
+import { Field } from '../../parts/forms/form.tsx';
+import { numberOf } from '../../parts/forms/typed.ts';
+import { useStored } from '../../parts/stored/use-stored.ts';
 import type { Json } from './conversation.ts';
 import { ModelField, modelOf } from './model-field.tsx';
 import { Similarities } from './similarities.tsx';

@@ -1,6 +1,6 @@
 import { Pencil, X } from 'lucide-react';
 import { IconButton } from '../../parts/button.tsx';
-import { type Choice, Choose } from '../../parts/choose.tsx';
+import { type Choice, Choose } from '../../parts/forms/choose.tsx';
 import { Answer } from './answer.tsx';
 import type { UserTurn } from './conversation.ts';
 import type { Lane } from './use-lanes.ts';

@@ -1,6 +1,6 @@
 import type { Model } from '../../api/caller.ts';
-import type { Choice } from '../../parts/choose.tsx';
 import { usd } from '../../parts/format.ts';
+import type { Choice } from '../../parts/forms/choose.tsx';
 
 /** Models to pick from; what they can and cost is next to the name. */
 export function modelChoices(models: readonly Model[]): Choice[] {

@@ -1,6 +1,6 @@
 import type { Model } from '../../api/caller.ts';
-import { Choose } from '../../parts/choose.tsx';
-import { Field } from '../../parts/form.tsx';
+import { Choose } from '../../parts/forms/choose.tsx';
+import { Field } from '../../parts/forms/form.tsx';
 import { modelChoices } from './model-choices.tsx';
 
 /** The model that was chosen before, else the first. */

@@ -1,5 +1,5 @@
 import type { RequestReply } from '../../../../src/admin/request-schema.ts';
-import { keep } from '../../parts/use-stored.ts';
+import { keep } from '../../parts/stored/use-stored.ts';
 import { type Json, newAnswer, noSettings, type Picture, type Turn, type UserTurn } from './conversation.ts';
 
 /** Formats whose bodies have `messages`, by the endpoint of the record. */

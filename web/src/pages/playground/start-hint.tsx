@@ -1,6 +1,6 @@
 import { MessagesSquare } from 'lucide-react';
 import { Empty } from '../../parts/empty.tsx';
-import { keep, storedOr } from '../../parts/use-stored.ts';
+import { keep, storedOr } from '../../parts/stored/use-stored.ts';
 
 const name = 'playground.prompts';
 const hintsMax = 6;

@@ -3,7 +3,7 @@ import type { PromptReply } from '../../../../src/admin/entries/prompts.ts';
 import type { Listed } from '../../api/pages.ts';
 import { get } from '../../api/request.ts';
 import { Input, Select } from '../../parts/controls.tsx';
-import { Field } from '../../parts/form.tsx';
+import { Field } from '../../parts/forms/form.tsx';
 import { answering, type Variable, type Version, variablesOf } from '../prompts/versions.ts';
 import type { Json } from './conversation.ts';
 

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Caller } from '../../api/caller.ts';
-import { keep, storedOr } from '../../parts/use-stored.ts';
+import { keep, storedOr } from '../../parts/stored/use-stored.ts';
 import { type AssistantTurn, moreOf, type Picture, type Settings, type Turn, toolsOf } from './conversation.ts';
 import type { Format } from './formats/format.ts';
 import { runAnswer } from './run-answer.ts';

@@ -2,12 +2,12 @@ import { MessageSquareText } from 'lucide-react';
 import type { PromptReply } from '../../../../src/admin/entries/prompts.ts';
 import { prompts } from '../../api/entries.ts';
 import { usePages } from '../../api/pages.ts';
-import { useAdding } from '../../parts/add-dialog.tsx';
 import { Begin } from '../../parts/begin.tsx';
 import { Ago, Count, None } from '../../parts/figures.tsx';
+import { useAdding } from '../../parts/forms/add-dialog.tsx';
 import { Page } from '../../parts/page.tsx';
-import { Source } from '../../parts/stored-entry.tsx';
-import { type Column, NameCell, PagedTable } from '../../parts/table.tsx';
+import { Source } from '../../parts/stored/stored-entry.tsx';
+import { type Column, NameCell, PagedTable } from '../../parts/tables/table.tsx';
 import { PromptForm } from './prompt-form.tsx';
 import { answering, textsOf } from './versions.ts';
 

@@ -1,4 +1,4 @@
-import { listIn, numberOrText } from '../../parts/typed.ts';
+import { listIn, numberOrText } from '../../parts/forms/typed.ts';
 import { type Message, parametersOf, textsOf, type Variable, type Version, variablesOf } from './versions.ts';
 
 /** The typed values of a version's form, as texts. */

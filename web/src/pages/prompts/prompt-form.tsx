@@ -7,10 +7,10 @@ import { models, prompts } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Input, Select, TextArea } from '../../parts/controls.tsx';
-import { textFields } from '../../parts/fields.ts';
-import { Field, Form } from '../../parts/form.tsx';
-import { NamesInput } from '../../parts/names-input.tsx';
-import { SuggestInput } from '../../parts/suggest-input.tsx';
+import { textFields } from '../../parts/forms/fields.ts';
+import { Field, Form } from '../../parts/forms/form.tsx';
+import { NamesInput } from '../../parts/forms/names-input.tsx';
+import { SuggestInput } from '../../parts/forms/suggest-input.tsx';
 import { toast } from '../../parts/toast.tsx';
 import {
   blankMessage,

@@ -13,7 +13,7 @@ import { Note } from '../../parts/error-note.tsx';
 import { Count } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
-import { EntryActions, EntryFacts, EntryNotes } from '../../parts/stored-entry.tsx';
+import { EntryActions, EntryFacts, EntryNotes } from '../../parts/stored/stored-entry.tsx';
 import { Labels } from './labels.tsx';
 import { PromptForm } from './prompt-form.tsx';
 import { TryIt } from './try-it.tsx';

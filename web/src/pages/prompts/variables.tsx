@@ -1,7 +1,7 @@
 import { Plus, Trash2 } from 'lucide-react';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Input, Select } from '../../parts/controls.tsx';
-import { Field } from '../../parts/form.tsx';
+import { Field } from '../../parts/forms/form.tsx';
 import { blankVariable, type VariableDraft } from './prompt-draft.ts';
 import type { Variable } from './versions.ts';
 

@@ -3,8 +3,8 @@ import { providers } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { Input } from '../../parts/controls.tsx';
-import { useFields } from '../../parts/fields.ts';
-import { Field, Form } from '../../parts/form.tsx';
+import { useFields } from '../../parts/forms/fields.ts';
+import { Field, Form } from '../../parts/forms/form.tsx';
 import { toast } from '../../parts/toast.tsx';
 
 const blank = { api_key: '', id: '', weight: '', rpm: '' };

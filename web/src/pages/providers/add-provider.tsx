@@ -8,8 +8,8 @@ import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { Input, Select } from '../../parts/controls.tsx';
 import { ErrorNote, Note } from '../../parts/error-note.tsx';
-import { Field, Form } from '../../parts/form.tsx';
 import { plural } from '../../parts/format.ts';
+import { Field, Form } from '../../parts/forms/form.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { type FoundServer, foundQuery, type ProviderType, typeOfKey, typesQuery } from './use-providers.ts';
 

@@ -2,15 +2,15 @@ import { Plug } from 'lucide-react';
 import type { ProviderReply } from '../../../../src/admin/entries/provider-shown.ts';
 import { providers } from '../../api/entries.ts';
 import { usePages } from '../../api/pages.ts';
-import { useAdding } from '../../parts/add-dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Count, None, Span } from '../../parts/figures.tsx';
 import { count, percent } from '../../parts/format.ts';
+import { useAdding } from '../../parts/forms/add-dialog.tsx';
 import { Page } from '../../parts/page.tsx';
 import { ProviderMark } from '../../parts/provider-mark.tsx';
 import { healthTones, Status } from '../../parts/status.tsx';
-import { Source } from '../../parts/stored-entry.tsx';
-import { type Column, NameCell, PagedTable } from '../../parts/table.tsx';
+import { Source } from '../../parts/stored/stored-entry.tsx';
+import { type Column, NameCell, PagedTable } from '../../parts/tables/table.tsx';
 import { Attempts } from '../attempts/attempts.tsx';
 import { AddProvider } from './add-provider.tsx';
 

@@ -1,5 +1,5 @@
 import { FileInput, Input, Select } from '../../parts/controls.tsx';
-import { Field } from '../../parts/form.tsx';
+import { Field } from '../../parts/forms/form.tsx';
 import type { Schema } from './open-api.ts';
 
 export type FormValues = Readonly<Record<string, string | readonly File[]>>;

@@ -6,7 +6,7 @@ import { Ago, Count, None } from '../../parts/figures.tsx';
 import { bytes, percent } from '../../parts/format.ts';
 import { Page } from '../../parts/page.tsx';
 import { Badge, Status, type Tone } from '../../parts/status.tsx';
-import { type Column, NameCell, PagedTable } from '../../parts/table.tsx';
+import { type Column, NameCell, PagedTable } from '../../parts/tables/table.tsx';
 
 const refreshEveryMs = 5_000;
 

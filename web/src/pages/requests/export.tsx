@@ -1,8 +1,8 @@
 import { Download } from 'lucide-react';
 import { type Query, url } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
+import { saveFrom } from '../../parts/forms/save.ts';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
-import { saveFrom } from '../../parts/save.ts';
 
 /** Everything that the filters let through, over HTTP as it is read. */
 export function Export({ filters: { text: _, ...asked } }: { filters: Query }) {

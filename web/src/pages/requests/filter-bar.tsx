@@ -2,7 +2,7 @@ import { SlidersHorizontal, X } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from '../../parts/button.tsx';
 import { SearchInput, Select } from '../../parts/controls.tsx';
-import { FilterInput } from '../../parts/suggest-input.tsx';
+import { FilterInput } from '../../parts/forms/suggest-input.tsx';
 
 export const filterNames = [
   'text',

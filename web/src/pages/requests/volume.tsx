@@ -1,8 +1,8 @@
 import type { Query } from '../../api/request.ts';
 import Chart from '../../parts/chart.tsx';
 import { Section } from '../../parts/page.tsx';
-import { anyTime } from '../../parts/range.ts';
-import type { Ranged } from '../../parts/use-range.ts';
+import { anyTime } from '../../parts/ranges/range.ts';
+import type { Ranged } from '../../parts/ranges/use-range.ts';
 import { stepOf, useByDay } from '../usage/use-by-day.ts';
 
 /** Fewer bars say no more than the list below. */

@@ -2,9 +2,9 @@ import { Plus, X } from 'lucide-react';
 import { models } from '../../api/entries.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Input, Switch, TextArea } from '../../parts/controls.tsx';
-import { textFields } from '../../parts/fields.ts';
-import { Field } from '../../parts/form.tsx';
-import { SuggestInput } from '../../parts/suggest-input.tsx';
+import { textFields } from '../../parts/forms/fields.ts';
+import { Field } from '../../parts/forms/form.tsx';
+import { SuggestInput } from '../../parts/forms/suggest-input.tsx';
 import { blankClass, type ClassifyDraft, type RuleDraft } from './rule-fields.ts';
 
 interface ClassFieldsProps {

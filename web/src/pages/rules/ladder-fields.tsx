@@ -2,8 +2,8 @@ import { Plus, X } from 'lucide-react';
 import { models } from '../../api/entries.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Input, Select } from '../../parts/controls.tsx';
-import { Field } from '../../parts/form.tsx';
-import { SuggestInput } from '../../parts/suggest-input.tsx';
+import { Field } from '../../parts/forms/form.tsx';
+import { SuggestInput } from '../../parts/forms/suggest-input.tsx';
 import { blankStep, ladderBy, type RuleDraft, type Step } from './rule-fields.ts';
 
 interface LadderFieldsProps {

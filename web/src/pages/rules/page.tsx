@@ -2,12 +2,12 @@ import { Split } from 'lucide-react';
 import type { RouteReply } from '../../../../src/admin/entries/routes.ts';
 import { rules } from '../../api/entries.ts';
 import { usePages } from '../../api/pages.ts';
-import { useAdding } from '../../parts/add-dialog.tsx';
 import { Begin } from '../../parts/begin.tsx';
+import { useAdding } from '../../parts/forms/add-dialog.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
-import { Source } from '../../parts/stored-entry.tsx';
-import { type Column, PagedTable } from '../../parts/table.tsx';
+import { Source } from '../../parts/stored/stored-entry.tsx';
+import { type Column, PagedTable } from '../../parts/tables/table.tsx';
 import { RuleForm } from './rule-form.tsx';
 
 const columns: readonly Column<RouteReply>[] = [

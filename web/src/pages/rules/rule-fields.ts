@@ -1,5 +1,5 @@
-import type { Written } from '../../parts/changed-meanwhile.tsx';
-import { listIn, numberOrText } from '../../parts/typed.ts';
+import type { Written } from '../../parts/forms/changed-meanwhile.tsx';
+import { listIn, numberOrText } from '../../parts/forms/typed.ts';
 
 /** Which model answers, or whether none does. */
 export type Answer = 'requested' | 'model' | 'ladder' | 'classify' | 'refuse';

@@ -4,7 +4,7 @@ import type { RouteReply } from '../../../../src/admin/entries/routes.ts';
 import { rules } from '../../api/entries.ts';
 import { Note } from '../../parts/error-note.tsx';
 import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
-import { EntryActions, EntryFacts, EntryNotes } from '../../parts/stored-entry.tsx';
+import { EntryActions, EntryFacts, EntryNotes } from '../../parts/stored/stored-entry.tsx';
 import { ladderBy, type RuleDefinition } from './rule-fields.ts';
 import { RuleForm } from './rule-form.tsx';
 import { Savings } from './savings.tsx';

@@ -10,12 +10,12 @@ import { Button } from '../../parts/button.tsx';
 import { Select } from '../../parts/controls.tsx';
 import { Note } from '../../parts/error-note.tsx';
 import { Count, Money, None } from '../../parts/figures.tsx';
-import { Field, Form } from '../../parts/form.tsx';
 import { percent, plural } from '../../parts/format.ts';
+import { Field, Form } from '../../parts/forms/form.tsx';
+import { SuggestInput } from '../../parts/forms/suggest-input.tsx';
 import { Fact, Facts, Section } from '../../parts/page.tsx';
 import { Read } from '../../parts/read.tsx';
-import { SuggestInput } from '../../parts/suggest-input.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
+import { type Column, Table } from '../../parts/tables/table.tsx';
 
 type Row = SavingsReply['classes'][number];
 

@@ -5,12 +5,12 @@ import { Empty } from '../../parts/empty.tsx';
 import { Ago, Count, None } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { span } from '../../parts/format.ts';
+import { AccountFilter } from '../../parts/forms/suggest-input.tsx';
 import { Page } from '../../parts/page.tsx';
-import { RangePicker } from '../../parts/range-picker.tsx';
+import { RangePicker } from '../../parts/ranges/range-picker.tsx';
+import { useRange } from '../../parts/ranges/use-range.ts';
 import { Spend } from '../../parts/spend.tsx';
-import { AccountFilter } from '../../parts/suggest-input.tsx';
-import { type Column, NameCell, PagedTable } from '../../parts/table.tsx';
-import { useRange } from '../../parts/use-range.ts';
+import { type Column, NameCell, PagedTable } from '../../parts/tables/table.tsx';
 
 type Row = AgentSessions['data'][number];
 

@@ -4,7 +4,7 @@ import { Count, Moment, Money, Span } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { span } from '../../parts/format.ts';
 import { Back, Fact, Facts, Page, Section } from '../../parts/page.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
+import { type Column, Table } from '../../parts/tables/table.tsx';
 import { Cost } from '../requests/cost.tsx';
 import { Outcome } from '../requests/outcome.tsx';
 import type { RequestRow } from '../requests/use-requests.ts';

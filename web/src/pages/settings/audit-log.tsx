@@ -6,7 +6,7 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Moment } from '../../parts/figures.tsx';
 import { instant } from '../../parts/format.ts';
-import { type Column, PagedTable } from '../../parts/table.tsx';
+import { type Column, PagedTable } from '../../parts/tables/table.tsx';
 
 type AuditRow = AuditReply['data'][number];
 

@@ -5,8 +5,8 @@ import { send } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { ErrorNote, Note } from '../../parts/error-note.tsx';
 import { bytes } from '../../parts/format.ts';
+import { saveFrom } from '../../parts/forms/save.ts';
 import { Section } from '../../parts/page.tsx';
-import { saveFrom } from '../../parts/save.ts';
 import { toast } from '../../parts/toast.tsx';
 
 const shownEveryMs = 200;

@@ -6,8 +6,8 @@ import { useMay } from '../../api/rights.ts';
 import { Button } from '../../parts/button.tsx';
 import { TextArea } from '../../parts/controls.tsx';
 import { Note } from '../../parts/error-note.tsx';
-import { Field, Form } from '../../parts/form.tsx';
 import { plural } from '../../parts/format.ts';
+import { Field, Form } from '../../parts/forms/form.tsx';
 import { type Problem, Problems } from './problems.tsx';
 
 interface Checked {

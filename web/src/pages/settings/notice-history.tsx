@@ -7,7 +7,7 @@ import { Empty } from '../../parts/empty.tsx';
 import { Moment } from '../../parts/figures.tsx';
 import { instant } from '../../parts/format.ts';
 import { Badge, type Tone } from '../../parts/status.tsx';
-import { type Column, PagedTable } from '../../parts/table.tsx';
+import { type Column, PagedTable } from '../../parts/tables/table.tsx';
 
 type NoticeRow = NoticesReply['data'][number];
 

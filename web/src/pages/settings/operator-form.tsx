@@ -3,8 +3,8 @@ import type { OperatorReply } from '../../../../src/admin/entries/operators.ts';
 import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { Input } from '../../parts/controls.tsx';
-import { useFields } from '../../parts/fields.ts';
-import { Field, Form } from '../../parts/form.tsx';
+import { useFields } from '../../parts/forms/fields.ts';
+import { Field, Form } from '../../parts/forms/form.tsx';
 import { AccountsField, listedAccounts, RoleField } from '../members/member-fields.tsx';
 
 interface OperatorFormProps {

@@ -12,7 +12,7 @@ import { Empty } from '../../parts/empty.tsx';
 import { Ago } from '../../parts/figures.tsx';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
 import { Badge } from '../../parts/status.tsx';
-import { type Column, PagedTable } from '../../parts/table.tsx';
+import { type Column, PagedTable } from '../../parts/tables/table.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { Secret } from '../keys/secret.tsx';
 import { Invite } from '../members/invite.tsx';

@@ -11,7 +11,7 @@ import { Confirm, Dialog } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { Ago } from '../../parts/figures.tsx';
-import { type Column, PagedTable } from '../../parts/table.tsx';
+import { type Column, PagedTable } from '../../parts/tables/table.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { Secret } from '../keys/secret.tsx';
 

@@ -11,11 +11,11 @@ import { Empty } from '../../parts/empty.tsx';
 import { Count } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { instant } from '../../parts/format.ts';
+import { saveFrom } from '../../parts/forms/save.ts';
 import { Back, Page } from '../../parts/page.tsx';
-import { saveFrom } from '../../parts/save.ts';
+import { useZone } from '../../parts/ranges/zone.ts';
 import { Spend } from '../../parts/spend.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
-import { useZone } from '../../parts/zone.ts';
+import { type Column, Table } from '../../parts/tables/table.tsx';
 
 const path = '/admin/v1/statements';
 

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { Caller } from '../../api/caller.ts';
 import { get } from '../../api/request.ts';
 import { Moment, None } from '../../parts/figures.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
+import { type Column, Table } from '../../parts/tables/table.tsx';
 import type { CrawlErrors } from './tool-answers.ts';
 
 interface FailedPage {

@@ -6,7 +6,7 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { None } from '../../parts/figures.tsx';
 import { Badge } from '../../parts/status.tsx';
-import { type Column, PagedTable } from '../../parts/table.tsx';
+import { type Column, PagedTable } from '../../parts/tables/table.tsx';
 import { PageContent } from './page-content.tsx';
 import type { CrawlPages, ScrapedPage } from './tool-answers.ts';
 

@@ -8,7 +8,7 @@ import { Button } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Ago, Count } from '../../parts/figures.tsx';
 import { count } from '../../parts/format.ts';
-import { type Column, PagedTable } from '../../parts/table.tsx';
+import { type Column, PagedTable } from '../../parts/tables/table.tsx';
 import { CrawlStatus } from './crawl-status.tsx';
 import { NewCrawl } from './new-crawl.tsx';
 import type { ListedCrawl } from './tool-answers.ts';

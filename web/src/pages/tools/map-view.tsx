@@ -1,9 +1,9 @@
 import type { Caller } from '../../api/caller.ts';
 import { Input, Select } from '../../parts/controls.tsx';
 import { Note } from '../../parts/error-note.tsx';
-import { useStoredFields } from '../../parts/fields.ts';
-import { Field } from '../../parts/form.tsx';
 import { plural } from '../../parts/format.ts';
+import { useStoredFields } from '../../parts/forms/fields.ts';
+import { Field } from '../../parts/forms/form.tsx';
 import { Section } from '../../parts/page.tsx';
 import { Trial } from '../playground/trial.tsx';
 import { useCall } from '../playground/use-call.ts';

@@ -3,10 +3,10 @@ import type { Caller } from '../../api/caller.ts';
 import { call } from '../../api/request.ts';
 import { Input, TextArea } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { useStoredFields } from '../../parts/fields.ts';
-import { Field, Form } from '../../parts/form.tsx';
-import { FormButtons } from '../../parts/form-buttons.tsx';
-import { listIn, numberOrText } from '../../parts/typed.ts';
+import { useStoredFields } from '../../parts/forms/fields.ts';
+import { Field, Form } from '../../parts/forms/form.tsx';
+import { FormButtons } from '../../parts/forms/form-buttons.tsx';
+import { listIn, numberOrText } from '../../parts/forms/typed.ts';
 
 interface CrawlFormProps {
   caller: Caller;

@@ -1,9 +1,9 @@
 import type { Caller } from '../../api/caller.ts';
 import { Input, Select } from '../../parts/controls.tsx';
-import { useStoredFields } from '../../parts/fields.ts';
-import { Field } from '../../parts/form.tsx';
+import { useStoredFields } from '../../parts/forms/fields.ts';
+import { Field } from '../../parts/forms/form.tsx';
 import { Section } from '../../parts/page.tsx';
-import { useStored } from '../../parts/use-stored.ts';
+import { useStored } from '../../parts/stored/use-stored.ts';
 import { Trial } from '../playground/trial.tsx';
 import { useCall } from '../playground/use-call.ts';
 import { PageContent } from './page-content.tsx';

@@ -4,10 +4,10 @@ import Chart, { type Series } from '../../parts/chart.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { plural } from '../../parts/format.ts';
 import { Section } from '../../parts/page.tsx';
+import type { Ranged } from '../../parts/ranges/use-range.ts';
 import { Pending } from '../../parts/skeleton.tsx';
 import { WithoutPrice } from '../../parts/spend.tsx';
 import { useChartLinks } from '../../parts/use-chart-links.ts';
-import type { Ranged } from '../../parts/use-range.ts';
 import { type Measure, measures, type UsageRow } from './measures.ts';
 import { type ByDay as Arranged, stepOf, useByDay } from './use-by-day.ts';
 

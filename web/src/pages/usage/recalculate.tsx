@@ -4,10 +4,10 @@ import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { Select } from '../../parts/controls.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
-import { useFields } from '../../parts/fields.ts';
-import { Field } from '../../parts/form.tsx';
 import { plural } from '../../parts/format.ts';
-import type { SpanQuery } from '../../parts/range.ts';
+import { useFields } from '../../parts/forms/fields.ts';
+import { Field } from '../../parts/forms/form.tsx';
+import type { SpanQuery } from '../../parts/ranges/range.ts';
 import { toast } from '../../parts/toast.tsx';
 
 interface RecalculateProps {

@@ -1,6 +1,6 @@
 import type { Query } from '../../api/request.ts';
-import { RangePicker } from '../../parts/range-picker.tsx';
-import { useRange } from '../../parts/use-range.ts';
+import { RangePicker } from '../../parts/ranges/range-picker.tsx';
+import { useRange } from '../../parts/ranges/use-range.ts';
 import ByDay from './by-day.tsx';
 
 /** Spending of one key or account, by model, over a range that the page's address names. */

@@ -1,8 +1,8 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { UsageReply } from '../../../../src/admin/usage.ts';
 import { get, type Query } from '../../api/request.ts';
-import { beginnings, localText } from '../../parts/range.ts';
-import type { Ranged } from '../../parts/use-range.ts';
+import { beginnings, localText } from '../../parts/ranges/range.ts';
+import type { Ranged } from '../../parts/ranges/use-range.ts';
 import { type Measure, measures, type UsageRow } from './measures.ts';
 
 const hourMs = 3_600_000;

@@ -5,11 +5,11 @@ import type { Caller } from '../../api/caller.ts';
 import { FileInput, Input, Segments, TextArea } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Note } from '../../parts/error-note.tsx';
-import { Field, Form } from '../../parts/form.tsx';
-import { FormButtons } from '../../parts/form-buttons.tsx';
 import { count, plural } from '../../parts/format.ts';
+import { Field, Form } from '../../parts/forms/form.tsx';
+import { FormButtons } from '../../parts/forms/form-buttons.tsx';
+import { jsonProblem } from '../../parts/forms/typed.ts';
 import { toast } from '../../parts/toast.tsx';
-import { jsonProblem } from '../../parts/typed.ts';
 import { CrawlForm } from '../tools/new-crawl.tsx';
 import { collectionsKey, vectors } from './vectors-api.ts';
 

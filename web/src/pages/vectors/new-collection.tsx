@@ -3,9 +3,9 @@ import { useState } from 'react';
 import { type Caller, modelsQuery } from '../../api/caller.ts';
 import { Input, Segments, Select } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { Field, Form } from '../../parts/form.tsx';
-import { FormButtons } from '../../parts/form-buttons.tsx';
-import { numberOrText } from '../../parts/typed.ts';
+import { Field, Form } from '../../parts/forms/form.tsx';
+import { FormButtons } from '../../parts/forms/form-buttons.tsx';
+import { numberOrText } from '../../parts/forms/typed.ts';
 import { collectionsKey, vectors } from './vectors-api.ts';
 
 const distances = ['Cosine', 'Dot', 'Euclid', 'Manhattan'];

@@ -10,7 +10,7 @@ import { useFilters } from '../../parts/filters.ts';
 import { plural } from '../../parts/format.ts';
 import { Back, Page } from '../../parts/page.tsx';
 import { AsCaller, SpeaksAs } from '../../parts/speaks-as.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
+import { type Column, Table } from '../../parts/tables/table.tsx';
 import { CollectionView } from './collection-view.tsx';
 import { NewCollection } from './new-collection.tsx';
 import { type Collection, collectionsKey, vectorKindsOf, vectors } from './vectors-api.ts';

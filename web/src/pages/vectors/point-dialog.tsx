@@ -4,15 +4,15 @@ import { useState } from 'react';
 import type { Caller } from '../../api/caller.ts';
 import { ApiError } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
-import { ChangedMeanwhile, currentOf, type Written } from '../../parts/changed-meanwhile.tsx';
 import { Code } from '../../parts/code.tsx';
 import { TextArea } from '../../parts/controls.tsx';
 import { Confirm, Dialog } from '../../parts/dialog.tsx';
-import { Field, Form } from '../../parts/form.tsx';
 import { plural } from '../../parts/format.ts';
+import { ChangedMeanwhile, currentOf, type Written } from '../../parts/forms/changed-meanwhile.tsx';
+import { Field, Form } from '../../parts/forms/form.tsx';
+import { jsonProblem } from '../../parts/forms/typed.ts';
 import { Read } from '../../parts/read.tsx';
 import { toast } from '../../parts/toast.tsx';
-import { jsonProblem } from '../../parts/typed.ts';
 import { collectionsKey, type Point, type VectorKind, vectors } from './vectors-api.ts';
 
 interface PointDialogProps {

@@ -2,7 +2,7 @@ import { Boxes } from 'lucide-react';
 import type { Caller } from '../../api/caller.ts';
 import { type Listed, usePagesOf } from '../../api/pages.ts';
 import { Empty } from '../../parts/empty.tsx';
-import { type Column, PagedTable } from '../../parts/table.tsx';
+import { type Column, PagedTable } from '../../parts/tables/table.tsx';
 import type { Condition } from './conditions.ts';
 import { isFilterValue, isLongText, shownValue, valuesIn } from './payload-values.ts';
 import { collectionsKey, type Point, vectors } from './vectors-api.ts';

@@ -1,4 +1,4 @@
-import { numberOf } from '../../../parts/typed.ts';
+import { numberOf } from '../../../parts/forms/typed.ts';
 import { errorMessage, type Json, moreOf, type Turn, toolsOf } from '../conversation.ts';
 import { type Format, failureOf, numberIn, objectOf, textOf } from './format.ts';
 

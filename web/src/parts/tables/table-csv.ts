@@ -1,4 +1,4 @@
-import { csvLine } from '../../../src/admin/csv.ts';
+import { csvLine } from '../../../../src/admin/csv.ts';
 import { type Column, valueIn } from './table-columns.ts';
 
 /** The shown table as CSV: its columns by their heads, figures unrounded. */

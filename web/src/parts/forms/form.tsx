@@ -9,9 +9,9 @@ import {
   useRef,
   useState,
 } from 'react';
-import { ApiError } from '../api/request.ts';
-import { classes } from './classes.ts';
-import { ErrorNote } from './error-note.tsx';
+import { ApiError } from '../../api/request.ts';
+import { classes } from '../classes.ts';
+import { ErrorNote } from '../error-note.tsx';
 import { FieldProblem } from './typed.ts';
 
 interface FormFacts {

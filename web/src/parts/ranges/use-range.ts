@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from 'react';
-import { useFilters } from './filters.ts';
+import { useFilters } from '../filters.ts';
+import { keep, storedOr } from '../stored/use-stored.ts';
 import { anyTime, between, calendar, isRange, queryOf, type SpanQuery, spanOf } from './range.ts';
-import { keep, storedOr } from './use-stored.ts';
 import { useZone } from './zone.ts';
 
 const name = 'range';

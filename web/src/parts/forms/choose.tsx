@@ -1,8 +1,8 @@
 import { ChevronsUpDown } from 'lucide-react';
 import { Popover } from 'radix-ui';
 import { type ReactNode, useState } from 'react';
-import { classes } from './classes.ts';
-import { Finder } from './finder.tsx';
+import { classes } from '../classes.ts';
+import { Finder } from '../finder.tsx';
 
 export interface Choice {
   value: string;

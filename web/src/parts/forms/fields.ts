@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { useStored } from './use-stored.ts';
+import { useStored } from '../stored/use-stored.ts';
 
 type TextNames<Values> = { [Name in keyof Values]: Values[Name] extends string ? Name : never }[keyof Values];
 

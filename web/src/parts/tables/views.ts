@@ -1,4 +1,4 @@
-import { pagesName } from './filters.ts';
+import { pagesName } from '../filters.ts';
 
 /** A named view: the address of a page with its filters, range, order and columns. */
 export interface View {

@@ -1,13 +1,13 @@
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { mergePatch } from '../api/merge-patch.ts';
-import { call } from '../api/request.ts';
-import { Button } from './button.tsx';
-import { ChangedMeanwhile, currentOf, type Written } from './changed-meanwhile.tsx';
-import { Input, TextArea } from './controls.tsx';
-import { Field, Form } from './form.tsx';
-import { toast } from './toast.tsx';
-import { objectIn } from './typed.ts';
+import { mergePatch } from '../../api/merge-patch.ts';
+import { call } from '../../api/request.ts';
+import { Button } from '../button.tsx';
+import { Input, TextArea } from '../controls.tsx';
+import { ChangedMeanwhile, currentOf, type Written } from '../forms/changed-meanwhile.tsx';
+import { Field, Form } from '../forms/form.tsx';
+import { objectIn } from '../forms/typed.ts';
+import { toast } from '../toast.tsx';
 
 /** A stored entry, with its settings as in culvert.yaml. */
 export interface Entry {

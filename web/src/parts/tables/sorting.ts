@@ -1,4 +1,4 @@
-import { useFilters } from './filters.ts';
+import { useFilters } from '../filters.ts';
 
 /** Value that a row is sorted by; null comes last in both directions. */
 export type SortValue = string | number | null;

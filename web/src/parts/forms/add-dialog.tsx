@@ -1,8 +1,8 @@
 import { Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
-import { type Area, useMay, useMayAllAccounts } from '../api/rights.ts';
-import { Button } from './button.tsx';
-import { Dialog, type DialogProps } from './dialog.tsx';
+import { type Area, useMay, useMayAllAccounts } from '../../api/rights.ts';
+import { Button } from '../button.tsx';
+import { Dialog, type DialogProps } from '../dialog.tsx';
 
 interface Adding extends Pick<DialogProps, 'title' | 'description' | 'place'> {
   area: Area;

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'react';
-import { ApiError } from '../api/request.ts';
-import { Button } from './button.tsx';
-import { Note } from './error-note.tsx';
+import { ApiError } from '../../api/request.ts';
+import { Button } from '../button.tsx';
+import { Note } from '../error-note.tsx';
 
 /** The present value, when another person changed it first; null for every other failure. */
 export function currentOf<Thing>(error: Error | null): Thing | null {

@@ -1,6 +1,6 @@
 import { ChevronDown, ChevronUp } from 'lucide-react';
-import { Button, IconButton } from './button.tsx';
-import { Dialog } from './dialog.tsx';
+import { Button, IconButton } from '../button.tsx';
+import { Dialog } from '../dialog.tsx';
 import { type Column, type Columns, nameOf } from './table-columns.ts';
 
 interface ColumnsDialogProps {

@@ -1,8 +1,8 @@
 import { isValidElement, type ReactNode, useMemo } from 'react';
-import { Ago, Count, Moment, Money, Span } from './figures.tsx';
-import { useFilters } from './filters.ts';
+import { Ago, Count, Moment, Money, Span } from '../figures.tsx';
+import { useFilters } from '../filters.ts';
+import { useStored } from '../stored/use-stored.ts';
 import type { SortValue } from './sorting.ts';
-import { useStored } from './use-stored.ts';
 
 export interface Column<Row> {
   /** In the head; also what a screen reader says. */

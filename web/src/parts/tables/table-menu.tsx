@@ -1,11 +1,11 @@
 import { Columns3, Download, EllipsisVertical, Link2, Star } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
-import { IconButton } from './button.tsx';
-import { Menu, MenuItem, MenuLine } from './menu.tsx';
-import { saveText } from './save.ts';
+import { IconButton } from '../button.tsx';
+import { saveText } from '../forms/save.ts';
+import { Menu, MenuItem, MenuLine } from '../menu.tsx';
+import { toast } from '../toast.tsx';
 import type { Column, Columns } from './table-columns.ts';
 import { slugOf } from './table-columns.ts';
-import { toast } from './toast.tsx';
 import { viewAddress } from './views.ts';
 
 const ColumnsDialog = lazy(() => import('./columns-dialog.tsx'));

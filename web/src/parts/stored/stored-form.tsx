@@ -1,14 +1,14 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
-import type { entriesOf } from '../api/entries.ts';
-import { mergePatch } from '../api/merge-patch.ts';
-import { call } from '../api/request.ts';
-import { Button } from './button.tsx';
-import { ChangedMeanwhile, currentOf, type Written } from './changed-meanwhile.tsx';
-import { Input } from './controls.tsx';
-import { Field, Form } from './form.tsx';
-import { toast } from './toast.tsx';
+import type { entriesOf } from '../../api/entries.ts';
+import { mergePatch } from '../../api/merge-patch.ts';
+import { call } from '../../api/request.ts';
+import { Button } from '../button.tsx';
+import { Input } from '../controls.tsx';
+import { ChangedMeanwhile, currentOf, type Written } from '../forms/changed-meanwhile.tsx';
+import { Field, Form } from '../forms/form.tsx';
+import { toast } from '../toast.tsx';
 
 /** An entry that is set up at run time, as the admin API returns it. */
 interface StoredEntry {

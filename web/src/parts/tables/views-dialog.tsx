@@ -1,14 +1,14 @@
 import { useNavigate } from '@tanstack/react-router';
 import { Copy, Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { Button, IconButton } from './button.tsx';
-import { Input } from './controls.tsx';
-import { Dialog } from './dialog.tsx';
-import { searchForm } from './filters.ts';
-import { Field, Form } from './form.tsx';
-import { toast } from './toast.tsx';
-import { FieldProblem } from './typed.ts';
-import { keep, useStored } from './use-stored.ts';
+import { Button, IconButton } from '../button.tsx';
+import { Input } from '../controls.tsx';
+import { Dialog } from '../dialog.tsx';
+import { searchForm } from '../filters.ts';
+import { Field, Form } from '../forms/form.tsx';
+import { FieldProblem } from '../forms/typed.ts';
+import { keep, useStored } from '../stored/use-stored.ts';
+import { toast } from '../toast.tsx';
 import { type View, viewsMax, viewsName } from './views.ts';
 
 /** Named views of all pages, kept in this browser. Each is a link, which works for everybody who may see its page. */

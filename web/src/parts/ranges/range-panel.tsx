@@ -1,11 +1,11 @@
 import { Popover } from 'radix-ui';
 import { type RefObject, useId, useState } from 'react';
-import { Button } from './button.tsx';
-import { Input } from './controls.tsx';
-import { useFilters } from './filters.ts';
-import { Field, Form } from './form.tsx';
+import { Button } from '../button.tsx';
+import { Input } from '../controls.tsx';
+import { useFilters } from '../filters.ts';
+import { Field, Form } from '../forms/form.tsx';
+import { FieldProblem } from '../forms/typed.ts';
 import { anyTime, between, calendar, instantOf, isBetweenHours, lasting, localText } from './range.ts';
-import { FieldProblem } from './typed.ts';
 import type { Ranged } from './use-range.ts';
 import { chooseZone, isZone } from './zone.ts';
 

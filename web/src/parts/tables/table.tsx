@@ -1,11 +1,11 @@
 import { Link } from '@tanstack/react-router';
 import { ArrowDown, ArrowUp, ChevronLeft, ChevronRight } from 'lucide-react';
 import { type ReactNode, useMemo } from 'react';
-import type { Pages } from '../api/pages.ts';
-import { IconButton } from './button.tsx';
-import { classes } from './classes.ts';
-import { ErrorNote } from './error-note.tsx';
-import { SkeletonRows } from './skeleton.tsx';
+import type { Pages } from '../../api/pages.ts';
+import { IconButton } from '../button.tsx';
+import { classes } from '../classes.ts';
+import { ErrorNote } from '../error-note.tsx';
+import { SkeletonRows } from '../skeleton.tsx';
 import { type Sorting, sorted, useSorting } from './sorting.ts';
 import { type Column, nameOf, slugOf, useColumns, valueIn } from './table-columns.ts';
 import { exportedMax, TableMenu } from './table-menu.tsx';

@@ -1,4 +1,4 @@
-import { CalendarPeriod, type PeriodName } from '../../../src/books/metering/window.ts';
+import { CalendarPeriod, type PeriodName } from '../../../../src/books/metering/window.ts';
 
 // The range of a page, as its address has it: `24h`, `this-month`, `any`, or `2026-11-01T00:00Z..2026-11-08T00:00Z`.
 

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
-import { useFilters } from './filters.ts';
-import { keep, storedOr } from './use-stored.ts';
+import { useFilters } from '../filters.ts';
+import { keep, storedOr } from '../stored/use-stored.ts';
 
 // The time zone in which the pages show times, and in which days, weeks and months begin.
 

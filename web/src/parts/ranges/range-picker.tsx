@@ -1,7 +1,7 @@
 import { CalendarDays, ChevronDown } from 'lucide-react';
 import { lazy, Suspense, useRef, useState } from 'react';
-import { Button } from './button.tsx';
-import { clock, day } from './format.ts';
+import { Button } from '../button.tsx';
+import { clock, day } from '../format.ts';
 import { anyTime, calendar, lasting, spanOf } from './range.ts';
 import type { Ranged } from './use-range.ts';
 

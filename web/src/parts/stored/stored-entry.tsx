@@ -2,16 +2,16 @@ import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Pencil, Trash2 } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
-import type { ProviderReply } from '../../../src/admin/entries/provider-shown.ts';
-import { call } from '../api/request.ts';
-import { type Area, useMay } from '../api/rights.ts';
-import { Button } from './button.tsx';
-import { Confirm, Dialog } from './dialog.tsx';
-import { Note } from './error-note.tsx';
-import { Ago } from './figures.tsx';
-import { Fact } from './page.tsx';
-import { Badge } from './status.tsx';
-import { toast } from './toast.tsx';
+import type { ProviderReply } from '../../../../src/admin/entries/provider-shown.ts';
+import { call } from '../../api/request.ts';
+import { type Area, useMay } from '../../api/rights.ts';
+import { Button } from '../button.tsx';
+import { Confirm, Dialog } from '../dialog.tsx';
+import { Note } from '../error-note.tsx';
+import { Ago } from '../figures.tsx';
+import { Fact } from '../page.tsx';
+import { Badge } from '../status.tsx';
+import { toast } from '../toast.tsx';
 
 /** Where a provider, a model or an MCP server is set, and how its stored entry does. */
 type StoredEntry = Pick<ProviderReply, 'source' | 'shadowed' | 'problem' | 'version' | 'updated_at' | 'updated_by'>;

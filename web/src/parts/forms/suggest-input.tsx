@@ -1,5 +1,5 @@
 import { type ChangeEvent, type ComponentProps, type FocusEvent, type KeyboardEvent, useId } from 'react';
-import { Input, Select } from './controls.tsx';
+import { Input, Select } from '../controls.tsx';
 import { useOffered } from './names-input.tsx';
 
 interface SuggestInputProps extends ComponentProps<'input'> {

@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { X } from 'lucide-react';
 import { useId, useRef, useState } from 'react';
-import type { Listed } from '../api/pages.ts';
-import { get } from '../api/request.ts';
-import { classes } from './classes.ts';
-import { inputClass } from './controls.tsx';
+import type { Listed } from '../../api/pages.ts';
+import { get } from '../../api/request.ts';
+import { classes } from '../classes.ts';
+import { inputClass } from '../controls.tsx';
 import type { ControlProps } from './form.tsx';
 import { listIn } from './typed.ts';
 
