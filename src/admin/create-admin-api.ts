@@ -6,7 +6,6 @@ import { parseObject } from '../kernel/parse-object.ts';
 import type { AdminApi, AdminMethod, AdminReply, AdminRequest } from './admin-api.ts';
 import { agentSessionOperations } from './agent-sessions.ts';
 import { alertOperations } from './alerts.ts';
-import { attemptOperations } from './attempts.ts';
 import { auditOperations } from './audit.ts';
 import { backupOperations } from './backup.ts';
 import { bodyOperations } from './bodies.ts';
@@ -48,15 +47,16 @@ import { accessOf, DetailedFailure, type Operation, refuse } from './operation.t
 import { overviewOperations } from './overview.ts';
 import type { AdminParts } from './parts.ts';
 import { type Found, findOperation } from './path.ts';
-import { recalculateOperations } from './recalculate.ts';
 import { requestOperations } from './requests.ts';
-import { resultsOperations } from './results.ts';
 import { notAllowed } from './roles.ts';
 import { secretOperations } from './secret.ts';
 import { sessionOperations } from './sessions.ts';
 import { statementOperations } from './statements/statement-operations.ts';
 import { createTroubleWatch } from './troubles/wrong.ts';
-import { usageOperations } from './usage.ts';
+import { attemptOperations } from './usage/attempts.ts';
+import { recalculateOperations } from './usage/recalculate.ts';
+import { resultsOperations } from './usage/results.ts';
+import { usageOperations } from './usage/usage.ts';
 import { vectorOperations } from './vectors.ts';
 
 /** The admin API over the ports of auth, metering and inference. Its routes and `culvert` run the same operations. */

@@ -14,7 +14,7 @@ import { pointsIn } from './points.ts';
 import { periodOf } from './requests.ts';
 import { type AccountScope, requestedAccounts } from './scope.ts';
 import { type TroubleWatch, wrongSchema } from './troubles/wrong.ts';
-import { usageRow } from './usage.ts';
+import { usageRow } from './usage/usage.ts';
 
 const minuteMs = 60_000;
 const hourMs = 3_600_000;

@@ -1,4 +1,4 @@
-import type { Recalculation } from '../../admin/recalculate.ts';
+import type { Recalculation } from '../../admin/usage/recalculate.ts';
 import { type AdminFlags, withAdmin } from '../admin-client.ts';
 import { overAdmin } from '../admin-entries.ts';
 import { pastInstant } from '../instant-option.ts';

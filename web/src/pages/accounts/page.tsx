@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { Users } from 'lucide-react';
 import { useState } from 'react';
 import type { AccountReply } from '../../../../src/admin/entries/accounts.ts';
-import type { UsageReply } from '../../../../src/admin/usage.ts';
+import type { UsageReply } from '../../../../src/admin/usage/usage.ts';
 import { accounts } from '../../api/entries.ts';
 import { usePages } from '../../api/pages.ts';
 import { get } from '../../api/request.ts';

@@ -1,4 +1,4 @@
-import type { AttemptsReply } from '../../../../src/admin/attempts.ts';
+import type { AttemptsReply } from '../../../../src/admin/usage/attempts.ts';
 import Chart, { type Series } from '../../parts/chart.tsx';
 import { span } from '../../parts/format.ts';
 import { Section } from '../../parts/page.tsx';

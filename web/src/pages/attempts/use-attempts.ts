@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import type { AttemptsReply } from '../../../../src/admin/attempts.ts';
+import type { AttemptsReply } from '../../../../src/admin/usage/attempts.ts';
 import { get, type Query } from '../../api/request.ts';
 
 export type AttemptRow = AttemptsReply['data'][number];

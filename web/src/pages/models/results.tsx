@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Download } from 'lucide-react';
-import type { ResultsReply } from '../../../../src/admin/results.ts';
+import type { ResultsReply } from '../../../../src/admin/usage/results.ts';
 import { models } from '../../api/entries.ts';
 import { call, get, url } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';

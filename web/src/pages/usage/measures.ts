@@ -1,4 +1,4 @@
-import type { UsageReply } from '../../../../src/admin/usage.ts';
+import type { UsageReply } from '../../../../src/admin/usage/usage.ts';
 import { short, usd } from '../../parts/format.ts';
 
 export type UsageRow = UsageReply['data'][number];

@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import type { Recalculation } from '../../../../src/admin/recalculate.ts';
+import type { Recalculation } from '../../../../src/admin/usage/recalculate.ts';
 import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { Select } from '../../parts/controls.tsx';

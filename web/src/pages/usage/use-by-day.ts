@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import type { UsageReply } from '../../../../src/admin/usage.ts';
+import type { UsageReply } from '../../../../src/admin/usage/usage.ts';
 import { get, type Query } from '../../api/request.ts';
 import { beginnings, localText } from '../../parts/ranges/range.ts';
 import type { Ranged } from '../../parts/ranges/use-range.ts';

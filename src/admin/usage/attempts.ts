@@ -5,13 +5,13 @@ import {
   attemptGroups,
   attemptRowsMax,
   quantileMs,
-} from '../books/ledger/traffic-queries.ts';
-import { definedMembers, filter, listLimitMax, listOf, pageFields, pastInstant, timeField } from './fields.ts';
-import { jsonOperation, type Operation, refuse } from './operation.ts';
-import { pageByPlace } from './page.ts';
-import type { AdminParts } from './parts.ts';
-import { pointsIn } from './points.ts';
-import { periodOf } from './requests.ts';
+} from '../../books/ledger/traffic-queries.ts';
+import { definedMembers, filter, listLimitMax, listOf, pageFields, pastInstant, timeField } from '../fields.ts';
+import { jsonOperation, type Operation, refuse } from '../operation.ts';
+import { pageByPlace } from '../page.ts';
+import type { AdminParts } from '../parts.ts';
+import { pointsIn } from '../points.ts';
+import { periodOf } from '../requests.ts';
 
 const hourMs = 3_600_000;
 const defaultSpanMs = 24 * hourMs;

@@ -1,5 +1,5 @@
-import type { PartMeasure, UsageRow } from '../books/metering/ledger.ts';
-import { added } from './key-tags.ts';
+import type { PartMeasure, UsageRow } from '../../books/metering/ledger.ts';
+import { added } from '../key-tags.ts';
 
 const measures: Readonly<Record<PartMeasure, (row: UsageRow) => number>> = {
   units: ({ milliUnits }) => milliUnits,

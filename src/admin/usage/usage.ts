@@ -1,15 +1,15 @@
 import { z } from 'zod';
-import type { Operator } from '../books/auth/operator.ts';
-import { zoneDays } from '../books/ledger/zone-days.ts';
-import { partMeasures, type UsageRow } from '../books/metering/ledger.ts';
-import { readLimits } from '../books/metering/limits/limit-view.ts';
-import { usageRecord } from '../books/metering/usage-record.ts';
-import { timeZone } from '../config/scalars.ts';
-import { FailureError, invalid } from '../kernel/failure.ts';
-import { exportedRowsMax, usageRowsMax } from '../kernel/limits.ts';
-import { csvLine } from './csv.ts';
-import type { Directory, Records } from './directory.ts';
-import { accountOf } from './entries/accounts.ts';
+import type { Operator } from '../../books/auth/operator.ts';
+import { zoneDays } from '../../books/ledger/zone-days.ts';
+import { partMeasures, type UsageRow } from '../../books/metering/ledger.ts';
+import { readLimits } from '../../books/metering/limits/limit-view.ts';
+import { usageRecord } from '../../books/metering/usage-record.ts';
+import { timeZone } from '../../config/scalars.ts';
+import { FailureError, invalid } from '../../kernel/failure.ts';
+import { exportedRowsMax, usageRowsMax } from '../../kernel/limits.ts';
+import { csvLine } from '../csv.ts';
+import type { Directory, Records } from '../directory.ts';
+import { accountOf } from '../entries/accounts.ts';
 import {
   definedMembers,
   filter,
@@ -19,14 +19,14 @@ import {
   pastInstant,
   timeField,
   unpricedField,
-} from './fields.ts';
-import { byKeyTag, keysTagged } from './key-tags.ts';
+} from '../fields.ts';
+import { byKeyTag, keysTagged } from '../key-tags.ts';
+import { jsonOperation, type Operation, refuse, textOperation } from '../operation.ts';
+import { pageByPlace } from '../page.ts';
+import type { AdminParts } from '../parts.ts';
+import { periodOf } from '../requests.ts';
+import { requestedAccounts } from '../scope.ts';
 import { largestParts } from './largest-parts.ts';
-import { jsonOperation, type Operation, refuse, textOperation } from './operation.ts';
-import { pageByPlace } from './page.ts';
-import type { AdminParts } from './parts.ts';
-import { periodOf } from './requests.ts';
-import { requestedAccounts } from './scope.ts';
 
 /** Rows of a group, but for the one of all others. */
 const partsMax = 100;
