@@ -83,6 +83,32 @@ test('the table itself has no cycle', () => {
   for (const room of rooms) assert.ok(!reachable(room).has(room.path), `${room.path} reaches itself`);
 });
 
+test('the picture and the table of ARCHITECTURE.md have every room', () => {
+  const text = readFileSync('ARCHITECTURE.md', 'utf8');
+  const picture = new Set(text.split('```')[1]?.match(/[\w-]+/g));
+  const unseen = rooms.filter(
+    ({ path }) =>
+      !path
+        .split('/')
+        .slice(1)
+        .every((word) => picture.has(word)),
+  );
+  assert.deepEqual(
+    unseen.map(({ path }) => path),
+    [],
+    'not in the picture',
+  );
+  // `inference/families/{pages,search}/` is two rooms.
+  const listed = [...text.matchAll(/^\| `([a-z0-9/-]+)(?:\{([a-z0-9,-]+)\})?\/?` \|/gm)].flatMap(
+    ([, path = '', names = '']) => names.split(',').map((name) => `src/${path}${name}`.replace(/\/$/, '')),
+  );
+  assert.deepEqual(
+    rooms.map(({ path }) => path).filter((path) => !listed.includes(path)),
+    [],
+    'not in the table',
+  );
+});
+
 test('direct runtime dependencies stay at 41 or fewer, every one pinned', () => {
   const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: Record<string, string> };
   // With those that were listed with development until a start installed its own alone. The 38th, jose, came with others
