@@ -1,4 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { type Room, rooms } from '../rooms.ts';
 import { gate } from './ratchet.ts';
 import { readSources, type Sources } from './sources.ts';
@@ -44,6 +45,22 @@ gate(
 gate('stores', () => globSync('src/stores/{sqlite,postgres}/**/*.ts').filter((file) => !file.endsWith('.test.ts')), {
   'files of sqlite and postgres': (files) => files.length,
 });
+
+gate(
+  'folders',
+  () => {
+    const sources = globSync('{src,web/src}/**/*.{ts,tsx}').filter((file) => !/\.(test|fixture)\.ts$/.test(file));
+    // Services are alike: a file each.
+    const folders = Map.groupBy(sources, dirname);
+    folders.delete('src/formats/providers/services');
+    return [...folders].map(([path, { length }]) => ({ path, length })).sort((a, b) => b.length - a.length);
+  },
+  { 'sources in the largest one': ([largest]) => largest?.length ?? 0 },
+  {
+    'sources in the largest one': (folders) =>
+      list(folders.slice(0, 3).map(({ path, length }) => `${path}: ${length}`)),
+  },
+);
 
 interface LockedPackage {
   dev?: boolean;

@@ -5,7 +5,7 @@ import { parseAst } from 'rolldown/parseAst';
 /** What the text of `src/` says of itself, tests and their fixtures left out. Names are places, as `file:line name`. */
 export interface Sources {
   lines: number;
-  /** In `src/main/` and `src/main.ts`. */
+  /** In `src/main/`. */
   mainLines: number;
   reserveCalls: string[];
   settleCalls: string[];
