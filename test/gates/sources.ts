@@ -12,7 +12,7 @@ export interface Sources {
   longFunctions: string[];
   doubleCasts: string[];
   nonNullAssertions: number;
-  /** Declared names with a word that only their author understands, such as `told`. */
+  /** Declared names with a word that only their author understands, such as `told`; those of the dashboard too. */
   privateNames: string[];
   /** Files that import each other, types counted too: the files of each circle. */
   circles: string[][];
@@ -53,6 +53,11 @@ export function readSources(): Sources {
     lookAt(file, text, found);
   }
   found.circles = circlesOf(imports);
+  for (const file of globSync('web/src/**/*.{ts,tsx}')) {
+    const text = readFileSync(file, 'utf8');
+    const program = parseAst(text, { lang: file.endsWith('x') ? 'tsx' : 'ts' }, file) as unknown as Node;
+    walk(program, null, (node) => addPrivateNames(file, text, node, found));
+  }
   return found;
 }
 
@@ -64,10 +69,7 @@ function importedBy(file: string, text: string): string[] {
 function lookAt(file: string, text: string, found: Sources): void {
   const place = (node: Node) => `${file}:${lineAt(text, node.start)}`;
   walk(parseAst(text, { lang: 'ts' }, file) as unknown as Node, null, (node, parent) => {
-    for (const named of declaredBy(node)) {
-      const name = textOf(text, named).replace(/[?:!].*$/s, '');
-      if (isPrivate(name)) found.privateNames.push(`${place(named)} ${name}`);
-    }
+    addPrivateNames(file, text, node, found);
     switch (node.type) {
       case 'TSNonNullExpression':
         found.nonNullAssertions += 1;
@@ -96,6 +98,13 @@ function lookAt(file: string, text: string, found: Sources): void {
       }
     }
   });
+}
+
+function addPrivateNames(file: string, text: string, node: Node, found: Pick<Sources, 'privateNames'>): void {
+  for (const named of declaredBy(node)) {
+    const name = textOf(text, named).replace(/[?:!].*$/s, '');
+    if (isPrivate(name)) found.privateNames.push(`${file}:${lineAt(text, named.start)} ${name}`);
+  }
 }
 
 /** The identifiers that a node itself declares. A shorthand of a pattern has the name of its member. */

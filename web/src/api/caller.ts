@@ -68,8 +68,8 @@ export function useCaller(ofKey: readonly string[] = []): Callers {
   return { caller, keys, choose, onText, error };
 }
 
-/** The first keys, and beyond them the one that is wanted and those that are typed. Undefined while nobody knows. */
-function useActiveKeys(wanted: string | null, enabled: boolean) {
+/** The first keys, and beyond them the chosen one and those that are typed. Undefined while nobody knows. */
+function useActiveKeys(chosenId: string | null, enabled: boolean) {
   const [typed, setTyped] = useState('');
   const text = useRested(typed.trim(), restMs);
   const { data, error } = useQuery({
@@ -78,10 +78,10 @@ function useActiveKeys(wanted: string | null, enabled: boolean) {
     enabled,
   });
   const hasMore = data !== undefined && data.next_cursor !== null;
-  const isBeyond = hasMore && wanted !== null && wanted !== '' && !data.data.some(({ id }) => id === wanted);
+  const isBeyond = hasMore && chosenId !== null && chosenId !== '' && !data.data.some(({ id }) => id === chosenId);
   const other = useQuery({
-    queryKey: [keysPath, 'active', 'one', wanted],
-    queryFn: ({ signal }) => activeKey(wanted ?? '', signal),
+    queryKey: [keysPath, 'active', 'one', chosenId],
+    queryFn: ({ signal }) => activeKey(chosenId ?? '', signal),
     enabled: isBeyond,
   });
   const found = useQuery({
@@ -121,8 +121,8 @@ export async function speaksAs(session: Session, signal: AbortSignal): Promise<C
 
 /** The key with the operator's name, else the first one. */
 function usualKey(session: Session, keys: readonly KeyRow[]): KeyRow | undefined {
-  const ownKey = session.kind === 'operator' ? keys.find(({ name }) => name === session.name) : undefined;
-  return ownKey ?? keys[0];
+  const named = session.kind === 'operator' ? keys.find(({ name }) => name === session.name) : undefined;
+  return named ?? keys[0];
 }
 
 function callerOf({ csrf, kind }: Session, { id, name, account, prefix }: KeyRow): Caller {

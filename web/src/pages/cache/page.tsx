@@ -40,10 +40,10 @@ export default function CachePage() {
   const range = useRange('30d');
   const [clearing, setClearing] = useState<string | null>(null);
   const mayClear = useMay('models', 'write');
-  const asked = { model, ...range.query, group_by: 'scope', limit: scopesMax };
+  const filters = { model, ...range.query, group_by: 'scope', limit: scopesMax };
   const query = useQuery({
-    queryKey: [path, asked],
-    queryFn: ({ signal }) => get<CacheReply>(path, asked, signal),
+    queryKey: [path, filters],
+    queryFn: ({ signal }) => get<CacheReply>(path, filters, signal),
     placeholderData: keepPreviousData,
     refetchInterval: 10_000,
   });

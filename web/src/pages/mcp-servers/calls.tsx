@@ -56,8 +56,8 @@ export default function McpCallsPage() {
   const range = useRange(anyTime, 'any');
   const { from, to } = range.query;
   const { mcp_server, account, key } = filters;
-  const asked = { endpoint: 'mcp-call', mcp_server, account, key, class: filters.class ?? 'any' };
-  const pages = usePages<RequestRow>('/admin/v1/requests', { ...asked, since: from, until: to }, { inUrl: true });
+  const query = { endpoint: 'mcp-call', mcp_server, account, key, class: filters.class ?? 'any' };
+  const pages = usePages<RequestRow>('/admin/v1/requests', { ...query, since: from, until: to }, { inUrl: true });
   const filter = (name: (typeof names)[number]) => ({
     value: filters[name],
     onValue: (value: string) => setFilters({ [name]: value }),
@@ -70,7 +70,7 @@ export default function McpCallsPage() {
       actions={
         <>
           <RangePicker range={range} any />
-          <Export filters={{ ...asked, from: from ?? '1970-01-01', to }} />
+          <Export filters={{ ...query, from: from ?? '1970-01-01', to }} />
         </>
       }
       bar={

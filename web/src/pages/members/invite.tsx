@@ -32,12 +32,12 @@ export function Invite({ account }: { account?: string }) {
 
 function InviteDialog({ account, onClose }: { account: string | undefined; onClose: () => void }) {
   const client = useQueryClient();
-  const ownAccounts = useOperator().accounts;
+  const allowedAccounts = useOperator().accounts;
   const [link, setLink] = useState<Link | null>(null);
   const [byMail, setByMail] = useState(false);
   const [{ role, accounts, email }, field] = useFields({
     role: 'viewer',
-    accounts: account ?? ownAccounts?.join(', ') ?? '',
+    accounts: account ?? allowedAccounts?.join(', ') ?? '',
     email: '',
   });
   const body = { role, accounts: listedAccounts(accounts), ...(email !== '' && { email, mail: byMail }) };

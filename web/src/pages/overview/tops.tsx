@@ -24,7 +24,7 @@ export function Tops({ overview: { top, from, to }, range, account }: TopsProps)
       <Top title="Models" by="model" rows={top.models} range={range} />
       <Top title="Accounts" by="account" rows={top.accounts} range={range} />
       {account === undefined && mayProviders ? (
-        <Asked range={range} span={{ from, ...(range.query.to !== undefined && { to }) }} />
+        <ProvidersByAttempts range={range} span={{ from, ...(range.query.to !== undefined && { to }) }} />
       ) : (
         <Top title="Providers" by="provider" rows={top.providers} range={range} />
       )}
@@ -35,7 +35,7 @@ export function Tops({ overview: { top, from, to }, range, account }: TopsProps)
 const topsMax = 8;
 
 /** Providers by attempts, so that one which never answers is among them. */
-function Asked({ range, span: covered }: { range: Ranged; span: { from: string; to?: string } }) {
+function ProvidersByAttempts({ range, span: covered }: { range: Ranged; span: { from: string; to?: string } }) {
   const { data } = useAttempts({ group_by: 'provider', ...covered, limit: topsMax });
   const rows = data?.data ?? [];
   const most = Math.max(1, ...rows.map(({ attempts }) => attempts));

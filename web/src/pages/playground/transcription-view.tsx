@@ -25,7 +25,7 @@ interface Transcript {
 
 /** A file or a recording, written down. */
 export function TranscriptionView({ caller, models }: { caller: Caller; models: readonly Model[] }) {
-  const [kept, field, change] = useStoredFields(
+  const [settings, field, change] = useStoredFields(
     'playground.transcription',
     { model: '', reply: 'verbose_json', language: '', prompt: '' },
     'browser',
@@ -34,13 +34,13 @@ export function TranscriptionView({ caller, models }: { caller: Caller; models: 
   const picker = useRef<HTMLInputElement>(null);
   const recorder = useRecorder(setFile);
   const sound = useObjectUrl(file);
-  const model = modelOf(models, kept.model);
-  const call = useCall<Transcript>(caller, (response) => transcriptOf(response, kept.reply));
+  const model = modelOf(models, settings.model);
+  const call = useCall<Transcript>(caller, (response) => transcriptOf(response, settings.reply));
   const fields = {
     model,
-    response_format: kept.reply,
-    ...(kept.language !== '' && { language: kept.language }),
-    ...(kept.prompt !== '' && { prompt: kept.prompt }),
+    response_format: settings.reply,
+    ...(settings.language !== '' && { language: settings.language }),
+    ...(settings.prompt !== '' && { prompt: settings.prompt }),
   };
   const run = () => {
     if (file === null) return;

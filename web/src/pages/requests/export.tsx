@@ -5,8 +5,8 @@ import { saveFrom } from '../../parts/forms/save.ts';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
 
 /** Everything that the filters let through, over HTTP as it is read. */
-export function Export({ filters: { text: _, ...asked } }: { filters: Query }) {
-  const save = (format: 'csv' | 'jsonl') => saveFrom(url(`/admin/v1/requests.${format}`, asked), `requests.${format}`);
+export function Export({ filters: { text: _, ...query } }: { filters: Query }) {
+  const save = (format: 'csv' | 'jsonl') => saveFrom(url(`/admin/v1/requests.${format}`, query), `requests.${format}`);
   return (
     <Menu trigger={<Button icon={<Download className="size-4" />}>Export</Button>}>
       <MenuItem onSelect={() => save('csv')}>CSV, without routes</MenuItem>

@@ -23,10 +23,10 @@ const formats = [
 /** One page, read. */
 export function ScrapeView({ caller }: { caller: Caller }) {
   const [form, field] = useStoredFields('tools.scrape', { url: '', render: 'auto', content: 'main' });
-  const [wanted, setFormats] = useStored<string[]>('tools.scrape.formats', ['markdown', 'links']);
+  const [chosenFormats, setFormats] = useStored<string[]>('tools.scrape.formats', ['markdown', 'links']);
   const call = useCall<ScrapeAnswer>(caller, (response) => response.json());
   const { url, render, content } = form;
-  const body = { url: url.trim(), formats: wanted, render, onlyMainContent: content === 'main' };
+  const body = { url: url.trim(), formats: chosenFormats, render, onlyMainContent: content === 'main' };
   const toggle = (format: string) =>
     setFormats((before) => (before.includes(format) ? before.filter((one) => one !== format) : [...before, format]));
   const { answer } = call;
@@ -35,7 +35,7 @@ export function ScrapeView({ caller }: { caller: Caller }) {
       caller={caller}
       call={call}
       action="Scrape"
-      disabled={url.trim() === '' || wanted.length === 0}
+      disabled={url.trim() === '' || chosenFormats.length === 0}
       onRun={() => call.run('/v1/tools/scrape', () => body)}
       hint="The page appears here."
       result={
@@ -54,7 +54,7 @@ export function ScrapeView({ caller }: { caller: Caller }) {
           <fieldset id={id} aria-label="Formats" aria-describedby={describedBy} className="grid grid-cols-2 gap-1">
             {formats.map(([value, label]) => (
               <label key={value} className="inline-flex min-h-6 items-center gap-2 text-sm">
-                <input type="checkbox" checked={wanted.includes(value)} onChange={() => toggle(value)} />
+                <input type="checkbox" checked={chosenFormats.includes(value)} onChange={() => toggle(value)} />
                 {label}
               </label>
             ))}

@@ -81,19 +81,19 @@ export interface Columns<Row> {
 /** Which columns a table shows: as a link says, else as this browser remembers. */
 export function useColumns<Row>(label: string, columns: readonly Column<Row>[]): Columns<Row> {
   const table = slugOf(label);
-  const [kept, setArranged] = useStored<Arranged>(`columns.${table}`, untouched, 'browser');
+  const [arranged, setArranged] = useStored<Arranged>(`columns.${table}`, untouched, 'browser');
   const [filters, setFilters] = useFilters<typeof inAddress>();
   const linked = linkedTo(filters[inAddress] ?? '', table);
   return useMemo(() => {
     const movable = columns.filter(({ kind }) => kind === undefined);
-    const order = linked ?? kept.order;
+    const order = linked ?? arranged.order;
     const places = new Map(order.map((name, at) => [name, at]));
     const placeOf = (column: Column<Row>, at: number) => places.get(nameOf(column)) ?? order.length + at;
     const sorted = movable
       .map((column, at) => ({ column, place: order.length === 0 ? at : placeOf(column, at) }))
       .sort((a, b) => a.place - b.place)
       .map(({ column }) => column);
-    const hidden = new Set(linked === null ? kept.hidden : sorted.map(nameOf).filter((name) => !places.has(name)));
+    const hidden = new Set(linked === null ? arranged.hidden : sorted.map(nameOf).filter((name) => !places.has(name)));
     const isShown = (column: Column<Row>) => !hidden.has(nameOf(column));
     const visible = sorted.some(isShown) ? sorted.filter(isShown) : sorted;
     const isChanged = linked !== null || order.length > 0 || hidden.size > 0;
@@ -112,7 +112,7 @@ export function useColumns<Row>(label: string, columns: readonly Column<Row>[]):
       },
       address: isChanged ? `${table}:${visible.map(nameOf).join('.')}` : null,
     };
-  }, [columns, kept, linked, setFilters, setArranged, table]);
+  }, [columns, arranged, linked, setFilters, setArranged, table]);
 }
 
 const linkedNames = new Map<string, string[] | null>();
