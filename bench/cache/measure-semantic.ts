@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { CachedAnswer } from '../../src/inference/cache/kept-entry.ts';
+import type { CachedAnswer } from '../../src/inference/cache/packed-entry.ts';
 import { packQuestions } from '../../src/inference/cache/semantic/known-questions.ts';
 import { SemanticCache } from '../../src/inference/cache/semantic/semantic-cache.ts';
 import { systemClock } from '../../src/kernel/clock.ts';

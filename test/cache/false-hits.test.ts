@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NeutralEvent } from '../../src/formats/neutral/event.ts';
-import { readCacheDirectives } from '../../src/inference/cache/cache-wish.ts';
+import { readCacheDirectives } from '../../src/inference/cache/cache-directives.ts';
 import { keepingSteps } from '../../src/inference/cache/keep-events.ts';
-import { type CachedAnswer, cachedEvents, packEntry, unpackEntry } from '../../src/inference/cache/kept-entry.ts';
+import { type CachedAnswer, cachedEvents, packEntry, unpackEntry } from '../../src/inference/cache/packed-entry.ts';
 import { decidingDigest } from '../../src/inference/cache/semantic/deciding-parts.ts';
 import type { AnswerPlace } from '../../src/inference/spine/steps/after.ts';
 import { type Random, seededRandom } from '../../src/kernel/random.ts';

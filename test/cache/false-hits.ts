@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Principal } from '../../src/books/auth/principal.ts';
 import type { NeutralEvent } from '../../src/formats/neutral/event.ts';
+import { readCacheDirectives } from '../../src/inference/cache/cache-directives.ts';
 import { cacheKeyOf, filterOf } from '../../src/inference/cache/cache-key.ts';
-import { readCacheDirectives } from '../../src/inference/cache/cache-wish.ts';
 import type { Landed } from '../../src/inference/cache/flight.ts';
-import { cachedEvents } from '../../src/inference/cache/kept-entry.ts';
+import { cachedEvents } from '../../src/inference/cache/packed-entry.ts';
 import { SemanticCache } from '../../src/inference/cache/semantic/semantic-cache.ts';
 import { canonicalConversation } from '../../src/inference/families/chat/canonical.ts';
 import type { Alias, AliasCache } from '../../src/inference/models/alias.ts';

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CacheStore } from '../../src/books/metering/cache-store.ts';
 import type { Landed } from '../../src/inference/cache/flight.ts';
-import { type CachedAnswer, cachedEvents } from '../../src/inference/cache/kept-entry.ts';
+import { type CachedAnswer, cachedEvents } from '../../src/inference/cache/packed-entry.ts';
 import { errorBound, upperBound, withObservation } from '../../src/inference/cache/semantic/error-bound.ts';
 import { unpackQuestions } from '../../src/inference/cache/semantic/known-questions.ts';
 import { changingPart, learnTemplate } from '../../src/inference/cache/semantic/question-template.ts';

@@ -2,8 +2,8 @@ import type { FinishReason, NeutralEvent } from '../../formats/neutral/event.ts'
 import { usdOf } from '../../formats/neutral/price.ts';
 import type { AttemptSink, Chunk } from '../spine/sink.ts';
 import type { AnswerPlace } from '../spine/steps/after.ts';
-import { type CachedAnswer, type CachedPassed, cachedBytesMax, withoutId } from './kept-entry.ts';
 import { LiveAnswer, sizeOf } from './live-answer.ts';
+import { type CachedAnswer, type CachedPassed, cachedBytesMax, withoutId } from './packed-entry.ts';
 
 export interface KeepingEvents {
   /** Answers that call tools are kept. */

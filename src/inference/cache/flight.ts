@@ -1,8 +1,8 @@
 import { BriefMap } from '../../kernel/brief-map.ts';
 import type { Client, Failed, Sink } from '../spine/sink.ts';
-import type { CachedAnswer } from './kept-entry.ts';
 import { LeadingSink } from './leading-sink.ts';
 import { LiveAnswer } from './live-answer.ts';
+import type { CachedAnswer } from './packed-entry.ts';
 
 /** An answer that others took from the one that was asked, or from the store. */
 export interface Landed {

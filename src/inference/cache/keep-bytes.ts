@@ -3,7 +3,7 @@ import { lossHeaderName } from '../../formats/neutral/loss.ts';
 import { isObject, type JsonValue } from '../../kernel/json.ts';
 import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from '../spine/sink.ts';
 import type { KeepingEvents } from './collected-events.ts';
-import { type CachedAnswer, cachedBytesMax } from './kept-entry.ts';
+import { type CachedAnswer, cachedBytesMax } from './packed-entry.ts';
 import { dataOf, isJson } from './renewed.ts';
 
 /** Passes an answer on, and keeps it once it is complete: bytes of a family with one format. */

@@ -7,8 +7,8 @@ import type { PassedTaker } from '../spine/pass-through.ts';
 import type { AttemptSink, AttemptSource, Chunk, Pace } from '../spine/sink.ts';
 import type { AnswerPlace, PassedReader, PassedReading } from '../spine/steps/after.ts';
 import { CollectedEvents, entryOf, eventsOf, type KeepingEvents, liveFrom } from './collected-events.ts';
-import { type CachedPassed, cachedBytesMax } from './kept-entry.ts';
 import type { LiveAnswer } from './live-answer.ts';
+import { type CachedPassed, cachedBytesMax } from './packed-entry.ts';
 import { isRenewable } from './renewed-passed.ts';
 
 /** Bytes of a stream that wait until they are read. */

@@ -1,7 +1,7 @@
 import type { NeutralEvent } from '../../formats/neutral/event.ts';
 import type { Loss } from '../../formats/neutral/loss.ts';
 import type { Failed } from '../spine/sink.ts';
-import { withoutId } from './kept-entry.ts';
+import { withoutId } from './packed-entry.ts';
 
 /** Bytes of an answer that others may take while it comes: its events, roughly. */
 const liveBytesMax = 16 * 1024 * 1024;

@@ -2,10 +2,10 @@ import type { CacheStore } from '../../books/metering/cache-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { AliasCache } from '../models/alias.ts';
 import type { ModelCall } from '../spine/model-call.ts';
+import type { CacheDirectives } from './cache-directives.ts';
 import type { CacheKey } from './cache-key.ts';
-import type { CacheDirectives } from './cache-wish.ts';
 import type { Landed } from './flight.ts';
-import { packEntry, unpackEntry } from './kept-entry.ts';
+import { packEntry, unpackEntry } from './packed-entry.ts';
 
 /** A look into the store that takes longer is a miss. */
 export const lookMsMax = 20;

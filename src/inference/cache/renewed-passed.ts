@@ -1,6 +1,6 @@
 import type { PassedAgain } from '../spine/endpoint.ts';
 import type { PassedForm } from '../spine/passed-form.ts';
-import type { CachedPassed } from './kept-entry.ts';
+import type { CachedPassed } from './packed-entry.ts';
 
 /** Shorter ids may mean something else, too: some servers count from 1. */
 const idCharsMin = 8;

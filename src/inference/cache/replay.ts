@@ -15,7 +15,7 @@ import { withLosses } from '../spine/steps/changed-headers.ts';
 import { filteredSink } from '../spine/steps/filtered-events.ts';
 import { gatedSink } from '../spine/steps/gated-events.ts';
 import type { Landed } from './flight.ts';
-import { type CachedAnswer, type CachedBytes, type CachedPassed, withoutId } from './kept-entry.ts';
+import { type CachedAnswer, type CachedBytes, type CachedPassed, withoutId } from './packed-entry.ts';
 import { isJson, renewed } from './renewed.ts';
 import { renewedPassed } from './renewed-passed.ts';
 

@@ -4,11 +4,11 @@ import type { Canonical } from '../models/steps.ts';
 import { newProgress } from '../spine/held-call.ts';
 import type { SpineServices } from '../spine/services.ts';
 import { type PlannedWork, type ReadRequest, runWork, type WorkEndpoint, type WorkPlan } from '../spine/work.ts';
+import { readCacheDirectives } from './cache-directives.ts';
 import { workKeyOf } from './cache-key.ts';
-import { readCacheDirectives } from './cache-wish.ts';
 import type { Flights, Landed } from './flight.ts';
-import { type CachedAnswer, cachedBytesMax } from './kept-entry.ts';
 import { type KeyedLook, look, write } from './look-up.ts';
+import { type CachedAnswer, cachedBytesMax } from './packed-entry.ts';
 
 /** The port's `share`: a search is kept, and asked for once, as the answers of models are. */
 export async function shareWork<I, R extends ReadRequest, P extends WorkPlan>(

@@ -1,5 +1,5 @@
 import type { InnerCalls } from '../../spine/answer-cache.ts';
-import { type CachedAnswer, cachedEvents } from '../kept-entry.ts';
+import { type CachedAnswer, cachedEvents } from '../packed-entry.ts';
 import { cosine, vectorsOf } from './known-questions.ts';
 
 /** An answer of at most so many characters is the same only where its normal form is. */

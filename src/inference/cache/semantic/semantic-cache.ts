@@ -7,8 +7,8 @@ import type { SemanticRule } from '../../models/alias.ts';
 import type { InnerCalls } from '../../spine/answer-cache.ts';
 import type { CacheKey } from '../cache-key.ts';
 import type { Landed } from '../flight.ts';
-import type { CachedAnswer } from '../kept-entry.ts';
 import { lookMsMax, within } from '../look-up.ts';
+import type { CachedAnswer } from '../packed-entry.ts';
 import { decidingDigest, questionCharsMax } from './deciding-parts.ts';
 import { errorBound, withObservation } from './error-bound.ts';
 import {
