@@ -10,6 +10,7 @@ import { formatProblem } from '../config/problem.ts';
 import { providersInEnvironment } from '../formats/providers/catalog.ts';
 import { probeGet } from '../formats/providers/probe-get.ts';
 import { type LocalServer, probeLocalServers } from '../formats/providers/probe-local.ts';
+import { withinMs } from '../kernel/within-ms.ts';
 import { createLog } from '../observe/log.ts';
 import { outliveErrors, type Served, StartRefused, untilStopped } from '../processes/lifetime.ts';
 import { Reloads } from '../processes/reloads.ts';
@@ -114,7 +115,7 @@ export async function announce({
   ...facts
 }: Pick<StartFacts, 'found' | 'version'> & { gateway: Gateway; newUserKey: FirstKey | null }): Promise<void> {
   // The pasted curl names a model that exists, so a short wait for the lists; requests are served meanwhile.
-  await Promise.race([gateway.modelsKnown, new Promise((resolve) => setTimeout(resolve, listWaitMs).unref())]);
+  await withinMs(listWaitMs, gateway.modelsKnown, null);
   const { url, adminKey, dashboard } = gateway;
   const file = gateway.firstKeyFile();
   const userKey = newUserKey ?? (file === null ? null : { made: null, file });

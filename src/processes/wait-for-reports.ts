@@ -1,5 +1,5 @@
-import { setTimeout as rest } from 'node:timers/promises';
 import type { BodiesByRequest } from '../admin/parts.ts';
+import { withinMs } from '../kernel/within-ms.ts';
 import type { Link } from './link.ts';
 import type { WorkerOffers } from './seat.ts';
 
@@ -60,10 +60,7 @@ export async function askAll(
   ask: (link: Link<WorkerOffers>) => Promise<unknown>,
   maxMs: number,
 ): Promise<void> {
-  const late = new AbortController();
-  const answers = Promise.allSettled(links.map(ask));
-  await Promise.race([answers, rest(maxMs, null, { signal: late.signal }).catch(() => null)]);
-  late.abort();
+  await withinMs(maxMs, Promise.allSettled(links.map(ask)), null);
 }
 
 /** Bodies of these requests that any of the workers keeps. */

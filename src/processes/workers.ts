@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { Duplex } from 'node:stream';
 import { setTimeout as rest } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
+import { withinMs } from '../kernel/within-ms.ts';
 import type { Log } from '../observe/log.ts';
 import { type SeriesValues, sumOfCounts } from '../observe/metrics.ts';
 import type { BooksOffers, BooksStanding } from './books-offers.ts';
@@ -317,7 +318,6 @@ export class Workers {
 
   /** A worker that is too slow counts as it did at the scrape before. */
   async #measured(): Promise<SeriesValues[]> {
-    const late = new AbortController();
     const answers = this.#places.map(async (place) => {
       const { state } = place;
       if (state.at !== 'serving') return;
@@ -325,8 +325,7 @@ export class Workers {
       if (place.state === state) place.measured = measured;
     });
     const all = Promise.allSettled(answers);
-    await Promise.race([all, rest(measureMaxMs, null, { signal: late.signal }).catch(() => null)]);
-    late.abort();
+    await withinMs(measureMaxMs, all, null);
     return [await this.#countsOfGone, ...this.#places.flatMap(({ measured }) => (measured === null ? [] : [measured]))];
   }
 

@@ -1,8 +1,8 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../kernel/clock.ts';
 import { FailureError } from '../kernel/failure.ts';
 import { withLargeYoungGeneration } from '../kernel/threads/young-generation.ts';
+import { withinMs } from '../kernel/within-ms.ts';
 import { type FromWorker, interrupted, type ToWorker, type WorkerData } from './worker-messages.ts';
 
 /** A thread that dies as soon as it starts is not started more often than this. */
@@ -126,8 +126,11 @@ export function createWorkerThread(options: WorkerThreadOptions): WorkerThread {
     async close() {
       const closing = worker;
       if (closing === null) return;
-      const late = pause(closeTimeoutMs, undefined, { ref: false });
-      await Promise.race([this.ask({ kind: 'close' }).catch(() => {}), late]);
+      await withinMs(
+        closeTimeoutMs,
+        this.ask({ kind: 'close' }).catch(() => {}),
+        null,
+      );
       worker = null;
       await closing.terminate();
       failWaiting();

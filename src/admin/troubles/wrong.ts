@@ -1,10 +1,10 @@
-import { setTimeout as rest } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Operator } from '../../books/auth/operator.ts';
 import type { UsageEvent } from '../../books/metering/ledger.ts';
 import type { SeenAlert } from '../../books/metering/notices/next-alerts.ts';
 import { shadowVariant } from '../../config/cross-check-models.ts';
 import { FailureError } from '../../kernel/failure.ts';
+import { withinMs } from '../../kernel/within-ms.ts';
 import type { LaneSnapshot } from '../../routing/health-snapshot.ts';
 import type { Target } from '../../routing/target.ts';
 import { clusterFindings } from '../cluster.ts';
@@ -107,7 +107,7 @@ export function createTroubleWatch(parts: AdminParts, records: Records): Trouble
 /** Without the database, problems of accounts are unknown; an alert about the rest does not wait for it. */
 function orNone(troubles: Promise<Trouble[]>): Promise<Trouble[]> {
   const known = troubles.catch(() => []);
-  return Promise.race([known, rest(storedMaxMs, [], { ref: false })]);
+  return withinMs(storedMaxMs, known, []);
 }
 
 function visible(found: readonly Found[], scope: AccountScope, operator: Operator): Found[] {

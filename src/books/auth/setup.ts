@@ -3,6 +3,7 @@ import { fragmentKey, mergeStored } from '../../config/merge-stored.ts';
 import { formatPath } from '../../config/problem.ts';
 import type { Config } from '../../config/schema.ts';
 import { createSealer } from '../../kernel/seal.ts';
+import { withinMs } from '../../kernel/within-ms.ts';
 import type { Stored } from './account-store.ts';
 import { openEntries } from './entry-secrets.ts';
 
@@ -141,12 +142,7 @@ export function createSetup(parts: {
     },
     async providersListed(waitMaxMs) {
       const { providersListed } = await last;
-      let timer: NodeJS.Timeout | undefined;
-      const over = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, waitMaxMs);
-      });
-      await Promise.race([providersListed, over]);
-      clearTimeout(timer);
+      await withinMs(waitMaxMs, providersListed, null);
     },
   };
 }

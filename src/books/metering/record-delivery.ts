@@ -1,5 +1,6 @@
 import { setTimeout as rest } from 'node:timers/promises';
 import type { Clock } from '../../kernel/clock.ts';
+import { withinMs } from '../../kernel/within-ms.ts';
 import type { OrderedRecord, RecordStore } from './record-store.ts';
 import { recordLine } from './request-record.ts';
 
@@ -70,7 +71,7 @@ export function createRecordDelivery(parts: {
     standing: () => loops.map(({ standing }) => standing()),
     async stop() {
       stopping.abort();
-      await Promise.race([running, rest(stopWaitMs, undefined, { ref: false })]);
+      await withinMs(stopWaitMs, running, null);
     },
   };
 }

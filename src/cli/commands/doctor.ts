@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { DoctorReply } from '../../admin/doctor.ts';
 import { formatProblem } from '../../config/problem.ts';
 import type { Config } from '../../config/schema.ts';
@@ -9,6 +8,7 @@ import { probeLocalServers } from '../../formats/providers/probe-local.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { culvert } from '../../kernel/command-form.ts';
 import { secretBytesMin } from '../../kernel/seal.ts';
+import { withinMs } from '../../kernel/within-ms.ts';
 import { type DataFolder, dataFolderAt } from '../../stores/sqlite/data-folder.ts';
 import { lockOwner } from '../../stores/sqlite/data-folder-lock.ts';
 import { adminKey, overHttp } from '../admin-client.ts';
@@ -116,7 +116,7 @@ async function troublesNow(url: string | null, config: Config): Promise<Finding[
   if (url === null || key === null) return [];
   try {
     const report = overHttp(url, key).request('GET', '/doctor') as Promise<DoctorReply>;
-    const reply = await Promise.race([report, pause(answerTimeoutMs, null, { ref: false })]);
+    const reply = await withinMs(answerTimeoutMs, report, null);
     return reply?.findings.filter(({ state }) => state !== 'ok') ?? [];
   } catch {
     // That it does not answer is a separate finding.

@@ -1,5 +1,6 @@
 import type { CacheStore } from '../../books/metering/cache-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { withinMs } from '../../kernel/within-ms.ts';
 import type { AliasCache } from '../models/alias.ts';
 import type { ModelCall } from '../spine/model-call.ts';
 import type { CacheDirectives } from './cache-directives.ts';
@@ -9,18 +10,6 @@ import { packEntry, unpackEntry } from './packed-entry.ts';
 
 /** A look into the store that takes longer is a miss. */
 export const lookMsMax = 20;
-
-/** The result of the work, or that it is late after `msMax`. */
-export async function within<T>(work: T | Promise<T>, msMax: number): Promise<T | 'late'> {
-  if (!(work instanceof Promise)) return work;
-  const late = Promise.withResolvers<'late'>();
-  const timer = setTimeout(() => late.resolve('late'), msMax);
-  try {
-    return await Promise.race([work, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
 
 /** A request with the place of its answer. */
 export interface KeyedLook {
@@ -37,7 +26,7 @@ export interface KeyedLook {
 export async function look({ store, clock, cacheLookup, key, rule, directives }: KeyedLook): Promise<Landed | null> {
   if (directives.use === 'refresh') return null;
   try {
-    const found = await within(store.get(key.scope, key.digest), lookMsMax);
+    const found = await withinMs(lookMsMax, store.get(key.scope, key.digest), 'late');
     if (found === 'late') throw new Error('the cache is slow');
     const ageMs = found === null ? 0 : clock.wallMs() - found.atMs;
     const isFresh = ageMs < rule.ttlMs && (directives.maxAgeS === null || ageMs < directives.maxAgeS * 1_000);

@@ -1,3 +1,4 @@
+import { withinMs } from '../within-ms.ts';
 import { createWorkThread, type WorkThreadOptions } from './work-thread.ts';
 
 /**
@@ -74,11 +75,7 @@ export function createTimedThread(entry: URL, name: string, options: TimedThread
       thread.start();
       rearm(loadMaxMs ?? usualLoadMaxMs, thread.kill);
     }
-    const late = Promise.withResolvers<boolean>();
-    const waiting = setTimeout(() => late.resolve(false), loadWaitMs);
-    const inTime = await Promise.race([loading.promise, late.promise]);
-    clearTimeout(waiting);
-    return inTime;
+    return withinMs(loadWaitMs, loading.promise, false);
   }
 
   return {

@@ -1,3 +1,4 @@
+import { withinMs } from '../../kernel/within-ms.ts';
 import type { SpanBatch } from './span-sender.ts';
 
 /** Batches that may wait for one service: 4 MB. */
@@ -30,12 +31,7 @@ export class LoggerQueue {
 
   /** Resolves when none waits any more, or after `waitMs`. */
   async close(waitMs: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, waitMs);
-    });
-    await Promise.race([this.#sending, late]);
-    clearTimeout(timer);
+    await withinMs(waitMs, this.#sending, null);
   }
 
   async #send(): Promise<void> {

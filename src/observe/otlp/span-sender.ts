@@ -1,3 +1,4 @@
+import { withinMs } from '../../kernel/within-ms.ts';
 import { lengthDelimited, type SharedPart, SpanWriter, tagged } from './span-writer.ts';
 
 /** Bytes of one batch, and bytes that may wait for a receiver that is slow or gone: 8 MB. */
@@ -66,12 +67,7 @@ export class SpanSender {
   async close(waitMs: number): Promise<void> {
     clearInterval(this.#timer);
     this.#next();
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, waitMs);
-    });
-    await Promise.race([this.#sending, late]);
-    clearTimeout(timer);
+    await withinMs(waitMs, this.#sending, null);
   }
 
   #lose(spans: number, why: string): null {

@@ -17,6 +17,7 @@ import type { HintChannel } from '../../books/metering/hint-channel.ts';
 import type { SharedTally } from '../../books/metering/tally.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
+import { withinMs } from '../../kernel/within-ms.ts';
 import { bookedMaxMs, seedWaitMaxMs } from '../patience.ts';
 import { Headroom, statesAfter } from './headroom.ts';
 import { createRedisHints, hintScript } from './hint-channel.ts';
@@ -272,10 +273,7 @@ export class RedisCounters implements Counters {
     this.#slots.close();
     this.#headroom.close();
     // Behind all that was given back.
-    await within(
-      this.#turns.ask('running', { keys: [], args: [] }, []).then(() => true),
-      closeMaxMs,
-    );
+    await withinMs(closeMaxMs, this.#turns.ask('running', { keys: [], args: [] }, []), null);
     this.#leases.close();
     this.#settlements.close();
     this.#sweep.close();
@@ -292,7 +290,8 @@ export class RedisCounters implements Counters {
       if (seeds === seedsPerAskMax) return { ...turn, answer: 'unsent' };
       const missing = answer.slice(1).map((place) => plan.scopes[(place as number) - 1]!);
       const leftMs = untilMs - this.#clock.monotonicMs();
-      if (!(await within(this.#seeding.ensure(account, missing), leftMs))) return { ...turn, answer: 'unsent' };
+      if (!(await withinMs(leftMs, this.#seeding.ensure(account, missing), false)))
+        return { ...turn, answer: 'unsent' };
     }
   }
 
@@ -334,12 +333,4 @@ function known(answer: Answer): readonly Reply[] {
   if (typeof answer === 'string')
     throw new FailureError({ kind: 'quota-unavailable', message: `Quota is unavailable: ${unavailable.reason}.` });
   return answer;
-}
-
-/** False when it takes longer. */
-function within(promise: Promise<boolean>, ms: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(false), ms);
-    void promise.then(resolve).finally(() => clearTimeout(timer));
-  });
 }

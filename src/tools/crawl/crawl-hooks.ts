@@ -1,5 +1,5 @@
-import { setTimeout as rest } from 'node:timers/promises';
 import type { Clock } from '../../kernel/clock.ts';
+import { withinMs } from '../../kernel/within-ms.ts';
 import { signedHeaders } from './crawl-message.ts';
 import type { CrawlStore, Hook } from './crawl-store.ts';
 
@@ -107,7 +107,7 @@ export function createHookDelivery(parts: HookParts): HookDelivery {
     async stop() {
       stopped = true;
       if (timer !== null) clearInterval(timer);
-      await Promise.race([running, rest(stopWaitMs, undefined, { ref: false })]);
+      await withinMs(stopWaitMs, running, null);
     },
   };
 }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { withinMs } from '../../kernel/within-ms.ts';
 import type { Standing } from './looks.ts';
 
 /** A service elsewhere that the configuration names. */
@@ -63,12 +64,7 @@ export function followServices<Config, Service extends ConfiguredService<Config>
         ({ name, standing }) => standing.at === 'unknown' && (only === null || name === only),
       );
       if (unknown.length === 0) return;
-      let timer: NodeJS.Timeout | undefined;
-      const over = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, waitMaxMs);
-      });
-      await Promise.race([Promise.all(unknown.map((service) => service.look())), over]);
-      clearTimeout(timer);
+      await withinMs(waitMaxMs, Promise.all(unknown.map((service) => service.look())), null);
     },
     async close() {
       clearInterval(following);

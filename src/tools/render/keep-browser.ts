@@ -1,5 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Browser } from 'playwright-core';
+import { withinMs } from '../../kernel/within-ms.ts';
 import { type GuardedProxy, startGuardedProxy } from '../../net/guarded-proxy.ts';
 import { startOptions } from './chromium-start.ts';
 import { loadPlaywright } from './load-playwright.ts';
@@ -83,10 +83,8 @@ export function createBrowserKeeper({ home, onBrowser }: KeeperOptions): Browser
   async function letGo(one: CurrentBrowser): Promise<void> {
     if (cached === one) cached = null;
     const { browser, kill } = one.running;
-    const slow = new AbortController();
-    const late = pause(closeMaxMs, undefined, { signal: slow.signal }).then(kill, () => undefined);
-    await Promise.race([browser.close().catch(() => undefined), late]);
-    slow.abort();
+    const closing = browser.close().catch(() => undefined);
+    if ((await withinMs(closeMaxMs, closing, 'late')) === 'late') kill();
   }
 
   return {

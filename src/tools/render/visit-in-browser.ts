@@ -1,5 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { BrowserContext, BrowserContextOptions } from 'playwright-core';
+import { withinMs } from '../../kernel/within-ms.ts';
 import type { FetchGuard } from '../../net/fetch-guard.ts';
 import type { ProxyPass } from '../../net/proxy-pass.ts';
 import type { Rendered } from '../page-renderer.ts';
@@ -91,11 +91,8 @@ function contextOptions(
 
 /** A context that does not close takes the browser with it: better all pages than one that never ends. */
 async function closeContext(opened: Promise<BrowserContext>, kill: () => void): Promise<void> {
-  const slow = new AbortController();
   const closing = opened.then((context) => context.close()).catch(() => undefined);
-  const late = pause(closeMaxMs, undefined, { signal: slow.signal }).then(kill, () => undefined);
-  await Promise.race([closing, late]);
-  slow.abort();
+  if ((await withinMs(closeMaxMs, closing, 'late')) === 'late') kill();
 }
 
 function failed(error: unknown, connected: boolean, onTrouble: (message: string) => void): VisitEnd {

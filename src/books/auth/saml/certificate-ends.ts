@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
-import { setTimeout as rest } from 'node:timers/promises';
 import type { SamlConfig } from '../../../config/schema/schema-dashboard.ts';
 import type { Clock } from '../../../kernel/clock.ts';
+import { withinMs } from '../../../kernel/within-ms.ts';
 import { createIdentityProvider } from './identity-provider.ts';
 
 /** Ends of the certificates of a login by SAML, in wall-clock ms. */
@@ -45,8 +45,7 @@ export function createCertificateLook(clock: Clock): (config: SamlConfig) => Pro
         return { provider: null, trouble };
       },
     );
-    const late = rest(waitMaxMs, { provider: null, trouble: null }, { ref: false });
-    return { ...(await Promise.race([read, late])), signing };
+    return { ...(await withinMs(waitMaxMs, read, { provider: null, trouble: null })), signing };
   };
 }
 

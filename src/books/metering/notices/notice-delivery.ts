@@ -1,6 +1,6 @@
-import { setTimeout as rest } from 'node:timers/promises';
 import type { Clock } from '../../../kernel/clock.ts';
 import { webhookHeaders } from '../../../kernel/web/webhook-headers.ts';
+import { withinMs } from '../../../kernel/within-ms.ts';
 import type { PlanBook } from '../plan-book.ts';
 import { addresseeOf, type ReceiverKind } from './addressee.ts';
 import type { Notice, NoticeStore } from './notice-store.ts';
@@ -165,7 +165,7 @@ export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
     async stop() {
       stopped = true;
       if (timer !== null) clearInterval(timer);
-      await Promise.race([Promise.all([taking, ...underWay]), rest(stopWaitMs, undefined, { ref: false })]);
+      await withinMs(stopWaitMs, Promise.all([taking, ...underWay]), null);
     },
   };
 }

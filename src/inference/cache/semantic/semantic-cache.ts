@@ -3,11 +3,12 @@ import type { CacheEntry, CacheStore } from '../../../books/metering/cache-store
 import type { Clock } from '../../../kernel/clock.ts';
 import { newRequestId } from '../../../kernel/ids.ts';
 import type { Random } from '../../../kernel/random.ts';
+import { withinMs } from '../../../kernel/within-ms.ts';
 import type { SemanticRule } from '../../models/alias.ts';
 import type { InnerCalls } from '../../spine/answer-cache.ts';
 import type { CacheKey } from '../cache-key.ts';
 import type { Landed } from '../flight.ts';
-import { lookMsMax, within } from '../look-up.ts';
+import { lookMsMax } from '../look-up.ts';
 import type { CachedAnswer } from '../packed-entry.ts';
 import { decidingDigest, questionCharsMax } from './deciding-parts.ts';
 import { errorBound, withObservation } from './error-bound.ts';
@@ -89,7 +90,7 @@ export class SemanticCache {
     if (text.trim() === '' || text.length > questionCharsMax) return null;
     const parts = decidingDigest(text);
     const place = placeOf(filter, parts);
-    const known = await within(this.#read(place), lookMsMax).catch(() => []);
+    const known = await withinMs(lookMsMax, this.#read(place), 'late').catch(() => []);
     if (known === 'late') return null;
     const template = await this.#templates.of(question, parts);
     if (known.length === 0) return this.#learner(question, place, template, null, null);

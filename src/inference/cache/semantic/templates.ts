@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 import type { CacheEntry, CacheStore } from '../../../books/metering/cache-store.ts';
 import type { Clock } from '../../../kernel/clock.ts';
+import { withinMs } from '../../../kernel/within-ms.ts';
 import type { CacheKey } from '../cache-key.ts';
-import { lookMsMax, within } from '../look-up.ts';
+import { lookMsMax } from '../look-up.ts';
 import { learnTemplate, learntFrom, type QuestionTemplate } from './question-template.ts';
 
 /** Filters whose questions are in memory, the one used last at the end. */
@@ -53,7 +54,7 @@ export class Templates {
 
   async #kept({ scope, digest }: CacheKey): Promise<Known | null> {
     try {
-      const found = await within(this.#store.get(scope, digest), lookMsMax);
+      const found = await withinMs(lookMsMax, this.#store.get(scope, digest), 'late');
       return found === null || found === 'late'
         ? null
         : (JSON.parse(found.body.toString('utf8')) as { template: QuestionTemplate | null });

@@ -1,6 +1,6 @@
-import { setTimeout as rest } from 'node:timers/promises';
 import type { RouteConfig } from '../../../config/schema.ts';
 import { EmbeddedExamples, normalised, similarity } from '../../../kernel/embedded-examples.ts';
+import { withinMs } from '../../../kernel/within-ms.ts';
 import type { InnerCalls } from '../answer-cache.ts';
 
 export type ClassifyConfig = NonNullable<RouteConfig['classify']>;
@@ -34,10 +34,7 @@ export async function classified(
   const inTime = examplesOf(classify, embed)
     .vectors()
     .catch(() => null);
-  const [embedded, examples] = await Promise.all([
-    embedding,
-    Promise.race([inTime, rest(deadline, null, { ref: false })]),
-  ]);
+  const [embedded, examples] = await Promise.all([embedding, withinMs(deadline, inTime, null)]);
   const [vector] = embedded ?? [];
   if (vector === undefined || examples === null) return { model: null, score: null };
   const direction = normalised(vector);
