@@ -19,5 +19,5 @@ test('a browser test opens each page', () => {
   // The page of one entry may be reached by a click in its list.
   assert.ok(paths.length > 10);
   const unseen = paths.filter((path) => !tests.some((text) => text.includes(`/dashboard/${path}`)));
-  assert.deepEqual(unseen, [], 'a page that no browser test opens: add it to every-page.test.ts');
+  assert.deepEqual(unseen, [], 'a page that no browser test opens: add it to test/browser/pages.ts');
 });
