@@ -26,7 +26,7 @@ import { peersHeld } from './sbom.mjs';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** From Node's documentation: where postject finds the place of the blob. */
 const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
-/** Of a package that is an optional peer: what a program needs. Of playwright-core, its own pages and commands stay out. */
+/** Files that a program needs of optional peers. Pages and commands of playwright-core stay out. */
 const neededOf = {
   'playwright-core': [
     '*.{json,mjs,txt}',
@@ -66,8 +66,8 @@ export async function buildExecutable(file, dist = null) {
 }
 
 /**
- * What a package has, and the optional peers, which nobody without npm could add: one after the other, with a list of their
- * paths and sizes.
+ * The files of a package and of the optional peers, which nobody without npm could add: one after the other, with a list
+ * of their paths and sizes.
  */
 function packed(dist) {
   const manifest = packedManifest(readFileSync(join(root, 'package.json'), 'utf8'), process.env);

@@ -18,7 +18,7 @@ const weighsItself = /memoryUsage\(/;
 const testTimeoutMs = 180_000;
 /** More files than this are not tests that found no time, but a change that breaks things. */
 const secondLookFilesMax = 5;
-/** What a file says whose tests take longer than those of fifty others. */
+/** First line of a file whose tests take longer than those of fifty others. */
 const isSlow = /^\/\/ Slow: `npm test` runs it/;
 /** Programs that count a request's work, and mostly wait: each in a process, beside the rest. */
 const gates = 'test/gates/*.test.ts';

@@ -9,8 +9,8 @@ const file = join(root, 'package.json');
 const kept = join(root, 'node_modules', '.cache', 'culvert', 'package.json');
 
 /**
- * What peer dependencies name is not in the bundle. `env` is what a run of GitHub Actions says of its repository, which a
- * proof of provenance must find in the package.
+ * The manifest of the package. Its peer dependencies are not in the bundle. `env` has the repository of a run of GitHub
+ * Actions, which a proof of provenance must find in the package.
  */
 export function packedManifest(text, env) {
   const { dependencies, devDependencies, optionalDependencies, overrides, scripts, workspaces, ...rest } =

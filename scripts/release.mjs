@@ -24,7 +24,7 @@ if (first === '--notes') {
   console.log(`Publish it: git push --follow-tags`);
 }
 
-/** What CHANGELOG.md says of a version. */
+/** The section of CHANGELOG.md about a version. */
 function sectionOf(version) {
   const sections = readFileSync(join(root, 'CHANGELOG.md'), 'utf8').split(/^## /m).slice(1);
   const section = sections.find((text) => text.startsWith(`${version} - `));

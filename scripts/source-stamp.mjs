@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, statSync } from 'node:fs';
 
-/** Of tests alone; no bundle holds them. */
+/** Whether only tests need a file; no bundle holds those. */
 export const isTestFile = (file) => /\.(test|fixture)\.\w+$/.test(file);
 
 /**

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 /** Folders whose files start or measure a world of their own, or need too little of the gateway to load it. */
 const apart =
   /^(src|test\/(browser|bundle|conformance|deploy|docs|engines|gates|processes|telemetry|vector-conformance))\//;
-/** What a file does to its whole process, measures of it, or needs beside it: programs that take the cores for themselves. */
+/** Marks of a file that changes or measures its whole process, or needs programs that take the cores for themselves. */
 const wantsAProcess =
   /\bmock\.|process\.(on|once|chdir|env\.\w+ *=(?!=)|env\[|memoryUsage|cpuUsage|getActive)|memoryUsage|eventLoopUtilization|monitorEventLoopDelay|busyness|slowness|assertWithin|performance\.now|(?<!postgres|redis|chromium|s3|engine|Part)Missing\b|missingTool|setup:test-tools|alone in its process/;
 /** When to give up, and a clock for something else: what they read says nothing of the machine. */
@@ -21,8 +21,8 @@ const inBrowser = /^test\/browser\//;
 const unitFilesAGroup = 64;
 
 /**
- * What `node --test` runs for `files`, paths below `root`: groups of those that may share a process, as programs in
- * `folder` that import them, then the others. `units`: files that may, one after the other. `members`: the files of each
+ * Makes the list that `node --test` runs for `files`, paths below `root`: groups of those that may share a process, as
+ * programs in `folder` that import them, then the others. `units`: files that may, one after the other. `members`: the files of each
  * group, by the path of its program.
  */
 export function groupsOf(files, root, folder, units) {

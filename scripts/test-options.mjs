@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const scripts = dirname(fileURLToPath(import.meta.url));
-/** Of `npm test` and `npm run check`: the same cases each time. */
+/** Seed of `npm test` and `npm run check`: the same cases each time. */
 const usualSeed = '20261120';
 
 /** Before the files; imports give properties their seed, keep hooks light, and say what a file took and whether it failed. */

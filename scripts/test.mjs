@@ -36,7 +36,7 @@ const starter = join('test', 'start-gateway.ts');
 const filesAtOnce = availableParallelism() * 2;
 /** The bundle's threads stand for those of the sources, where it is what the sources say. */
 const bundledThreads = `--import=${new URL('./bundled-threads.mjs', import.meta.url)}`;
-/** Of the cases of each property, which are the same at every run: `scripts/seeded-fast-check.mjs`. */
+/** Share of the cases of each property, which are the same at every run: `scripts/seeded-fast-check.mjs`. */
 const budget = { FC_RUNS: process.env.FC_RUNS ?? '50', FC_SHARE: process.env.FC_SHARE ?? '0.2' };
 /** For a test that hangs: on a busy machine some take minutes. */
 const testTimeoutMs = 600_000;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 /** In the folder of a built dashboard. */
 export const webStampFile = 'stamp';
 
-/** Of src/, what runs in the pages too. */
+/** Files of src/ that run in the pages too. */
 const shared = ['src/admin/csv.ts', 'src/admin/roles.ts', 'src/books/metering/window.ts', 'src/guards/kinds.ts'];
 
 /** A digest of every source below web/ and docs/, of the lockfile and of the build itself. */

@@ -5,7 +5,7 @@ export interface LoggedIn {
   cookie: string;
   csrf: string;
   session: Record<string, unknown>;
-  /** As a page of ours sends it. */
+  /** Sends a request as a page of ours does. */
   fetch(path: string, init?: RequestInit & { json?: unknown }): Promise<Response>;
 }
 

@@ -32,7 +32,7 @@ export function busyness(): number {
   return Math.max(1, nowTimes, lastMinuteTimes * slowness());
 }
 
-/** What took `ms` by the clock may take `promisedMs` on a quiet machine, and more on one that is busy or slow. */
+/** Asserts that `ms` by the clock are no more than `promisedMs` would be on a quiet machine: a busy or slow one has more. */
 export function assertWithin(ms: number, promisedMs: number, what = 'it'): void {
   if (ms < promisedMs) return;
   const times = busyness();

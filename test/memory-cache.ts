@@ -6,7 +6,7 @@ import type {
   CacheStore,
 } from '../src/books/metering/cache-store.ts';
 
-/** What an entry costs beside its body. */
+/** Bytes of an entry in addition to its body. */
 const entryBytes = 512;
 
 const plainBounds: CacheBounds = { scopeBytes: 16 * 1024 * 1024, totalBytes: 64 * 1024 * 1024 };

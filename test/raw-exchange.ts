@@ -5,7 +5,7 @@ export interface RawAnswer {
   /** Everything before the first body byte; '' when the connection broke earlier. */
   head: string;
   status: number;
-  /** As on the wire, chunk framing removed. */
+  /** The bytes of the wire, chunk framing removed. */
   body: Buffer;
   /** How it stopped: the HTTP message was complete, TCP reset, TCP close in the middle, or silence until `patienceMs`. */
   ended: 'complete' | 'reset' | 'fin' | 'silence';

@@ -1,5 +1,5 @@
 /**
- * Who may import whom (design §4). A room's own imports count too: what it may import, its importers may as well.
+ * A room and its imports (design §4). The imports of a room count too: what it may import, its importers may as well.
  * `typesOnly` rooms may be imported with `import type` alone.
  */
 export interface Room {

@@ -55,7 +55,7 @@ export async function startScriptedQdrant(
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, calls };
 }
 
-/** As Qdrant writes it. */
+/** An answer as Qdrant writes it. */
 export function done(result: unknown): QdrantReply {
   return { status: 200, body: { result, status: 'ok', time: 0.001 } };
 }

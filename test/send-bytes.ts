@@ -2,9 +2,9 @@ import { connect } from 'node:net';
 
 /** The server's answer to bytes that no HTTP client would send. */
 export interface BytesAnswer {
-  /** Of the first answer; 0 when none came. */
+  /** Status of the first answer; 0 when none came. */
   status: number;
-  /** Of every answer on this connection, in order. */
+  /** Status of every answer on this connection, in order. */
   statuses: number[];
   text: string;
   /** The server closed the connection; false when it was still open after `patienceMs` of silence. */

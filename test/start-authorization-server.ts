@@ -7,7 +7,7 @@ import { startMcpServer, type TestMcpOptions } from './start-mcp-server.ts';
 
 export interface TestAuthorizationServer {
   url: string;
-  /** Of its port, for `fetch.allow_private`. */
+  /** Host and port, for `fetch.allow_private`. */
   place: string;
   /** Paths of all requests so far. */
   asked: string[];
@@ -23,7 +23,7 @@ export interface TestAuthorizationServer {
   expire(): void;
   /** So are its refresh tokens, as when somebody takes the permission back. */
   revoke(): void;
-  /** What it does next. */
+  /** Behaviour from now on. */
   mode: {
     registers: boolean | 'nobody';
     /** Whether the MCP server names it. */
@@ -209,7 +209,7 @@ export async function startProtectedMcpServer(
   return { ...server, refused: () => refused };
 }
 
-/** What a browser does with the address of a login: the page that it ends at. */
+/** Follows the address of a login as a browser does, to the page where it ends. */
 export async function openLogin(url: string): Promise<{ status: number; text: string; callback: string }> {
   const sent = await fetch(url, { redirect: 'manual' });
   const callback = sent.headers.get('location')!;

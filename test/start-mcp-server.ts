@@ -19,7 +19,7 @@ import { trustingValidator } from '../src/tools/mcp/trusting-validator.ts';
 /** A real MCP server over Streamable HTTP, made with the official SDK. */
 export interface TestMcpServer {
   url: string;
-  /** Of its port, for `fetch.allow_private`. */
+  /** Host and port, for `fetch.allow_private`. */
   place: string;
   /** Headers of every request so far. */
   heard(): readonly IncomingHttpHeaders[];
@@ -84,7 +84,7 @@ const furtherMembers: Readonly<Record<string, object>> = {
 
 type Args = Record<string, unknown>;
 
-/** What the tools do, over whichever transport; `waits` counts calls of `wait`. */
+/** Makes a server with tools, over whichever transport; `waits` counts calls of `wait`. */
 export function createTestServer(
   further: readonly string[] = [],
   waits: { running: number } = { running: 0 },

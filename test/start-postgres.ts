@@ -22,7 +22,7 @@ export const postgresMissing: string | false =
 const owner = process.getuid?.() === 0 ? { uid: idOf('-u'), gid: idOf('-g') } : {};
 
 export interface StartedPostgres {
-  /** Of a database without tables at first. */
+  /** Address of a database without tables at first. */
   url: string;
   port: number;
   /** Another database on this server, with Culvert's tables as a first start leaves them. */
@@ -198,7 +198,7 @@ async function runServer(folder: string, data: string) {
   };
 }
 
-/** Of a server that stood still, some children may have ended since, such as a worker at the end of its work. */
+/** Lets a stopped process go on. It may have ended since, as a child of the server does at the end of its work. */
 function resume(pid: number): void {
   try {
     process.kill(pid, 'SIGCONT');

@@ -53,7 +53,7 @@ export function temporaryFolder(t: Lifetime): string {
   return folder;
 }
 
-/** What every test of the program runs with: nothing of the machine's own providers or settings. */
+/** Environment of every test of the program: nothing of the machine's providers or settings. */
 export function cleanEnv(more: Readonly<Record<string, string>> = {}): Record<string, string> {
   return { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...more };
 }
@@ -130,7 +130,7 @@ function programOf({ bin = culvertBin, executable }: ProcessOptions): [string, .
   return executable === undefined ? [process.execPath, bin] : [executable];
 }
 
-/** Of a command that takes more than two seconds, as any does on a busy machine. */
+/** Progress of a command that takes more than two seconds, as any does on a busy machine. */
 const progressLine = /^.+, \d+ s\n/gm;
 
 export interface Ran {

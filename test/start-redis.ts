@@ -14,7 +14,7 @@ export const redisMissing: string | false =
 export interface RedisOptions {
   /** Its working folder, for dumps; one of its own otherwise. */
   dir?: string;
-  /** Of redis-server, such as `--appendonly yes`; nothing is persisted unless asked. */
+  /** Arguments of redis-server, such as `--appendonly yes`; without them nothing is persisted. */
   args?: readonly string[];
   /** A free one otherwise. */
   port?: number;

@@ -63,7 +63,7 @@ interface Person {
   email?: string;
 }
 
-/** What a browser brings back. */
+/** Form that a browser brings back. */
 export interface Brought {
   action: string;
   fields: Record<string, string>;
@@ -220,7 +220,7 @@ export async function startSamlProvider(): Promise<SamlProvider> {
     };
   }
 
-  /** As samlify signs it: the assertion, then the response around it. */
+  /** The XML with the signatures of samlify: of the assertion, then of the response around it. */
   function signed(xml: string, signer: SamlEntity): string {
     const { signs, key, hash } = provider.answering;
     const common = {

@@ -7,7 +7,7 @@ export interface TokenIssuer {
   issuer: string;
   /** Paths that were asked for. */
   asked: string[];
-  /** What the server answers: its keys, an error, nothing at all, or this text in place of its keys. */
+  /** Decides on the answer: its keys, an error, nothing at all, or this text in place of its keys. */
   state: { up: boolean; hangs: boolean; text: string | null; keys: JWK[] };
   /** A token that ends in an hour, by its first key. A claim that is null is left out. */
   sign(claims: Record<string, unknown>, options?: { kid?: string | null }): Promise<string>;

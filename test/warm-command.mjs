@@ -15,7 +15,7 @@ process.setMaxListeners(0);
 module.setSourceMapsSupport(true, { nodeModules: true });
 const { main } = await import(pathToFileURL(entryFile()).href);
 
-/** What the running command has written, and how it ends. */
+/** Output of the running command, and how it ends. */
 let running = null;
 for (const name of ['stdout', 'stderr'])
   process[name].write = (chunk, encoding, done) => {
@@ -61,7 +61,7 @@ function end() {
   process.reallyExit(0);
 }
 
-/** As Node does where nothing catches an error. */
+/** Ends as Node does where nothing catches an error. */
 function broken(error) {
   if (error instanceof Ended || running === null) return;
   running.stderr += `${inspect(error)}\n`;

@@ -28,7 +28,7 @@ export interface OpenApi {
 type Rule = 'required' | 'optional' | 'computed' | 'computed_optional';
 type Attribute = { name: string } & Record<string, unknown>;
 
-/** What Terraform manages, and the operations that make and change it. */
+/** Resources that Terraform manages, and the operations that make and change them. */
 const resources = [
   { name: 'provider', path: '/providers', one: '{name}', make: 'post' },
   { name: 'model', path: '/models', one: '{id}', make: 'post' },

@@ -12,7 +12,7 @@ async function rowsOf(texts: readonly string[]): Promise<Float32Array[]> {
   return texts.map((_, at) => flat.subarray(at * lexicalDimensions, (at + 1) * lexicalDimensions));
 }
 
-/** Of unit vectors: their cosine. */
+/** Dot product; of unit vectors it is their cosine. */
 function dot(one: Float32Array, other: Float32Array): number {
   let sum = 0;
   for (let at = 0; at < one.length; at += 1) sum += one[at]! * other[at]!;

@@ -34,7 +34,7 @@ function same(size: number, count: number): number[] {
   return new Array<number>(count).fill(size);
 }
 
-/** As a socket gives them: each chunk has memory of its own. */
+/** Chunks as a socket gives them: each has separate memory. */
 function* chunksOf(bytes: Buffer, sizes: readonly number[]): Iterable<Buffer> {
   let at = 0;
   for (const size of sizes) {

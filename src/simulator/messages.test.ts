@@ -58,7 +58,7 @@ async function streamed(body: object, spec = ''): Promise<Event[]> {
   return events;
 }
 
-/** What a client reads from a stream. */
+/** Message that a client reads from a stream. */
 function folded(events: readonly Event[]): Message {
   const message = structuredClone(events.find((event) => event.type === 'message_start')?.message) as Message;
   const json: string[] = [];

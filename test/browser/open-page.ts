@@ -140,7 +140,7 @@ export async function settled(page: Page): Promise<void> {
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
 }
 
-/** What a form says that was changed meanwhile, a line each: field, theirs, yours. */
+/** Lines in which a form shows changes of others meanwhile: field, theirs, yours. */
 export async function changes(page: Page): Promise<string[]> {
   const rows = page.getByRole('table', { name: 'What was changed' }).locator('tbody tr');
   return (await rows.allInnerTexts()).map((line) => line.replaceAll(/\s+/g, ' '));

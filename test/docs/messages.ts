@@ -16,7 +16,7 @@ const labelTakers = /(?:describe|option|argument|description|summary)$/;
 export type Message = Sentence & { mayLackVerb: boolean };
 
 /**
- * What people read at run time, from the string literals of a source file: whole sentences wherever they stand, and
+ * Texts that people read at run time, from the string literals of a source file: whole sentences wherever they are, and
  * fragments that a call takes. A `${…}` is one word. Descriptions count as cells of a table, which need no verb.
  */
 export function messagesOf(file: string): Message[] {

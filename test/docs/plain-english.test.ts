@@ -58,7 +58,7 @@ const readRooms = [
 ];
 
 /** Rooms whose docstrings say what a thing is; the others follow. */
-const namedRooms = ['src/**/*.ts', 'web/src/**/*.{ts,tsx}'];
+const namedRooms = ['{src,scripts,test/gates,web/src}/**/*.{mjs,ts,tsx}', 'test/*.{mjs,ts}'];
 
 const sourcesOf = (rooms: readonly string[]) =>
   rooms.flatMap((room) => globSync(room)).filter((file) => !/\.(?:test|fixture)\.ts$/.test(file));

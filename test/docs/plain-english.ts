@@ -9,7 +9,7 @@ import { root } from './snippets.ts';
  */
 
 export const wordsMax = 30;
-/** Of the whole sentences of one page. */
+/** Share of the whole sentences of one page. */
 export const passiveShareMax = 0.3;
 
 export interface Sentence {

@@ -7,12 +7,12 @@ export const root = fileURLToPath(new URL('../..', import.meta.url));
 export interface Snippet {
   /** Such as `docs/speech.md`. */
   page: string;
-  /** Of its first fence, from 1. */
+  /** Line of its first fence, from 1. */
   line: number;
   /** `sh`, `js`, `yaml`, …; '' for none. */
   language: string;
   text: string;
-  /** Of `<!-- not run: REASON -->` above it; null: it runs. */
+  /** Reason of `<!-- not run: REASON -->` above it; null: it runs. */
   notRun: string | null;
 }
 

@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads';
 import { testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 
-/** What the gateway's thread wants: one request, its answer read to its end. `body` null: a GET. */
+/** Order of the gateway's thread: one request, its answer read to its end. `body` null: a GET. */
 export interface Order {
   url: string;
   body: unknown;

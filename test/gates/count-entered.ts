@@ -15,7 +15,7 @@ export interface Entered {
 }
 
 const sources = new URL('../../src/', import.meta.url).href;
-/** What only the first requests enter, such as imports and growing buffers, is not of a request. */
+/** Requests before the count: imports and growing buffers, which only the first ones enter, are not of a request. */
 const warmRequests = 30;
 /** Rounds in a row that took no function away. */
 const rounds = 6;

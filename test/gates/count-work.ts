@@ -11,7 +11,7 @@ import type { Order } from './client-and-upstream.ts';
 export interface Work {
   parses: number;
   stringifies: number;
-  /** Of sockets, to callers and upstreams. */
+  /** Writes of sockets, to callers and upstreams. */
   writes: number;
   /** Buffers that were put together or copied. */
   copies: number;

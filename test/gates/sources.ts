@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { parseAst } from 'rolldown/parseAst';
 
-/** What the text of `src/` says of itself, tests and their fixtures left out. Names are places, as `file:line name`. */
+/** Figures of the text of `src/`, tests and their fixtures left out. Names are places, as `file:line name`. */
 export interface Sources {
   lines: number;
   /** In `src/main/`. */

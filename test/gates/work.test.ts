@@ -41,8 +41,8 @@ for (const how of ['passed through', 'converted']) {
 }
 
 /**
- * Of its row in the books, and little else. A request that is old as a whole leaves 12 kB, and costs half as much CPU
- * again. In steps of 4 kB: what falls into a full collection varies.
+ * Bytes of its row in the books, and of little else. A request that is old as a whole leaves 12 kB, and costs half as much
+ * CPU again. In steps of 4 kB: what falls into a full collection varies.
  */
 const promotedStep = 4_096;
 for (const chat of ['whole, passed through', 'whole, converted']) {

@@ -79,7 +79,7 @@ const sqlite: CacheDriver = {
   },
 };
 
-/** As a server opens it: what was found lately is in memory. */
+/** The cache as a server opens it: entries that were found lately are in memory. */
 const sqliteWithMemory: CacheDriver = {
   name: 'sqlite with memory',
   skip: false,

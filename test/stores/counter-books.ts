@@ -2,7 +2,7 @@ import type { BucketRow, QuotaBooks, QuotaSeed, RecentCall, Scope } from '../../
 import type { ReservationRow, UsageEvent } from '../../src/books/metering/ledger.ts';
 import { bucketsOf } from '../../src/books/metering/scope.ts';
 
-/** What the suites ask of a finished request: the parts of an event that move quota. */
+/** Parts of the event of a finished request that move quota. */
 export type Booked = Pick<
   UsageEvent,
   'account' | 'tenant' | 'tier' | 'quotaMs' | 'settledMs' | 'costMilli' | 'inputTokens' | 'outputTokens' | 'costUsd'

@@ -22,7 +22,7 @@ export interface CountersUnderTest {
 
 export interface CounterDriver {
   name: string;
-  /** What this machine lacks for it, in words; null: nothing. */
+  /** Says what this machine lacks for it; null: nothing. */
   missing(): string | null;
   create(): Promise<CountersUnderTest>;
 }

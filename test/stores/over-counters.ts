@@ -12,7 +12,7 @@ export function over(title: string, run: (under: CountersUnderTest, t: TestConte
   }
 }
 
-/** As `over`, when time must pass. */
+/** Runs a suite like `over`, where time must pass. */
 export function overTime(
   title: string,
   run: (under: CountersUnderTest & { advance: (ms: number) => void }, t: TestContext) => Promise<void>,

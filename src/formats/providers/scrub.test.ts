@@ -99,7 +99,7 @@ test('a secret across the bound of what is looked at does not survive in half', 
   }
 });
 
-/** Of CPU, however busy the machine is. */
+/** Microseconds of CPU, however busy the machine is. */
 const slowMicroseconds = 200_000;
 
 test('any text: bounded in length and time, and scrubbing twice changes nothing dangerous', () => {

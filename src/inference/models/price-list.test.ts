@@ -11,7 +11,7 @@ const prices = await installedPrices();
 const providers = (await waitForUpdate())!;
 const models = providers.flatMap((provider) => provider.models.map(({ id }) => [provider.id, id] as const));
 
-/** What was used, as the library counts it. */
+/** Usage as the library counts it. */
 function libraryUsage(usage: Required<Usage>) {
   return {
     input_tokens: usage.inputTokens,

@@ -24,7 +24,7 @@ const fileOf = (name: string, text: string) => {
 const aiServices = 'https://cognitiveservices.azure.com/.default';
 const request = {} as UpstreamRequest;
 
-/** What an authorizer does for one request. */
+/** Token that an authorizer gives one request. */
 async function tokenOf(facts: EntraFacts, env: Env, clock = fakeClock(Date.now())) {
   const authorize = entraAuthorizer(facts, env, clock);
   return { authorize: () => authorize(request, transport), first: await authorize(request, transport), clock };

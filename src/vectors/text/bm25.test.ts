@@ -39,7 +39,7 @@ test('stems are those of the Snowball project', () => {
   assert.deepEqual(Object.keys(pairs).map(stemEnglish), Object.values(pairs));
 });
 
-/** As Qdrant's own engine makes them (qdrant-edge-py 0.9.0). */
+/** Stems as Qdrant's engine makes them (qdrant-edge-py 0.9.0). */
 const stems = {
   arabic: ['الكتاب', 'كتاب'],
   armenian: ['քաղաքներ', 'քաղ'],

@@ -29,7 +29,7 @@ function fieldsOf(verb: VectorVerb): Record<string, JsonObject> {
   return vectorBodySchema(verb).properties as Record<string, JsonObject>;
 }
 
-/** Of another type than any that the schema allows. */
+/** A value of another type than any that the schema allows. */
 function wrongFor({ type, anyOf }: JsonObject): JsonValue {
   const types = anyOf === undefined ? [type] : (anyOf as JsonObject[]).map((choice) => choice.type);
   const wrong: [string, JsonValue][] = [

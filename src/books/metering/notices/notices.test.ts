@@ -67,7 +67,7 @@ async function untilQueued(store: { queued(): readonly unknown[] }, count: numbe
   while (store.queued().length < count) await new Promise((resolve) => setTimeout(resolve, 1));
 }
 
-/** What reaches the webhook's queue, in order. */
+/** Notices with a list of those that reach the webhook's queue, in order. */
 function setUp(store = memoryNoticeStore(), book = bookOf(pro)) {
   const clock = fakeClock();
   const troubles: string[] = [];

@@ -132,7 +132,7 @@ function slotsThatMatch(rows: Rows, json: unknown): number[] {
     .map(({ slot }) => slot);
 }
 
-/** What a call gives once its columns are made, `between` the steps of which something happens. */
+/** Result of a call once its columns are made, `between` the steps of which something happens. */
 function whole<T>(columns: Columns, call: () => T, between = () => {}): T {
   for (;;) {
     try {

@@ -12,7 +12,7 @@ import { createScalarKernels } from './scalar-kernels.ts';
 
 const rowsAt = 65_536;
 const outAt = 3 * 65_536;
-/** Of kernels that gather: addresses, and results beside those of the others. */
+/** Addresses for kernels that gather, and their results next to those of the others. */
 const listAt = 50_048;
 const gatheredAt = outAt + 8_192;
 const backwards = (count: number) => Array.from({ length: count }, (_, i) => count - 1 - i);
