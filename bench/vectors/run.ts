@@ -1,4 +1,5 @@
 // node bench/run.mjs vectors [row…] [--quick] [--million]
+// QDRANT_BIN=… node bench/run.mjs vectors qdrant: a million points that a gateway keeps in a Qdrant
 
 import { trialSearches } from '../../src/vectors/embedded/index/bit-trial.ts';
 import { finish } from '../results.ts';
@@ -10,6 +11,7 @@ import { measureCollections } from './measure-collections.ts';
 import { measureFilter, measureIngest, measureLarge, measureSearch } from './measure-engines.ts';
 import { measureGateway } from './measure-gateway.ts';
 import { measureHybrid } from './measure-hybrid.ts';
+import { measureOverQdrant } from './measure-over-qdrant.ts';
 import { batchPoints, createPoints, type Points, payloadOf } from './points.ts';
 
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith('--'));
@@ -102,7 +104,10 @@ const measurements: Record<string, () => Promise<Row[]>> = {
   gateway: () => measureGateway(sizes.gateway),
   hybrid: () => measureHybrid(sizes.gateway),
 };
-const byHand: Record<string, () => Promise<Row[]>> = { million };
+const byHand: Record<string, () => Promise<Row[]>> = {
+  million,
+  qdrant: () => measureOverQdrant(quick ? 5_000 : 1_000_000),
+};
 
 const wanted = [
   ...(named.length > 0 ? named : Object.keys(measurements)),
@@ -110,13 +115,20 @@ const wanted = [
 ];
 const unknown = wanted.filter((name) => !(name in measurements) && !(name in byHand));
 if (unknown.length > 0) {
-  console.error(`No such row: ${unknown.join(', ')}. Rows: ${[...Object.keys(measurements), 'million'].join(', ')}.`);
+  console.error(
+    `No such row: ${unknown.join(', ')}. Rows: ${[...Object.keys(measurements), ...Object.keys(byHand)].join(', ')}.`,
+  );
   process.exit(2);
 }
 
 const rows: Row[] = [];
 for (const name of wanted) {
   rows.push(...print(await (measurements[name] ?? byHand[name]!)()));
+}
+if (named.join() === 'qdrant') {
+  const how = `Vectors of 1,024 components in clusters, written ${batchPoints} a call with wait=true and read over HTTP through a gateway with
+everything on. Gateway, Qdrant and load share the machine.`;
+  finish({ subject: 'vectors over Qdrant', command: 'node bench/run.mjs vectors qdrant', how, rows }, !quick);
 }
 finish(
   {
