@@ -5,6 +5,7 @@ import { type Failure, factsOf } from '../kernel/failure.ts';
 import { keepAliveAfterMs, readerBufferBytesMax, readerStallTimeoutMs } from '../kernel/limits.ts';
 import { validateHeaderName, validateHeaderValue } from '../kernel/web/node-http.ts';
 import { type Exchange, errorContextOf, type Route } from './exchange.ts';
+import { readOnAfterAnswer } from './read-on.ts';
 import { refusalOf, retryHeaders } from './refusal.ts';
 import { openWire } from './stream-wire.ts';
 
@@ -275,7 +276,9 @@ export function writeFailure(
   if (failure.kind === 'upstreams-limited') headers.push('x-culvert-limited-by', 'upstream');
   if (failure.kind === 'upgrade-required') headers.push('upgrade', failure.to ?? 'HTTP/1.1');
   // A caller that has not sent all of a body by now would hold the connection for as long again.
-  if (failure.kind === 'request-timeout' || hasLargeUnreadBody(exchange)) headers.push('connection', 'close');
+  const isLarge = hasLargeUnreadBody(exchange);
+  if (failure.kind === 'request-timeout' || isLarge) headers.push('connection', 'close');
+  if (isLarge) readOnAfterAnswer(exchange.request);
   response.writeHead(dialect.errorStatus?.(failure) ?? facts.status, headers);
   response.end(exchange.request.method === 'HEAD' ? undefined : body);
 }

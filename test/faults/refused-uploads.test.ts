@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { after, test } from 'node:test';
+import { overUpstreams, startGateway, testKey } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+
+/* Callers that send all of a body before they look for an answer, as many HTTP clients do. */
+
+const upstream = await startUpstream();
+after(() => upstream.close());
+const gateway = await startGateway(
+  { after: after as never },
+  { ...overUpstreams(upstream.url), server: { body_limit: '1mb', upload_limit: '2mb' } },
+);
+const port = Number(new URL(gateway.url).port);
+const sentBytes = 24 * 1024 * 1024;
+
+/** The answer's first line, read after the whole body was sent; an error of the connection instead. */
+function sendsAll(path: string, headers: readonly string[]): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.pause();
+    const head = [`POST ${path} HTTP/1.1`, 'host: x', ...headers, `content-length: ${sentBytes}`];
+    socket.write(`${head.join('\r\n')}\r\n\r\n`);
+    const piece = Buffer.alloc(64 * 1024, 'x');
+    let left = sentBytes;
+    const send = () => {
+      while (left > 0) {
+        left -= piece.length;
+        if (!socket.write(piece)) return;
+      }
+      socket.off('drain', send);
+      let answer = '';
+      socket.on('data', (bytes) => {
+        answer += bytes.toString();
+      });
+      socket.on('end', () => resolve(answer.split('\r\n')[0]!));
+      socket.resume();
+    };
+    socket.on('drain', send);
+    socket.on('error', (error: NodeJS.ErrnoException) => resolve(`${error.code} with ${left} bytes to send`));
+    send();
+  });
+}
+
+const asKey = `authorization: Bearer ${testKey}`;
+const cases = {
+  'JSON above the limit': ['/v1/chat/completions', [asKey, 'content-type: application/json'], 413],
+  'a form above the limit': ['/v1/images/edits', [asKey, 'content-type: multipart/form-data; boundary=x'], 413],
+  'an unknown key': ['/v1/chat/completions', ['authorization: Bearer sk-cv-no', 'content-type: application/json'], 401],
+  'an unknown path': ['/v1/nothing', [asKey, 'content-type: application/json'], 404],
+} as const;
+
+for (const [name, [path, headers, status]] of Object.entries(cases)) {
+  test(`${name}: a caller that still sends its body gets the answer, not a reset`, async () => {
+    assert.match(await sendsAll(path, headers), new RegExp(`^HTTP/1\\.1 ${status} `));
+  });
+}
+
+test('a caller that stops sending is not waited for', async () => {
+  // Its side stays open, so that it would be held for as long as it likes.
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n${asKey}\r\ncontent-type: application/json\r\n`);
+  socket.write(`content-length: ${sentBytes}\r\n\r\n{`);
+  socket.resume();
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  socket.once('end', () => {
+    // Bytes to a connection that is closed by then come back as a reset.
+    const poke = setInterval(() => socket.write('x'), 3_000);
+    socket.once('error', () => undefined);
+    socket.once('close', () => {
+      clearInterval(poke);
+      resolve(true);
+    });
+  });
+  assert.ok(await promise);
+});
