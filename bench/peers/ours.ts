@@ -1,3 +1,5 @@
+import { postgresMissing } from '../../test/start-postgres.ts';
+import { redisMissing } from '../../test/start-redis.ts';
 import { type Subject, startBareProxy, startCulvert, startNginx } from '../gateway/processes.ts';
 import { startStores } from '../gateway/stores.ts';
 import { commitOf } from '../results.ts';
@@ -24,20 +26,47 @@ const bare: Gateway = {
   start: async ({ upstreamPort, cores }) => running(await startBareProxy(upstreamPort, cores)),
 };
 
+/** Of a plan without limits. */
+const freeKey = 'sk-cv-bench-free-0001';
+
 const culvert: Gateway = {
   name: 'Culvert',
-  keeps: 'a key, every kind of limit, a ledger, metrics and a log line a request',
+  keeps: 'a key, every kind of limit, a ledger in SQLite, metrics and a log line a request',
   get: 'a part of this repository',
-  manyCores: 'server.processes; over PostgreSQL (without fsync) and Redis, whose CPU and memory count as its own',
+  manyCores: 'server.processes over its embedded storage',
   find: () => process.execPath,
   version: () => commitOf('.'),
+  start: async ({ upstreamPort, cores, workers }) =>
+    running(await startCulvert({ upstreamPort, cores, server: { processes: workers } })),
+};
+
+const culvertFree: Gateway = {
+  ...culvert,
+  name: 'Culvert-free',
+  keeps: 'a key without a limit, a ledger in SQLite, metrics and a log line a request',
   async start({ upstreamPort, cores, workers }) {
-    if (workers === 1) return running(await startCulvert({ upstreamPort, cores }));
+    const subject = await startCulvert({
+      ...{ upstreamPort, cores, server: { processes: workers } },
+      plans: { free: { windows: 'off', rpm: 'off' } },
+      keys: [{ key: freeKey, account: 'free', name: 'bench', plan: 'free' }],
+    });
+    return { ...running(subject), headers: { authorization: `Bearer ${freeKey}` } };
+  },
+};
+
+const storesMissing = postgresMissing || redisMissing;
+
+const culvertShared: Gateway = {
+  ...culvert,
+  name: 'Culvert-shared',
+  keeps: 'the same as Culvert over PostgreSQL (without fsync) and Redis, whose CPU and memory count as its own',
+  get: 'npm run setup:test-tools',
+  manyCores: 'server.processes over PostgreSQL and Redis',
+  find: () => (storesMissing === false ? process.execPath : null),
+  async start({ upstreamPort, cores, workers }) {
     const stores = await startStores(cores);
     const subject = await startCulvert({
-      upstreamPort,
-      cores,
-      server: { processes: workers },
+      ...{ upstreamPort, cores, server: { processes: workers } },
       storage: stores.storage,
     });
     const stop = async () => {
@@ -49,7 +78,7 @@ const culvert: Gateway = {
 };
 
 /** What others are read against. */
-export const ours: readonly Gateway[] = [nginx, bare, culvert];
+export const ours: readonly Gateway[] = [nginx, bare, culvert, culvertFree, culvertShared];
 
 function running(subject: Subject): Running {
   return { ...subject, model: 'same', stores: [] };
