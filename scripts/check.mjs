@@ -23,8 +23,11 @@ const isSlow = /^\/\/ Slow: `npm test` runs it/;
 /** Programs that count a request's work, and mostly wait: each in a process, beside the rest. */
 const gates = 'test/gates/*.test.ts';
 const gatesTitle = 'tests of gates';
-/** How much of each property: `npm test` looks at all its cases, `npm run test:fuzz` at most. */
-const someCases = { FC_RUNS: '25', FC_SHARE: '0.1' };
+/**
+ * How much of each property (scripts/seeded-fast-check.mjs): the same cases at every run. `npm test -- --full` looks at all,
+ * `npm run test:fuzz` at others.
+ */
+export const someCases = { FC_RUNS: process.env.FC_RUNS ?? '25', FC_SHARE: process.env.FC_SHARE ?? '0.1' };
 
 /** Test files that may share a process, below the root; `slow`: with those that say that they are. */
 export function quickTests({ slow }) {

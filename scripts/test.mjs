@@ -1,7 +1,7 @@
 // `npm test`: what `npm run check` does, then every other suite, four processes at a time on two cores. `npm test -- PATTERN…`
 // runs only the test files whose path holds a pattern; `--names` prints the name of each test,
 // `--times` the thirty files that took most of the processor at the end, `--apart` gives each file a process. Without a pattern each property tries
-// a fifth of its cases, or fifty; `--full` all of them.
+// a tenth of its cases, or 25; `--full` all of them.
 // `npm run test:long`: the files that `npm test` leaves out, since it ends within fifteen minutes: `*.long.test.ts`.
 // `npm run test:processes`: the files that start gateways, each gateway with two processes over its embedded storage.
 // `npm run test:fuzz`: the files with properties alone, with a new seed and ten times the cases.
@@ -11,7 +11,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ensureWeb } from './build-web.mjs';
-import { checkSources, part, quickTests } from './check.mjs';
+import { checkSources, part, quickTests, someCases } from './check.mjs';
 import { memoryFolder } from './memory-folder.mjs';
 import { groupsOf } from './test-groups.mjs';
 import { failedFiles, linesOf, reporters, testEnvironment, testOptions } from './test-options.mjs';
@@ -36,8 +36,6 @@ const starter = join('test', 'start-gateway.ts');
 const filesAtOnce = availableParallelism() * 2;
 /** The bundle's threads stand for those of the sources, where it is what the sources say. */
 const bundledThreads = `--import=${new URL('./bundled-threads.mjs', import.meta.url)}`;
-/** Share of the cases of each property, which are the same at every run: `scripts/seeded-fast-check.mjs`. */
-const budget = { FC_RUNS: process.env.FC_RUNS ?? '50', FC_SHARE: process.env.FC_SHARE ?? '0.2' };
 /** For a test that hangs: on a busy machine some take minutes. */
 const testTimeoutMs = 600_000;
 // More files than this are not a test that found no peace, but a change that breaks things.
@@ -79,7 +77,7 @@ const environment = {
     FC_SEED: process.env.FC_SEED ?? String(Math.trunc(Math.random() * 2 ** 31)),
     FC_RUNS: process.env.FC_RUNS ?? '1000',
   }),
-  ...(everything && !full && budget),
+  ...(everything && !full && someCases),
   ...(processes && { CULVERT_TEST_PROCESSES: process.env.CULVERT_TEST_PROCESSES ?? '2' }),
 };
 const notes = mkdtempSync(join(tmpdir(), 'culvert-test-'));
