@@ -3,14 +3,16 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { parse, stringify } from 'yaml';
 import { findInTurns } from '../../src/processes/seat.ts';
 import { startGatewayProcess } from '../faults/gateway-process.ts';
+import { assertWithin, busyness } from '../machine-load.ts';
 import { adminKey, overUpstreams } from '../start-gateway.ts';
 import { closedPort, runCommand, temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { until } from '../until.ts';
-import { ask, chat, childrenOf, overBoth, scrape, startProcesses } from './start-processes.ts';
+import { ask, chat, childrenOf, overBoth, replaced, scrape, startProcesses } from './start-processes.ts';
 
 overBoth('a worker that dies before the others have started ends the start, with its cause', async (t, over) => {
   const upstream = await startUpstream();
@@ -39,6 +41,22 @@ overBoth('SIGTERM before all have started ends the start in order', async (t, ov
   assert.match(readFileSync(log, 'utf8'), /^SIGTERM came during the start, so nothing was started\.$/m);
   assert.equal(existsSync(join(storage.data_dir, 'lock')), false);
   assert.throws(() => process.kill(first!, 0), 'its workers have ended');
+});
+
+overBoth('a killed worker has a successor within a second, once a spare has loaded its code', async (t, over) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const gateway = await startProcesses(t, over, upstream.url);
+  const isSpare = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('culvert spare');
+  await until('there is a spare', () => childrenOf(gateway.process.pid!).some(isSpare));
+  await pause(1_500 * busyness());
+  const [victim] = gateway.workers() as [number];
+  const diedMs = performance.now();
+  process.kill(victim, 'SIGKILL');
+  await replaced(gateway, 1);
+  const tookMs = performance.now() - diedMs;
+  t.diagnostic(`${tookMs.toFixed(0)} ms`);
+  assertWithin(tookMs, 1_000);
 });
 
 overBoth('counters of /metrics never fall: a worker dies, and another one stands still', async (t, over) => {
