@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
 import { migrations } from '../src/stores/postgres/schema.ts';
 import { ledgerMigrations } from '../src/stores/sqlite/ledger-schema.ts';
 import { postgresMissing, startPostgres } from './start-postgres.ts';
@@ -13,6 +15,7 @@ import { startUpstream } from './start-upstream.ts';
  * new files and places in files that were there. A recipe that grows fails here.
  */
 
+const run = promisify(execFile);
 const root = join(import.meta.dirname, '..');
 const contributing = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');
 
@@ -32,6 +35,17 @@ function checkout(t: TestContext) {
       assert.ok(!existsSync(join(folder, path)), `${path} is there already`);
       writeFileSync(join(folder, path), text);
       count.files += 1;
+    },
+    /** Asserts that the compiler takes the change: without that, Node runs what has a wrong member too. */
+    async assertTypes(): Promise<void> {
+      const tsc = join(folder, 'node_modules/.bin/tsc');
+      const output = await run(tsc, ['-p', folder, '--noEmit', '--checkers', '1']).then(
+        () => '',
+        ({ stdout }) => String(stdout),
+      );
+      // Tests lack their helpers here.
+      const found = output.split('\n').filter((line) => line !== '' && !/\.test\.ts\(/.test(line));
+      assert.deepEqual(found, []);
     },
     /** Puts a line before the first that holds `mark`. */
     before(path: string, mark: string, line: string): void {
@@ -109,7 +123,7 @@ autodetect: off
 }
 
 test('a provider that speaks a known dialect', async (t) => {
-  const { newFile, before, count, bin } = checkout(t);
+  const { newFile, before, assertTypes, count, bin } = checkout(t);
   const upstream = await startUpstream();
   t.after(() => upstream.close());
   newFile(
@@ -127,11 +141,12 @@ export const acme = openAiLike({
   const gateway = await start(t, bin, { type: 'acme' });
   await gateway.ask();
   assert.equal(upstream.requests().at(-1)?.headers.authorization, 'Bearer a-key');
+  await assertTypes();
   assert.deepEqual(count, promised('A provider that speaks a known dialect'));
 });
 
 test('a field of a conversation that two formats have', async (t) => {
-  const { before, count, bin } = checkout(t);
+  const { before, assertTypes, count, bin } = checkout(t);
   const upstream = await startUpstream();
   t.after(() => upstream.close());
   before('src/formats/neutral/request.ts', '  user?: string;', '  persona?: string;');
@@ -144,11 +159,12 @@ test('a field of a conversation that two formats have', async (t) => {
   assert.equal(answer.status, 200, await answer.text());
   assert.equal(answer.headers.get('x-culvert-dropped'), null);
   assert.equal((upstream.requests().at(-1)!.body as { persona?: string }).persona, 'a pirate');
+  await assertTypes();
   assert.deepEqual(count, promised('A field of a conversation that two formats have'));
 });
 
 async function addColumn(t: TestContext, storage: string) {
-  const { before, last, count, bin } = checkout(t);
+  const { before, last, assertTypes, count, bin } = checkout(t);
   before(
     'src/books/ledger/columns.ts',
     "['ms', 'whole'",
@@ -170,6 +186,7 @@ async function addColumn(t: TestContext, storage: string) {
     .split('\r\n')
     .map((line) => line.split(','));
   assert.equal(row?.[head!.indexOf('tries')], '1');
+  if (storage === '') await assertTypes();
   assert.deepEqual(count, promised('A column of the ledger'));
 }
 
@@ -221,7 +238,7 @@ test('a key of the configuration', async (t) => {
 });
 
 test('an operation of the admin API with its command', async (t) => {
-  const { newFile, before, count, bin } = checkout(t);
+  const { newFile, before, assertTypes, count, bin } = checkout(t);
   newFile(
     'src/admin/clock.ts',
     `import { z } from 'zod';
@@ -253,7 +270,7 @@ export function clockOperations({ clock }: AdminParts): Operation[] {
     group: seeWhatHappens,
     ...calls({
       description: 'show the time of the server', example: 'culvert clock', call: 'GET /clock',
-      says: ({ at }) => String(at),
+      describe: ({ at }) => String(at),
     }),
   },`,
   );
@@ -262,5 +279,6 @@ export function clockOperations({ clock }: AdminParts): Operation[] {
   assert.ok(Math.abs(Date.parse(told.at) - Date.now()) < 60_000);
   const { stdout, stderr } = await gateway.command('clock', '--json');
   assert.ok(Date.parse((JSON.parse(stdout) as { at: string }).at) >= Date.parse(told.at), stderr);
+  await assertTypes();
   assert.deepEqual(count, promised('An operation of the admin API with its command'));
 });
