@@ -160,10 +160,13 @@ test('objects that a provider keeps until they are deleted stay as long as they 
   const lasting = ['file-1', 'file_1', 'ftjob-1', 'ft:gpt-5-mini:org::1', 'eval_1', 'skill_1', 'conv_1', 'vs_1'];
   objects.give('a/x', attempt, ['resp_1', 'cntr_1', ...lasting]);
   const known = async (id: string) => (await objects.homeOf('a/x', id)) !== null;
+  const written = memory.rows.length;
+  day = 29;
+  assert.deepEqual([await known('resp_1'), await known('cntr_1')], [true, true]);
   day = 31;
   assert.deepEqual([await known('resp_1'), await known('cntr_1')], [false, false]);
+  day = 182;
   for (const id of lasting) assert.equal(await known(id), true, id);
-  const written = memory.rows.length;
   assert.equal(memory.rows.length, written, 'a use in the first half of the time writes nothing');
   for (day = 200; day < 1_500; day += 200) {
     assert.equal(await known('file-1'), true, `day ${day}`);
