@@ -2,11 +2,14 @@ import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { ApiError, createPartFromUri, createUserContent, type File, GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
 import { fileBytesMax } from '../../src/http/routes/files/file-calls.ts';
-import { otherKey } from '../start-gateway.ts';
+import { otherKey, startGateway } from '../start-gateway.ts';
+import { temporaryFolder } from '../start-process.ts';
 import { models, openThreeProviders } from './three-providers.ts';
 
 /* Google's Files API by its own SDK, over the gateway's own files, and their use over a provider of each dialect. */
@@ -150,8 +153,8 @@ const headersOf = ({ command, offset = 0, key = gateway.key }: Step) => ({
   'x-goog-upload-offset': String(offset),
 });
 
-async function begin(): Promise<string> {
-  const response = await gateway.fetch('/upload/v1beta/files', {
+async function begin(over: Pick<typeof gateway, 'fetch'> = gateway): Promise<string> {
+  const response = await over.fetch('/upload/v1beta/files', {
     json: { file: { display_name: 'steps.txt' } },
     headers: { 'x-goog-upload-protocol': 'resumable', 'x-goog-upload-command': 'start' },
   });
@@ -160,8 +163,8 @@ async function begin(): Promise<string> {
   const url = new URL(response.headers.get('x-goog-upload-url')!);
   return url.pathname + url.search;
 }
-const send = (path: string, step: Step) =>
-  gateway.fetch(path, { method: 'POST', body: step.body ?? '', headers: headersOf(step) });
+const send = (path: string, step: Step, over: Pick<typeof gateway, 'fetch'> = gateway) =>
+  over.fetch(path, { method: 'POST', body: step.body ?? '', headers: headersOf(step) });
 
 test('an upload that broke off goes on behind what is kept', async () => {
   const path = await begin();
@@ -207,6 +210,31 @@ test('a cancelled upload is gone, and nobody finds an unfinished one', async () 
   assert.equal((await gateway.fetch(`/v1/files/${id}`)).status, 404);
   assert.equal((await send(path, { command: 'cancel' })).headers.get('x-goog-upload-status'), 'cancelled');
   assert.equal((await send(path, { command: 'upload, finalize', offset: 1 })).status, 404);
+});
+
+test('an upload that nobody finishes goes after a day, and not before', async (t) => {
+  const storage = { data_dir: temporaryFolder(t) };
+  const before = await startGateway(t, { storage });
+  const hoursOld = [23.9, 24.1];
+  const paths: string[] = [];
+  for (const _ of hoursOld) paths.push(await begin(before));
+  for (const path of paths) await send(path, { command: 'upload', body: 'one ' }, before);
+  await before.close(0);
+  const database = new DatabaseSync(join(storage.data_dir, 'batches.db'));
+  const age = database.prepare('UPDATE stored_file SET created_ms = created_ms - ? WHERE id = ?');
+  for (const [at, path] of paths.entries()) {
+    const id = new URLSearchParams(path.split('?')[1]).get('upload_id')!;
+    assert.equal(age.run(hoursOld[at]! * 3_600_000, id).changes, 1);
+  }
+  database.close();
+  // It looks for old ones at its start.
+  const next = await startGateway(t, { storage });
+  const [young, old] = paths as [string, string];
+  while ((await send(old, { command: 'query' }, next)).status !== 404) await pause(20);
+  const ended = await send(young, { command: 'upload, finalize', body: 'two', offset: 4 }, next);
+  assert.equal(ended.status, 200, await ended.clone().text());
+  const { file } = (await ended.json()) as { file: File };
+  assert.equal(await (await next.fetch(`/v1beta/${file.name}:download?alt=media`)).text(), 'one two');
 });
 
 test('other protocols and names of files are refused, with what to do', async () => {
