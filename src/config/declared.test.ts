@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { checkConfigText } from './check.ts';
-import { accountsInForce, credentialsOf, declaredAccounts, whyNotReplaced, whyTooManyProcesses } from './declared.ts';
+import {
+  accountsInForce,
+  credentialsOf,
+  declaredAccounts,
+  processesOf,
+  whyNotReplaced,
+  whyTooManyProcesses,
+} from './declared.ts';
 import { configSchema } from './schema.ts';
 
 test('credentials come from api_key or the list', () => {
@@ -62,6 +69,21 @@ test('an account that a variable alone names is as it is stored, suspended too',
   assert.deepEqual(declared, [{ id: 'default', plan: 'default', status: 'active', guards: [], from: 'environment' }]);
   assert.deepEqual(accountsInForce(declared, [{ id: 'default' }]), []);
   assert.deepEqual(accountsInForce(declared, [{ id: 'other' }]), declared);
+});
+
+test('auto leaves two cores, and starts no more workers than the books of the embedded storage serve', () => {
+  const auto = (cores: number, storage = {}) =>
+    processesOf(configSchema.parse({ server: { processes: 'auto' }, storage }), cores);
+  const shared = { database: 'postgres://h/d', state: 'redis://h' };
+  assert.deepEqual(
+    [1, 2, 3, 6, 16].map((cores) => auto(cores)),
+    [1, 1, 1, 4, 4],
+  );
+  assert.deepEqual(
+    [2, 16].map((cores) => auto(cores, shared)),
+    [1, 14],
+  );
+  assert.equal(auto(16, { database: 'postgres://h/d' }), 1);
 });
 
 test('more processes than cores, or than the books of the embedded storage serve, are told', () => {

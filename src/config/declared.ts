@@ -73,23 +73,27 @@ export function whyNotReplaced(before: Config, after: Config): string | null {
 /** Cores that `auto` leaves to threads and to other programs. */
 const sparedCores = 2;
 
-/** Number of worker processes; 1: the server is a single process. */
-export function processesOf({ server, storage }: Pick<Config, 'server' | 'storage'>): number {
-  if (server.processes !== 'auto') return server.processes;
-  // With PostgreSQL, counters in memory are those of one process.
-  const isShared = storage.database === 'sqlite' || storage.state !== 'memory';
-  return isShared ? Math.max(1, availableParallelism() - sparedCores) : 1;
-}
-
 /** Busy workers that the books of the embedded storage keep up with, about (docs/decisions/0040). */
 const booksWorkersMax = 4;
+
+/** Number of worker processes; 1: the server is a single process. */
+export function processesOf(
+  { server, storage }: Pick<Config, 'server' | 'storage'>,
+  cores = availableParallelism(),
+): number {
+  if (server.processes !== 'auto') return server.processes;
+  const free = Math.max(1, cores - sparedCores);
+  if (storage.database === 'sqlite') return Math.min(free, booksWorkersMax);
+  // With PostgreSQL, counters in memory are those of one process.
+  return storage.state === 'memory' ? 1 : free;
+}
 
 /** Why this machine or these books cannot serve so many processes; null: they can. */
 export function whyTooManyProcesses(
   config: Pick<Config, 'server' | 'storage'>,
   cores = availableParallelism(),
 ): string | null {
-  const processes = processesOf(config);
+  const processes = processesOf(config, cores);
   if (processes > cores && processes > 1)
     return `server.processes is ${processes}, but this machine has ${cores === 1 ? 'one core' : `${cores} cores`}`;
   if (config.storage.database !== 'sqlite' || processes <= booksWorkersMax) return null;

@@ -51,7 +51,7 @@ export const serverSchema = z
       })
       .default(1)
       .describe(
-        'Worker processes that share the port, each on a core. They share the embedded storage, or PostgreSQL and Redis. `auto`: the cores above two. Read at the start.',
+        'Worker processes that share the port, each on a core. They share the embedded storage, or PostgreSQL and Redis. `auto`: the cores above two, with the embedded storage at most four. Read at the start.',
       ),
     public_url: httpUrl()
       .optional()
