@@ -23,6 +23,7 @@ import { requestLog } from '../observe/log.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import { StartRefused } from '../processes/lifetime.ts';
 import type { ThisProcess } from '../processes/this-process.ts';
+import { nameOfServer, watchUnopened } from '../processes/unopened-entries.ts';
 import type { Health } from '../routing/health.ts';
 import type { HealthHints } from '../routing/health-hints.ts';
 import { openCache } from '../stores/cache/open-cache.ts';
@@ -240,7 +241,7 @@ async function hintTaker(parts: Pick<RoutesParts, 'options' | 'books' | 'service
   const { bootId, hints } = books.stores;
   if (seat === undefined && hints === null) return () => {};
   const { shareHints } = await import('../routing/share-hints.ts');
-  const [server = ''] = (seat?.given.boot ?? bootId).split('.');
+  const server = nameOfServer(seat?.given.boot ?? bootId);
   return shareHints(services.health, services.clock, { server, send: seat?.hint ?? null, channel: hints });
 }
 
@@ -267,7 +268,10 @@ function prune({
 
 /** All routes and the server that has them, which does not listen yet. */
 async function openServer(
-  parts: Omit<RoutesParts, 'dashboard' | 'refusals' | 'bodies' | 'draining' | 'running' | 'processes' | 'onUnexpected'>,
+  parts: Omit<
+    RoutesParts,
+    'dashboard' | 'refusals' | 'bodies' | 'draining' | 'running' | 'processes' | 'unopened' | 'onUnexpected'
+  >,
 ) {
   const { options, services, callers, books, metrics } = parts;
   const { config, version, pagesFolder = null, log } = options;
@@ -298,6 +302,7 @@ async function openServer(
     draining: () => server.draining || options.seat?.standing.ready === false,
     running: () => server.running,
     processes: async () => (await soleProcess()).withOthers(),
+    unopened: watchUnopened(parts),
   });
   const server = createGatewayServer({
     clock,

@@ -54,6 +54,8 @@ export interface RoutesParts {
   /** Requests whose handlers run. */
   running(): number;
   processes: AdminParts['processes'];
+  /** Why requests are to go to replicas that can open what this one cannot; null: they need not. */
+  unopened(): { configuration: string | null };
   /** Its address on this machine, once the server listens: what nobody waits for begins then. */
   listening: Promise<string>;
   onTrouble(message: string): void;

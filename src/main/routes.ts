@@ -60,7 +60,7 @@ import { adminSetup } from './setup.ts';
 
 /** Every route, with the vector store and the web tools behind them. */
 export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> {
-  const { options, services, books, callers, setup, metrics, vectors, resolve, onTrouble } = parts;
+  const { options, services, books, callers, setup, metrics, vectors, resolve, unopened, onTrouble } = parts;
   const { folder, stores, secrets } = books;
   const { config, version, log } = options;
   const { clock, snapshot, health, transport } = services;
@@ -87,7 +87,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
   const { ledger: charged } = stores;
   const batches = opened(parts, openBatches({ ...parts, ledger: charged, ring }));
 
-  const troubles = () => ({ ...stores.troubles(), keys: callers.trouble(), vectors: vectors.trouble() });
+  const troubles = () => ({ ...stores.troubles(), keys: callers.trouble(), vectors: vectors.trouble(), ...unopened() });
   const storeTrouble = () => Object.values(troubles()).find((trouble) => trouble !== null) ?? null;
   /** Loaded when it is first asked for: its schemas would cost every start some 25 ms. */
   let admin: Promise<AdminApi> | null = null;

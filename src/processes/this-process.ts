@@ -4,6 +4,7 @@ import type { ProcessFacts, Replicas, SeenProcess } from '../books/metering/repl
 import type { Config } from '../config/schema.ts';
 import type { Signer } from '../kernel/sign.ts';
 import type { Given } from './seat.ts';
+import { nameOfServer } from './unopened-entries.ts';
 
 /** Settings that differ between replicas, although both do the same. */
 const perReplica = ['server.host', 'server.port', 'server.processes', 'storage.data_dir', 'storage.secret'];
@@ -20,6 +21,7 @@ interface ProcessFactsParts {
     stores: { bootId: string; replicas: Pick<Replicas, 'seen'> | null };
   };
   services: { snapshot(): { config: Config } };
+  setup: { report(): { unopened: number } };
 }
 
 /** This process as it tells others of itself. */
@@ -31,11 +33,11 @@ export interface ThisProcess {
 
 /** Nobody waits for it on the way of a request. `load` is asked each time. */
 export function createThisProcess(
-  { options: { version, seat }, books: { secrets, stores }, services: { snapshot } }: ProcessFactsParts,
+  { options: { version, seat }, books: { secrets, stores }, services: { snapshot }, setup }: ProcessFactsParts,
   load: () => { draining: boolean; running: number },
 ): ThisProcess {
   const same = {
-    replica: (seat?.given.boot ?? stores.bootId).split('.')[0] ?? '',
+    replica: nameOfServer(seat?.given.boot ?? stores.bootId),
     worker: seat?.given.number ?? null,
     host: hostname(),
     pid: process.pid,
@@ -56,7 +58,8 @@ export function createThisProcess(
     const state = draining ? 'draining' : 'serving';
     const configuration = fingerprint(snapshot().config);
     const { rss: memoryBytes } = process.memoryUsage();
-    return { ...same, configuration, state, requests, busy, loopDelayMs, memoryBytes };
+    const { unopened } = setup.report();
+    return { ...same, configuration, state, unopened, requests, busy, loopDelayMs, memoryBytes };
   }
 
   return {

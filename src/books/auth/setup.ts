@@ -43,9 +43,11 @@ export interface SetupReport {
   shadowed: ReadonlySet<string>;
   /** Why they are not in use, or not as a whole, a sentence each. */
   problems: ReadonlyMap<string, string>;
+  /** Entries that cannot be opened, or not as a whole, since another secret sealed them. */
+  unopened: number;
 }
 
-const fine: SetupReport = { shadowed: new Set(), problems: new Map() };
+const fine: SetupReport = { shadowed: new Set(), problems: new Map(), unopened: 0 };
 
 type StoredEntries = Pick<Stored, 'entries' | 'credentials'>;
 
@@ -64,7 +66,7 @@ function mergedSetup(
     if (why.kind === 'unusable') problems.set(key, [formatPath(why.path), why.message].filter(Boolean).join(': '));
   }
   const shadowed = [...left].flatMap(([key, { kind }]) => (kind === 'shadowed' ? [key] : []));
-  return { config, report: { shadowed: new Set(shadowed), problems } };
+  return { config, report: { shadowed: new Set(shadowed), problems, unopened: opened.troubles.size } };
 }
 
 /** Logs the problems that are not among the lines of the last time, and gives the lines of this time. */

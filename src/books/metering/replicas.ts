@@ -11,6 +11,8 @@ export interface ProcessFacts {
   /** Equal where the configuration in force and the secrets are. */
   configuration: string;
   state: 'serving' | 'draining';
+  /** Stored entries that it cannot open, since another secret sealed them; absent: a version that does not tell. */
+  unopened?: number;
   /** Requests whose handlers run. */
   requests: number;
   /** Share of the time since it was last asked that its loop was busy, 0 to 1. */
