@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { startGateway, workersKnow } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
+import { until } from '../until.ts';
 
 interface Asked {
   model: string;
@@ -61,7 +62,7 @@ async function setup(t: TestContext, format: keyof typeof formats, windows: unkn
     await workersKnow();
     return [answer.status, answer.headers.get('x-culvert-cost'), (await used()) - before];
   };
-  return { native, single, ask, charged, used };
+  return { gateway, native, single, ask, charged, used };
 }
 
 for (const format of ['openai-chat', 'gemini'] as const) {
@@ -114,6 +115,26 @@ for (const format of ['openai-chat', 'gemini'] as const) {
     assert.deepEqual(await charged({ model: 'single', n: 3 }, keyed), [200, '6', 6], 'which is free then');
   });
 }
+
+test('of n choices the record tells a caller who left from one who read to the end', async (t) => {
+  const { gateway, single, ask } = await setup(t, 'openai-chat');
+  const recorded = async (answer: Response) => {
+    const id = answer.headers.get('x-culvert-request-id');
+    await until('it is settled', async () => (await gateway.fetch(`/v1/requests/${id}`)).ok);
+    const { aborted, class: kind } = (await (await gateway.fetch(`/v1/requests/${id}`)).json()) as Record<
+      string,
+      unknown
+    >;
+    return [aborted, kind];
+  };
+  const read = await ask({ model: 'single', n: 2, stream: true });
+  await read.text();
+  assert.deepEqual(await recorded(read), [false, 'ok']);
+  single.script('/v1/messages', ['always tokens=40;interval=20ms']);
+  const left = await ask({ model: 'single', n: 2, stream: true });
+  await left.body!.cancel();
+  assert.deepEqual(await recorded(left), [true, 'aborted']);
+});
 
 test('text completions: n choices are one call and cost one request', async (t) => {
   const { native, charged } = await setup(t, 'completions');
