@@ -15,7 +15,7 @@ const longestMs = 300_000;
 
 /**
  * The duration that `share` of the counted requests did not exceed, in ms; null when there was none. Within a bin it is
- * a guess, at most 50 % too high.
+ * a guess: between 5 ms and 2 minutes the true one is no less than half of it, and no more than twice as much.
  */
 export function quantileMs(counts: readonly number[], share: number): number | null {
   const all = counts.reduce((sum, count) => sum + count, 0);

@@ -72,7 +72,8 @@ export function Attempts({ where = {}, groups, range: ofPage }: AttemptsProps) {
         empty={<p className="p-4 text-muted">There were no attempts in this range.</p>}
       />
       <p className="text-muted text-xs">
-        Percentiles count answered attempts. They are estimated from bins, so they may be off by up to a third.
+        Percentiles count answered attempts. They are estimated from bins, so the true values may be half or twice as
+        much.
       </p>
     </section>
   );

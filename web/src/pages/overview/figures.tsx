@@ -48,7 +48,7 @@ function time(ms: number | null): string {
 }
 
 /** Says how far a percentile may be off. */
-export const ofBins = 'Estimated from bins: it may be off by up to a third.';
+export const ofBins = 'Estimated from bins: the true value may be half or twice as much.';
 
 interface FigureProps {
   name: string;
