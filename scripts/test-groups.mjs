@@ -3,21 +3,15 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** Folders whose files start or measure a world of their own. */
-const apart = /^test\/(browser|bundle|conformance|gates|processes|telemetry|vector-conformance)\//;
-/** Folders whose files need little of the gateway, or programs beside them: one after the other. */
-const inTurn = /^(src|test\/(deploy|docs|engines))\//;
-/** Marks of a file that changes or measures its whole process. */
+/** Folders whose files start or measure a world of their own, or need too little of the gateway to load it. */
+const apart =
+  /^(src|test\/(browser|bundle|conformance|deploy|docs|engines|gates|processes|telemetry|vector-conformance))\//;
+/** Marks of a file that changes or measures its whole process, or needs programs that take the cores for themselves. */
 const wantsAProcess =
-  /\bmock\.|process\.(on|once|chdir|env\.\w+ *=(?!=)|env\[|memoryUsage|cpuUsage|getActive)|memoryUsage|eventLoopUtilization|monitorEventLoopDelay|alone in its process/;
-/** Marks of a file that looks at the clock, or needs programs that take the cores for themselves: one after the other. */
-const wantsATurn =
-  /busyness|slowness|assertWithin|performance\.now|(?<!postgres|redis|chromium|s3|engine|Part)Missing\b|missingTool|setup:test-tools/;
+  /\bmock\.|process\.(on|once|chdir|env\.\w+ *=(?!=)|env\[|memoryUsage|cpuUsage|getActive)|memoryUsage|eventLoopUtilization|monitorEventLoopDelay|busyness|slowness|assertWithin|performance\.now|(?<!postgres|redis|chromium|s3|engine|Part)Missing\b|missingTool|setup:test-tools|alone in its process/;
 /** When to give up, and a clock for something else: what they read says nothing of the machine. */
 const deadlines = /performance\.now\(\) (\+ [\d_]+|< \w+Ms\b)|monotonicMs: \(\) => performance\.now\(\)/g;
 const filesAGroup = 16;
-/** Fewer of those that run one after the other, since the longest group ends last. */
-const filesInTurn = 6;
 /** Tests wait for half of their time: meanwhile another file's go on. */
 const filesAtOnce = 2;
 
@@ -33,16 +27,13 @@ const unitFilesAGroup = 64;
  */
 export function groupsOf(files, root, folder, units) {
   const members = new Map();
-  const free = files.filter((file) => !units.has(file) && !apart.test(file) && !wants(wantsAProcess, file, root));
-  const turns = free.filter((file) => inTurn.test(file) || wants(wantsATurn, file, root));
-  group('turns', turns, filesInTurn, 1);
-  const together = free.filter((file) => !turns.includes(file));
+  const together = files.filter((file) => !units.has(file) && mayShare(file, root));
   group('suites', together, filesAGroup, filesAtOnce);
   const alike = files.filter((file) => units.has(file));
   group('units', alike, unitFilesAGroup, 1);
   const browsers = files.filter((file) => inBrowser.test(file) && !measures(file, root));
   group('browsers', browsers, filesAGroup, 1, ['test/browser/open-page.ts']);
-  const alone = files.filter((file) => !units.has(file) && !free.includes(file) && !browsers.includes(file));
+  const alone = files.filter((file) => !units.has(file) && !together.includes(file) && !browsers.includes(file));
   return { paths: [...members.keys(), ...alone], members };
 
   /** All of the same size, so that no process is made for a few. `first` is loaded before them, so its hooks are of all. */
@@ -58,12 +49,12 @@ export function groupsOf(files, root, folder, units) {
   }
 }
 
-function measures(file, root) {
-  return wants(wantsAProcess, file, root) || wants(wantsATurn, file, root);
+function mayShare(file, root) {
+  return file.startsWith('test/') && !apart.test(file) && !measures(file, root);
 }
 
-function wants(what, file, root) {
-  return what.test(textOf(file, root).replaceAll(deadlines, ''));
+function measures(file, root) {
+  return wantsAProcess.test(textOf(file, root).replaceAll(deadlines, ''));
 }
 
 function textOf(file, root) {

@@ -28,7 +28,8 @@ const python = spawnSync('python3', ['-c', 'import sys; print(sys.executable)'],
 /** The one command that brings what a suite needs to run at all; null where that is here. */
 export function toInstall({ runner, cwd }: Suite): string | null {
   if (runner === 'vitest') return existsSync(vitestOf(cwd)) ? null : `npm ci --prefix ${cwd}`;
-  return spawnSync(python, ['-m', 'pytest', '--version'], { env }).status === 0 ? null : 'npm run setup:test-tools';
+  const hasBoth = spawnSync(python, ['-c', 'import pytest, pytest_timeout'], { env }).status === 0;
+  return hasBoth ? null : 'npm run setup:test-tools';
 }
 
 /** The command that installs modules of Python which the tests name and this machine lacks; null when there are none. */
