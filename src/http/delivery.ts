@@ -276,8 +276,9 @@ export function writeFailure(
   if (failure.kind === 'upstreams-limited') headers.push('x-culvert-limited-by', 'upstream');
   if (failure.kind === 'upgrade-required') headers.push('upgrade', failure.to ?? 'HTTP/1.1');
   // A caller that has not sent all of a body by now would hold the connection for as long again.
-  const isLarge = hasLargeUnreadBody(exchange);
-  if (failure.kind === 'request-timeout' || isLarge) headers.push('connection', 'close');
+  const isTooSlow = failure.kind === 'request-timeout';
+  const isLarge = !isTooSlow && hasLargeUnreadBody(exchange);
+  if (isTooSlow || isLarge) headers.push('connection', 'close');
   if (isLarge) readOnAfterAnswer(exchange.request);
   response.writeHead(dialect.errorStatus?.(failure) ?? facts.status, headers);
   response.end(exchange.request.method === 'HEAD' ? undefined : body);
