@@ -13,7 +13,7 @@ test('F20 a body that stops coming gets 408 and a close after 60 s of silence', 
   t.mock.timers.tick(1);
   await turns();
   t.mock.timers.reset();
-  if (!socket.closed) await once(socket, 'close');
+  if (!socket.closed) await once(socket, 'close', { signal: AbortSignal.timeout(60_000) });
   assert.match(received(), /^HTTP\/1\.1 408 [\s\S]*connection: close[\s\S]*"code":408/i);
   assert.equal(upstream.requests().filter(({ method }) => method === 'POST').length, 0);
 });

@@ -83,7 +83,7 @@ test('S27 a fast beginning buys no time: less than 64 KB in a minute is 408 and 
   t.mock.timers.tick(1_000);
   await loopTurns();
   t.mock.timers.reset();
-  if (!body.socket.closed) await once(body.socket, 'close');
+  if (!body.socket.closed) await once(body.socket, 'close', { signal: AbortSignal.timeout(60_000) });
   assert.match(body.received(), /^HTTP\/1\.1 408 [\s\S]*connection: close[\s\S]*less than 64 KB in 60 s/i);
   assert.equal((await send(gateway, chatPath, testKey, { ...hello, padding: 'x'.repeat(mb) })).status, 200);
 });
@@ -102,7 +102,7 @@ test('S27 a body that keeps the pace for ever is 408 after ten minutes', async (
   t.mock.timers.tick(10_000);
   await loopTurns();
   t.mock.timers.reset();
-  if (!body.socket.closed) await once(body.socket, 'close');
+  if (!body.socket.closed) await once(body.socket, 'close', { signal: AbortSignal.timeout(60_000) });
   assert.match(body.received(), /^HTTP\/1\.1 408 [\s\S]*longer than 10 min/i);
 });
 
@@ -125,7 +125,7 @@ test('S27 an upload is held to the same pace', async (t) => {
   }
   await loopTurns();
   t.mock.timers.reset();
-  if (!body.socket.closed) await once(body.socket, 'close');
+  if (!body.socket.closed) await once(body.socket, 'close', { signal: AbortSignal.timeout(60_000) });
   assert.match(body.received(), /^HTTP\/1\.1 408 /);
 });
 

@@ -44,5 +44,5 @@ export async function stallBody(t: Lifetime, { url }: { url: string }, order: St
 
 /** Some turns of the loop, for sockets to be read. */
 export async function loopTurns(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+  for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
