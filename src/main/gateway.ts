@@ -21,9 +21,10 @@ import type { Trace } from '../kernel/trace.ts';
 import { openSpool } from '../net/spool.ts';
 import { requestLog } from '../observe/log.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
+import { serverOf } from '../processes/boots.ts';
 import { StartRefused } from '../processes/lifetime.ts';
 import type { ThisProcess } from '../processes/this-process.ts';
-import { nameOfServer, watchUnopened } from '../processes/unopened-entries.ts';
+import { watchUnopened } from '../processes/unopened-entries.ts';
 import type { Health } from '../routing/health.ts';
 import type { HealthHints } from '../routing/health-hints.ts';
 import { openCache } from '../stores/cache/open-cache.ts';
@@ -237,12 +238,11 @@ function listenBy(server: GatewayServer, books: Pick<Books, 'announce'>): Gatewa
 /** Shares what is learnt of upstreams, from now on, with whom there is. */
 async function hintTaker(parts: Pick<RoutesParts, 'options' | 'books' | 'services'>): Promise<Gateway['takeHints']> {
   const { options, books, services } = parts;
-  const { seat } = options;
   const { bootId, hints } = books.stores;
-  if (seat === undefined && hints === null) return () => {};
+  if (options.seat === undefined && hints === null) return () => {};
   const { shareHints } = await import('../routing/share-hints.ts');
-  const server = nameOfServer(seat?.given.boot ?? bootId);
-  return shareHints(services.health, services.clock, { server, send: seat?.hint ?? null, channel: hints });
+  const server = serverOf(options.seat?.given.boot ?? bootId);
+  return shareHints(services.health, services.clock, { server, send: options.seat?.hint ?? null, channel: hints });
 }
 
 /** Removes what is older than its retention, from now on. */

@@ -3,8 +3,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ProcessFacts, Replicas, SeenProcess } from '../books/metering/replicas.ts';
 import type { Config } from '../config/schema.ts';
 import type { Signer } from '../kernel/sign.ts';
+import { serverOf } from './boots.ts';
 import type { Given } from './seat.ts';
-import { nameOfServer } from './unopened-entries.ts';
 
 /** Settings that differ between replicas, although both do the same. */
 const perReplica = ['server.host', 'server.port', 'server.processes', 'storage.data_dir', 'storage.secret'];
@@ -37,7 +37,7 @@ export function createThisProcess(
   load: () => { draining: boolean; running: number },
 ): ThisProcess {
   const same = {
-    replica: nameOfServer(seat?.given.boot ?? stores.bootId),
+    replica: serverOf(seat?.given.boot ?? stores.bootId),
     worker: seat?.given.number ?? null,
     host: hostname(),
     pid: process.pid,

@@ -1,5 +1,6 @@
 import type { Replicas } from '../books/metering/replicas.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { serverOf } from './boots.ts';
 
 interface UnopenedParts {
   options: { seat?: { given: { boot: string } } };
@@ -8,11 +9,6 @@ interface UnopenedParts {
   services: { clock: Pick<Clock, 'monotonicMs'> };
   /** How many stored providers, models and others this process cannot open. */
   setup: { report(): { unopened: number } };
-}
-
-/** Name of the server of a boot: all of its workers have the same. */
-export function nameOfServer(boot: string): string {
-  return boot.split('.')[0] ?? '';
 }
 
 /** Between two looks at the others; each says every 5 s how it is. */
@@ -30,7 +26,7 @@ export function watchUnopened({
   setup,
 }: UnopenedParts): () => { configuration: string | null } {
   const { replicas, bootId } = stores;
-  const replica = nameOfServer(seat?.given.boot ?? bootId);
+  const replica = serverOf(seat?.given.boot ?? bootId);
   let known: { trouble: boolean; atMs: number } | null = null;
   let looking = false;
 

@@ -19,8 +19,11 @@ export function otherLength(
     lane.state.vectorLength = size;
     return null;
   }
-  const lengths = first.credentials.map(({ id }) => health.stateOf(first.healthId ?? first.id, id).vectorLength);
-  const usual = lengths.find((length) => length !== null);
+  // Of several credentials, the one that answered last here knows what the model gives now.
+  const states = first.credentials
+    .map(({ id }) => health.stateOf(first.healthId ?? first.id, id))
+    .sort((one, other) => other.respondedAtMs - one.respondedAtMs);
+  const usual = states.find(({ vectorLength }) => vectorLength !== null)?.vectorLength;
   return usual === undefined || usual === size
     ? null
     : malformed(`returned vectors of ${size} dimensions, but the first target of the model gives ${usual}`);
