@@ -270,7 +270,8 @@ test('kill -9 while a keyed request runs: its key is free after the restart, and
     });
   const killed = await startGatewayProcess(t, config);
   const cut = ask(killed.url).catch(() => null);
-  await one.when(({ method }) => method === 'POST');
+  const early = cut.then((answer) => assert.fail(`answered ${answer?.status} before the provider was asked`));
+  await Promise.race([one.when(({ method }) => method === 'POST'), early]);
   killed.process.kill('SIGKILL');
   await cut;
   const { url } = await startGatewayProcess(t, config);
