@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { test } from 'node:test';
-import { compositionFolder, compositionRoot, type Room, rooms } from './rooms.ts';
+import { compositionFolder, compositionRoot, type Room, roomOf, rooms } from './rooms.ts';
 
 interface Import {
   from: string;
@@ -22,10 +22,6 @@ function importsOf(file: string): Import[] {
     found.push({ from: file, to, typeOnly: typeOnly !== undefined });
   }
   return found;
-}
-
-function roomOf(file: string): Room | undefined {
-  return rooms.find((room) => file.startsWith(`${room.path}/`));
 }
 
 function reachable(room: Room, seen = new Set<string>()): Set<string> {

@@ -22,15 +22,21 @@ export const rooms: readonly Room[] = [
   { path: 'src/books/metering', mayImport: ['src/books/auth', 'src/books/ledger', 'src/net'] },
   { path: 'src/formats/neutral', mayImport: ['src/kernel'] },
   { path: 'src/formats/dialects', mayImport: ['src/formats/neutral'] },
+  // Formats of pictures, sound, videos and spoken sessions.
+  { path: 'src/formats/media', mayImport: ['src/formats/dialects'] },
   {
     path: 'src/formats/providers',
-    mayImport: ['src/formats/dialects'],
+    mayImport: ['src/formats/media'],
     typesOnly: ['src/upstream/transport'],
   },
   { path: 'src/engines/audio', mayImport: ['src/kernel'] },
   { path: 'src/engines', mayImport: ['src/formats/neutral', 'src/engines/audio'] },
   { path: 'src/upstream/transport', mayImport: ['src/kernel'] },
-  { path: 'src/routing', mayImport: ['src/formats/neutral'], typesOnly: ['src/formats/dialects'] },
+  {
+    path: 'src/routing',
+    mayImport: ['src/formats/neutral'],
+    typesOnly: ['src/formats/dialects', 'src/formats/media'],
+  },
   { path: 'src/upstream/credentials', mayImport: ['src/upstream/transport'] },
   {
     path: 'src/inference/models',
@@ -109,7 +115,7 @@ export const rooms: readonly Room[] = [
   // Health checks, and following of the configuration.
   { path: 'src/tools/a2a', mayImport: ['src/tools/mcp'] },
   { path: 'src/tools', mayImport: ['src/net', 'src/routing', 'src/upstream/transport'] },
-  { path: 'src/simulator', mayImport: ['src/formats/dialects'] },
+  { path: 'src/simulator', mayImport: ['src/formats/media'] },
   {
     path: 'src/stores',
     mayImport: ['src/kernel', 'src/books/ledger'],
@@ -155,3 +161,8 @@ export const rooms: readonly Room[] = [
 /** The composition root and its folder know every room; no room imports them. */
 export const compositionRoot = 'src/main.ts';
 export const compositionFolder = 'src/main/';
+
+/** The room of a file. Rooms within a room come before it in the list. */
+export function roomOf(file: string): Room | undefined {
+  return rooms.find(({ path }) => file.startsWith(`${path}/`));
+}

@@ -1,5 +1,5 @@
 import type { ClientSecrets } from '../books/auth/client-secrets.ts';
-import { errorEvent } from '../formats/dialects/realtime/events.ts';
+import { errorEvent } from '../formats/media/realtime/events.ts';
 import type { SessionCall } from '../inference/families/realtime/held-session.ts';
 import type { RealtimeServices } from '../inference/families/realtime/services.ts';
 import type { ModelCall } from '../inference/spine/model-call.ts';

@@ -1,5 +1,5 @@
 import type { DialectId } from '../formats/dialects/dialect.ts';
-import type { ImageModelFacts } from '../formats/dialects/images/format.ts';
+import type { ImageModelFacts } from '../formats/media/images/format.ts';
 import type { ImageNeeds } from '../formats/neutral/image.ts';
 import { sizeText, whyNotSize } from '../formats/neutral/image-size.ts';
 import type { RequestNeeds } from '../formats/neutral/request.ts';

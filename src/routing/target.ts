@@ -1,7 +1,7 @@
 import type { DialectId } from '../formats/dialects/dialect.ts';
-import type { ImageModelFacts } from '../formats/dialects/images/format.ts';
 import type { PromptCaching } from '../formats/dialects/prompt-cache.ts';
-import type { VideoFacts } from '../formats/dialects/videos/format.ts';
+import type { ImageModelFacts } from '../formats/media/images/format.ts';
+import type { VideoFacts } from '../formats/media/videos/format.ts';
 import type { Price } from '../formats/neutral/price.ts';
 import type { Timestamps } from '../formats/neutral/transcript.ts';
 

@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type Room, rooms } from '../rooms.ts';
+import { type Room, roomOf, rooms } from '../rooms.ts';
 import { gate } from './ratchet.ts';
 import { readSources, type Sources } from './sources.ts';
 
@@ -12,6 +12,9 @@ gate(
   {
     // In steps, so that not every change meets them.
     'lines without tests, up to the next 500': ({ lines }) => Math.ceil(lines / 500) * 500,
+    // Rooms within it are rooms of their own.
+    'lines of the largest room, up to the next 500': ({ roomLines }) =>
+      Math.ceil(Math.max(...roomLines.values()) / 500) * 500,
     'lines of main/, up to the next 50': ({ mainLines }) => Math.ceil(mainLines / 50) * 50,
     'calls of admission.reserve': ({ reserveCalls }) => reserveCalls.length,
     'calls of admission.settle': ({ settleCalls }) => settleCalls.length,
@@ -23,6 +26,13 @@ gate(
     '… across rooms': ({ circles }) => circles.filter(crossesRooms).length,
   } satisfies Record<string, (sources: Sources) => number>,
   {
+    'lines of the largest room, up to the next 500': ({ roomLines }) =>
+      list(
+        [...roomLines]
+          .sort(([, a], [, b]) => b - a)
+          .slice(0, 3)
+          .map(([path, lines]) => `${path}: ${lines}`),
+      ),
     'calls of admission.reserve': ({ reserveCalls }) => list(reserveCalls),
     'calls of admission.settle': ({ settleCalls }) => list(settleCalls),
     'functions above 70 lines': ({ longFunctions }) => list(longFunctions),
@@ -82,7 +92,6 @@ gate(
 );
 
 function crossesRooms(files: readonly string[]): boolean {
-  const roomOf = (file: string) => rooms.find(({ path }) => file.startsWith(`${path}/`))?.path;
   return new Set(files.map(roomOf)).size > 1;
 }
 

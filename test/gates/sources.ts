@@ -1,10 +1,13 @@
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { parseAst } from 'rolldown/parseAst';
+import { roomOf } from '../rooms.ts';
 
 /** Figures of the text of `src/`, tests and their fixtures left out. Names are places, as `file:line name`. */
 export interface Sources {
   lines: number;
+  /** By path of the room. */
+  roomLines: Map<string, number>;
   /** In `src/main/`. */
   mainLines: number;
   reserveCalls: string[];
@@ -33,6 +36,7 @@ type Node = { type: string; start: number; end: number } & Record<string, unknow
 export function readSources(): Sources {
   const found: Sources = {
     lines: 0,
+    roomLines: new Map(),
     mainLines: 0,
     reserveCalls: [],
     settleCalls: [],
@@ -48,6 +52,8 @@ export function readSources(): Sources {
     const text = readFileSync(file, 'utf8');
     const lines = text.split('\n').length - 1;
     found.lines += lines;
+    const room = roomOf(file)?.path ?? 'src/main';
+    found.roomLines.set(room, (found.roomLines.get(room) ?? 0) + lines);
     if (file.startsWith('src/main/')) found.mainLines += lines;
     imports.set(file, importedBy(file, text));
     lookAt(file, text, found);

@@ -3,10 +3,10 @@ import type { Authorizer, UpstreamRoute } from '../../upstream/transport/upstrea
 import type { DialectId } from '../dialects/dialect.ts';
 import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
-import type { ImageFacts } from '../dialects/images/format.ts';
-import type { SpeechFacts } from '../dialects/speech/format.ts';
-import type { TranscriptionFacts } from '../dialects/transcription/format.ts';
-import type { VideoFacts } from '../dialects/videos/format.ts';
+import type { ImageFacts } from '../media/images/format.ts';
+import type { SpeechFacts } from '../media/speech/format.ts';
+import type { TranscriptionFacts } from '../media/transcription/format.ts';
+import type { VideoFacts } from '../media/videos/format.ts';
 import type { ServerToolKind } from '../neutral/server-tool.ts';
 import { type AnsweredHeaders, callersCredentialId, conversationsOf } from './callers-credential.ts';
 import { carriedDialects } from './catalog.ts';

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../kernel/json.ts';
 import { unmetImage } from '../../routing/capability.ts';
-import { type ImageFacts, type ImageSource, imageModelFacts } from '../dialects/images/format.ts';
-import { imageFormats } from '../dialects/images/index.ts';
+import { type ImageFacts, type ImageSource, imageModelFacts } from '../media/images/format.ts';
+import { imageFormats } from '../media/images/index.ts';
 import type { ImageRequest } from '../neutral/image.ts';
 import { whyNotSize } from '../neutral/image-size.ts';
 import {

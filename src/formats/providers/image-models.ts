@@ -1,4 +1,4 @@
-import type { ImageFacts, ImageModelFacts } from '../dialects/images/format.ts';
+import type { ImageFacts, ImageModelFacts } from '../media/images/format.ts';
 import { azurePath } from './azure-path.ts';
 import { pathSegment } from './path-segment.ts';
 

@@ -1,8 +1,8 @@
 import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
-import type { SpeechFacts } from '../dialects/speech/format.ts';
-import { unknownVoices } from '../dialects/speech/voices.ts';
-import type { TranscriptionFacts } from '../dialects/transcription/format.ts';
-import type { VideoFacts } from '../dialects/videos/format.ts';
+import type { SpeechFacts } from '../media/speech/format.ts';
+import { unknownVoices } from '../media/speech/voices.ts';
+import type { TranscriptionFacts } from '../media/transcription/format.ts';
+import type { VideoFacts } from '../media/videos/format.ts';
 import type { BatchFacts, Provider, ProviderPaths, ProviderQuirks, RealtimeFacts } from './provider.ts';
 
 /** Quirks of the OpenAI API itself: nothing omitted, nothing renamed, everything supported. */

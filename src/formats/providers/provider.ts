@@ -2,12 +2,12 @@ import type { JsonObject } from '../../kernel/json.ts';
 import type { DialectId, UpstreamError, UsageOf } from '../dialects/dialect.ts';
 import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
-import type { ImageFacts } from '../dialects/images/format.ts';
 import type { PromptCaching } from '../dialects/prompt-cache.ts';
-import type { SpeechFacts } from '../dialects/speech/format.ts';
-import type { VoiceFacts } from '../dialects/speech/voices.ts';
-import type { TranscriptionFacts } from '../dialects/transcription/format.ts';
-import type { VideoFacts } from '../dialects/videos/format.ts';
+import type { ImageFacts } from '../media/images/format.ts';
+import type { SpeechFacts } from '../media/speech/format.ts';
+import type { VoiceFacts } from '../media/speech/voices.ts';
+import type { TranscriptionFacts } from '../media/transcription/format.ts';
+import type { VideoFacts } from '../media/videos/format.ts';
 import type { FaultClass } from '../neutral/outcome.ts';
 import type { ServerToolKind } from '../neutral/server-tool.ts';
 

@@ -1,7 +1,7 @@
 import { builtInData, dataFactsOf } from '../../config/data-rules.ts';
 import { isLoopback } from '../../config/loopback-host.ts';
 import type { CapabilitiesConfig, ModelConfig, TargetConfig, TimeoutsConfig } from '../../config/schema.ts';
-import { imageModelFacts } from '../../formats/dialects/images/format.ts';
+import { imageModelFacts } from '../../formats/media/images/format.ts';
 import { createPrice } from '../../formats/neutral/price.ts';
 import { dialectsOfModel, type ProviderConnection } from '../../formats/providers/connection.ts';
 import { modelFacts } from '../../formats/providers/model-facts.ts';

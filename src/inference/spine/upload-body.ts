@@ -1,4 +1,4 @@
-import type { UploadPiece } from '../../formats/dialects/transcription/format.ts';
+import type { UploadPiece } from '../../formats/media/transcription/format.ts';
 import type { UpstreamUpload } from '../../upstream/transport/upstream-call.ts';
 
 /** A file that is sent to upstreams, read anew for each. */

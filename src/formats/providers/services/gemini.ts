@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { InputTypeFacts } from '../../dialects/embeddings/format.ts';
-import type { VoiceFacts } from '../../dialects/speech/voices.ts';
-import type { VideoFacts } from '../../dialects/videos/format.ts';
+import type { VoiceFacts } from '../../media/speech/voices.ts';
+import type { VideoFacts } from '../../media/videos/format.ts';
 import { imagesOfGoogle } from '../image-models.ts';
 import { openAiQuirks } from '../openai-like.ts';
 import { pathSegment } from '../path-segment.ts';

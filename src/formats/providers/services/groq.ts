@@ -1,5 +1,5 @@
 import { isObject } from '../../../kernel/json.ts';
-import { unknownVoices } from '../../dialects/speech/voices.ts';
+import { unknownVoices } from '../../media/speech/voices.ts';
 import { openAiBatches, openAiLike, openAiSpeech, openAiTranscription } from '../openai-like.ts';
 
 /** https://console.groq.com/docs/openai: answers 400 to the omitted fields, and to `n` other than 1. */

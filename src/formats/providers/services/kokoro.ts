@@ -1,4 +1,4 @@
-import { kokoroVoices } from '../../dialects/speech/voices.ts';
+import { kokoroVoices } from '../../media/speech/voices.ts';
 import { openAiLike, openAiSpeech } from '../openai-like.ts';
 
 /** https://github.com/remsky/Kokoro-FastAPI: OpenAI's speech, with Kokoro's voices and blends of them. */

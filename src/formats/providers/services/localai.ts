@@ -1,4 +1,4 @@
-import { unknownVoices } from '../../dialects/speech/voices.ts';
+import { unknownVoices } from '../../media/speech/voices.ts';
 import { newImagesLikeOpenAi } from '../image-models.ts';
 import { openAiEmbeddings, openAiLike, openAiSpeech, openAiTranscription } from '../openai-like.ts';
 

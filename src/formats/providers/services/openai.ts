@@ -1,4 +1,4 @@
-import { sameStandardVoices, unknownVoices } from '../../dialects/speech/voices.ts';
+import { sameStandardVoices, unknownVoices } from '../../media/speech/voices.ts';
 import { imagesLikeOpenAi, imagesOfOpenAi } from '../image-models.ts';
 import {
   openAiBatches,

@@ -1,4 +1,4 @@
-import { kokoroVoices, unknownVoices } from '../../dialects/speech/voices.ts';
+import { kokoroVoices, unknownVoices } from '../../media/speech/voices.ts';
 import { openAiLike, openAiSpeech, openAiTranscription } from '../openai-like.ts';
 
 /**

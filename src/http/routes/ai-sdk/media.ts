@@ -7,8 +7,8 @@ import {
   speechAnswer,
   transcriptionAnswer,
   warningsOf,
-} from '../../../formats/dialects/ai-sdk/media-answer.ts';
-import { type MediaKind, mediaSchema } from '../../../formats/dialects/ai-sdk/media-fields.ts';
+} from '../../../formats/media/ai-sdk/answer.ts';
+import { type MediaKind, mediaSchema } from '../../../formats/media/ai-sdk/fields.ts';
 import {
   type ConvertedCall,
   imageCallOf,
@@ -17,8 +17,8 @@ import {
   rerankCallOf,
   speechCallOf,
   transcriptionCallOf,
-} from '../../../formats/dialects/ai-sdk/media-request.ts';
-import { timestampsOf } from '../../../formats/dialects/transcription/format.ts';
+} from '../../../formats/media/ai-sdk/request.ts';
+import { timestampsOf } from '../../../formats/media/transcription/format.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { forwardedEndpoint } from '../../../inference/families/forwarded/endpoint.ts';
 import { speechEndpoint } from '../../../inference/families/speech/endpoint.ts';

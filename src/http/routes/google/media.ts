@@ -3,8 +3,8 @@ import {
   pictureRequestOf,
   predictedPicturesOf,
   speechRequestOf,
-} from '../../../formats/dialects/gemini/media-request.ts';
-import { videoRequestOf } from '../../../formats/dialects/gemini/video-request.ts';
+} from '../../../formats/media/gemini/request.ts';
+import { videoRequestOf } from '../../../formats/media/gemini/video-request.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { speechEndpoint } from '../../../inference/families/speech/endpoint.ts';
 import { videosEndpoint } from '../../../inference/families/videos/endpoint.ts';

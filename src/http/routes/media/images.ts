@@ -1,10 +1,10 @@
+import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import {
   imageEditBodySchema,
   imageEditSchema,
   imageSchema,
   imageVariationSchema,
-} from '../../../formats/dialects/images/read-request.ts';
-import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
+} from '../../../formats/media/images/read-request.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import {
   imageEditsEndpoint,

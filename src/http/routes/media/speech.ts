@@ -1,5 +1,5 @@
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
-import { speechSchema } from '../../../formats/dialects/speech/read-request.ts';
+import { speechSchema } from '../../../formats/media/speech/read-request.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { speechEndpoint } from '../../../inference/families/speech/endpoint.ts';
 import { listVoices } from '../../../inference/families/speech/list-voices.ts';

@@ -1,5 +1,5 @@
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
-import { transcriptionSchema } from '../../../formats/dialects/transcription/read-request.ts';
+import { transcriptionSchema } from '../../../formats/media/transcription/read-request.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { transcriptionEndpoint } from '../../../inference/families/transcription/endpoint.ts';
 import type { Route } from '../../exchange.ts';

@@ -1,5 +1,5 @@
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
-import { remixSchema, videoSchema } from '../../../formats/dialects/videos/read-request.ts';
+import { remixSchema, videoSchema } from '../../../formats/media/videos/read-request.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { type VideoInput, videoRemixEndpoint, videosEndpoint } from '../../../inference/families/videos/endpoint.ts';
 import { deleteVideo, tenantVideos, videoAt, videoContent } from '../../../inference/families/videos/jobs.ts';

@@ -1,7 +1,7 @@
 import type { ClientSecrets } from '../../../books/auth/client-secrets.ts';
 import type { JsonSchema } from '../../../formats/dialects/described-check.ts';
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
-import { transcriptionModelIn } from '../../../formats/dialects/realtime/session-settings.ts';
+import { transcriptionModelIn } from '../../../formats/media/realtime/session-settings.ts';
 import type { RealtimeServices } from '../../../inference/families/realtime/services.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
 import { type Failure, invalid } from '../../../kernel/failure.ts';

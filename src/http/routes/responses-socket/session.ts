@@ -1,5 +1,5 @@
 import type { Principal } from '../../../books/auth/principal.ts';
-import type { Frame } from '../../../formats/dialects/realtime/events.ts';
+import type { Frame } from '../../../formats/media/realtime/events.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import type { LongWork } from '../../../inference/families/realtime/realtime-session.ts';
 import { type EndListener, SocketEnd } from '../../../inference/families/realtime/socket-end.ts';

@@ -1,5 +1,5 @@
 import { crc32, deflateSync, inflateSync } from 'node:zlib';
-import type { MaskedAs } from '../../../formats/dialects/images/format.ts';
+import type { MaskedAs } from '../../../formats/media/images/format.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 
 const signature = Buffer.from('89504e470d0a1a0a', 'hex');

@@ -1,7 +1,7 @@
 import type { Principal } from '../../../books/auth/principal.ts';
-import type { PictureType } from '../../../formats/dialects/images/picture-type.ts';
-import { readEditForm } from '../../../formats/dialects/images/read-edit-form.ts';
-import { type FinishedImage, writeImages } from '../../../formats/dialects/images/write-answer.ts';
+import type { PictureType } from '../../../formats/media/images/picture-type.ts';
+import { readEditForm } from '../../../formats/media/images/read-edit-form.ts';
+import { type FinishedImage, writeImages } from '../../../formats/media/images/write-answer.ts';
 import { type Failure, FailureError, invalid } from '../../../kernel/failure.ts';
 import { needsThread } from '../../../kernel/parse-object.ts';
 import { noneCapable, noneServes, noneUsable } from '../../../routing/capability.ts';

@@ -1,4 +1,4 @@
-import type { ImageTokens } from '../../../formats/dialects/images/format.ts';
+import type { ImageTokens } from '../../../formats/media/images/format.ts';
 import type { CheckedPicture } from './image-codec.ts';
 
 /** A picture that will be the caller's: looked at, or where the upstream keeps it. */

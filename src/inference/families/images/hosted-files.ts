@@ -1,4 +1,4 @@
-import { type PictureType, pictureEnding } from '../../../formats/dialects/images/picture-type.ts';
+import { type PictureType, pictureEnding } from '../../../formats/media/images/picture-type.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { type FileStore, fileName, type OpenedFile } from '../../../kernel/file-store.ts';
 import { randomBase62 } from '../../../kernel/ids.ts';

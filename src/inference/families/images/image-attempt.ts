@@ -1,5 +1,5 @@
-import type { ImageFormat, ImageModelFacts, ImageTokens } from '../../../formats/dialects/images/format.ts';
-import { imageFormats } from '../../../formats/dialects/images/index.ts';
+import type { ImageFormat, ImageModelFacts, ImageTokens } from '../../../formats/media/images/format.ts';
+import { imageFormats } from '../../../formats/media/images/index.ts';
 import type { ImageRequest } from '../../../formats/neutral/image.ts';
 import type { Fault } from '../../../formats/neutral/outcome.ts';
 import type { Usage } from '../../../formats/neutral/usage.ts';

@@ -1,7 +1,7 @@
 import type { Result } from '../../../formats/dialects/dialect.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
-import { readImageRequest } from '../../../formats/dialects/images/read-request.ts';
 import { objectNotFound } from '../../../formats/dialects/named-objects.ts';
+import { readImageRequest } from '../../../formats/media/images/read-request.ts';
 import type { ImageNeeds, ImageRequest } from '../../../formats/neutral/image.ts';
 import { estimatedTokens } from '../../../formats/neutral/usage.ts';
 import { parseBody } from '../../../kernel/parse-object.ts';

@@ -1,6 +1,6 @@
-import type { DecodedImage, ImageFormatId, ImageTokens, MaskedAs } from '../../../formats/dialects/images/format.ts';
-import { imageFormats } from '../../../formats/dialects/images/index.ts';
-import { type PictureType, pictureTypeOf } from '../../../formats/dialects/images/picture-type.ts';
+import type { DecodedImage, ImageFormatId, ImageTokens, MaskedAs } from '../../../formats/media/images/format.ts';
+import { imageFormats } from '../../../formats/media/images/index.ts';
+import { type PictureType, pictureTypeOf } from '../../../formats/media/images/picture-type.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import { offLoopBodyBytes } from '../../../kernel/limits.ts';
 import { parseAnswer } from '../../spine/answer-reader.ts';

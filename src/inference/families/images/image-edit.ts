@@ -1,8 +1,4 @@
-import {
-  type PictureType,
-  pictureStartBytes,
-  pictureTypeOfStart,
-} from '../../../formats/dialects/images/picture-type.ts';
+import { type PictureType, pictureStartBytes, pictureTypeOfStart } from '../../../formats/media/images/picture-type.ts';
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { SpooledFile } from '../../../net/spool.ts';
 import type { UploadedForm } from '../../spine/form-content.ts';

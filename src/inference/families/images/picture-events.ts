@@ -1,5 +1,5 @@
-import type { PictureType } from '../../../formats/dialects/images/picture-type.ts';
-import { type ImageAnswer, usageOf } from '../../../formats/dialects/images/write-answer.ts';
+import type { PictureType } from '../../../formats/media/images/picture-type.ts';
+import { type ImageAnswer, usageOf } from '../../../formats/media/images/write-answer.ts';
 import type { ImageRequest } from '../../../formats/neutral/image.ts';
 import { sizeText } from '../../../formats/neutral/image-size.ts';
 

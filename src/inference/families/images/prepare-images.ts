@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
-import type { ImageFormatId, ImageSource } from '../../../formats/dialects/images/format.ts';
-import { imageFormats } from '../../../formats/dialects/images/index.ts';
-import { pictureEnding } from '../../../formats/dialects/images/picture-type.ts';
-import { fieldPart, filePartHead, formEnd, formType } from '../../../formats/dialects/transcription/form-body.ts';
+import type { ImageFormatId, ImageSource } from '../../../formats/media/images/format.ts';
+import { imageFormats } from '../../../formats/media/images/index.ts';
+import { pictureEnding } from '../../../formats/media/images/picture-type.ts';
+import { fieldPart, filePartHead, formEnd, formType } from '../../../formats/media/transcription/form-body.ts';
 import type { ImageRequest } from '../../../formats/neutral/image.ts';
 import type { Loss } from '../../../formats/neutral/loss.ts';
 import type { ProviderConnection } from '../../../formats/providers/connection.ts';

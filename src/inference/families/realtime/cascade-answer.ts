@@ -1,5 +1,5 @@
-import type { ResponseWriter } from '../../../formats/dialects/realtime/response-writer.ts';
-import type { SessionSettings } from '../../../formats/dialects/realtime/session-settings.ts';
+import type { ResponseWriter } from '../../../formats/media/realtime/response-writer.ts';
+import type { SessionSettings } from '../../../formats/media/realtime/session-settings.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { ModelCall } from '../../spine/model-call.ts';

@@ -1,6 +1,6 @@
-import type { ReadItem } from '../../../formats/dialects/realtime/conversation-item.ts';
-import type { WrongValue } from '../../../formats/dialects/realtime/events.ts';
-import type { SessionSettings } from '../../../formats/dialects/realtime/session-settings.ts';
+import type { ReadItem } from '../../../formats/media/realtime/conversation-item.ts';
+import type { WrongValue } from '../../../formats/media/realtime/events.ts';
+import type { SessionSettings } from '../../../formats/media/realtime/session-settings.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { VoicedText } from './voiced-text.ts';
 

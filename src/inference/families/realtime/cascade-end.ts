@@ -1,14 +1,14 @@
 import { wavHeader } from '../../../engines/audio/wav.ts';
-import { type ItemPlace, modelMessageOf, type ReadItem } from '../../../formats/dialects/realtime/conversation-item.ts';
-import { eventIn, type Frame, notAnEvent, type RealtimeEvent } from '../../../formats/dialects/realtime/events.ts';
-import { type EventForm, EventWriter, ResponseWriter } from '../../../formats/dialects/realtime/response-writer.ts';
+import { type ItemPlace, modelMessageOf, type ReadItem } from '../../../formats/media/realtime/conversation-item.ts';
+import { eventIn, type Frame, notAnEvent, type RealtimeEvent } from '../../../formats/media/realtime/events.ts';
+import { type EventForm, EventWriter, ResponseWriter } from '../../../formats/media/realtime/response-writer.ts';
 import {
   firstSettings,
   type SessionSettings,
   shownSession,
   shownTranscriptions,
   updated,
-} from '../../../formats/dialects/realtime/session-settings.ts';
+} from '../../../formats/media/realtime/session-settings.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, jsonText } from '../../../kernel/json.ts';
 import type { Pace } from '../../spine/sink.ts';

@@ -5,9 +5,9 @@ import {
   readItem,
   soundsIn,
   withTranscripts,
-} from '../../../formats/dialects/realtime/conversation-item.ts';
-import type { RealtimeEvent, WrongValue } from '../../../formats/dialects/realtime/events.ts';
-import type { EventWriter } from '../../../formats/dialects/realtime/response-writer.ts';
+} from '../../../formats/media/realtime/conversation-item.ts';
+import type { RealtimeEvent, WrongValue } from '../../../formats/media/realtime/events.ts';
+import type { EventWriter } from '../../../formats/media/realtime/response-writer.ts';
 import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import type { CascadeConversation } from './cascade-conversation.ts';
 

@@ -1,4 +1,4 @@
-import type { Frame } from '../../../formats/dialects/realtime/events.ts';
+import type { Frame } from '../../../formats/media/realtime/events.ts';
 import type { Ending, LongWork } from './realtime-session.ts';
 import type { SocketEnd } from './socket-end.ts';
 

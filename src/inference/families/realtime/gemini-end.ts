@@ -4,8 +4,8 @@ import {
   messageIn,
   notAnEvent,
   type RealtimeEvent,
-} from '../../../formats/dialects/realtime/events.ts';
-import { GeminiLive, type GeminiLiveFacts } from '../../../formats/dialects/realtime/gemini-live.ts';
+} from '../../../formats/media/realtime/events.ts';
+import { GeminiLive, type GeminiLiveFacts } from '../../../formats/media/realtime/gemini-live.ts';
 import type { Pace } from '../../spine/sink.ts';
 import type { EndListener, SessionEnd } from './socket-end.ts';
 

@@ -1,4 +1,4 @@
-import type { RealtimeEvent } from '../../../formats/dialects/realtime/events.ts';
+import type { RealtimeEvent } from '../../../formats/media/realtime/events.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import { noNeeds } from '../../../formats/neutral/request.ts';
 import type { RealtimeFacts } from '../../../formats/providers/provider.ts';

@@ -1,8 +1,8 @@
 import { createResampler, type Resampler } from '../../../engines/audio/resample.ts';
 import { readSamples, toS16le } from '../../../engines/audio/wav.ts';
-import { eventIn, type Frame, messageIn } from '../../../formats/dialects/realtime/events.ts';
-import { LiveCaller } from '../../../formats/dialects/realtime/live-caller.ts';
-import type { LiveSetup } from '../../../formats/dialects/realtime/live-session.ts';
+import { eventIn, type Frame, messageIn } from '../../../formats/media/realtime/events.ts';
+import { LiveCaller } from '../../../formats/media/realtime/live-caller.ts';
+import type { LiveSetup } from '../../../formats/media/realtime/live-session.ts';
 import type { Pace } from '../../spine/sink.ts';
 import type { EndListener, SessionEnd } from './socket-end.ts';
 import { sampleRateHz } from './speech-detector.ts';

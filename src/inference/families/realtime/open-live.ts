@@ -1,5 +1,5 @@
-import { messageIn } from '../../../formats/dialects/realtime/events.ts';
-import { type LiveSetup, liveSetupOf } from '../../../formats/dialects/realtime/live-session.ts';
+import { messageIn } from '../../../formats/media/realtime/events.ts';
+import { type LiveSetup, liveSetupOf } from '../../../formats/media/realtime/live-session.ts';
 import { factsOf } from '../../../kernel/failure.ts';
 import { BufferedAnswer } from '../../spine/buffered-answer.ts';
 import { firstMessage } from './first-message.ts';

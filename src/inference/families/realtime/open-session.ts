@@ -1,9 +1,9 @@
 import type { WebSocket } from 'ws';
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
-import type { EventForm } from '../../../formats/dialects/realtime/response-writer.ts';
-import { withTranscriptionModel } from '../../../formats/dialects/realtime/session-settings.ts';
-import { responseTurns, transcriptionTurns } from '../../../formats/dialects/realtime/turn-events.ts';
-import { findVoice, unknownVoices } from '../../../formats/dialects/speech/voices.ts';
+import type { EventForm } from '../../../formats/media/realtime/response-writer.ts';
+import { withTranscriptionModel } from '../../../formats/media/realtime/session-settings.ts';
+import { responseTurns, transcriptionTurns } from '../../../formats/media/realtime/turn-events.ts';
+import { findVoice, unknownVoices } from '../../../formats/media/speech/voices.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import { pathOf } from '../../../formats/providers/connection.ts';
 import { type Failure, invalid } from '../../../kernel/failure.ts';

@@ -1,10 +1,10 @@
-import { eventIn } from '../../../formats/dialects/realtime/events.ts';
-import { EventWriter } from '../../../formats/dialects/realtime/response-writer.ts';
+import { eventIn } from '../../../formats/media/realtime/events.ts';
+import { EventWriter } from '../../../formats/media/realtime/response-writer.ts';
 import {
   firstSettings,
   shownTranscriptions,
   transcriptionModelIn,
-} from '../../../formats/dialects/realtime/session-settings.ts';
+} from '../../../formats/media/realtime/session-settings.ts';
 import { invalid } from '../../../kernel/failure.ts';
 import { randomBase62 } from '../../../kernel/ids.ts';
 import { BufferedAnswer } from '../../spine/buffered-answer.ts';

@@ -1,5 +1,5 @@
-import { eventIn, type Frame, mayBe, type RealtimeEvent } from '../../../formats/dialects/realtime/events.ts';
-import type { TurnEvents } from '../../../formats/dialects/realtime/turn-events.ts';
+import { eventIn, type Frame, mayBe, type RealtimeEvent } from '../../../formats/media/realtime/events.ts';
+import type { TurnEvents } from '../../../formats/media/realtime/turn-events.ts';
 import { type ScrubKnown, scrub, withoutKnown } from '../../../formats/providers/scrub.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Failure } from '../../../kernel/failure.ts';

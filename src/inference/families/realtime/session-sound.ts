@@ -1,7 +1,7 @@
 import { decodeG711, encodeG711, g711RateHz } from '../../../engines/audio/g711.ts';
 import { createResampler } from '../../../engines/audio/resample.ts';
 import { readSamples, toS16le } from '../../../engines/audio/wav.ts';
-import type { SoundFormat } from '../../../formats/dialects/realtime/session-settings.ts';
+import type { SoundFormat } from '../../../formats/media/realtime/session-settings.ts';
 import type { JsonValue } from '../../../kernel/json.ts';
 import { sampleRateHz } from './speech-detector.ts';
 

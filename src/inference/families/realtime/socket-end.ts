@@ -1,5 +1,5 @@
 import type { WebSocket } from 'ws';
-import type { Frame } from '../../../formats/dialects/realtime/events.ts';
+import type { Frame } from '../../../formats/media/realtime/events.ts';
 import { readerBufferBytesMax, readerStallTimeoutMs } from '../../../kernel/limits.ts';
 import type { Pace } from '../../spine/sink.ts';
 

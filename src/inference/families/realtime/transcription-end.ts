@@ -1,5 +1,5 @@
-import { eventIn, type Frame, mayBe, type RealtimeEvent } from '../../../formats/dialects/realtime/events.ts';
-import { transcriptionModelIn, withTranscriptionModel } from '../../../formats/dialects/realtime/session-settings.ts';
+import { eventIn, type Frame, mayBe, type RealtimeEvent } from '../../../formats/media/realtime/events.ts';
+import { transcriptionModelIn, withTranscriptionModel } from '../../../formats/media/realtime/session-settings.ts';
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { isObject } from '../../../kernel/json.ts';
 import type { Pace } from '../../spine/sink.ts';

@@ -1,5 +1,5 @@
 import { costMilliOf } from '../../../books/metering/settlement.ts';
-import type { TurnEnd } from '../../../formats/dialects/realtime/turn-events.ts';
+import type { TurnEnd } from '../../../formats/media/realtime/turn-events.ts';
 import { usdOf } from '../../../formats/neutral/price.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import { newRequestId } from '../../../kernel/ids.ts';

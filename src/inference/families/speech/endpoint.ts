@@ -1,4 +1,4 @@
-import { tooLong } from '../../../formats/dialects/speech/read-request.ts';
+import { tooLong } from '../../../formats/media/speech/read-request.ts';
 import { needsThread } from '../../../kernel/parse-object.ts';
 import type { Target } from '../../../routing/target.ts';
 import type { Endpoint, Plan } from '../../spine/endpoint.ts';

@@ -1,5 +1,5 @@
 import type { Principal } from '../../../books/auth/principal.ts';
-import { isStandard } from '../../../formats/dialects/speech/voices.ts';
+import { isStandard } from '../../../formats/media/speech/voices.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import type { Alias } from '../../models/alias.ts';
 import type { SpeechServices } from './services.ts';

@@ -1,5 +1,5 @@
 import { errorInside } from '../../../formats/dialects/forwarded/read-whole.ts';
-import { type GeminiSound, readGeminiSound } from '../../../formats/dialects/speech/gemini.ts';
+import { type GeminiSound, readGeminiSound } from '../../../formats/media/speech/gemini.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import type { AudioFormat } from '../../../formats/neutral/speech.ts';
 import type { Usage } from '../../../formats/neutral/usage.ts';

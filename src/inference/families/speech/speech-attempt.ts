@@ -1,7 +1,7 @@
 import { faultOfEngine } from '../../../engines/engine-error.ts';
 import type { SpeechEngine } from '../../../engines/speech-engine.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
-import { speechDialects } from '../../../formats/dialects/speech/index.ts';
+import { speechDialects } from '../../../formats/media/speech/index.ts';
 import type { Loss } from '../../../formats/neutral/loss.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import type { AudioFormat, SpeechRequest } from '../../../formats/neutral/speech.ts';

@@ -1,5 +1,5 @@
 import type { Result } from '../../../formats/dialects/dialect.ts';
-import { readSpeechRequest } from '../../../formats/dialects/speech/read-request.ts';
+import { readSpeechRequest } from '../../../formats/media/speech/read-request.ts';
 import type { SpeechRequest } from '../../../formats/neutral/speech.ts';
 import { estimatedTokens } from '../../../formats/neutral/usage.ts';
 import { parseBody } from '../../../kernel/parse-object.ts';

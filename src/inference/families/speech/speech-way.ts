@@ -4,14 +4,14 @@ import type { Conversion } from '../../../engines/audio/ffmpeg-arguments.ts';
 import type { SharedTranscoder } from '../../../engines/audio/transcode.ts';
 import { engineProvider } from '../../../engines/embedding-engine.ts';
 import type { SpeechEngine } from '../../../engines/speech-engine.ts';
-import type { SpeechFacts } from '../../../formats/dialects/speech/format.ts';
+import type { SpeechFacts } from '../../../formats/media/speech/format.ts';
 import {
   type FoundVoice,
   findVoice,
   isNewer,
   type VoiceFacts,
   voicesOf,
-} from '../../../formats/dialects/speech/voices.ts';
+} from '../../../formats/media/speech/voices.ts';
 import type { Loss } from '../../../formats/neutral/loss.ts';
 import {
   type AudioFormat,

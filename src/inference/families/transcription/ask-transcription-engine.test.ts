@@ -8,7 +8,7 @@ import type {
   TranscriptionEngine,
   TranscriptionInput,
 } from '../../../engines/transcription-engine.ts';
-import { readTranscriptionRequest } from '../../../formats/dialects/transcription/read-request.ts';
+import { readTranscriptionRequest } from '../../../formats/media/transcription/read-request.ts';
 import { fault as faultOf } from '../../../formats/neutral/outcome.ts';
 import { systemClock } from '../../../kernel/clock.ts';
 import type { RouteAttempt } from '../../../routing/route.ts';

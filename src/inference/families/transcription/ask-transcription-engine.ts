@@ -1,8 +1,8 @@
 import { AudioFault } from '../../../engines/audio/audio-fault.ts';
 import { faultOfEngine } from '../../../engines/engine-error.ts';
 import type { TranscribedSegment, TranscriptionEngine } from '../../../engines/transcription-engine.ts';
-import { deltaEvent, doneEvent, TextPieces } from '../../../formats/dialects/transcription/events.ts';
-import { lossesOf } from '../../../formats/dialects/transcription/format.ts';
+import { deltaEvent, doneEvent, TextPieces } from '../../../formats/media/transcription/events.ts';
+import { lossesOf } from '../../../formats/media/transcription/format.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import type { Transcript, TranscriptionRequest } from '../../../formats/neutral/transcript.ts';
 import type { AttemptTimers } from '../../../upstream/transport/timers.ts';

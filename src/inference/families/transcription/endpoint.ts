@@ -1,6 +1,6 @@
 import { sniffAudio, sniffBytesNeeded } from '../../../engines/audio/sniff.ts';
-import { needsTimes } from '../../../formats/dialects/transcription/format.ts';
-import { readTranscriptionRequest } from '../../../formats/dialects/transcription/read-request.ts';
+import { needsTimes } from '../../../formats/media/transcription/format.ts';
+import { readTranscriptionRequest } from '../../../formats/media/transcription/read-request.ts';
 import { usdOf } from '../../../formats/neutral/price.ts';
 import type { TranscriptionRequest } from '../../../formats/neutral/transcript.ts';
 import { type Failure, invalid } from '../../../kernel/failure.ts';

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { AudioFault } from '../../../engines/audio/audio-fault.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
-import { readTranscriptEvents } from '../../../formats/dialects/transcription/events.ts';
-import type { TranscriptionDialect, TranscriptionOrder } from '../../../formats/dialects/transcription/format.ts';
-import { transcriptionDialects } from '../../../formats/dialects/transcription/index.ts';
+import { readTranscriptEvents } from '../../../formats/media/transcription/events.ts';
+import type { TranscriptionDialect, TranscriptionOrder } from '../../../formats/media/transcription/format.ts';
+import { transcriptionDialects } from '../../../formats/media/transcription/index.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import type { TranscriptionRequest } from '../../../formats/neutral/transcript.ts';
 import type { Usage } from '../../../formats/neutral/usage.ts';

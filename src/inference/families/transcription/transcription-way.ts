@@ -2,7 +2,7 @@ import type { Principal } from '../../../books/auth/principal.ts';
 import type { SharedTranscoder } from '../../../engines/audio/transcode.ts';
 import { engineProvider } from '../../../engines/embedding-engine.ts';
 import type { TranscriptionEngine } from '../../../engines/transcription-engine.ts';
-import { type TranscriptionFacts, timestampsOf, translates } from '../../../formats/dialects/transcription/format.ts';
+import { type TranscriptionFacts, timestampsOf, translates } from '../../../formats/media/transcription/format.ts';
 import type { RequestNeeds } from '../../../formats/neutral/request.ts';
 import type { TranscriptionRequest } from '../../../formats/neutral/transcript.ts';
 import type { Failure } from '../../../kernel/failure.ts';

@@ -1,5 +1,5 @@
 import { segmentsOfWords, writeSrt, writeVtt } from '../../../engines/audio/subtitles.ts';
-import { deltaEvent, doneEvent, TextPieces } from '../../../formats/dialects/transcription/events.ts';
+import { deltaEvent, doneEvent, TextPieces } from '../../../formats/media/transcription/events.ts';
 import type { Transcript, TranscriptFormat, TranscriptionRequest } from '../../../formats/neutral/transcript.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 

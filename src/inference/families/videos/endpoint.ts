@@ -1,11 +1,11 @@
 import type { Principal } from '../../../books/auth/principal.ts';
 import type { Result } from '../../../formats/dialects/dialect.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
-import { pictureStartBytes, pictureTypeOfStart } from '../../../formats/dialects/images/picture-type.ts';
 import { objectNotFound } from '../../../formats/dialects/named-objects.ts';
-import type { VideoRequest } from '../../../formats/dialects/videos/format.ts';
-import { videoFormats } from '../../../formats/dialects/videos/index.ts';
-import { readRemix, readVideoRequest, secondsDefault } from '../../../formats/dialects/videos/read-request.ts';
+import { pictureStartBytes, pictureTypeOfStart } from '../../../formats/media/images/picture-type.ts';
+import type { VideoRequest } from '../../../formats/media/videos/format.ts';
+import { videoFormats } from '../../../formats/media/videos/index.ts';
+import { readRemix, readVideoRequest, secondsDefault } from '../../../formats/media/videos/read-request.ts';
 import { estimatedTokens } from '../../../formats/neutral/usage.ts';
 import { type Failure, FailureError, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';

@@ -1,5 +1,5 @@
-import type { VideoFacts, VideoOperation } from '../../../formats/dialects/videos/format.ts';
-import { readVeoOperation, type VeoVideo } from '../../../formats/dialects/videos/veo.ts';
+import type { VideoFacts, VideoOperation } from '../../../formats/media/videos/format.ts';
+import { readVeoOperation, type VeoVideo } from '../../../formats/media/videos/veo.ts';
 import type { ProviderConnection } from '../../../formats/providers/connection.ts';
 import type { CredentialHeaders } from '../../../formats/providers/credential-headers.ts';
 import { encodeGet, type UpstreamAddress } from '../../../formats/providers/encode.ts';

@@ -1,5 +1,5 @@
-import type { PictureType } from '../../../formats/dialects/images/picture-type.ts';
-import type { VideoRequest } from '../../../formats/dialects/videos/format.ts';
+import type { PictureType } from '../../../formats/media/images/picture-type.ts';
+import type { VideoRequest } from '../../../formats/media/videos/format.ts';
 import type { RequestBody, RequestFacts } from '../../spine/request-body.ts';
 import type { SendableFile } from '../../spine/upload-body.ts';
 

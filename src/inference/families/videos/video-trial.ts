@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
-import { pictureEnding } from '../../../formats/dialects/images/picture-type.ts';
-import { fieldPart, filePartHead, formEnd, formType } from '../../../formats/dialects/transcription/form-body.ts';
-import { lossesOf } from '../../../formats/dialects/videos/format.ts';
-import { videoFormats } from '../../../formats/dialects/videos/index.ts';
-import { readVeoOperation } from '../../../formats/dialects/videos/veo.ts';
+import { pictureEnding } from '../../../formats/media/images/picture-type.ts';
+import { fieldPart, filePartHead, formEnd, formType } from '../../../formats/media/transcription/form-body.ts';
+import { lossesOf } from '../../../formats/media/videos/format.ts';
+import { videoFormats } from '../../../formats/media/videos/index.ts';
+import { readVeoOperation } from '../../../formats/media/videos/veo.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import type { Answer } from '../../spine/answer.ts';

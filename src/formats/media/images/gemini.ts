@@ -1,0 +1,71 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { readError } from '../../dialects/gemini/errors.ts';
+import { classOfError } from '../../dialects/openai-chat/errors.ts';
+import type { Fault } from '../../neutral/outcome.ts';
+import type { DecodedImage, ImageFormat, ImageOrder, ImageTokens } from './format.ts';
+import { fieldsFor, ratioFor, unknownIn } from './losses.ts';
+import { countOf, malformed, pictureIn, refusedContent } from './read-answer.ts';
+
+/** https://ai.google.dev/gemini-api/docs/image-generation: models that chat, and draw one picture an answer. */
+export const geminiImages: ImageFormat = {
+  id: 'gemini',
+  encode(order: ImageOrder) {
+    const { request, facts, source } = order;
+    const chosen = ratioFor(facts.sizes, request.size);
+    const pictures = source?.pictures ?? [];
+    const generationConfig: JsonObject = { responseModalities: ['IMAGE'] };
+    if (chosen.ratio !== null) generationConfig.imageConfig = { aspectRatio: chosen.ratio };
+    const parts = [
+      ...pictures.map(({ mediaType, base64 }) => ({ inlineData: { mimeType: mediaType, data: base64 } })),
+      { text: request.prompt },
+    ];
+    return {
+      body: { contents: [{ role: 'user', parts }], generationConfig },
+      losses: [...fieldsFor(order).losses, ...chosen.losses, ...unknownIn(order)],
+    };
+  },
+  decode(body) {
+    const error = googleError(body);
+    if (error !== null) return error;
+    if (!isObject(body)) return malformed('the answer is not an object');
+    const candidates = Array.isArray(body.candidates) ? body.candidates.filter(isObject) : [];
+    const images = candidates.flatMap(picturesOf);
+    if (images.length === 0) return whyNone(body, candidates);
+    return { images, usage: tokensIn(body.usageMetadata), reported: {} };
+  },
+};
+
+/** Google's error inside a 200; null when there is none. */
+export function googleError(body: unknown): Fault | null {
+  const error = readError(body);
+  return error === null ? null : { class: classOfError(null, error), status: null, message: error.message };
+}
+
+function picturesOf({ content }: JsonObject): DecodedImage[] {
+  const parts = isObject(content) && Array.isArray(content.parts) ? content.parts : [];
+  return parts.flatMap((part) => {
+    // Drafts are thoughts, not the answer.
+    if (!isObject(part) || part.thought === true) return [];
+    const inline = isObject(part.inlineData) ? part.inlineData : part.inline_data;
+    const image = isObject(inline) ? pictureIn(inline.data, undefined) : null;
+    return image === null ? [] : [image];
+  });
+}
+
+const refusals = /SAFETY|PROHIBITED|RECITATION|BLOCKLIST|SPII/;
+
+function whyNone(body: JsonObject, candidates: readonly JsonObject[]): Fault {
+  const { promptFeedback } = body;
+  const blocked = isObject(promptFeedback) ? promptFeedback.blockReason : undefined;
+  if (typeof blocked === 'string') return refusedContent(blocked);
+  const reason = candidates.map(({ finishReason }) => finishReason).find((word) => typeof word === 'string');
+  if (reason !== undefined && refusals.test(reason)) return refusedContent(reason);
+  return malformed(reason === undefined ? 'the answer holds no picture' : `drew no picture (${reason.slice(0, 64)})`);
+}
+
+function tokensIn(usage: JsonValue | undefined): ImageTokens | null {
+  const inputTokens = countOf(usage, 'promptTokenCount');
+  if (inputTokens === null) return null;
+  const outputTokens = (countOf(usage, 'candidatesTokenCount') ?? 0) + (countOf(usage, 'thoughtsTokenCount') ?? 0);
+  return { inputTokens, outputTokens, textTokens: null, imageTokens: null };
+}

@@ -1,0 +1,73 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { errorInside } from '../../dialects/forwarded/read-whole.ts';
+import { sizeText } from '../../neutral/image-size.ts';
+import type { DecodedImage, EncodedImages, ImageFormat, ImageOrder, ImageTokens } from './format.ts';
+import { fieldsFor, ratioFor } from './losses.ts';
+import { countOf, malformed, pictureIn } from './read-answer.ts';
+
+/** OpenAI's format, which many took over; where models differ is in their `ImageModelFacts`. */
+export const openAiImages: ImageFormat = { id: 'openai', encode, decode };
+
+function encode(order: ImageOrder): EncodedImages {
+  const { model, count, request, facts } = order;
+  const { fields, losses } = fieldsFor(order);
+  const body: JsonObject = { ...request.extra, model, prompt: request.prompt, n: count, ...fields };
+  // A link is what they all give unasked; those that cannot refuse the field.
+  if (facts.gives === 'asked' && request.answerForm === 'b64_json') body.response_format = 'b64_json';
+  const { size } = request;
+  if (size === null) return { body, losses };
+  if (facts.sizes.kind === 'ratios') {
+    const ratio = ratioFor(facts.sizes, size);
+    if (ratio.ratio !== null) body.aspect_ratio = ratio.ratio;
+    return { body, losses: [...losses, ...ratio.losses] };
+  }
+  if (facts.sizeAs === 'sides') Object.assign(body, size);
+  else body.size = sizeText(size);
+  return { body, losses };
+}
+
+function decode(body: unknown): ReturnType<ImageFormat['decode']> {
+  const error = errorInside(body);
+  if (error !== null) return error;
+  if (!isObject(body) || !Array.isArray(body.data)) return malformed("the answer has no 'data'");
+  const images: DecodedImage[] = [];
+  for (const one of body.data) {
+    const image = isObject(one) ? imageIn(one) : null;
+    if (image === null) return malformed('the answer holds an entry without a picture');
+    images.push(image);
+  }
+  if (images.length === 0) return malformed('the answer holds no picture');
+  // The event of a stream's finished image has them.
+  const [first] = body.data;
+  const holder = isObject(first) && typeof first.type === 'string' ? first : body;
+  return { images, usage: tokensIn(holder.usage), reported: reportedIn(holder) };
+}
+
+function imageIn(one: JsonObject): DecodedImage | null {
+  return pictureIn(one.b64_json, one.revised_prompt) ?? pictureIn(one.url, one.revised_prompt);
+}
+
+const reportedNames = ['background', 'output_format', 'quality', 'size'] as const;
+
+function reportedIn(body: JsonObject): Record<string, string> {
+  const reported: Record<string, string> = {};
+  for (const name of reportedNames) {
+    const value = body[name];
+    if (typeof value === 'string' && value !== '' && value.length <= 64) reported[name] = value;
+  }
+  return reported;
+}
+
+function tokensIn(usage: JsonValue | undefined): ImageTokens | null {
+  if (!isObject(usage)) return null;
+  const inputTokens = countOf(usage, 'input_tokens');
+  const outputTokens = countOf(usage, 'output_tokens');
+  if (inputTokens === null || outputTokens === null) return null;
+  const details = usage.input_tokens_details;
+  return {
+    inputTokens,
+    outputTokens,
+    textTokens: countOf(details, 'text_tokens'),
+    imageTokens: countOf(details, 'image_tokens'),
+  };
+}

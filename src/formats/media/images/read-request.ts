@@ -1,0 +1,151 @@
+import { invalid } from '../../../kernel/failure.ts';
+import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import { described, type JsonSchema } from '../../dialects/described-check.ts';
+import type { Result } from '../../dialects/dialect.ts';
+import {
+  arrayOf,
+  asFailure,
+  boolean,
+  cleanUser,
+  complain,
+  integerIn,
+  oneOf,
+  optional,
+  required,
+  stringOf,
+} from '../../dialects/fields.ts';
+import { gatewayOnlyFields } from '../../dialects/forward-body.ts';
+import { invalidFieldIn, schemaBesideModel } from '../../dialects/forwarded/read-fields.ts';
+import { type ImageOutput, type ImageRequest, imagesMax } from '../../neutral/image.ts';
+import type { ImageSize } from '../../neutral/image-size.ts';
+
+/** Limit of OpenAI's newest models. */
+const promptCharsMax = 32_000;
+/** Limits of a side, in pixels: no model makes larger ones; each has narrower bounds. */
+const sideMin = 16;
+const sideMax = 8_192;
+
+const rules = {
+  n: integerIn(1, imagesMax),
+  quality: oneOf('auto', 'low', 'medium', 'high', 'standard', 'hd'),
+  style: oneOf('vivid', 'natural'),
+  background: oneOf('auto', 'transparent', 'opaque'),
+  moderation: oneOf('auto', 'low'),
+  output_format: oneOf('png', 'jpeg', 'webp'),
+  output_compression: integerIn(0, 100),
+  response_format: oneOf('url', 'b64_json'),
+  input_fidelity: oneOf('high', 'low'),
+  stream: boolean,
+  partial_images: integerIn(0, 3),
+} as const;
+const known = new Set(['model', 'prompt', 'size', 'user', 'image', 'mask', ...Object.keys(rules)]);
+
+const prompt = stringOf(1, promptCharsMax);
+const promptSend = 'a text that says what to draw';
+const sizePattern = /^([1-9]\d{0,4})x([1-9]\d{0,4})$/;
+const sizeSend = `'auto' or <width>x<height> such as '1024x1024', each side of ${sideMin} to ${sideMax} pixels`;
+const sizeWord = described({ type: 'string', pattern: `^auto$|${sizePattern.source}` }, () => null);
+/** A file of a form. */
+const file = described({ type: 'string', format: 'binary' }, () => null);
+const { input_fidelity: _ofEdits, ...ofGenerations } = rules;
+
+/** Schema of the body of `/v1/images/generations` for `/openapi.json`. */
+export function imageSchema(): JsonSchema {
+  return schemaBesideModel({ prompt, size: sizeWord, ...ofGenerations }, { prompt: promptSend });
+}
+
+/** And of the form of `/v1/images/edits`. */
+export function imageEditSchema(): JsonSchema {
+  const image = arrayOf(file, 1, Number.POSITIVE_INFINITY, 'pictures');
+  const required = { prompt: promptSend, image: 'the picture to change, or several: PNG, JPEG or WebP' };
+  return schemaBesideModel({ image, mask: file, prompt, size: sizeWord, ...rules }, required);
+}
+
+/** And of the JSON body that says the same as that form. */
+export function imageEditBodySchema(): JsonSchema {
+  const picture = {
+    type: 'object',
+    properties: { image_url: { type: 'string' }, file_id: { type: 'string' } },
+    oneOf: [{ required: ['image_url'] }, { required: ['file_id'] }],
+  };
+  const { properties, required, ...rest } = schemaBesideModel(
+    { prompt, size: sizeWord, ...rules },
+    { prompt: promptSend },
+  ) as { properties: object; required: string[] };
+  const images = { type: 'array', items: picture, minItems: 1 };
+  return { ...rest, required: [...required, 'images'], properties: { ...properties, images, mask: picture } };
+}
+
+/** And of the form of `/v1/images/variations`. */
+export function imageVariationSchema(): JsonSchema {
+  const required = { image: 'the picture to draw again: PNG, JPEG or WebP' };
+  return schemaBesideModel({ image: file, size: sizeWord, ...rules }, required);
+}
+
+/** The fields of `POST /v1/images/generations` and `/v1/images/edits`; the first fault found names its field. */
+export function readImageRequest(body: JsonObject): Result<ImageRequest> {
+  const wrong = invalidFieldIn(body, null);
+  if (wrong !== null) return { ok: false, failure: wrong };
+  const missing = required(body, 'prompt', prompt, promptSend);
+  if (missing !== null) return { ok: false, failure: asFailure(missing) };
+  for (const [name, rule] of Object.entries(rules)) {
+    const complaint = optional(body, name, rule);
+    if (complaint !== null) return { ok: false, failure: asFailure(complaint) };
+  }
+  if (body.stream === true && body.response_format === 'url') {
+    const message = "'response_format': streamed pictures come in their events. Send 'b64_json', or no 'stream'.";
+    return { ok: false, failure: invalid('response_format', message) };
+  }
+  const size = readSize(body.size);
+  if (!size.ok) return size;
+  if (body.background === 'transparent' && body.output_format === 'jpeg') {
+    const message = "'background': a JPEG has no transparency. Send 'output_format': 'png' or 'webp'.";
+    return { ok: false, failure: invalid('background', message) };
+  }
+  return { ok: true, value: requestOf(body, size.value) };
+}
+
+function requestOf(body: JsonObject, size: ImageSize | null): ImageRequest {
+  const word = (name: string) => (typeof body[name] === 'string' ? (body[name] as string) : null);
+  const number = (name: string) => (typeof body[name] === 'number' ? (body[name] as number) : null);
+  return {
+    model: body.model as string,
+    prompt: body.prompt as string,
+    n: number('n') ?? 1,
+    size,
+    quality: word('quality'),
+    style: word('style'),
+    background: word('background'),
+    moderation: word('moderation'),
+    outputFormat: word('output_format') as ImageOutput | null,
+    outputCompression: number('output_compression'),
+    answerForm: answerFormOf(body),
+    stream: body.stream === true ? { partialImages: number('partial_images') ?? 0 } : null,
+    inputFidelity: word('input_fidelity'),
+    user: typeof body.user === 'string' ? cleanUser(body.user) : null,
+    extra: Object.fromEntries(
+      Object.entries(body).filter(
+        ([name, value]) => !known.has(name) && !gatewayOnlyFields.has(name) && value !== null,
+      ),
+    ),
+  };
+}
+
+/** OpenAI's models of these names know base64 alone, so its clients read that and ask for nothing. */
+const givesBase64 = /(^|\/)(gpt-image|chatgpt-image)/;
+
+function answerFormOf({ response_format: format, stream, model }: JsonObject): ImageRequest['answerForm'] {
+  if (stream === true) return 'b64_json';
+  if (format === 'url' || format === 'b64_json') return format;
+  return givesBase64.test(model as string) ? 'b64_json' : 'url';
+}
+
+/** `<w>x<h>` or `auto`, which is the model's default. */
+function readSize(size: JsonValue | undefined): Result<ImageSize | null> {
+  if (size === undefined || size === null || size === 'auto') return { ok: true, value: null };
+  const sides = typeof size === 'string' ? sizePattern.exec(size) : null;
+  const [width, height] = [Number(sides?.[1]), Number(sides?.[2])];
+  if ([width, height].every((side) => side >= sideMin && side <= sideMax))
+    return { ok: true, value: { width, height } };
+  return { ok: false, failure: asFailure(complain('size', size, sizeSend)) };
+}

@@ -1,0 +1,102 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { jsonSchemaOf } from '../../dialects/gemini/request-fields.ts';
+
+/** Settings in the first message of a session of Gemini's Live API. */
+export interface LiveSetup {
+  model: string;
+  /** The session's settings in OpenAI's words. */
+  session: JsonObject;
+  /** Transcripts that the caller wants: of its speech, and of the model's. */
+  transcribes: { input: boolean; output: boolean };
+}
+
+/** Null: the message is no setup. */
+export function liveSetupOf(message: JsonObject): LiveSetup | null {
+  const { setup } = message;
+  if (!isObject(setup) || typeof setup.model !== 'string' || setup.model === '') return null;
+  const config = objectOf(setup.generationConfig);
+  const modalities = Array.isArray(config.responseModalities) ? config.responseModalities : ['AUDIO'];
+  const voiceConfig = objectOf(objectOf(config.speechConfig).voiceConfig);
+  const { voiceName } = objectOf(voiceConfig.prebuiltVoiceConfig);
+  const instructions = textIn(setup.systemInstruction);
+  const tools = Array.isArray(setup.tools) ? setup.tools.flatMap(toolsIn) : [];
+  const input = setup.inputAudioTranscription !== undefined && setup.inputAudioTranscription !== null;
+  const output = setup.outputAudioTranscription !== undefined && setup.outputAudioTranscription !== null;
+  return {
+    model: setup.model.replace(/^models\//, ''),
+    session: {
+      type: 'realtime',
+      output_modalities: [modalities.includes('AUDIO') ? 'audio' : 'text'],
+      audio: {
+        input: {
+          turn_detection: detectionOf(setup.realtimeInputConfig),
+          ...(input && { transcription: inputTranscriber }),
+        },
+        ...(typeof voiceName === 'string' && { output: { voice: voiceName } }),
+      },
+      ...(instructions !== '' && { instructions }),
+      ...(tools.length > 0 && { tools }),
+      ...(typeof config.maxOutputTokens === 'number' && { max_output_tokens: config.maxOutputTokens }),
+    },
+    transcribes: { input, output },
+  };
+}
+
+/** OpenAI names a model for what is heard; others have their own. */
+const inputTranscriber = { model: 'whisper-1' };
+
+/** Null: the caller says itself when it begins and ends. */
+function detectionOf(realtimeInput: JsonValue | undefined): JsonObject | null {
+  const detection = objectOf(objectOf(realtimeInput).automaticActivityDetection);
+  if (detection.disabled === true) return null;
+  const { silenceDurationMs: silence, prefixPaddingMs: prefix } = detection;
+  return {
+    type: 'server_vad',
+    ...(typeof silence === 'number' && { silence_duration_ms: silence }),
+    ...(typeof prefix === 'number' && { prefix_padding_ms: prefix }),
+  };
+}
+
+function toolsIn(tool: JsonValue): JsonObject[] {
+  const declared = isObject(tool) ? tool.functionDeclarations : undefined;
+  if (!Array.isArray(declared)) return [];
+  return declared.filter(isObject).map(({ name, description, parameters, parametersJsonSchema: schema }) => ({
+    type: 'function',
+    name: name ?? '',
+    ...(typeof description === 'string' && { description }),
+    parameters: isObject(schema) ? schema : isObject(parameters) ? jsonSchemaOf(parameters) : { type: 'object' },
+  }));
+}
+
+/** All texts of a content; '' where it has none. */
+export function textIn(content: JsonValue | undefined): string {
+  const { parts } = objectOf(content);
+  const texts = Array.isArray(parts) ? parts.filter(isObject).map(({ text }) => text) : [];
+  return texts.filter((text) => typeof text === 'string').join('\n');
+}
+
+function objectOf(value: JsonValue | undefined): JsonObject {
+  return isObject(value) ? value : {};
+}
+
+/** Usage in Google's words. */
+export function liveUsageOf(usage: JsonValue | undefined): JsonObject {
+  const { input_tokens, output_tokens, input_token_details, output_token_details } = objectOf(usage);
+  const [prompt, response] = [Number(input_tokens ?? 0), Number(output_tokens ?? 0)];
+  const cached = Number(objectOf(input_token_details).cached_tokens ?? 0);
+  return {
+    promptTokenCount: prompt,
+    responseTokenCount: response,
+    totalTokenCount: prompt + response,
+    ...(cached > 0 && { cachedContentTokenCount: cached }),
+    promptTokensDetails: modalitiesOf(objectOf(input_token_details)),
+    responseTokensDetails: modalitiesOf(objectOf(output_token_details)),
+  };
+}
+
+function modalitiesOf({ text_tokens: text, audio_tokens: audio, image_tokens: image }: JsonObject): JsonObject[] {
+  const counts = { TEXT: text, AUDIO: audio, IMAGE: image };
+  return Object.entries(counts).flatMap(([modality, tokenCount]) =>
+    typeof tokenCount === 'number' && tokenCount > 0 ? [{ modality, tokenCount }] : [],
+  );
+}

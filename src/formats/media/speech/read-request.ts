@@ -1,0 +1,110 @@
+import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { JsonSchema } from '../../dialects/described-check.ts';
+import type { Result } from '../../dialects/dialect.ts';
+import {
+  asFailure,
+  cleanUser,
+  complain,
+  members,
+  needed,
+  numberIn,
+  oneOf,
+  optional,
+  string,
+  stringOf,
+  textOr,
+} from '../../dialects/fields.ts';
+import { gatewayOnlyFields } from '../../dialects/forward-body.ts';
+import { invalidFieldIn, schemaBesideModel } from '../../dialects/forwarded/read-fields.ts';
+import { type AudioFormat, audioFormats, type SpeechRequest, standardVoices } from '../../neutral/speech.ts';
+import { isNewer, isStandard } from './voices.ts';
+
+const voiceCharsMax = 128;
+const instructionsCharsMax = 32_768;
+
+const rules = {
+  response_format: oneOf(...audioFormats),
+  speed: numberIn(0.25, 4),
+  instructions: stringOf(0, instructionsCharsMax),
+  stream_format: oneOf('audio', 'sse'),
+};
+const known = new Set(['model', 'input', 'voice', 'user', ...Object.keys(rules)]);
+
+const inputSend = 'the text to speak';
+const voiceSend = `a voice, such as ${standardVoices.map((name) => `'${name}'`).join(', ')} (GET /v1/audio/voices lists them)`;
+const voiceName = stringOf(1, voiceCharsMax);
+
+/** Schema of such a body for `/openapi.json`. */
+export function speechSchema(): JsonSchema {
+  const voice = textOr(members(voiceSend, { id: needed(voiceName, 'its id') }));
+  return schemaBesideModel({ input: string, voice, ...rules }, { input: inputSend, voice: voiceSend });
+}
+
+/** The body of `POST /v1/audio/speech`; the first fault found names its field. How long `input` may be is not looked at. */
+export function readSpeechRequest(body: JsonObject): Result<SpeechRequest> {
+  const wrong = invalidFieldIn(body, null) ?? invalidInput(body.input);
+  if (wrong !== null) return refuse(wrong);
+  const voice = readVoice(body.voice);
+  if (!voice.ok) return voice;
+  for (const [name, rule] of Object.entries(rules)) {
+    const complaint = optional(body, name, rule);
+    if (complaint !== null) return refuse(asFailure(complaint));
+  }
+  // Half a character cannot be spoken, and is not UTF-8.
+  const input = (body.input as string).toWellFormed();
+  return {
+    ok: true,
+    value: {
+      model: body.model as string,
+      input,
+      characters: codePoints(input),
+      ...voice.value,
+      format: (body.response_format as AudioFormat | null | undefined) ?? 'mp3',
+      speed: (body.speed as number | null | undefined) ?? 1,
+      instructions: (body.instructions as string | null | undefined) || null,
+      delivery: body.stream_format === 'sse' ? 'events' : 'audio',
+      user: typeof body.user === 'string' ? cleanUser(body.user) : null,
+      extra: Object.fromEntries(
+        Object.entries(body).filter(
+          ([name, value]) => !known.has(name) && !gatewayOnlyFields.has(name) && value !== null,
+        ),
+      ),
+    },
+  };
+}
+
+/** A 400 when the text is longer than `limits.speech_chars` allows. */
+export function tooLong({ characters }: Pick<SpeechRequest, 'characters'>, charactersMax: number): Failure | null {
+  if (characters <= charactersMax) return null;
+  return invalid(
+    'input',
+    `'input' has ${characters} characters. Send at most ${charactersMax}, or split the text into several requests.`,
+  );
+}
+
+function invalidInput(input: JsonValue | undefined): Failure | null {
+  if (input === undefined || string(input) !== null) return asFailure(complain('input', input, inputSend));
+  return (input as string).trim() === ''
+    ? invalid('input', "'input' is empty, so there is nothing to speak. Send some text.")
+    : null;
+}
+
+function readVoice(voice: JsonValue | undefined): Result<Pick<SpeechRequest, 'voice' | 'voiceKind'>> {
+  const name = isObject(voice) ? voice.id : voice;
+  const fits = typeof name === 'string' && voiceName(name) === null && name.isWellFormed();
+  if (!fits) return refuse(asFailure(complain('voice', voice === null ? undefined : voice, voiceSend)));
+  // An object names a voice that its caller has made. OpenAI's voices are the same in either form.
+  const isCustom = isObject(voice) && !isStandard(name) && !isNewer(name);
+  return { ok: true, value: { voice: name, voiceKind: isCustom ? 'id' : 'name' } };
+}
+
+function codePoints(text: string): number {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}
+
+function refuse(failure: Failure): { ok: false; failure: Failure } {
+  return { ok: false, failure };
+}

@@ -1,0 +1,56 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { errorInside } from '../../dialects/forwarded/read-whole.ts';
+import { fault } from '../../neutral/outcome.ts';
+import { lossesOf, pathFor, type TranscriptionDialect } from './format.ts';
+import { plainAnswer } from './plain-answer.ts';
+import { readSegments, readWords, secondsOf } from './read-times.ts';
+
+/**
+ * https://developers.deepgram.com/reference/speech-to-text/listen-pre-recorded: the file is the body, and the query has
+ * the rest. Its utterances are the segments; with speakers they say who spoke.
+ */
+export const deepgramTranscription: TranscriptionDialect = {
+  id: 'deepgram',
+  encode(order) {
+    const { model, request, file } = order;
+    const query = new URLSearchParams({ model, smart_format: 'true' });
+    if (request.language === null) query.set('detect_language', 'true');
+    else query.set('language', request.language);
+    if (request.timestamps !== 'none' || request.format === 'diarized_json') query.set('utterances', 'true');
+    if (request.format === 'diarized_json') query.set('diarize', 'true');
+    for (const [name, value] of Object.entries(order.body)) query.set(name, String(value));
+    const losses = lossesOf(request, 'prompt', 'temperature');
+    return { path: `${pathFor(order)}?${query}`, contentType: file.mime, pieces: ['file'], losses };
+  },
+  decode(body, { request }) {
+    const results = isObject(body) && isObject(body.results) ? body.results : {};
+    const channel = Array.isArray(results.channels) ? results.channels[0] : undefined;
+    const alternatives = isObject(channel) ? channel.alternatives : undefined;
+    const best = Array.isArray(alternatives) ? alternatives[0] : undefined;
+    if (!isObject(best) || typeof best.transcript !== 'string') {
+      return errorInside(body) ?? fault('malformed', 'the answer has no transcript');
+    }
+    const segments = readSegments(utterancesIn(results.utterances));
+    const words = readWords(wordsIn(best.words));
+    const metadata = isObject(body) && isObject(body.metadata) ? body.metadata : {};
+    const durationS = secondsOf(metadata.duration);
+    const language = isObject(channel) ? channel.detected_language : undefined;
+    const detected = typeof language === 'string' ? language : request.language;
+    return plainAnswer(request, { text: best.transcript, language: detected, durationS, segments, words });
+  },
+};
+
+function utterancesIn(value: JsonValue | undefined): JsonValue | undefined {
+  if (!Array.isArray(value)) return undefined;
+  return value.map((one): JsonObject => {
+    const { start, end, transcript, speaker } = isObject(one) ? one : {};
+    const by = typeof speaker === 'number' ? { speaker: String(speaker) } : {};
+    return { start: start ?? null, end: end ?? null, text: transcript ?? null, ...by };
+  });
+}
+
+/** Words as in the text, with capitals and stops. */
+function wordsIn(value: JsonValue | undefined): JsonValue | undefined {
+  if (!Array.isArray(value)) return undefined;
+  return value.map((one) => (isObject(one) ? { ...one, word: one.punctuated_word ?? one.word ?? null } : one));
+}

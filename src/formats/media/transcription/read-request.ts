@@ -1,0 +1,180 @@
+import { type Failure, invalid } from '../../../kernel/failure.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
+import { described, type JsonSchema } from '../../dialects/described-check.ts';
+import type { Result } from '../../dialects/dialect.ts';
+import {
+  arrayOf,
+  asFailure,
+  boolean,
+  cleanUser,
+  complain,
+  numberIn,
+  oneOf,
+  string,
+  stringOf,
+} from '../../dialects/fields.ts';
+import { gatewayOnlyFields } from '../../dialects/forward-body.ts';
+import { invalidFieldIn, schemaBesideModel } from '../../dialects/forwarded/read-fields.ts';
+import {
+  type TranscriptFormat,
+  type TranscriptionRequest,
+  type TranscriptionTask,
+  transcriptFormats,
+} from '../../neutral/transcript.ts';
+
+const languageCharsMax = 32;
+const promptCharsMax = 32_768;
+const includesMax = 16;
+
+/** Fields that may come once, in addition to `model` and `user`. */
+const singleFields = {
+  language: described({ type: 'string', maxLength: languageCharsMax, examples: ['en'] }, () => null),
+  prompt: stringOf(0, promptCharsMax),
+  response_format: oneOf(...transcriptFormats),
+  temperature: numberIn(0, 1),
+  stream: boolean,
+};
+/** Fields that are lists; with and without `[]` they are the same. */
+const listFields = {
+  timestamp_granularities: arrayOf(oneOf('word', 'segment'), 0, Number.POSITIVE_INFINITY, 'words'),
+  include: arrayOf(string, 0, includesMax, 'strings'),
+};
+const single = new Set(['model', 'user', ...Object.keys(singleFields)]);
+const lists = new Set(Object.keys(listFields));
+
+/** Schema of such a form for `/openapi.json`. */
+export function transcriptionSchema(): JsonSchema {
+  const file = described({ type: 'string', format: 'binary' }, () => null);
+  return schemaBesideModel({ file, ...singleFields, ...listFields }, { file: 'an audio file' });
+}
+
+/**
+ * The fields of a form to `/v1/audio/transcriptions` or `/translations`; the first fault found names its field. A field
+ * that is empty is one that was left out.
+ */
+export function readTranscriptionRequest(
+  fields: readonly { name: string; value: string }[],
+  task: TranscriptionTask,
+): Result<TranscriptionRequest> {
+  const values = new Map<string, string>();
+  const many = new Map<string, string[]>();
+  const extra: { name: string; value: string }[] = [];
+  for (const { name, value } of fields) {
+    const list = name.replace(/\[\d*\]$/, '');
+    if (name === 'file') return refuse(invalid('file', "'file' is a plain field. Send it as a file, with a filename."));
+    if (value === '') continue;
+    if (lists.has(list)) many.set(list, [...(many.get(list) ?? []), value]);
+    else if (!single.has(name)) {
+      if (!gatewayOnlyFields.has(name)) extra.push({ name, value });
+    } else if (values.has(name)) return refuse(invalid(name, `The form has '${name}' twice. Send it once.`));
+    else values.set(name, value);
+  }
+  const get = (name: string) => values.get(name) ?? null;
+
+  const common: JsonObject = Object.fromEntries(values);
+  const wrong = invalidFieldIn(common, null) ?? invalidTexts(get('language'), get('prompt'));
+  if (wrong !== null) return refuse(wrong);
+  const format = get('response_format') ?? 'json';
+  const formats = transcriptFormats.filter((one) => task === 'transcribe' || one !== 'diarized_json');
+  if (!isFormat(format, formats)) {
+    return refuse(asFailure(complain('response_format', format, `one of ${formats.join(', ')}`)));
+  }
+  const temperature = readTemperature(get('temperature'));
+  if (!temperature.ok) return temperature;
+  const stream = readStream(get('stream'), format);
+  if (!stream.ok) return stream;
+  const times = readGranularities(many.get('timestamp_granularities') ?? [], format);
+  if (!times.ok) return times;
+  const include = many.get('include') ?? [];
+  if (include.length > includesMax) {
+    return refuse(invalid('include', `'include' has ${include.length} entries. Send at most ${includesMax}.`));
+  }
+  return {
+    ok: true,
+    value: {
+      model: get('model')!,
+      task,
+      language: get('language'),
+      prompt: get('prompt'),
+      format,
+      temperature: temperature.value,
+      ...times.value,
+      stream: stream.value,
+      include,
+      user: values.has('user') ? cleanUser(get('user')) : null,
+      extra,
+    },
+  };
+}
+
+function invalidTexts(language: string | null, prompt: string | null): Failure | null {
+  if (
+    language !== null &&
+    !(language.length <= languageCharsMax && /^[A-Za-z]{2,}([-_ ][A-Za-z0-9]+)*$/.test(language))
+  ) {
+    return asFailure(complain('language', language, "a language's code, such as en"));
+  }
+  if (prompt !== null && prompt.length > promptCharsMax) {
+    return asFailure(complain('prompt', prompt, `at most ${promptCharsMax} characters`));
+  }
+  return null;
+}
+
+function isFormat(format: string, formats: readonly string[]): format is TranscriptFormat {
+  return formats.includes(format);
+}
+
+function readTemperature(text: string | null): Result<number | null> {
+  if (text === null) return { ok: true, value: null };
+  const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+  return value >= 0 && value <= 1
+    ? { ok: true, value }
+    : refuse(asFailure(complain('temperature', text, 'a number from 0 to 1')));
+}
+
+function readStream(text: string | null, format: TranscriptFormat): Result<boolean> {
+  const stream = text === null ? false : streamWords.get(text.toLowerCase());
+  if (stream === undefined) return refuse(asFailure(complain('stream', text, 'true or false')));
+  if (stream && format !== 'json' && format !== 'text' && format !== 'diarized_json') {
+    const message = `'stream' gives text as it is found, not ${format}. Send 'response_format' json, or leave 'stream' out.`;
+    return refuse(invalid('stream', message));
+  }
+  return { ok: true, value: stream };
+}
+
+const streamWords: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+]);
+
+function readGranularities(
+  granularities: readonly string[],
+  format: TranscriptFormat,
+): Result<Pick<TranscriptionRequest, 'timestamps' | 'lists'>> {
+  const unknown = granularities.find((one) => one !== 'word' && one !== 'segment');
+  if (unknown !== undefined) {
+    return refuse(asFailure(complain('timestamp_granularities', unknown, 'word or segment')));
+  }
+  const subtitles = format === 'srt' || format === 'vtt';
+  const words = granularities.includes('word');
+  if (format !== 'verbose_json' && (words || (granularities.length > 0 && !subtitles))) {
+    const message =
+      "Only the 'response_format' verbose_json has times. Send it, or leave 'timestamp_granularities' out.";
+    return refuse(invalid('timestamp_granularities', message));
+  }
+  const segments = granularities.length === 0 || granularities.includes('segment');
+  const timed = subtitles || format === 'verbose_json';
+  return {
+    ok: true,
+    value: {
+      timestamps: words ? 'words' : timed ? 'segments' : 'none',
+      lists: { segments: format === 'verbose_json' && segments, words },
+    },
+  };
+}
+
+function refuse(failure: Failure): { ok: false; failure: Failure } {
+  return { ok: false, failure };
+}
