@@ -2,6 +2,7 @@ import { unrestricted } from '../../src/books/auth/principal.ts';
 import { createCallerTokens } from '../../src/books/auth/tokens/caller-tokens.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
+import { isFailure } from '../../src/kernel/failure.ts';
 import { startTokenIssuer } from '../../test/start-token-issuer.ts';
 import { finish } from '../results.ts';
 import { judged, print, type Row } from '../rows.ts';
@@ -37,7 +38,7 @@ async function callersOf(alg: 'ES256' | 'RS256'): Promise<Callers> {
     async ask(headers) {
       const known = callers.principal(headers);
       const found = known instanceof Promise ? await known : known;
-      if (found === null || 'kind' in found) throw new Error('a token was refused');
+      if (found === null || isFailure(found)) throw new Error('a token was refused');
     },
     tokens: (count) =>
       Promise.all(

@@ -7,7 +7,7 @@ import type { ModelCall } from '../inference/spine/model-call.ts';
 import type { RequestBody } from '../inference/spine/request-body.ts';
 import { serve } from '../inference/spine/serve.ts';
 import { refuse } from '../inference/spine/sink.ts';
-import { type Failure, invalid } from '../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../kernel/failure.ts';
 import { headerText } from '../kernel/web/header-text.ts';
 import { defaultPreferences, type RoutingPreferences } from '../routing/route.ts';
 import { formForDeployment } from './deployment.ts';
@@ -45,7 +45,7 @@ export function bodyHandler<I extends object, R extends RequestBody, P extends P
       deployment === undefined ? null : await services.bodies.withModel(call.principal.tenant, body, deployment);
     if (named?.ok === false) return refuse(call.sink, named.failure, call.admitted.headers);
     const input = inputOf(exchange, named === null ? body : named.value);
-    if ('kind' in input) return refuse(call.sink, input, call.admitted.headers);
+    if (isFailure(input)) return refuse(call.sink, input, call.admitted.headers);
     const { bodies } = telemetry.log;
     const seen = bodies === false ? call : logged(services, exchange, call, body, bodies);
     const shown = services.bodyKeeper.rules.none ? seen : withStoredBodies(services, exchange, seen, body);
@@ -70,7 +70,7 @@ export function uploadHandler<I extends object, R extends RequestBody, P extends
     if (call === null) return;
     const { server, telemetry } = services.snapshot().config;
     const hold = await services.storage.hold(call.principal.account);
-    if ('kind' in hold) return refuse(call.sink, hold, call.admitted.headers);
+    if (isFailure(hold)) return refuse(call.sink, hold, call.admitted.headers);
     let form: Multipart | Failure | null = null;
     try {
       form =
@@ -78,11 +78,11 @@ export function uploadHandler<I extends object, R extends RequestBody, P extends
           ? await formOf(exchange, call)
           : await readMultipart(exchange, services.spool, { bodyBytes: server.upload_limit, files: filesMax, hold });
       if (form === null) return;
-      if ('kind' in form) return refuse(call.sink, form, call.admitted.headers);
+      if (isFailure(form)) return refuse(call.sink, form, call.admitted.headers);
       const { bodies } = telemetry.log;
       const { deployment } = exchange.params;
       const input = inputOf(exchange, deployment === undefined ? form : formForDeployment(form, deployment));
-      if ('kind' in input) return refuse(call.sink, input, call.admitted.headers);
+      if (isFailure(input)) return refuse(call.sink, input, call.admitted.headers);
       const seen = bodies === false ? call : logged(services, exchange, call, null, bodies);
       await serve(
         services,
@@ -91,7 +91,7 @@ export function uploadHandler<I extends object, R extends RequestBody, P extends
         input,
       );
     } finally {
-      if (form !== null && !('kind' in form)) await form.release();
+      if (form !== null && !isFailure(form)) await form.release();
       hold.release();
     }
   };
@@ -107,7 +107,7 @@ export function modelCallOf(exchange: Exchange): ModelCall | null {
     return null;
   };
   const routing = readRoutingOptions(headers);
-  if ('kind' in routing) return refused(routing);
+  if (isFailure(routing)) return refused(routing);
   const idempotencyKey = headers['idempotency-key'] === undefined ? null : readIdempotencyKey(headers);
   if (idempotencyKey !== null && typeof idempotencyKey === 'object') return refused(idempotencyKey);
   if (trace !== null) trace.session = routing.session;

@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { Failure } from '../kernel/failure.ts';
+import { type Failure, isFailure } from '../kernel/failure.ts';
 import { openSpool, type Spool } from '../net/spool.ts';
 import type { Exchange } from './exchange.ts';
 import { type Multipart, type MultipartBounds, readMultipart } from './read-multipart.ts';
@@ -130,7 +130,7 @@ test('what is no whole form is 400 in words, and nothing of it stays on disk', a
   ];
   for (const [what, chunks, words] of cases) {
     const failure = await receivedRaw(world, chunks);
-    assert.ok(failure !== null && 'kind' in failure && failure.kind === 'invalid-request', `${what}: taken`);
+    assert.ok(isFailure(failure) && failure.kind === 'invalid-request', `${what}: taken`);
     assert.match(failure.message, words, what);
     assert.deepEqual(world.left(), [], what);
   }
@@ -139,10 +139,10 @@ test('what is no whole form is 400 in words, and nothing of it stays on disk', a
 test('another content type is 415, one without its boundary 400', async (t) => {
   const world = await receiver(t);
   const json = await receivedRaw(world, ['{}'], { 'content-type': 'application/json' });
-  assert.ok(json !== null && 'kind' in json && json.kind === 'unsupported-media-type');
+  assert.ok(isFailure(json) && json.kind === 'unsupported-media-type');
   assert.equal(json.expected, 'multipart/form-data');
   const bare = await receivedRaw(world, ['x'], { 'content-type': 'multipart/form-data' });
-  assert.ok(bare !== null && 'kind' in bare && bare.kind === 'invalid-request');
+  assert.ok(isFailure(bare) && bare.kind === 'invalid-request');
   assert.match(bare.message, /boundary/);
 });
 
@@ -166,7 +166,7 @@ test('a spool that is full refuses with 503, and what a crash left in it is gone
   const form = new FormData();
   form.append('file', new Blob([Buffer.alloc(200_000)]), 'x');
   const refused = await receivedForm(world, form);
-  assert.ok(refused !== null && 'kind' in refused);
+  assert.ok(isFailure(refused));
   assert.equal(refused.kind, 'overloaded');
   assert.deepEqual([world.left(), spool.bytes], [[], 0]);
 });

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { StorageHold } from '../books/metering/storage/storage-hold.ts';
-import { type Failure, FailureError, invalid } from '../kernel/failure.ts';
+import { type Failure, FailureError, invalid, isFailure } from '../kernel/failure.ts';
 import type { RoomHold } from '../kernel/sharing/room.ts';
 import type { Spool, SpooledFile } from '../net/spool.ts';
 import { nextBodyTurn, turnBytesMax } from './body-turns.ts';
@@ -70,7 +70,7 @@ export async function readMultipart(
     return { kind: 'body-too-large', limitBytes: bounds.bodyBytes };
   }
   const parser = createParser(headers['content-type']!, bounds);
-  if ('kind' in parser) return parser;
+  if (isFailure(parser)) return parser;
   if (exchange.response.destroyed) return null;
   if (headers.expect !== undefined) exchange.response.writeContinue();
 

@@ -3,7 +3,7 @@ import { errorEvent } from '../formats/media/realtime/events.ts';
 import type { SessionCall } from '../inference/families/realtime/held-session.ts';
 import type { RealtimeServices } from '../inference/families/realtime/services.ts';
 import type { ModelCall } from '../inference/spine/model-call.ts';
-import { type Failure, factsOf, invalid } from '../kernel/failure.ts';
+import { type Failure, factsOf, invalid, isFailure } from '../kernel/failure.ts';
 import { newRequestId } from '../kernel/ids.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import { type Exchange, errorContextOf } from './exchange.ts';
@@ -25,7 +25,7 @@ export function requestedSession(
   settings: JsonObject | null,
 ): RequestedSession | Failure {
   const secret = secrets.open(headers);
-  if (secret !== null && 'kind' in secret) return secret;
+  if (isFailure(secret)) return secret;
   if (secret === null) return named === null || named === '' ? noModel : { model: named, settings };
   if (named !== null && named !== secret.model) {
     return invalid(

@@ -11,7 +11,7 @@ import type { Config } from '../config/schema.ts';
 import { Ending } from '../inference/families/realtime/realtime-session.ts';
 import type { Delivery } from '../inference/spine/sink.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { type Failure, invalid } from '../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../kernel/failure.ts';
 import { newRequestId } from '../kernel/ids.ts';
 import { plainAddress } from '../kernel/network.ts';
 import type { Room } from '../kernel/sharing/room.ts';
@@ -210,7 +210,7 @@ export class Reception {
     const { request, route } = exchange;
     const signed = await route?.signed?.(exchange, () => this.clientAddress(request));
     if (signed !== undefined && signed !== null) {
-      if ('kind' in signed) return signed;
+      if (isFailure(signed)) return signed;
       exchange.givenBody = signed.body;
       return signed.principal;
     }
@@ -229,7 +229,7 @@ export class Reception {
       if (route.auth === 'admin') {
         let who: Operator | Failure = keys.authenticateAdmin(request.headers);
         if (who === noKeySent && sessions !== null) who = await sessions.operator(exchange);
-        if ('kind' in who) {
+        if (isFailure(who)) {
           return this.refuse(exchange, route.endpoint === 'admin' ? await this.wrongAdminKey(request, who) : who);
         }
         exchange.operator = who;
@@ -239,10 +239,10 @@ export class Reception {
         let principal =
           route.lets?.(headers, exchange.search) ??
           keys.authenticate(headers, () => this.clientAddress(request), request.socket);
-        if ('kind' in principal) {
+        if (isFailure(principal)) {
           if (principal === noKeySent && sessions !== null) principal = await sessions.principal(exchange);
-          if ('kind' in principal) principal = (await this.guest(exchange, headers)) ?? principal;
-          if ('kind' in principal) return this.refuse(exchange, principal);
+          if (isFailure(principal)) principal = (await this.guest(exchange, headers)) ?? principal;
+          if (isFailure(principal)) return this.refuse(exchange, principal);
         }
         exchange.principal = principal;
         const { overload } = this;
@@ -288,7 +288,7 @@ export class Reception {
   private async wrongAdminKey(request: IncomingMessage, failure: Failure): Promise<Failure> {
     if (failure.kind !== 'unauthenticated' || failure === noKeySent) return failure;
     const attempt = await this.adminKeys.attempt(this.clientAddress(request));
-    if ('kind' in attempt) return attempt;
+    if (isFailure(attempt)) return attempt;
     attempt.failed();
     return failure;
   }

@@ -1,7 +1,7 @@
 import type { AwsKeys } from '../books/auth/aws-keys.ts';
 import type { KeyRing } from '../books/auth/key-ring.ts';
 import type { Clock } from '../kernel/clock.ts';
-import type { Failure } from '../kernel/failure.ts';
+import { type Failure, isFailure } from '../kernel/failure.ts';
 import type { Room } from '../kernel/sharing/room.ts';
 import type { Route } from './exchange.ts';
 import { readBody } from './read-body.ts';
@@ -48,7 +48,7 @@ export function createSignedCallers(parts: SignedCallersParts): SignedCallers {
     const isClaimed = typeof claimedHash === 'string' && claim.names.includes('x-amz-content-sha256');
     if (isClaimed && !isRight(claimedHash)) return wrong;
     const opened = ring.opens(key.hash, addressOf);
-    if ('kind' in opened) return opened;
+    if (isFailure(opened)) return opened;
     if (opened.to !== 'v1') return unknownKey;
     const held = bodies.hold(strangers);
     try {

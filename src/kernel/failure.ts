@@ -354,7 +354,20 @@ function hint(nearest: string | null): string {
   return nearest === null ? '' : ` Did you mean '${nearest}'?`;
 }
 
-/** Carries a Failure through code that can only throw. */
+/**
+ * Tells a Failure from the result of a function that may refuse, which returns `T | Failure`. It knows one by its `kind`,
+ * so it knows copies too that came from another thread. Not for a T whose members a caller names, such as a JSON body.
+ */
+export function isFailure(value: unknown): value is Failure {
+  if (typeof value !== 'object' || value === null) return false;
+  // A number, so that no `kind` of another type, and none that every object inherits, is taken for one.
+  return typeof failureStatus[(value as Failure).kind] === 'number';
+}
+
+/**
+ * Carries a Failure where none can be returned: through the rejected promise of a port, a stream, a callback of a library,
+ * or out of the depth of a parser. Everything else returns `T | Failure`.
+ */
 export class FailureError extends Error {
   readonly failure: Failure;
   constructor(failure: Failure) {

@@ -16,7 +16,7 @@ import { isLoopback } from '../config/loopback-host.ts';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { culvert } from '../kernel/command-form.ts';
-import { FailureError, factsOf } from '../kernel/failure.ts';
+import { FailureError, factsOf, isFailure } from '../kernel/failure.ts';
 import type { Log } from '../observe/log.ts';
 import { StartRefused } from '../processes/lifetime.ts';
 import type { Seat } from '../processes/seat.ts';
@@ -184,7 +184,7 @@ export async function openCallers(options: {
     firstKeyFile() {
       const secret = readIfThere(files.first)?.trim();
       if (!secret) return null;
-      return 'kind' in ring.authenticate({ authorization: `Bearer ${secret}` }, () => null) ? null : files.first;
+      return isFailure(ring.authenticate({ authorization: `Bearer ${secret}` }, () => null)) ? null : files.first;
     },
     look: watch.poll,
     async refresh() {

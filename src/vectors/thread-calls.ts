@@ -1,4 +1,4 @@
-import { type Failure, FailureError } from '../kernel/failure.ts';
+import { type Failure, FailureError, isFailure } from '../kernel/failure.ts';
 import { createTurns, type Turns } from '../kernel/sharing/turns.ts';
 import type { Embedded, Prepared, RankTexts, VectorAnswer, VectorCall } from './vector-engine.ts';
 import type { PreparedReply, RunReply } from './worker-messages.ts';
@@ -43,7 +43,7 @@ export class ThreadCalls {
     const worker = this.#worker;
     const unpaid = this.#unpaid;
     const place = await this.#calls.take(tenant, null).catch(failureOf);
-    if ('kind' in place) return place;
+    if (isFailure(place)) return place;
     const held = place;
     const line = call.body.byteLength > largeBodyBytes ? this.#large : this.#small;
     const prepared = ++this.#lastPrepared;
@@ -82,14 +82,14 @@ export class ThreadCalls {
       isPrepared = false;
       try {
         const found = ran ?? (await done<RunReply>({ kind: 'run', prepared, embedded }));
-        if ('kind' in found) return found;
+        if (isFailure(found)) return found;
         if (found instanceof Uint8Array) return answerOf(found);
         isPrepared = true;
         const ranked = await rank(found);
-        if ('kind' in ranked) return ranked;
+        if (isFailure(ranked)) return ranked;
         isPrepared = false;
         const body = await done<Uint8Array>({ kind: 'rank', prepared, ranked });
-        return 'kind' in body ? body : answerOf(body);
+        return isFailure(body) ? body : answerOf(body);
       } finally {
         end();
       }
@@ -103,7 +103,7 @@ export class ThreadCalls {
 
 function outcomeOf(ran: PreparedReply['ran']): Prepared['ran'] {
   if (ran instanceof Uint8Array) return answerOf(ran);
-  return ran !== null && 'kind' in ran ? ran : null;
+  return isFailure(ran) ? ran : null;
 }
 
 function answerOf(body: Uint8Array): VectorAnswer {

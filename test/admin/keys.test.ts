@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isFailure } from '../../src/books/auth/key-ring.ts';
-import { statusOf } from '../../src/kernel/failure.ts';
+import { isFailure, statusOf } from '../../src/kernel/failure.ts';
 import { type Answer, type OpenAdmin, openAdmin } from './open-admin.ts';
 
 const config = {

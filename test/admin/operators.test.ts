@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hashKey } from '../../src/books/auth/key-directory.ts';
+import { isFailure } from '../../src/kernel/failure.ts';
 import { openAdmin } from './open-admin.ts';
 
 const from = { address: null, agent: '' };
@@ -14,7 +15,7 @@ test('an operator is made with a key that is shown once, and opens the admin API
   assert.deepEqual((await admin.ok('GET', '/operators')).data, [made]);
   assert.deepEqual(admin.ring.authenticateAdmin(bearer(key)), { name: 'Anna', role: 'viewer', accounts: ['alpha'] });
   const onV1 = admin.ring.authenticate(bearer(key), () => null);
-  assert.ok('kind' in onV1 && onV1.kind === 'forbidden');
+  assert.ok(isFailure(onV1) && onV1.kind === 'forbidden');
   const trail = JSON.stringify(await admin.ok('GET', '/audit'));
   assert.match(trail, /operator\.create.*"role":"viewer"/);
   assert.doesNotMatch(trail, new RegExp(`${key}|${hashKey(key)}`));
@@ -55,10 +56,10 @@ test('a changed role counts at once for key and sessions; a new key and a remova
   assert.equal(await role(), 'viewer');
   const { key: next } = await admin.ok('POST', `/operators/${id}/rotate`);
   assert.equal(await role(), null);
-  assert.ok('kind' in admin.ring.authenticateAdmin(bearer(key)));
+  assert.ok(isFailure(admin.ring.authenticateAdmin(bearer(key))));
   assert.ok('role' in admin.ring.authenticateAdmin(bearer(next)));
   await admin.ok('DELETE', `/operators/${id}`);
-  assert.ok('kind' in admin.ring.authenticateAdmin(bearer(next)));
+  assert.ok(isFailure(admin.ring.authenticateAdmin(bearer(next))));
   assert.deepEqual((await admin.ok('GET', '/operators')).data, []);
 });
 
@@ -69,7 +70,7 @@ test('a new key and a new role at once: neither takes the other back', async (t)
     admin.ok('POST', `/operators/${id}/rotate`),
     admin.ok('PATCH', `/operators/${id}`, { role: 'viewer' }),
   ]);
-  assert.ok('kind' in admin.ring.authenticateAdmin(bearer(key)), 'the earlier key');
+  assert.ok(isFailure(admin.ring.authenticateAdmin(bearer(key))), 'the earlier key');
   const operator = admin.ring.authenticateAdmin(bearer(next));
   assert.equal('role' in operator && operator.role, 'viewer');
 });

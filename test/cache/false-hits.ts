@@ -8,6 +8,7 @@ import { cachedEvents } from '../../src/inference/cache/packed-entry.ts';
 import { SemanticCache } from '../../src/inference/cache/semantic/semantic-cache.ts';
 import { canonicalConversation } from '../../src/inference/families/chat/canonical.ts';
 import type { Alias, AliasCache } from '../../src/inference/models/alias.ts';
+import { isFailure } from '../../src/kernel/failure.ts';
 import { builtInHedge, defaultPreferences } from '../../src/routing/route.ts';
 import { memoryCache } from '../memory-cache.ts';
 import { targetOf } from '../simulation/routing-samples.ts';
@@ -81,7 +82,7 @@ export function labelledCache() {
       const raw = Buffer.from(JSON.stringify({ ...body, model: alias.id }));
       const canonical = canonicalConversation(raw, 'openai-chat', 'question');
       if (!canonical.ok) throw new Error(JSON.stringify(canonical.failure));
-      if ('kind' in wish || rule === undefined || canonical.value.elsewhere === true) return null;
+      if (isFailure(wish) || rule === undefined || canonical.value.elsewhere === true) return null;
       const call = { principal: by, preferences: defaultPreferences, callerHeaders: headers };
       const { candidates: targets } = alias;
       const facts = {

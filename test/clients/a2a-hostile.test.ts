@@ -229,6 +229,7 @@ test('no bad input is an error of ours, and each answer is one of JSON-RPC', asy
     [{ ...of, id: {} }, 400, -32600],
     [{ ...of, id: 1.5 }, 400, -32600],
     [of, 200, -32601],
+    [{ ...of, kind: 'internal' }, 200, -32601],
     [{ ...of, method: 7 }, 200, -32601],
     [{ ...of, method: 'toString' }, 200, -32601],
     [{ ...of, method: 'SendMessage' }, 200, -32602],

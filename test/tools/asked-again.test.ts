@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { isFailure } from '../../src/kernel/failure.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { createHostTurns } from '../../src/net/host-turns.ts';
 import { createPageFetcher } from '../../src/net/page-fetch.ts';
@@ -79,7 +80,7 @@ async function read(path: string, asked: JsonObject = {}) {
   const { options } = readScrapeOptions(new ToolFields({ maxAge: 60_000, ...asked }));
   const url = site.url + path;
   const page = await reader.read({ tenant: 'acme', url, options, paced: true, signal: new AbortController().signal });
-  if ('kind' in page) assert.fail(JSON.stringify(page));
+  if (isFailure(page)) assert.fail(JSON.stringify(page));
   return { words: page.markdown, cacheState: page.metadata.cacheState, status: page.metadata.statusCode };
 }
 const told = (path: string) => {

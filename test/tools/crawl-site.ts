@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { systemClock } from '../../src/kernel/clock.ts';
-import type { Failure } from '../../src/kernel/failure.ts';
+import { type Failure, isFailure } from '../../src/kernel/failure.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { createHostTurns } from '../../src/net/host-turns.ts';
 import { openSqliteCrawlStore } from '../../src/stores/sqlite/stores.ts';
@@ -39,7 +39,7 @@ export function siteReader(site: Site, read: string[] = []): PageReader {
       const path = url.startsWith(origin) ? url.slice(origin.length) : url;
       read.push(path);
       const page = site[path] ?? { status: 404, text: 'not found' };
-      if ('kind' in page) return page;
+      if (isFailure(page)) return page;
       if (page.movedTo !== undefined && mayFollow && !(await mayFollow(new URL(page.movedTo, url)))) {
         return { kind: 'page-refused', code: 'page_redirects', message: 'It leads elsewhere.', param: null };
       }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import type { Failure } from '../../src/kernel/failure.ts';
+import { type Failure, isFailure } from '../../src/kernel/failure.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { robotsCode } from '../../src/tools/crawl/crawl-store.ts';
 import type { CrawlsParts } from '../../src/tools/crawl/crawls.ts';
@@ -133,7 +133,7 @@ test('F59: calendars, growing paths and filters are left after a while', async (
         `/shop?color=${month}&size=${read.length}&sort=${read.length}`,
       ];
       const page = await reader.read(order);
-      if ('kind' in page) return page;
+      if (isFailure(page)) return page;
       const metadata = { ...page.metadata, statusCode: 200 };
       return { ...page, metadata, markdown: `page ${url.href}`, links: links.map((link) => new URL(link, url).href) };
     },

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { serverPrincipal } from '../../books/auth/principal.ts';
 import type { UsageEvent } from '../../books/metering/ledger.ts';
 import type { CompareAnswers, Compared } from '../../inference/endpoints/compare-answers.ts';
-import { invalid } from '../../kernel/failure.ts';
+import { invalid, isFailure } from '../../kernel/failure.ts';
 import type { Records } from '../directory.ts';
 import { timeField } from '../fields.ts';
 import { jsonOperation, type Operation, refuse } from '../operation.ts';
@@ -71,7 +71,7 @@ export function agreementOperations(parts: AdminParts, records: Records): Operat
           return refuse(invalid(null, 'A comparison needs a running server, and none runs.'));
         const { judge, limit, account, cursor, ...span } = body;
         const found = snapshot().models.resolve(judge, serverPrincipal);
-        if ('kind' in found) return refuse(found);
+        if (isFailure(found)) return refuse(found);
         const tally = createTally();
         const { fromMs, toMs, pages } = observedPages(parts, {
           ...{ rule: name, classify, operator, span, account, cursor },

@@ -4,6 +4,7 @@ import { isUnpriced } from '../../books/ledger/columns.ts';
 import { chargedUsage } from '../../books/metering/reprice.ts';
 import { priceShare, usdOf } from '../../formats/neutral/price.ts';
 import type { Snapshot } from '../../inference/models/snapshot.ts';
+import { isFailure } from '../../kernel/failure.ts';
 import type { Target } from '../../routing/target.ts';
 import { timeField } from '../fields.ts';
 import { jsonOperation, type Operation } from '../operation.ts';
@@ -101,7 +102,7 @@ function wouldCost({ models }: Snapshot): WouldCost {
     let targets = known.get(model);
     if (targets === undefined) {
       const alias = models.resolve(model, serverPrincipal);
-      const all = 'kind' in alias ? [] : alias.candidates;
+      const all = isFailure(alias) ? [] : alias.candidates;
       const tier = Math.min(...all.map(({ rank, target }) => rank * 1e6 + target.priority));
       targets = all.filter(({ rank, target }) => rank * 1e6 + target.priority === tier).map(({ target }) => target);
       known.set(model, targets);

@@ -1,6 +1,6 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { CallerNote, LastingCallers } from './caller-note.ts';
@@ -71,7 +71,7 @@ export function createClientSecrets(sealer: Sealer, ring: LastingCallers, clock:
     open,
     principal(headers) {
       const secret = open(headers);
-      if (secret === null || 'kind' in secret) return secret;
+      if (secret === null || isFailure(secret)) return secret;
       if (secret.note !== undefined) ring.recall(secret.note);
       return ring.principalOf(secret.keyId);
     },

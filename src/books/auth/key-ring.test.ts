@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeClock } from '../../../test/fake-clock.ts';
-import { statusOf } from '../../kernel/failure.ts';
+import { isFailure, statusOf } from '../../kernel/failure.ts';
 import { type KeyRow, nothingStored } from './account-store.ts';
 import { mintAdminKey, mintKey } from './api-key.ts';
 import { type Declared, type DeclaredKey, hashKey } from './key-directory.ts';
-import { createKeyRing, isFailure, type KeyHeaders, type KeyRing } from './key-ring.ts';
+import { createKeyRing, type KeyHeaders, type KeyRing } from './key-ring.ts';
 import { adminOperator } from './operator.ts';
 
 const devKey = 'sk-cv-devdevdev1';
@@ -163,15 +163,15 @@ test('an admin key of any shape is recognised', () => {
 test('the admin API: admin key in, user key 403, else 401', () => {
   assert.equal(ring.authenticateAdmin({ 'x-api-key': adminKey }), adminOperator);
   const user = ring.authenticateAdmin({ 'x-api-key': devKey });
-  assert.ok('kind' in user && user.kind === 'forbidden');
+  assert.ok(isFailure(user) && user.kind === 'forbidden');
   const none = ring.authenticateAdmin({});
-  assert.ok('kind' in none && none.kind === 'unauthenticated');
+  assert.ok(isFailure(none) && none.kind === 'unauthenticated');
 });
 
 test('S12 without a configured admin key nothing opens the admin API', () => {
   const closed = createKeyRing(clock, { ...declared, adminKey: null });
   for (const value of ['', 'admin', 'sk-cv-admin-', 'null', 'undefined']) {
-    assert.ok('kind' in closed.authenticateAdmin({ authorization: `Bearer ${value}`, 'x-api-key': value }));
+    assert.ok(isFailure(closed.authenticateAdmin({ authorization: `Bearer ${value}`, 'x-api-key': value })));
   }
 });
 

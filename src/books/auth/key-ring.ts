@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
 import { culvert } from '../../kernel/command-form.ts';
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
 import { nothingStored, type PlaceCount, type Stored } from './account-store.ts';
 import type { LastingCallers } from './caller-note.ts';
 import { createGuestDoor, type GuestDoor, type GuestRequest } from './guests/guest-door.ts';
@@ -54,11 +54,6 @@ export interface KeyRing extends LastingCallers {
 
 /** Owner of a secret. */
 export type Opened = { to: 'v1'; principal: Principal } | { to: 'admin'; operator: Operator };
-
-/** Tells the two results of `authenticate` apart. */
-export function isFailure(result: Principal | Failure): result is Failure {
-  return 'kind' in result;
-}
 
 /** Answer of `authenticate` and `authenticateAdmin` where no key came at all: a browser may have a session. */
 export const noKeySent: Failure = {

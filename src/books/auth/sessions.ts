@@ -1,6 +1,6 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import { hashKey } from './key-directory.ts';
 import type { KeyRing, Opened } from './key-ring.ts';
@@ -92,7 +92,7 @@ export function createSessions(parts: {
   function whoOf(row: SessionRow, address: () => string | null): Opened | null {
     if (endOf(row) <= clock.wallMs()) return null;
     const who = opened(row, address);
-    return 'kind' in who ? null : who;
+    return isFailure(who) ? null : who;
   }
 
   function opened(
@@ -119,7 +119,7 @@ export function createSessions(parts: {
       const credential = 'credential' in proof ? proof.credential : null;
       const operator = 'operator' in proof ? proof.operator : null;
       const who = opened({ login, credential, operator }, () => address);
-      if ('kind' in who) return who;
+      if (isFailure(who)) return who;
       const secret = randomBytes(secretBytes).toString('base64url');
       const nowMs = clock.wallMs();
       const row: SessionRow = {

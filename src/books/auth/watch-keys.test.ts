@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeClock } from '../../../test/fake-clock.ts';
 import { memoryAccountStore } from '../../../test/fixtures/account-store.ts';
+import { isFailure } from '../../kernel/failure.ts';
 import type { Stored } from './account-store.ts';
 import { revokeKey } from './change-key.ts';
 import { issueFirstKey } from './issue-key.ts';
-import { createKeyRing, isFailure } from './key-ring.ts';
+import { createKeyRing } from './key-ring.ts';
 import { keyPollIntervalMs, watchKeys } from './watch-keys.ts';
 
 const nobody = { accounts: [], keys: [], adminKey: null, defaultPlan: 'free', plans: ['free'] };

@@ -7,7 +7,7 @@ import {
 import type { Proof } from '../../books/auth/sessions.ts';
 import type { SharedTally } from '../../books/metering/tally.ts';
 import { refuse } from '../../inference/spine/sink.ts';
-import { type Failure, invalid } from '../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
 import type { Exchange } from '../exchange.ts';
@@ -74,12 +74,12 @@ export function createInvitationSignIn(parts: InvitationSignInParts): Invitation
     }),
     accept: guarded(async ({ token, name }, exchange, address) => {
       const accepted = await acceptInvitation(token, name, parts);
-      if ('kind' in accepted) return accepted;
+      if (isFailure(accepted)) return accepted;
       const { key, credential } = accepted;
       await parts.refresh();
       const session = await parts.open(exchange, { login: 'operator_key', credential }, address);
       // The operator is there: without a session, the key still opens one.
-      return { key, session: 'kind' in session ? null : shownSession(session, parts.version) };
+      return { key, session: isFailure(session) ? null : shownSession(session, parts.version) };
     }),
   };
 }
@@ -105,8 +105,4 @@ async function givenIn(exchange: Exchange): Promise<Given | Failure | null> {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && value.length <= textCharsMax;
-}
-
-function isFailure(reply: JsonObject | Failure): reply is Failure {
-  return 'kind' in reply;
 }

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 import { refuse } from '../../inference/spine/sink.ts';
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
 import type { Exchange } from '../exchange.ts';
 import type { LoginAttempt, LoginThrottle } from './login-throttle.ts';
 import { crossSiteFailure } from './same-site.ts';
@@ -32,7 +32,7 @@ export async function readLogin<T extends object>(
   if (early !== null) return deny(early);
   const given = await read(exchange);
   if (given === null) return null;
-  if ('kind' in given) return deny(given as Failure);
+  if (isFailure(given)) return deny(given);
   const attempt = await throttle.attempt(address);
-  return 'kind' in attempt ? deny(attempt) : { given, attempt };
+  return isFailure(attempt) ? deny(attempt) : { given, attempt };
 }

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeClock } from '../../../test/fake-clock.ts';
+import { isFailure } from '../../kernel/failure.ts';
 import { createLoginThrottle, failuresMax, failuresOfAllMax, type LoginThrottle } from './login-throttle.ts';
 
 async function failed(throttle: LoginThrottle, address: string): Promise<void> {
   const attempt = await throttle.attempt(address);
-  if (!('kind' in attempt)) attempt.failed();
+  if (!isFailure(attempt)) attempt.failed();
 }
 
 test('S43 an address is closed after so many failures, until its minute is over, and no other with it', async () => {
@@ -46,8 +47,8 @@ test('S43 many addresses together close the login for all', async () => {
 test('S37 attempts that are being looked at count as failed, and those that pass are given back', async () => {
   const throttle = createLoginThrottle(fakeClock(), null, 'logins');
   const begun = await Promise.all(Array.from({ length: 100 }, () => throttle.attempt('192.0.2.7')));
-  const attempts = begun.filter((one) => !('kind' in one));
+  const attempts = begun.filter((one) => !isFailure(one));
   assert.equal(attempts.length, failuresMax);
-  for (const attempt of attempts) if (!('kind' in attempt)) attempt.passed();
+  for (const attempt of attempts) if (!isFailure(attempt)) attempt.passed();
   assert.equal(await throttle.refusal('192.0.2.7'), null);
 });

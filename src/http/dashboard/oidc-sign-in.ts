@@ -1,5 +1,6 @@
 import { createOpenIdLogin, type LoginSecrets, type OpenIdLogin } from '../../books/auth/oidc/openid-login.ts';
 import type { OidcConfig } from '../../config/schema/schema-dashboard.ts';
+import { isFailure } from '../../kernel/failure.ts';
 import type { Exchange } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { createLoginThrottle } from './login-throttle.ts';
@@ -77,7 +78,7 @@ export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
       cookie.drop(exchange);
       if (state === null) return failed(exchange, 400, notBegunHere);
       const attempt = await throttle.attempt(address);
-      if ('kind' in attempt) return failed(exchange, 429, tooManyFailed);
+      if (isFailure(attempt)) return failed(exchange, 429, tooManyFailed);
       try {
         const base = linkBaseOf(exchange.request, server());
         const identity = await login(config).finish(`${base}${callbackPath}?${exchange.search}`, state);

@@ -7,6 +7,7 @@ import type { Proof } from '../../books/auth/sessions.ts';
 import type { SharedTally } from '../../books/metering/tally.ts';
 import type { GroupRoles, ScimConfig } from '../../config/schema/schema-dashboard.ts';
 import { sendWhole } from '../../inference/spine/sink.ts';
+import { isFailure } from '../../kernel/failure.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { Exchange } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
@@ -116,7 +117,7 @@ export async function enter(
       return sendLoginPage(exchange, 403, who, another);
     }
     const opened = await parts.open(exchange, { login, operator: operator.id }, parts.addressOf(exchange.request));
-    if ('kind' in opened) return sendLoginPage(exchange, 403, 'This operator was removed.');
+    if (isFailure(opened)) return sendLoginPage(exchange, 403, 'This operator was removed.');
     sendTo(exchange, to);
   } catch (error) {
     parts.onTrouble(`a login by ${login} could not be stored: ${String(error).slice(0, 300)}`);

@@ -4,7 +4,7 @@ import { createSamlThread } from '../../books/auth/saml/saml-thread.ts';
 import type { SignedIdentity } from '../../books/auth/saml/signed-identity.ts';
 import type { SamlConfig } from '../../config/schema/schema-dashboard.ts';
 import { sendWhole } from '../../inference/spine/sink.ts';
-import { statusOf } from '../../kernel/failure.ts';
+import { isFailure, statusOf } from '../../kernel/failure.ts';
 import { clientNetwork } from '../../kernel/network.ts';
 import type { Exchange } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
@@ -136,7 +136,7 @@ async function signedIn(
   door.cookie.drop(exchange);
   if (begun === null && !config.idp_initiated) return refuse(400, notBegunHere);
   const attempt = await door.throttle.attempt(parts.addressOf(exchange.request));
-  if ('kind' in attempt) return refuse(429, tooManyFailed);
+  if (isFailure(attempt)) return refuse(429, tooManyFailed);
   const brought = { xml: form.xml, requestId: begun?.requestId ?? null };
   const signed = await door
     .login(config)

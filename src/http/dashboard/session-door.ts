@@ -4,7 +4,7 @@ import type { Operator } from '../../books/auth/operator.ts';
 import type { Principal } from '../../books/auth/principal.ts';
 import { isCsrf, type Session, type Sessions } from '../../books/auth/sessions.ts';
 import type { Config } from '../../config/schema.ts';
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
 import { type Exchange, headerOf } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { cookieName, cookieValue } from './cookie.ts';
@@ -70,13 +70,13 @@ export function createSessionDoor(parts: DoorParts): SessionDoor {
     async operator(exchange) {
       const { method } = exchange.request;
       const session = await sessionOf(parts, exchange, method === 'GET' || method === 'HEAD' ? 'not-needed' : 'needed');
-      if ('kind' in session) return session;
+      if (isFailure(session)) return session;
       return session.who.to === 'admin' ? session.who.operator : noOperator;
     },
     async principal(exchange) {
       // A look at models by GET counts as a call too.
       const session = await sessionOf(parts, exchange, 'needed');
-      if ('kind' in session) return session;
+      if (isFailure(session)) return session;
       if (session.who.to === 'v1') return session.who.principal;
       const keyId = headerOf(exchange, keyHeader);
       if (keyId === undefined) return noKeyNamed;
@@ -87,7 +87,7 @@ export function createSessionDoor(parts: DoorParts): SessionDoor {
 }
 
 function allowedFor({ accounts }: Operator, principal: Principal | Failure): Principal | Failure {
-  if ('kind' in principal) return principal;
+  if (isFailure(principal)) return principal;
   // The same answer as for a missing key: nothing tells that another account has it.
   return accounts === null || accounts.includes(principal.account) ? principal : noSuchKey;
 }

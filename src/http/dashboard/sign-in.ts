@@ -6,7 +6,7 @@ import type { Proof, Session } from '../../books/auth/sessions.ts';
 import type { SharedTally } from '../../books/metering/tally.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { type Failure, invalid } from '../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
 import { type Exchange, headerOf } from '../exchange.ts';
@@ -79,7 +79,7 @@ export function createSignIn(parts: SignInParts): SignIn {
     const before = sessionSecret(exchange.request, server());
     const agent = headerOf(exchange, 'user-agent') ?? '';
     const opened = await sessions.open(proof, { address, agent });
-    if ('kind' in opened) return opened;
+    if (isFailure(opened)) return opened;
     if (before !== null) await sessions.end(before);
     const { secret, session } = opened;
     if (session.who.to === 'admin') await parts.onOperator(session.who.operator, session, address);
@@ -97,25 +97,25 @@ export function createSignIn(parts: SignInParts): SignIn {
       if (login === null) return;
       const { given, attempt } = login;
       const proof = await proofOf(parts, given, address);
-      if ('kind' in proof) {
+      if (isFailure(proof)) {
         attempt.failed();
         return deny(proof);
       }
       attempt.passed();
       const session = await open(exchange, proof, address);
-      if ('kind' in session) return deny(session);
+      if (isFailure(session)) return deny(session);
       writeJson(exchange, 200, { session: shownSession(session, parts.version) }, noStore);
     },
     async read(exchange) {
       const session = await sessionOf(parts, exchange, 'not-needed');
-      if (!('kind' in session)) return writeJson(exchange, 200, shownSession(session, parts.version), noStore);
+      if (!isFailure(session)) return writeJson(exchange, 200, shownSession(session, parts.version), noStore);
       if (session.kind !== 'unauthenticated') return refuse(exchange.client, session, noStore);
       // Every visit of the login page asks this: its browser's console would show a 401 as an error.
       writeJson(exchange, 200, { kind: 'nobody', login: parts.providers() }, noStore);
     },
     async end(exchange) {
       const session = await sessionOf(parts, exchange, 'needed');
-      if ('kind' in session) return refuse(exchange.client, session, noStore);
+      if (isFailure(session)) return refuse(exchange.client, session, noStore);
       await sessions.end(sessionSecret(exchange.request, server()) ?? '');
       exchange.response.setHeader('set-cookie', sessionCookie(null, 0, addressFor(exchange)));
       const elsewhere = session.login === 'oidc' ? parts.endSessionUrl(exchange) : null;
@@ -138,7 +138,7 @@ async function proofOf(
   const credential = hashKey(secret);
   const opened = ring.opens(credential, () => address);
   // A key of a suspended account, or from a wrong address: its holder may know why.
-  if ('kind' in opened) return opened.kind === 'forbidden' && way === 'key' ? opened : refused[way];
+  if (isFailure(opened)) return opened.kind === 'forbidden' && way === 'key' ? opened : refused[way];
   if (way === 'key') return opened.to === 'v1' ? { login: 'key', credential } : adminInPlaceOfKey;
   if (opened.to !== 'admin') return refused.admin_key;
   return { login: opened.operator === adminOperator ? 'admin_key' : 'operator_key', credential };

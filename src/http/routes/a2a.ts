@@ -2,7 +2,7 @@ import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import type { ServeServices } from '../../inference/spine/answer-cache.ts';
 import { serve } from '../../inference/spine/serve.ts';
 import { refuse } from '../../inference/spine/sink.ts';
-import { type ErrorContext, type Failure, FailureError, factsOf, invalid } from '../../kernel/failure.ts';
+import { type ErrorContext, type Failure, FailureError, factsOf, invalid, isFailure } from '../../kernel/failure.ts';
 import { type JsonObject, jsonText } from '../../kernel/json.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
 import type { Agents } from '../../tools/a2a/agents.ts';
@@ -98,8 +98,9 @@ async function answerMessage(parts: A2aParts, exchange: Exchange): Promise<void>
   const { sink, admitted } = call;
   const raw = await readJsonBody(exchange, bodyBytesMax);
   if (raw === null) return;
-  const rpc = Buffer.isBuffer(raw) ? rpcIn(raw) : raw;
-  if ('kind' in rpc) return refuse(sink, rpc as Failure, admitted.headers);
+  const message = Buffer.isBuffer(raw) ? messageIn(raw) : raw;
+  if (isFailure(message)) return refuse(sink, message, admitted.headers);
+  const { rpc } = message;
   const { id } = rpc;
   if (typeof id === 'string' || typeof id === 'number') exchange.rpcId = id;
   // With all that it needs, loaded by the first who speaks it.
@@ -111,7 +112,8 @@ async function answerMessage(parts: A2aParts, exchange: Exchange): Promise<void>
   await serve(parts.services, endpoint, call, { rpc, agent: exchange.params.agent ?? '' });
 }
 
-function rpcIn(raw: Buffer): Failure | JsonObject {
+/** In an object, since a caller may name a member `kind`. */
+function messageIn(raw: Buffer): Failure | { rpc: JsonObject } {
   if (/^\s*\[/.test(raw.subarray(0, 64).toString('latin1'))) {
     return invalid(null, 'The request body must be one JSON-RPC message: an object. Batches are not supported.');
   }
@@ -126,7 +128,7 @@ function rpcIn(raw: Buffer): Failure | JsonObject {
   if (id !== null && typeof id !== 'string' && !Number.isInteger(id)) {
     return invalid('id', "'id' must be a string or a whole number.");
   }
-  return parsed.value.body;
+  return { rpc: parsed.value.body };
 }
 
 const rpcParseError = -32_700;

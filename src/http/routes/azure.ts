@@ -2,7 +2,7 @@ import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import type { Alias } from '../../inference/models/alias.ts';
 import { refuse } from '../../inference/spine/sink.ts';
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { writeJson } from '../write-json.ts';
 
@@ -20,7 +20,7 @@ export function modelInfoRoute(services: Services): Route {
     dialect: openAiChat,
     handle(exchange) {
       const alias = requestedModel(services, exchange);
-      if ('kind' in alias) return refuse(exchange.client, alias, []);
+      if (isFailure(alias)) return refuse(exchange.client, alias, []);
       const { id, ownedBy, listedAs } = alias;
       const type = types[listedAs] ?? listedAs;
       writeJson(exchange, 200, { model_name: id, model_type: type, model_provider_name: ownedBy });

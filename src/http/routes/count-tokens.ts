@@ -6,7 +6,7 @@ import type { PromptTable } from '../../inference/models/prompts.ts';
 import { addableBody, throughPrompt } from '../../inference/spine/prompted.ts';
 import { modelThroughRules } from '../../inference/spine/ruled.ts';
 import { refuse } from '../../inference/spine/sink.ts';
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
@@ -84,7 +84,7 @@ function ruledBy(services: Services, exchange: Exchange, dialect: CallerDialectI
     };
     const sources = { left: services.admission.left, inner: null };
     const ruled = await modelThroughRules(services.snapshot(), sources, call, { endpoint, ...facts });
-    return 'kind' in ruled ? ruled : { model: ruled.model, principal: ruled.call.principal };
+    return isFailure(ruled) ? ruled : { model: ruled.model, principal: ruled.call.principal };
   };
 }
 

@@ -9,7 +9,7 @@ import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import type { Snapshot } from '../../inference/models/snapshot.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { type Failure, factsOf, invalid } from '../../kernel/failure.ts';
+import { type Failure, factsOf, invalid, isFailure } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
@@ -77,7 +77,7 @@ async function answer(parts: EphemeralKeyParts, exchange: Exchange): Promise<voi
   const raw = await readJsonBody(exchange, bodyBytesMax);
   if (raw === null) return;
   const read = Buffer.isBuffer(raw) ? readKeyOptions(raw) : raw;
-  if ('kind' in read) return refused(read);
+  if (isFailure(read)) return refused(read);
   const beyond = modelsBeyond(parts, caller, read.models) ?? limitsBeyond(parts, caller, read);
   if (beyond !== null) return refused(beyond);
   const expiresS = Math.floor(parts.clock.wallMs() / 1_000) + read.minutes * 60;
@@ -145,7 +145,7 @@ function modelsBeyond(
 ): Failure | null {
   for (const [at, name] of (models ?? []).entries()) {
     const alias = snapshot().models.resolve(name, caller);
-    if ('kind' in alias) return invalid(`models[${at}]`, `models[${at}]: ${factsOf(alias, clock.wallMs()).message}`);
+    if (isFailure(alias)) return invalid(`models[${at}]`, `models[${at}]: ${factsOf(alias, clock.wallMs()).message}`);
   }
   return null;
 }

@@ -1,6 +1,6 @@
 import type { Services } from '../../inference/endpoints/services.ts';
 import type { Alias } from '../../inference/models/alias.ts';
-import { invalid } from '../../kernel/failure.ts';
+import { invalid, isFailure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { callerOf, type Exchange } from '../exchange.ts';
 import { writeJson } from '../write-json.ts';
@@ -33,7 +33,7 @@ export function listGeminiModels(services: Services, exchange: Exchange): void {
 export async function describeGeminiModel(services: Services, exchange: Exchange): Promise<void> {
   if (await answersOperation(services, exchange)) return;
   const alias = services.snapshot().models.resolve(exchange.params['*'] ?? '', callerOf(exchange));
-  if ('kind' in alias) return refuseAsGoogle(services, exchange, alias);
+  if (isFailure(alias)) return refuseAsGoogle(services, exchange, alias);
   writeJson(exchange, 200, entryOf(alias));
 }
 

@@ -4,7 +4,7 @@ import { isLoopback } from '../../config/loopback-host.ts';
 import type { Config } from '../../config/schema.ts';
 import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { type Failure, FailureError, factsOf, invalid, statusOf } from '../../kernel/failure.ts';
+import { type Failure, FailureError, factsOf, invalid, isFailure, statusOf } from '../../kernel/failure.ts';
 import type { FinishedLogin } from '../../tools/mcp/logins.ts';
 import { createLoginThrottle } from '../dashboard/login-throttle.ts';
 import type { Exchange, Route } from '../exchange.ts';
@@ -50,7 +50,7 @@ export function mcpLoginRoute({ finish, addressOf, clock, tally }: McpLoginParts
     async handle(exchange) {
       const address = addressOf(exchange.request);
       const attempt = await throttle.attempt(address);
-      if ('kind' in attempt) {
+      if (isFailure(attempt)) {
         return answer(exchange, 429, 'Too many logins failed. Try again in a minute.');
       }
       try {

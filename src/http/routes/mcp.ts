@@ -3,7 +3,7 @@ import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import { BufferedAnswer, bufferAnswer, type Outcome } from '../../inference/spine/buffered-answer.ts';
 import { refuse, sendWhole } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { type ErrorContext, type Failure, factsOf, invalid, statusOf } from '../../kernel/failure.ts';
+import { type ErrorContext, type Failure, factsOf, invalid, isFailure, statusOf } from '../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
 import type { Trace } from '../../kernel/trace.ts';
@@ -110,10 +110,6 @@ async function countedAsOne({ admission }: McpParts, { principal, requestId }: E
   if (admitted.kind !== 'admitted') return admitted;
   admitted.release();
   return null;
-}
-
-function isFailure(message: Failure | { rpc: JsonObject }): message is Failure {
-  return 'kind' in message;
 }
 
 function messageIn(raw: Buffer): Failure | { rpc: JsonObject } {

@@ -4,7 +4,7 @@ import type { Services } from '../../inference/endpoints/services.ts';
 import type { Alias } from '../../inference/models/alias.ts';
 import { shownPrice } from '../../inference/models/rate-names.ts';
 import { refuse } from '../../inference/spine/sink.ts';
-import { invalid } from '../../kernel/failure.ts';
+import { invalid, isFailure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Target } from '../../routing/target.ts';
 import { callerOf, type Exchange, headerOf, type Route } from '../exchange.ts';
@@ -47,7 +47,7 @@ function listModels(services: Services, exchange: Exchange): void {
 function describeModel(services: Services, exchange: Exchange): Promise<void> | void {
   if (usesGoogleShape(exchange)) return describeGeminiModel(services, exchange);
   const alias = services.snapshot().models.resolve(exchange.params['*'] ?? '', callerOf(exchange));
-  if ('kind' in alias) return refuse(exchange.client, alias, []);
+  if (isFailure(alias)) return refuse(exchange.client, alias, []);
   writeJson(
     exchange,
     200,

@@ -6,7 +6,7 @@ import type { Services } from '../../inference/endpoints/services.ts';
 import { embeddingsEndpoint } from '../../inference/families/embeddings/endpoint.ts';
 import type { Alias } from '../../inference/models/alias.ts';
 import { refuse } from '../../inference/spine/sink.ts';
-import { type Failure, invalid } from '../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../kernel/failure.ts';
 import { type JsonObject, scanJson } from '../../kernel/json.ts';
 import { jsonDepthMax } from '../../kernel/limits.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
@@ -101,7 +101,7 @@ function named(services: Services, route: Route, loaded: JsonObject | null): Rou
       if (model !== null) return load(services, exchange, model, loaded);
       const { tenant } = callerOf(exchange);
       const tagged = raw.includes(`${latest}"`) ? taggedModel(raw) : null;
-      const isTagged = tagged !== null && 'kind' in aliasOf(services, exchange, `${tagged}${latest}`);
+      const isTagged = tagged !== null && isFailure(aliasOf(services, exchange, `${tagged}${latest}`));
       const body = isTagged ? await services.bodies.withModel(tenant, raw, tagged) : { ok: true as const, value: raw };
       if (!body.ok) return refuse(exchange.client, body.failure, headers);
       await route.handle({ ...exchange, givenBody: body.value });
@@ -138,7 +138,7 @@ function load(
 ): void {
   const headers = exchange.admitted?.headers ?? [];
   const alias = taglessAlias(services, exchange, name);
-  if ('kind' in alias) return refuse(exchange.client, alias, headers);
+  if (isFailure(alias)) return refuse(exchange.client, alias, headers);
   const created = new Date(services.clock.wallMs()).toISOString();
   const end = { done: true, done_reason: isUnloaded ? 'unload' : 'load' };
   writeJson(exchange, 200, { model: name, created_at: created, ...members, ...end }, headers);
@@ -151,7 +151,7 @@ function aliasOf(services: Services, exchange: Exchange, name: string): Alias | 
 /** A model by its name, or by its name and `:latest`. */
 function taglessAlias(services: Services, exchange: Exchange, name: string): Alias | Failure {
   const alias = aliasOf(services, exchange, name);
-  if (!('kind' in alias) || !name.endsWith(latest)) return alias;
+  if (!isFailure(alias) || !name.endsWith(latest)) return alias;
   return aliasOf(services, exchange, name.slice(0, -latest.length));
 }
 
@@ -169,7 +169,7 @@ async function show(services: Services, exchange: Exchange): Promise<void> {
   const { model, name = model } = parsed.value.body;
   if (typeof name !== 'string') return refuse(exchange.client, invalid('model', "Missing 'model': send a name."), []);
   const alias = taglessAlias(services, exchange, name);
-  if ('kind' in alias) return refuse(exchange.client, alias, []);
+  if (isFailure(alias)) return refuse(exchange.client, alias, []);
   writeJson(exchange, 200, {
     details: detailsOf(alias),
     model_info: infoOf(alias),

@@ -4,7 +4,7 @@ import type { Services } from '../../inference/endpoints/services.ts';
 import { type PassedRequest, passedEndpoint, wayOf } from '../../inference/families/passthrough/pass-through.ts';
 import { serve } from '../../inference/spine/serve.ts';
 import { refuse } from '../../inference/spine/sink.ts';
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
 import type { UpstreamUpload } from '../../upstream/transport/upstream-call.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { plainCallOf } from '../model-call.ts';
@@ -46,7 +46,7 @@ async function answer(services: Services, method: PassedRequest['method'], excha
   if (way.kind !== 'way') return refused(way);
   const body = await bodyOf(services, exchange);
   if (body === null) return;
-  if (body !== 'none' && 'kind' in body) return refused(body);
+  if (body !== 'none' && isFailure(body)) return refused(body);
   await serve(services, passedEndpoint(services), call, { way, body: body === 'none' ? null : body });
   // A provider may answer before it has read all: what is left would hold up the next request on the connection. Its
   // reader may have stopped in the middle, and that listener would keep the rest from flowing.

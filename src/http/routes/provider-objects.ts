@@ -6,7 +6,7 @@ import { objectsEndpoint } from '../../inference/families/provider-objects/endpo
 import type { ObjectBody } from '../../inference/families/provider-objects/named-in-body.ts';
 import { serve } from '../../inference/spine/serve.ts';
 import { refuse } from '../../inference/spine/sink.ts';
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
 import { isSortedId } from '../../kernel/ids.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { parseBody } from '../../kernel/parse-object.ts';
@@ -66,7 +66,7 @@ async function answer(services: Services, operation: ObjectOperation, exchange: 
   const call = plainCallOf(exchange);
   const refused = (failure: Failure) => refuse(call.sink, failure, call.admitted.headers);
   const hold = await services.storage.hold(call.principal.account);
-  if ('kind' in hold) return refused(hold);
+  if (isFailure(hold)) return refused(hold);
   let form: Multipart | null = null;
   try {
     let body: ObjectBody | null = null;
@@ -79,7 +79,7 @@ async function answer(services: Services, operation: ObjectOperation, exchange: 
           })
         : await jsonOf(services, exchange);
       if (read === null) return;
-      if ('kind' in read) return refused(read);
+      if (isFailure(read)) return refused(read);
       if ('release' in read) form = read;
       body = 'release' in read ? { form: read } : read;
     }

@@ -8,7 +8,7 @@ import { chainItems, expandedForCount, responseNotFound } from '../../inference/
 import { followRun, followStored } from '../../inference/families/responses/follow-response.ts';
 import { pageOf, readPage } from '../../inference/families/responses/pages.ts';
 import { refuse, type Sink, sendWhole } from '../../inference/spine/sink.ts';
-import { FailureError, invalid } from '../../kernel/failure.ts';
+import { FailureError, invalid, isFailure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { asReceived, bodyHandler, modelCallOf } from '../model-call.ts';
@@ -169,7 +169,7 @@ async function inputItems(services: Services, { tenant, params, query, exchange 
   }
   const before = stored.previous === null ? [] : await chainItems(services.responses, tenant, stored.previous);
   // What it continues may have been deleted since.
-  const items = before === null || 'kind' in before ? stored.input : [...before, ...stored.input];
+  const items = before === null || isFailure(before) ? stored.input : [...before, ...stored.input];
   return pageOf(items, page);
 }
 

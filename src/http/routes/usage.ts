@@ -11,7 +11,7 @@ import { parseDistanceMs, parseInstantMs } from '../../config/scalars.ts';
 import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
+import { type Failure, FailureError, invalid, isFailure } from '../../kernel/failure.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { writeJson } from '../write-json.ts';
 
@@ -40,7 +40,7 @@ async function answerUsage({ counters, ledger, plans, storage, clock }: UsagePar
   const refused = (failure: Failure) => refuse(exchange.client, failure, []);
   const principal = callerOf(exchange);
   const query = usageQueryOf(new URLSearchParams(exchange.search), principal, clock.wallMs());
-  if ('kind' in query) return refused(query);
+  if (isFailure(query)) return refused(query);
   const plan = raisedBy(plans().plan(principal.plan), principal.extraBudget, clock.wallMs());
   const keyLimits = principal.limits === null ? null : limitsOfKey(principal.limits, clock.wallMs());
   const { account, tenant } = principal;

@@ -7,7 +7,7 @@ import type { SharedTally } from '../../books/metering/tally.ts';
 import type { ScimConfig } from '../../config/schema/schema-dashboard.ts';
 import type { Config } from '../../config/schema.ts';
 import { sendWhole } from '../../inference/spine/sink.ts';
-import { type Failure, FailureError, factsOf, invalid } from '../../kernel/failure.ts';
+import { type Failure, FailureError, factsOf, invalid, isFailure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
 import { createLoginThrottle } from '../dashboard/login-throttle.ts';
@@ -50,7 +50,7 @@ export function createScimDoor(parts: ScimDoorParts): (exchange: Exchange) => Pr
     const given = /^bearer +(\S{1,1024})$/i.exec(authorization)?.[1] ?? '';
     if (timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', token, 'buffer'))) return null;
     const attempt = await throttle.attempt(parts.addressOf(exchange.request));
-    if ('kind' in attempt) return attempt;
+    if (isFailure(attempt)) return attempt;
     attempt.failed();
     return wrongToken;
   }

@@ -2,7 +2,7 @@ import type { Principal } from '../../books/auth/principal.ts';
 import type { Admitted } from '../../books/metering/admission.ts';
 import type { ExpectedUse } from '../../books/metering/batch-store.ts';
 import { batchHoldEndpoint } from '../../books/metering/settlement.ts';
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
 import { knownEntry } from '../../kernel/known-entry.ts';
 import type { Services } from '../endpoints/services.ts';
 import type { Outcome } from '../spine/buffered-answer.ts';
@@ -75,13 +75,13 @@ export function createLineCalls(services: Services, principalOf: (keyId: string)
     paths: [...runs.keys()].filter((path) => !geminiPaths.includes(path)),
     atOnceMax(keyId) {
       const principal = principalOf(keyId);
-      const places = 'kind' in principal ? [] : services.plans().limits(principal, null).places;
+      const places = isFailure(principal) ? [] : services.plans().limits(principal, null).places;
       return Math.min(...places.map(({ allowed }) => allowed), Number.POSITIVE_INFINITY);
     },
     async run(line, leaving) {
       const { requestId, keyId, endpoint, body, isPaid } = line;
       const principal = principalOf(keyId);
-      if ('kind' in principal) return refused(principal);
+      if (isFailure(principal)) return refused(principal);
       const admitted =
         isPaid || line.given !== null
           ? { ...admittedBefore, isOwed: true }
@@ -104,13 +104,13 @@ export function createLineCalls(services: Services, principalOf: (keyId: string)
     },
     async prepare(line) {
       const principal = principalOf(line.keyId);
-      if ('kind' in principal) return null;
+      if (isFailure(principal)) return null;
       const { requestId, endpoint, body, headers } = line;
       return prepareLine(services, endpoint, body, { principal, requestId, headers });
     },
     async hold({ keyId, alias, tier, costMilli, expected }) {
       const principal = principalOf(keyId);
-      if ('kind' in principal) return principal;
+      if (isFailure(principal)) return principal;
       const admitted: Admitted = { ...admittedBefore, ...(expected === null ? { isOwed: true } : { expected }) };
       return holdCall(services, insideCall(services.clock, { principal, admitted }), {
         endpoint: batchHoldEndpoint,

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Principal } from '../../books/auth/principal.ts';
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
 import { sortedNames } from '../../kernel/sorted-names.ts';
 import type { RouteCandidate } from '../../routing/route.ts';
 import type { Alias, AliasCache } from '../models/alias.ts';
@@ -83,7 +83,7 @@ export function filterOf(
   { question, ...canonical }: Canonical,
   embeddings: Alias | Failure,
 ): CacheKey | null {
-  if (question === undefined || 'kind' in embeddings) return null;
+  if (question === undefined || isFailure(embeddings)) return null;
   const messages = digestOf([question.before, embeddings.id, fingerprintOf(embeddings, facts.providers)]);
   return cacheKeyOf(facts, { ...canonical, fields: { ...canonical.fields, messages } });
 }

@@ -1,7 +1,7 @@
 import { serverPrincipal } from '../../books/auth/principal.ts';
 import type { CacheStore } from '../../books/metering/cache-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
 import { systemRandom } from '../../kernel/random.ts';
 import type { AliasCache } from '../models/alias.ts';
 import type { AnswerGate, Canonical } from '../models/steps.ts';
@@ -98,7 +98,7 @@ async function enter<I, R extends RequestBody, P extends Plan>(
   const { clock, cacheLookup, flights } = parts;
   const { call, plan, request } = planned;
   const named = readCacheDirectives(call.callerHeaders);
-  if ('kind' in named) return refused(call, named);
+  if (isFailure(named)) return refused(call, named);
   // An answer that is paid is kept, and charged though another one is kept already.
   const directives = call.batched === 'answered' && named.use !== 'off' ? { ...named, use: 'refresh' as const } : named;
   const rule = plan.alias.cache;

@@ -1,5 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts';
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
 import type { Canonical } from '../models/steps.ts';
 import { newProgress } from '../spine/held-call.ts';
 import type { SpineServices } from '../spine/services.ts';
@@ -21,7 +21,7 @@ export async function shareWork<I, R extends ReadRequest, P extends WorkPlan>(
   const { call, request, plan, shared } = planned;
   const { charge } = plan;
   const directives = readCacheDirectives(call.callerHeaders);
-  if ('kind' in directives) return directives;
+  if (isFailure(directives)) return directives;
   const { rule } = shared;
   const canonical = rule === undefined || directives.use === 'off' ? null : await canonicalOf(endpoint, planned, input);
   const saying = (cacheHeader: string) => ({ ...plan, headers: ['x-culvert-cache', cacheHeader] });

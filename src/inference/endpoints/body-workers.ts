@@ -1,5 +1,5 @@
 import type { Result } from '../../formats/dialects/dialect.ts';
-import { type Failure, FailureError } from '../../kernel/failure.ts';
+import { type Failure, FailureError, isFailure } from '../../kernel/failure.ts';
 import { createTurns, type Turn } from '../../kernel/sharing/turns.ts';
 import { createWorkThread, ThreadLost } from '../../kernel/threads/work-thread.ts';
 import type { BodyAnswers, BodyLook } from '../spine/body-reader.ts';
@@ -41,7 +41,7 @@ export function createBodyWorkers(): AllBodies {
   /** In the thread, about a copy of `raw`, of which it keeps nothing. */
   async function look<L extends BodyLook>(tenant: string, raw: Buffer, bodyKind: string, look: L) {
     const turn = await held.take(tenant, null).catch(failureOf);
-    if ('kind' in turn) return { ok: false, failure: turn } as const;
+    if (isFailure(turn)) return { ok: false, failure: turn } as const;
     if (idle !== null) clearTimeout(idle);
     try {
       const answer = await turns.run(tenant, null, () =>
@@ -62,7 +62,7 @@ export function createBodyWorkers(): AllBodies {
   return {
     async readInThread<K extends BodyKind>(tenant: string, raw: Buffer, kind: K): Promise<Result<Bodies[K]>> {
       const turn = await held.take(tenant, null).catch(failureOf);
-      if ('kind' in turn) return { ok: false, failure: turn };
+      if (isFailure(turn)) return { ok: false, failure: turn };
       if (idle !== null) clearTimeout(idle);
       let bodyId = 0;
       try {

@@ -1,7 +1,7 @@
 import { type Principal, serverPrincipal } from '../../books/auth/principal.ts';
 import { unknownData } from '../../config/data-rules.ts';
 import type { CallerDialectId } from '../../formats/dialects/dialect.ts';
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { type ConversationEndpoint, chatEndpoint } from '../families/chat/endpoint.ts';
 import { type ShownPart, type ShownTurn, shownConversation } from '../families/chat/shown-conversation.ts';
@@ -62,7 +62,7 @@ export function createCompareAnswers(
 
   return async (stored, { model, judge }) => {
     const principal = principalOf(stored.keyId);
-    if ('kind' in principal) return 'not_allowed';
+    if (isFailure(principal)) return 'not_allowed';
     // The models are asked for the operator, so no data rule of the caller would hold there.
     if (services.snapshot().models.barred(principal, unknownData, 'the model') !== null) return 'not_allowed';
     const [, id, dialect] = endpoints.find(([ending]) => ending.test(stored.path)) ?? [];

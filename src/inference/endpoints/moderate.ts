@@ -1,5 +1,5 @@
 import { serverUnder } from '../../books/auth/principal.ts';
-import { FailureError } from '../../kernel/failure.ts';
+import { FailureError, isFailure } from '../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { chatEndpoint } from '../families/chat/endpoint.ts';
 import { forwardedEndpoint } from '../families/forwarded/endpoint.ts';
@@ -38,8 +38,8 @@ export function createModerate(services: Omit<Services, 'serverTools'>): Moderat
     const { model, input } = isObject(body) ? body : {};
     if (typeof model !== 'string' || !Array.isArray(input)) throw new Error('it moderates a list for a model');
     const alias = services.snapshot().models.resolve(model, serverUnder(bounds.rules));
-    if ('kind' in alias && alias.kind === 'rule-refused') throw new FailureError(alias);
-    if ('kind' in alias) throw new Error('the model cannot be asked');
+    if (isFailure(alias) && alias.kind === 'rule-refused') throw new FailureError(alias);
+    if (isFailure(alias)) throw new Error('the model cannot be asked');
     if (alias.type !== 'chat') return await answerTo(moderations, { model, input }, bounds);
     const results = input.map(async (text) => {
       const messages = [

@@ -5,7 +5,7 @@ import { aliasFor, starOf, withStar } from '../../config/alias-pattern.ts';
 import { lackingKey } from '../../config/cautions.ts';
 import { type DataFacts, type DataRule, dataBar } from '../../config/data-rules.ts';
 import type { Config } from '../../config/schema.ts';
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
 import { nearest } from '../../kernel/nearest.ts';
 import { putNewest } from '../../kernel/put-newest.ts';
 import type { Target } from '../../routing/target.ts';
@@ -114,7 +114,7 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
   const list = (principal: Principal) =>
     [...aliases.values()].flatMap((alias) => {
       const exact = opened(alias, principal);
-      return exact === null || 'kind' in exact ? [] : [exact];
+      return exact === null || isFailure(exact) ? [] : [exact];
     });
 
   function resolve(model: string, principal: Principal): Alias | Failure {
@@ -151,7 +151,7 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     },
     resolveBeside(first, model, principal) {
       const found = resolve(model, principal);
-      if (!('kind' in found) || found.kind !== 'model-unknown') return found;
+      if (!isFailure(found) || found.kind !== 'model-unknown') return found;
       const beside = besideOf(first, model);
       return beside === null ? found : resolve(beside, principal);
     },
@@ -212,7 +212,7 @@ function permissionsOf({ plans }: Pick<ModelTableParts, 'plans'>) {
 /** With the targets that may answer this caller. */
 function forCaller(alias: Alias, { moved }: Principal, rules: readonly DataRule[]): Alias | Failure {
   const within = rules.length === 0 ? alias : withinData(alias, rules);
-  if ('kind' in within || moved === undefined || moved.targets === null) return within;
+  if (isFailure(within) || moved === undefined || moved.targets === null) return within;
   return withinTargets(within, moved.targets, moved.rule);
 }
 

@@ -1,6 +1,6 @@
 import { addAddresses, addressKey } from '../../formats/neutral/known-addresses.ts';
 import type { ServerResult, ServerSource, ServerToolFault, WebFetchTool } from '../../formats/neutral/server-tool.ts';
-import { type Failure, factsOf } from '../../kernel/failure.ts';
+import { type Failure, factsOf, isFailure } from '../../kernel/failure.ts';
 import type { SourceMarks } from './source-marks.ts';
 import { sourceText } from './source-text.ts';
 import type { ServerToolPorts, ToolOwner } from './tool-ports.ts';
@@ -53,7 +53,7 @@ export class PageFetches {
     }
     this.count += 1;
     const page = await this.#ports.fetchPage(this.#owner, url.href, tool, async (next) => mayRead(tool, next), signal);
-    if ('kind' in page) return refused(toolFaultOf(page), factsOf(page, 0).message);
+    if (isFailure(page)) return refused(toolFaultOf(page), factsOf(page, 0).message);
     const { costMilli } = page;
     const end = URL.parse(page.url);
     // A page that was kept has followed its redirects already.

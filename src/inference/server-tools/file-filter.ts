@@ -7,7 +7,11 @@ const depthMax = 16;
 type KeyOf = (key: string) => string | null;
 
 /** A filter in OpenAI's words as the vector store's own: conditions on the payload of passages, at `keyOf` of each key. */
-export function vectorFilter(filter: JsonObject, at: string, keyOf: KeyOf = (key) => key): JsonObject | Failure {
+export function vectorFilter(
+  filter: JsonObject,
+  at: string,
+  keyOf: KeyOf = (key) => key,
+): { must: JsonObject[] } | Failure {
   const condition = conditionOf(filter, depthMax, keyOf);
   if (condition === null) {
     const send = `{"type": "eq", "key": …, "value": …}, or "and" or "or" with 'filters'`;

@@ -12,7 +12,7 @@ import type {
   WebSearchTool,
 } from '../../formats/neutral/server-tool.ts';
 import type { ServerTurn } from '../../formats/neutral/server-turn.ts';
-import { type Failure, factsOf, invalid } from '../../kernel/failure.ts';
+import { type Failure, factsOf, invalid, isFailure } from '../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { knownEntry } from '../../kernel/known-entry.ts';
 import { PageFetches } from './fetch-pages.ts';
@@ -98,7 +98,7 @@ export class ToolRunner {
     const servers = requested.tools.filter((tool): tool is McpServerTool => tool.kind === 'mcp');
     if (servers.length === 0) return null;
     const opened = await openServers(ports, owner, servers, taken, this.#bounds());
-    if ('kind' in opened) return opened;
+    if (isFailure(opened)) return opened;
     this.#servers = opened;
     this.#offer(opened.offered);
     return null;
@@ -272,7 +272,7 @@ export class ToolRunner {
       of.kind === 'web_search'
         ? await ports.searchWeb(owner, query, of, until)
         : await ports.searchFiles(owner, query, of, until);
-    if ('kind' in found) return searchFailed(found, of);
+    if (isFailure(found)) return searchFailed(found, of);
     const first = marks.sources.length;
     marks.sources.push(...found.sources);
     if (of.kind === 'web_search') this.#pages.addSources(found.sources);

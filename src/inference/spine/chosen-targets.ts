@@ -1,4 +1,4 @@
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
 import type { RouteCandidate } from '../../routing/route.ts';
 import type { TargetChoice } from '../models/steps.ts';
 import type { Plan } from './endpoint.ts';
@@ -12,7 +12,7 @@ export async function withChosen<P extends Plan>(
   const names = targets.map(nameOf);
   const chosen = await chooses([...new Set(names)]);
   if (chosen === null) return plan;
-  if ('kind' in chosen) return chosen;
+  if (isFailure(chosen)) return chosen;
   // Each is tried after all targets before it.
   const ordered = chosen.flatMap((name, rank) =>
     targets.filter((_, at) => names[at] === name).map((candidate) => ({ ...candidate, rank })),

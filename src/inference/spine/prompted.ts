@@ -7,7 +7,7 @@ import {
   withAddition,
 } from '../../formats/dialects/prompted-body.ts';
 import { exactly } from '../../formats/neutral/json-texts.ts';
-import { type Failure, invalid } from '../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { didYouMean } from '../../kernel/nearest.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
@@ -64,13 +64,13 @@ export async function throughPrompt<I>(
   const { by, name, ref, variables } = named;
   const prompt = prompts.find(name, ref);
   if (prompt === null) return by === 'prompt' ? same : refused(unknownPrompt(name, prompts.names));
-  if ('kind' in prompt) return refused(prompt);
+  if (isFailure(prompt)) return refused(prompt);
   if (by === 'model' && prompt.model === undefined) {
     const message = `The prompt '${name}' names no model. Send a model, and "prompt":{"id":"${name}"}.`;
     return refused(invalid('model', message));
   }
   const messages = filled(prompt, variables);
-  if ('kind' in messages) return refused(messages);
+  if (isFailure(messages)) return refused(messages);
   onNamed?.(`${name}@${prompt.number}`);
   const { parameters, model } = prompt;
   return await body.with({ messages, parameters, over: false, model: model ?? null });

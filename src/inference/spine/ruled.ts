@@ -5,7 +5,7 @@ import { unknownData } from '../../config/data-rules.ts';
 import type { RouteConfig } from '../../config/schema.ts';
 import type { Result } from '../../formats/dialects/dialect.ts';
 import type { RequestNeeds } from '../../formats/neutral/request.ts';
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
 import type { ClassifiedBy, RulesRecord } from '../../routing/route.ts';
 import { type LateFact, type RuleFacts, secretHeaders } from '../../rules/rule-facts.ts';
 import { type RouteRule, type RouteRules, tryRule, type UnmetRule } from '../models/route-rules.ts';
@@ -84,7 +84,7 @@ export async function throughRules<
     facts,
     new LateLooks(facts, { principal: call.principal, sources, models, texts }),
   );
-  if ('kind' in effects) return effects;
+  if (isFailure(effects)) return effects;
   const { config, record } = effects;
   const ruled: C = { ...call, rules: record, tag: config.tag ?? call.tag };
   const model = value.facts === undefined || config.model === facts.model ? undefined : config.model;
@@ -115,7 +115,7 @@ export async function modelThroughRules<C extends RuledCall>(
     facts,
     new LateLooks(facts, { principal: call.principal, sources, models, texts: async () => [] }),
   );
-  if ('kind' in effects) return effects;
+  if (isFailure(effects)) return effects;
   const { config, record } = effects;
   const isMoved = config.targets !== undefined || (config.model !== undefined && config.model !== model);
   const principal = isMoved ? moved(models, call.principal, model, effects) : call.principal;
@@ -289,7 +289,7 @@ const movedMax = 200;
  */
 function moved(models: Snapshot['models'], principal: Principal, from: string, { by, config }: Effects): Principal {
   const resolved = models.resolve(from, principal);
-  const model = 'kind' in resolved ? null : (config.model ?? null);
+  const model = isFailure(resolved) ? null : (config.model ?? null);
   const move: MovedBy = { rule: by, model, targets: config.targets ?? null };
   const name = JSON.stringify(move);
   let known = movedCallers.get(principal);

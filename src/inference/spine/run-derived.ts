@@ -1,4 +1,4 @@
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { ServeServices } from './answer-cache.ts';
 import { runAttempts } from './attempts/run-attempts.ts';
@@ -28,7 +28,7 @@ export async function runDerived<I, R extends RequestBody, P extends Plan>(
   const request = read.value;
   try {
     const plan = await endpoint.plan(snapshot, call, request);
-    if ('kind' in plan || !accepts(request, plan)) return;
+    if (isFailure(plan) || !accepts(request, plan)) return;
     await runPlan(call, plan, request, (job) => {
       const trials = endpoint.trials({ call, snapshot, request, plan }, job);
       return trials.run === undefined ? runAttempts(services, job, trials) : trials.run();

@@ -2,7 +2,7 @@ import type { Reservation } from '../../books/metering/admission.ts';
 import { costMilliOf } from '../../books/metering/settlement.ts';
 import type { Result } from '../../formats/dialects/dialect.ts';
 import type { PromptMessage } from '../../formats/dialects/prompted-body.ts';
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { costHeaders } from './answer.ts';
 import type { ServeServices } from './answer-cache.ts';
@@ -62,12 +62,12 @@ export async function serve<
     if (snapshot.rules !== null) {
       const sources = { left: services.admission.left, inner: services.inner };
       const ruled = await throughRules<I, R | W, ModelCall>(snapshot, sources, endpoint, call, input, value);
-      if ('kind' in ruled) return refuse(call.sink, ruled, call.admitted.headers);
+      if (isFailure(ruled)) return refuse(call.sink, ruled, call.admitted.headers);
       ({ call, input, value } = ruled);
     }
     if (snapshot.varies) {
       const varied = await throughVariant<I, R | W>(snapshot, endpoint, call, input, value);
-      if ('kind' in varied) return refuse(call.sink, varied, call.admitted.headers);
+      if (isFailure(varied)) return refuse(call.sink, varied, call.admitted.headers);
       ({ call, input, value } = varied);
     }
     if (snapshot.steps !== null) {
@@ -162,8 +162,8 @@ async function run<I, R extends RequestBody, P extends Plan>(
   const planning = endpoint.plan(snapshot, filteredCall, request);
   const made = planning instanceof Promise ? await planning : planning;
   const planned =
-    filteredCall.chooses === undefined || 'kind' in made ? made : await withChosen(filteredCall.chooses, made);
-  if ('kind' in planned) return refuse(sink, planned, admitted.headers);
+    filteredCall.chooses === undefined || isFailure(made) ? made : await withChosen(filteredCall.chooses, made);
+  if (isFailure(planned)) return refuse(sink, planned, admitted.headers);
   filteredCall.planned?.(planned.alias.id);
 
   const isCached = planned.alias.cache !== undefined || callerHeaders['x-culvert-cache'] !== undefined;

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { promptRef } from '../../config/cross-check-prompts.ts';
 import type { Result } from '../../formats/dialects/dialect.ts';
 import type { BodyAddition } from '../../formats/dialects/prompted-body.ts';
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
 import type { Variant, Variants } from '../models/alias.ts';
 import { filled, type PromptTable } from '../models/prompts.ts';
 import type { Snapshot } from '../models/snapshot.ts';
@@ -27,7 +27,7 @@ export function variantOf(
   facts: VariedFacts,
 ): Variant | null {
   const alias = models.resolve(facts.model, principal);
-  if ('kind' in alias || alias.variants === undefined) return null;
+  if (isFailure(alias) || alias.variants === undefined) return null;
   const { sticky } = alias.variants;
   const { user = facts.user } = principal;
   const session = preferences.session ?? facts.conversationStart ?? user;
@@ -61,9 +61,9 @@ export function additionOf(
   const { name, ref } = promptRef(prompt);
   const found = prompts?.find(name, ref) ?? null;
   if (found === null) return { kind: 'not-found', message: `There is no prompt '${name}' for this model any more.` };
-  if ('kind' in found) return found;
+  if (isFailure(found)) return found;
   const messages = filled(found, {});
-  if ('kind' in messages) return messages;
+  if (isFailure(messages)) return messages;
   return { messages, parameters: { ...found.parameters, ...parameters }, over: true, model: null };
 }
 
@@ -72,7 +72,7 @@ function promptOf({ prompt }: Variant, prompts: PromptTable | null): string | nu
   if (prompt === undefined) return null;
   const { name, ref } = promptRef(prompt);
   const found = prompts?.find(name, ref) ?? null;
-  return found === null || 'kind' in found ? null : `${name}@${found.number}`;
+  return found === null || isFailure(found) ? null : `${name}@${found.number}`;
 }
 
 /** A read request with what its variant changes. What is read again takes the place of `value`, which is released. */
@@ -97,7 +97,7 @@ export async function throughVariant<
   const varied: C = { ...call, variant: variant.alias };
   const addition = additionOf(variant, snapshot.prompts);
   if (addition === null) return { ...same, call: varied };
-  if ('kind' in addition) return addition;
+  if (isFailure(addition)) return addition;
   const prompt = promptOf(variant, snapshot.prompts);
   if (prompt !== null) varied.prompt = prompt;
   const added = await body.with(addition);

@@ -1,5 +1,5 @@
 import type { Result } from '../../formats/dialects/dialect.ts';
-import { type Failure, statusOf } from '../../kernel/failure.ts';
+import { type Failure, isFailure, statusOf } from '../../kernel/failure.ts';
 import type { AgentCallRecord, McpCallRecord } from '../../routing/route.ts';
 import type { AliasCache } from '../models/alias.ts';
 import type { Snapshot } from '../models/snapshot.ts';
@@ -120,7 +120,7 @@ export async function doWork<I, R extends ReadRequest, P extends WorkPlan>(
   const planning = endpoint.plan(services.snapshot(), call, request);
   const plan = planning instanceof Promise ? await planning : planning;
   let refused: Failure | null;
-  if ('kind' in plan) refused = plan;
+  if (isFailure(plan)) refused = plan;
   else if (plan.shared === undefined) refused = await runWork(services, endpoint, call, request, plan);
   else refused = await services.cache.share(services, endpoint, { call, request, plan, shared: plan.shared }, input);
   if (refused !== null) refuse(call.sink, refused, call.admitted.headers);

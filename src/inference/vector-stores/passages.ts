@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Principal, serverPrincipal } from '../../books/auth/principal.ts';
 import type { StoreRow } from '../../books/metering/vector-store-rows.ts';
-import { type Failure, FailureError } from '../../kernel/failure.ts';
+import { type Failure, FailureError, isFailure } from '../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import type { VectorVerb } from '../../vectors/verbs.ts';
 import { askVectors } from '../families/vectors/ask-vectors.ts';
@@ -81,14 +81,14 @@ export function createPassages(services: ServeServices, endpoint: VectorEndpoint
 
 async function done(answering: ReturnType<Ask>): Promise<unknown> {
   const answer = await answering;
-  if ('kind' in answer) throw new FailureError(answer);
+  if (isFailure(answer)) throw new FailureError(answer);
   return answer.result;
 }
 
 /** The same where the collection may be gone. */
 async function doneIfThere(answering: ReturnType<Ask>): Promise<void> {
   const answer = await answering;
-  if ('kind' in answer && answer.kind !== 'not-found') throw new FailureError(answer);
+  if (isFailure(answer) && answer.kind !== 'not-found') throw new FailureError(answer);
 }
 
 const conditionOf = (id: string) => ({ key: 'entry', match: { value: id } });
@@ -115,7 +115,7 @@ function changesOf(ask: Ask) {
         },
       }));
       const answer = await ask(owner, 'upsert-points', file.store, { points });
-      return 'kind' in answer ? answer : null;
+      return isFailure(answer) ? answer : null;
     },
     async removeAttachments(store, ids) {
       const filter = { must: [{ key: 'entry', match: { any: [...ids] } }] };

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { LastingCallers } from '../../books/auth/caller-note.ts';
 import type { VectorStoreRows } from '../../books/metering/vector-store-rows.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { type Failure, factsOf, statusOf } from '../../kernel/failure.ts';
+import { type Failure, factsOf, isFailure, statusOf } from '../../kernel/failure.ts';
 import type { Lease } from '../../kernel/leased-jobs.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import { type StoredFile, type StoredFiles, UnreadableFile } from '../batches/stored-files.ts';
@@ -42,10 +42,9 @@ export async function readIntoStore(
   const { rows, passages, sealer } = parts;
   if (file.caller !== undefined) parts.ring.recall(file.caller);
   const principal = parts.ring.principalOf(file.keyId);
-  const read: Read =
-    'kind' in principal
-      ? { code: 'server_error', message: 'The key that added the file may not be used any more.' }
-      : await readWhole(parts, file, { principal, requestId: file.id }, signal);
+  const read: Read = isFailure(principal)
+    ? { code: 'server_error', message: 'The key that added the file may not be used any more.' }
+    : await readWhole(parts, file, { principal, requestId: file.id }, signal);
   const row = await rows.findFile(file.store, file.file);
   const now = row?.id === file.id && row.status === 'in_progress' ? openFile(sealer, row) : null;
   if (read === 'left' && now !== null) return;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Failure, FailureError, factsOf } from '../../kernel/failure.ts';
+import { type Failure, FailureError, factsOf, isFailure } from '../../kernel/failure.ts';
 import type { JsonValue } from '../../kernel/json.ts';
 import { HostBusy } from '../../net/host-turns.ts';
 import { canonicalUrl, isOfDomain } from '../canonical-url.ts';
@@ -74,7 +74,7 @@ async function paidPage(run: CrawlRun, frontier: Frontier, page: TakenPage): Pro
 async function workOn(run: CrawlRun, frontier: Frontier, page: TakenPage): Promise<PageEnd & { outcome: Next }> {
   const { signal, store, lease } = run;
   const { read, forbidden } = await readPage(run, page);
-  if (!('kind' in read)) {
+  if (!isFailure(read)) {
     const finished = await keepPage(run, frontier, page, read);
     return { end: finished?.got === true ? 'got' : 'nothing', failure: null, outcome: finished?.next ?? null };
   }

@@ -1,4 +1,4 @@
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
 import { canonicalUrl, isOfDomain, samePageKey } from '../canonical-url.ts';
 import type { SitemapPages } from '../crawl/find-sitemaps.ts';
 import type { PageReader } from '../page-reader.ts';
@@ -26,15 +26,15 @@ export async function mapSite(
     sitemap === 'only' ? null : reader.read({ tenant, url, options, paced: false, signal }),
     sitemap === 'skip' ? noPages : sitemapPages(tenant, url, limit, ending),
   ]);
-  if (page !== null && 'kind' in page) {
+  if (isFailure(page)) {
     // The guard's refusal does not change with another try.
     const hopeless = page.kind === 'page-refused' && page.code === 'url_blocked';
     if (hopeless || named.urls.length === 0) return page;
   }
-  const read = page === null || 'kind' in page ? null : page;
+  const read = page === null || isFailure(page) ? null : page;
   const start = read?.metadata.url ?? url;
   const links = linksOf(request, start, [start, ...named.urls, ...(read?.links ?? [])]);
-  const unread = page !== null && 'kind' in page;
+  const unread = isFailure(page);
   const warnings = [
     ...(unread ? ['The page itself could not be read. These links come from its sitemap.'] : []),
     ...(named.cut === null ? [] : [cutWarnings[named.cut]]),

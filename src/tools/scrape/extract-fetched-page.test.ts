@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isFailure } from '../../kernel/failure.ts';
 import type { ExtractOrder, ExtractOutcome } from '../extract/extract-order.ts';
 import { extractPage as readInThread } from '../extract/extract-page.ts';
 import type { ExtractPool } from '../extract/extract-pool.ts';
@@ -41,7 +42,7 @@ async function readWith(ends: Partial<Record<ExtractOrder['way'], ExtractOutcome
 
 test('F80 a deadline on a busy machine is an error, not the plain text of the page', async () => {
   const { read, ways } = await readWith({ document: { kind: 'late' } });
-  assert.ok('kind' in read && read.kind === 'page-refused');
+  assert.ok(isFailure(read) && read.kind === 'page-refused');
   assert.equal(read.code, 'page_timeout');
   assert.deepEqual(ways, ['document']);
 });

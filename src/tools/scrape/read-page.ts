@@ -1,5 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts';
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
 import { type PageFetcher, pdfBytesMax } from '../../net/page-fetch.ts';
 import type { PageFetched } from '../../net/page-robots.ts';
 import type { Extracted } from '../extract/extract-order.ts';
@@ -134,7 +134,7 @@ export function createPageReader(parts: PageReaderParts): PageReader {
 
   async function readAndShow(order: PageOrder, came: Came, endMs: number): Promise<ScrapedPage | Failure> {
     const read = await extractPage(parts, order, came, endMs);
-    if ('kind' in read) return read;
+    if (isFailure(read)) return read;
     const { extracted, warnings } = read;
     const metadata = { ...read.metadata, ...extracted.facts };
     await cache.keep(order, { extracted, metadata, validators: came, warnings });

@@ -1,5 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts';
-import { type Failure, factsOf } from '../../kernel/failure.ts';
+import { type Failure, factsOf, isFailure } from '../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import type { PageModel, PageQuestion } from '../page-model.ts';
 import type { PageOrder, PageReader } from '../page-reader.ts';
@@ -39,7 +39,7 @@ export function createWritingReader({ reader, model, clock }: WritingReaderParts
       const endMs = clock.monotonicMs() + options.timeoutMs;
       const formats = [...new Set([...options.formats, 'markdown' as const])];
       const page = await reader.read({ ...order, options: { ...options, formats } });
-      if ('kind' in page || order.signal.aborted) return page;
+      if (isFailure(page) || order.signal.aborted) return page;
       const leftMs = () => Math.max(writingLeastMs, Math.floor(endMs - clock.monotonicMs()));
       return write(page, order, { model, leftMs, keyId: keyId!, ...chosen });
     },
@@ -97,7 +97,7 @@ async function ask(
   signal: AbortSignal,
 ): Promise<Written<string>> {
   const answer = await model.ask({ ...question, keyId, alias, timeoutMs: leftMs() }, signal);
-  if (!('kind' in answer)) return { ok: true, value: answer.text };
+  if (!isFailure(answer)) return { ok: true, value: answer.text };
   return { ok: false, why: factsOf(answer, 0).message, failure: answer };
 }
 

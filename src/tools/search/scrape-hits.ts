@@ -1,5 +1,4 @@
-import type { Failure } from '../../kernel/failure.ts';
-import { factsOf } from '../../kernel/failure.ts';
+import { type Failure, factsOf, isFailure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { isPaid, type PageReader } from '../page-reader.ts';
 import { shownPage } from '../scrape/scrape-answer.ts';
@@ -80,7 +79,7 @@ async function readHit(reader: Pick<PageReader, 'read'>, url: string, order: Hit
   const { tenant, keyId, signal } = order;
   const options = { ...order.options, timeoutMs: Math.min(order.options.timeoutMs, leftMs) };
   const page = await reader.read({ tenant, keyId, url, options, paced: false, signal });
-  if ('kind' in page) return { page: failed(url, messageOf(page)), worked: isPaid(page) };
+  if (isFailure(page)) return { page: failed(url, messageOf(page)), worked: isPaid(page) };
   return { page: contentOf(page), worked: false };
 }
 

@@ -1,4 +1,4 @@
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import type { PageReader } from '../page-reader.ts';
 import { type ReadOptions, readScrapeOptions } from '../scrape/scrape-options.ts';
@@ -94,7 +94,7 @@ async function run(
   );
   const lists: FoundList[] = [];
   for (const [at, one] of found.entries()) {
-    if ('kind' in one) return one;
+    if (isFailure(one)) return one;
     lists.push({ source: options.sources[at]!, ...one });
   }
   const warnings = new Set(lists.flatMap((list) => list.found.warnings));

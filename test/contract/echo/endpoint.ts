@@ -8,7 +8,7 @@ import type { Endpoint } from '../../../src/inference/spine/endpoint.ts';
 import { plainQuery } from '../../../src/inference/spine/plain-request.ts';
 import { plainFacts, type RequestBody, type RequestFacts } from '../../../src/inference/spine/request-body.ts';
 import type { SpineServices } from '../../../src/inference/spine/services.ts';
-import { invalid } from '../../../src/kernel/failure.ts';
+import { invalid, isFailure } from '../../../src/kernel/failure.ts';
 import { parseBody } from '../../../src/kernel/parse-object.ts';
 import { noneUsable } from '../../../src/routing/capability.ts';
 
@@ -31,7 +31,7 @@ export function echoEndpoint(services: SpineServices): Endpoint<Buffer, EchoBody
     content: (raw) => raw,
     plan(snapshot, { principal, preferences }, { facts }) {
       const alias = snapshot.models.resolve(facts.model, principal);
-      if ('kind' in alias) return alias;
+      if (isFailure(alias)) return alias;
       const { candidates } = alias;
       if (candidates.length === 0) return noneUsable(alias.id);
       const query = plainQuery({ alias, candidates }, facts, preferences, principal.tenant);

@@ -1,7 +1,7 @@
 import { hash, X509Certificate } from 'node:crypto';
 import type { CertificatesConfig } from '../../../config/schema/schema-callers.ts';
 import type { Clock } from '../../../kernel/clock.ts';
-import type { Failure } from '../../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import type { TokenCaller } from '../tokens/token-caller.ts';
 
 /** Certificates that a process remembers, by the header's text; a forgotten one is read again. */
@@ -41,7 +41,7 @@ export class Certificates {
     const text = typeof sent === 'string' ? sent : sent?.[0];
     if (text === undefined || text === '') return null;
     const read = this.#known(text);
-    if ('kind' in read) return read;
+    if (isFailure(read)) return read;
     const now = this.#clock.wallMs();
     return now < read.fromMs || now > read.untilMs ? notNow : read.caller;
   }

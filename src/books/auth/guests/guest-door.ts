@@ -1,6 +1,6 @@
 import type { CallersConfig } from '../../../config/schema/schema-callers.ts';
 import type { Clock } from '../../../kernel/clock.ts';
-import type { Failure } from '../../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { type AccountFacts, keyPrefix } from '../key-directory.ts';
 import type { Principal } from '../principal.ts';
 import { createCallerTokens } from '../tokens/caller-tokens.ts';
@@ -42,7 +42,7 @@ interface InForce {
 export function createGuestDoor(clock: Clock, inForce: () => InForce): GuestDoor {
   const guests = new Guests();
   const admitted = (caller: TokenCaller | Failure): Principal | Failure => {
-    if ('kind' in caller) return caller;
+    if (isFailure(caller)) return caller;
     const { accounts, plans, defaultPlan } = inForce();
     // An unknown plan would count as the default one, which may allow more than the one that was meant.
     if (caller.plan !== null && !plans.has(caller.plan)) return unknownPlan(caller.plan);
@@ -67,7 +67,7 @@ export function createGuestDoor(clock: Clock, inForce: () => InForce): GuestDoor
 
   async function byWebhook(from: Promise<KeyWebhook>, key: string, request: GuestRequest) {
     const caller = await (await from).caller(key, request.address());
-    if ('kind' in caller && caller.kind === 'unauthenticated') return (await byCertificate(request)) ?? caller;
+    if (isFailure(caller) && caller.kind === 'unauthenticated') return (await byCertificate(request)) ?? caller;
     return admitted(caller);
   }
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { TokenIssuerConfig } from '../../../config/schema/schema-callers.ts';
 import type { Clock } from '../../../kernel/clock.ts';
-import type { Failure } from '../../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import type { Principal } from '../principal.ts';
 import type { TokenCaller } from './token-caller.ts';
 import type { TokenVerifier } from './verify-token.ts';
@@ -48,7 +48,7 @@ export function createCallerTokens(
     const before = issuers;
     verifier ??= import('./verify-token.ts').then(({ createTokenVerifier }) => createTokenVerifier(before, clock));
     const result = await (await verifier)(token);
-    if ('kind' in result) return result;
+    if (isFailure(result)) return result;
     // The issuers may have changed meanwhile.
     if (issuers === before) {
       if (verified.size >= tokensMax) for (const [oldest] of verified) if (verified.delete(oldest)) break;

@@ -4,6 +4,7 @@ import { fakeClock } from '../../../../test/fake-clock.ts';
 import { startTokenIssuer } from '../../../../test/start-token-issuer.ts';
 import { until } from '../../../../test/until.ts';
 import type { TokenIssuerConfig } from '../../../config/schema/schema-callers.ts';
+import { isFailure } from '../../../kernel/failure.ts';
 import type { Declared } from '../key-directory.ts';
 import { createKeyRing } from '../key-ring.ts';
 
@@ -42,7 +43,7 @@ function ringOf() {
     const nowS = Math.floor(clock.wallMs() / 1_000);
     const token = await idp.sign({ sub: `s${subject++}`, exp: nowS + 60 }, { kid });
     const who = await ring.byGuest(requestWith(token));
-    return who !== null && 'kind' in who ? who.kind : 'in';
+    return isFailure(who) ? who.kind : 'in';
   };
   return { clock, ring, get };
 }
@@ -101,11 +102,11 @@ test('old keys are renewed behind the caller who finds them old', async () => {
 test('work in the background ends with the issuer of its caller, and goes on beside changes of others', async () => {
   const { ring } = ringOf();
   const who = await ring.byGuest(requestWith(await idp.sign({ sub: 'worker' })));
-  assert.ok(who !== null && !('kind' in who));
-  assert.ok(!('kind' in ring.principalOf(who.keyId)));
+  assert.ok(who !== null && !isFailure(who));
+  assert.ok(!isFailure(ring.principalOf(who.keyId)));
   ring.declare(declared(idp.issuer, 'https://another.example'));
-  assert.ok(!('kind' in ring.principalOf(who.keyId)));
+  assert.ok(!isFailure(ring.principalOf(who.keyId)));
   ring.declare(declared('https://another.example'));
   const now = ring.principalOf(who.keyId);
-  assert.ok('kind' in now && now.kind === 'unauthenticated');
+  assert.ok(isFailure(now) && now.kind === 'unauthenticated');
 });

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { decodeJwt, errors, type JWTPayload } from 'jose';
 import type { TokenIssuerConfig } from '../../../config/schema/schema-callers.ts';
 import type { Clock } from '../../../kernel/clock.ts';
-import type { Failure } from '../../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { createIssuerKeys, KeysUnread } from './issuer-keys.ts';
 import { signedClaims } from './signed-claims.ts';
 import type { TokenCaller } from './token-caller.ts';
@@ -35,7 +35,7 @@ export function createTokenVerifier(issuers: readonly TokenIssuerConfig[], clock
         requiredClaims: ['sub'],
       });
       const caller = callerOf(payload, config);
-      if ('kind' in caller) return caller;
+      if (isFailure(caller)) return caller;
       const endMs = payload.exp === undefined ? clock.wallMs() + endlessMs : payload.exp * 1_000;
       return { caller, expiresMs: Math.min(endMs, clock.wallMs() + endlessMs) };
     } catch (error) {

@@ -1,3 +1,4 @@
+import { isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, parsedData } from '../../../kernel/json.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import type { Usage } from '../../neutral/usage.ts';
@@ -20,7 +21,7 @@ export const completions: ForwardedEndpoint = {
     const wrong = invalidFieldIn(body, null);
     if (wrong !== null) return { ok: false, failure: wrong };
     const streamed = streamOf(body);
-    if ('kind' in streamed) return { ok: false, failure: streamed };
+    if (isFailure(streamed)) return { ok: false, failure: streamed };
     const value = forwardedRequest(raw, body, scan, {
       ...streamed,
       defaultModel: null,

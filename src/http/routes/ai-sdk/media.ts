@@ -24,7 +24,7 @@ import { forwardedEndpoint } from '../../../inference/families/forwarded/endpoin
 import { speechEndpoint } from '../../../inference/families/speech/endpoint.ts';
 import { transcriptionEndpoint } from '../../../inference/families/transcription/endpoint.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
-import { type Failure, FailureError, invalid } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Target } from '../../../routing/target.ts';
 import { callerOf, type Exchange, headerOf, type Route } from '../../exchange.ts';
@@ -113,7 +113,7 @@ function parsed(answer: Buffer): JsonObject {
 /** Targets of a model that the caller may use; none for a model that is unknown, which its family refuses. */
 export function targetsOf(services: Services, exchange: Exchange, model: string): Target[] {
   const alias = services.snapshot().models.resolve(model, callerOf(exchange));
-  return 'kind' in alias ? [] : alias.candidates.map(({ target }) => target);
+  return isFailure(alias) ? [] : alias.candidates.map(({ target }) => target);
 }
 
 function imageHandler(services: Services): Handle {
@@ -122,7 +122,7 @@ function imageHandler(services: Services): Handle {
   return async (exchange, { model, body }) => {
     const makers = targetsOf(services, exchange, model).flatMap(({ image }) => image ?? []);
     const call = imageCallOf(body, model, makers);
-    if ('kind' in call) return void refused(exchange, call);
+    if (isFailure(call)) return void refused(exchange, call);
     const handle = call.body.images === undefined ? draw : change;
     await handle(converted(exchange, 'image', call, (answer, lost) => imageAnswer(parsed(answer), warningsOf(lost))));
   };
@@ -132,7 +132,7 @@ function speechHandler(services: Services): Handle {
   const speak = bodyHandler(services, speechEndpoint(services), asReceived);
   return async (exchange, { model, body }) => {
     const call = speechCallOf(body, model);
-    if ('kind' in call) return void refused(exchange, call);
+    if (isFailure(call)) return void refused(exchange, call);
     await speak(converted(exchange, 'speech', call, (answer, lost) => speechAnswer(answer, warningsOf(lost))));
   };
 }
@@ -141,7 +141,7 @@ function rerankHandler(services: Services): Handle {
   const rank = bodyHandler(services, forwardedEndpoint(services, 'rerank'), asReceived);
   return async (exchange, { model, body }) => {
     const call = rerankCallOf(body, model);
-    if ('kind' in call) return void refused(exchange, call);
+    if (isFailure(call)) return void refused(exchange, call);
     const first = ranksObjects(body) ? [objectsWarning] : [];
     await rank(
       converted(exchange, 'reranking', call, (answer, lost) =>
@@ -155,7 +155,7 @@ function transcriptionHandler(services: Services): Handle {
   const endpoint = transcriptionEndpoint(services, 'transcription');
   return async (exchange, { model, body }) => {
     const call = transcriptionCallOf(body, model, timesOf(services, exchange, model));
-    if ('kind' in call) return void refused(exchange, call);
+    if (isFailure(call)) return void refused(exchange, call);
     const { fields, audioBase64, mediaType, lost } = call;
     const answerOf: AnswerOf = (answer, left) => transcriptionAnswer(parsed(answer), warningsOf(left));
     const client = new ConvertedDelivery(exchange.client, { words: mediaWords.transcription, lost, answerOf });

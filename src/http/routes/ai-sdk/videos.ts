@@ -9,7 +9,7 @@ import { videosEndpoint } from '../../../inference/families/videos/endpoint.ts';
 import { videoAt, videoContent } from '../../../inference/families/videos/jobs.ts';
 import { sendVideo } from '../../../inference/families/videos/stream-content.ts';
 import { BufferedAnswer, bufferAnswer } from '../../../inference/spine/buffered-answer.ts';
-import { FailureError, invalid } from '../../../kernel/failure.ts';
+import { FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { bodyHandler } from '../../model-call.ts';
@@ -81,7 +81,7 @@ async function begun(
   const makers = targetsOf(services, exchange, model).flatMap(({ video }) => video ?? []);
   const google = makers.length > 0 && makers.every(({ format }) => format === 'veo');
   const call = videoCallOf(body, model, google ? 'google' : 'others');
-  if ('kind' in call) return refused(exchange, call);
+  if (isFailure(call)) return refused(exchange, call);
   const words = mediaWords.video;
   const client = new BufferedAnswer();
   const givenBody = Buffer.from(JSON.stringify(call.body));

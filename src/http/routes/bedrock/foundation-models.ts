@@ -2,7 +2,7 @@ import { bedrockConverse } from '../../../formats/dialects/bedrock-converse/inde
 import type { Services } from '../../../inference/endpoints/services.ts';
 import type { Alias } from '../../../inference/models/alias.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
-import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { claimIn } from '../../signed-request.ts';
@@ -65,8 +65,8 @@ function describe(services: Services, exchange: Exchange): void {
   const caller = callerOf(exchange);
   const direct = models.resolve(name, caller);
   const [, ofArn] = arnOfModel.exec(name) ?? [];
-  const alias = 'kind' in direct && ofArn !== undefined ? models.resolve(ofArn, caller) : direct;
-  if ('kind' in alias) return refused(exchange, alias);
+  const alias = isFailure(direct) && ofArn !== undefined ? models.resolve(ofArn, caller) : direct;
+  if (isFailure(alias)) return refused(exchange, alias);
   answer(exchange, { modelDetails: entryOf(alias, regionOf(exchange)) });
 }
 

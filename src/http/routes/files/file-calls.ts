@@ -10,7 +10,7 @@ import {
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
 import type { OpenedVectorStores } from '../../../inference/vector-stores/open-vector-stores.ts';
-import { FailureError, invalid } from '../../../kernel/failure.ts';
+import { FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { readerStallTimeoutMs } from '../../../kernel/limits.ts';
 import { identityHeaders } from '../../delivery.ts';
@@ -98,7 +98,7 @@ export async function uploadFile(parts: FilesParts, exchange: Exchange, format: 
   const { account } = callerOf(exchange);
   const headers = exchange.admitted?.headers ?? [];
   const hold = await parts.services.storage.hold(account);
-  if ('kind' in hold) return refuse(exchange.client, hold, headers);
+  if (isFailure(hold)) return refuse(exchange.client, hold, headers);
   try {
     await uploadHeld(parts, exchange, format, hold);
   } finally {
@@ -116,7 +116,7 @@ async function uploadHeld(
   const headers = exchange.admitted?.headers ?? [];
   const form = await readMultipart(exchange, services.spool, { bodyBytes: formBytesMax, files: 1, hold });
   if (form === null) return;
-  if ('kind' in form) return refuse(exchange.client, form, headers);
+  if (isFailure(form)) return refuse(exchange.client, form, headers);
   try {
     const { content, ...facts } = readUpload(form, format);
     const file = await (await files()).create(tenant, { ...facts, hold }, content.read());

@@ -11,7 +11,7 @@ import { resultsPurpose } from '../../../inference/batches/write-results.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import type { ObjectReader } from '../../../inference/spine/body-reader.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
-import { FailureError, factsOf, invalid } from '../../../kernel/failure.ts';
+import { FailureError, factsOf, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { jsonPieces } from '../../json-pieces.ts';
@@ -98,7 +98,7 @@ async function begin(parts: MessageBatchesParts, exchange: Exchange, base: strin
   const { account, tenant, keyId } = callerOf(exchange);
   const answerHeaders = exchange.admitted?.headers ?? [];
   const hold = await parts.services.storage.hold(account);
-  if ('kind' in hold) return refuse(exchange.client, hold, answerHeaders);
+  if (isFailure(hold)) return refuse(exchange.client, hold, answerHeaders);
   try {
     const pieces = jsonPieces(exchange, bodyBytesMax);
     const files = await parts.files();

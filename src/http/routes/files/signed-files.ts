@@ -2,7 +2,7 @@ import { pipeline } from 'node:stream/promises';
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import { type HostedFiles, hostedPath } from '../../../inference/families/images/hosted-files.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
-import { type Failure, FailureError } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, isFailure } from '../../../kernel/failure.ts';
 import { readerStallTimeoutMs } from '../../../kernel/limits.ts';
 import { identityHeaders } from '../../delivery.ts';
 import type { Route } from '../../exchange.ts';
@@ -27,7 +27,7 @@ export function signedFilesRoute(files: HostedFiles): Route {
           throw error;
         });
       if (opened === null) return refuse(exchange.client, noFile, []);
-      if ('kind' in opened) return refuse(exchange.client, opened, []);
+      if (isFailure(opened)) return refuse(exchange.client, opened, []);
       const { bytes, type, leftS, content } = opened;
       response.writeHead(200, [
         ...identityHeaders(exchange),

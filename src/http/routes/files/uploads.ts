@@ -10,7 +10,7 @@ import {
 } from '../../../inference/batches/part-uploads.ts';
 import { purposes } from '../../../inference/batches/stored-files.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
-import { FailureError, invalid } from '../../../kernel/failure.ts';
+import { FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { OpenedOnce } from '../../../kernel/opened-once.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
@@ -107,7 +107,7 @@ async function addPart(parts: FilesParts, exchange: Exchange, uploads: OpenUploa
       const bounds = { bodyBytes: formBytesMax, files: 1, hold };
       const form = await readMultipart(exchange, parts.services.spool, bounds);
       if (form === null) return null;
-      if ('kind' in form) throw new FailureError(form);
+      if (isFailure(form)) throw new FailureError(form);
       try {
         const data = form.files.find(({ name }) => name === 'data');
         if (data === undefined) throw new FailureError(invalid('data', "The form has no file 'data'."));
@@ -131,7 +131,7 @@ async function withHold<T>(
   work: (hold: StorageHold) => Promise<T>,
 ): Promise<T> {
   const hold = await services.storage.hold(account);
-  if ('kind' in hold) throw new FailureError(hold);
+  if (isFailure(hold)) throw new FailureError(hold);
   try {
     return await work(hold);
   } finally {

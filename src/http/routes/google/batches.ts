@@ -8,7 +8,7 @@ import { type StoredFile, type StoredFiles, shownPurposes } from '../../../infer
 import { resultsPurpose } from '../../../inference/batches/write-results.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
-import { FailureError, invalid } from '../../../kernel/failure.ts';
+import { FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { writeJson } from '../../write-json.ts';
@@ -105,7 +105,7 @@ async function begin(
   const principal = callerOf(exchange);
   const { tenant, account, keyId } = principal;
   const alias = services.snapshot().models.resolve(model, principal);
-  if ('kind' in alias) throw new FailureError(alias);
+  if (isFailure(alias)) throw new FailureError(alias);
   const batch = isObject(body.batch) ? body.batch : {};
   const config = batch.inputConfig ?? batch.input_config;
   if (!isObject(config)) throw wrong('batch.inputConfig', 'must have requests, or the fileName of a file');
@@ -169,7 +169,7 @@ async function inlineFile(
   });
   const { account, tenant } = callerOf(exchange);
   const hold = await parts.services.storage.hold(account);
-  if ('kind' in hold) throw new FailureError(hold);
+  if (isFailure(hold)) throw new FailureError(hold);
   try {
     const facts = { purpose: resultsPurpose, name: 'requests', lifetimeMs: null, hold };
     return (await (await parts.files()).create(tenant, facts, held(piecesOf(lines), hold))).id;

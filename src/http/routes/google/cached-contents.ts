@@ -10,7 +10,7 @@ import {
 import type { StoredFiles } from '../../../inference/batches/stored-files.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { countTokens } from '../../../inference/families/chat/count-tokens.ts';
-import { type Failure, FailureError, invalid } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { wholeOf } from '../list-page.ts';
@@ -117,7 +117,7 @@ async function create(parts: CacheParts, { tenant, account, exchange, body }: St
   });
   if (counted.kind !== 'counted') throw new FailureError(counted);
   const hold = await services.storage.hold(account);
-  if ('kind' in hold) throw new FailureError(hold);
+  if (isFailure(hold)) throw new FailureError(hold);
   try {
     const shownName = typeof inSnakeCase === 'string' ? inSnakeCase.slice(0, 128) : null;
     const facts = { model, displayName: shownName, tokens: counted.inputTokens, body };

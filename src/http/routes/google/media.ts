@@ -9,7 +9,7 @@ import type { Services } from '../../../inference/endpoints/services.ts';
 import { speechEndpoint } from '../../../inference/families/speech/endpoint.ts';
 import { videosEndpoint } from '../../../inference/families/videos/endpoint.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
-import type { Failure } from '../../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Exchange } from '../../exchange.ts';
 import { asReceived, bodyHandler } from '../../model-call.ts';
@@ -38,7 +38,7 @@ export function mediaHandler(services: Services): (exchange: Exchange) => Promis
     if (call === null || exchange.givenBody === null) return false;
     const body = await services.bodies.readObject(callerOf(exchange).tenant, exchange.givenBody);
     const made = body.ok ? call.read(body.value, call.model) : body.failure;
-    if ('kind' in made) {
+    if (isFailure(made)) {
       refuse(exchange.client, made, exchange.admitted?.headers ?? []);
       return true;
     }
@@ -58,11 +58,11 @@ function callOf(services: Services, exchange: Exchange): MediaCall | null {
   if (method === 'predict') return { model, kind: 'predictions', form: 'whole', read: predictedPicturesOf };
   const alias = services.snapshot().models.resolve(model, callerOf(exchange));
   if (method === 'predictLongRunning') {
-    const targets = 'kind' in alias ? [] : alias.candidates.filter(({ target }) => target.video !== undefined);
+    const targets = isFailure(alias) ? [] : alias.candidates.filter(({ target }) => target.video !== undefined);
     const maker = targets.every(({ target }) => target.video?.format === 'veo') ? 'google' : 'others';
     return { model, kind: 'operation', form: 'whole', read: (body) => videoRequestOf(body, model, maker) };
   }
-  if ('kind' in alias) return null;
+  if (isFailure(alias)) return null;
   const form = method === 'generateContent' ? 'whole' : 'events';
   if (alias.listedAs === 'speech') return { model, kind: 'sound', form, read: speechRequestOf };
   return alias.listedAs === 'image' ? { model, kind: 'pictures', form, read: pictureRequestOf } : null;

@@ -3,7 +3,7 @@ import { gemini } from '../../../formats/dialects/gemini/index.ts';
 import type { ResumableFiles } from '../../../inference/batches/resumable-files.ts';
 import type { StoredFile } from '../../../inference/batches/stored-files.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
-import { FailureError, invalid } from '../../../kernel/failure.ts';
+import { FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { offLoopBodyBytes } from '../../../kernel/limits.ts';
 import { objectIn } from '../../../kernel/parse-object.ts';
@@ -125,7 +125,7 @@ async function append(
     throw new FailureError(invalid('X-Goog-Upload-Offset', message));
   }
   const hold = await parts.services.storage.hold(callerOf(exchange).account);
-  if ('kind' in hold) throw new FailureError(hold);
+  if (isFailure(hold)) throw new FailureError(hold);
   try {
     return await files.append(file, held(bodyPieces(exchange, fileBytesMax - file.bytes), hold), hold);
   } finally {

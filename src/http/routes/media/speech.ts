@@ -4,6 +4,7 @@ import type { Services } from '../../../inference/endpoints/services.ts';
 import { speechEndpoint } from '../../../inference/families/speech/endpoint.ts';
 import { listVoices } from '../../../inference/families/speech/list-voices.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
+import { isFailure } from '../../../kernel/failure.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { asReceived, bodyHandler } from '../../model-call.ts';
 import { writeJson } from '../../write-json.ts';
@@ -38,7 +39,7 @@ export function speechRoutes(services: Services): Route[] {
 async function answerVoices(services: Services, exchange: Exchange): Promise<void> {
   const model = new URLSearchParams(exchange.search).get('model');
   const voices = await listVoices(services, model, callerOf(exchange));
-  if ('kind' in voices) return refuse(exchange.client, voices, []);
+  if (isFailure(voices)) return refuse(exchange.client, voices, []);
   const data = voices.map(({ id, kind, models }) => ({ id, object: 'voice', name: id, kind, models: [...models] }));
   // Open WebUI and clients of Kokoro-FastAPI read `voices`.
   writeJson(exchange, 200, { object: 'list', data, voices: data });

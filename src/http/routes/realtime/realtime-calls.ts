@@ -4,7 +4,7 @@ import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import { placeCall } from '../../../inference/families/realtime/place-call.ts';
 import type { RealtimeServices } from '../../../inference/families/realtime/services.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
-import { type Failure, factsOf, invalid } from '../../../kernel/failure.ts';
+import { type Failure, factsOf, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { parseObject } from '../../../kernel/parse-object.ts';
 import type { Spool } from '../../../net/spool.ts';
@@ -60,11 +60,11 @@ async function answer(parts: CallsParts, exchange: Exchange): Promise<void> {
   const refused = (failure: Failure) => refuse(client, failure, call.admitted.headers);
   const offer = await readOffer(parts, exchange);
   if (offer === null) return;
-  if ('kind' in offer) return refused(offer);
+  if (isFailure(offer)) return refused(offer);
   const { model = new URLSearchParams(search).get('model'), ...settings } = offer.session ?? {};
   if (model !== null && typeof model !== 'string') return refused(invalid('session.model', 'model must be a string.'));
   const session = requestedSession(secrets, request.headers, model, settings);
-  if ('kind' in session) return refused(session);
+  if (isFailure(session)) return refused(session);
   await placeCall(services, { ...sessionCallOf(services, exchange, call), ...session, sdp: offer.sdp });
 }
 
@@ -88,7 +88,7 @@ async function readOffer({ services: { spool } }: CallsParts, exchange: Exchange
     return Buffer.isBuffer(body) ? offerOf(body.toString('utf8'), null) : body;
   }
   const form = await readMultipart(exchange, spool, { bodyBytes: offerBytesMax, files: 2 });
-  if (form === null || 'kind' in form) return form;
+  if (form === null || isFailure(form)) return form;
   try {
     const parts = new Map(form.fields.map(({ name, value }) => [name, value]));
     // Clients may send either as a file.

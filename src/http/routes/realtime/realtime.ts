@@ -5,7 +5,7 @@ import { openTranscription } from '../../../inference/families/realtime/open-tra
 import type { RealtimeServices } from '../../../inference/families/realtime/services.ts';
 import { SocketEnd } from '../../../inference/families/realtime/socket-end.ts';
 import { type HeaderList, refuse } from '../../../inference/spine/sink.ts';
-import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { acceptWebSocket, handshakeFault, protocolsOf, withProtocolKey } from '../../accept-web-socket.ts';
 import type { Exchange, Route } from '../../exchange.ts';
 import { modelCallOf } from '../../model-call.ts';
@@ -51,7 +51,7 @@ async function answer({ services, secrets }: RealtimeParts, exchange: Exchange):
   const session = requestedSession(secrets, withProtocolKey(request.headers), named, null);
   const isTranscription = query.has('intent');
   const isUnnamed = isTranscription && session === noModel;
-  if ('kind' in session && !isUnnamed) return refused(session);
+  if (isFailure(session) && !isUnnamed) return refused(session);
   // SDKs in browsers ask for the older events by a subprotocol.
   const isBeta = protocolsOf(request.headers).includes('openai-beta.realtime-v1');
   const callerHeaders = isBeta ? { ...call.callerHeaders, 'openai-beta': 'realtime=v1' } : call.callerHeaders;
@@ -62,7 +62,7 @@ async function answer({ services, secrets }: RealtimeParts, exchange: Exchange):
       return socket === null ? null : new SocketEnd(socket);
     },
   };
-  if ('kind' in session) return openTranscription(services, opened);
+  if (isFailure(session)) return openTranscription(services, opened);
   const kind = isTranscription || session.settings?.type === 'transcription' ? 'transcription' : 'realtime';
   await openSession(services, { ...opened, ...session, kind, created: 'untold' });
 }

@@ -9,7 +9,7 @@ import { keepsFor } from '../../../inference/families/responses/keeps-for.ts';
 import type { ModelCall } from '../../../inference/spine/model-call.ts';
 import { serve } from '../../../inference/spine/serve.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
-import { type Failure, factsOf, invalid } from '../../../kernel/failure.ts';
+import { type Failure, factsOf, invalid, isFailure } from '../../../kernel/failure.ts';
 import { newRequestId } from '../../../kernel/ids.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Elsewhere } from '../../../kernel/sharing/elsewhere.ts';
@@ -216,7 +216,7 @@ class Session implements EndListener, LongWork {
     if (background === true) return turn.refuse(noBackground);
     const now = { requestId, atMs: services.clock.wallMs(), startedMs: services.clock.monotonicMs() };
     const principal = principalOf(this.#base.principal.keyId);
-    if ('kind' in principal) return this.#refused(turn, principal, now);
+    if (isFailure(principal)) return this.#refused(turn, principal, now);
     const admitted = await services.admission.admit(principal, 'one', { requestId, form: 'openai' });
     if (admitted.kind !== 'admitted') return this.#refused(turn, admitted, now);
     const trace = services.traces?.begin({ ...now, headers: null }) ?? null;

@@ -3,6 +3,7 @@ import type { Services } from '../../../inference/endpoints/services.ts';
 import type { ResponsesEndpoint } from '../../../inference/families/responses/endpoint.ts';
 import type { ModelCall } from '../../../inference/spine/model-call.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
+import { isFailure } from '../../../kernel/failure.ts';
 import type { TurnDelivery } from './turn-delivery.ts';
 
 /**
@@ -20,7 +21,7 @@ export async function unmadeResponse(
   if (!read.ok) return refuse(turn, read.failure, call.admitted.headers);
   const plan = await endpoint.plan(services.snapshot(), call, read.value);
   await read.value.release();
-  if ('kind' in plan) return refuse(turn, plan, call.admitted.headers);
+  if (isFailure(plan)) return refuse(turn, plan, call.admitted.headers);
   const facts = {
     id: `resp_${call.requestId.slice(4)}`,
     createdS: Math.floor(call.atMs / 1_000),

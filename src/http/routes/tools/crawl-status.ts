@@ -1,7 +1,7 @@
 import type { Config } from '../../../config/schema.ts';
 import type { OpenedCrawls } from '../../../inference/families/pages/open-crawls.ts';
 import type { Clock } from '../../../kernel/clock.ts';
-import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { CrawlKind } from '../../../tools/crawl/crawl-options.ts';
 import { kindOf } from '../../../tools/crawl/crawl-options.ts';
@@ -38,7 +38,7 @@ export async function showCrawl(parts: CrawlParts, exchange: Exchange, place: Cr
   if (typeof cursor !== 'number') return cursor;
   if (typeof limit !== 'number') return limit;
   const crawl = await crawlOf(parts, exchange, place);
-  if ('kind' in crawl) return crawl;
+  if (isFailure(crawl)) return crawl;
   const results = await parts.crawls.results(crawl.id, cursor, limit);
   const last = results.at(-1)?.at ?? cursor;
   const more = results.length > 0 && (await parts.crawls.results(crawl.id, last, 1)).length > 0;
@@ -87,7 +87,7 @@ function stateOf(crawl: Crawl): JsonObject {
 /** `GET …/crawl/:id/errors`. */
 export async function showErrors(parts: CrawlParts, exchange: Exchange, place: CrawlPlace): Promise<Failure | null> {
   const crawl = await crawlOf(parts, exchange, place);
-  if ('kind' in crawl) return crawl;
+  if (isFailure(crawl)) return crawl;
   const all = await parts.crawls.errors(crawl.id);
   const errors = all
     .filter(({ code }) => code !== robotsCode)
@@ -107,7 +107,7 @@ export async function showErrors(parts: CrawlParts, exchange: Exchange, place: C
 export async function cancelCrawl(parts: CrawlParts, exchange: Exchange, place: CrawlPlace): Promise<Failure | null> {
   const { principal, admitted } = exchange;
   const found = await crawlOf(parts, exchange, place);
-  if ('kind' in found) return found;
+  if (isFailure(found)) return found;
   const crawl = await parts.crawls.cancel(callerOf({ principal }).tenant, found.id);
   if (crawl === null) return unknown;
   if (crawl.status !== 'cancelled') {

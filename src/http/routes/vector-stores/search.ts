@@ -2,7 +2,7 @@ import { attributeKey } from '../../../inference/families/vectors/search-files.t
 import { refusedFilter, vectorFilter } from '../../../inference/server-tools/file-filter.ts';
 import type { FoundPassage, Passages } from '../../../inference/vector-stores/passages.ts';
 import type { StoreCaller, VectorStores } from '../../../inference/vector-stores/vector-stores.ts';
-import { type Failure, FailureError } from '../../../kernel/failure.ts';
+import { FailureError, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { writeJson } from '../../write-json.ts';
 import type { StoredCall } from '../stored-route.ts';
@@ -82,7 +82,7 @@ function filterOf(filters: JsonValue | undefined): JsonObject | null {
   if (filters == null) return null;
   if (!isObject(filters)) throw wrong('filters', 'must be an object');
   const filter = vectorFilter(filters, 'filters', attributeKey);
-  if ('kind' in filter) throw new FailureError(filter as Failure);
+  if (isFailure(filter)) throw new FailureError(filter);
   return filter;
 }
 

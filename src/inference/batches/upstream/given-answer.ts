@@ -1,3 +1,4 @@
+import { isFailure } from '../../../kernel/failure.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import { createHealth } from '../../../routing/health.ts';
 import type { Transport } from '../../../upstream/transport/upstream-call.ts';
@@ -42,7 +43,7 @@ export function givenAnswers(services: Services): (path: string, given: GivenAns
         ...inner,
         async plan(snapshot, planned, request) {
           const plan = await inner.plan(snapshot, planned, request);
-          return 'kind' in plan ? plan : planForAnswer(plan, answeredBy);
+          return isFailure(plan) ? plan : planForAnswer(plan, answeredBy);
         },
       }));
       return knownEntry(endpoints, path)(all, owner, sent, { ...bounds, batched: 'answered' });

@@ -4,6 +4,7 @@ import { nanoUsd } from '../../../books/metering/scope.ts';
 import { builtInData, keeping } from '../../../config/data-rules.ts';
 import { usdOf } from '../../../formats/neutral/price.ts';
 import type { BatchFacts } from '../../../formats/providers/provider.ts';
+import { isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, parsedJson } from '../../../kernel/json.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import type { Target } from '../../../routing/target.ts';
@@ -100,7 +101,7 @@ export async function prepareLine(
       // A provider keeps the lines of a batch. Each is then a request.
       const barred = snapshot.models.barred(call.principal, keeping(builtInData), 'batch');
       if (barred !== null) return barred;
-      return 'kind' in plan ? plan : planForBatches(plan, snapshot);
+      return isFailure(plan) ? plan : planForBatches(plan, snapshot);
     },
     trials(planned, made) {
       job = made;

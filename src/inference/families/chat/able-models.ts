@@ -1,5 +1,5 @@
 import type { Principal } from '../../../books/auth/principal.ts';
-import type { Failure } from '../../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { dialectFor, type NamedModel, orUse, unmetNeed } from '../../../routing/capability.ts';
 import type { Target } from '../../../routing/target.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
@@ -27,7 +27,7 @@ export async function withAbleModels(
     const place = `${providers.get(target.provider)?.connection.provider.id} ${dialectFor(target, conversation.dialect)}`;
     const before = known.get(place);
     if (before !== undefined) return before;
-    const can = known.size < triedMax && !('kind' in (await prepareFor(target, asking)));
+    const can = known.size < triedMax && !isFailure(await prepareFor(target, asking));
     known.set(place, can);
     return can;
   };

@@ -2,7 +2,7 @@ import type { CallerDialect, CallerDialectId, Result, UpstreamDialect } from '..
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import type { MediaUrl } from '../../../formats/neutral/media-urls.ts';
 import type { ServerTurn } from '../../../formats/neutral/server-turn.ts';
-import type { Failure } from '../../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { dialectFor } from '../../../routing/capability.ts';
 import type { Target } from '../../../routing/target.ts';
 import { isEventStream } from '../../../upstream/transport/sse-reader.ts';
@@ -68,7 +68,7 @@ export function conversationTrial<C extends Chunk>(
 ): Attempt | Failure | Promise<Attempt | Failure> {
   const { attempt } = answer;
   const made = (prepared: PreparedConversation | Failure) => {
-    if ('kind' in prepared) return prepared;
+    if (isFailure(prepared)) return prepared;
     const { facts } = conversation.body;
     const taker = (
       facts.stream ? new StreamedAnswer(answer, prepared) : new WholeAnswer(answer, prepared)

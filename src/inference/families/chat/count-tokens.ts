@@ -5,7 +5,7 @@ import type { NeutralRequest } from '../../../formats/neutral/request.ts';
 import { estimatedTokens } from '../../../formats/neutral/usage.ts';
 import { bringsCredential } from '../../../formats/providers/callers-credential.ts';
 import { encodeCountTokens } from '../../../formats/providers/encode.ts';
-import type { Failure } from '../../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { isObject } from '../../../kernel/json.ts';
 import { offLoopBodyBytes } from '../../../kernel/limits.ts';
 import { tooLargeForLoop } from '../../../kernel/parse-object.ts';
@@ -73,9 +73,9 @@ export async function countTokens(services: CountServices, call: CountCall): Pro
     }
   }
   const as = await countedAs(call, read.value.model, () => needsOf(read.value.neutral(), call.body.length));
-  if ('kind' in as) return as;
+  if (isFailure(as)) return as;
   const first = await reachingTarget(services, snapshot, { ...call, ...as }, { ...read.value, model: as.model });
-  if ('kind' in first) return first;
+  if (isFailure(first)) return first;
   const counted = await countThere(services, snapshot, call, read.value, first);
   // The text here is not all that a model would read.
   const nativeOnly = read.value.extras?.nativeOnly ?? null;
@@ -105,7 +105,7 @@ function needsOf({ messages, tools }: NeutralRequest, bytes: number): NonNullabl
 /** The one that would be asked first if all are well. */
 function firstTarget(snapshot: Snapshot, principal: Principal, model: string): Target | Failure {
   const candidates = candidatesFor(snapshot, principal, model);
-  return 'kind' in candidates ? candidates : firstOf(candidates);
+  return isFailure(candidates) ? candidates : firstOf(candidates);
 }
 
 /** The same of those that can reach what the body names. */
@@ -116,7 +116,7 @@ async function reachingTarget(
   { model, named, extras }: NamingCount,
 ): Promise<Target | Failure> {
   const candidates = candidatesFor(snapshot, call.principal, model);
-  if ('kind' in candidates || named.length === 0) return 'kind' in candidates ? candidates : firstOf(candidates);
+  if (isFailure(candidates) || named.length === 0) return isFailure(candidates) ? candidates : firstOf(candidates);
   const naming = { model, extras: { named, nativeOnly: extras?.nativeOnly ?? null } };
   const bound = await bindTo(services, snapshot, call, naming, candidates);
   return bound === null || bound.kind === 'bound' ? firstOf(bound?.candidates ?? candidates) : bound;
@@ -124,7 +124,7 @@ async function reachingTarget(
 
 function candidatesFor(snapshot: Snapshot, principal: Principal, model: string): readonly RouteCandidate[] | Failure {
   const alias = requestedAlias(snapshot, model, principal);
-  return 'kind' in alias ? alias : candidatesOf(snapshot, alias);
+  return isFailure(alias) ? alias : candidatesOf(snapshot, alias);
 }
 
 function firstOf(candidates: readonly RouteCandidate[]): Target {
@@ -183,7 +183,7 @@ async function countHere(
   if (!counted.ok) return counted.failure;
   const { model, inputTokens } = counted.value;
   const as = known === null ? await countedAs(call, model, () => ({ inputTokensEstimate: inputTokens })) : null;
-  if (as !== null && 'kind' in as) return as;
+  if (isFailure(as)) return as;
   const target = as === null ? known : firstTarget(snapshot, as.principal, as.model);
-  return target !== null && 'kind' in target ? target : { kind: 'counted', inputTokens, by: null };
+  return isFailure(target) ? target : { kind: 'counted', inputTokens, by: null };
 }

@@ -1,7 +1,7 @@
 import type { Principal } from '../../../books/auth/principal.ts';
 import type { AnswerHead, CallerDialect, CallerDialectId } from '../../../formats/dialects/dialect.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
-import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { needsThread } from '../../../kernel/parse-object.ts';
 import { noneCapable, noneUsable } from '../../../routing/capability.ts';
 import type { RouteCandidate, RouteQuery } from '../../../routing/route.ts';
@@ -88,9 +88,9 @@ export function planOf(
   use: UnboundPlan['use'] = 'call',
 ): ChatPlan | Failure | Promise<ChatPlan | Failure> {
   const alias = call.variant?.id === facts.model ? call.variant : requestedAlias(snapshot, facts.model, call.principal);
-  if ('kind' in alias) return alias;
+  if (isFailure(alias)) return alias;
   const candidates = candidatesOf(snapshot, alias);
-  if ('kind' in candidates) return candidates;
+  if (isFailure(candidates)) return candidates;
   const unbound: UnboundPlan = { alias, charged: alias, candidates, use };
   const { extras } = facts;
   if (extras === null) return planOver(snapshot, call, facts, unbound);
@@ -110,7 +110,7 @@ function planOver(
 ): Plan | Failure {
   if (use === 'call' && candidates.some(takesCallers)) {
     const proven = provenCandidates(snapshot, alias, candidates, call.callerHeaders ?? {});
-    if ('kind' in proven) return proven;
+    if (isFailure(proven)) return proven;
     if (proven.candidates.length < candidates.length) {
       const { candidates: left, barred } = proven;
       return planOver(snapshot, call, facts, { alias: { ...alias, barred }, charged, candidates: left, use });
@@ -200,7 +200,7 @@ function betasIn({ 'anthropic-beta': betas }: Job['callerHeaders']): string | un
 /** The model that the caller named, or its replacement when nobody has it. */
 export function requestedAlias(snapshot: Snapshot, model: string, principal: Principal): Alias | Failure {
   const found = snapshot.models.resolve(model, principal);
-  return 'kind' in found && found.kind === 'model-unknown' ? (snapshot.models.standIn(principal) ?? found) : found;
+  return isFailure(found) && found.kind === 'model-unknown' ? (snapshot.models.standIn(principal) ?? found) : found;
 }
 
 /** The targets of an alias that chat, which are the same for all of its requests. */

@@ -3,7 +3,7 @@ import { costMilliOf } from '../../../books/metering/settlement.ts';
 import type { Config } from '../../../config/schema.ts';
 import type { CallerDialectId } from '../../../formats/dialects/dialect.ts';
 import { lossHeader } from '../../../formats/neutral/loss.ts';
-import type { Failure } from '../../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import { explainRoute } from '../../../routing/explain.ts';
 import type { HedgePolicy, HedgeReason, RulesRecord } from '../../../routing/route.ts';
@@ -67,7 +67,7 @@ export async function explainChat(
     };
     if (snapshot.rules !== null) {
       const ruled = await explainRules<Buffer, ConversationBody, VariedQuestion>(snapshot, again, current, raw, value);
-      if ('kind' in ruled) return ruled;
+      if (isFailure(ruled)) return ruled;
       ({ value } = ruled);
       current = { ...ruled.call, raw: ruled.input };
     }
@@ -79,7 +79,7 @@ export async function explainChat(
       current.raw,
       value,
     );
-    if ('kind' in varied) return varied;
+    if (isFailure(varied)) return varied;
     ({ value } = varied);
     return await explained(planning, { ...varied.call, raw: varied.input }, value);
   } finally {
@@ -120,7 +120,7 @@ async function explained(
   const { snapshot, endpoint, dialect } = question;
   const { facts } = body;
   const plan = await planOf(planning, snapshot, question, facts, 'explain');
-  if ('kind' in plan) return plan;
+  if (isFailure(plan)) return plan;
   const { alias, charged, calls, query } = plan;
   const candidates = query.targets;
   const route = explainRoute(query, question.health, question.nowMs);
@@ -171,7 +171,7 @@ async function wouldSend(
     after: null,
     media: () => nothingFetched,
   });
-  if ('kind' in prepared) return { sent: null, why: 'message' in prepared ? prepared.message : prepared.kind };
+  if (isFailure(prepared)) return { sent: null, why: 'message' in prepared ? prepared.message : prepared.kind };
   return {
     sent: {
       answer: prepared.answer,

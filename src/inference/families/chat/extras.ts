@@ -1,6 +1,6 @@
 import type { Principal } from '../../../books/auth/principal.ts';
 import type { CallerDialectId, Result } from '../../../formats/dialects/dialect.ts';
-import type { Failure } from '../../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { needsThread } from '../../../kernel/parse-object.ts';
 import { oneSpeaks, orUse } from '../../../routing/capability.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
@@ -126,7 +126,7 @@ export async function planWithExtras(
 ): Promise<ChatPlan | Failure> {
   const { fallbackModels, references } = facts.extras;
   const candidates = withFallbacks(snapshot, alias, unbound.candidates, fallbackModels, call.principal);
-  if ('kind' in candidates) return candidates;
+  if (isFailure(candidates)) return candidates;
   const items = references === null ? undefined : await services.items.find(call.principal.tenant, references);
   if (references !== null && items !== undefined) {
     const missing = itemMissing(references, items);
@@ -138,7 +138,7 @@ export async function planWithExtras(
   const { serverTools } = facts.extras;
   const tools =
     serverTools === null ? null : toolsHere(ports, snapshot, call.dialect, { serverTools, n: facts.n }, candidates);
-  if (tools !== null && 'kind' in tools) return tools;
+  if (isFailure(tools)) return tools;
   const withTools = tools === null ? facts : offering(tools, facts, candidates);
   const { extras } = withTools;
   const bound = extras.named.length > 0 ? await bindTo(services, snapshot, call, withTools, candidates) : null;
@@ -147,7 +147,7 @@ export async function planWithExtras(
   const unspoken = unspokenBy(snapshot, call, extras, reachable.candidates);
   if (unspoken !== null) return unspoken;
   const plan = planOver(snapshot, call, withTools, reachable);
-  if ('kind' in plan) return plan;
+  if (isFailure(plan)) return plan;
   const { tenant } = call.principal;
   const ids = extras.answerGives === null ? null : await keeperOf(services, call, extras);
   const keep: WrittenFor['keep'] = (items) => services.items.keep(tenant, items);
@@ -173,7 +173,7 @@ export function withFallbacks(
   for (const model of fallbackModels) {
     if (model === alias.id) continue;
     const further = models.resolveBeside(alias, model, principal);
-    if ('kind' in further) return further;
+    if (isFailure(further)) return further;
     if (further.id === alias.id) continue;
     rank++;
     for (const { target } of further.candidates) if (chats(providers, target)) candidates.push({ target, rank });
@@ -190,7 +190,7 @@ function chargedForAll(
 ): ChargedAs {
   const further = fallbackModels.flatMap((model) => {
     const found = models.resolveBeside(alias, model, principal);
-    return 'kind' in found ? [] : [found];
+    return isFailure(found) ? [] : [found];
   });
   return chargedAs([alias, ...further], plans().plan(principal.plan));
 }

@@ -1,7 +1,7 @@
 import type { Principal } from '../../../books/auth/principal.ts';
 import { engineProvider } from '../../../engines/embedding-engine.ts';
 import { empty } from '../../../formats/dialects/embeddings/read-request.ts';
-import type { Failure } from '../../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { needsThread } from '../../../kernel/parse-object.ts';
 import { noneCapable, noneServes, noneUsable } from '../../../routing/capability.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
@@ -43,7 +43,7 @@ export function embeddingsEndpoint(
     content: (raw) => raw,
     plan(snapshot, call, { facts }) {
       const way = embeddingWay(snapshot, facts, call.principal);
-      return 'kind' in way ? way : embeddingPlan(way, facts, call);
+      return isFailure(way) ? way : embeddingPlan(way, facts, call);
     },
     trials({ call, request, plan }, job) {
       const { encoding, answerForm, types } = request.facts;
@@ -68,7 +68,7 @@ export function embeddingWay(
   principal: Principal,
 ): EmbeddingWay | Failure {
   const alias = snapshot.models.resolve(facts.model, principal);
-  if ('kind' in alias) return alias;
+  if (isFailure(alias)) return alias;
   if (alias.candidates.length === 0) return noneUsable(alias.id);
   const candidates = ofOneSpace(alias.candidates.filter(({ target }) => embeds(snapshot, target))).map(
     ({ target, rank }) => ({

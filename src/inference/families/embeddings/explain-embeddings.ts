@@ -1,6 +1,6 @@
 import { costMilliOf } from '../../../books/metering/settlement.ts';
 import { type Loss, lossHeader } from '../../../formats/neutral/loss.ts';
-import type { Failure } from '../../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import { explainRoute } from '../../../routing/explain.ts';
 import type { Target } from '../../../routing/target.ts';
@@ -19,12 +19,12 @@ export async function explainEmbeddings(question: Question): Promise<ExplainedRe
   if (!request.ok) return request.failure;
   const ruled =
     snapshot.rules === null ? null : await explainRules(snapshot, endpoint, question, question.raw, request.value);
-  if (ruled !== null && 'kind' in ruled) return ruled;
+  if (isFailure(ruled)) return ruled;
   const body = ruled?.value ?? request.value;
   const principal = ruled?.call.principal ?? question.principal;
   const { facts } = body;
   const way = embeddingWay(snapshot, facts, principal);
-  if ('kind' in way) return way;
+  if (isFailure(way)) return way;
   const { alias, charged, query } = embeddingPlan(way, facts, { preferences, principal });
   const route = explainRoute(query, health, nowMs);
   const byId = new Map(query.targets.map(({ target }) => [target.id, target]));

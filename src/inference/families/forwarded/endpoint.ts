@@ -4,8 +4,7 @@ import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import type { ForwardedEndpoint, ForwardedEndpointId } from '../../../formats/dialects/forwarded/endpoint.ts';
 import { forwardedEndpoints } from '../../../formats/dialects/forwarded/index.ts';
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
-import type { Failure } from '../../../kernel/failure.ts';
-import { invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import { needsThread } from '../../../kernel/parse-object.ts';
 import { noneCapable, noneServes, noneUsable } from '../../../routing/capability.ts';
@@ -56,12 +55,12 @@ export function forwardPlan(
   facts: ForwardedFacts,
 ): Plan | Failure {
   const alias = snapshot.models.resolve(facts.model, principal);
-  if ('kind' in alias) {
+  if (isFailure(alias)) {
     const why = alias.kind === 'model-unknown' ? nobodyServes(snapshot, id) : null;
     return why === null ? alias : { kind: 'not-found', message: why, param: 'model' };
   }
   const candidates = servedBy(snapshot, principal, alias, id, facts.stream ? 'stream' : 'whole');
-  if ('kind' in candidates) return candidates;
+  if (isFailure(candidates)) return candidates;
   const incapable = noneCapable(alias, candidates, facts.needs, () => snapshot.models.list(principal));
   if (incapable !== null) return incapable;
   const session = preferences.session ?? facts.conversationStart;

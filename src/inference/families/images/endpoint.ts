@@ -2,7 +2,7 @@ import type { Principal } from '../../../books/auth/principal.ts';
 import type { PictureType } from '../../../formats/media/images/picture-type.ts';
 import { readEditForm } from '../../../formats/media/images/read-edit-form.ts';
 import { type FinishedImage, writeImages } from '../../../formats/media/images/write-answer.ts';
-import { type Failure, FailureError, invalid } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
 import { needsThread } from '../../../kernel/parse-object.ts';
 import { noneCapable, noneServes, noneUsable } from '../../../routing/capability.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
@@ -62,7 +62,7 @@ export function imageEditsEndpoint(services: ImageServices): Endpoint<ImageEditI
       const read = readEditForm(form.fields);
       if (!read.ok) return read;
       const edit = await readEditFiles(form);
-      if ('kind' in edit) return { ok: false, failure: edit };
+      if (isFailure(edit)) return { ok: false, failure: edit };
       return { ok: true, value: { ...imageBody(read.value, edit), linkBase, edit } };
     },
     readable: (_call, { form, linkBase }) => readableForm(form, (changed) => ({ form: changed, linkBase })),
@@ -96,7 +96,7 @@ function drawing(services: ImageServices): Pick<Endpoint<unknown, ImageRequestBo
   return {
     async plan(snapshot, { principal, preferences }, { facts }) {
       const way = imageWay(snapshot, facts, principal);
-      if ('kind' in way) return way;
+      if (isFailure(way)) return way;
       const { request } = facts;
       // Before anything is drawn that could not be kept for its link.
       const full = request.answerForm === 'url' ? await services.storage.mayKeep(principal.account) : null;
@@ -173,7 +173,7 @@ function imageWay(
   principal: Principal,
 ): { alias: Alias; candidates: readonly RouteCandidate[] } | Failure {
   const alias = snapshot.models.resolve(model, principal);
-  if ('kind' in alias) return alias;
+  if (isFailure(alias)) return alias;
   if (alias.candidates.length === 0) return noneUsable(alias.id);
   const candidates = alias.candidates
     .filter(({ target }) => target.image !== undefined)

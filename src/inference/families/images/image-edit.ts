@@ -1,5 +1,5 @@
 import { type PictureType, pictureStartBytes, pictureTypeOfStart } from '../../../formats/media/images/picture-type.ts';
-import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { SpooledFile } from '../../../net/spool.ts';
 import type { UploadedForm } from '../../spine/form-content.ts';
 
@@ -34,7 +34,7 @@ export async function readEditFiles({ files }: Pick<UploadedForm, 'files'>): Pro
       return invalid(shown, `The form's file '${shown}' is not known. Send pictures as 'image' and 'mask'.`);
     }
     const picture = await readPicture(param ?? field, file);
-    if ('kind' in picture) return picture;
+    if (isFailure(picture)) return picture;
     if (field === 'image') pictures.push(picture);
     else if (mask === null) mask = picture;
     else return invalid('mask', "The form has 'mask' twice. Send it once.");

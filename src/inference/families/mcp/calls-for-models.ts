@@ -1,5 +1,5 @@
 import type { McpServerTool } from '../../../formats/neutral/server-tool.ts';
-import { type Failure, FailureError, factsOf, invalid } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, factsOf, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { GuardedServers } from '../../../tools/mcp/guarded-servers.ts';
 import { McpFault } from '../../../tools/mcp/mcp-fault.ts';
@@ -42,7 +42,7 @@ export function createMcpCalls(parts: McpCallsParts): ServerToolPorts['openMcp']
   return async (owner, server, bounds) => {
     const { label, url } = server;
     const reached = await (url === null ? configured(parts, owner, server) : byUrl(parts, server, bounds));
-    if ('kind' in reached) return reached;
+    if (isFailure(reached)) return reached;
     const host = url === null ? null : new URL(url).host;
     const { principal, requestId: of, tag } = owner;
     return {
@@ -106,7 +106,7 @@ async function configured(
   { label }: McpServerTool,
 ): Promise<Reached | Failure> {
   const listed = await upstream.lists(principal, label).catch(failureIn);
-  if ('kind' in listed) return listed;
+  if (isFailure(listed)) return listed;
   const { tools } = listed;
   if (tools.length === 0 && !upstream.has(principal, label)) {
     const message = `This key may use no MCP server '${label}' here. Send the address of your own as 'server_url'.`;

@@ -1,7 +1,7 @@
 import type { Principal } from '../../../books/auth/principal.ts';
 import { costMilliOf } from '../../../books/metering/settlement.ts';
 import type { StorageBook } from '../../../books/metering/storage/storage-book.ts';
-import type { Failure } from '../../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import type { CrawlMeter, PageEnd } from '../../../tools/crawl/crawl-ports.ts';
 import type { ServeServices } from '../../spine/answer-cache.ts';
 import { call } from '../../spine/call.ts';
@@ -24,7 +24,7 @@ export function createCrawlMeter(
     keep: ({ account }, bytes, write) => services.storage.keep(account, 'crawls', bytes, write),
     async page({ keyId }, url, work) {
       const principal = principalOf(keyId);
-      if ('kind' in principal) return principal;
+      if (isFailure(principal)) return principal;
       let began = false;
       const order = {
         work() {
@@ -37,7 +37,7 @@ export function createCrawlMeter(
     },
     async mayPay({ keyId }) {
       const principal = principalOf(keyId);
-      if ('kind' in principal) return principal;
+      if (isFailure(principal)) return principal;
       const order = { work: async () => nothing };
       const outcome = await call(services, endpoint, { principal }, order, {});
       return outcome?.kind === 'refused' ? outcome.failure : null;

@@ -1,3 +1,4 @@
+import { isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { PageReader } from '../../../tools/page-reader.ts';
 import { readScrapeOptions, readUrl } from '../../../tools/scrape/scrape-options.ts';
@@ -27,7 +28,7 @@ export function createPageFetch(
         charge: { tool: 'scrape', pagesMax: 0 },
         async run(leaving) {
           const read = await reader.read({ tenant, keyId, url, options, paced: false, mayFollow, signal: leaving });
-          if ('kind' in read) return read;
+          if (isFailure(read)) return read;
           pages.push(read);
           return { kind: 'answer', body: {}, warnings: [] };
         },

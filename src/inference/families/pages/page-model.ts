@@ -1,6 +1,6 @@
 import type { KeyRing } from '../../../books/auth/key-ring.ts';
 import type { Principal } from '../../../books/auth/principal.ts';
-import type { Failure } from '../../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { PageModel, PageQuestion, PageWriting } from '../../../tools/page-model.ts';
 import type { Alias } from '../../models/alias.ts';
@@ -22,7 +22,7 @@ export function createPageModel(services: ChatServices & ServeServices, ring: Pi
   return {
     modelFor(keyId) {
       const principal = ring.principalOf(keyId);
-      const alias = 'kind' in principal ? null : aliasFor(services, principal);
+      const alias = isFailure(principal) ? null : aliasFor(services, principal);
       if (alias === null) return null;
       const context = Math.max(0, ...alias.candidates.map(({ target }) => target.contextWindow ?? 0));
       const chars = context === 0 ? pageCharsMax : Math.min(pageCharsMax, context * charsPerContextToken);
@@ -30,7 +30,7 @@ export function createPageModel(services: ChatServices & ServeServices, ring: Pi
     },
     async ask(question, signal) {
       const principal = ring.principalOf(question.keyId);
-      if ('kind' in principal) return principal;
+      if (isFailure(principal)) return principal;
       const { timeoutMs } = question;
       const bounds = { signal, preferences: { timeoutMs }, traced: { route: 'page model' } };
       const body = Buffer.from(JSON.stringify(bodyOf(question)));
@@ -45,7 +45,7 @@ function aliasFor({ snapshot }: Pick<ChatServices, 'snapshot'>, principal: Princ
   const named = config.tools.model;
   if (named !== undefined) {
     const alias = models.resolve(named, principal);
-    return 'kind' in alias ? null : alias;
+    return isFailure(alias) ? null : alias;
   }
   return models.firstToChat(principal);
 }

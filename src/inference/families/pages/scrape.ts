@@ -1,3 +1,4 @@
+import { isFailure } from '../../../kernel/failure.ts';
 import type { PageReader } from '../../../tools/page-reader.ts';
 import { shownPage } from '../../../tools/scrape/scrape-answer.ts';
 import { readScrapeOptions, readUrl } from '../../../tools/scrape/scrape-options.ts';
@@ -18,7 +19,7 @@ export function prepareScrape(
     charge: { tool: 'scrape', pagesMax: 0 },
     async run(signal) {
       const page = await reader.read({ tenant, keyId, url, options, paced: false, signal });
-      if ('kind' in page) return page;
+      if (isFailure(page)) return page;
       return { kind: 'answer', body: { data: shownPage(page) }, warnings: [...warnings, ...page.warnings] };
     },
   };

@@ -2,7 +2,7 @@ import type { RealtimeEvent } from '../../../formats/media/realtime/events.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import { noNeeds } from '../../../formats/neutral/request.ts';
 import type { RealtimeFacts } from '../../../formats/providers/provider.ts';
-import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import { noneServes, noneUsable } from '../../../routing/capability.ts';
@@ -81,7 +81,7 @@ export async function holdSession<Reached>(
     snapshot = services.snapshot();
   }
   const way = sessionWay(snapshot, call, model, serves);
-  if ('kind' in way) return refuse(call.sink, way, call.admitted.headers);
+  if (isFailure(way)) return refuse(call.sink, way, call.admitted.headers);
   const { alias } = way;
   const unread = snapshot.steps === null ? null : sessionRefusal(snapshot, call, alias);
   if (unread !== null) return refuse(call.sink, unread, call.admitted.headers);
@@ -134,7 +134,7 @@ function sessionWay(
   serves: (facts: RealtimeFacts) => boolean,
 ): { alias: Alias; candidates: readonly RouteCandidate[] } | Failure {
   const alias = models.resolve(model, principal);
-  if ('kind' in alias) return alias;
+  if (isFailure(alias)) return alias;
   if (alias.candidates.length === 0) return noneUsable(alias.id);
   const holds = ({ target }: RouteCandidate): boolean => {
     const facts = providers.get(target.provider)?.connection.provider.realtime;

@@ -6,7 +6,7 @@ import { responseTurns, transcriptionTurns } from '../../../formats/media/realti
 import { findVoice, unknownVoices } from '../../../formats/media/speech/voices.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import { pathOf } from '../../../formats/providers/connection.ts';
-import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { randomBase62 } from '../../../kernel/ids.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
@@ -48,7 +48,7 @@ export async function openSession(services: RealtimeServices, socketCall: Socket
   const isTranscription = opened.kind === 'transcription';
   const cascade = cascadeOf(services, opened);
   if (cascade !== null) {
-    if ('kind' in cascade) return refuse(call.sink, cascade, call.admitted.headers);
+    if (isFailure(cascade)) return refuse(call.sink, cascade, call.admitted.headers);
     return openCascade(services, opened, cascade);
   }
   const reach = async (attempt: RouteAttempt, to: ConfiguredProvider, signal: AbortSignal) => {
@@ -98,7 +98,7 @@ type CascadeModels = Pick<CascadeParts, 'transcription' | 'answers'>;
 function cascadeOf(services: RealtimeServices, { model, kind, call }: SocketCall): CascadeModels | Failure | null {
   const { models, providers } = services.snapshot();
   const alias = models.resolve(model, call.principal);
-  if ('kind' in alias) return alias;
+  if (isFailure(alias)) return alias;
   if (kind === 'transcription') {
     if (alias.type !== 'transcription') {
       return invalid('model', `The model '${model}' does not transcribe. Use one of the type 'transcription'.`);
@@ -111,7 +111,7 @@ function cascadeOf(services: RealtimeServices, { model, kind, call }: SocketCall
   const { transcription, ...conversing } = alias.realtime;
   for (const name of [transcription, conversing.speech]) {
     const found = models.resolve(name, call.principal);
-    if ('kind' in found) return found;
+    if (isFailure(found)) return found;
   }
   const sees = alias.candidates.some(({ target }) => target.capabilities.vision) ? 'images' : 'text';
   return { transcription, answers: { chat: alias.id, sees, ...conversing } };

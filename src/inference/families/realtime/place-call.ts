@@ -5,6 +5,7 @@ import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import { responseTurns } from '../../../formats/media/realtime/turn-events.ts';
 import { fieldPart, formEnd, formType } from '../../../formats/media/transcription/form-body.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
+import { isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import type { RouteAttempt } from '../../../routing/route.ts';
@@ -45,7 +46,7 @@ export async function placeCall(services: RealtimeServices, offeredCall: Offered
   const { call, model, sdp, settings, ending, errorEvent } = offered;
   const alias = services.snapshot().models.resolve(model, call.principal);
   // `holdSession` refuses a model that does not exist.
-  const wrong = 'kind' in alias ? null : notRealtime(alias);
+  const wrong = isFailure(alias) ? null : notRealtime(alias);
   if (wrong !== null) return refuse(call.sink, wrong, call.admitted.headers);
   const reach = (attempt: RouteAttempt, to: ConfiguredProvider, signal: AbortSignal) =>
     offerTo(services, attempt, to, { sdp, settings: settings ?? {}, signal });

@@ -1,3 +1,4 @@
+import { isFailure } from '../../../kernel/failure.ts';
 import { modelThroughRules } from '../../spine/ruled.ts';
 import { refuse } from '../../spine/sink.ts';
 import type { SessionCall } from './held-session.ts';
@@ -11,7 +12,7 @@ export async function ruledSession<S extends SessionCall>(services: RealtimeServ
   const sources = { left: services.admission.left, inner: null };
   const facts = { endpoint: 'realtime', model: session.model, stream: true };
   const ruled = await modelThroughRules(snapshot, sources, session.call, facts);
-  if (!('kind' in ruled)) return { ...session, ...ruled };
+  if (!isFailure(ruled)) return { ...session, ...ruled };
   refuse(session.call.sink, ruled, session.call.admitted.headers);
   return null;
 }

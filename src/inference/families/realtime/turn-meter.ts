@@ -1,7 +1,7 @@
 import { costMilliOf } from '../../../books/metering/settlement.ts';
 import type { TurnEnd } from '../../../formats/media/realtime/turn-events.ts';
 import { usdOf } from '../../../formats/neutral/price.ts';
-import type { Failure } from '../../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { newRequestId } from '../../../kernel/ids.ts';
 import type { AttemptRecord, RouteAttempt } from '../../../routing/route.ts';
 import type { Alias } from '../../models/alias.ts';
@@ -132,7 +132,7 @@ export class TurnMeter {
       this.#session.refused(failure, requestId);
       return failure;
     };
-    if ('kind' in principal) return refused(principal);
+    if (isFailure(principal)) return refused(principal);
     const held = await holdTurn(this.#services, { ...call, principal }, alias, requestId);
     if (held.kind !== 'held') return refused(held);
     const turn = this.#turn(held);

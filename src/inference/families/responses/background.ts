@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { responseObject } from '../../../formats/dialects/openai-responses/response-object.ts';
-import { FailureError, invalid } from '../../../kernel/failure.ts';
+import { FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { createTurns } from '../../../kernel/sharing/turns.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
@@ -73,7 +73,7 @@ export function createBackgroundRuns(services: ResponsesServices): BackgroundRun
     if (!read.ok) throw new FailureError(read.failure);
     const plan = await endpoint.plan(services.snapshot(), call, read.value);
     await read.value.release();
-    if ('kind' in plan) throw new FailureError(plan);
+    if (isFailure(plan)) throw new FailureError(plan);
     const stop = new AbortController();
     const place = turns.take(tenant, stop.signal, stateless.length);
     // Rejected already when too many wait.

@@ -1,6 +1,6 @@
 import type { Principal } from '../../../books/auth/principal.ts';
 import type { RequestState, Result } from '../../../formats/dialects/dialect.ts';
-import { type Failure, FailureError, invalid } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { dialectFor } from '../../../routing/capability.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
@@ -81,7 +81,7 @@ export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoin
     async plan(snapshot, call, request) {
       const plan = await chat.plan(snapshot, call, request);
       const { turn } = request;
-      if ('kind' in plan) return turn === null ? plan : asNotFound(failureInCallerFields(plan, turn), request);
+      if (isFailure(plan)) return turn === null ? plan : asNotFound(failureInCallerFields(plan, turn), request);
       if (turn === null) return { ...plan, keeper: 'nobody' };
       const bound = fieldOfCaller(plan.bound, turn);
       return { ...plan, bound, keeper: await keeperOf(services, snapshot, call.principal, turn, plan) };
@@ -207,7 +207,7 @@ async function opened(
   });
   if (whole === null) return { ok: true, value: withTurn(body, { ...turn, continues: 'provider' }) };
   await body.release();
-  if ('kind' in whole) return { ok: false, failure: whole };
+  if (isFailure(whole)) return { ok: false, failure: whole };
   const extended = await withSummaries(services, call.principal.tenant, whole);
   if (!Buffer.isBuffer(extended)) return { ok: false, failure: extended };
   const read = await chat.read(call, extended);

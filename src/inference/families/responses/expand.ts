@@ -1,5 +1,5 @@
 import type { RequestState } from '../../../formats/dialects/dialect.ts';
-import { type Failure, FailureError, invalid } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { inputItems, itemsOf, sentAgain } from './input-items.ts';
 import { hasEnded } from './response-states.ts';
@@ -51,7 +51,7 @@ async function expandedNow(
       ? await conversationItems(responses, tenant, conversation!)
       : await chainItems(responses, tenant, previous, notes?.begun);
   if (conversation !== null) notes?.begun(conversation);
-  if (before === null || 'kind' in before) return before;
+  if (before === null || isFailure(before)) return before;
   const { previous_response_id: _, conversation: __, ...body } = JSON.parse(raw.toString('utf8')) as JsonObject;
   const again = sentAgain(before);
   notes?.before(again.length);

@@ -1,4 +1,4 @@
-import { type Failure, FailureError, invalid } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
 import type { ResponsesEndpoint } from './endpoint.ts';
@@ -35,7 +35,7 @@ export async function statelessRequest(
   const { body_limit: bytesMax } = services.snapshot().config.server;
   const whole = await expanded(services.responses, principal.tenant, raw, { previous, conversation }, bytesMax);
   if (whole === null) throw new FailureError(notHere(previous, conversation));
-  if ('kind' in whole) throw new FailureError(whole);
+  if (isFailure(whole)) throw new FailureError(whole);
   return { previous, conversation, stateless: whole };
 }
 

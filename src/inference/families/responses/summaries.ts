@@ -1,4 +1,4 @@
-import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
 import { openedThoughts, thoughtMark } from './sealed-thoughts.ts';
 import type { ResponsesServices } from './services.ts';
@@ -33,7 +33,7 @@ async function summariesIn(
   const { value: body } = read;
   if (!Array.isArray(body.input)) return raw;
   const opened = openedThoughts(stored, tenant, body.input);
-  if ('kind' in opened) return opened;
+  if (isFailure(opened)) return opened;
   const input: JsonValue[] = [];
   for (const [at, item] of opened.entries()) {
     const sealed = isObject(item) && item.type === 'compaction' ? item.encrypted_content : undefined;

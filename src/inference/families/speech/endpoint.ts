@@ -1,4 +1,5 @@
 import { tooLong } from '../../../formats/media/speech/read-request.ts';
+import { isFailure } from '../../../kernel/failure.ts';
 import { needsThread } from '../../../kernel/parse-object.ts';
 import type { Target } from '../../../routing/target.ts';
 import type { Endpoint, Plan } from '../../spine/endpoint.ts';
@@ -30,7 +31,7 @@ export function speechEndpoint(services: SpeechServices): Endpoint<Buffer, Speec
       const wrong = tooLong(request, snapshot.config.limits.speech_chars);
       if (wrong !== null) return wrong;
       const way = await speechWay(services, snapshot, request, principal);
-      if ('kind' in way) return way;
+      if (isFailure(way)) return way;
       const query = plainQuery(way, facts, preferences, principal.tenant);
       // In one piece where it may be kept for a repeat.
       const streamed = idempotencyKey === null ? 'bytes' : 'whole';

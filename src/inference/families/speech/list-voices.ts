@@ -1,6 +1,6 @@
 import type { Principal } from '../../../books/auth/principal.ts';
 import { isStandard } from '../../../formats/media/speech/voices.ts';
-import type { Failure } from '../../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import type { Alias } from '../../models/alias.ts';
 import type { SpeechServices } from './services.ts';
 import { speakersOf, voiceNames } from './speech-way.ts';
@@ -26,7 +26,7 @@ export async function listVoices(
   if (model === null) aliases = snapshot.models.list(principal).filter(({ type }) => type === 'speech');
   else {
     const alias = snapshot.models.resolve(model, principal);
-    if ('kind' in alias) return alias;
+    if (isFailure(alias)) return alias;
     aliases = [alias];
   }
   const speaking = aliases.map((alias) => ({ alias, speakers: speakersOf(services, snapshot, alias) }));

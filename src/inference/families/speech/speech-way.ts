@@ -19,7 +19,7 @@ import {
   type StandardVoice,
   standardVoices,
 } from '../../../formats/neutral/speech.ts';
-import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { noneServes, noneUsable } from '../../../routing/capability.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
 import type { Target } from '../../../routing/target.ts';
@@ -62,7 +62,7 @@ export async function speechWay(
   principal: Principal,
 ): Promise<SpeechWay | Failure> {
   const alias = snapshot.models.resolve(request.model, principal);
-  if ('kind' in alias) return alias;
+  if (isFailure(alias)) return alias;
   if (alias.candidates.length === 0) return noneUsable(alias.id);
   const speakers = speakersOf(services, snapshot, alias);
   if (speakers.length === 0) {
@@ -132,7 +132,7 @@ function plan(
     if (voice === null) continue;
     voiceFound = true;
     const form = formFor(transcoder, source, request, refusedFormats.of('speech', target.id));
-    if ('kind' in form) {
+    if (isFailure(form)) {
       refused ??= form;
       continue;
     }

@@ -3,7 +3,7 @@ import { needsTimes } from '../../../formats/media/transcription/format.ts';
 import { readTranscriptionRequest } from '../../../formats/media/transcription/read-request.ts';
 import { usdOf } from '../../../formats/neutral/price.ts';
 import type { TranscriptionRequest } from '../../../formats/neutral/transcript.ts';
-import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import type { SpooledFile } from '../../../net/spool.ts';
 import type { Target } from '../../../routing/target.ts';
@@ -38,7 +38,7 @@ export function transcriptionEndpoint(
       const read = readTranscriptionRequest(form.fields, id === 'translation' ? 'translate' : 'transcribe');
       if (!read.ok) return read;
       const file = fileOf(form);
-      if ('kind' in file) return { ok: false, failure: file };
+      if (isFailure(file)) return { ok: false, failure: file };
       const sniffed = sniffAudio(await file.head(sniffBytesNeeded));
       if (sniffed === null) return { ok: false, failure: notAudio(file.bytes) };
       const request = read.value;
@@ -50,7 +50,7 @@ export function transcriptionEndpoint(
     keeps: () => 'bytes',
     plan(snapshot, { principal, preferences }, { facts, request, sound }) {
       const way = transcriptionWay(services, snapshot, request, facts.needs, sound, principal);
-      if ('kind' in way) return way;
+      if (isFailure(way)) return way;
       const query = plainQuery(way, facts, preferences, principal.tenant);
       const form = request.stream ? 'events' : 'whole';
       return { alias: way.alias, charged: way.alias, calls: 1, query, form, plans: way.plans };

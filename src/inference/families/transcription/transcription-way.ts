@@ -5,7 +5,7 @@ import type { TranscriptionEngine } from '../../../engines/transcription-engine.
 import { type TranscriptionFacts, timestampsOf, translates } from '../../../formats/media/transcription/format.ts';
 import type { RequestNeeds } from '../../../formats/neutral/request.ts';
 import type { TranscriptionRequest } from '../../../formats/neutral/transcript.ts';
-import type { Failure } from '../../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import { noneCapable, noneServes, noneUsable, unmetNeed } from '../../../routing/capability.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
@@ -43,7 +43,7 @@ export function transcriptionWay(
   principal: Principal,
 ): TranscriptionWay | Failure {
   const alias = snapshot.models.resolve(request.model, principal);
-  if ('kind' in alias) return alias;
+  if (isFailure(alias)) return alias;
   if (alias.candidates.length === 0) return noneUsable(alias.id);
   const plans = new Map<Target, TranscriptionPlan>();
   const able = transcribing(services, snapshot, alias, sound, plans);

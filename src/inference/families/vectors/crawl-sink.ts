@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { KeyRing } from '../../../books/auth/key-ring.ts';
-import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { CrawlChunks, CrawlCollectionOf, CrawlSink } from '../../../tools/crawl/crawl-ports.ts';
 import type { VectorVerb } from '../../../vectors/verbs.ts';
@@ -20,7 +20,7 @@ export function createCrawlSink(
     body: JsonObject | null,
   ): Promise<{ result: unknown } | Failure> {
     const principal = ring.principalOf(keyId);
-    if ('kind' in principal) return principal;
+    if (isFailure(principal)) return principal;
     // A collection that is made is named in the body.
     const params: Record<string, string> = verb === 'create-collection' ? {} : { collection };
     return askVectors(services, endpoint, { owner: { principal }, verb, params, body, route: 'crawl vectors' });
@@ -28,14 +28,14 @@ export function createCrawlSink(
 
   async function call(owner: CrawlCollectionOf, verb: VectorVerb, body: JsonObject | null): Promise<Failure | null> {
     const answer = await ask(owner, verb, body);
-    return 'kind' in answer ? answer : null;
+    return isFailure(answer) ? answer : null;
   }
 
   /** Whether the collection has exactly these pieces already: they were embedded and paid. */
   async function holds(page: CrawlChunks): Promise<boolean> {
     const ids = page.points.map(({ id }) => id);
     const answer = await ask(page, 'post-points', { ids, with_payload: true, with_vector: false });
-    if ('kind' in answer) return false;
+    if (isFailure(answer)) return false;
     const payloads = new Map((answer.result as readonly StoredPoint[]).map(({ id, payload }) => [id, payload]));
     return page.points.every(({ id, payload }) => isDeepStrictEqual(payloads.get(id), payload));
   }

@@ -4,7 +4,7 @@ import type { StorageHold } from '../../../books/metering/storage/storage-hold.t
 import { forwardedEndpoints } from '../../../formats/dialects/forwarded/index.ts';
 import type { TextRank } from '../../../formats/dialects/forwarded/rerank.ts';
 import { sumOf } from '../../../formats/neutral/usage.ts';
-import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { RoomHold } from '../../../kernel/sharing/room.ts';
 import type { Embedded, Prepared, VectorAnswer, VectorCall, VectorEngine } from '../../../vectors/vector-engine.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
@@ -110,7 +110,7 @@ export function vectorEndpoint(services: VectorServices, engine: Pick<VectorEngi
       // When no text was found, none was ranked.
       const unrankedMilli = held === null ? 0 : held.reserved.costMilli - (ranking?.costMilli ?? 0);
       if (call.client.disconnected) return endOf(left, parts, call, unrankedMilli);
-      if (embedded !== null && 'kind' in embedded) return endOf(embedded, parts, call, unrankedMilli);
+      if (isFailure(embedded)) return endOf(embedded, parts, call, unrankedMilli);
       request.began = true;
       let doneMilli = unrankedMilli;
       const answer = await request.prepared.run(embedded, ({ texts, bytes }) => {
@@ -136,16 +136,16 @@ async function planAdding(
   request: VectorRequest,
 ): Promise<VectorPlan | Failure> {
   const room = await storage.expect(call.principal.account, request.bodyBytes);
-  if ('kind' in room) return room;
+  if (isFailure(room)) return room;
   request.room = room;
   return planOf(snapshot, call, request.prepared);
 }
 
 function planOf(snapshot: Snapshot, call: ModelCall, { texts, rerank, effect }: Prepared): VectorPlan | Failure {
   const embedding = texts === null ? null : embeddingOf(snapshot, call, texts);
-  if (embedding !== null && 'kind' in embedding) return embedding;
+  if (isFailure(embedding)) return embedding;
   const ranking = rerank === null ? null : rankingOf(snapshot, call, rerank, embedding);
-  if (ranking !== null && 'kind' in ranking) return ranking;
+  if (isFailure(ranking)) return ranking;
   const unbooked = effect === 'reads' && embedding === null && ranking === null;
   return { charge: chargeFor(snapshot, embedding, ranking), unbooked, embedding, ranking };
 }
@@ -156,7 +156,7 @@ function embeddingOf(snapshot: Snapshot, { principal }: ModelCall, request: Text
   if (empty !== -1) return invalid('text', `Text ${empty} of this call is empty, so there is nothing to embed.`);
   const body = textsBody(sizeOnly ? { ...request, texts: [probeText] } : request);
   const way = embeddingWay(snapshot, body.facts, principal);
-  if ('kind' in way) return way;
+  if (isFailure(way)) return way;
   const declared = way.alias.dimensions ?? way.candidates[0]?.target.embedding?.dimensions ?? null;
   return { snapshot, way, body, result: sizeOnly ? 'size' : 'vectors', size: sizeOnly ? declared : null };
 }
@@ -169,7 +169,7 @@ function rankingOf(
   embedding: Embedding | null,
 ): Ranking | Failure {
   const plan = rankPlan(snapshot, principal, by);
-  if ('kind' in plan) return inField(plan, 'rerank.model');
+  if (isFailure(plan)) return inField(plan, 'rerank.model');
   const { alias, charged } = plan;
   const embedder = embedding?.way.alias;
   if (embedder?.tier != null && charged.tier !== null && embedder.tier !== charged.tier) {
@@ -219,7 +219,7 @@ async function embed(
   if (held === null) throw new Error('nothing is held for texts to embed');
   const { outcome, progress } = await embedTexts(services, snapshot, call, { body, way, reserved: held.reserved });
   parts.push(progress);
-  return 'kind' in outcome || result === 'vectors' ? outcome : { size: outcome.size, vectors: new Float32Array(0) };
+  return isFailure(outcome) || result === 'vectors' ? outcome : { size: outcome.size, vectors: new Float32Array(0) };
 }
 
 async function rank(
@@ -246,8 +246,8 @@ function endOf(
   const [first, then] = parts;
   const progress = first !== undefined && then !== undefined ? joined(first, then, call.atMs) : first;
   const end = { lasting: true, doneMilli, progress };
+  if (isFailure(answer)) return { ...end, body: null, failure: answer };
   if (!('kind' in answer)) return { ...left, ...end };
-  if (answer.kind !== 'answer') return { ...end, body: null, failure: answer };
   const { buffer, byteOffset, byteLength } = answer.body;
   return { ...end, body: Buffer.from(buffer, byteOffset, byteLength), failure: null };
 }

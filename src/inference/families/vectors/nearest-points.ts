@@ -1,6 +1,6 @@
 import { serverUnder } from '../../../books/auth/principal.ts';
 import type { DataRule } from '../../../config/data-rules.ts';
-import { FailureError } from '../../../kernel/failure.ts';
+import { FailureError, isFailure } from '../../../kernel/failure.ts';
 import type { VectorEngine } from '../../../vectors/vector-engine.ts';
 import type { ServeServices } from '../../spine/answer-cache.ts';
 import { askVectors } from './ask-vectors.ts';
@@ -32,8 +32,8 @@ export function createNearestPoints(
     const body = { searches: texts.map((text) => ({ text, limit: 1, with_payload: ['topic'] })) };
     const question = { owner, verb: 'search-batch', params: { collection }, body, route: 'guard' } as const;
     const answer = await askVectors(services, endpoint, question);
-    if ('kind' in answer && answer.kind === 'rule-refused') throw new FailureError(answer);
-    if ('kind' in answer) throw new Error(`the collection cannot be searched (${answer.kind})`);
+    if (isFailure(answer) && answer.kind === 'rule-refused') throw new FailureError(answer);
+    if (isFailure(answer)) throw new Error(`the collection cannot be searched (${answer.kind})`);
     return (answer.result as readonly (readonly FoundPoint[])[]).map(([point]) => {
       const topic = point?.payload?.topic;
       return point === undefined ? null : { score: point.score, topic: typeof topic === 'string' ? topic : null };

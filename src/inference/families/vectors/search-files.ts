@@ -1,5 +1,5 @@
 import type { ServerSource } from '../../../formats/neutral/server-tool.ts';
-import type { Failure } from '../../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { isSortedId } from '../../../kernel/ids.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { refusedFilter, vectorFilter } from '../../server-tools/file-filter.ts';
@@ -27,7 +27,7 @@ export function createFileSearch(
       if (unusable !== null) return unusable;
       const keyOf = isStore ? attributeKey : undefined;
       const filter = how.filters === null ? null : vectorFilter(how.filters, `${how.field}.filters`, keyOf);
-      if (filter !== null && 'kind' in filter) return filter as Failure;
+      if (isFailure(filter)) return filter;
       const body: JsonObject = {
         text: query,
         limit: how.resultsMax,
@@ -38,7 +38,7 @@ export function createFileSearch(
       const owner = { principal, of: requestId, tag };
       const question = { owner, verb: 'search-points', params: { collection }, body, route: 'file search' } as const;
       const answer = await askVectors(services, endpoint, question);
-      if ('kind' in answer) return refusedFilter(answer, `${how.field}.filters`);
+      if (isFailure(answer)) return refusedFilter(answer, `${how.field}.filters`);
       sources.push(...(answer.result as readonly FoundPoint[]).map(isStore ? storePassageOf : passageOf));
     }
     sources.sort((a, b) => (b.score ?? 0) - (a.score ?? 0));

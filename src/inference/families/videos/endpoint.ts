@@ -7,7 +7,7 @@ import type { VideoRequest } from '../../../formats/media/videos/format.ts';
 import { videoFormats } from '../../../formats/media/videos/index.ts';
 import { readRemix, readVideoRequest, secondsDefault } from '../../../formats/media/videos/read-request.ts';
 import { estimatedTokens } from '../../../formats/neutral/usage.ts';
-import { type Failure, FailureError, invalid } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { noneUsable } from '../../../routing/capability.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
@@ -53,7 +53,7 @@ export function videosEndpoint(services: VideoServices): Endpoint<VideoInput, Vi
     content: (input) => ('form' in input ? contentOfForm(input.form) : input.body),
     async plan(snapshot, { principal, preferences }, { facts, request, picture }) {
       const way = videoWay(snapshot, request, principal);
-      if ('kind' in way) return way;
+      if (isFailure(way)) return way;
       const fitting = way.candidates.filter(({ target }) => unmetBy(target, request, picture) === null);
       if (fitting.length === 0) return unmetBy(way.candidates[0]!.target, request, picture)!;
       await services.objects.ready();
@@ -76,7 +76,7 @@ export function videoRemixEndpoint(services: VideoServices): Endpoint<RemixInput
       const prompt = readRemix(remix.value);
       if (!prompt.ok) return prompt;
       const source = await sourceOf(services, principal.tenant, id);
-      if ('kind' in source) return { ok: false, failure: source };
+      if (isFailure(source)) return { ok: false, failure: source };
       const request: VideoRequest = {
         model: source.home.target,
         prompt: prompt.value,
@@ -93,7 +93,7 @@ export function videoRemixEndpoint(services: VideoServices): Endpoint<RemixInput
     content: ({ body, id }) => Buffer.concat([Buffer.from(id), body]),
     async plan(snapshot, { principal, preferences }, { facts, request, remixOf }) {
       const found = modelOfTarget(snapshot, request.model, principal);
-      if ('kind' in found) return found;
+      if (isFailure(found)) return found;
       const { alias, candidate } = found;
       const credentials = candidate.target.credentials.filter(({ id }) => id === remixOf!.credential);
       const bound = [{ ...candidate, target: { ...candidate.target, credentials } }];
@@ -170,7 +170,7 @@ function videoWay(
   principal: Principal,
 ): { alias: Alias; candidates: readonly RouteCandidate[] } | Failure {
   const alias = snapshot.models.resolve(model, principal);
-  if ('kind' in alias) return alias;
+  if (isFailure(alias)) return alias;
   if (alias.candidates.length === 0) return noneUsable(alias.id);
   const candidates = alias.candidates
     .filter(({ target }) => target.video !== undefined)

@@ -2,7 +2,7 @@ import { type Fault, fault, type OutcomeClass } from '../../../formats/neutral/o
 import { usdOf } from '../../../formats/neutral/price.ts';
 import { sumOf } from '../../../formats/neutral/usage.ts';
 import type { Clock } from '../../../kernel/clock.ts';
-import type { Failure } from '../../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import type { Trace } from '../../../kernel/trace.ts';
 import { answerKindOf } from '../../../routing/lane.ts';
 import type {
@@ -86,7 +86,7 @@ export class Contest<C> implements Overdue<Answer<C>>, AnswerContest<C> {
       const trial = await this.#makeTrial(answer);
       if (this.#winner !== null || this.#decided) this.#giveBack(attempt, { class: 'cancelled', lost: true });
       else if (this.job.client.disconnected) this.#giveBack(attempt, { class: 'cancelled' });
-      else if ('kind' in trial) this.#giveBack(attempt, { class: 'not_capable' });
+      else if (isFailure(trial)) this.#giveBack(attempt, { class: 'not_capable' });
       else this.#start(answer, trial);
     } catch {
       // Another target's trouble is none of the answer that is still awaited.

@@ -4,6 +4,7 @@ import type { Clock } from '../../../kernel/clock.ts';
 import {
   type Failure,
   FailureError,
+  isFailure,
   type LastingCause,
   statusOf,
   type UpstreamsFailed,
@@ -66,7 +67,7 @@ export async function runAttempts<C>(
         const answer = new Answer(contest, step.attempt);
         const made = steps.trial(answer);
         const trial = made instanceof Promise ? await made : made;
-        if ('kind' in trial) {
+        if (isFailure(trial)) {
           unencodable = trial;
           unable.push(step.attempt.target.id);
           giveBack(route, step.attempt, 'not_capable', clock);

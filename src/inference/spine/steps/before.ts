@@ -1,6 +1,6 @@
 import type { Result } from '../../../formats/dialects/dialect.ts';
 import type { PromptMessage } from '../../../formats/dialects/prompted-body.ts';
-import { type Failure, FailureError } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, isFailure } from '../../../kernel/failure.ts';
 import type { Alias } from '../../models/alias.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
 import type {
@@ -45,7 +45,7 @@ export async function throughSteps<I, V extends SteppedValue>(
   again?: (call: ModelCall, input: I, turns: readonly PromptMessage[]) => Promise<string | null>,
 ): Promise<{ call: ModelCall; input: I; value: V } | { refused: Failure; headers: HeaderList }> {
   const named = value.facts === undefined ? null : models.resolve(value.facts.model, call.principal);
-  const alias = named === null || !('kind' in named) ? named : models.standIn(call.principal);
+  const alias = named === null || !isFailure(named) ? named : models.standIn(call.principal);
   const { requestId, principal, callerHeaders } = call;
   let current = input;
   let { tag } = call;
@@ -62,7 +62,7 @@ export async function throughSteps<I, V extends SteppedValue>(
   };
   const beginFor = (model: string) => {
     const answering = models.resolve(model, principal);
-    if (!('kind' in answering)) begin(answering);
+    if (!isFailure(answering)) begin(answering);
   };
   begin(alias);
   // Whichever of its models answers: the steps of each have seen the request.
@@ -148,7 +148,7 @@ function choosesOf(running: readonly RunningStep[]): ModelCall['chooses'] {
     let chosen = targets;
     for (const route of routes) {
       const next = await route(chosen);
-      if (next !== null && 'kind' in next) return next;
+      if (isFailure(next)) return next;
       chosen = next ?? chosen;
     }
     return chosen === targets ? null : chosen;
@@ -243,11 +243,11 @@ function judgedBy(judges: readonly AnswerJudge[]): AnswerJudge['of'] {
     let current = texts;
     for (const { of } of judges.filter(({ changes }) => changes)) {
       const judged = await of(current);
-      if ('kind' in judged) return judged;
+      if (isFailure(judged)) return judged;
       current = current.map((text, index) => ({ ...text, text: judged[index] ?? text.text }));
     }
     const verdicts = await Promise.all(judges.filter(({ changes }) => !changes).map(({ of }) => of(current)));
-    return verdicts.find((verdict) => 'kind' in verdict) ?? current.map(({ text }) => text);
+    return verdicts.find((verdict) => isFailure(verdict)) ?? current.map(({ text }) => text);
   };
 }
 

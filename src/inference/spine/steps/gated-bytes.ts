@@ -1,3 +1,4 @@
+import { isFailure } from '../../../kernel/failure.ts';
 import type { AnswerJudge, JudgedText } from '../../models/steps.ts';
 import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from '../sink.ts';
 import { FilteredBytes } from './filtered-bytes.ts';
@@ -51,7 +52,7 @@ export class GatedBytes implements Sink {
     const texts: JudgedText[] = [];
     send(new FilteredBytes(nowhere, collecting(texts)));
     const judged = texts.length === 0 ? [] : await this.#judge(texts);
-    if ('kind' in judged) return this.#next.end({ failure: judged, headers });
+    if (isFailure(judged)) return this.#next.end({ failure: judged, headers });
     const isSame = texts.every(({ text }, index) => text === judged[index]);
     send(isSame ? this.#next : new FilteredBytes(this.#next, replacing(judged)));
   }

@@ -2,7 +2,7 @@ import type { StreamMark } from '../../../formats/dialects/dialect.ts';
 import { isContent, type NeutralEvent } from '../../../formats/neutral/event.ts';
 import type { Loss } from '../../../formats/neutral/loss.ts';
 import type { Fault } from '../../../formats/neutral/outcome.ts';
-import type { Failure } from '../../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import type { AnswerGate, AnswerTexts, JudgedText } from '../../models/steps.ts';
 import { type Answer, answeredElsewhere } from '../answer.ts';
 import type { AttemptSink, AttemptSource, Chunk, Pace } from '../sink.ts';
@@ -125,7 +125,7 @@ class GatedEvents implements AttemptSink {
   ): void {
     this.#asking = null;
     if (this.#state === 'over') return;
-    if ('kind' in judged) return this.#refuse(judged);
+    if (isFailure(judged)) return this.#refuse(judged);
     this.#pass(texts.every(({ text }, index) => text === judged[index]) ? part : replaced(part, judged));
     this.#go(upTo);
   }

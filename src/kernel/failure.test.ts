@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Failure, invalid, isFailure } from './failure.ts';
+
+test('a failure is known by its kind, and so is a copy from another thread', () => {
+  const failures: readonly Failure[] = [invalid('model', 'model: expected a text'), { kind: 'internal' }];
+  for (const failure of failures) {
+    assert.ok(isFailure(failure));
+    assert.ok(isFailure(structuredClone(failure)));
+  }
+});
+
+test('nothing else is a failure', () => {
+  const others: readonly unknown[] = [null, undefined, 'internal', 1, true, [], {}, () => {}, { kind: 'counted' }];
+  const odd: readonly unknown[] = [{ kind: 500 }, { kind: ['internal', 1] }, { kind: 'constructor' }, { kind: null }];
+  for (const value of [...others, ...odd]) assert.ok(!isFailure(value), String(value));
+});
