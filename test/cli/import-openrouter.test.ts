@@ -159,6 +159,11 @@ test('the CSV of the activity page tells models by their slugs, which the list o
   assert.deepEqual(imported(long, list).config.models, config.models, 'a cell may be as long as the file');
 });
 
+test('a model may be called as a member of every object is', () => {
+  const { config } = imported(source('body.json', { model: 'toString', provider: { sort: 'price' } }));
+  assert.deepEqual(Object.keys(config.models), ['toString']);
+});
+
 test('names in a file steer no terminal, and each note is one line', async (t) => {
   const cwd = temporaryFolder(t);
   const { name, text } = csv(

@@ -104,6 +104,16 @@ test('a config without a model leaves it to its callers', () => {
   assert.deepEqual(config.models, { 'both/*': { targets: ['openai/*', 'openrouter/*'], attempts: 2 } });
 });
 
+test('an address is carried over without its user and password', () => {
+  const text = '{"provider": "openai", "custom_host": "https://user:in-clear@llm.example/v1?key=in-clear"}';
+  const { config, notes } = imported({ name: 'host.json', text });
+  assert.equal(config.providers.openai!.base_url, 'https://llm.example/v1');
+  assert.deepEqual(
+    notes.map(({ path, message }) => `${path}: ${message}`),
+    ['custom_host: carried over without its user, password, query and fragment'],
+  );
+});
+
 test('the command writes a file that starts a gateway, which falls back as the config says', async (t) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { nothingToImport } from './foreign-sources.ts';
 import { readForeignYaml } from './foreign-yaml.ts';
 import type { ImportResult } from './imported.ts';
 import { addFallbacks } from './imported-fallbacks.ts';
@@ -48,9 +49,10 @@ export function importLiteLlm(text: string, database: LiteLlmRows | null = null,
   const deployments = deploymentsOf(values, root, database);
   if (deployments.length === 0) {
     const why = Array.isArray(root.model_list) ? 'none of its models could be carried over' : 'has no model_list';
-    const [first] = notes.list().filter(({ path }) => /^(model_list|LiteLLM_ProxyModelTable)/.test(path));
-    const where = first?.line == null ? 'database' : `line ${first.line}`;
-    return { ok: false, message: first === undefined ? why : `${why}; ${where}: ${first.message}` };
+    return nothingToImport(
+      why,
+      notes.list().filter(({ path }) => /^(model_list|LiteLLM_ProxyModelTable)/.test(path)),
+    );
   }
   const { providers, nameOf } = importProviders(deployments, settings, notes);
   const models = importModels(deployments, settings, nameOf, notes);

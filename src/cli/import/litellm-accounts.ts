@@ -1,10 +1,11 @@
 import { accountNameFrom } from '../../config/schema/schema-accounts.ts';
 import type { JsonObject } from '../../kernel/json.ts';
+import { noteLeftOut } from './field-table.ts';
 import type { ImportedConfig } from './imported.ts';
 import { type AccessGroups, accessGroups, modelsInAll, modelsOf } from './litellm-allowed-models.ts';
 import type { LiteLlmRows, LiteLlmTable } from './litellm-database.ts';
 import { dashboardTeam, importKeys, type Owner } from './litellm-keys.ts';
-import { noteLeftOut, noteOtherTables } from './litellm-left-out.ts';
+import { columnsLeftOut, noteOtherTables } from './litellm-left-out.ts';
 import { limitsOf, tightest } from './litellm-limits.ts';
 import { readScopes, type Scope, type Scopes } from './litellm-scopes.ts';
 import { uniqueName } from './names.ts';
@@ -45,7 +46,7 @@ function makeAccounts({ tables }: LiteLlmRows, groups: AccessGroups, scopes: Sco
     const name = uniqueName(label, accounts);
     made.set(`${table}/${id}`, name);
     const path = [table, label];
-    noteLeftOut(row, path, notes);
+    noteLeftOut(row, columnsLeftOut, path, notes);
     if (above !== null) above.holders += 1;
     const models = modelsInAll([modelsOf(row, groups, path, notes), above?.models ?? null]);
     const limits = tightest([limitsOf(row, path, notes), above?.limits ?? {}]);

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../kernel/json.ts';
+import { type FieldTable, type Reader, readFields } from './field-table.ts';
 import type { Path } from './notes.ts';
 import { isWritable, objectOf, plain, textOf, type Values, type VariableKind } from './plain-values.ts';
 
@@ -13,37 +14,37 @@ export interface CloudPlace {
 
 type Cloud = 'aws' | 'google' | 'azure';
 
-type Members = Readonly<Record<string, readonly [member: string, kind: VariableKind]>>;
+const text =
+  (kind: VariableKind): Reader =>
+  (value, path, values) =>
+    textOf(values, value, path, kind);
 
-const aws: Members = {
-  aws_access_key_id: ['access_key_id', 'text'],
-  aws_secret_access_key: ['secret_access_key', 'secret'],
-  aws_session_token: ['session_token', 'secret'],
-  aws_profile_name: ['profile', 'text'],
-  aws_role_name: ['role_arn', 'arn'],
-  aws_external_id: ['external_id', 'text'],
+const aws: FieldTable = {
+  aws_access_key_id: ['access_key_id', text('text')],
+  aws_secret_access_key: ['secret_access_key', text('secret')],
+  aws_session_token: ['session_token', text('secret')],
+  aws_profile_name: ['profile', text('text')],
+  aws_role_name: ['role_arn', text('arn')],
+  aws_external_id: ['external_id', text('text')],
+  aws_session_name: 'Culvert names the session of an assumed role itself',
+  aws_web_identity_token: 'AWS’s chain takes it from AWS_WEB_IDENTITY_TOKEN_FILE',
+  aws_sts_endpoint: 'AWS’s chain takes it from AWS_ENDPOINT_URL_STS',
 };
 
-const entra: Members = {
-  tenant_id: ['tenant_id', 'text'],
-  client_id: ['client_id', 'text'],
-  client_secret: ['client_secret', 'secret'],
-  azure_scope: ['scope', 'text'],
+const google: FieldTable = {
+  vertex_project: ['project', text('text')],
+  vertex_location: ['region', regionOf],
 };
 
-/** Parameters of clouds that have no place here, and what does their work. */
-const elsewhere: Readonly<Record<Cloud, Readonly<Record<string, string>>>> = {
-  aws: {
-    aws_session_name: 'Culvert names the session of an assumed role itself',
-    aws_web_identity_token: 'AWS’s chain takes it from AWS_WEB_IDENTITY_TOKEN_FILE',
-    aws_sts_endpoint: 'AWS’s chain takes it from AWS_ENDPOINT_URL_STS',
-  },
-  google: {},
-  azure: {
-    azure_ad_token: 'Culvert asks Entra ID for tokens itself: providers.NAME.entra, or the environment',
-    azure_username: 'Entra ID is asked as an application, a workload or a managed identity, not as a person',
-    azure_password: 'Entra ID is asked as an application, a workload or a managed identity, not as a person',
-  },
+const person = 'Entra ID is asked as an application, a workload or a managed identity, not as a person';
+const azure: FieldTable = {
+  tenant_id: ['tenant_id', text('text')],
+  client_id: ['client_id', text('text')],
+  client_secret: ['client_secret', text('secret')],
+  azure_scope: ['scope', text('text')],
+  azure_ad_token: 'Culvert asks Entra ID for tokens itself: providers.NAME.entra, or the environment',
+  azure_username: person,
+  azure_password: person,
 };
 
 /** `regionInModel`: Bedrock's models may begin with one. */
@@ -55,23 +56,19 @@ export function placeInCloud(
   regionInModel: string | null,
 ): CloudPlace {
   if (cloud === undefined) return { members: {}, read: [], keyless: false };
-  for (const [name, why] of Object.entries(elsewhere[cloud])) {
-    if (params[name] != null) values.notes.add([...at, name], `not carried over: ${why}`);
-  }
-  const place = places[cloud](values, params, at, regionInModel);
-  return { ...place, read: [...place.read, ...Object.keys(elsewhere[cloud])] };
+  return places[cloud](values, params, at, regionInModel);
 }
 
 const places: Readonly<Record<Cloud, (v: Values, p: JsonObject, at: Path, region: string | null) => CloudPlace>> = {
   aws(values, params, at, regionInModel) {
-    const members = membersOf(values, params, at, aws);
+    const members = readFields(params, aws, at, values);
     if ((members.access_key_id === undefined) !== (members.secret_access_key === undefined)) {
       values.notes.add(at, 'its access key is not carried over: aws_access_key_id and its secret belong together');
       delete members.access_key_id;
       delete members.secret_access_key;
     }
     const named = params.aws_region_name === undefined ? 'region_name' : 'aws_region_name';
-    const region = regionOf(values, params[named], [...at, named]) ?? regionInModel;
+    const region = regionOf(params[named], [...at, named], values) ?? regionInModel;
     if (region === null) values.notes.add(at, noRegion);
     return {
       members: { ...(region !== null && { region }), ...(Object.keys(members).length > 0 && { aws: members }) },
@@ -80,24 +77,22 @@ const places: Readonly<Record<Cloud, (v: Values, p: JsonObject, at: Path, region
     };
   },
   google(values, params, at) {
-    const project = textOf(values, params.vertex_project, [...at, 'vertex_project'], 'text');
-    const region = regionOf(values, params.vertex_location, [...at, 'vertex_location']);
+    const path = [...at, 'vertex_credentials'];
     return {
       members: {
-        ...(project !== null && { project }),
-        ...(region !== null && { region }),
-        ...googleCredentials(values, params.vertex_credentials, [...at, 'vertex_credentials']),
+        ...readFields(params, google, at, values),
+        ...googleCredentials(values, params.vertex_credentials, path),
       },
-      read: ['vertex_project', 'vertex_location', 'vertex_credentials'],
+      read: [...Object.keys(google), 'vertex_credentials'],
       keyless: true,
     };
   },
   azure(values, params, at) {
-    const members = membersOf(values, params, at, entra);
-    const hasMembers = Object.keys(members).length > 0;
+    const entra = readFields(params, azure, at, values);
+    const hasMembers = Object.keys(entra).length > 0;
     return {
-      members: hasMembers ? { entra: members } : {},
-      read: Object.keys(entra),
+      members: hasMembers ? { entra } : {},
+      read: Object.keys(azure),
       keyless: hasMembers || params.azure_ad_token != null,
     };
   },
@@ -106,16 +101,7 @@ const places: Readonly<Record<Cloud, (v: Values, p: JsonObject, at: Path, region
 const noRegion =
   'it names no region, so AWS_REGION of the environment counts; LiteLLM takes us-west-2 where there is none';
 
-function membersOf(values: Values, params: JsonObject, at: Path, table: Members): JsonObject {
-  const members: JsonObject = {};
-  for (const [name, [member, kind]] of Object.entries(table)) {
-    const text = textOf(values, params[name], [...at, name], kind);
-    if (text !== null) members[member] = text;
-  }
-  return members;
-}
-
-function regionOf(values: Values, value: unknown, path: Path): string | null {
+function regionOf(value: unknown, path: Path, values: Values): string | null {
   const text = textOf(values, value, path, 'text');
   if (text === null || text.startsWith('${') || /^[a-z]{2}[a-z0-9-]{0,38}$/.test(text)) return text;
   values.notes.add(path, 'not carried over: it is not the name of a region');

@@ -5,7 +5,17 @@ import { type CloudPlace, placeInCloud } from './litellm-clouds.ts';
 import { type ModelFacts, modelFactsOf, pricesOfLiteLlm } from './litellm-model-info.ts';
 import { modelOf, type Service, serviceOf, services } from './litellm-services.ts';
 import type { Path } from './notes.ts';
-import { isWritable, numberOf, objectOf, plain, reference, secondsOf, textOf, type Values } from './plain-values.ts';
+import {
+  isWritable,
+  numberOf,
+  objectOf,
+  plain,
+  reference,
+  secondsOf,
+  textIn,
+  textOf,
+  type Values,
+} from './plain-values.ts';
 
 /** One entry of `model_list`: a place where a model runs. */
 export interface Deployment {
@@ -157,7 +167,8 @@ function providerOf(
   };
 }
 
-function baseUrlOf(values: Values, value: unknown, path: Path): string | null {
+/** An address without what only a caller's URL has; null, with a note, where it is none. */
+export function baseUrlOf(values: Values, value: unknown, path: Path): string | null {
   const text = textOf(values, value, path, 'url');
   if (text === null || text.startsWith('${')) return text;
   const url = URL.parse(text);
@@ -216,8 +227,4 @@ function withPlainTexts(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withPlainTexts);
   if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withPlainTexts(member)]));
-}
-
-function textIn(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
 }

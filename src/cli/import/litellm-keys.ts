@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../kernel/json.ts';
+import { filled, noteLeftOut } from './field-table.ts';
 import { type AccessGroups, modelsInAll, modelsOf } from './litellm-allowed-models.ts';
 import type { LiteLlmRows } from './litellm-database.ts';
-import { filled, noteLeftOut } from './litellm-left-out.ts';
+import { columnsLeftOut } from './litellm-left-out.ts';
 import { limitsOf, tightest } from './litellm-limits.ts';
 import type { Scope, Scopes } from './litellm-scopes.ts';
 import { uniqueName } from './names.ts';
@@ -49,7 +50,7 @@ export function importKeys({ tables }: LiteLlmRows, { groups, scopes, ownerOf, n
       continue;
     }
     const whole = { ...scopes.budget(row.budget_id), ...filled(row) };
-    noteLeftOut(whole, path, notes);
+    noteLeftOut(whole, columnsLeftOut, path, notes);
     const owner = ownerOf(row);
     const organization = scopes.organization(row.organization_id);
     const above = organization === null || organization === owner.organization ? between : [...between, organization];

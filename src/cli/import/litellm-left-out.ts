@@ -1,10 +1,11 @@
 import { culvert } from '../../kernel/command-form.ts';
-import { isObject, type JsonObject } from '../../kernel/json.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import { type FieldTable, isEmpty } from './field-table.ts';
 import { type LiteLlmRows, type LiteLlmTable, rowsMax } from './litellm-database.ts';
-import type { Notes, Path } from './notes.ts';
+import type { Notes } from './notes.ts';
 
 /** Columns that say more than a key, a team or a user can here. */
-const columns: Readonly<Record<string, string>> = {
+export const columnsLeftOut: FieldTable = {
   model_max_budget: 'a budget counts for all models here; tier_limits of a plan bound groups of models',
   model_rpm_limit: 'rates count for all models of an account; tier_limits of a plan bound groups of models',
   model_tpm_limit: 'rates count for all models of an account; tier_limits of a plan bound groups of models',
@@ -20,15 +21,14 @@ const columns: Readonly<Record<string, string>> = {
   policies: 'there are no policies here',
   object_permission_id:
     'mcp of a plan says which MCP servers its accounts may use; agents and stores are not allowed by key',
-};
-
-/** Members of `metadata` that change what LiteLLM does. */
-const metadataMembers: Readonly<Record<string, string>> = {
-  model_rpm_limit: 'rates count for all models of an account; tier_limits of a plan bound groups of models',
-  model_tpm_limit: 'rates count for all models of an account; tier_limits of a plan bound groups of models',
-  guardrails: 'guards of a model, a plan or server apply to the keys that use it',
-  tags: 'callers send x-culvert-tag',
-  logging: 'telemetry.otlp and telemetry.sinks send what callbacks got',
+  // Members that change what LiteLLM does.
+  metadata: {
+    model_rpm_limit: 'rates count for all models of an account; tier_limits of a plan bound groups of models',
+    model_tpm_limit: 'rates count for all models of an account; tier_limits of a plan bound groups of models',
+    guardrails: 'guards of a model, a plan or server apply to the keys that use it',
+    tags: 'callers send x-culvert-tag',
+    logging: 'telemetry.otlp and telemetry.sinks send what callbacks got',
+  },
 };
 
 /** Tables of what happened, and of LiteLLM's own work. */
@@ -43,19 +43,6 @@ const unread: Readonly<Record<string, string>> = {
   LiteLLM_CacheConfig: 'models.NAME.cache keeps answers',
   LiteLLM_ManagedFileTable: 'files stay at the providers that hold them; /v1/files takes new ones',
 };
-
-/** Notes what a row says beyond what has a place here. */
-export function noteLeftOut(row: JsonObject, path: Path, notes: Notes): void {
-  const metadata = isObject(row.metadata) ? row.metadata : {};
-  for (const [of, at, reasons] of [
-    [row, path, columns],
-    [metadata, [...path, 'metadata'], metadataMembers],
-  ] as const) {
-    for (const [name, why] of Object.entries(reasons)) {
-      if (!isEmpty(of[name])) notes.add([...at, name], `not carried over: ${why}`);
-    }
-  }
-}
 
 /** Notes tables whose rows have no counterpart. `users`: ids of those who became accounts. */
 export function noteOtherTables({ tables, others }: LiteLlmRows, users: ReadonlySet<unknown>, notes: Notes): void {
@@ -98,14 +85,4 @@ export function noteOtherTables({ tables, others }: LiteLlmRows, users: Readonly
   for (const [table, rows] of Object.entries(tables)) {
     if (rows.length >= rowsMax) notes.add([table], `only its ${rowsMax} oldest rows are read`);
   }
-}
-
-/** A row without what is empty in it: null, false, `{}` and `[]`, as Prisma fills columns that say nothing. */
-export function filled(row: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(row).filter(([, value]) => !isEmpty(value)));
-}
-
-function isEmpty(value: unknown): boolean {
-  if (value === undefined || value === null || value === '' || value === false) return true;
-  return typeof value === 'object' && Object.keys(value).length === 0;
 }

@@ -113,6 +113,11 @@ function typeOf({ notes }: Values, mode: unknown, path: Path, model: string): Mo
   if (known !== undefined) return known;
   if (mode !== undefined && mode !== null)
     notes.add(path, `there is no type for mode ${String(mode)}, so the name decides`);
+  return typeByName(model);
+}
+
+/** Null where the name of a model does not say what it is. */
+export function typeByName(model: string): ModelType | null {
   return typesByName.find(([pattern]) => pattern.test(model))?.[1] ?? null;
 }
 

@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../kernel/json.ts';
+import { filled, noteLeftOut } from './field-table.ts';
 import { type AccessGroups, modelsOf } from './litellm-allowed-models.ts';
 import type { LiteLlmRows, LiteLlmTable } from './litellm-database.ts';
-import { filled, noteLeftOut } from './litellm-left-out.ts';
+import { columnsLeftOut } from './litellm-left-out.ts';
 import { type Limits, limitsOf } from './litellm-limits.ts';
 import type { Notes, Path } from './notes.ts';
 import { listOfTexts, objectOf, textOr } from './plain-values.ts';
@@ -36,7 +37,7 @@ export function readScopes({ tables }: LiteLlmRows, groups: AccessGroups, notes:
   const budgets = new Map(tables.LiteLLM_BudgetTable.map((row) => [row.budget_id, filled(row)]));
   const add = (table: LiteLlmTable, id: string, label: string, row: JsonObject, budget: JsonObject) => {
     const path = [table, label];
-    noteLeftOut({ ...budget, ...filled(row) }, path, notes);
+    noteLeftOut({ ...budget, ...filled(row) }, columnsLeftOut, path, notes);
     all.set(`${table}/${id}`, {
       path,
       label,

@@ -8,7 +8,7 @@ const environmentForm = /^os\.environ\/([A-Za-z_][A-Za-z0-9_]{0,200})$/;
 export type Variables = Map<string, VariableKind>;
 export type VariableKind = 'secret' | 'url' | 'text' | 'arn';
 
-/** Reads values of a LiteLLM file and notes those that have a wrong type. */
+/** Reads values of another program's file and notes those that have a wrong type. */
 export interface Values {
   notes: Notes;
   variables: Variables;
@@ -54,7 +54,7 @@ export function textOf(values: Values, value: unknown, path: Path, kind: Variabl
   return plain(text);
 }
 
-export function reference({ variables }: Values, name: string, kind: VariableKind): string {
+export function reference({ variables }: Pick<Values, 'variables'>, name: string, kind: VariableKind): string {
   // A substitute for an address or an ARN fits everywhere else too.
   if (!['url', 'arn'].includes(variables.get(name) ?? '')) variables.set(name, kind);
   return `\${${name}}`;
@@ -97,5 +97,10 @@ export function listOfTexts(value: unknown): string[] {
 }
 
 export function textOr(value: unknown, otherwise: string): string {
-  return typeof value === 'string' && value !== '' ? value : otherwise;
+  return textIn(value) ?? otherwise;
+}
+
+/** Null for what is no text, or an empty one. */
+export function textIn(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
 }
