@@ -115,7 +115,7 @@ export const rooms: readonly Room[] = [
   // Health checks, and following of the configuration.
   { path: 'src/tools/a2a', mayImport: ['src/tools/mcp'] },
   { path: 'src/tools', mayImport: ['src/net', 'src/routing', 'src/upstream/transport'] },
-  { path: 'src/simulator', mayImport: ['src/formats/media'] },
+  { path: 'src/simulator', mayImport: ['src/formats/media', 'src/engines/audio'] },
   {
     path: 'src/stores',
     mayImport: ['src/kernel', 'src/books/ledger'],

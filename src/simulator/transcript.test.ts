@@ -3,14 +3,14 @@ import { after, beforeEach, test } from 'node:test';
 import OpenAI, { toFile } from 'openai';
 import { startUpstream } from '../../test/start-upstream.ts';
 import type { JsonObject } from '../kernel/json.ts';
-import { wavBlocks } from './media/sound-pcm.ts';
+import { soundPieces } from './media/sound.ts';
 
 const upstream = await startUpstream();
 after(() => upstream.close());
 beforeEach(() => upstream.clear());
 const client = new OpenAI({ baseURL: `${upstream.url}/v1`, apiKey: 'none', maxRetries: 0 });
 
-const wav = Buffer.concat([...wavBlocks(2_500)].map(({ bytes }) => bytes));
+const wav = Buffer.concat([...soundPieces('wav', 2_500, 2_500)]);
 const file = () => toFile(wav, 'speech.wav', { type: 'audio/wav' });
 const transcript = 'Mock transcript of speech.wav, 2.5 seconds.';
 

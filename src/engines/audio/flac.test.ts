@@ -41,6 +41,11 @@ function decoded(flac: Buffer): Buffer {
   return stdout;
 }
 
+test('a file says its length where that is known, up to what its header can hold', () => {
+  const declared = (samples?: number) => createFlacWriter(24_000, samples).head.readUInt32BE(22);
+  assert.deepEqual([declared(48_000), declared(), declared(2 ** 40)], [48_000, 0, 0]);
+});
+
 test('flac decodes to the very samples, at their rate, and is smaller', { skip }, () => {
   for (const rateHz of [8_000, 11_025, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000]) {
     const pcm = tonePcm(2_000, { rateHz });

@@ -1,14 +1,16 @@
+import { cyclicSum } from './cyclic-sum.ts';
+
 /** Writes FLAC of s16 samples of one channel, block by block, so that it streams. */
 export interface FlacWriter {
-  /** The beginning of the file; its length stays open. */
+  /** The beginning of the file. */
   readonly head: Buffer;
   push(samples: Int16Array): Buffer;
   /** The last, shorter block. */
   end(): Buffer;
 }
 
-/** 170 ms at 24 kHz. */
-const blockSamples = 4096;
+/** Samples of a frame: 170 ms at 24 kHz. */
+export const flacBlockSamples = 4096;
 const sampleBits = 16;
 /** How a frame says its rate, so that it can be played without the file's beginning; others say 0, "as there". */
 const rateCodes: Readonly<Record<number, number>> = {
@@ -25,9 +27,10 @@ const orderMax = 4;
 /** With four bits to say it, 15 being an escape. */
 const riceParameterMax = 14;
 
-export function createFlacWriter(rateHz: number): FlacWriter {
+/** `samples`: the length of the file, 0 where it is not known yet. */
+export function createFlacWriter(rateHz: number, samples = 0): FlacWriter {
   const bits = createBits();
-  const block = new Int16Array(blockSamples);
+  const block = new Int16Array(flacBlockSamples);
   let filled = 0;
   let frame = 0;
   const rateCode = rateCodes[rateHz] ?? 0;
@@ -38,15 +41,15 @@ export function createFlacWriter(rateHz: number): FlacWriter {
     return bytes;
   };
   return {
-    head: headOf(rateHz),
+    head: headOf(rateHz, samples),
     push(samples) {
       const frames: Buffer[] = [];
       for (let at = 0; at < samples.length; ) {
-        const part = samples.subarray(at, at + blockSamples - filled);
+        const part = samples.subarray(at, at + flacBlockSamples - filled);
         block.set(part, filled);
         filled += part.length;
         at += part.length;
-        if (filled === blockSamples) frames.push(write(blockSamples));
+        if (filled === flacBlockSamples) frames.push(write(flacBlockSamples));
       }
       return frames.length === 1 ? (frames[0] as Buffer) : Buffer.concat(frames);
     },
@@ -55,15 +58,17 @@ export function createFlacWriter(rateHz: number): FlacWriter {
 }
 
 /** The marker and the one required block, STREAMINFO, with zeros for unknown values. */
-function headOf(rateHz: number): Buffer {
+function headOf(rateHz: number, samples: number): Buffer {
   const head = Buffer.alloc(42);
   head.write('fLaC', 0, 'latin1');
   head.writeUInt32BE(0x80_00_00_22, 4);
-  head.writeUInt16BE(blockSamples, 8);
-  head.writeUInt16BE(blockSamples, 10);
+  head.writeUInt16BE(flacBlockSamples, 8);
+  head.writeUInt16BE(flacBlockSamples, 10);
   // 20 bits of rate, 3 of channels less one, 5 of sample size less one, then 36 of length.
   head.writeUIntBE(rateHz * 16 + ((sampleBits - 1) >> 4), 18, 3);
   head.writeUInt8(((sampleBits - 1) & 15) << 4, 21);
+  // Longer files than 32 bits can count have an open length, too.
+  head.writeUInt32BE(samples > 0xffff_ffff ? 0 : samples, 22);
   return head;
 }
 
@@ -78,7 +83,7 @@ function frameOf(bits: Bits, samples: Int16Array, frame: { number: number; rateC
   bits.put(crc8(bits.written()), 8);
   putSubframe(bits, samples);
   bits.align();
-  bits.put(sum(bits.written(), 16, 0x8005), 16);
+  bits.put(cyclicSum(bits.written(), { polynomial: 0x8005, bits: 16 }), 16);
   return Buffer.from(bits.written());
 }
 
@@ -148,7 +153,7 @@ interface Bits {
 }
 
 function createBits(): Bits {
-  let bytes = Buffer.alloc(blockSamples * 4);
+  let bytes = Buffer.alloc(flacBlockSamples * 4);
   let length = 0;
   let pending = 0;
   let pendingBits = 0;
@@ -182,16 +187,5 @@ function createBits(): Bits {
 
 /** Checksum behind a frame's header, over all its bytes before. */
 export function crc8(header: Uint8Array): number {
-  return sum(header, 8, 0x07);
-}
-
-/** A cyclic redundancy check that begins at 0. */
-function sum(bytes: Uint8Array, width: 8 | 16, polynomial: number): number {
-  const mask = 2 ** width - 1;
-  let value = 0;
-  for (const byte of bytes) {
-    value ^= byte << (width - 8);
-    for (let bit = 0; bit < 8; bit += 1) value = ((value << 1) ^ (value & (1 << (width - 1)) ? polynomial : 0)) & mask;
-  }
-  return value;
+  return cyclicSum(header, { polynomial: 0x07, bits: 8 });
 }

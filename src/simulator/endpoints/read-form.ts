@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { BusboyInstance } from '@fastify/busboy';
+import { readWavHeader, wavDurationMs } from '../../engines/audio/wav.ts';
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
-import { secondsOfSound } from '../media/sound-length.ts';
 
 const headBytes = 64;
 const partsMax = 200;
@@ -79,4 +79,15 @@ function add(fields: JsonObject, name: string, value: JsonValue): void {
   const before = Object.hasOwn(fields, key) ? fields[key] : undefined;
   if (before === undefined) fields[key] = isList ? [value] : value;
   else fields[key] = [...(Array.isArray(before) ? before : [before]), value];
+}
+
+/** Rate of most compressed audio; a guess is enough, because nobody listens. */
+const usualBytesPerSecond = 16_000;
+const secondsMin = 0.1;
+
+/** Seconds of a sound: from a wav's header, else guessed by its size. `head`: its first bytes. */
+function secondsOfSound(head: Buffer, bytes: number): number {
+  const wav = readWavHeader(head);
+  const ms = wav === null || wav === 'more' ? (bytes * 1_000) / usualBytesPerSecond : wavDurationMs(wav, bytes);
+  return Math.max(secondsMin, Math.round(ms) / 1_000);
 }

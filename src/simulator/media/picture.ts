@@ -1,5 +1,4 @@
 import { crc32, deflateSync } from 'node:zlib';
-import { glyphColumns, glyphOf, glyphRows } from './picture-letters.ts';
 
 export const pictureSideMin = 16;
 export const pictureSideMax = 4_096;
@@ -9,21 +8,53 @@ export interface PictureSize {
   height: number;
 }
 
+/** Each letter that pictures need, and its seven rows of five dots, each a digit of base 32. */
+const font = new Map(
+  `Aehhvhhh Cfgggggf Duhhhhhu Evgguggv Iv44444v Khikokih Lggggggv Mhrllhhh Nhppljjh Oehhhhhe Sfgge11u Tv444444
+   Uhhhhhhe x00ha4ah 0ehjlphe 14c4444e 2eh1248v 3u11e11u 426aiv22 5vgu11he 6egguhhe 7v124888 8ehhehhe 9ehhf11e`
+    .split(/\s+/)
+    .map(([letter = '', ...rows]) => [letter, rows.map((row) => bitsOf(Number.parseInt(row, 32), 5))]),
+);
+const letterColumns = 6;
+const lineRows = 9;
+
 /** White letters on black, one bit a pixel, as large as fits: a PNG that nobody mistakes for a real picture. */
 export function pngSaying(lines: readonly string[], { width, height }: PictureSize): Buffer {
-  const rowBytes = 1 + Math.ceil(width / 8);
-  const pixels = Buffer.alloc(rowBytes * height);
-  draw(lines, { width, height }, pixels, rowBytes);
+  const columns = Math.max(...lines.map(({ length }) => length)) * letterColumns + 1;
+  const rows = lines.length * lineRows + 1;
+  // Text without room even at one pixel a dot is cut at the edge.
+  const scale = Math.max(1, Math.floor(Math.min(width / columns, height / rows)));
+  const top = Math.max(0, Math.floor((height - rows * scale) / 2));
+  const drawn = lines.flatMap((line) => ['', ...dotRowsOf(line), '']).map((dots) => pixelsOf(dots, scale, width));
+  const blank = pixelsOf('', scale, width);
+  const pixels = Array.from({ length: height }, (_, y) => drawn[Math.floor((y - top) / scale)] ?? blank);
   const head = Buffer.alloc(13);
   head.writeUInt32BE(width, 0);
   head.writeUInt32BE(height, 4);
   head[8] = 1;
   return Buffer.concat([
-    Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
+    Buffer.from('89504e470d0a1a0a', 'hex'),
     chunk('IHDR', head),
-    chunk('IDAT', deflateSync(pixels)),
+    chunk('IDAT', deflateSync(Buffer.concat(pixels))),
     chunk('IEND', Buffer.alloc(0)),
   ]);
+}
+
+/** An unknown letter has no dots. */
+function dotRowsOf(line: string): string[] {
+  return Array.from({ length: 7 }, (_, row) => [...line].map((letter) => font.get(letter)?.[row] ?? '00000').join('0'));
+}
+
+/** A row of the picture, in its middle these dots. It begins with its filter, which is none. */
+function pixelsOf(dots: string, scale: number, width: number): Buffer {
+  const wide = dots.replace(/./g, (dot) => dot.repeat(scale));
+  const left = Math.max(0, Math.floor((width - wide.length) / 2));
+  const bits = `${'0'.repeat(left)}${wide}`.slice(0, width).padEnd(Math.ceil(width / 8) * 8, '0');
+  return Buffer.from([0, ...(bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2))]);
+}
+
+function bitsOf(value: number, count: number): string {
+  return value.toString(2).padStart(count, '0');
 }
 
 function chunk(type: string, data: Buffer): Buffer {
@@ -33,29 +64,4 @@ function chunk(type: string, data: Buffer): Buffer {
   data.copy(whole, 8);
   whole.writeUInt32BE(crc32(whole.subarray(4, 8 + data.length)), 8 + data.length);
   return whole;
-}
-
-/** Each row begins with its filter, which is none. */
-function draw(lines: readonly string[], size: PictureSize, pixels: Buffer, rowBytes: number): void {
-  const { width, height } = size;
-  const columns = Math.max(...lines.map(({ length }) => length)) * (glyphColumns + 1) + 1;
-  const rows = lines.length * (glyphRows + 2) + 1;
-  // Text without room even at one pixel a dot is cut at the edge.
-  const scale = Math.max(1, Math.floor(Math.min(width / columns, height / rows)));
-  const top = Math.max(0, Math.floor((height - rows * scale) / 2));
-  for (const [lineAt, line] of lines.entries()) {
-    const left = Math.max(0, Math.floor((width - (line.length * (glyphColumns + 1) - 1) * scale) / 2));
-    for (let dotY = 0; dotY < glyphRows; dotY += 1) {
-      const y = top + (lineAt * (glyphRows + 2) + 1 + dotY) * scale;
-      if (y >= height) return;
-      const first = pixels.subarray(y * rowBytes, (y + 1) * rowBytes);
-      for (const [letterAt, letter] of [...line].entries()) {
-        for (const dotX of glyphOf(letter)[dotY] ?? []) {
-          const x = left + (letterAt * (glyphColumns + 1) + dotX) * scale;
-          for (let at = x; at < Math.min(x + scale, width); at += 1) first[1 + (at >> 3)]! |= 0x80 >> (at & 7);
-        }
-      }
-      for (let down = 1; down < scale && y + down < height; down += 1) first.copy(pixels, (y + down) * rowBytes);
-    }
-  }
 }

@@ -5,7 +5,7 @@ import OpenAI from 'openai';
 import { missingTool, pitchHzOf, probeBytes } from '../../../test/sound.ts';
 import { startUpstream } from '../../../test/start-upstream.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
-import { sampleRateHz } from './sound-pcm.ts';
+import { sampleRateHz } from './sound.ts';
 
 const upstream = await startUpstream();
 after(() => upstream.close());

@@ -1,9 +1,18 @@
+import { createFlacWriter, flacBlockSamples } from '../../engines/audio/flac.ts';
+import { wavHeader } from '../../engines/audio/wav.ts';
 import { aacFrame, mp3Frames } from './sound-assets.ts';
-import { flacBlocks } from './sound-flac.ts';
 import { opusBlocks } from './sound-opus.ts';
-import type { SoundBlock } from './sound-pcm.ts';
-import { pcmBlocks, sampleRateHz, wavBlocks } from './sound-pcm.ts';
 
+/** Some bytes of a file, and how much of the sound they hold. */
+export interface SoundBlock {
+  bytes: Buffer;
+  ms: number;
+}
+
+export const sampleRateHz = 24_000;
+/** The same rate as for the mp3. */
+const pitchHz = 573;
+const amplitude = 8_000;
 const mp3FrameBytes = 96;
 const mp3FrameMs = 24;
 const aacFrameMs = (1_024 * 1_000) / sampleRateHz;
@@ -25,6 +34,37 @@ function* rowOf(frames: Buffer, frameBytes: number, frameMs: number, ms: number)
     const from = (at * frameBytes) % frames.length;
     yield { bytes: frames.subarray(from, from + frameBytes), ms: frameMs };
   }
+}
+
+function* toneBlocks(ms: number, blockSamples: number): Generator<{ samples: Int16Array; ms: number }> {
+  const count = samplesIn(ms);
+  for (let start = 0; start < count; start += blockSamples) {
+    const samples = Int16Array.from({ length: Math.min(blockSamples, count - start) }, (_, at) =>
+      Math.round(amplitude * Math.sin((2 * Math.PI * pitchHz * (start + at)) / sampleRateHz)),
+    );
+    yield { samples, ms: (samples.length * 1_000) / sampleRateHz };
+  }
+}
+
+function samplesIn(ms: number): number {
+  return Math.round((ms * sampleRateHz) / 1_000);
+}
+
+/** s16le, mono, without a header. */
+function* pcmBlocks(ms: number): Generator<SoundBlock> {
+  for (const block of toneBlocks(ms, 480)) yield { bytes: Buffer.from(block.samples.buffer), ms: block.ms };
+}
+
+function* wavBlocks(ms: number): Generator<SoundBlock> {
+  yield { bytes: wavHeader({ rateHz: sampleRateHz, channels: 1 }, samplesIn(ms) * 2), ms: 0 };
+  yield* pcmBlocks(ms);
+}
+
+function* flacBlocks(ms: number): Generator<SoundBlock> {
+  const writer = createFlacWriter(sampleRateHz, samplesIn(ms));
+  yield { bytes: writer.head, ms: 0 };
+  for (const block of toneBlocks(ms, flacBlockSamples)) yield { bytes: writer.push(block.samples), ms: block.ms };
+  yield { bytes: writer.end(), ms: 0 };
 }
 
 export type SoundFormat = keyof typeof formats;

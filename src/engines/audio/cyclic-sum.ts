@@ -1,7 +1,7 @@
 const tables = new Map<number, Uint32Array>();
 
 /** A cyclic redundancy sum, highest bit first, begun at 0. */
-export function sumOf(bytes: Uint8Array, { polynomial, bits }: { polynomial: number; bits: 8 | 16 | 32 }): number {
+export function cyclicSum(bytes: Uint8Array, { polynomial, bits }: { polynomial: number; bits: 8 | 16 | 32 }): number {
   let table = tables.get(polynomial);
   if (table === undefined) {
     table = tableOf(polynomial, bits);
