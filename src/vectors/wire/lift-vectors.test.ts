@@ -26,6 +26,10 @@ test('numbers are those that JSON has, as 32-bit floats, however they are writte
     usual(1e9).map(([number, sign]) => String(number * sign)),
     usual(2).map(([number, sign]) => (number * sign).toFixed(8)),
     usual(2).map(([number, sign]) => (number * sign).toExponential(7).toUpperCase()),
+    // 0.… with about 16 digits, which are read at once.
+    fc
+      .tuple(usual(1), fc.integer({ min: 14, max: 20 }))
+      .map(([[number, sign], digits]) => (number * sign).toFixed(digits)),
     fc.integer().map(String),
     fc.constantFrom('0', '-0', '1e2', '1E+2', '16777217', '0.00', '3.4e22', '9007199254740993', '1.50e-5'),
   );

@@ -19,7 +19,7 @@
   ;; multiplied by it. The text ends with eight bytes that are no digits.
   (func (export "readNumbers") (param $text i32) (param $out i32) (param $end i32) (param $powers i32) (result i32)
     (local $start i32) (local $byte i32) (local $isNegative i32) (local $first i32) (local $x i64) (local $others i64)
-    (local $run i32) (local $mantissa i64) (local $digits i32) (local $point i32) (local $exponent i32)
+    (local $run i32) (local $mantissa i64) (local $sixteen v128) (local $digits i32) (local $point i32) (local $exponent i32)
     (local $isSmall i32) (local $given i32) (local $value f64) (local $float f32)
     (local.set $start (local.get $out))
     (loop $number
@@ -33,6 +33,45 @@
             (br $blank))))
       (local.set $isNegative (i32.eq (local.get $byte) (i32.const 0x2d)))
       (local.set $text (i32.add (local.get $text) (local.get $isNegative)))
+      (block $scanned
+      ;; Most numbers are 0.…, with 16 digits or a few more: all at once, without a branch for how many.
+      (block $others
+        (br_if $others (i32.ne (i32.load16_u (local.get $text)) (i32.const 0x2e30)))
+        (local.set $sixteen (v128.xor (v128.load offset=2 (local.get $text)) (i8x16.splat (i32.const 0x30))))
+        (br_if $others (i32.eqz (i8x16.all_true (i8x16.lt_u (local.get $sixteen) (i8x16.splat (i32.const 10))))))
+        (local.set $x (i64.xor (i64.load offset=18 (local.get $text)) (i64.const 0x3030303030303030)))
+        (local.set $others (i64.and
+          (i64.or (i64.add (local.get $x) (i64.const 0x7676767676767676)) (local.get $x))
+          (i64.const 0x8080808080808080)))
+        (local.set $run (i32.shr_u (i32.wrap_i64 (i64.ctz (local.get $others))) (i32.const 3)))
+        (br_if $others (i32.gt_u (local.get $run) (i32.const 3)))
+        ;; Two digits in each 16 bits, then four in each 32, then eight.
+        (local.set $sixteen (i32x4.dot_i16x8_s
+          (i16x8.add
+            (i16x8.mul
+              (v128.and (local.get $sixteen) (i16x8.splat (i32.const 0xff)))
+              (i16x8.splat (i32.const 10)))
+            (i16x8.shr_u (local.get $sixteen) (i32.const 8)))
+          (v128.const i16x8 100 1 100 1 100 1 100 1)))
+        (local.set $sixteen (i32x4.dot_i16x8_s
+          (i16x8.narrow_i32x4_u (local.get $sixteen) (local.get $sixteen))
+          (v128.const i16x8 10000 1 10000 1 10000 1 10000 1)))
+        (local.set $mantissa (i64.add
+          (i64.mul
+            (i64.add
+              (i64.mul (i64.extend_i32_u (i32x4.extract_lane 0 (local.get $sixteen))) (i64.const 100000000))
+              (i64.extend_i32_u (i32x4.extract_lane 1 (local.get $sixteen))))
+            (i64.load offset=184 (i32.add (local.get $powers) (i32.shl (local.get $run) (i32.const 3)))))
+          ;; In two steps: by 64 bits nothing would move.
+          (call $eight (i64.shl
+            (i64.shl
+              (local.get $x)
+              (i64.extend_i32_u (i32.sub (i32.const 56) (i32.shl (local.get $run) (i32.const 3)))))
+            (i64.const 8)))))
+        (local.set $exponent (i32.sub (i32.const -16) (local.get $run)))
+        (local.set $text (i32.add (local.get $text) (i32.add (i32.const 18) (local.get $run))))
+        (local.set $byte (i32.load8_u (local.get $text)))
+        (br $scanned))
       (local.set $first (i32.load8_u (local.get $text)))
       (local.set $mantissa (i64.const 0))
       (local.set $digits (i32.const 0))
@@ -73,7 +112,7 @@
             (i32.eqz (local.get $point))
             (i32.and (i32.eq (local.get $first) (i32.const 0x30)) (i32.gt_u (local.get $point) (i32.const 1))))
         (then (return (i32.const 0))))
-      (local.set $exponent (i32.sub (local.get $point) (local.get $digits)))
+      (local.set $exponent (i32.sub (local.get $point) (local.get $digits))))
       (if (i32.eq (i32.or (local.get $byte) (i32.const 0x20)) (i32.const 0x65)) (then
         (local.set $text (i32.add (local.get $text) (i32.const 1)))
         (local.set $byte (i32.load8_u (local.get $text)))
