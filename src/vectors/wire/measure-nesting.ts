@@ -14,13 +14,14 @@ const quietRunBytes = 64;
 /** `depthMax` counts the outermost as 1. Vectors cost next to nothing: 20 MB of them take about 1 ms. */
 export function measureNesting(text: Buffer, depthMax: number): Nesting {
   const end = text.length;
-  const found = new Float64Array(256).fill(-1);
+  const found = new Map<number, number>();
   const seek = (byte: number, from: number): number => {
-    if (found[byte]! < from) {
-      const at = text.indexOf(byte, from);
-      found[byte] = at < 0 ? end : at;
-    }
-    return found[byte]!;
+    const known = found.get(byte);
+    if (known !== undefined && known >= from) return known;
+    const at = text.indexOf(byte, from);
+    const place = at < 0 ? end : at;
+    found.set(byte, place);
+    return place;
   };
   let depth = 0;
   let members = 0;

@@ -129,8 +129,10 @@ function shownValue(value: VectorValue): unknown {
 
 /** A found point. Points have no versions here. */
 export function shownScored(point: ScoredPoint): object {
-  const { orderValue } = point;
-  const scored = { ...shownPoint(point), version: 0, score: shortestFloat(point.score) };
+  const { id, payload, vector, named, orderValue } = point;
+  const score = shortestFloat(point.score);
+  const bare = payload === undefined && vector === undefined && named === undefined;
+  const scored = bare ? { id, version: 0, score } : { ...shownPoint(point), version: 0, score };
   return orderValue === undefined ? scored : { ...scored, order_value: orderValue };
 }
 

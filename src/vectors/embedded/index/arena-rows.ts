@@ -19,6 +19,8 @@ export interface ArenaRows {
   resultAddress(row: number): number;
   /** Writes the address of each of these rows into `into`, from `at` on. */
   addresses(rows: Uint32Array, into: Uint32Array, at: number): void;
+  /** The same of their results. */
+  resultAddresses(rows: Uint32Array, into: Uint32Array, at: number): void;
   /** All rows in order, as many at a time as lie one after another: views, good until the arena grows. */
   runs(): Iterable<Uint8Array>;
   /** Adds rows until there are `total`, as many at a time, with the view that they are to be written to. Throws ArenaFull. */
@@ -69,7 +71,10 @@ export function createArenaRows(arena: Arena, stride: number): ArenaRows {
       return blocks[block]! + resultsOffset + (row - block * rowsPerBlock) * 4;
     },
     addresses(rows, into, at) {
-      addressesOf(rows, { blocks, rowsPerBlock, stride }, into, at);
+      addressesOf(rows, { blocks, rowsPerBlock, stride, offset: 0 }, into, at);
+    },
+    resultAddresses(rows, into, at) {
+      addressesOf(rows, { blocks, rowsPerBlock, stride: 4, offset: resultsOffset }, into, at);
     },
     *runs() {
       for (let first = 0, i = 0; first < count; first += rowsPerBlock, i += 1) {
@@ -99,9 +104,17 @@ export function createArenaRows(arena: Arena, stride: number): ArenaRows {
   };
 }
 
+/** Cells of `stride` bytes that begin at `offset` in each block. */
+interface Cells {
+  blocks: readonly number[];
+  rowsPerBlock: number;
+  stride: number;
+  offset: number;
+}
+
 function addressesOf(
   rows: Uint32Array,
-  { blocks, rowsPerBlock, stride }: { blocks: readonly number[]; rowsPerBlock: number; stride: number },
+  { blocks, rowsPerBlock, stride, offset }: Cells,
   into: Uint32Array,
   at: number,
 ): void {
@@ -115,7 +128,7 @@ function addressesOf(
       const block = Math.floor(row / rowsPerBlock);
       first = block * rowsPerBlock;
       end = first + rowsPerBlock;
-      base = blocks[block]! - first * stride;
+      base = blocks[block]! + offset - first * stride;
     }
     into[at + i] = base + row * stride;
   }

@@ -211,24 +211,29 @@ class ArenaCodeRows implements CodeRows {
     const { list } = this.#query;
     const [addresses, outs] = [list >>> 2, (list >>> 2) + gathered];
     for (let from = 0; from < selected.length; from += gathered) {
-      const count = Math.min(gathered, selected.length - from);
-      for (let i = 0; i < count; i += 1) {
-        const row = selected[from + i]!;
-        u32[addresses + i] = rows.address(row);
-        u32[outs + i] = rows.resultAddress(row);
-      }
-      dotI8At(query, step, list, list + gathered * 4, count, width);
+      const part = selected.subarray(from, from + gathered);
+      rows.addresses(part, u32, addresses);
+      rows.resultAddresses(part, u32, outs);
+      dotI8At(query, step, list, list + gathered * 4, part.length, width);
     }
   }
 
   offerTo(top: TopK, rows: Uint32Array | null): void {
     if (rows === null) return this.#offerAll(top);
+    const { f32, u32 } = this.#arena.views;
+    const isEuclid = this.#isEuclid;
+    const list = this.#query.list >>> 2;
     let floor = top.floor;
-    for (let i = 0; i < rows.length; i += 1) {
-      const key = this.key(rows[i]!);
-      if (key < floor) continue;
-      top.offer(key, rows[i]!);
-      floor = top.floor;
+    for (let from = 0; from < rows.length; from += gathered) {
+      const part = rows.subarray(from, from + gathered);
+      this.#rows.resultAddresses(part, u32, list);
+      for (let i = 0; i < part.length; i += 1) {
+        const row = part[i]!;
+        const key = isEuclid ? this.key(row) : f32[u32[list + i]! >>> 2]!;
+        if (key < floor) continue;
+        top.offer(key, row);
+        floor = top.floor;
+      }
     }
   }
 

@@ -35,8 +35,9 @@ export function refineRows(
     top.offer(score(query, source.vector(slot)!) * sign, slot);
   };
   const marginMax = codes.margin(null);
-  for (const [i, row] of near.ids.entries()) {
+  for (let i = 0; i < near.ids.length; i += 1) {
     const key = near.keys[i]!;
+    const row = near.ids[i]!;
     // Neither this one nor any behind it can be better than the worst that is in.
     if (key + marginMax < neededKey()) return ranked(top, sign);
     if (!(key + codes.margin(row) < neededKey())) rescore(row);

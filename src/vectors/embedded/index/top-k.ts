@@ -4,14 +4,15 @@ export interface TopK {
   /** A key must beat it (or be equal, with a smaller id) to get in; −Infinity while there is room. */
   readonly floor: number;
   offer(key: number, id: number): void;
-  /** Best first. The heap is empty afterwards. */
+  /** Best first. Once: they lie in the memory of the heap, which takes no more afterwards. */
   drain(): { keys: Float64Array; ids: Uint32Array };
 }
 
 /** A binary heap in typed arrays, the worst at the root. NaN counts as the worst of keys. */
 export function createTopK(capacity: number): TopK {
-  const keys = new Float64Array(capacity);
-  const ids = new Uint32Array(capacity);
+  const memory = new ArrayBuffer(capacity * (Float64Array.BYTES_PER_ELEMENT + Uint32Array.BYTES_PER_ELEMENT));
+  const keys = new Float64Array(memory, 0, capacity);
+  const ids = new Uint32Array(memory, keys.byteLength, capacity);
   let count = 0;
 
   const worse = (key: number, id: number, otherKey: number, otherId: number): boolean =>
@@ -67,12 +68,14 @@ export function createTopK(capacity: number): TopK {
     drain() {
       const total = count;
       for (let end = total - 1; end > 0; end -= 1) {
-        const [key, id] = [keys[end]!, ids[end]!];
+        const key = keys[end]!;
+        const id = ids[end]!;
         move(0, end);
         sinkFromRoot(key, id, end);
       }
       count = 0;
-      return { keys: keys.slice(0, total), ids: ids.slice(0, total) };
+      if (total === capacity) return { keys, ids };
+      return { keys: keys.subarray(0, total), ids: ids.subarray(0, total) };
     },
   };
 }

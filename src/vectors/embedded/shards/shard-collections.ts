@@ -82,8 +82,7 @@ export function shardCollections(state: ShardState) {
     list: (tenant: string): CollectionSpec[] =>
       damage.guardTable(() => collections.list(tenant).map((row) => row.spec)),
 
-    find: (tenant: string, name: string): CollectionSpec | null =>
-      damage.guardTable(() => collections.find(tenant, name)?.spec ?? null),
+    find: (tenant: string, name: string): CollectionSpec | null => state.findToRead(tenant, name)?.spec ?? null,
 
     inspect: (tenant: string, name: string): Promise<CollectionInfo> =>
       state.withMemory(tenant, name, () => state.reading(tenant, name, infoOf)),

@@ -99,16 +99,23 @@ export class ShardState {
     return row;
   }
 
-  /** The same for readings, which change no row, and outside of transactions. */
-  #rowToRead(tenant: string, name: string): CollectionRow {
+  /** For readings, which change no row, and outside of transactions. By name or alias; null when there is none. */
+  findToRead(tenant: string, name: string): CollectionRow | null {
     const commits = this.group.commits();
     if (commits !== this.#rowsAt) this.#rows.clear();
     this.#rowsAt = commits;
     const key = `${tenant}\0${name}`;
     const known = this.#rows.get(key);
     if (known !== undefined) return known;
-    const row = this.rowOf(tenant, name);
-    putNewest(this.#rows, key, row, rowsMax);
+    const row = this.damage.guardTable(() => this.collections.find(tenant, name));
+    if (row !== null) putNewest(this.#rows, key, row, rowsMax);
+    return row;
+  }
+
+  /** The same; throws a FailureError (404) when there is none. */
+  #rowToRead(tenant: string, name: string): CollectionRow {
+    const row = this.findToRead(tenant, name);
+    if (row === null) throw noCollection(name);
     return row;
   }
 
@@ -127,30 +134,40 @@ export class ShardState {
   *readingInSteps<T>(tenant: string, name: string, read: (open: OpenCollection) => Steps<T>): Steps<T> {
     const { file, watch, turns } = this.options;
     watch.begin();
-    const { row, open, steps } = file.reading(() => {
-      const row = this.#rowToRead(tenant, name);
-      const open = this.damage.guard(row, () => this.opened.open(row));
-      return { row, open, steps: read(open) };
-    });
-    const untilOver = () => {
+    let pinned: OpenCollection | null = null;
+    const untilOver = (steps: Steps<T>) => {
       for (;;) {
         const step = steps.next();
         if (step.done || turns.isOver()) return step;
       }
     };
-    open.pins += 1;
     try {
-      for (;;) {
-        const step = file.reading(() => this.damage.guard(row, untilOver));
-        if (step.done) return step.value;
+      const begun = file.reading(() => {
+        const row = this.#rowToRead(tenant, name);
+        const open = this.damage.guard(row, () => this.opened.open(row));
+        open.pins += 1;
+        pinned = open;
+        const steps = read(open);
+        return { row, steps, step: this.damage.guard(row, () => untilOver(steps)) };
+      });
+      const { row, steps } = begun;
+      let { step } = begun;
+      while (!step.done) {
         const goOn = watch.pause();
         yield;
         goOn();
+        step = file.reading(() => this.damage.guard(row, () => untilOver(steps)));
       }
+      return step.value;
     } finally {
-      open.pins -= 1;
-      this.group.commitHeld();
+      this.#endSteps(pinned);
     }
+  }
+
+  #endSteps(pinned: OpenCollection | null): void {
+    if (pinned === null) return;
+    pinned.pins -= 1;
+    this.group.commitHeld();
   }
 
   /**
