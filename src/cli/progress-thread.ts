@@ -1,6 +1,8 @@
 // Writes the line of `progress.ts`, also while the command's own thread is busy.
+
 import { writeSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
+import { every } from '../kernel/every.ts';
 import { threadPort } from '../kernel/threads/thread-port.ts';
 import { lineState, progressLine } from './progress-line.ts';
 
@@ -16,7 +18,7 @@ let writtenMs: number | null = null;
 threadPort().on('message', (now: string) => {
   text = now;
 });
-setInterval(() => {
+every(paintIntervalMs, () => {
   const elapsedMs = performance.timeOrigin + performance.now() - commandStartedMs;
   const line = progressLine(text, elapsedMs, { width, writtenMs });
   if (line === null) return;
@@ -31,4 +33,4 @@ setInterval(() => {
     Atomics.store(state, 0, lineState.idle);
     Atomics.notify(state, 0);
   }
-}, paintIntervalMs);
+});

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { every } from '../kernel/every.ts';
 
 /** A caller that sends nothing for so long has read its answer, or never will. */
 const idleMsMax = 2_000;
@@ -16,13 +17,12 @@ export function readOnAfterAnswer({ socket }: IncomingMessage): void {
     if (socket.writable) socket.end();
     let { bytesRead } = socket;
     let [passedMs, idleMs] = [0, 0];
-    const look = setInterval(() => {
+    const stopLooking = every(lookEveryMs, () => {
       passedMs += lookEveryMs;
       idleMs = socket.bytesRead === bytesRead ? idleMs + lookEveryMs : 0;
       bytesRead = socket.bytesRead;
       if (idleMs >= idleMsMax || passedMs >= msMax) socket.destroy();
-    }, lookEveryMs);
-    look.unref();
-    socket.once('close', () => clearInterval(look));
+    });
+    socket.once('close', stopLooking);
   };
 }

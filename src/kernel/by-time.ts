@@ -1,11 +1,5 @@
 import type { Clock } from './clock.ts';
-
-/** Calls `look` at this interval, without keeping the process alive, until the returned function is called. */
-export function every(ms: number, look: () => void): () => void {
-  const timer = setInterval(look, ms);
-  timer.unref();
-  return () => clearInterval(timer);
-}
+import { every } from './every.ts';
 
 /** Soon after the start too: a server that is restarted every hour would keep everything for ever. */
 const firstPruneMs = 60_000;
@@ -51,9 +45,9 @@ export function pruneByTime(parts: {
     );
   };
   const first = setTimeout(run, firstPruneMs);
-  const timer = setInterval(run, pruneIntervalMs);
+  const stop = every(pruneIntervalMs, run);
   return () => {
     clearTimeout(first);
-    clearInterval(timer);
+    stop();
   };
 }

@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts';
+import { every } from './every.ts';
 import { randomBase62 } from './ids.ts';
 
 export interface Lease {
@@ -58,7 +59,7 @@ export class LeasedJobs<Job extends { id: string }> {
   #looking: Promise<void> | null = null;
   #lookAgain = false;
   #inTrouble = false;
-  #timers: NodeJS.Timeout[] = [];
+  #stops: (() => void)[] = [];
 
   constructor(parts: LeasedJobsParts<Job>) {
     this.#parts = parts;
@@ -66,12 +67,11 @@ export class LeasedJobs<Job extends { id: string }> {
 
   /** Looks for jobs, renews leases and sweeps, now and then until `stop`. Resolves when it has looked for jobs once. */
   async begin({ lookMs, renewMs, sweepMs }: JobIntervals, sweep: () => unknown): Promise<void> {
-    this.#timers = [
-      setInterval(() => void this.look(), lookMs),
-      setInterval(() => void this.renew(), renewMs),
-      setInterval(sweep, sweepMs),
+    this.#stops = [
+      every(lookMs, () => void this.look()),
+      every(renewMs, () => void this.renew()),
+      every(sweepMs, sweep),
     ];
-    for (const timer of this.#timers) timer.unref();
     sweep();
     await this.look();
   }
@@ -120,7 +120,7 @@ export class LeasedJobs<Job extends { id: string }> {
   /** Begins no more. Resolves when everything under way has ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    for (const timer of this.#timers) clearInterval(timer);
+    for (const stop of this.#stops) stop();
     for (const { ending } of this.#jobs.values()) ending.abort();
     await this.#looking;
     await Promise.all([...this.#jobs.values()].map(({ done }) => done));

@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts';
+import { every } from './every.ts';
 
 /**
  * Waits for others without counting the time in which our own loop did not turn: an answer that came in time must not
@@ -30,12 +31,11 @@ export function createLoopClock(clock: Pick<Clock, 'monotonicMs'>): LoopClock {
   let turnedMs = 0;
   let tickedMs = clock.monotonicMs();
   // After a long turn timers run before sockets are read, so the tick knows of it before any answer does.
-  const ticking = setInterval(() => {
+  const stop = every(tickMs, () => {
     const nowMs = clock.monotonicMs();
     turnedMs += Math.min(nowMs - tickedMs, turnMaxMs);
     tickedMs = nowMs;
-  }, tickMs);
-  ticking.unref();
+  });
 
   function now(): LoopInstant {
     const atMs = clock.monotonicMs();
@@ -48,6 +48,6 @@ export function createLoopClock(clock: Pick<Clock, 'monotonicMs'>): LoopClock {
       const { turnedMs: turned, atMs } = now();
       return Math.min(waitMs - (turned - since.turnedMs), waitMs + loopLagMaxMs - (atMs - since.atMs));
     },
-    stop: () => clearInterval(ticking),
+    stop,
   };
 }

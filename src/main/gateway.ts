@@ -15,8 +15,9 @@ import { createAliasWatch, reportFinished } from '../inference/models/ended-requ
 import { createRollbacks, KnownOut } from '../inference/models/rollbacks.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import { addTargetGauges } from '../inference/models/target-gauges.ts';
-import { every, pruneByTime } from '../kernel/by-time.ts';
+import { pruneByTime } from '../kernel/by-time.ts';
 import { systemClock } from '../kernel/clock.ts';
+import { every } from '../kernel/every.ts';
 import type { Trace } from '../kernel/trace.ts';
 import { openSpool } from '../net/spool.ts';
 import { requestLog } from '../observe/log.ts';
@@ -236,13 +237,18 @@ function listenBy(server: GatewayServer, books: Pick<Books, 'announce'>): Gatewa
 }
 
 /** Shares what is learnt of upstreams, from now on, with whom there is. */
-async function hintTaker(parts: Pick<RoutesParts, 'options' | 'books' | 'services'>): Promise<Gateway['takeHints']> {
-  const { options, books, services } = parts;
+async function hintTaker(
+  parts: Pick<RoutesParts, 'options' | 'books' | 'services' | 'opened'>,
+): Promise<Gateway['takeHints']> {
+  const { options, books, services, opened } = parts;
   const { bootId, hints } = books.stores;
   if (options.seat === undefined && hints === null) return () => {};
   const { shareHints } = await import('../routing/share-hints.ts');
   const server = serverOf(options.seat?.given.boot ?? bootId);
-  return shareHints(services.health, services.clock, { server, send: options.seat?.hint ?? null, channel: hints });
+  const send = options.seat?.hint ?? null;
+  const { receive, stop } = shareHints(services.health, services.clock, { server, send, channel: hints });
+  opened(stop);
+  return receive;
 }
 
 /** Removes what is older than its retention, from now on. */

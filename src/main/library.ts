@@ -1,11 +1,10 @@
-import { pino } from 'pino';
 import { FileSecrets } from '../cli/file-secrets.ts';
 import { checkConfigText } from '../config/check.ts';
 import { providersInEnvironment } from '../formats/providers/catalog.ts';
 import { GatewayError } from '../library/gateway-error.ts';
 import type { OpenEmbedded, OpenedGateway } from '../library/opened-gateway.ts';
 import { readConfig, textOf } from '../library/read-config.ts';
-import { createLog, type Log, levelInWords, timestamp } from '../observe/log.ts';
+import { createLogTo } from '../observe/log.ts';
 import { StartRefused } from '../processes/lifetime.ts';
 import { openGateway } from './gateway.ts';
 
@@ -24,7 +23,7 @@ export async function openLibraryGateway(
     return readConfig(next, { env, implicitProviders });
   };
   const { config, file, text, warnings } = await read();
-  const log = await logTo(options.log, config.telemetry.log.level);
+  const { log, close: closeLog } = await createLogTo(options.log, config.telemetry.log.level);
   for (const { path, message } of warnings) log.warn({ path }, message);
   const checkConfig = (text: string) => checkConfigText(text, file ?? 'culvert.yaml', env, { implicitProviders });
   const parts = { config, env, log, version, locals: [], configFile: file, configText: text, checkConfig };
@@ -48,19 +47,14 @@ export async function openLibraryGateway(
     connect: door.connect.bind(door),
     listen: ({ host = config.server.host, port = config.server.port }) => gateway.listen(host, port).catch(refused),
     reload: async (next) => gateway.reconfigure((await read(next)).config),
-    close(...by) {
+    async close(...by) {
       unwatch();
-      return gateway.close(...by);
+      await gateway.close(...by);
+      closeLog();
     },
   };
 }
 
 function refused(error: unknown): never {
   throw error instanceof StartRefused ? new GatewayError([{ path: '', message: error.message }]) : error;
-}
-
-async function logTo(to: Parameters<OpenEmbedded>[0]['log'], level: string): Promise<Log> {
-  if (to === 'stdout') return (await createLog({ level, form: 'json' })).log;
-  if (to === 'off') return pino({ level: 'silent' });
-  return pino({ level, base: null, timestamp, formatters: { level: levelInWords } }, { write: to });
 }

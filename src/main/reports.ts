@@ -6,8 +6,8 @@ import type { DeliveryParts } from '../books/metering/notices/notice-delivery.ts
 import type { NoticeStore } from '../books/metering/notices/notice-store.ts';
 import type { Notices } from '../books/metering/notices/notices.ts';
 import type { Config } from '../config/schema.ts';
-import { every } from '../kernel/by-time.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { every } from '../kernel/every.ts';
 import { installCommand, isInstalled } from '../kernel/optional-package.ts';
 import type { Signer } from '../kernel/sign.ts';
 import { createMailer, type SendMail } from '../net/send-mail.ts';

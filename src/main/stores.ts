@@ -9,6 +9,7 @@ import { crashedEvent } from '../books/metering/settlement.ts';
 import { booksWithOpen, createLocalOnLoss } from '../books/metering/state-loss.ts';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { every } from '../kernel/every.ts';
 import { namingLate, openEmbeddedBooks } from '../processes/books/embedded-books.ts';
 import { StartRefused } from '../processes/lifetime.ts';
 import type { Seat } from '../processes/seat.ts';
@@ -217,7 +218,7 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
     return { counters: createLocalOnLoss({ shared: redis, local: memory, livingBoots }), tally, hints };
   }
 
-  const recoverTimer = setInterval(() => {
+  const stopRecovering = every(recoverIntervalMs, () => {
     ledger.recover().then(
       (requests) => {
         if (requests > 0) onTrouble(`${requests} requests of a dead replica were charged with their estimates`);
@@ -225,8 +226,7 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
       // The ledger itself says when it cannot be reached.
       () => undefined,
     );
-  }, recoverIntervalMs);
-  recoverTimer.unref();
+  });
   const others = storage.state === 'memory' ? 'alone' : 'may-live';
 
   return {
@@ -267,7 +267,7 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
     replicas: ledger.replicas,
     troubles: () => ({ ledger: ledger.trouble() ?? lease.trouble(), counters: counters.trouble() }),
     async close() {
-      clearInterval(recoverTimer);
+      stopRecovering();
       await counters.close();
       await ledger.shutdown();
       await lease.release();

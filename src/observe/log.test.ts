@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, openSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -128,4 +129,14 @@ test('beyond the bound lines are dropped whole', () => {
   for (const line of ['one\n', 'two\n', 'three\n', 'four\n']) output.write(line);
   output.flushSync();
   assert.equal(readFileSync(file, 'utf8'), 'one\ntwo\n');
+});
+
+test('the last lines before a close are written, and a closed log does not hold the process', () => {
+  const script = `
+    import { createLogTo } from ${JSON.stringify(new URL('./log.ts', import.meta.url).href)};
+    const { log, close } = await createLogTo('stdout', 'info');
+    log.info('the last words');
+    close();`;
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script]);
+  assert.match(stdout.toString(), /"msg":"the last words"/);
 });

@@ -1,5 +1,6 @@
 import { write, writeSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
+import { every } from '../kernel/every.ts';
 
 export type Log = Logger;
 
@@ -13,7 +14,7 @@ const batchBytes = 65_536;
 const waitingBytesMax = 8 * 1024 * 1024;
 
 /** The log on standard output: one line a request at `info`, written by batches; never secrets, bodies of named keys alone. */
-export async function createLog(options: LogOptions): Promise<{ log: Log; flush(): void }> {
+export async function createLog(options: LogOptions): Promise<{ log: Log; flush(): void; close(): void }> {
   const destination = new LineOutput({ fd: 1, batchBytes: options.form === 'json' ? batchBytes : 0, waitingBytesMax });
   // A sink that is gone (closed pipe, full disk) must not take requests down with it (F31, F60).
   const settings = { level: options.level, base: null, timestamp, formatters: { level: levelInWords } };
@@ -22,12 +23,26 @@ export async function createLog(options: LogOptions): Promise<{ log: Log; flush(
       ? pino(settings, destination)
       : pino(settings, (await import('./log-for-people.ts')).logForPeople());
   // A line must not wait for its batch to fill on a quiet server.
-  const timer = setInterval(() => destination.flush(), 1_000);
-  timer.unref();
+  const stopFlushing = every(1_000, () => destination.flush());
   return {
     log,
     flush: () => destination.flushSync(),
+    close() {
+      stopFlushing();
+      destination.flushSync();
+    },
   };
+}
+
+/** The log of a gateway inside an application, in JSON. A function takes each line. */
+export async function createLogTo(
+  to: 'stdout' | 'off' | ((line: string) => void),
+  level: string,
+): Promise<{ log: Log; close(): void }> {
+  if (to === 'stdout') return createLog({ level, form: 'json' });
+  const close = () => undefined;
+  if (to === 'off') return { log: pino({ level: 'silent' }), close };
+  return { log: pino({ level, base: null, timestamp, formatters: { level: levelInWords } }, { write: to }), close };
 }
 
 /** `"level":"info"`: people read it, and every collector of logs knows the words. */

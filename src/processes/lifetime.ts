@@ -23,6 +23,9 @@ export interface Served<Key> {
 /** One signal may come twice: with the process group, and passed on by npm, which got it too. */
 const sameSignalMs = 500;
 
+/** Longest time that a timer of Node may have. */
+const timeoutMaxMs = 2 ** 31 - 1;
+
 /** How long what nobody waits for any more may keep the process, once everything is closed. */
 const lingerMs = 200;
 
@@ -60,7 +63,7 @@ export function untilStopped<Key>(
       flush();
       reloads.close();
       // Idle threads do not keep the process, so it would end (with 13) before it learns that the last one is gone.
-      const alive = setInterval(() => undefined, delayMs + graceMs + 1_000);
+      const alive = setTimeout(() => undefined, timeoutMaxMs);
       server
         .close(graceMs, delayMs)
         .then(
@@ -75,7 +78,7 @@ export function untilStopped<Key>(
             resolve(1);
           },
         )
-        .finally(() => clearInterval(alive));
+        .finally(() => clearTimeout(alive));
     };
     process.on('SIGTERM', () => stop('SIGTERM'));
     process.on('SIGINT', () => stop('SIGINT'));

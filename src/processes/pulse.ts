@@ -1,4 +1,5 @@
 import type { SeenProcess } from '../books/metering/replicas.ts';
+import { every } from '../kernel/every.ts';
 import { endedShownMs } from '../kernel/limits.ts';
 import type { Link } from './link.ts';
 import type { WorkerOffers } from './seat.ts';
@@ -28,13 +29,13 @@ interface PulsedWorker {
 export class Pulse {
   readonly #workers = new Map<string, PulsedWorker & { seen: SeenProcess; silentTurns: number }>();
   #gone: SeenProcess[] = [];
-  #timer: NodeJS.Timeout | null = null;
+  #stop: (() => void) | null = null;
 
   begin(worker: PulsedWorker): void {
     const seen = { id: worker.id, facts: null, seenMs: Date.now(), over: false };
     this.#workers.set(worker.id, { ...worker, seen, silentTurns: 0 });
     this.#ask(worker.id);
-    this.#timer ??= setInterval(() => this.#turn(), askEveryMs);
+    this.#stop ??= every(askEveryMs, () => this.#turn());
   }
 
   /** The worker has gone. */
@@ -53,7 +54,7 @@ export class Pulse {
   }
 
   stop(): void {
-    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#stop?.();
   }
 
   #turn(): void {

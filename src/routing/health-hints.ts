@@ -1,4 +1,5 @@
 import type { Clock } from '../kernel/clock.ts';
+import { every } from '../kernel/every.ts';
 import { afterEvent, type BreakerState, closed, type OpenReason } from './breaker.ts';
 import { comesBack, type Health } from './health.ts';
 import type { CredentialState, LaneState } from './lane.ts';
@@ -36,18 +37,23 @@ const hintsMax = 500;
 /** How often hints are sent. */
 const sendEveryMs = 100;
 
-/** From now on `send` gets what this process learns. Returns how it takes what others have learnt. */
+/** From now on, until `stop`, `send` gets what this process learns; `receive` takes what others have learnt. */
 export function exchangeHints(
   health: Pick<Health, 'states' | 'stateOf'>,
   clock: Clock,
   send: (hints: readonly HealthHint[]) => void,
-): HealthHints['receive'] {
+): SharedHints {
   const hints = createHealthHints(health, clock);
-  setInterval(() => {
+  const stop = every(sendEveryMs, () => {
     const news = hints.news();
     if (news.length > 0) send(news);
-  }, sendEveryMs).unref();
-  return hints.receive;
+  });
+  return { receive: hints.receive, stop };
+}
+
+/** The exchange of hints of a process. */
+export interface SharedHints extends Pick<HealthHints, 'receive'> {
+  stop(): void;
 }
 
 export interface HealthHints {

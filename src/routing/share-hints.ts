@@ -1,7 +1,7 @@
 import type { Clock } from '../kernel/clock.ts';
 import { isObject, type JsonValue } from '../kernel/json.ts';
 import type { Health } from './health.ts';
-import { exchangeHints, type HealthHint, type HealthHints } from './health-hints.ts';
+import { exchangeHints, type HealthHint, type SharedHints } from './health-hints.ts';
 
 export interface HintWays {
   /** Name of the server, whose other processes get hints by `send`. */
@@ -13,23 +13,23 @@ export interface HintWays {
 }
 
 /**
- * From now on others get what this process learns of upstreams, and it takes what other replicas have learnt. Returns
- * how it takes what other processes of its server have learnt.
+ * From now on, until `stop`, others get what this process learns of upstreams, and it takes what other replicas have
+ * learnt. `receive` takes what other processes of its server have learnt.
  */
 export function shareHints(
   health: Pick<Health, 'states' | 'stateOf'>,
   clock: Clock,
   { server, send, channel }: HintWays,
-): HealthHints['receive'] {
-  const receive = exchangeHints(health, clock, (hints) => {
+): SharedHints {
+  const shared = exchangeHints(health, clock, (hints) => {
     send?.(hints);
     channel?.send(JSON.stringify({ server, hints }));
   });
   channel?.listen((text) => {
     const received = hintsIn(text);
-    if (received !== null && received.server !== server) receive(received.hints);
+    if (received !== null && received.server !== server) shared.receive(received.hints);
   });
-  return receive;
+  return shared;
 }
 
 /** Hints of one message; the rest is left out. */

@@ -1,5 +1,6 @@
 import { statfsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
+import { every } from '../kernel/every.ts';
 import type { Failure } from '../kernel/failure.ts';
 
 const lookIntervalMs = 1_000;
@@ -53,8 +54,7 @@ export function createDiskRoom(path: string, reserve: () => number | null): Disk
     }
   }
 
-  const timer = setInterval(() => void look(), lookIntervalMs);
-  timer.unref();
+  const stop = every(lookIntervalMs, () => void look());
 
   return {
     refusal() {
@@ -68,7 +68,7 @@ export function createDiskRoom(path: string, reserve: () => number | null): Disk
     taken(bytes) {
       takenBytes += Math.max(0, bytes);
     },
-    stop: () => clearInterval(timer),
+    stop,
   };
 }
 

@@ -1,5 +1,5 @@
-import { every } from '../../kernel/by-time.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { every } from '../../kernel/every.ts';
 import type { AccountStore, PlaceCount } from './account-store.ts';
 import type { Principal } from './principal.ts';
 

@@ -1,3 +1,4 @@
+import { every } from '../../kernel/every.ts';
 import type { Counters, QuotaBooks } from './counters.ts';
 import { accountOfScope, bucketsOf } from './scope.ts';
 
@@ -100,13 +101,12 @@ function createLocalCounters({ shared, local, livingBoots }: LocalOnLossOptions)
     return counting;
   };
   const counters = local(() => processes ?? 1);
-  const timer = setInterval(() => void count(), countEveryMs);
-  timer.unref();
+  const stopCounting = every(countEveryMs, () => void count());
   return {
     counters,
     inForce: () => (processes === null ? count().then(() => (processes === null ? shared : counters)) : counters),
     async close() {
-      clearInterval(timer);
+      stopCounting();
       await counters.close();
     },
   };

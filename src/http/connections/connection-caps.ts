@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { every } from '../../kernel/every.ts';
 import { clientNetwork, createNetworkSet, plainAddress } from '../../kernel/network.ts';
 import type { Elsewhere } from '../../kernel/sharing/elsewhere.ts';
 import { type LastPlaceParts, lastPlace, lingerMs, refuseAndClose } from './last-places.ts';
@@ -140,8 +141,10 @@ function closeIdle(open: Opened, { isFree }: Pick<CapParts, 'isFree'>): boolean 
  * and end a timer of the connection with each answer.
  */
 function closeUnused(server: Server, open: Opened, parts: Pick<CapParts, 'isFree'>): void {
-  const sweeper = setInterval(() => sweep(open, parts), sweepMs).unref();
-  server.once('close', () => clearInterval(sweeper));
+  server.once(
+    'close',
+    every(sweepMs, () => sweep(open, parts)),
+  );
 }
 
 function sweep(open: Opened, { isFree }: Pick<CapParts, 'isFree'>): void {

@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as rest } from 'node:timers/promises';
 import type { Clock } from '../../kernel/clock.ts';
+import { every } from '../../kernel/every.ts';
 import type { Reception } from '../receive-request.ts';
 import type { ConnectionCaps } from './connection-caps.ts';
 import { responseOf } from './pipelined.ts';
@@ -53,7 +54,7 @@ export async function drain(parts: DrainParts, { delayMs, graceMs }: DrainTimes)
   }, graceMs);
   const connections = new IdleConnections(parts);
   // Right after the loop has read what has come: a request that is there is not left unread.
-  const sweep = setInterval(() => setImmediate(() => connections.sweep()), sweepIntervalMs);
+  const stopSweeping = every(sweepIntervalMs, () => void setImmediate(() => connections.sweep()));
   await quiet(parts, Math.min(noticeMaxMs, graceMs * 0.4));
   // Until here connections are kept: a proxy that keeps some makes no new ones, which the system would reset if the
   // port closed before they are accepted.
@@ -70,7 +71,7 @@ export async function drain(parts: DrainParts, { delayMs, graceMs }: DrainTimes)
   await ended;
   // Node's http also looks for slow headers until then.
   server.close();
-  clearInterval(sweep);
+  stopSweeping();
   clearTimeout(cut);
   // Those that were cut have their ends to settle.
   if (reception.running > 0) await idleWithin(reception, settleMaxMs);

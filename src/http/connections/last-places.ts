@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { every } from '../../kernel/every.ts';
 
 /** A caller that has no place has so long to say what it wants, and to read its refusal. */
 export const lingerMs = 1_000;
@@ -21,8 +22,8 @@ export interface LastPlaceParts {
  * Others are refused in words once they have sent something, or when they have sent nothing for a second.
  */
 export function lastPlace(socket: Socket, why: string, parts: LastPlaceParts): void {
-  let timer = setTimeout(refuse, lingerMs).unref();
-  socket.once('close', () => clearInterval(timer));
+  const timer = setTimeout(refuse, lingerMs).unref();
+  socket.once('close', () => clearTimeout(timer));
   // It may be reset before anything listens to it.
   socket.on('error', () => undefined);
   socket.once('data', (first: Buffer) => {
@@ -33,9 +34,10 @@ export function lastPlace(socket: Socket, why: string, parts: LastPlaceParts): v
     socket.unshift(first);
     parts.serve(socket);
     socket.resume();
-    timer = setInterval(() => {
+    const stopLooking = every(lingerMs, () => {
       if (parts.isFree(socket)) socket.destroy();
-    }, lingerMs).unref();
+    });
+    socket.once('close', stopLooking);
   });
 
   function refuse(): void {

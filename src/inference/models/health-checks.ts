@@ -1,6 +1,7 @@
 import { type Discovery, discoverModels } from '../../formats/providers/discover.ts';
 import { encodeGet } from '../../formats/providers/encode.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { every } from '../../kernel/every.ts';
 import { knownEntry } from '../../kernel/known-entry.ts';
 import type { Health, RestLook } from '../../routing/health.ts';
 import { getJson } from '../../upstream/transport/get-json.ts';
@@ -28,11 +29,11 @@ export interface HealthChecks {
  * takes the provider's targets out until the next passes; meant for servers of one's own, which cost nothing to ask.
  */
 export function createHealthChecks(parts: HealthCheckParts): HealthChecks {
-  let timers: NodeJS.Timeout[] = [];
+  let stops: (() => void)[] = [];
 
   function stop(): void {
-    for (const timer of timers) clearInterval(timer);
-    timers = [];
+    for (const stopOne of stops) stopOne();
+    stops = [];
   }
 
   async function check(snapshot: Snapshot, name: string, path: string, intervalMs: number): Promise<void> {
@@ -60,9 +61,7 @@ export function createHealthChecks(parts: HealthCheckParts): HealthChecks {
         const { path, interval } = config.health;
         const run = () => void check(snapshot, name, path, interval);
         run();
-        const timer = setInterval(run, interval);
-        timer.unref();
-        timers.push(timer);
+        stops.push(every(interval, run));
       }
     },
     stop,
@@ -77,11 +76,9 @@ const lookTimeoutMs = 10_000;
  * has come: the provider's list of models, asked with that credential. Returns what stops it.
  */
 export function startRestLooks(parts: HealthCheckParts & { snapshot(): Snapshot }): () => void {
-  const timer = setInterval(() => {
+  return every(lookEveryMs, () => {
     for (const look of parts.health.dueLooks(parts.clock.monotonicMs())) void lookAgain(parts, look);
-  }, lookEveryMs);
-  timer.unref();
-  return () => clearInterval(timer);
+  });
 }
 
 async function lookAgain(

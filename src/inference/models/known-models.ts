@@ -1,5 +1,6 @@
 import { type Discovery, discoverModels, modelsPath } from '../../formats/providers/discover.ts';
 import type { DiscoveredModel } from '../../formats/providers/provider.ts';
+import { every } from '../../kernel/every.ts';
 import { isObject } from '../../kernel/json.ts';
 import type { Transport } from '../../upstream/transport/upstream-call.ts';
 import type { KnownModels } from './alias.ts';
@@ -131,8 +132,7 @@ export function createModelRefresh(parts: ModelRefreshParts): ModelRefresh {
   let stopped = false;
   let unheardTimer: NodeJS.Timeout | undefined;
   let unheardPauseMs = unheardPauseMinMs;
-  const hourly = setInterval(() => void look(), refreshIntervalMs);
-  hourly.unref();
+  const stopHourly = every(refreshIntervalMs, () => void look());
 
   async function look(): Promise<void> {
     try {
@@ -172,7 +172,7 @@ export function createModelRefresh(parts: ModelRefreshParts): ModelRefresh {
     stop() {
       stopped = true;
       clearTimeout(unheardTimer);
-      clearInterval(hourly);
+      stopHourly();
     },
   };
 }

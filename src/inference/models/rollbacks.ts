@@ -11,8 +11,8 @@ import type {
   VariantState,
   VariantTimes,
 } from '../../books/metering/experiments/experiment-book.ts';
-import { every } from '../../kernel/by-time.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { every } from '../../kernel/every.ts';
 import type { Alias, OutVariants, Variant } from './alias.ts';
 import type { Snapshot } from './snapshot.ts';
 

@@ -1,3 +1,4 @@
+import { every } from '../../kernel/every.ts';
 import { withinMs } from '../../kernel/within-ms.ts';
 import { lengthDelimited, type SharedPart, SpanWriter, tagged } from './span-writer.ts';
 
@@ -40,7 +41,7 @@ export class SpanSender {
   #spans = 0;
   readonly #waiting: Filled[] = [];
   readonly #spares: SpanWriter[] = [];
-  readonly #timer: NodeJS.Timeout;
+  readonly #stopLooking: () => void;
   #sending: Promise<void> | null = null;
   #lost = 0;
   #inTrouble = false;
@@ -50,8 +51,7 @@ export class SpanSender {
     this.#headMax = headOf(parts, batchBytes).length;
     this.#writer = new SpanWriter(batchBytes);
     this.#writer.at = this.#headMax;
-    this.#timer = setInterval(() => this.#look(), gatherMs);
-    this.#timer.unref();
+    this.#stopLooking = every(gatherMs, () => this.#look());
   }
 
   /** Place of the next span, which has at most this many bytes in addition to its shared part; null: it is lost. */
@@ -65,7 +65,7 @@ export class SpanSender {
 
   /** Sends the gathered spans. Resolves when none waits any more, or after `waitMs`. */
   async close(waitMs: number): Promise<void> {
-    clearInterval(this.#timer);
+    this.#stopLooking();
     this.#next();
     await withinMs(waitMs, this.#sending, null);
   }

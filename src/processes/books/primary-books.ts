@@ -3,6 +3,7 @@ import type { RecordStore } from '../../books/metering/record-store.ts';
 import type { SharedTally, Tallied } from '../../books/metering/tally.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { every } from '../../kernel/every.ts';
 import { putNewest } from '../../kernel/put-newest.ts';
 import type { Log } from '../../observe/log.ts';
 import type { DataFolder } from '../../stores/sqlite/data-folder.ts';
@@ -99,15 +100,13 @@ export async function openPrimaryBooks({
 
 function watchStanding(standing: () => BooksStanding, look: () => void, onChange: () => void): () => void {
   let before = JSON.stringify(standing());
-  const timer = setInterval(() => {
+  return every(lookMs, () => {
     look();
     const now = JSON.stringify(standing());
     if (now === before) return;
     before = now;
     onChange();
-  }, lookMs);
-  timer.unref();
-  return () => clearInterval(timer);
+  });
 }
 
 /** For limits that came over a link. */

@@ -4,6 +4,7 @@ import type { Ledger, ReservationRow, UsageEvent } from '../../books/metering/le
 import type { RecordOrder } from '../../books/metering/record-store.ts';
 import type { Replicas } from '../../books/metering/replicas.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { every } from '../../kernel/every.ts';
 import { requestIdAt } from '../../kernel/ids.ts';
 import { createExperimentBook, readResults } from '../ledger/experiment-book.ts';
 import { closeRetryMs, notRecorded, stopRetryMs } from '../ledger/ledger-waits.ts';
@@ -118,10 +119,8 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
   // Before the first reservation, which would look like a dead boot's without it.
   if (use === 'serve') await patient(() => boots.begin());
   else opens.refuse('this process only reads it');
-  const sweeping = setInterval(() => void leftovers.sweep(run, leftoverSettleMs).catch(() => {}), sweepIntervalMs);
-  sweeping.unref();
-  const tellingTraffic = setInterval(() => void traffic.write(), trafficIntervalMs);
-  tellingTraffic.unref();
+  const stopSweeping = every(sweepIntervalMs, () => void leftovers.sweep(run, leftoverSettleMs).catch(() => {}));
+  const stopTraffic = every(trafficIntervalMs, () => void traffic.write());
 
   /** After this process' own closes are written. */
   async function reading<T>(read: () => Promise<T>): Promise<T> {
@@ -177,8 +176,8 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
       await opens.drain();
       await closes.flush(stopRetryMs);
       closes.stop();
-      clearInterval(sweeping);
-      clearInterval(tellingTraffic);
+      stopSweeping();
+      stopTraffic();
       await traffic.write();
       patience.stop();
       try {

@@ -1,4 +1,5 @@
 import type { Limit, LimitState, Scope, Spent } from '../../books/metering/counters.ts';
+import { every } from '../../kernel/every.ts';
 import { Demand, demandMs } from './demand.ts';
 import { statesOf } from './limits-on-wire.ts';
 import { newLeaseId } from './lua-ahead.ts';
@@ -82,7 +83,7 @@ export class Headroom {
   /** With a lease. */
   readonly #live = new Set<Line>();
   #owed: { line: Line; lease: Lease }[] = [];
-  #timer: NodeJS.Timeout | null = null;
+  #stopTidying: (() => void) | null = null;
   #isClosed = false;
 
   constructor({ ask, ready, nowMs }: HeadroomParts) {
@@ -123,7 +124,7 @@ export class Headroom {
   /** Gives everything back. */
   close(): void {
     this.#isClosed = true;
-    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#stopTidying?.();
     for (const line of this.#live) void this.#end(line);
   }
 
@@ -184,9 +185,8 @@ export class Headroom {
   }
 
   #tidyLater(): void {
-    if (this.#isClosed || this.#timer !== null) return;
-    this.#timer = setInterval(() => this.#tidy(), tidyEveryMs);
-    this.#timer.unref();
+    if (this.#isClosed || this.#stopTidying !== null) return;
+    this.#stopTidying = every(tidyEveryMs, () => this.#tidy());
   }
 
   #tidy(): void {
@@ -197,9 +197,9 @@ export class Headroom {
       this.#owed = [];
       for (const { line, lease } of owed) void this.#giveBack(line, lease);
     }
-    if (this.#live.size > 0 || this.#owed.length > 0 || this.#timer === null) return;
-    clearInterval(this.#timer);
-    this.#timer = null;
+    if (this.#live.size > 0 || this.#owed.length > 0 || this.#stopTidying === null) return;
+    this.#stopTidying();
+    this.#stopTidying = null;
   }
 }
 

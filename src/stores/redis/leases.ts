@@ -1,3 +1,4 @@
+import { every } from '../../kernel/every.ts';
 import type { Run } from './link.ts';
 import { renewScript } from './lua-leases.ts';
 import type { OperationPlan, Turns } from './operation-turns.ts';
@@ -33,8 +34,7 @@ export function createLeases(link: { run: Run; ask: Turns['ask'] }): Leases {
   const live = new Set<Taken>();
   let owed: Taken[] = [];
 
-  const renewing = setInterval(() => void renew(link.run), renewEveryMs);
-  renewing.unref();
+  const close = every(renewEveryMs, () => void renew(link.run));
 
   async function renew(run: Run): Promise<boolean> {
     const taken = [...live];
@@ -80,8 +80,6 @@ export function createLeases(link: { run: Run; ask: Turns['ask'] }): Leases {
       owed = [];
       for (const one of some) giveBack(one);
     },
-    close() {
-      clearInterval(renewing);
-    },
+    close,
   };
 }

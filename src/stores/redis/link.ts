@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
+import { every } from '../../kernel/every.ts';
 import { bookedMaxMs } from '../patience.ts';
 import { createTroubleReport, type TroubleReport } from '../trouble-report.ts';
 import { epochKey, keysOf } from './keys.ts';
@@ -71,7 +72,7 @@ export class Link {
   #timer: NodeJS.Timeout | null = null;
   #waiters: (() => void)[] = [];
   readonly #report: TroubleReport;
-  readonly #pulse: NodeJS.Timeout;
+  readonly #stopPulse: () => void;
 
   constructor(options: LinkOptions) {
     this.#options = options;
@@ -85,8 +86,7 @@ export class Link {
       report: options.onTrouble,
       clock: options.clock,
     });
-    this.#pulse = setInterval(() => this.#beat(), pulseEveryMs);
-    this.#pulse.unref();
+    this.#stopPulse = every(pulseEveryMs, () => this.#beat());
     void this.#connect();
   }
 
@@ -121,7 +121,7 @@ export class Link {
 
   close(): void {
     this.#state = 'closed';
-    clearInterval(this.#pulse);
+    this.#stopPulse();
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#wire?.destroy();
     this.#wire = null;

@@ -1,4 +1,5 @@
 import type { Held, Spent } from '../../books/metering/counters.ts';
+import { every } from '../../kernel/every.ts';
 import type { Turns } from './operation-turns.ts';
 import type { Plans } from './plans.ts';
 import type { Seeding } from './seeding.ts';
@@ -35,8 +36,7 @@ export function createSettlements(
 ): Settlements {
   const pending = new Map<string, { held: Ended; spent: Spent; sinceMs: number }>();
   let retrying = false;
-  const timer = setInterval(() => void retry(), retryEveryMs);
-  timer.unref();
+  const close = every(retryEveryMs, () => void retry());
 
   function keep(held: Ended, spent: Spent): void {
     const known = pending.get(held.requestId);
@@ -87,6 +87,6 @@ export function createSettlements(
     },
     onReady: () => void retry(),
     pending: () => pending.size,
-    close: () => clearInterval(timer),
+    close,
   };
 }

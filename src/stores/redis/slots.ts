@@ -1,4 +1,5 @@
 import type { Entry } from '../../books/metering/counters.ts';
+import { every } from '../../kernel/every.ts';
 import { Demand } from './demand.ts';
 
 /** A place that a request has left is kept for the next one for so long. */
@@ -29,7 +30,7 @@ export class Slots {
   readonly #pools = new WeakMap<Entry['places'], Pool>();
   /** With kept places. */
   readonly #live = new Set<Pool>();
-  #timer: NodeJS.Timeout | null = null;
+  #stopTidying: (() => void) | null = null;
   #isClosed = false;
 
   constructor(nowMs: () => number) {
@@ -62,7 +63,7 @@ export class Slots {
   /** Gives all of them back. */
   close(): void {
     this.#isClosed = true;
-    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#stopTidying?.();
     for (const pool of this.#live) for (const { give } of pool.idle) give();
     this.#live.clear();
   }
@@ -90,9 +91,8 @@ export class Slots {
     if (this.#isClosed || sinceMs >= pool.roomyUntilMs || pool.idle.length >= idleMax) return give();
     pool.idle.push({ give, sinceMs });
     this.#live.add(pool);
-    if (this.#timer !== null) return;
-    this.#timer = setInterval(() => this.#tidy(), tidyEveryMs);
-    this.#timer.unref();
+    if (this.#stopTidying !== null) return;
+    this.#stopTidying = every(tidyEveryMs, () => this.#tidy());
   }
 
   #tidy(): void {
@@ -104,8 +104,8 @@ export class Slots {
       while (idle[0] !== undefined && (!isRoomy || atMs - idle[0].sinceMs > idleMaxMs)) idle.shift()?.give();
       if (idle.length === 0) this.#live.delete(pool);
     }
-    if (this.#live.size > 0 || this.#timer === null) return;
-    clearInterval(this.#timer);
-    this.#timer = null;
+    if (this.#live.size > 0 || this.#stopTidying === null) return;
+    this.#stopTidying();
+    this.#stopTidying = null;
   }
 }

@@ -1,4 +1,5 @@
 import type { QuotaBooks, Scope } from '../../books/metering/counters.ts';
+import { every } from '../../kernel/every.ts';
 import { openKey, scopeKey, sweptKey } from './keys.ts';
 import type { Link } from './link.ts';
 import { isLeaseId } from './lua-ahead.ts';
@@ -32,8 +33,7 @@ export function createSweep(link: Pick<Link, 'run' | 'ready'>, books: QuotaBooks
   /** By account: settled according to the ledger a round ago, when the settlement may only just have been on the way. */
   const suspects = new Map<string, ReadonlySet<string>>();
   let busy = false;
-  const timer = setInterval(() => void sweep(), sweepEveryMs);
-  timer.unref();
+  const close = every(sweepEveryMs, () => void sweep());
 
   async function sweep(): Promise<void> {
     if (busy) return;
@@ -91,7 +91,7 @@ export function createSweep(link: Pick<Link, 'run' | 'ready'>, books: QuotaBooks
         }
     },
     run: sweep,
-    close: () => clearInterval(timer),
+    close,
   };
 }
 

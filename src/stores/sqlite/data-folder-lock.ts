@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../kernel/clock.ts';
 import { culvert } from '../../kernel/command-form.ts';
+import { every } from '../../kernel/every.ts';
 import { createTroubleReport } from '../trouble-report.ts';
 import { type DataFolder, readIfThere } from './data-folder.ts';
 import { naming, sqliteBusy, sqliteCode } from './database.ts';
@@ -186,9 +187,7 @@ export function watchDataFolder(options: {
     return null;
   }
 
-  const timer = setInterval(() => void look(), lookIntervalMs);
-  timer.unref();
-  const watch = { trouble: null as string | null, stop: () => clearInterval(timer) };
+  const watch = { trouble: null as string | null, stop: every(lookIntervalMs, () => void look()) };
   void look();
   return watch;
 }

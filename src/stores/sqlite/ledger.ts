@@ -2,6 +2,7 @@ import type { BucketsOf } from '../../books/ledger/batch-sums.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import type { RecordOrder } from '../../books/metering/record-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { every } from '../../kernel/every.ts';
 import { createExperimentBook } from '../ledger/experiment-book.ts';
 import { RecentCalls } from '../ledger/recent-calls.ts';
 import { createStatementBook } from '../ledger/statement-book.ts';
@@ -93,12 +94,11 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
     report: onTrouble,
     clock,
   });
-  const heartbeat = setInterval(() => {
+  const stopHeartbeat = every(heartbeatIntervalMs, () => {
     // Why the last beat was refused, if it was.
     troubles.look();
     queue.heartbeat(bootId, clock.wallMs());
-  }, heartbeatIntervalMs);
-  heartbeat.unref();
+  });
 
   /** Callers must see their own requests, so waiting rows are written first. */
   async function upToDate<Answer>(read: () => Answer | Promise<Answer>): Promise<Answer> {
@@ -170,7 +170,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
     trouble: () => queue.trouble(),
     gauges: () => ({ ...queue.gauges(), walBytes: walSync.pendingBytes }),
     async shutdown() {
-      clearInterval(heartbeat);
+      stopHeartbeat();
       await queue.stop();
       writer.writeTraffic(Number.POSITIVE_INFINITY);
       await walSync.stop();

@@ -1,4 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts';
+import { every } from '../../kernel/every.ts';
 import { withinMs } from '../../kernel/within-ms.ts';
 import { signedHeaders } from './crawl-message.ts';
 import type { CrawlStore, Hook } from './crawl-store.ts';
@@ -43,7 +44,7 @@ const retryGapsMs = [5_000, 30_000, 120_000, 600_000];
  */
 export function createHookDelivery(parts: HookParts): HookDelivery {
   const { onTrouble } = parts;
-  let timer: NodeJS.Timeout | null = null;
+  let stopLooking: (() => void) | null = null;
   let stopped = false;
   let running: Promise<void> | null = null;
   let again = false;
@@ -100,13 +101,12 @@ export function createHookDelivery(parts: HookParts): HookDelivery {
   return {
     look,
     start() {
-      timer = setInterval(() => void look(), lookIntervalMs);
-      timer.unref();
+      stopLooking = every(lookIntervalMs, () => void look());
       void look();
     },
     async stop() {
       stopped = true;
-      if (timer !== null) clearInterval(timer);
+      stopLooking?.();
       await withinMs(stopWaitMs, running, null);
     },
   };

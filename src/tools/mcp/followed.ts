@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { every } from '../../kernel/every.ts';
 import { withinMs } from '../../kernel/within-ms.ts';
 import type { Standing } from './looks.ts';
 
@@ -53,8 +54,7 @@ export function followServices<Config, Service extends ConfiguredService<Config>
     return services;
   }
 
-  const following = setInterval(inForce, followMs);
-  following.unref();
+  const stopFollowing = every(followMs, () => void inForce());
 
   return {
     all: () => [...inForce().values()],
@@ -67,7 +67,7 @@ export function followServices<Config, Service extends ConfiguredService<Config>
       await withinMs(waitMaxMs, Promise.all(unknown.map((service) => service.look())), null);
     },
     async close() {
-      clearInterval(following);
+      stopFollowing();
       await Promise.all([...services.values()].map((service) => service.close()));
     },
   };

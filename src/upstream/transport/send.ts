@@ -1,4 +1,5 @@
 import type { Client } from 'undici';
+import { every } from '../../kernel/every.ts';
 import { upstreamBodyBytesMax } from '../../kernel/limits.ts';
 import { type Connect, type ConnectOptions, createConnect } from './connect.ts';
 import { Connection, type ConnectionKeeper, type ConnectionParts } from './connection.ts';
@@ -73,8 +74,7 @@ export function createTransport(
     },
   };
   const { host, idle } = openHost(options, time, counts);
-  const sweeper = setInterval(() => pools.sweep(time.monotonicMs()), sweepIntervalMs);
-  sweeper.unref();
+  const stopSweeping = every(sweepIntervalMs, () => pools.sweep(time.monotonicMs()));
 
   async function startLater(
     exchange: Exchange,
@@ -92,7 +92,7 @@ export function createTransport(
 
   function destroy(): void {
     state = 'closing';
-    clearInterval(sweeper);
+    stopSweeping();
     for (const exchange of waiting) exchange.refuse(transportEnded);
     pools.destroy();
   }

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../../kernel/clock.ts';
+import { every } from '../../kernel/every.ts';
 import { type Random, systemRandom } from '../../kernel/random.ts';
 import { createWorkTurns, type WorkTurns } from '../../kernel/sharing/work-turns.ts';
 import { moveTenant } from '../move-tenant.ts';
@@ -90,7 +91,7 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
   const keepImages = async () => {
     for (const shard of shards.opened()) await shard.keepImages();
   };
-  const keeping = imagesEveryMs === null ? null : setInterval(keepImages, imagesEveryMs).unref();
+  const stopKeeping = imagesEveryMs === null ? null : every(imagesEveryMs, () => void keepImages());
   const of = (tenant: string) => shards.of(tenant);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
 
@@ -156,8 +157,8 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
     async close() {
       batches.close();
       await turns.drained();
-      if (keeping !== null) {
-        clearInterval(keeping);
+      if (stopKeeping !== null) {
+        stopKeeping();
         const untilMs = clock.monotonicMs() + lastImagesMs;
         for (const shard of shards.opened()) await shard.keepAllImages(untilMs);
       }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
+import { every } from '../../kernel/every.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { CollectionSpec } from '../collection.ts';
 import { changedSettings } from '../collection-settings.ts';
@@ -46,8 +47,7 @@ export function createQdrantStore(options: QdrantStoreOptions): QdrantStore {
   const probe = createConnection({ ...options, timeouts: { connectMs: troubleTimeoutMs, readMs: troubleTimeoutMs } });
   const partitions = new Partitions(connection, registry);
   const deletions = createDeletions({ registry, connection, clock, onTrouble });
-  const timer = setInterval(deleteDue, deletionIntervalMs);
-  timer.unref();
+  const stopDeleting = every(deletionIntervalMs, deleteDue);
 
   function deleteDue(): void {
     deletions.run().catch((error: unknown) => onTrouble(`vectors: ${messageOf(error)}`));
@@ -139,7 +139,7 @@ export function createQdrantStore(options: QdrantStoreOptions): QdrantStore {
       }
     },
     async close() {
-      clearInterval(timer);
+      stopDeleting();
       await Promise.all([connection.close(), probe.close()]);
       await deletions.settled();
     },

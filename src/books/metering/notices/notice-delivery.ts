@@ -1,4 +1,5 @@
 import type { Clock } from '../../../kernel/clock.ts';
+import { every } from '../../../kernel/every.ts';
 import { webhookHeaders } from '../../../kernel/web/webhook-headers.ts';
 import { withinMs } from '../../../kernel/within-ms.ts';
 import type { PlanBook } from '../plan-book.ts';
@@ -56,7 +57,7 @@ export const retryGapsMs: readonly number[] = [
 
 export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
   const { store, plans, clock, post, send, onTrouble } = parts;
-  let timer: NodeJS.Timeout | null = null;
+  let stopLooking: (() => void) | null = null;
   let stopped = false;
   let taking: Promise<void> | null = null;
   let takeAgain = false;
@@ -159,12 +160,11 @@ export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
     look,
     start() {
       void look();
-      timer = setInterval(() => void look(), lookIntervalMs);
-      timer.unref();
+      stopLooking = every(lookIntervalMs, () => void look());
     },
     async stop() {
       stopped = true;
-      if (timer !== null) clearInterval(timer);
+      stopLooking?.();
       await withinMs(stopWaitMs, Promise.all([taking, ...underWay]), null);
     },
   };

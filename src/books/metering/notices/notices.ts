@@ -1,3 +1,4 @@
+import { every } from '../../../kernel/every.ts';
 import type { Principal } from '../../auth/principal.ts';
 import type { ObserveLimits } from '../admission.ts';
 import { endless, type Limit, type LimitState } from '../counters.ts';
@@ -41,7 +42,7 @@ export function createNotices(parts: DeliveryParts): Notices {
   /** State of the store, for gauges that are made. */
   let crossed = new Set<string>();
   let inTrouble = false;
-  let refreshing: NodeJS.Timeout | null = null;
+  let stopRefreshing: (() => void) | null = null;
 
   function watchedOf(plan: string, limits: readonly Limit[]): readonly WatchedAt[] {
     const { notify } = plans().plan(plan);
@@ -144,11 +145,11 @@ export function createNotices(parts: DeliveryParts): Notices {
     deliver: () => void delivery.look(),
     async start() {
       await refresh();
-      refreshing = setInterval(() => void refresh(), refreshIntervalMs).unref();
+      stopRefreshing = every(refreshIntervalMs, () => void refresh());
       delivery.start();
     },
     async stop() {
-      if (refreshing !== null) clearInterval(refreshing);
+      stopRefreshing?.();
       await delivery.stop();
     },
   };

@@ -1,5 +1,6 @@
 import type { WebSocket } from 'ws';
 import type { Frame } from '../../../formats/media/realtime/events.ts';
+import { every } from '../../../kernel/every.ts';
 import { readerBufferBytesMax, readerStallTimeoutMs } from '../../../kernel/limits.ts';
 import type { Pace } from '../../spine/sink.ts';
 
@@ -38,7 +39,7 @@ const reasonBytesMax = 123;
  */
 export class SocketEnd implements SessionEnd {
   readonly #socket: WebSocket;
-  readonly #ping: NodeJS.Timeout;
+  readonly #stopPing: () => void;
   #listener: EndListener | null = null;
   /** For the next listener: frames of a piece that was read already, and a close. */
   #early: ((listener: EndListener) => void)[] = [];
@@ -48,7 +49,7 @@ export class SocketEnd implements SessionEnd {
   /** The socket is open and paused. */
   constructor(socket: WebSocket) {
     this.#socket = socket;
-    this.#ping = setInterval(() => this.#look(), pingIntervalMs);
+    this.#stopPing = every(pingIntervalMs, () => this.#look());
     socket.on('pong', () => {
       this.#answered = true;
     });
@@ -59,7 +60,7 @@ export class SocketEnd implements SessionEnd {
       this.#heard(data as Buffer, binary);
     });
     socket.on('close', (code, reason) => {
-      clearInterval(this.#ping);
+      this.#stopPing();
       if (this.#stall !== null) clearTimeout(this.#stall);
       if (this.#listener === null) this.#early.push((next) => next.closed(code, reason.toString()));
       else this.#listener.closed(code, reason.toString());

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { responseObject } from '../../../formats/dialects/openai-responses/response-object.ts';
+import { every } from '../../../kernel/every.ts';
 import { FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { createTurns } from '../../../kernel/sharing/turns.ts';
@@ -48,7 +49,7 @@ export function createBackgroundRuns(services: ResponsesServices): BackgroundRun
   const endpoint = responsesEndpoint(services);
   const turns = createTurns({ name: 'Background responses', places: runsMax, waitingMax, waitingBytesMax });
   const runs = new Map<string, { run: BackgroundRun; stop: AbortController; done: Promise<void> }>();
-  let timer: NodeJS.Timeout | null = null;
+  let stopLooking: (() => void) | null = null;
   let triesMax = writeTriesMax;
 
   async function look(): Promise<void> {
@@ -60,10 +61,9 @@ export function createBackgroundRuns(services: ResponsesServices): BackgroundRun
       running?.run.cancel();
       running?.stop.abort();
     }
-    if (runs.size === 0 && timer !== null) {
-      clearInterval(timer);
-      timer = null;
-    }
+    if (runs.size > 0) return;
+    stopLooking?.();
+    stopLooking = null;
   }
 
   async function begin(call: ModelCall, body: JsonObject): Promise<BackgroundRun> {
@@ -99,7 +99,7 @@ export function createBackgroundRuns(services: ResponsesServices): BackgroundRun
     const run = new BackgroundRun({ id, tenant, requestId: call.requestId, response, nowMs: clock.wallMs });
     const done = follow();
     runs.set(keyOf(tenant, id), { run, stop, done });
-    timer ??= setInterval(() => void look().catch(() => undefined), lookIntervalMs).unref();
+    stopLooking ??= every(lookIntervalMs, () => void look().catch(() => undefined));
     return run;
 
     async function follow(): Promise<void> {
@@ -153,7 +153,7 @@ export function createBackgroundRuns(services: ResponsesServices): BackgroundRun
       return (await responses.find(tenant, id))?.response ?? null;
     },
     async close() {
-      if (timer !== null) clearInterval(timer);
+      stopLooking?.();
       triesMax = stopTriesMax;
       const all = [...runs.values()];
       for (const { run, stop } of all) {
