@@ -1,5 +1,6 @@
 import type { CallerDialectId, SharedDialectId } from '../../src/formats/dialects/dialect.ts';
 import { type EncodeOrder, readConversation } from '../../src/inference/families/chat/conversation-body.ts';
+import { isFailure } from '../../src/kernel/failure.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { judged, type Row } from '../rows.ts';
 import { measureUs } from './measure.ts';
@@ -17,8 +18,8 @@ export function* measureRequests(caller: CallerDialectId, body: JsonObject): Gen
   const size = `${Math.round(raw.length / 1_000)} KB`;
   const read = () => {
     const conversation = readConversation(raw, caller);
-    if (!conversation.ok) throw new Error(`${caller}: ${JSON.stringify(conversation.failure)}`);
-    return conversation.value;
+    if (isFailure(conversation)) throw new Error(`${caller}: ${JSON.stringify(conversation)}`);
+    return conversation;
   };
   const show = { unit: ' µs', digits: 0 };
   yield judged(
@@ -39,7 +40,7 @@ export function* measureRequests(caller: CallerDialectId, body: JsonObject): Gen
     };
     const write = () => {
       const encoded = read().encode(order);
-      if (encoded instanceof Promise || !encoded.ok || !('bytes' in encoded.value))
+      if (encoded instanceof Promise || isFailure(encoded) || !('bytes' in encoded))
         throw new Error(`${caller} → ${dialect}: ${JSON.stringify(encoded)}`);
     };
     yield judged(`… → ${dialect}`, measureUs(write), { ...show, atMost: 2_000 });

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { formatPath } from '../config/problem.ts';
 import { checkAgainst } from '../config/schema-issues.ts';
-import { type Failure, FailureError, factsOf, invalid } from '../kernel/failure.ts';
+import { type Failure, FailureError, factsOf, invalid, isFailure } from '../kernel/failure.ts';
 import { parseObject } from '../kernel/parse-object.ts';
 import type { AdminApi, AdminMethod, AdminReply, AdminRequest } from './admin-api.ts';
 import { agentSessionOperations } from './agent-sessions.ts';
@@ -164,7 +164,7 @@ function bodyOf({ body }: Operation, given: AdminRequest['body']): { body: unkno
 
 function parsed(text: string): unknown {
   const result = parseObject(Buffer.from(text));
-  return result.ok ? result.value.body : refuse(result.failure);
+  return isFailure(result) ? refuse(result) : result.body;
 }
 
 /** Parameters of one query; no operation takes half as many. */

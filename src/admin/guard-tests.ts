@@ -7,6 +7,7 @@ import { type Texts, textsIn } from '../formats/neutral/json-texts.ts';
 import { triedVerdicts } from '../guards/kinds.ts';
 import { isRight, scoreOf, type TriedText, wrongKinds } from '../guards/score.ts';
 import type { Tried } from '../inference/guards/try-guards.ts';
+import { isFailure } from '../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../kernel/json.ts';
 import { parseObject } from '../kernel/parse-object.ts';
 import type { Records } from './directory.ts';
@@ -223,5 +224,5 @@ async function storedCases({ ledger, bodies, snapshot }: AdminParts, { accounts 
 
 function wholeBody(text: string | undefined): JsonObject | null {
   const parsed = text?.startsWith('{') === true ? parseObject(Buffer.from(text)) : null;
-  return parsed?.ok === true ? parsed.value.body : null;
+  return parsed === null || isFailure(parsed) ? null : parsed.body;
 }

@@ -43,8 +43,8 @@ export function bodyHandler<I extends object, R extends RequestBody, P extends P
     // Azure's clients name the model in the path, whatever their body says.
     const named =
       deployment === undefined ? null : await services.bodies.withModel(call.principal.tenant, body, deployment);
-    if (named?.ok === false) return refuse(call.sink, named.failure, call.admitted.headers);
-    const input = inputOf(exchange, named === null ? body : named.value);
+    if (isFailure(named)) return refuse(call.sink, named, call.admitted.headers);
+    const input = inputOf(exchange, named ?? body);
     if (isFailure(input)) return refuse(call.sink, input, call.admitted.headers);
     const { bodies } = telemetry.log;
     const seen = bodies === false ? call : logged(services, exchange, call, body, bodies);

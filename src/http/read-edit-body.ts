@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { Services } from '../inference/endpoints/services.ts';
 import { editFilesMax } from '../inference/families/images/image-edit.ts';
 import type { ModelCall } from '../inference/spine/model-call.ts';
-import { type Failure, FailureError, invalid } from '../kernel/failure.ts';
+import { type Failure, FailureError, invalid, isFailure } from '../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
 import type { Exchange } from './exchange.ts';
 import { readJsonBody } from './read-body.ts';
@@ -31,13 +31,13 @@ export async function readEditBody(
   const raw = await readJsonBody(exchange, services.snapshot().config.server.body_limit);
   if (raw === null || !Buffer.isBuffer(raw)) return raw;
   const read = await services.bodies.readObject(principal.tenant, raw);
-  if (!read.ok) return read.failure;
+  if (isFailure(read)) return read;
   const files: FormFile[] = [];
   const release = async () => {
     await Promise.all(files.map(({ file }) => file.remove()));
   };
   try {
-    const { images, mask, ...others } = read.value;
+    const { images, mask, ...others } = read.body;
     const fields = fieldsOf(others);
     for (const picture of picturesIn(images, mask)) {
       const content = await contentOf(services, exchange, principal.tenant, picture);
@@ -99,8 +99,8 @@ async function contentOf(
   exchange.response.once('close', giveUp);
   try {
     const fetched = await services.media.fetch([{ url, param, kind: 'image' }], fetchTimeoutMs, disconnected.signal);
-    if (!fetched.ok) throw new FailureError(fetched.failure);
-    return Buffer.from(fetched.value[url]!.base64, 'base64');
+    if (isFailure(fetched)) throw new FailureError(fetched);
+    return Buffer.from(fetched[url]!.base64, 'base64');
   } finally {
     exchange.response.off('close', giveUp);
   }

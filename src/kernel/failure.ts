@@ -5,8 +5,7 @@ import type { JsonObject } from './json.ts';
  * Failure; status, type and wording are here once, so that a forgotten kind does not compile.
  */
 export type Failure =
-  /** `code`: the vendors' word for it, where clients act on one. */
-  | { kind: 'invalid-request'; message: string; param: string | null; code?: string }
+  | InvalidRequest
   | { kind: 'unauthenticated'; message: string }
   | { kind: 'forbidden'; message: string }
   /** `param`: the field that names it; absent: `model`. */
@@ -72,6 +71,16 @@ export type Failure =
   | { kind: 'rule-refused'; rule: string; status: number; message: string }
   | { kind: 'unsupported'; message: string }
   | { kind: 'internal' };
+
+export interface InvalidRequest {
+  kind: 'invalid-request';
+  message: string;
+  param: string | null;
+  /** The vendors' word for it, where clients act on one. */
+  code?: string;
+  /** The body is a text that no parser of JSON reads. */
+  isJson?: false;
+}
 
 export interface UpstreamsFailed {
   kind: 'upstreams-failed';
@@ -378,6 +387,6 @@ export class FailureError extends Error {
 }
 
 /** A 400; `param` is the field's path as the caller wrote it, null for the request as a whole. */
-export function invalid(param: string | null, message: string): Failure {
+export function invalid(param: string | null, message: string): InvalidRequest {
   return { kind: 'invalid-request', param, message };
 }

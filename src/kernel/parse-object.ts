@@ -1,6 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { isMainThread } from 'node:worker_threads';
-import { type Failure, FailureError, invalid } from './failure.ts';
+import { type Failure, FailureError, invalid, isFailure } from './failure.ts';
 import {
   isObject,
   type JsonObject,
@@ -36,8 +36,8 @@ export const tooLargeForLoop: Failure = invalid(
 );
 
 /** Whether a text was refused because it is too large for the main thread, so that another thread must read it. */
-export function needsThread(read: { ok: true } | { ok: false; failure: unknown }): boolean {
-  return !read.ok && read.failure === tooLargeForLoop;
+export function needsThread(read: unknown): boolean {
+  return read === tooLargeForLoop;
 }
 
 /**
@@ -46,20 +46,16 @@ export function needsThread(read: { ok: true } | { ok: false; failure: unknown }
  * S35). The failure is a 400; `isJson: false`: of a text that no parser reads. `whole` is what messages call the text;
  * `widthMax` bounds it in other threads.
  */
-export function parseObject(
-  raw: Buffer,
-  whole = 'The body',
-  widthMax?: JsonWidth,
-): { ok: true; value: ParsedObject } | { ok: false; failure: Failure; isJson?: false } {
-  if (isMainThread && raw.length > offLoopBodyBytes) return { ok: false, failure: tooLargeForLoop };
+export function parseObject(raw: Buffer, whole = 'The body', widthMax?: JsonWidth): ParsedObject | Failure {
+  if (isMainThread && raw.length > offLoopBodyBytes) return tooLargeForLoop;
   const latin1 = raw.toString('latin1');
   const scan = scanJson(raw, jsonDepthMax, isMainThread ? loopWidthMax : widthMax, latin1);
-  const refused = (message: string) => ({ ok: false, failure: invalid(null, `${whole} ${message}`) }) as const;
+  const refused = (message: string) => invalid(null, `${whole} ${message}`);
   const isPlainText = isAscii(raw);
   // Invalid UTF-8 is replaced here, and elsewhere skipped or refused.
   if (!isPlainText && !isUtf8(raw)) return { ...refused('is not valid UTF-8.'), isJson: false };
   if (scan.tooDeep) return refused(`nests deeper than ${jsonDepthMax} levels.`);
-  if (scan.tooWide) return { ok: false, failure: tooLargeForLoop };
+  if (scan.tooWide) return tooLargeForLoop;
   let body: unknown;
   const text = isPlainText ? latin1 : raw.toString('utf8');
   try {
@@ -69,14 +65,14 @@ export function parseObject(
   }
   if (!isObject(body)) return refused('must be a JSON object.');
   const ambiguous = ambiguityOf(raw, latin1, body, scan, whole);
-  return ambiguous === null ? { ok: true, value: { body, scan } } : { ok: false, failure: ambiguous };
+  return ambiguous ?? { body, scan };
 }
 
 /** The same as `parseObject`; throws a FailureError. */
 export function objectIn(raw: Buffer): JsonObject {
   const parsed = parseObject(raw);
-  if (!parsed.ok) throw new FailureError(parsed.failure);
-  return parsed.value.body;
+  if (isFailure(parsed)) throw new FailureError(parsed);
+  return parsed.body;
 }
 
 /** Names that mean something else than a member to careless readers. No API has parameters called so. */
@@ -128,10 +124,10 @@ const plainNamesMax = 512;
  * The body of a request to a model. It goes on as bytes and is read twice: by us, who decide by
  * it, and by an upstream with another parser. A body that the two could read differently is refused (faults.md S21).
  */
-export function parseBody(raw: Buffer): ReturnType<typeof parseObject> {
+export function parseBody(raw: Buffer): ParsedObject | Failure {
   const parsed = parseObject(raw);
-  if (!parsed.ok) return parsed;
-  const { body } = parsed.value;
+  if (isFailure(parsed)) return parsed;
+  const { body } = parsed;
   for (const name of Object.keys(body)) {
     if (plainNames.has(name)) continue;
     if (/^[a-z_]+$/.test(name)) {
@@ -141,7 +137,7 @@ export function parseBody(raw: Buffer): ReturnType<typeof parseObject> {
     const plain = folded(name);
     if (plain === name || !Object.hasOwn(body, plain)) continue;
     const message = `The body also has '${plain}' in another spelling, which some servers read instead.`;
-    return { ok: false, failure: invalid(name.slice(0, 64), message) };
+    return invalid(name.slice(0, 64), message);
   }
   return parsed;
 }

@@ -12,7 +12,7 @@ const adminKey = 'sk-cv-admin-of-tests';
 const userKey = 'sk-cv-user-of-tests';
 const config = { keys: [{ key: userKey, account: 'dev', name: 'laptop' }] };
 
-const onLoop = { readObject: (_tenant: string, raw: Buffer) => ({ ok: true, value: objectIn(raw) }) as const };
+const onLoop = { readObject: (_tenant: string, raw: Buffer) => ({ body: objectIn(raw) }) };
 
 /** The server with the admin API alone. */
 async function serve(t: { after(fn: () => unknown): void }) {

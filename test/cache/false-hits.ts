@@ -81,8 +81,8 @@ export function labelledCache() {
       const { cache: rule } = alias;
       const raw = Buffer.from(JSON.stringify({ ...body, model: alias.id }));
       const canonical = canonicalConversation(raw, 'openai-chat', 'question');
-      if (!canonical.ok) throw new Error(JSON.stringify(canonical.failure));
-      if (isFailure(wish) || rule === undefined || canonical.value.elsewhere === true) return null;
+      if (isFailure(canonical)) throw new Error(JSON.stringify(canonical));
+      if (isFailure(wish) || rule === undefined || canonical.elsewhere === true) return null;
       const call = { principal: by, preferences: defaultPreferences, callerHeaders: headers };
       const { candidates: targets } = alias;
       const facts = {
@@ -95,12 +95,12 @@ export function labelledCache() {
         endpoint: 'chat',
         form: 'events' as const,
       };
-      const own = cacheKeyOf({ ...facts, facts: { stream: false } }, canonical.value);
+      const own = cacheKeyOf({ ...facts, facts: { stream: false } }, canonical);
       const at = (digest: string) => answers.get(`${own.scope} ${digest}`) ?? null;
       const equal = at(own.digest);
       if (equal !== null) return textIn(equal);
-      const filter = filterOf({ ...facts, facts: { stream: false } }, canonical.value, embedding);
-      const { question } = canonical.value;
+      const filter = filterOf({ ...facts, facts: { stream: false } }, canonical, embedding);
+      const { question } = canonical;
       const entry = { answer: answerOf(truth), provider: 'up', model: 'm', usd: null, losses: [], endpoint: 'chat' };
       const similar =
         question === undefined || filter === null || rule.semantic === undefined || wish.exact

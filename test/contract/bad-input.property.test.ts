@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
 import { type ConversationBody, readConversation } from '../../src/inference/families/chat/conversation-body.ts';
-import { statusOf } from '../../src/kernel/failure.ts';
+import { isFailure, statusOf } from '../../src/kernel/failure.ts';
 import { casesOf } from '../cases.ts';
 import { answerTo } from '../send-bytes.ts';
 import { testKey } from '../start-gateway.ts';
@@ -22,11 +22,11 @@ const asWhole = { model: 'some-model', maxOutputTokens: 4_096, stream: true, bod
 /** The gateway's work on a body before anything is sent; throws when a caller would get a 500. */
 function passThrough(raw: Buffer): 'refused' | 'taken' {
   const read = readConversation(raw, 'openai-chat');
-  if (!read.ok) {
-    assert.equal(statusOf(read.failure), 400);
+  if (isFailure(read)) {
+    assert.equal(statusOf(read), 400);
     return 'refused';
   }
-  encodeEverywhere(read.value);
+  encodeEverywhere(read);
   return 'taken';
 }
 
@@ -36,14 +36,14 @@ function encodeEverywhere(body: ConversationBody): void {
       const whole = { ...order, model: 'some-model', maxOutputTokens: 4_096, stream: true, body: {}, child };
       let encoded = body.encode(whole);
       assert.ok(!(encoded instanceof Promise));
-      if (encoded.ok && 'neededMedia' in encoded.value) {
-        const media = encoded.value.neededMedia.map(({ url }) => [url, { mediaType: 'image/png', base64: 'AAAA' }]);
+      if (!isFailure(encoded) && 'neededMedia' in encoded) {
+        const media = encoded.neededMedia.map(({ url }) => [url, { mediaType: 'image/png', base64: 'AAAA' }]);
         encoded = body.encode({ ...whole, media: Object.fromEntries(media) });
       }
       assert.ok(!(encoded instanceof Promise));
-      if (!encoded.ok) assert.equal(statusOf(encoded.failure), 400);
-      else if ('neededMedia' in encoded.value) assert.fail('media were given and are wanted still');
-      else JSON.parse(encoded.value.bytes.toString());
+      if (isFailure(encoded)) assert.equal(statusOf(encoded), 400);
+      else if ('neededMedia' in encoded) assert.fail('media were given and are wanted still');
+      else JSON.parse(encoded.bytes.toString());
     }
   }
 }
@@ -68,9 +68,9 @@ test('wrong values of every parameter among arbitrary others: refused, naming th
     fc.property(wrongParameters, ({ wrong, body }) => {
       const read = readConversation(asBytes(body), 'openai-chat');
       // A value that another provider of the format may accept is refused when it must be converted.
-      const made = read.ok ? read.value.encode({ ...asWhole, ...encodeOrders[2] }) : read;
-      assert.ok(!(made instanceof Promise) && !made.ok && made.failure.kind === 'invalid-request');
-      assert.equal(made.failure.param, wrong.names ?? wrong.name);
+      const made = isFailure(read) ? read : read.encode({ ...asWhole, ...encodeOrders[2] });
+      assert.ok(!(made instanceof Promise) && isFailure(made) && made.kind === 'invalid-request');
+      assert.equal(made.param, wrong.names ?? wrong.name);
     }),
     { numRuns: 8_000, endOnFailure: true },
   );

@@ -4,6 +4,7 @@ import type { AnswerHead, ForwardTarget, SharedDialectId } from '../../src/forma
 import { dialects } from '../../src/formats/dialects/dialect-table.ts';
 import type { NeutralEvent } from '../../src/formats/neutral/event.ts';
 import { producedMedia } from '../../src/formats/neutral/produced-media.ts';
+import { isFailure } from '../../src/kernel/failure.ts';
 import { type JsonObject, type JsonValue, scanJson } from '../../src/kernel/json.ts';
 import { decodeRequest } from '../fixtures/decode-request.ts';
 
@@ -71,10 +72,10 @@ const bodyOf = (caller: SharedDialectId) => {
 for (const caller of callers) {
   test(`${caller}: what Gemini signed and drew goes back to it`, () => {
     const decoded = decodeRequest(dialects[caller], bodyOf(caller));
-    assert.ok(decoded.ok, JSON.stringify(decoded));
-    const sent = dialects.gemini.encodeRequest(decoded.value, targetOf('gemini-3-pro-image'));
-    assert.ok(sent.ok);
-    const [, model] = sent.value.body.contents as { role: string; parts: JsonObject[] }[];
+    assert.ok(!isFailure(decoded), JSON.stringify(decoded));
+    const sent = dialects.gemini.encodeRequest(decoded, targetOf('gemini-3-pro-image'));
+    assert.ok(!isFailure(sent));
+    const [, model] = sent.body.contents as { role: string; parts: JsonObject[] }[];
     assert.equal(model!.role, 'model');
     const text = model!.parts.find((part) => part.text === 'Here.')!;
     const picture = model!.parts.find((part) => part.inlineData !== undefined)!;
@@ -86,10 +87,10 @@ for (const caller of callers) {
   for (const upstream of ['openai-chat', 'openai-responses', 'anthropic-messages'] as const) {
     test(`${caller} over ${upstream}: the picture is shown by the user, where all models look at pictures`, () => {
       const decoded = decodeRequest(dialects[caller], bodyOf(caller));
-      assert.ok(decoded.ok, JSON.stringify(decoded));
-      const sent = dialects[upstream].encodeRequest(decoded.value, targetOf('a-model'));
-      assert.ok(sent.ok);
-      const turns = (sent.value.body.messages ?? sent.value.body.input) as JsonObject[];
+      assert.ok(!isFailure(decoded), JSON.stringify(decoded));
+      const sent = dialects[upstream].encodeRequest(decoded, targetOf('a-model'));
+      assert.ok(!isFailure(sent));
+      const turns = (sent.body.messages ?? sent.body.input) as JsonObject[];
       const holding = turns.filter((turn) => JSON.stringify(turn).includes(drawn));
       assert.deepEqual(
         holding.map(({ role }) => role),
@@ -114,8 +115,8 @@ for (const caller of ['openai-responses', 'anthropic-messages'] as const) {
     const body = bodyOf(caller);
     const raw = Buffer.from(JSON.stringify(body));
     const read = dialects[caller].readRequest(raw, body, scanJson(raw, 64));
-    assert.ok(read.ok);
-    const sent = JSON.parse(read.value.forward(native).bytes.toString()) as JsonObject;
+    assert.ok(!isFailure(read));
+    const sent = JSON.parse(read.forward(native).bytes.toString()) as JsonObject;
     const turns = (sent.messages ?? sent.input) as JsonObject[];
     const holding = turns.filter((turn: JsonValue) => JSON.stringify(turn).includes(drawn));
     assert.deepEqual(

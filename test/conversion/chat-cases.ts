@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import type { DecodeOptions, EncodedRequest, Result, UpstreamDialect } from '../../src/formats/dialects/dialect.ts';
+import type { DecodeOptions, EncodedRequest, UpstreamDialect } from '../../src/formats/dialects/dialect.ts';
 import { openAiChat } from '../../src/formats/dialects/openai-chat/index.ts';
+import { type Failure, isFailure } from '../../src/kernel/failure.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { decodeRequest } from '../fixtures/decode-request.ts';
 import { specValidator } from '../spec/validate.ts';
@@ -33,9 +34,9 @@ export function testChatOver({ upstream, home, requests, model }: ChatCases): vo
     if (request !== null) {
       test(`${title}: the request`, () => {
         const encoded = encode(name, request);
-        const sent = encoded.ok
-          ? { body: encoded.value.body, lost: encoded.value.losses.map((loss) => `${loss.field}: ${loss.why}`) }
-          : { refused: encoded.failure };
+        const sent = isFailure(encoded)
+          ? { refused: encoded }
+          : { body: encoded.body, lost: encoded.losses.map((loss) => `${loss.field}: ${loss.why}`) };
         expectJson(at('sent.json'), sent);
       });
     }
@@ -95,20 +96,20 @@ export function testChatOver({ upstream, home, requests, model }: ChatCases): vo
     return files.find((file) => existsSync(file)) ?? null;
   }
 
-  function encode(name: string, request: string): Result<EncodedRequest> {
+  function encode(name: string, request: string): EncodedRequest | Failure {
     const neutral = decodeRequest(openAiChat, JSON.parse(readFileSync(request, 'utf8')) as JsonObject);
-    assert.ok(neutral.ok, JSON.stringify(neutral));
+    assert.ok(!isFailure(neutral), JSON.stringify(neutral));
     const file = join(home, name, 'target.json');
     const target = existsSync(file)
       ? (JSON.parse(readFileSync(file, 'utf8')) as { model: string; maxOutputTokens: number | null })
       : { model, maxOutputTokens: null };
-    return upstream.encodeRequest(neutral.value, { ...target, stream: true, omit: [] });
+    return upstream.encodeRequest(neutral, { ...target, stream: true, omit: [] });
   }
 
   /** What the case's request asks its answer's decoder to undo. */
   function decodeOptions(name: string, request: string): DecodeOptions | undefined {
     const encoded = encode(name, request);
-    return encoded.ok ? encoded.value.decode : undefined;
+    return isFailure(encoded) ? undefined : encoded.decode;
   }
 }
 

@@ -8,6 +8,7 @@ import {
   readConversation,
 } from '../../src/inference/families/chat/conversation-body.ts';
 import type { EncodedBody } from '../../src/inference/spine/encode-forwarded.ts';
+import { isFailure } from '../../src/kernel/failure.ts';
 import { specValidator } from '../spec/validate.ts';
 import { titleOf } from './must-hold.ts';
 
@@ -32,20 +33,20 @@ for (const name of readdirSync(home).sort()) {
     test(`${titleOf(name)}: a request of Responses over ${target.name}`, async () => {
       const file = join(home, name, `sent-${target.name}.json`);
       const read = readConversation(raw, 'openai-responses');
-      assert.ok(read.ok, JSON.stringify(read));
-      const encoded = await read.value.encode({
+      assert.ok(!isFailure(read), JSON.stringify(read));
+      const encoded = await read.encode({
         ...target.order,
         maxOutputTokens: 64_000,
         stream: true,
         body: {},
         child: null,
       });
-      const sent = encoded.ok ? sentOf(encoded.value) : { refused: encoded.failure };
+      const sent = isFailure(encoded) ? { refused: encoded } : sentOf(encoded);
       const text = `${JSON.stringify(sent, null, 2)}\n`;
       if (process.env.CULVERT_WRITE_EXPECTED === '1') writeFileSync(file, text);
       assert.ok(existsSync(file));
       assert.deepEqual(JSON.parse(text), JSON.parse(readFileSync(file, 'utf8')));
-      if (encoded.ok && target.name === 'chat') {
+      if (!isFailure(encoded) && target.name === 'chat') {
         const { body } = sent as { body: unknown };
         assert.deepEqual(specValidator('openai', 'CreateChatCompletionRequest')(body), []);
       }

@@ -3,10 +3,11 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { anthropicMessages } from '../../src/formats/dialects/anthropic-messages/index.ts';
-import type { AnswerHead, CallerRequest, EncodedRequest, Result } from '../../src/formats/dialects/dialect.ts';
+import type { AnswerHead, CallerRequest, EncodedRequest } from '../../src/formats/dialects/dialect.ts';
 import { openAiChat } from '../../src/formats/dialects/openai-chat/index.ts';
 import type { NeutralEvent } from '../../src/formats/neutral/event.ts';
 import type { Fault } from '../../src/formats/neutral/outcome.ts';
+import { type Failure, isFailure } from '../../src/kernel/failure.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { scanJson } from '../../src/kernel/json.ts';
 import { createSseReader } from '../../src/upstream/transport/sse-reader.ts';
@@ -31,9 +32,7 @@ for (const name of readdirSync(here)) {
       const encoded = encode(name);
       const lost = (losses: readonly { field: string; why: string }[]) =>
         losses.map(({ field, why }) => `${field}: ${why}`);
-      const sent = encoded.ok
-        ? { body: encoded.value.body, lost: lost(encoded.value.losses) }
-        : { refused: encoded.failure };
+      const sent = isFailure(encoded) ? { refused: encoded } : { body: encoded.body, lost: lost(encoded.losses) };
       expectJson(at('sent.json'), sent);
     });
   }
@@ -97,19 +96,19 @@ function read(name: string): CallerRequest {
   // The estimate of its tokens goes by its bytes: those of no formatter.
   const raw = Buffer.from(JSON.stringify(body));
   const read = anthropicMessages.readRequest(raw, body, scanJson(raw, 64));
-  assert.ok(read.ok, JSON.stringify(read));
-  return read.value;
+  assert.ok(!isFailure(read), JSON.stringify(read));
+  return read;
 }
 
-function encode(name: string): Result<EncodedRequest> {
+function encode(name: string): EncodedRequest | Failure {
   const neutral = read(name).neutral();
   const file = join(here, name, 'target.json');
   const target = existsSync(file)
     ? (JSON.parse(readFileSync(file, 'utf8')) as { model: string; maxOutputTokens: number | null })
     : { model: 'gpt-x', maxOutputTokens: null };
   const encoded = openAiChat.encodeRequest(neutral, { ...target, stream: true, omit: [] });
-  if (!encoded.ok) return encoded;
-  return { ok: true, value: { ...encoded.value, losses: [...(neutral.lost ?? []), ...encoded.value.losses] } };
+  if (isFailure(encoded)) return encoded;
+  return { ...encoded, losses: [...(neutral.lost ?? []), ...encoded.losses] };
 }
 
 function headOf(name: string): AnswerHead {

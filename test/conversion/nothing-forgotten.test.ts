@@ -10,6 +10,7 @@ import type {
   NeutralRequest,
   NeutralTool,
 } from '../../src/formats/neutral/request.ts';
+import { isFailure } from '../../src/kernel/failure.ts';
 
 /*
  * Each member of the neutral form, in each format: two values of it make two bodies, or it is a loss, or the request is
@@ -203,10 +204,10 @@ type Target = (typeof targets)[number];
 /** As plain data; null: refused. */
 function encoded(request: NeutralRequest, { dialect, model }: Target): { body: string; lost: string[] } | null {
   const result = dialects[dialect].encodeRequest(request, { model, maxOutputTokens: null, stream: true, omit: [] });
-  if (!result.ok) return null;
-  const { body, decode } = result.value;
+  if (isFailure(result)) return null;
+  const { body, decode } = result;
   // The decoder cuts at strings for formats that know none.
-  return { body: JSON.stringify([body, decode?.stop]), lost: result.value.losses.map(({ field }) => field) };
+  return { body: JSON.stringify([body, decode?.stop]), lost: result.losses.map(({ field }) => field) };
 }
 
 function isSeen(target: Target, without: NeutralRequest, one: NeutralRequest, other: NeutralRequest): boolean {

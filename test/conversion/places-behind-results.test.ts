@@ -4,6 +4,7 @@ import { anthropicMessages } from '../../src/formats/dialects/anthropic-messages
 import { bedrockConverse } from '../../src/formats/dialects/bedrock-converse/index.ts';
 import { cohereChat } from '../../src/formats/dialects/cohere-chat/index.ts';
 import { gemini } from '../../src/formats/dialects/gemini/index.ts';
+import { isFailure } from '../../src/kernel/failure.ts';
 import { call, result, say, text } from '../fixtures/encode-messages.ts';
 
 /* Results are paired with their calls, which makes other messages of the caller's: an error still names the caller's. */
@@ -24,7 +25,7 @@ for (const [dialect, model] of [
     ];
     const request = { model: 'alias', stream: true, includeUsage: false, messages };
     const encoded = dialect.encodeRequest(request, { model, maxOutputTokens: null, stream: true, omit: [] });
-    assert.ok(!encoded.ok && encoded.failure.kind === 'invalid-request', JSON.stringify(encoded));
-    assert.match(encoded.failure.param ?? '', /^messages\[3\]\.content/);
+    assert.ok(isFailure(encoded) && encoded.kind === 'invalid-request', JSON.stringify(encoded));
+    assert.match(encoded.param ?? '', /^messages\[3\]\.content/);
   });
 }

@@ -1,6 +1,7 @@
 import type { CallerDialectId } from '../../src/formats/dialects/dialect.ts';
 import { withPathMembers } from '../../src/formats/dialects/gemini/path-members.ts';
 import { type EncodeOrder, readConversation } from '../../src/inference/families/chat/conversation-body.ts';
+import { isFailure } from '../../src/kernel/failure.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 
 export type Target = Pick<EncodeOrder, 'provider' | 'dialect' | 'model'>;
@@ -23,10 +24,10 @@ export async function sent(
 ): Promise<{ bytes: string; lost: string[] } | null> {
   const raw = Buffer.from(JSON.stringify(body));
   const read = readConversation(caller === 'gemini' ? withPathMembers(raw, 'alias', true) : raw, caller);
-  if (!read.ok) throw new Error(JSON.stringify(read.failure));
-  const encoded = await read.value.encode({ ...target, maxOutputTokens: null, stream: true, body: {}, child: null });
-  if (!encoded.ok) return null;
-  if (!('bytes' in encoded.value)) throw new Error('nothing is fetched here');
-  const { bytes, stop, losses } = encoded.value;
+  if (isFailure(read)) throw new Error(JSON.stringify(read));
+  const encoded = await read.encode({ ...target, maxOutputTokens: null, stream: true, body: {}, child: null });
+  if (isFailure(encoded)) return null;
+  if (!('bytes' in encoded)) throw new Error('nothing is fetched here');
+  const { bytes, stop, losses } = encoded;
   return { bytes: JSON.stringify([bytes.toString(), stop]), lost: losses.map(({ field }) => field) };
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CallerDialectId } from '../../src/formats/dialects/dialect.ts';
 import { canonicalConversation } from '../../src/inference/families/chat/canonical.ts';
+import { isFailure } from '../../src/kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../src/kernel/json.ts';
 
 const schema = { type: 'object', properties: { a: { type: 'number' } } };
@@ -156,7 +157,7 @@ const formats = Object.entries(bodies) as [CallerDialectId, JsonObject][];
 /** Null: such a body is refused. */
 function canonical(format: CallerDialectId, body: JsonObject) {
   const found = canonicalConversation(Buffer.from(JSON.stringify(body)), format);
-  return found.ok ? found.value : null;
+  return isFailure(found) ? null : found;
 }
 
 const digestOf = (format: CallerDialectId, body: JsonObject) => JSON.stringify(canonical(format, body)?.fields);

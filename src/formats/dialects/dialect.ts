@@ -17,9 +17,6 @@ export type SharedDialectId = 'openai-chat' | 'anthropic-messages' | 'openai-res
 /** Formats that callers speak. */
 export type CallerDialectId = SharedDialectId | 'ollama' | 'ai-sdk' | 'cohere-chat' | 'bedrock-converse';
 
-/** Result of a step that can refuse its input; a refusal is not an exception. */
-export type Result<T, F = Failure> = { ok: true; value: T } | { ok: false; failure: F };
-
 /** The side that callers speak to. Pure: no I/O, no clock. */
 export interface CallerDialect {
   id: CallerDialectId;
@@ -31,9 +28,9 @@ export interface CallerDialect {
    * Checks types, bounds and combinations; the first fault names its field. Unknown fields are kept. Parts that only a
    * conversion needs are built on demand.
    */
-  readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CallerRequest>;
+  readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): CallerRequest | Failure;
   /** `readRequest` for a body whose tokens are only counted, where that lets more be left out. */
-  readForCount?(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CountedRequest>;
+  readForCount?(raw: Buffer, body: JsonObject, scan: JsonScan): CountedRequest | Failure;
   /** JSON Schema of the bodies that `readRequest`, or `readForCount`, takes: of the same table that checks them. */
   requestSchema(purpose: 'answer' | 'count'): JsonSchema;
   /** References of its bodies, as written, to objects at providers. */
@@ -122,7 +119,7 @@ export interface RequestExtras {
   /** Parts that are to be kept, and the kept response that it continues; null: nothing. */
   state: RequestState | null;
   /** Tools that the answering server runs. The failure is for requests whose tools this gateway must run. Null: none. */
-  serverTools: Result<RequestedServerTools> | null;
+  serverTools: RequestedServerTools | Failure | null;
   /**
    * Ids of the answer that can be named later. `all`: the provider keeps the answer itself. `objects`: only objects
    * that come with it, such as containers and files. Null: none.
@@ -217,7 +214,7 @@ export interface UpstreamDialect {
    * The body for a target. `failure` when the dialect cannot express the request and leaving the part out would change
    * the result; `Loss`es for parts that were left out or changed.
    */
-  encodeRequest(request: NeutralRequest, target: EncodeTarget): Result<EncodedRequest>;
+  encodeRequest(request: NeutralRequest, target: EncodeTarget): EncodedRequest | Failure;
   /** `encodeRequest` for one upstream model, whose rules are read once; absent: nothing depends on the model. */
   encoderFor?(model: string): UpstreamDialect['encodeRequest'];
   /** The operator's fields for a target laid over an encoded body; absent: each replaces the member of its name. */

@@ -2,7 +2,7 @@ import type { Failure } from '../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import type { NeutralRequest } from '../neutral/request.ts';
 import type { Check, Complaint } from './described-check.ts';
-import type { EncodeTarget, Result } from './dialect.ts';
+import type { EncodeTarget } from './dialect.ts';
 import { anyJson, asFailure, complain, within } from './fields.ts';
 import { gatewayOnlyFields } from './forward-body.ts';
 import { asIs, type Field, type NeutralMember, type Write, wordOf } from './taken-fields.ts';
@@ -98,11 +98,11 @@ export function judged<Body extends JsonObject>(
   body: JsonObject,
   required: ReadonlyMap<string, string>,
   complaint: Complaint | null,
-): Result<Checked<Body>> {
-  if (complaint === null) return { ok: true, value: { body: body as Body, vendors: null } };
+): Checked<Body> | Failure {
+  if (complaint === null) return { body: body as Body, vendors: null };
   const failure = asFailure(complaint);
   const ours = checkFields(table, body, required, 'ours');
-  return ours === null ? { ok: true, value: { body: body as Body, vendors: failure } } : { ok: false, failure };
+  return ours === null ? { body: body as Body, vendors: failure } : failure;
 }
 
 /** Fields without a neutral name; null when there are none. */

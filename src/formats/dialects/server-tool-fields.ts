@@ -1,4 +1,4 @@
-import { FailureError, invalid } from '../../kernel/failure.ts';
+import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import { isSortedId } from '../../kernel/ids.ts';
 import { isObject, type JsonObject, type JsonValue, jsonText } from '../../kernel/json.ts';
 import { type AddressSource, addAddresses } from '../neutral/known-addresses.ts';
@@ -10,7 +10,6 @@ import type {
   WebFetchTool,
   WebSearchTool,
 } from '../neutral/server-tool.ts';
-import type { Result } from './dialect.ts';
 
 /** OpenAI's names of a search of the web, preview and dated ones among them. */
 const webSearchTypes = /^web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?$/;
@@ -44,12 +43,12 @@ export function hasServerTools(tools: JsonValue | undefined): tools is JsonValue
 }
 
 /** `read` may throw a FailureError: the failure is that of a target that must run the tools here. */
-export function requestedServerTools(read: () => RequestedServerTools | null): Result<RequestedServerTools> | null {
+export function requestedServerTools(read: () => RequestedServerTools | null): RequestedServerTools | Failure | null {
   try {
     const value = read();
-    return value === null ? null : { ok: true, value };
+    return value === null ? null : value;
   } catch (error) {
-    if (error instanceof FailureError) return { ok: false, failure: error.failure };
+    if (error instanceof FailureError) return error.failure;
     throw error;
   }
 }

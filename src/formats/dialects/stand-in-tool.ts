@@ -1,7 +1,6 @@
-import { invalid } from '../../kernel/failure.ts';
+import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { NeutralResponseFormat, NeutralTool } from '../neutral/request.ts';
-import type { Result } from './dialect.ts';
 
 const usualName = 'json_response';
 
@@ -12,17 +11,17 @@ const usualName = 'json_response';
 export function standInTool(
   format: Exclude<NeutralResponseFormat, { type: 'text' }>,
   tools: readonly NeutralTool[] = [],
-): Result<NeutralTool & { description: string; parameters: JsonObject }> {
+): (NeutralTool & { description: string; parameters: JsonObject }) | Failure {
   let name = usualName;
   while (tools.some((tool) => tool.name === name)) name += '_';
   if (format.type === 'json-object') {
     const parameters = { type: 'object', properties: {}, additionalProperties: true };
-    return { ok: true, value: { name, description: 'Gives the answer, a JSON object.', parameters } };
+    return { name, description: 'Gives the answer, a JSON object.', parameters };
   }
   const { schema, description = `the answer, as ${format.name}` } = format;
   if (schema.type !== undefined && schema.type !== 'object') {
     const field = 'response_format.json_schema.schema';
-    return { ok: false, failure: invalid(field, 'For this model the schema must describe an object.') };
+    return invalid(field, 'For this model the schema must describe an object.');
   }
-  return { ok: true, value: { name, description: `Gives ${description}.`, parameters: { type: 'object', ...schema } } };
+  return { name, description: `Gives ${description}.`, parameters: { type: 'object', ...schema } };
 }

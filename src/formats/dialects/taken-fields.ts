@@ -1,3 +1,4 @@
+import { type Failure, isFailure } from '../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import { fieldOf, type Loss } from '../neutral/loss.ts';
 import type {
@@ -7,7 +8,7 @@ import type {
   NeutralResponseFormat,
   NeutralTool,
 } from '../neutral/request.ts';
-import type { DialectId, EncodedRequest, EncodeTarget, Result, UpstreamDialect } from './dialect.ts';
+import type { DialectId, EncodedRequest, EncodeTarget, UpstreamDialect } from './dialect.ts';
 
 export type NeutralMember = keyof NeutralRequest;
 
@@ -163,7 +164,7 @@ export interface EncoderParts<Name extends NeutralMember | InnerMember, Rules = 
   borrows?: Partial<Record<DialectId, ReadonlySet<string>>>;
   /** The words of losses for fields that a target omits, where they differ from the field's name. */
   words?: ReadonlyMap<string, string>;
-  encode(request: Taken<Name>, target: EncodeTarget, rules: Rules): Result<EncodedRequest>;
+  encode(request: Taken<Name>, target: EncodeTarget, rules: Rules): EncodedRequest | Failure;
 }
 
 /**
@@ -172,7 +173,7 @@ export interface EncoderParts<Name extends NeutralMember | InnerMember, Rules = 
  */
 export function encoderOf<const Name extends NeutralMember | InnerMember, Rules = void>(
   parts: EncoderParts<Name, Rules>,
-): (request: NeutralRequest, target: EncodeTarget, rules: Rules) => Result<EncodedRequest> {
+): (request: NeutralRequest, target: EncodeTarget, rules: Rules) => EncodedRequest | Failure {
   const names = new Set<string>([...gateways, ...parts.takes, ...parts.fields.map(({ member }) => member)]);
   const insideOf = (holder: string) => {
     const inner = [...everybodys, ...names].filter((name) => name.startsWith(`${holder}.`));
@@ -186,13 +187,13 @@ export function encoderOf<const Name extends NeutralMember | InnerMember, Rules 
   };
   return (request, target, rules) => {
     const encoded = parts.encode(request, target, rules);
-    if (!encoded.ok) return encoded;
+    if (isFailure(encoded)) return encoded;
     const { messages, tools, reasoning, responseFormat, hints, extensions } = request;
     const first: Loss[] = [];
     let at = 0;
     for (const message of messages) loseInner('messages', message, at++, inside.messages, first);
-    if (first.length > 0) encoded.value.losses = first.concat(encoded.value.losses);
-    const { body, losses } = encoded.value;
+    if (first.length > 0) encoded.losses = first.concat(encoded.losses);
+    const { body, losses } = encoded;
     const last: Loss[] = [];
     for (const name in request) {
       const value = request[name as NeutralMember];
@@ -217,7 +218,7 @@ export function encoderOf<const Name extends NeutralMember | InnerMember, Rules 
 
 /** An encoder whose rules differ by upstream model: for any model, and for one. */
 export function encodersByModel<Rules>(
-  encode: (request: NeutralRequest, target: EncodeTarget, rules: Rules) => Result<EncodedRequest>,
+  encode: (request: NeutralRequest, target: EncodeTarget, rules: Rules) => EncodedRequest | Failure,
   rulesOf: (model: string) => Rules,
 ): Required<Pick<UpstreamDialect, 'encodeRequest' | 'encoderFor'>> {
   return {

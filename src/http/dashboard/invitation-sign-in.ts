@@ -94,8 +94,8 @@ async function givenIn(exchange: Exchange): Promise<Given | Failure | null> {
   const body = await readJsonBody(exchange, bodyBytesMax);
   if (!Buffer.isBuffer(body)) return body;
   const parsed = parseObject(body);
-  if (!parsed.ok) return parsed.failure;
-  const { token, name, ...others } = parsed.value.body;
+  if (isFailure(parsed)) return parsed;
+  const { token, name, ...others } = parsed.body;
   const [other] = Object.keys(others);
   if (other !== undefined) return invalid(other.slice(0, textCharsMax), 'Send {"token": …, "name": …}.');
   if (!isText(token)) return invalid('token', `token: expected 1 to ${textCharsMax} characters`);

@@ -149,8 +149,8 @@ async function presentedIn(exchange: Exchange): Promise<Presented | Failure | nu
   const body = await readJsonBody(exchange, bodyBytesMax);
   if (!Buffer.isBuffer(body)) return body;
   const parsed = parseObject(body);
-  if (!parsed.ok) return parsed.failure;
-  const given = Object.entries(parsed.value.body);
+  if (isFailure(parsed)) return parsed;
+  const given = Object.entries(parsed.body);
   const [name, value] = given[0] ?? [];
   const way = ways.find((one) => one === name);
   if (way === undefined || given.length !== 1) {

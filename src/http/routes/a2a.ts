@@ -118,17 +118,16 @@ function messageIn(raw: Buffer): Failure | { rpc: JsonObject } {
     return invalid(null, 'The request body must be one JSON-RPC message: an object. Batches are not supported.');
   }
   const parsed = parseObject(raw);
-  if (!parsed.ok) {
-    const { failure } = parsed;
-    const isSyntax = failure.kind === 'invalid-request' && parsed.isJson === false;
-    return isSyntax ? { ...failure, code: parseErrorCode } : failure;
+  if (isFailure(parsed)) {
+    const isSyntax = parsed.kind === 'invalid-request' && parsed.isJson === false;
+    return isSyntax ? { ...parsed, code: parseErrorCode } : parsed;
   }
-  const { jsonrpc, id = null } = parsed.value.body;
+  const { jsonrpc, id = null } = parsed.body;
   if (jsonrpc !== '2.0') return invalid('jsonrpc', '\'jsonrpc\' must be "2.0".');
   if (id !== null && typeof id !== 'string' && !Number.isInteger(id)) {
     return invalid('id', "'id' must be a string or a whole number.");
   }
-  return { rpc: parsed.value.body };
+  return { rpc: parsed.body };
 }
 
 const rpcParseError = -32_700;

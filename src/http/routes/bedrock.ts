@@ -12,6 +12,7 @@ import { chatEndpoint } from '../../inference/families/chat/endpoint.ts';
 import { embeddingsEndpoint } from '../../inference/families/embeddings/endpoint.ts';
 import { forwardedEndpoint } from '../../inference/families/forwarded/endpoint.ts';
 import { refuse } from '../../inference/spine/sink.ts';
+import { isFailure } from '../../kernel/failure.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { asReceived, bodyHandler } from '../model-call.ts';
 import { readBody } from '../read-body.ts';
@@ -104,8 +105,8 @@ function invokeRoute(services: Services, path: string, summary: string): Route {
       if (raw === null) return;
       if (!Buffer.isBuffer(raw)) return refuse(client, raw, admitted?.headers ?? []);
       const read = readInvokeBody(raw, modelOf(exchange), isStream);
-      if (!read.ok) return refuse(client, read.failure, admitted?.headers ?? []);
-      const { form, body, betas } = read.value;
+      if (isFailure(read)) return refuse(client, read, admitted?.headers ?? []);
+      const { form, body, betas } = read;
       if (betas !== null) request.headers['anthropic-beta'] = betas;
       await handlers[form]({ ...exchange, givenBody: body });
     },
@@ -136,8 +137,8 @@ function countRoute(services: Services): Route {
       if (raw === null) return;
       if (!Buffer.isBuffer(raw)) return refuse(client, raw, admitted?.headers ?? []);
       const read = readCountBody(raw, modelOf(exchange));
-      if (!read.ok) return refuse(client, read.failure, admitted?.headers ?? []);
-      const { form, body } = read.value;
+      if (isFailure(read)) return refuse(client, read, admitted?.headers ?? []);
+      const { form, body } = read;
       await handlers[form]({ ...exchange, givenBody: body });
     },
   };

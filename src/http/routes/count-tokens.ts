@@ -61,8 +61,7 @@ async function withPrompt(
   body: Buffer,
 ): Promise<Buffer | Failure> {
   const addable = addableBody(bodies, { principal: callerOf(exchange) }, body, dialect);
-  const prompted = await throughPrompt(prompts, body, addable);
-  return prompted.ok ? prompted.value : prompted.failure;
+  return await throughPrompt(prompts, body, addable);
 }
 
 /** Endpoints that would answer what is counted. Default: `chat`. */

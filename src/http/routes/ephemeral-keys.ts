@@ -108,15 +108,9 @@ interface KeyOptions {
 }
 
 function readKeyOptions(raw: Buffer): KeyOptions | Failure {
-  const parsed = raw.length === 0 ? null : parseObject(raw);
-  if (parsed !== null && !parsed.ok) return parsed.failure;
-  const {
-    minutes: life = minutes.usual,
-    models = null,
-    usd = null,
-    rpm = null,
-    ...others
-  } = parsed?.value.body ?? ({} as JsonObject);
+  const parsed = raw.length === 0 ? { body: {} as JsonObject } : parseObject(raw);
+  if (isFailure(parsed)) return parsed;
+  const { minutes: life = minutes.usual, models = null, usd = null, rpm = null, ...others } = parsed.body;
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) return invalid(unknown, `${unknown} is unknown: expected minutes, models, usd or rpm.`);
   if (!isWhole(life, minutes.most))

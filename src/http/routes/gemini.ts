@@ -4,7 +4,7 @@ import { withPathMembers, withPathModel } from '../../formats/dialects/gemini/pa
 import type { Services } from '../../inference/endpoints/services.ts';
 import { embeddingsEndpoint } from '../../inference/families/embeddings/endpoint.ts';
 import { refuse } from '../../inference/spine/sink.ts';
-import { type Failure, invalid } from '../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../kernel/failure.ts';
 import { isObject } from '../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { bodyHandler } from '../model-call.ts';
@@ -95,8 +95,8 @@ async function bodyToCount({ bodies }: Services, exchange: Exchange, body: Buffe
   const model = modelCountedOf(exchange)!;
   if (!body.includes('"generateContentRequest"')) return withPathMembers(body, model, false);
   const read = await bodies.readObject(callerOf(exchange).tenant, body);
-  if (!read.ok) return read.failure;
-  const { generateContentRequest: wrapped } = read.value;
+  if (isFailure(read)) return read;
+  const { generateContentRequest: wrapped } = read.body;
   if (!isObject(wrapped)) return withPathMembers(body, model, false);
   const { model: _, ...request } = wrapped;
   return withPathMembers(Buffer.from(JSON.stringify(request)), model, false);

@@ -3,7 +3,7 @@ import type { ServeServices } from '../../inference/spine/answer-cache.ts';
 import { madeOrder } from '../../inference/spine/readable-input.ts';
 import { serve } from '../../inference/spine/serve.ts';
 import { refuse } from '../../inference/spine/sink.ts';
-import { FailureError, invalid } from '../../kernel/failure.ts';
+import { FailureError, invalid, isFailure } from '../../kernel/failure.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
 import { withPlacedUris } from '../../tools/mcp/placed-uris.ts';
 import type { UpstreamTools } from '../../tools/mcp/upstream-tools.ts';
@@ -64,10 +64,10 @@ async function answerCall({ services, upstream }: McpUpstreamParts, exchange: Ex
   const { sink, admitted } = call;
   const raw = await readJsonBody(exchange, bodyBytesMax);
   if (raw === null) return;
-  const parsed = Buffer.isBuffer(raw) ? parseObject(raw) : { ok: false as const, failure: raw };
-  if (!parsed.ok) return refuse(sink, parsed.failure, admitted.headers);
+  const parsed = Buffer.isBuffer(raw) ? parseObject(raw) : raw;
+  if (isFailure(parsed)) return refuse(sink, parsed, admitted.headers);
   let server = '';
-  const order = madeOrder<McpOrder>('mcp-call', parsed.value.body, (received) => ({
+  const order = madeOrder<McpOrder>('mcp-call', parsed.body, (received) => ({
     async prepare(principal) {
       const fields = new ToolFields(received);
       const prepared = await upstream.prepare(fields, principal);

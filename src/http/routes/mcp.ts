@@ -118,14 +118,13 @@ function messageIn(raw: Buffer): Failure | { rpc: JsonObject } {
     return invalid(null, 'The request body must be one JSON-RPC message: an object. Batches are not supported.');
   }
   const parsed = parseObject(raw);
-  if (parsed.ok) {
-    const { id = '', method } = parsed.value.body;
-    if (method === undefined || typeof id === 'string' || Number.isInteger(id)) return { rpc: parsed.value.body };
+  if (!isFailure(parsed)) {
+    const { id = '', method } = parsed.body;
+    if (method === undefined || typeof id === 'string' || Number.isInteger(id)) return { rpc: parsed.body };
     return invalid('id', "'id' must be a string or a whole number.");
   }
-  const { failure } = parsed;
-  const isSyntax = failure.kind === 'invalid-request' && parsed.isJson === false;
-  return isSyntax ? { ...failure, code: parseErrorCode } : failure;
+  const isSyntax = parsed.kind === 'invalid-request' && parsed.isJson === false;
+  return isSyntax ? { ...parsed, code: parseErrorCode } : parsed;
 }
 
 /**

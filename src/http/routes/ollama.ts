@@ -102,9 +102,9 @@ function named(services: Services, route: Route, loaded: JsonObject | null): Rou
       const { tenant } = callerOf(exchange);
       const tagged = raw.includes(`${latest}"`) ? taggedModel(raw) : null;
       const isTagged = tagged !== null && isFailure(aliasOf(services, exchange, `${tagged}${latest}`));
-      const body = isTagged ? await services.bodies.withModel(tenant, raw, tagged) : { ok: true as const, value: raw };
-      if (!body.ok) return refuse(exchange.client, body.failure, headers);
-      await route.handle({ ...exchange, givenBody: body.value });
+      const body = isTagged ? await services.bodies.withModel(tenant, raw, tagged) : raw;
+      if (isFailure(body)) return refuse(exchange.client, body, headers);
+      await route.handle({ ...exchange, givenBody: body });
     },
   };
 }
@@ -123,8 +123,8 @@ const loadBytesMax = 4_096;
 function modelToLoad(raw: Buffer): { name: string; isUnloaded: boolean } | null {
   if (raw.length > loadBytesMax) return null;
   const parsed = parseObject(raw);
-  if (!parsed.ok) return null;
-  const { model, messages, prompt, keep_alive: keepAlive } = parsed.value.body;
+  if (isFailure(parsed)) return null;
+  const { model, messages, prompt, keep_alive: keepAlive } = parsed.body;
   const isEmpty = (messages === undefined || (Array.isArray(messages) && messages.length === 0)) && !prompt;
   return typeof model === 'string' && isEmpty ? { name: model, isUnloaded: keepAlive === 0 } : null;
 }
@@ -164,9 +164,9 @@ function modelsOf(services: Services, exchange: Exchange): readonly Alias[] {
 async function show(services: Services, exchange: Exchange): Promise<void> {
   const raw = await readBody(exchange, showBytesMax);
   if (raw === null) return;
-  const parsed = Buffer.isBuffer(raw) ? parseObject(raw) : { ok: false as const, failure: raw };
-  if (!parsed.ok) return refuse(exchange.client, parsed.failure, []);
-  const { model, name = model } = parsed.value.body;
+  const parsed = Buffer.isBuffer(raw) ? parseObject(raw) : raw;
+  if (isFailure(parsed)) return refuse(exchange.client, parsed, []);
+  const { model, name = model } = parsed.body;
   if (typeof name !== 'string') return refuse(exchange.client, invalid('model', "Missing 'model': send a name."), []);
   const alias = taglessAlias(services, exchange, name);
   if (isFailure(alias)) return refuse(exchange.client, alias, []);

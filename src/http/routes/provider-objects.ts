@@ -114,5 +114,5 @@ async function jsonOf(services: Services, exchange: Exchange): Promise<ObjectBod
   const raw = await readBody(exchange, services.snapshot().config.server.body_limit);
   if (raw === null || !Buffer.isBuffer(raw)) return raw;
   const parsed = parseBody(raw);
-  return parsed.ok ? { json: parsed.value.body } : parsed.failure;
+  return isFailure(parsed) ? parsed : { json: parsed.body };
 }

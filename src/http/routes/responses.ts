@@ -126,11 +126,9 @@ async function answerOrBegin(
   const raw = await readJsonBody(exchange, services.snapshot().config.server.body_limit);
   if (raw === null) return;
   if (!Buffer.isBuffer(raw)) return refuse(exchange.client, raw, exchange.admitted?.headers ?? []);
-  const read = raw.includes('"background"')
-    ? await services.bodies.readObject(callerOf(exchange).tenant, raw)
-    : { ok: false as const };
+  const read = raw.includes('"background"') ? await services.bodies.readObject(callerOf(exchange).tenant, raw) : null;
   // Its endpoint says what is wrong with a body that nobody can read.
-  const body = read.ok ? read.value : null;
+  const body = read === null || isFailure(read) ? null : read.body;
   if (body?.background !== true) return answered({ ...exchange, givenBody: raw });
   const call = modelCallOf(exchange);
   if (call === null) return;

@@ -2,7 +2,7 @@ import type { JsonSchema } from '../../formats/dialects/described-check.ts';
 import { openAiResponses } from '../../formats/dialects/openai-responses/index.ts';
 import type { ObjectReader } from '../../inference/spine/body-reader.ts';
 import { refuse } from '../../inference/spine/sink.ts';
-import { FailureError } from '../../kernel/failure.ts';
+import { FailureError, isFailure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { offLoopBodyBytes } from '../../kernel/limits.ts';
 import { objectIn } from '../../kernel/parse-object.ts';
@@ -81,6 +81,6 @@ async function objectOf(exchange: Exchange, objects: ObjectReader | null): Promi
   if (!Buffer.isBuffer(raw)) throw new FailureError(raw);
   if (objects === null) return objectIn(raw);
   const read = await objects.readObject(callerOf(exchange).tenant, raw);
-  if (!read.ok) throw new FailureError(read.failure);
-  return read.value;
+  if (isFailure(read)) throw new FailureError(read);
+  return read.body;
 }

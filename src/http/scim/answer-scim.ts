@@ -92,7 +92,7 @@ async function answerTo(exchange: Exchange, { roles }: ScimConfig, parts: ScimDo
   if (body === null) return null;
   if (!Buffer.isBuffer(body)) return refuse(body);
   const parsed = parseObject(body);
-  const given = parsed.ok ? parsed.value.body : refuse(parsed.failure);
+  const given = isFailure(parsed) ? refuse(parsed) : parsed.body;
   const row = await changeResource(parts, roles, {
     kind,
     id,

@@ -367,10 +367,9 @@ async function canonicalOf<I, R extends RequestBody, P extends Plan>(
   input: I,
   part?: 'question',
 ): Promise<Canonical | null> {
-  const read = request.canonical?.(part) ?? null;
-  const found = read === null ? await readable?.(call, input)?.canonical(part) : { ok: true as const, value: read };
+  const found = request.canonical?.(part) ?? (await readable?.(call, input)?.canonical(part));
   // What is stored elsewhere may change there.
-  return found?.ok === true && found.value.elsewhere !== true ? found.value : null;
+  return found === undefined || isFailure(found) || found.elsewhere === true ? null : found;
 }
 
 function leftMs(clock: Clock, { call, plan }: Pick<PlannedRequest<unknown, Plan>, 'call' | 'plan'>): number {

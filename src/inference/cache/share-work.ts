@@ -67,7 +67,7 @@ async function canonicalOf<I, R extends ReadRequest, P extends WorkPlan>(
   input: I,
 ): Promise<Canonical | null> {
   const found = await readable?.(call, input)?.canonical();
-  return found?.ok === true ? found.value : null;
+  return found === undefined || isFailure(found) ? null : found;
 }
 
 /** Answers with what is kept, reserved and settled as any other. */

@@ -1,7 +1,8 @@
-import type { CallerDialectId, Result } from '../../formats/dialects/dialect.ts';
+import type { CallerDialectId } from '../../formats/dialects/dialect.ts';
 import { dialects } from '../../formats/dialects/dialect-table.ts';
 import type { ForwardedEndpointId } from '../../formats/dialects/forwarded/endpoint.ts';
 import { exactly, textsIn, withTexts } from '../../formats/neutral/json-texts.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
 import { type JsonObject, scanJson } from '../../kernel/json.ts';
 import { jsonDepthMax, offLoopBodyBytes } from '../../kernel/limits.ts';
 import { loopWidthMax, parseObject } from '../../kernel/parse-object.ts';
@@ -25,7 +26,7 @@ export type BodyKind = keyof Bodies;
 export type AnyBody = Bodies[BodyKind];
 
 /** Readers of bodies that are no conversations. */
-const readers: Record<Exclude<BodyKind, CallerDialectId>, (raw: Buffer) => Result<AnyBody>> = {
+const readers: Record<Exclude<BodyKind, CallerDialectId>, (raw: Buffer) => AnyBody | Failure> = {
   speech: readSpeech,
   images: readImages,
   embeddings: (raw) => readEmbeddings(raw, 'embeddings'),
@@ -42,36 +43,36 @@ const readers: Record<Exclude<BodyKind, CallerDialectId>, (raw: Buffer) => Resul
 };
 
 /** Parses and checks, in whatever thread; the failure is a 400 in every case. */
-export function readBody<K extends BodyKind>(raw: Buffer, kind: K): Result<Bodies[K]>;
-export function readBody(raw: Buffer, kind: BodyKind): Result<AnyBody> {
+export function readBody<K extends BodyKind>(raw: Buffer, kind: K): Bodies[K] | Failure;
+export function readBody(raw: Buffer, kind: BodyKind): AnyBody | Failure {
   return kind in readers ? readers[kind as keyof typeof readers](raw) : readConversation(raw, kind as CallerDialectId);
 }
 
 /** The answer to a question about a body, in whatever thread. All but `object`, `named` and `prompt` are of one that was read before. */
-export function lookInto<L extends BodyLook>(raw: Buffer, kind: string, look: L): Result<BodyAnswers<L>>;
-export function lookInto(raw: Buffer, kind: string, look: BodyLook): Result<BodyAnswers<BodyLook>> {
+export function lookInto<L extends BodyLook>(raw: Buffer, kind: string, look: L): BodyAnswers<L> | Failure;
+export function lookInto(raw: Buffer, kind: string, look: BodyLook): BodyAnswers<BodyLook> | Failure {
   if (look.get === 'object') {
     const parsed = parseObject(raw, undefined, loopWidthMax);
-    return parsed.ok ? { ok: true, value: parsed.value.body } : parsed;
+    return isFailure(parsed) ? parsed : { body: parsed.body };
   }
   // Of any width, so that none is refused.
-  if (look.get === 'named') return { ok: true, value: withModel(raw, look.model) as Buffer };
+  if (look.get === 'named') return withModel(raw, look.model) as Buffer;
   if (look.get === 'canonical' && kind in dialects) {
     return canonicalConversation(raw, kind as CallerDialectId, look.part);
   }
   if (look.get === 'prompt') return promptIn(raw, kind as CallerDialectId);
   if (look.get === 'added') return withAdded(raw, kind as CallerDialectId, look.addition);
   const text = raw.toString('utf8');
-  if (look.get === 'rewritten') return { ok: true, value: Buffer.from(withTexts(text, look.changes)) };
+  if (look.get === 'rewritten') return Buffer.from(withTexts(text, look.changes));
   // A double does not hold all digits of a long card.
-  if (look.get === 'texts') return { ok: true, value: textsIn(/\d{16}/.test(text) ? exactly(text) : JSON.parse(text)) };
-  return { ok: true, value: canonicalBody(kind, JSON.parse(text) as JsonObject, text) };
+  if (look.get === 'texts') return textsIn(/\d{16}/.test(text) ? exactly(text) : JSON.parse(text));
+  return canonicalBody(kind, JSON.parse(text) as JsonObject, text);
 }
 
 /** The bodies of every family. */
 export interface AllBodies extends BodyReader<Bodies> {
   /** By `kernel/with-model`, off the loop where `raw` is large; `raw` stays as it is. */
-  withModel(tenant: string, raw: Buffer, model: string): Result<Buffer> | Promise<Result<Buffer>>;
+  withModel(tenant: string, raw: Buffer, model: string): Buffer | Failure | Promise<Buffer | Failure>;
   close(): Promise<void>;
 }
 
@@ -90,7 +91,7 @@ export function createBodyReader(offLoop: AllBodies): AllBodies {
     withModel(tenant, raw, model) {
       if (raw.length > offLoopBodyBytes) return offLoop.withModel(tenant, raw, model);
       const named = withModel(raw, model, loopWidthMax);
-      return Buffer.isBuffer(named) ? { ok: true, value: named } : offLoop.withModel(tenant, raw, model);
+      return Buffer.isBuffer(named) ? named : offLoop.withModel(tenant, raw, model);
     },
     close: () => offLoop.close(),
   };

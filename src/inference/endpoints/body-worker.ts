@@ -1,3 +1,4 @@
+import { isFailure } from '../../kernel/failure.ts';
 import { threadPort } from '../../kernel/threads/thread-port.ts';
 import type { EncodeOrder } from '../families/chat/conversation-body.ts';
 import type { EmbeddingOrder } from '../families/embeddings/embedding-body.ts';
@@ -28,13 +29,13 @@ threadPort().on('message', (message: WorkerOrder) => {
     if (message.kind === 'read') return read(id, message.raw, message.bodyKind);
     if (message.kind === 'look') return look(id, message.raw, message.bodyKind, message.look);
     const body = bodies.get(message.body);
-    if (body === undefined) return threadPort().postMessage({ id, result: { ok: false, failure: bodyLost } });
+    if (body === undefined) return threadPort().postMessage({ id, result: bodyLost });
     const encoded = encode(body, message.order);
     if (encoded instanceof Promise) throw new Error('a body in a worker encodes synchronously');
-    if (!encoded.ok || 'neededMedia' in encoded.value) return threadPort().postMessage({ id, result: encoded });
-    const { bytes } = encoded.value;
+    if (isFailure(encoded) || 'neededMedia' in encoded) return threadPort().postMessage({ id, result: encoded });
+    const { bytes } = encoded;
     const copy = new Uint8Array(Buffer.from(bytes as string));
-    threadPort().postMessage({ id, result: { ok: true, value: { ...encoded.value, bytes: copy } } }, [copy.buffer]);
+    threadPort().postMessage({ id, result: { ...encoded, bytes: copy } }, [copy.buffer]);
   } catch (error) {
     threadPort().postMessage({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   }
@@ -48,14 +49,14 @@ function encode(body: AnyBody, order: AnyOrder) {
 
 function look(id: number, raw: Uint8Array<ArrayBuffer>, kind: string, question: BodyLook): void {
   const result = lookInto(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), kind, question);
-  if (!result.ok || !Buffer.isBuffer(result.value)) return threadPort().postMessage({ id, result });
-  const transferred = new Uint8Array(result.value);
-  threadPort().postMessage({ id, result: { ok: true, value: transferred } }, [transferred.buffer]);
+  if (isFailure(result) || !Buffer.isBuffer(result)) return threadPort().postMessage({ id, result });
+  const transferred = new Uint8Array(result);
+  threadPort().postMessage({ id, result: transferred }, [transferred.buffer]);
 }
 
 function read(id: number, raw: Uint8Array<ArrayBuffer>, kind: BodyKind): void {
   const result = readBody(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), kind);
-  if (!result.ok) return threadPort().postMessage({ id, result });
-  bodies.set(id, result.value);
-  threadPort().postMessage({ id, result: { ok: true, value: result.value.facts } });
+  if (isFailure(result)) return threadPort().postMessage({ id, result });
+  bodies.set(id, result);
+  threadPort().postMessage({ id, result: result.facts });
 }

@@ -1,4 +1,3 @@
-import type { Result } from '../../formats/dialects/dialect.ts';
 import { type Failure, FailureError, isFailure } from '../../kernel/failure.ts';
 import { createTurns, type Turn } from '../../kernel/sharing/turns.ts';
 import { createWorkThread, ThreadLost } from '../../kernel/threads/work-thread.ts';
@@ -41,17 +40,17 @@ export function createBodyWorkers(): AllBodies {
   /** In the thread, about a copy of `raw`, of which it keeps nothing. */
   async function look<L extends BodyLook>(tenant: string, raw: Buffer, bodyKind: string, look: L) {
     const turn = await held.take(tenant, null).catch(failureOf);
-    if (isFailure(turn)) return { ok: false, failure: turn } as const;
+    if (isFailure(turn)) return turn;
     if (idle !== null) clearTimeout(idle);
     try {
       const answer = await turns.run(tenant, null, () =>
-        thread.ask<Result<BodyAnswers<L>>>((id) => {
+        thread.ask<BodyAnswers<L> | Failure>((id) => {
           const copy = new Uint8Array(raw);
           return { message: { id, kind: 'look', raw: copy, bodyKind, look }, transfer: [copy.buffer] };
         }),
       );
-      if (!answer.ok || !(answer.value instanceof Uint8Array)) return answer;
-      return { ok: true, value: Buffer.from(answer.value.buffer) as BodyAnswers<L> } as const;
+      if (isFailure(answer) || !(answer instanceof Uint8Array)) return answer;
+      return Buffer.from(answer.buffer) as BodyAnswers<L>;
     } catch (error) {
       return lostOf(error);
     } finally {
@@ -60,20 +59,20 @@ export function createBodyWorkers(): AllBodies {
   }
 
   return {
-    async readInThread<K extends BodyKind>(tenant: string, raw: Buffer, kind: K): Promise<Result<Bodies[K]>> {
+    async readInThread<K extends BodyKind>(tenant: string, raw: Buffer, kind: K): Promise<Bodies[K] | Failure> {
       const turn = await held.take(tenant, null).catch(failureOf);
-      if (isFailure(turn)) return { ok: false, failure: turn };
+      if (isFailure(turn)) return turn;
       if (idle !== null) clearTimeout(idle);
       let bodyId = 0;
       try {
         const facts = await turns.run(tenant, null, () =>
-          thread.ask<Result<RequestFacts>>((id) => {
+          thread.ask<RequestFacts | Failure>((id) => {
             bodyId = id;
             return readOrder(id, raw, kind);
           }),
         );
         // Facts and orders are those of this kind of body, there as here.
-        if (facts.ok) return { ok: true, value: remoteBody(tenant, bodyId, facts.value, turn) as unknown as Bodies[K] };
+        if (!isFailure(facts)) return remoteBody(tenant, bodyId, facts, turn) as unknown as Bodies[K];
         release(turn);
         return facts;
       } catch (error) {
@@ -94,21 +93,18 @@ export function createBodyWorkers(): AllBodies {
     let isHeld = true;
     return {
       facts,
-      async encode(order: AnyOrder): Promise<Result<RemoteEncoded>> {
+      async encode(order: AnyOrder): Promise<RemoteEncoded | Failure> {
         const result = await turns
           .run(tenant, null, () =>
-            thread.ask<Result<RemoteEncoded>>((id) => ({
+            thread.ask<RemoteEncoded | Failure>((id) => ({
               message: { id, kind: 'encode', body, order },
               transfer: [],
             })),
           )
           .catch(lostOf);
-        if (!result.ok || 'neededMedia' in result.value) return result;
-        const { bytes } = result.value;
-        return {
-          ok: true,
-          value: { ...result.value, bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength) },
-        };
+        if (isFailure(result) || 'neededMedia' in result) return result;
+        const { bytes } = result;
+        return { ...result, bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength) };
       },
       release() {
         if (!isHeld) return;
@@ -129,8 +125,8 @@ function failureOf(error: unknown): Failure {
 }
 
 /** Its bodies alone are lost with the thread; whatever else went wrong is a fault of ours. */
-function lostOf(error: unknown): { ok: false; failure: Failure } {
-  if (error instanceof ThreadLost) return { ok: false, failure: bodyLost };
+function lostOf(error: unknown): Failure {
+  if (error instanceof ThreadLost) return bodyLost;
   throw error;
 }
 

@@ -1,4 +1,5 @@
 import type { PromptMessage } from '../../formats/dialects/prompted-body.ts';
+import { isFailure } from '../../kernel/failure.ts';
 import { newRequestId } from '../../kernel/ids.ts';
 import type { JudgedText } from '../models/steps.ts';
 import { BufferedAnswer } from './buffered-answer.ts';
@@ -20,7 +21,7 @@ export async function askAgain<I, R extends RequestBody, P extends Plan>(
   const { endpoint, services } = run;
   const addition = { messages: [], after: turns, parameters: {}, over: false, model: null };
   const added = await endpoint.addable?.(callers, input).with(addition);
-  if (added === undefined || !added.ok) return null;
+  if (added === undefined || isFailure(added)) return null;
   const client = new BufferedAnswer();
   callers.client.onDisconnect(() => client.leave());
   if (callers.client.disconnected) return null;
@@ -42,7 +43,7 @@ export async function askAgain<I, R extends RequestBody, P extends Plan>(
     gate: { request: null, judge, whole: true },
   };
   try {
-    await runDerived(run, call, added.value, (request) => (endpoint.keeps?.(request) ?? null) !== null);
+    await runDerived(run, call, added, (request) => (endpoint.keeps?.(request) ?? null) !== null);
   } catch {
     return null;
   }

@@ -1,12 +1,12 @@
-import type { Result } from '../../formats/dialects/dialect.ts';
 import type { BodyAddition, PromptNamed } from '../../formats/dialects/prompted-body.ts';
 import type { TextChange, Texts } from '../../formats/neutral/json-texts.ts';
+import type { Failure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Canonical } from '../models/steps.ts';
 
 /** Reads request bodies that are too large for the loop (`needsThread`). `Bodies`: the results of each kind. */
 export interface BodyReader<Bodies> extends ObjectReader, BodyLooks {
-  readInThread<K extends keyof Bodies>(tenant: string, raw: Buffer, kind: K): Promise<Result<Bodies[K]>>;
+  readInThread<K extends keyof Bodies>(tenant: string, raw: Buffer, kind: K): Promise<Bodies[K] | Failure>;
 }
 
 /** Reads JSON objects that this thread goes on with. */
@@ -15,7 +15,12 @@ export interface ObjectReader {
    * By `kernel/parse-object`, off the loop where `raw` is large; `raw` stays as it is. An object with more values than
    * `loopWidthMax` is refused, since it has to come back.
    */
-  readObject(tenant: string, raw: Buffer): Result<JsonObject> | Promise<Result<JsonObject>>;
+  readObject(tenant: string, raw: Buffer): ReadObject | Failure | Promise<ReadObject | Failure>;
+}
+
+/** An object of a caller, who names its members: in an object, so that none of them is taken for a Failure's. */
+export interface ReadObject {
+  body: JsonObject;
 }
 
 /** Looks into bodies. */
@@ -29,7 +34,7 @@ export interface BodyLooks {
     raw: Buffer,
     kind: string,
     look: L,
-  ): Result<BodyAnswers<L>> | Promise<Result<BodyAnswers<L>>>;
+  ): BodyAnswers<L> | Failure | Promise<BodyAnswers<L> | Failure>;
 }
 
 /** Questions about a body, as plain data. */
@@ -45,7 +50,7 @@ export type BodyLook =
 export type BodyAnswers<L extends BodyLook> = {
   texts: Texts;
   canonical: Canonical;
-  object: JsonObject;
+  object: ReadObject;
   rewritten: Buffer;
   named: Buffer;
   prompt: PromptNamed | null;

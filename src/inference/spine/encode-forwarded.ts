@@ -1,10 +1,11 @@
-import type { DialectId, Result } from '../../formats/dialects/dialect.ts';
+import type { DialectId } from '../../formats/dialects/dialect.ts';
 import type { ForwardedEndpointId, ForwardedRequest } from '../../formats/dialects/forwarded/endpoint.ts';
 import type { CallersToolNames } from '../../formats/neutral/fit-tool-names.ts';
 import type { Loss } from '../../formats/neutral/loss.ts';
 import { providerTypes } from '../../formats/providers/catalog.ts';
 import type { BodyMembers, ProviderQuirks } from '../../formats/providers/provider.ts';
 import { quirksOf } from '../../formats/providers/quirks.ts';
+import type { Failure } from '../../kernel/failure.ts';
 
 /** The target that a body is written for, as plain data. */
 export interface ForwardOrder {
@@ -47,7 +48,7 @@ export function encodeForwarded(
   request: ForwardedRequest,
   order: ForwardOrder,
   ofChat: ProviderQuirks = quirksOf(providerTypes.get(order.provider)!, order.model, order.dialect),
-): Result<EncodedBody> {
+): EncodedBody | Failure {
   const provider = providerTypes.get(order.provider)!;
   const { endpoint } = order;
   const forwardBody = endpoint === undefined ? undefined : provider.forwardBodies?.[endpoint]?.(order.model);
@@ -69,14 +70,11 @@ export function encodeForwarded(
     efforts: quirks.efforts,
   });
   return {
-    ok: true,
-    value: {
-      bytes,
-      losses: lostBetas.length === 0 ? losses : [...losses, ...lostBetas],
-      answer: 'pass-through',
-      unwrapTool: undefined,
-      streamed: request.stream,
-    },
+    bytes,
+    losses: lostBetas.length === 0 ? losses : [...losses, ...lostBetas],
+    answer: 'pass-through',
+    unwrapTool: undefined,
+    streamed: request.stream,
   };
 }
 
@@ -87,7 +85,7 @@ function forwardedAs(
   order: ForwardOrder,
   quirks: ProviderQuirks,
   members: BodyMembers | undefined,
-): Result<EncodedBody> {
+): EncodedBody | Failure {
   const stream = form === 'stream';
   const { bytes, losses } = request.forward({
     model: order.model,
@@ -105,16 +103,13 @@ function forwardedAs(
     efforts: quirks.efforts,
   });
   return {
-    ok: true,
-    value: {
-      bytes,
-      // The stream that is made here provides what it asked of the stream.
-      losses: losses.filter((loss) => loss.field !== 'stream_options'),
-      // Its stream contains the whole response.
-      answer: stream && order.dialect === 'openai-responses' ? 'pass-through' : 'converted',
-      unwrapTool: undefined,
-      streamed: stream,
-    },
+    bytes,
+    // The stream that is made here provides what it asked of the stream.
+    losses: losses.filter((loss) => loss.field !== 'stream_options'),
+    // Its stream contains the whole response.
+    answer: stream && order.dialect === 'openai-responses' ? 'pass-through' : 'converted',
+    unwrapTool: undefined,
+    streamed: stream,
   };
 }
 

@@ -1,5 +1,4 @@
 import type { CostLine } from '../../books/metering/admission.ts';
-import type { Result } from '../../formats/dialects/dialect.ts';
 import type { NeutralEvent } from '../../formats/neutral/event.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { TracedContent } from '../../kernel/trace.ts';
@@ -57,7 +56,7 @@ export interface Endpoint<I, R extends RequestBody, P extends Plan = Plan> {
   /** Steps filter the events of its answers (`ModelCall.answerTexts`), or they hold no text; absent: the bytes. */
   readonly filters?: 'events' | 'nothing';
   /** Checks the received form; the failure is the caller's. */
-  read(call: ModelCall, input: I): Result<R> | Promise<Result<R>>;
+  read(call: ModelCall, input: I): R | Failure | Promise<R | Failure>;
   /** Its texts, as steps see and change them; absent: nobody reads them. */
   readable?(call: ModelCall, input: I): ReadableInput<I> | null;
   /** Place where prompts and variants add to it, before it is read; absent: nothing is added to it. */

@@ -11,11 +11,11 @@ import { type RuledCall, type RuledFacts, throughRules } from './ruled.ts';
 export function plainReadable(raw: Buffer, kind: string): ReadableInput<Buffer> {
   const json = raw.toString('utf8');
   return {
-    texts: () => ({ ok: true, value: textsIn(JSON.parse(json) as JsonObject) }),
-    canonical: () => ({ ok: true, value: { fields: {} } }),
+    texts: () => textsIn(JSON.parse(json) as JsonObject),
+    canonical: () => ({ fields: {} }),
     rewrite(changes) {
       const placed = changes.map((change) => (kind === 'gemini' ? { ...change, path: [pathModel] } : change));
-      return { ok: true, value: Buffer.from(withTexts(json, placed)) };
+      return Buffer.from(withTexts(json, placed));
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { CallerDialectId, Result } from '../../formats/dialects/dialect.ts';
+import type { CallerDialectId } from '../../formats/dialects/dialect.ts';
 import {
   type BodyAddition,
   mayNamePrompt,
@@ -18,8 +18,8 @@ import type { ModelCall } from './model-call.ts';
 /** The input of an endpoint of conversations, into which a prompt or a variant puts what it has. */
 export interface AddableInput<I> {
   /** Null: it names none, or is no object that can be read. */
-  named(): Result<PromptNamed | null> | Promise<Result<PromptNamed | null>>;
-  with(addition: BodyAddition): Result<I> | Promise<Result<I>>;
+  named(): PromptNamed | null | Failure | Promise<PromptNamed | null | Failure>;
+  with(addition: BodyAddition): I | Failure | Promise<I | Failure>;
 }
 
 /** An input that is the bytes of a body. */
@@ -30,23 +30,23 @@ export function addableBody(
   kind: string,
 ): AddableInput<Buffer> {
   return {
-    named: () => (mayNamePrompt(raw) ? bodies.look(tenant, raw, kind, { get: 'prompt' }) : { ok: true, value: null }),
+    named: () => (mayNamePrompt(raw) ? bodies.look(tenant, raw, kind, { get: 'prompt' }) : null),
     with: (addition) => bodies.look(tenant, raw, kind, { get: 'added', addition }),
   };
 }
 
 /** Null: it names none, or is no object that can be read. */
-export function promptIn(raw: Buffer, dialect: CallerDialectId): Result<PromptNamed | null> {
+export function promptIn(raw: Buffer, dialect: CallerDialectId): PromptNamed | null | Failure {
   const parsed = parseObject(raw);
-  const named = parsed.ok ? promptNamed(parsed.value.body, dialect) : null;
-  if (named === null || !('fault' in named)) return { ok: true, value: named };
-  return refused(invalid(named.param, `${named.param}: ${named.fault}.`));
+  const named = isFailure(parsed) ? null : promptNamed(parsed.body, dialect);
+  if (named === null || !('fault' in named)) return named;
+  return invalid(named.param, `${named.param}: ${named.fault}.`);
 }
 
 /** Body with additions: one that `promptIn` could read, or that was read before. */
-export function withAdded(raw: Buffer, dialect: CallerDialectId, addition: BodyAddition): Result<Buffer> {
+export function withAdded(raw: Buffer, dialect: CallerDialectId, addition: BodyAddition): Buffer | Failure {
   const added = withAddition(exactly(raw.toString('utf8')) as JsonObject, dialect, addition);
-  return { ok: true, value: Buffer.from(JSON.stringify(added)) };
+  return Buffer.from(JSON.stringify(added));
 }
 
 /** The input with the prompt that it names; the same where it names none of ours. `onNamed` gets it as `name@3`. */
@@ -55,29 +55,23 @@ export async function throughPrompt<I>(
   input: I,
   body: AddableInput<I>,
   onNamed: ((prompt: string) => void) | null = null,
-): Promise<Result<I>> {
-  const lookup = await body.named();
-  if (!lookup.ok) return lookup;
-  const named = lookup.value;
-  const same = { ok: true, value: input } as const;
-  if (named === null) return same;
+): Promise<I | Failure> {
+  const named = await body.named();
+  if (isFailure(named)) return named;
+  if (named === null) return input;
   const { by, name, ref, variables } = named;
   const prompt = prompts.find(name, ref);
-  if (prompt === null) return by === 'prompt' ? same : refused(unknownPrompt(name, prompts.names));
-  if (isFailure(prompt)) return refused(prompt);
+  if (prompt === null) return by === 'prompt' ? input : unknownPrompt(name, prompts.names);
+  if (isFailure(prompt)) return prompt;
   if (by === 'model' && prompt.model === undefined) {
     const message = `The prompt '${name}' names no model. Send a model, and "prompt":{"id":"${name}"}.`;
-    return refused(invalid('model', message));
+    return invalid('model', message);
   }
   const messages = filled(prompt, variables);
-  if (isFailure(messages)) return refused(messages);
+  if (isFailure(messages)) return messages;
   onNamed?.(`${name}@${prompt.number}`);
   const { parameters, model } = prompt;
   return await body.with({ messages, parameters, over: false, model: model ?? null });
-}
-
-function refused(failure: Failure) {
-  return { ok: false, failure } as const;
 }
 
 function unknownPrompt(name: string, names: readonly string[]): Failure {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import type { Result } from '../../formats/dialects/dialect.ts';
 import { pathModel } from '../../formats/dialects/gemini/path-members.ts';
 import { type TextChange, type Texts, textsIn, withTexts } from '../../formats/neutral/json-texts.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import { sortedNames } from '../../kernel/sorted-names.ts';
 import type { Canonical } from '../models/steps.ts';
@@ -11,10 +11,10 @@ import type { ModelCall } from './model-call.ts';
 
 /** The input of an endpoint, whose texts can be read and replaced. */
 export interface ReadableInput<I> {
-  texts(): Result<Texts> | Promise<Result<Texts>>;
-  rewrite(changes: readonly TextChange[]): Result<I> | Promise<Result<I>>;
+  texts(): Texts | Failure | Promise<Texts | Failure>;
+  rewrite(changes: readonly TextChange[]): I | Failure | Promise<I | Failure>;
   /** `question`: with the last turn, where others can be similar to it. */
-  canonical(part?: 'question'): Result<Canonical> | Promise<Result<Canonical>>;
+  canonical(part?: 'question'): Canonical | Failure | Promise<Canonical | Failure>;
 }
 
 /** Members of bodies that change nothing of an answer. */
@@ -84,7 +84,7 @@ export function readableBody<I>(
       // Google has the model in the path.
       const placed = kind.startsWith('gemini') ? changes.map(inGemini) : changes;
       const rewritten = await bodies.look(tenant, raw, kind, { get: 'rewritten', changes: placed });
-      return rewritten.ok ? { ok: true, value: make(rewritten.value) } : rewritten;
+      return isFailure(rewritten) ? rewritten : make(rewritten);
     },
   };
 }
@@ -101,7 +101,7 @@ export function readableForm<I>(form: UploadedForm, make: (form: UploadedForm) =
       const parts = fields.flatMap(({ name, value }, at) =>
         textsIn({ [name]: value }).parts.map((part) => ({ ...part, path: [at] })),
       );
-      return { ok: true, value: { parts, unread: files.map(({ name }) => ({ path: [name], kind: 'bytes' })) } };
+      return { parts, unread: files.map(({ name }) => ({ path: [name], kind: 'bytes' })) };
     },
     rewrite(changes) {
       const changed = fields.map((field, at) => {
@@ -112,12 +112,12 @@ export function readableForm<I>(form: UploadedForm, make: (form: UploadedForm) =
         ({ path: [place] }) => place === 'model' && !fields.some(({ name }) => name === place),
       );
       const all = [...changed, ...added.map(({ text }) => ({ name: 'model', value: text }))];
-      return { ok: true, value: make({ ...form, fields: all }) };
+      return make({ ...form, fields: all });
     },
     async canonical() {
       const left = fields.filter(({ name }) => !besideAnswers.includes(name));
       const content = await contentOfForm({ ...form, fields: left });
-      return { ok: true, value: canonicalOf({ form: content.toString() }) };
+      return canonicalOf({ form: content.toString() });
     },
   };
 }
@@ -134,11 +134,11 @@ export function madeOrder<O extends object>(
   return {
     ...make(fields),
     readable: () => ({
-      texts: () => ({ ok: true, value: textsIn(fields) }),
-      canonical: () => ({ ok: true, value: canonicalBody(kind, fields, '') }),
+      texts: () => textsIn(fields),
+      canonical: () => canonicalBody(kind, fields, ''),
       rewrite(changes) {
         const changed = JSON.parse(withTexts(JSON.stringify(fields), changes)) as JsonObject;
-        return { ok: true, value: madeOrder(kind, changed, make) };
+        return madeOrder(kind, changed, make);
       },
     }),
   };

@@ -3,7 +3,6 @@ import type { LimitsLeft } from '../../books/metering/limits/limits-left.ts';
 import type { RequestParts } from '../../books/metering/part-budgets.ts';
 import { unknownData } from '../../config/data-rules.ts';
 import type { RouteConfig } from '../../config/schema.ts';
-import type { Result } from '../../formats/dialects/dialect.ts';
 import type { RequestNeeds } from '../../formats/neutral/request.ts';
 import { type Failure, isFailure } from '../../kernel/failure.ts';
 import type { ClassifiedBy, RulesRecord } from '../../routing/route.ts';
@@ -44,7 +43,7 @@ export interface RuleSources {
 
 interface RuledEndpoint<C, I, V> {
   readonly id: string;
-  read(call: C, input: I): Result<V> | Promise<Result<V>>;
+  read(call: C, input: I): V | Failure | Promise<V | Failure>;
   readable?(call: C, input: I): ReadableInput<I> | null;
   addable?(call: C, input: I): AddableInput<I>;
 }
@@ -76,7 +75,8 @@ export async function throughRules<
   if (rules === null || isOfServer(call)) return { call, input, value };
   const texts = async () => {
     const found = await endpoint.readable?.(call, input)?.texts();
-    return found?.ok === true ? found.value.parts.filter(({ kind }) => kind === 'user').map(({ text }) => text) : [];
+    if (found === undefined || isFailure(found)) return [];
+    return found.parts.filter(({ kind }) => kind === 'user').map(({ text }) => text);
   };
   const facts = factsOf(endpoint.id, call, value.facts);
   const effects = await effectsOf(
@@ -93,11 +93,11 @@ export async function throughRules<
   }
   const written = await withEffects(endpoint, ruled, input, { model, parameters: config.parameters });
   if (written === null) return { call: ruled, input, value };
-  if (!written.ok) return written.failure;
-  const again = await endpoint.read(ruled, written.value);
-  if (!again.ok) return again.failure;
+  if (isFailure(written)) return written;
+  const again = await endpoint.read(ruled, written);
+  if (isFailure(again)) return again;
   await value.release();
-  return { call: ruled, input: written.value, value: again.value };
+  return { call: ruled, input: written, value: again };
 }
 
 /** The model and the caller that rules give a session, or a body that is only counted: nothing in it is changed. */
@@ -311,7 +311,7 @@ async function withEffects<I, V, C>(
   call: C,
   input: I,
   { model, parameters }: Pick<RouteConfig, 'model' | 'parameters'>,
-): Promise<Result<I> | null> {
+): Promise<I | Failure | null> {
   const body = endpoint.addable?.(call, input);
   if (body !== undefined && (model !== undefined || parameters !== undefined)) {
     return await body.with({ messages: [], parameters: parameters ?? {}, over: true, model: model ?? null });

@@ -23,9 +23,8 @@ export async function runDerived<I, R extends RequestBody, P extends Plan>(
   input: I,
   accepts: (request: R, plan: P) => boolean,
 ): Promise<void> {
-  const read = await endpoint.read(call, input);
-  if (!read.ok) return;
-  const request = read.value;
+  const request = await endpoint.read(call, input);
+  if (isFailure(request)) return;
   try {
     const plan = await endpoint.plan(snapshot, call, request);
     if (isFailure(plan) || !accepts(request, plan)) return;

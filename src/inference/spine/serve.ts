@@ -1,6 +1,5 @@
 import type { Reservation } from '../../books/metering/admission.ts';
 import { costMilliOf } from '../../books/metering/settlement.ts';
-import type { Result } from '../../formats/dialects/dialect.ts';
 import type { PromptMessage } from '../../formats/dialects/prompted-body.ts';
 import { type Failure, isFailure } from '../../kernel/failure.ts';
 import type { Snapshot } from '../models/snapshot.ts';
@@ -50,13 +49,13 @@ export async function serve<
       call = { ...call, prompt };
       if (call.trace !== null) call.trace.prompt = prompt;
     });
-    if (!prompted.ok) return refuse(call.sink, prompted.failure, call.admitted.headers);
-    input = prompted.value;
+    if (isFailure(prompted)) return refuse(call.sink, prompted, call.admitted.headers);
+    input = prompted;
   }
-  const reading: Result<R | W> | Promise<Result<R | W>> = endpoint.read(call, input);
+  const reading: R | W | Failure | Promise<R | W | Failure> = endpoint.read(call, input);
   const read = reading instanceof Promise ? await reading : reading;
-  if (!read.ok) return refuse(call.sink, read.failure, call.admitted.headers);
-  let { value } = read;
+  if (isFailure(read)) return refuse(call.sink, read, call.admitted.headers);
+  let value = read;
   try {
     const snapshot = services.snapshot();
     if (snapshot.rules !== null) {

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import { promptRef } from '../../config/cross-check-prompts.ts';
-import type { Result } from '../../formats/dialects/dialect.ts';
 import type { BodyAddition } from '../../formats/dialects/prompted-body.ts';
 import { type Failure, isFailure } from '../../kernel/failure.ts';
 import type { Variant, Variants } from '../models/alias.ts';
@@ -83,7 +82,7 @@ export async function throughVariant<
 >(
   snapshot: Snapshot,
   endpoint: {
-    read(call: C, input: I): Result<V> | Promise<Result<V>>;
+    read(call: C, input: I): V | Failure | Promise<V | Failure>;
     addable?(call: C, input: I): AddableInput<I>;
   },
   call: C,
@@ -101,9 +100,9 @@ export async function throughVariant<
   const prompt = promptOf(variant, snapshot.prompts);
   if (prompt !== null) varied.prompt = prompt;
   const added = await body.with(addition);
-  if (!added.ok) return added.failure;
-  const again = await endpoint.read(varied, added.value);
-  if (!again.ok) return again.failure;
+  if (isFailure(added)) return added;
+  const again = await endpoint.read(varied, added);
+  if (isFailure(again)) return again;
   await value.release();
-  return { call: varied, input: added.value, value: again.value };
+  return { call: varied, input: added, value: again };
 }

@@ -1,4 +1,3 @@
-import type { Result } from '../../formats/dialects/dialect.ts';
 import { type Failure, isFailure, statusOf } from '../../kernel/failure.ts';
 import type { AgentCallRecord, McpCallRecord } from '../../routing/route.ts';
 import type { AliasCache } from '../models/alias.ts';
@@ -23,7 +22,7 @@ export interface WorkEndpoint<I, R extends ReadRequest = ReadRequest, P extends 
   /** Its texts, as steps see and change them; absent: nobody reads them. */
   readable?(call: ModelCall, input: I): ReadableInput<I> | null;
   /** Checks the received form; the failure is the caller's. */
-  read(call: ModelCall, input: I): Result<R> | Promise<Result<R>>;
+  read(call: ModelCall, input: I): R | Failure | Promise<R | Failure>;
   /** Maximum cost; the failure comes before anything is held. */
   plan(snapshot: Snapshot, call: ModelCall, request: R): P | Failure | Promise<P | Failure>;
   /** Does it, once its cost is held. Rejects only for a fault of ours. */

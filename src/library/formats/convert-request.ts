@@ -2,7 +2,7 @@ import type { CallerDialect, CallerRequest, EncodeTarget, UpstreamDialect } from
 import { withPathMembers } from '../../formats/dialects/gemini/path-members.ts';
 import { fitToolNames } from '../../formats/neutral/fit-tool-names.ts';
 import type { Loss } from '../../formats/neutral/loss.ts';
-import { type Failure, invalid } from '../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../kernel/failure.ts';
 import { type JsonObject, scanJson } from '../../kernel/json.ts';
 import { jsonDepthMax } from '../../kernel/limits.ts';
 import { asAnswerFacts, type HandedFacts } from './handed-facts.ts';
@@ -54,8 +54,8 @@ function readWhole(caller: CallerDialect, body: unknown, { model, stream }: Requ
   const scan = scanJson(raw, jsonDepthMax);
   if (scan.tooDeep) throw errorOf(invalid(null, `The body nests deeper than ${jsonDepthMax} levels.`));
   const read = caller.readRequest(raw, JSON.parse(raw.toString()) as JsonObject, scan);
-  if (!read.ok) throw errorOf(read.failure);
-  return read.value;
+  if (isFailure(read)) throw errorOf(read);
+  return read;
 }
 
 function withoutModel({ model: _, ...rest }: Body): Body {
@@ -71,11 +71,11 @@ function encode(request: CallerRequest, provider: UpstreamDialect, target: Encod
   const named = provider.id === 'anthropic-messages' ? null : fitToolNames(neutralRequest);
   const neutral = named?.request ?? neutralRequest;
   const encoded = provider.encodeRequest(neutral, target);
-  if (!encoded.ok) throw errorOf(inCallersWords(encoded.failure, request));
-  const { recovered = [], losses } = encoded.value;
+  if (isFailure(encoded)) throw errorOf(inCallersWords(encoded, request));
+  const { recovered = [], losses } = encoded;
   const lost = (neutral.lost ?? []).filter(({ field }) => !recovered.includes(field));
   return {
-    encoded: encoded.value,
+    encoded: encoded,
     dropped: [...lost, ...losses].map((loss) => lossInCallersWords(loss, request)),
     toolNames: named?.callersNames,
   };

@@ -21,12 +21,12 @@ export function echoEndpoint(services: SpineServices): Endpoint<Buffer, EchoBody
     cost: 3,
     read(_call, raw) {
       const parsed = parseBody(raw);
-      if (!parsed.ok) return parsed;
-      const { model, text, stream } = parsed.value.body;
-      if (typeof model !== 'string') return { ok: false, failure: invalid('model', "'model' must be a string.") };
-      if (typeof text !== 'string') return { ok: false, failure: invalid('text', "'text' must be a string.") };
+      if (isFailure(parsed)) return parsed;
+      const { model, text, stream } = parsed.body;
+      if (typeof model !== 'string') return invalid('model', "'model' must be a string.");
+      if (typeof text !== 'string') return invalid('text', "'text' must be a string.");
       const said = { model, user: null, stream: stream === true, inputTokensEstimate: text.length };
-      return { ok: true, value: { facts: { ...plainFacts(said), text }, release() {} } };
+      return { facts: { ...plainFacts(said), text }, release() {} };
     },
     content: (raw) => raw,
     plan(snapshot, { principal, preferences }, { facts }) {

@@ -1,4 +1,4 @@
-import { invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonScan, type JsonValue, stringOr } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type {
@@ -10,7 +10,7 @@ import type {
   RequestNeeds,
 } from '../../neutral/request.ts';
 import { estimatedInput } from '../../neutral/usage.ts';
-import type { CallerRequest, Result } from '../dialect.ts';
+import type { CallerRequest } from '../dialect.ts';
 import { someExtras } from '../extras.ts';
 import { cleanUser } from '../fields.ts';
 import { memberKinds, objectsBy } from '../named-objects.ts';
@@ -32,9 +32,9 @@ export const objects = objectsBy({
 });
 
 /** Checks a call of the AI SDK. The route adds model, stream and version of its headers (`withCallMembers`). */
-export function readRequest(raw: Buffer, body: JsonObject, _: JsonScan): Result<CallerRequest> {
+export function readRequest(raw: Buffer, body: JsonObject, _: JsonScan): CallerRequest | Failure {
   const failure = invalidFieldIn(body);
-  if (failure !== null) return { ok: false, failure };
+  if (failure !== null) return failure;
   const options = optionsOf(body.providerOptions);
   const reasoning = reasoningOf(body.reasoning) ?? options.reasoning;
   const at = toolsOf(body).findIndex(({ type }) => type !== 'function');
@@ -46,23 +46,20 @@ export function readRequest(raw: Buffer, body: JsonObject, _: JsonScan): Result<
           `'tools[${at}]': tools that a provider runs are not taken in this format. Leave it out.`,
         );
   return {
-    ok: true,
-    value: {
-      model: stringOr(body.model, ''),
-      stream: body.stream === true,
-      includeUsage: true,
-      n: 1,
-      seed: typeof body.seed === 'number' ? body.seed : null,
-      needs: needsOf(body, raw.length, reasoning),
-      user: cleanUser(options.user),
-      conversationStart: conversationStart(body),
-      echo: { version: body.specification ?? 4 },
-      wordFor,
-      extras: someExtras({ nativeOnly, fallbackModels: options.fallbackModels }),
-      neutral: () => neutralOf(body, reasoning, options.lost),
-      forward() {
-        throw new Error('no provider is asked in the format of the AI SDK');
-      },
+    model: stringOr(body.model, ''),
+    stream: body.stream === true,
+    includeUsage: true,
+    n: 1,
+    seed: typeof body.seed === 'number' ? body.seed : null,
+    needs: needsOf(body, raw.length, reasoning),
+    user: cleanUser(options.user),
+    conversationStart: conversationStart(body),
+    echo: { version: body.specification ?? 4 },
+    wordFor,
+    extras: someExtras({ nativeOnly, fallbackModels: options.fallbackModels }),
+    neutral: () => neutralOf(body, reasoning, options.lost),
+    forward() {
+      throw new Error('no provider is asked in the format of the AI SDK');
     },
   };
 }

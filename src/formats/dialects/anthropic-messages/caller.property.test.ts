@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { messageOfFrames } from '../../../../test/conversion/message-of-frames.ts';
 import { decodeRequest } from '../../../../test/fixtures/decode-request.ts';
+import { isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, scanJson } from '../../../kernel/json.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import type { AnswerHead } from '../dialect.ts';
@@ -103,16 +104,16 @@ test('every word of a request is in the chat body, or its field is in the loss r
   fc.assert(
     fc.property(request, (body) => {
       const decoded = decodeRequest(anthropicMessages, body);
-      assert.ok(decoded.ok, JSON.stringify(decoded));
-      const encoded = openAiChat.encodeRequest(decoded.value, {
+      assert.ok(!isFailure(decoded), JSON.stringify(decoded));
+      const encoded = openAiChat.encodeRequest(decoded, {
         model: 'up',
         maxOutputTokens: null,
         stream: true,
         omit: [],
       });
-      assert.ok(encoded.ok, JSON.stringify(encoded));
-      const sent = JSON.stringify(encoded.value.body);
-      const lost = [...(decoded.value.lost ?? []), ...encoded.value.losses].map(({ field }) => field);
+      assert.ok(!isFailure(encoded), JSON.stringify(encoded));
+      const sent = JSON.stringify(encoded.body);
+      const lost = [...(decoded.lost ?? []), ...encoded.losses].map(({ field }) => field);
       const { messages, system, tools, stop_sequences: stop } = body;
       for (const word of wordsOf([messages, system ?? '', tools ?? ''] as JsonValue)) {
         // Text documents are told as text, and of pictures and files the bytes stand in their URL.
@@ -136,23 +137,23 @@ test('decoded and encoded as Messages again, a request says the same', () => {
   fc.assert(
     fc.property(request, (body) => {
       const decoded = decodeRequest(anthropicMessages, body);
-      assert.ok(decoded.ok);
-      const encoded = anthropicMessages.encodeRequest(decoded.value, {
+      assert.ok(!isFailure(decoded));
+      const encoded = anthropicMessages.encodeRequest(decoded, {
         model: 'up',
         maxOutputTokens: null,
         stream: false,
         omit: [],
       });
-      assert.ok(encoded.ok, JSON.stringify(encoded));
-      const lost = [...(decoded.value.lost ?? []), ...encoded.value.losses].map(({ field }) => field).join();
-      const sent = JSON.stringify(encoded.value.body);
+      assert.ok(!isFailure(encoded), JSON.stringify(encoded));
+      const lost = [...(decoded.lost ?? []), ...encoded.losses].map(({ field }) => field).join();
+      const sent = JSON.stringify(encoded.body);
       // Unsigned thoughts are refused by Anthropic; of documents the text goes in another block.
       const kept = wordsOf([body.system ?? '', body.tools ?? '', body.messages!] as JsonValue).filter(
         (word) => !sent.includes(word),
       );
       if (kept.length > 0) assert.match(lost, /reasoning_content/, kept.join());
       for (const name of Object.keys(body))
-        if (name.startsWith('new_') && body[name] !== null) assert.ok(name in encoded.value.body);
+        if (name.startsWith('new_') && body[name] !== null) assert.ok(name in encoded.body);
     }),
     { numRuns: 300 },
   );
@@ -164,8 +165,8 @@ test('the bytes for Anthropic say what the caller said, but for the model and wh
       const raw = Buffer.from(JSON.stringify(body));
       const parsed = JSON.parse(raw.toString()) as JsonObject;
       const read = anthropicMessages.readRequest(raw, parsed, scanJson(raw, 64));
-      assert.ok(read.ok);
-      const { bytes, losses } = read.value.forward({
+      assert.ok(!isFailure(read));
+      const { bytes, losses } = read.forward({
         model: 'up',
         maxOutputTokens: null,
         body: {},
@@ -348,21 +349,21 @@ test('a body of any shape is refused with a 400 or can be sent on', () => {
       const raw = Buffer.from(JSON.stringify(generated));
       const parsed = JSON.parse(raw.toString()) as JsonObject;
       const read = anthropicMessages.readRequest(raw, parsed, scanJson(raw, 64));
-      if (!read.ok) {
-        assert.equal(read.failure.kind, 'invalid-request');
+      if (isFailure(read)) {
+        assert.equal(read.kind, 'invalid-request');
         return;
       }
-      if ((read.value.extras?.nativeOnly ?? null) === null) {
-        const encoded = openAiChat.encodeRequest(read.value.neutral(), {
+      if ((read.extras?.nativeOnly ?? null) === null) {
+        const encoded = openAiChat.encodeRequest(read.neutral(), {
           model: 'up',
           maxOutputTokens: null,
           stream: true,
           omit: [],
         });
-        if (encoded.ok) JSON.stringify(encoded.value.body);
+        if (!isFailure(encoded)) JSON.stringify(encoded.body);
       }
       JSON.parse(
-        read.value
+        read
           .forward({ model: 'up', maxOutputTokens: 3, body: {}, streamUsage: 'leave', omit: [], rename: {} })
           .bytes.toString(),
       );

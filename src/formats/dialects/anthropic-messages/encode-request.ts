@@ -1,7 +1,8 @@
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralReasoning, NeutralResponseFormat, NeutralTool } from '../../neutral/request.ts';
-import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
+import type { EncodedRequest, EncodeTarget } from '../dialect.ts';
 import { openAiAlone } from '../openai-chat/request-fields.ts';
 import { standInTool } from '../stand-in-tool.ts';
 import { encoderOf, encodersByModel, type Taken, writeFields } from '../taken-fields.ts';
@@ -49,7 +50,7 @@ const encodeByRules = encoderOf({
 
 export const { encodeRequest, encoderFor } = encodersByModel(encodeByRules, rulesOf);
 
-function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules): Result<EncodedRequest> {
+function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules): EncodedRequest | Failure {
   const encoding: Encoding = { losses: [], failure: null };
   const foreign = openAiAlone(request);
   if (foreign !== null) refuse(encoding, foreign.field, foreign.message);
@@ -63,7 +64,7 @@ function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules
     format?.kind === 'forced-tool'
       ? withStandIn(format.tool, request, turns, rules, encoding)
       : encodeTools(request, turns, rules, encoding);
-  if (encoding.failure !== null) return { ok: false, failure: encoding.failure };
+  if (encoding.failure !== null) return encoding.failure;
 
   const vendorFields = request.extensions?.[vendor];
   const limit = target.maxOutputTokens ?? Number.POSITIVE_INFINITY;
@@ -97,7 +98,7 @@ function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules
   writeFields(encodedFields, request, { maxOutputTokens: target.maxOutputTokens, rules, body }, body, encoding.losses);
   const encoded: EncodedRequest = { body, losses: encoding.losses };
   if (format?.kind === 'forced-tool') encoded.decode = { unwrapTool: format.tool.name };
-  return { ok: true, value: encoded };
+  return encoded;
 }
 
 /** Form of structured output: native, or one forced call whose arguments are the answer. */
@@ -122,11 +123,11 @@ function encodeFormat(
     refuse(encoding, field, 'This model supports only response_format of type json_schema, without recursion.');
   }
   const tool = standInTool(format, request.tools);
-  if (!tool.ok) {
-    encoding.failure ??= tool.failure;
+  if (isFailure(tool)) {
+    encoding.failure ??= tool;
     return null;
   }
-  const { name, description, parameters } = tool.value;
+  const { name, description, parameters } = tool;
   return { kind: 'forced-tool', tool: { name, description, input_schema: parameters } };
 }
 

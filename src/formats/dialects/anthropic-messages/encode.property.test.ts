@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { NeutralMessage, NeutralPart, NeutralRequest } from '../../neutral/request.ts';
 import { encodeRequest } from './encode-request.ts';
@@ -75,7 +76,7 @@ const models = ['imitator', 'claude-3-5-haiku-20241022', 'claude-sonnet-4-5', 'c
 
 /** The field for which a request was refused. */
 function refusedFor(encoded: ReturnType<typeof encodeRequest>): string | null {
-  return !encoded.ok && encoded.failure.kind === 'invalid-request' ? encoded.failure.param : null;
+  return isFailure(encoded) && encoded.kind === 'invalid-request' ? encoded.param : null;
 }
 
 test('every field is sent or listed as lost, or the request refused for it', () => {
@@ -88,8 +89,8 @@ test('every field is sent or listed as lost, or the request refused for it', () 
       const encoded = encodeRequest(asked, { ...to, stream: true, omit: [] });
       const demanded = asked.toolChoice?.type === 'required' || asked.toolChoice?.type === 'tool';
       if (demanded && asked.tools === undefined) return assert.equal(refusedFor(encoded), 'tool_choice');
-      assert.ok(encoded.ok, JSON.stringify(encoded));
-      const { body, losses } = encoded.value;
+      assert.ok(!isFailure(encoded), JSON.stringify(encoded));
+      const { body, losses } = encoded;
       const lost = new Set(losses.map((loss) => loss.field));
       const kept = (field: string, sent: boolean) =>
         assert.ok(sent || lost.has(field), `${field} is neither sent nor listed`);

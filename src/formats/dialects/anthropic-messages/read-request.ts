@@ -1,4 +1,4 @@
-import { invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonScan } from '../../../kernel/json.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
@@ -11,7 +11,7 @@ import type {
   RequestNeeds,
 } from '../../neutral/request.ts';
 import { estimatedInput } from '../../neutral/usage.ts';
-import type { AnswerHead, CallerRequest, CountedRequest, ForwardTarget, Result } from '../dialect.ts';
+import type { AnswerHead, CallerRequest, CountedRequest, ForwardTarget } from '../dialect.ts';
 import { someExtras } from '../extras.ts';
 import { fallbackModelsOf } from '../fallback-models.ts';
 import { fieldNames, placeFields } from '../field-table.ts';
@@ -45,36 +45,33 @@ export function answerOptionsOf({ echo }: AnswerHead): AnswerOptions {
 }
 
 /** Checks a body and keeps it unchanged: parts that only a conversion needs are built on demand. */
-export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CallerRequest> {
+export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): CallerRequest | Failure {
   const checked = checkRequest(body, 'answer');
-  if (!checked.ok) return checked;
-  const { body: request, vendors } = checked.value;
+  if (isFailure(checked)) return checked;
+  const { body: request, vendors } = checked;
   const needs = needsOf(request, raw.length);
   const nativeOnly = vendors ?? (request.max_tokens === 0 ? noOutput : null);
   const echo: AnswerOptions = { thoughts: thoughtsOf(request.thinking), inputTokens: needs.inputTokensEstimate };
   return {
-    ok: true,
-    value: {
-      model: request.model,
-      stream: request.stream === true,
-      includeUsage: true,
-      n: 1,
-      seed: null,
-      needs,
-      user: endUserOf(request),
-      conversationStart: conversationStart(request),
-      echo,
-      wordFor: callersWord,
-      neutral: () => toNeutral(request),
-      forward: (target) => prepareForTarget(raw, request, scan, target),
-      extras: someExtras({
-        fallbackModels: fallbackModelsOf(isNames(request.fallbacks) ? request : { models: request.models ?? null }),
-        nativeOnly,
-        nativeFor: nativeOnly === noOutput ? 'format' : null,
-        serverTools: serverToolsOf(request),
-        answerGives: isObject(body.thread) || isObject(body.diagnostics) ? 'all' : 'objects',
-      }),
-    },
+    model: request.model,
+    stream: request.stream === true,
+    includeUsage: true,
+    n: 1,
+    seed: null,
+    needs,
+    user: endUserOf(request),
+    conversationStart: conversationStart(request),
+    echo,
+    wordFor: callersWord,
+    neutral: () => toNeutral(request),
+    forward: (target) => prepareForTarget(raw, request, scan, target),
+    extras: someExtras({
+      fallbackModels: fallbackModelsOf(isNames(request.fallbacks) ? request : { models: request.models ?? null }),
+      nativeOnly,
+      nativeFor: nativeOnly === noOutput ? 'format' : null,
+      serverTools: serverToolsOf(request),
+      answerGives: isObject(body.thread) || isObject(body.diagnostics) ? 'all' : 'objects',
+    }),
   };
 }
 
@@ -82,18 +79,15 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
 const noOutput = invalid('max_tokens', "'max_tokens' is 0, which no provider of this model accepts. Send 1 or more.");
 
 /** The same for `count_tokens`, which knows no bound on the output. */
-export function readForCount(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CountedRequest> {
+export function readForCount(raw: Buffer, body: JsonObject, scan: JsonScan): CountedRequest | Failure {
   const checked = checkRequest(body, 'count');
-  if (!checked.ok) return checked;
-  const { body: request, vendors } = checked.value;
+  if (isFailure(checked)) return checked;
+  const { body: request, vendors } = checked;
   return {
-    ok: true,
-    value: {
-      model: request.model,
-      neutral: () => toNeutral(request),
-      forward: (target) => prepareForTarget(raw, request, scan, target),
-      extras: someExtras({ nativeOnly: vendors }),
-    },
+    model: request.model,
+    neutral: () => toNeutral(request),
+    forward: (target) => prepareForTarget(raw, request, scan, target),
+    extras: someExtras({ nativeOnly: vendors }),
   };
 }
 

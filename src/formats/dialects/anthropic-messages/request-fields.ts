@@ -1,7 +1,8 @@
+import type { Failure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import type { NeutralRequest, NeutralTool } from '../../neutral/request.ts';
 import { bodySchema, described, schemaOf } from '../described-check.ts';
-import type { EncodeTarget, Result } from '../dialect.ts';
+import type { EncodeTarget } from '../dialect.ts';
 import { fallbackNames } from '../fallback-models.ts';
 import { type Checked, checkFields, fieldTable, judged, writtenFields } from '../field-table.ts';
 import {
@@ -235,7 +236,7 @@ const requiredFields = {
  * Types and bounds of a Messages request; the first fault found names its field. The body is the caller's itself, not a
  * copy, so unknown fields stay.
  */
-export function checkRequest(body: JsonObject, purpose: RequestFor): Result<Checked<CallerBody>> {
+export function checkRequest(body: JsonObject, purpose: RequestFor): Checked<CallerBody> | Failure {
   const needed = requiredFields[body.max_tokens === null ? 'answer' : purpose];
   return judged(requestFields, body, needed, checkFields(requestFields, body, needed));
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { decodeRequest } from '../../../../test/fixtures/decode-request.ts';
+import { isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import type { NeutralPart } from '../../neutral/request.ts';
@@ -68,9 +69,9 @@ function roundTrip(events: readonly NeutralEvent[], thoughts: string): readonly 
       { role: 'user', content: [...results, { type: 'text', text: 'And?' }] },
     ],
   });
-  assert.ok(next.ok, JSON.stringify(next));
-  assert.equal(next.value.lost, undefined);
-  return next.value.messages[1]!.parts;
+  assert.ok(!isFailure(next), JSON.stringify(next));
+  assert.equal(next.lost, undefined);
+  return next.messages[1]!.parts;
 }
 
 test("AC-16 Gemini's proofs round-trip: over a thought, and on the call that it led to", () => {

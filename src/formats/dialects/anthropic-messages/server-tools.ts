@@ -1,6 +1,6 @@
+import type { Failure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import type { McpToolFilter, RequestedServerTools, ServerTool } from '../../neutral/server-tool.ts';
-import type { Result } from '../dialect.ts';
 import {
   type AddressSources,
   hasServerTools,
@@ -20,7 +20,7 @@ const webFetchTypes = /^web_fetch_\d{8}$/;
  * Tools of a request that the answering server runs: a search of the web, reading its pages, MCP servers, and a search
  * of vector collections in OpenAI's words. Null: there are none that this gateway could run.
  */
-export function serverToolsOf(body: CallerBody): Result<RequestedServerTools> | null {
+export function serverToolsOf(body: CallerBody): RequestedServerTools | Failure | null {
   if (!hasServerTools(body.tools) && !Array.isArray(body.mcp_servers)) return null;
   return requestedServerTools(() => {
     const all = (Array.isArray(body.tools) ? body.tools : []).map((tool): JsonObject => (isObject(tool) ? tool : {}));

@@ -1,7 +1,6 @@
-import { invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { memberValue, scanJson } from '../../../kernel/json.ts';
 import { jsonDepthMax } from '../../../kernel/limits.ts';
-import type { Result } from '../dialect.ts';
 import { readInvokeBody } from './invoke-body.ts';
 import { withPathMembers } from './path-members.ts';
 
@@ -20,27 +19,27 @@ const expected =
   "input: expected 'converse' with a conversation, or 'invokeModel' with the body of an InvokeModel in base64.";
 
 /** Takes the conversation out of the body of AWS's CountTokens. Its bytes stay as they came. */
-export function readCountBody(raw: Buffer, model: string): Result<CountedBody> {
+export function readCountBody(raw: Buffer, model: string): CountedBody | Failure {
   const input = memberOf(raw, 'input');
   const converse = input === null ? null : memberOf(input, 'converse');
   if (converse !== null) return counted('bedrock-converse', withPathMembers(converse, model, false));
   const invoke = input === null ? null : memberOf(input, 'invokeModel');
   const encoded = invoke === null ? null : memberOf(invoke, 'body');
   const body = encoded === null ? null : textOf(encoded);
-  if (body === null) return { ok: false, failure: invalid('input', expected) };
+  if (body === null) return invalid('input', expected);
   const read = readInvokeBody(Buffer.from(body, 'base64'), model, false);
-  if (!read.ok) return read;
-  const { form } = read.value;
+  if (isFailure(read)) return read;
+  const { form } = read;
   if (form === 'embeddings' || form === 'rerank') {
     const message =
       'Only conversations are counted. Bodies of texts to embed or to rank have no count before they run.';
-    return { ok: false, failure: invalid('input', message) };
+    return invalid('input', message);
   }
-  return counted(form, read.value.body);
+  return counted(form, read.body);
 }
 
-function counted(form: CountedForm, body: Buffer): Result<CountedBody> {
-  return { ok: true, value: { form, body } };
+function counted(form: CountedForm, body: Buffer): CountedBody | Failure {
+  return { form, body };
 }
 
 /** Bytes of a member's value; null: there is none, or this is no object that can be looked through. */

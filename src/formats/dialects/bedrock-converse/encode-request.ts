@@ -1,7 +1,8 @@
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralReasoning, NeutralTool } from '../../neutral/request.ts';
-import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
+import type { EncodedRequest, EncodeTarget } from '../dialect.ts';
 import { openAiAlone } from '../openai-chat/request-fields.ts';
 import { standInTool } from '../stand-in-tool.ts';
 import {
@@ -65,7 +66,7 @@ const encodeByRules = encoderOf({
 
 export const { encodeRequest, encoderFor } = encodersByModel(encodeByRules, rulesOf);
 
-function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules): Result<EncodedRequest> {
+function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules): EncodedRequest | Failure {
   const encoding: Encoding = { rules, losses: [], failure: null };
   const foreign = openAiAlone(request);
   if (foreign !== null) refuse(encoding, foreign.field, foreign.message);
@@ -78,7 +79,7 @@ function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules
   if (tokens !== undefined) inferenceConfig.maxTokens = tokens;
   writeFields(fields, request, { maxOutputTokens: target.maxOutputTokens, sampling }, inferenceConfig, encoding.losses);
   const modelFields = { ...thoughts, ...topKOf(request, thoughts, encoding) };
-  if (encoding.failure !== null) return { ok: false, failure: encoding.failure };
+  if (encoding.failure !== null) return encoding.failure;
 
   const body: ConverseBody & JsonObject = { ...request.extensions?.[vendor], messages: turns };
   if (system.length > 0) body.system = system;
@@ -88,7 +89,7 @@ function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules
   if (format?.kind === 'native') body.outputConfig = { textFormat: format.textFormat };
   const encoded: EncodedRequest = { body, losses: encoding.losses };
   if (format?.kind === 'forced-tool') encoded.decode = { unwrapTool: format.tool.name };
-  return { ok: true, value: encoded };
+  return encoded;
 }
 
 const merged = ['inferenceConfig', 'additionalModelRequestFields'] as const;
@@ -205,11 +206,11 @@ function encodeFormat(request: EncodedMembers, encoding: Encoding): EncodedForma
     return { kind: 'native', textFormat: { type: 'json_schema', structure: { jsonSchema } } };
   }
   const tool = standInTool(format, request.tools);
-  if (!tool.ok) {
-    encoding.failure ??= tool.failure;
+  if (isFailure(tool)) {
+    encoding.failure ??= tool;
     return null;
   }
-  const { name, description, parameters } = tool.value;
+  const { name, description, parameters } = tool;
   return { kind: 'forced-tool', tool: { name, description, inputSchema: { json: parameters } } };
 }
 

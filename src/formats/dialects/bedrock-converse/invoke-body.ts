@@ -1,7 +1,6 @@
-import { invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonScan, memberValue, scanJson } from '../../../kernel/json.ts';
 import { jsonDepthMax } from '../../../kernel/limits.ts';
-import type { Result } from '../dialect.ts';
 import { withFirst } from '../gemini/path-members.ts';
 import { withPathMembers } from './path-members.ts';
 
@@ -24,9 +23,9 @@ const widthMax = { structure: 200_000, commas: 2_000_000 };
  * which is Converse's (`system`, `inferenceConfig`, parts without `type`), OpenAI's chat completions (other `messages`),
  * texts to embed of Amazon or Cohere, or Cohere's documents to rank. Refused: any other.
  */
-export function readInvokeBody(raw: Buffer, model: string, stream: boolean): Result<InvokedBody> {
+export function readInvokeBody(raw: Buffer, model: string, stream: boolean): InvokedBody | Failure {
   const scan = scanJson(raw, jsonDepthMax, widthMax);
-  if (scan.tooWide) return { ok: false, failure: invalid(null, 'The body has too many values. Send it in parts.') };
+  if (scan.tooWide) return invalid(null, 'The body has too many values. Send it in parts.');
   const has = (name: string) => memberValue(raw, scan.members, name) !== null;
   if (has('anthropic_version')) {
     const body = withPathMembers(without(raw, scan, ['anthropic_version', 'anthropic_beta']), model, stream);
@@ -46,7 +45,7 @@ export function readInvokeBody(raw: Buffer, model: string, stream: boolean): Res
   // The reader of the body refuses all that is not an object.
   if (scan.afterBrace < 0) return invoked('openai-chat', raw);
   const message = `This body is none that is taken here. Send one of Anthropic's ('anthropic_version' and 'messages'), Amazon Nova's ('messages' and 'inferenceConfig') or OpenAI's ('messages')${stream ? '' : ", texts to embed ('inputText', 'texts' or 'singleEmbeddingParams'), or Cohere's 'query' and 'documents'"}. Converse takes a conversation for every model.`;
-  return { ok: false, failure: invalid(null, message) };
+  return invalid(null, message);
 }
 
 /** Members that OpenAI's bodies never have. All of them are optional. */
@@ -67,8 +66,8 @@ function hasNovaParts(raw: Buffer, scan: JsonScan): boolean {
   }
 }
 
-function invoked(form: InvokeForm, body: Buffer, betas: string | null = null): Result<InvokedBody> {
-  return { ok: true, value: { form, body, betas } };
+function invoked(form: InvokeForm, body: Buffer, betas: string | null = null): InvokedBody | Failure {
+  return { form, body, betas };
 }
 
 const betasBytesMax = 2_048;

@@ -9,7 +9,7 @@ import type {
   RequestNeeds,
 } from '../../neutral/request.ts';
 import { estimatedInput } from '../../neutral/usage.ts';
-import type { CallerRequest, ForwardTarget, Result } from '../dialect.ts';
+import type { CallerRequest, ForwardTarget } from '../dialect.ts';
 import { someExtras } from '../extras.ts';
 import { type ForwardBody, gatewayOnlyFields } from '../forward-body.ts';
 import { memberKinds, objectsBy } from '../named-objects.ts';
@@ -35,29 +35,26 @@ export const objects = objectsBy({
  * Checks a body of Converse and keeps it unchanged: parts that only a conversion needs are built on demand. The route
  * adds model and stream (`withPathMembers`).
  */
-export function readRequest(raw: Buffer, body: JsonObject, _: JsonScan): Result<CallerRequest> {
+export function readRequest(raw: Buffer, body: JsonObject, _: JsonScan): CallerRequest | Failure {
   const failure = invalidFieldIn(body);
-  if (failure !== null) return { ok: false, failure };
+  if (failure !== null) return failure;
   const modelFields = modelFieldsOf(body);
   const nativeOnly = bedrockOnlyFailure(body);
   const paths = Array.isArray(body.additionalModelResponseFieldPaths) ? body.additionalModelResponseFieldPaths : [];
   return {
-    ok: true,
-    value: {
-      model: stringOr(body.model, ''),
-      stream: body.stream === true,
-      includeUsage: true,
-      n: 1,
-      seed: null,
-      needs: needsOf(body, raw.length, modelFields.reasoning),
-      user: null,
-      conversationStart: conversationStart(body),
-      ...(paths.includes('/stop_sequence') && { echo: { stopSequence: true } }),
-      wordFor: (field) => wordFor(field, decodeSystem(body.system).length),
-      extras: nativeOnly === null ? null : someExtras({ nativeOnly }),
-      neutral: () => neutralOf(body, modelFields),
-      forward: (target) => forward(raw, body, target),
-    },
+    model: stringOr(body.model, ''),
+    stream: body.stream === true,
+    includeUsage: true,
+    n: 1,
+    seed: null,
+    needs: needsOf(body, raw.length, modelFields.reasoning),
+    user: null,
+    conversationStart: conversationStart(body),
+    ...(paths.includes('/stop_sequence') && { echo: { stopSequence: true } }),
+    wordFor: (field) => wordFor(field, decodeSystem(body.system).length),
+    extras: nativeOnly === null ? null : someExtras({ nativeOnly }),
+    neutral: () => neutralOf(body, modelFields),
+    forward: (target) => forward(raw, body, target),
   };
 }
 

@@ -1,8 +1,8 @@
-import { invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralReasoning, NeutralTool } from '../../neutral/request.ts';
-import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
+import type { EncodedRequest, EncodeTarget } from '../dialect.ts';
 import { openAiAlone } from '../openai-chat/request-fields.ts';
 import { openAiChatId } from '../openai-chat/wire.ts';
 import { standInTool } from '../stand-in-tool.ts';
@@ -67,7 +67,7 @@ const encodeByRules = encoderOf({
 
 export const { encodeRequest, encoderFor } = encodersByModel(encodeByRules, rulesOf);
 
-function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules): Result<EncodedRequest> {
+function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules): EncodedRequest | Failure {
   const { responseFormat } = request;
   const hasFormat = responseFormat !== undefined && responseFormat.type !== 'text';
   const encoding: Encoding = {
@@ -91,7 +91,7 @@ function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules
   const unwrapTool = putToolsAndFormat(body, request, encoding);
   putReasoning(body, request.reasoning, target, encoding);
   if (documents.length > 0) body.documents = documents;
-  if (encoding.failure !== null) return { ok: false, failure: encoding.failure };
+  if (encoding.failure !== null) return encoding.failure;
 
   Object.assign(
     body,
@@ -104,7 +104,7 @@ function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules
   const value: EncodedRequest = { body, losses: encoding.losses };
   if (documents.length > 0) value.recovered = ['messages.document.citations'];
   if (unwrapTool !== null) value.decode = { unwrapTool };
-  return { ok: true, value };
+  return value;
 }
 
 /** Cohere's members among those that the caller added to OpenAI's. */
@@ -139,8 +139,8 @@ function putToolsAndFormat(body: JsonObject, request: EncodedMembers, encoding: 
   const mustCall = toolChoice?.type === 'tool' || toolChoice?.type === 'required';
   // A model that must call a tool of the caller's gives no answer yet.
   const standIn = format === undefined || mustCall ? null : standInTool(format, tools);
-  if (standIn?.ok === false) encoding.failure ??= standIn.failure;
-  const forced = standIn?.ok ? standIn.value : null;
+  if (isFailure(standIn)) encoding.failure ??= standIn;
+  const forced = isFailure(standIn) ? null : standIn;
   const sent = forced === null ? callable : [...callable, forced];
   body.tools = sent.map(wireTool);
   if (toolChoice?.type === 'none') body.tool_choice = 'NONE';

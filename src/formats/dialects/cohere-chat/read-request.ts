@@ -1,7 +1,8 @@
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonScan, type JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralMessage, NeutralPart, NeutralReasoning, NeutralRequest } from '../../neutral/request.ts';
-import type { CallerRequest, ForwardTarget, Result } from '../dialect.ts';
+import type { CallerRequest, ForwardTarget } from '../dialect.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
 import { memberKinds, objectsBy } from '../named-objects.ts';
 import { openAiChat } from '../openai-chat/index.ts';
@@ -18,25 +19,21 @@ export const objects = objectsBy({
  * Checks a body of `POST /v2/chat` and keeps it unchanged. For other formats it becomes the chat completion that says the
  * same, with its documents before the last turn of the user.
  */
-export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CallerRequest> {
+export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): CallerRequest | Failure {
   const failure = invalidFieldIn(body);
-  if (failure !== null) return { ok: false, failure };
-  const read = openAiChat.readRequest(raw, chatOf(body), scan);
-  if (!read.ok) return read;
-  const { value } = read;
+  if (failure !== null) return failure;
+  const value = openAiChat.readRequest(raw, chatOf(body), scan);
+  if (isFailure(value)) return value;
   const documents = documentsOf(body);
   const reasoning = reasoningOf(body);
   return {
-    ok: true,
-    value: {
-      ...value,
-      includeUsage: true,
-      needs: reasoning === null ? value.needs : { ...value.needs, reasoning: reasoning.effort !== 'none' },
-      neutral: () => neutralOf(value.neutral(), body, documents, reasoning),
-      ...(documents.length > 0 && { echo: { documents: documents.map(({ id }) => id) } }),
-      wordFor,
-      forward: (target) => forward(raw, body, scan, target),
-    },
+    ...value,
+    includeUsage: true,
+    needs: reasoning === null ? value.needs : { ...value.needs, reasoning: reasoning.effort !== 'none' },
+    neutral: () => neutralOf(value.neutral(), body, documents, reasoning),
+    ...(documents.length > 0 && { echo: { documents: documents.map(({ id }) => id) } }),
+    wordFor,
+    forward: (target) => forward(raw, body, scan, target),
   };
 }
 

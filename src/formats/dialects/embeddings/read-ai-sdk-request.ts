@@ -1,7 +1,7 @@
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { EmbeddingRequest } from '../../neutral/embedding.ts';
 import { bodySchema, type JsonSchema } from '../described-check.ts';
-import type { Result } from '../dialect.ts';
 import { checkFields } from '../field-table.ts';
 import { arrayOf, asFailure, integerIn, object, string, textOr } from '../fields.ts';
 import { withFirst } from '../gemini/path-members.ts';
@@ -26,15 +26,15 @@ export function withHeaderModel(raw: Buffer, model: string): Buffer {
 }
 
 /** The body of an embedding call of the AI SDK, with the model of its header. */
-export function readAiSdkRequest(body: JsonObject): Result<EmbeddingRequest> {
+export function readAiSdkRequest(body: JsonObject): EmbeddingRequest | Failure {
   const complaint = checkFields(fields, body, body.input === undefined ? required : earlier);
-  if (complaint !== null) return { ok: false, failure: asFailure(complaint) };
+  if (complaint !== null) return asFailure(complaint);
   const { model = '', values, input = values ?? [], dimensions = null, providerOptions } = body;
   const read = readEmbeddingRequest({ model, input, dimensions });
-  if (!read.ok) return read;
+  if (isFailure(read)) return read;
   // Options of vendors have no place elsewhere: one that says something is reported as lost.
   const options = isObject(providerOptions) && Object.keys(providerOptions).length > 0 ? { providerOptions } : {};
-  return { ok: true, value: { ...read.value, answerForm: 'ai-sdk', extra: { ...read.value.extra, ...options } } };
+  return { ...read, answerForm: 'ai-sdk', extra: { ...read.extra, ...options } };
 }
 
 /** Schema of such a body for `/openapi.json`. */

@@ -1,8 +1,7 @@
-import { invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { AnswerForm, EmbeddingRequest } from '../../neutral/embedding.ts';
 import { bodySchema, type JsonSchema } from '../described-check.ts';
-import type { Result } from '../dialect.ts';
 import { checkFields } from '../field-table.ts';
 import {
   anyJson,
@@ -53,21 +52,21 @@ const fields = new Map([
 const required = new Map([['model', 'the name of an embedding model (GET /v1/models lists them)']]);
 
 /** A body of InvokeModel with texts to embed, and the model of its path. */
-export function readBedrockRequest(body: JsonObject): Result<EmbeddingRequest> {
+export function readBedrockRequest(body: JsonObject): EmbeddingRequest | Failure {
   const complaint = checkFields(fields, body, required);
-  if (complaint !== null) return { ok: false, failure: asFailure(complaint) };
+  if (complaint !== null) return asFailure(complaint);
   const { model, images, inputImage } = body;
   if ((images ?? inputImage ?? null) !== null) {
-    return { ok: false, failure: invalid(images == null ? 'inputImage' : 'images', 'Only texts are embedded here.') };
+    return invalid(images == null ? 'inputImage' : 'images', 'Only texts are embedded here.');
   }
   const settings = settingsIn(body);
   if (settings === null) {
     const message = "Missing 'inputText': send a text, or Cohere's 'texts', or Nova's 'singleEmbeddingParams'.";
-    return { ok: false, failure: invalid('inputText', message) };
+    return invalid('inputText', message);
   }
   const { form, input, size, others } = settings;
   const read = readEmbeddingRequest({ model, input, dimensions: size ?? null, ...others });
-  return read.ok ? { ok: true, value: { ...read.value, answerForm: form } } : read;
+  return isFailure(read) ? read : { ...read, answerForm: form };
 }
 
 interface EmbeddingSettings {

@@ -1,8 +1,7 @@
-import { invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { type EmbeddingRequest, vectorTypes } from '../../neutral/embedding.ts';
 import { bodySchema, type JsonSchema } from '../described-check.ts';
-import type { Result } from '../dialect.ts';
 import { checkFields } from '../field-table.ts';
 import { anyJson, arrayOf, asFailure, byType, integerIn, members, needed, oneOf, string, stringOf } from '../fields.ts';
 import { dimensionsMax, inputsMax, readEmbeddingRequest } from './read-request.ts';
@@ -30,15 +29,15 @@ const fields = new Map([
 const required = new Map([['model', 'the name of an embedding model (GET /v1/models lists them)']]);
 
 /** The body of Cohere's `POST /v2/embed`, of texts. */
-export function readCohereRequest(body: JsonObject): Result<EmbeddingRequest> {
+export function readCohereRequest(body: JsonObject): EmbeddingRequest | Failure {
   const complaint = checkFields(fields, body, required);
-  if (complaint !== null) return { ok: false, failure: asFailure(complaint) };
+  if (complaint !== null) return asFailure(complaint);
   const { images, model, texts, inputs, output_dimension: dimensions = null, truncate, embedding_types: given } = body;
   if ((images ?? null) !== null) {
-    return { ok: false, failure: invalid('images', "'images' cannot be embedded here: send 'texts'.") };
+    return invalid('images', "'images' cannot be embedded here: send 'texts'.");
   }
   const input = texts ?? (Array.isArray(inputs) ? inputs.map(textOf) : undefined);
-  if (input === undefined) return { ok: false, failure: invalid('texts', "Missing 'texts': send an array of texts.") };
+  if (input === undefined) return invalid('texts', "Missing 'texts': send an array of texts.");
   const read = readEmbeddingRequest({
     model,
     input,
@@ -46,13 +45,10 @@ export function readCohereRequest(body: JsonObject): Result<EmbeddingRequest> {
     ...(isGiven(body.input_type) && { input_type: body.input_type }),
     ...(isGiven(truncate) && { truncate }),
   });
-  if (!read.ok) return read;
+  if (isFailure(read)) return read;
   const types = vectorTypes.filter((type) => Array.isArray(given) && given.includes(type));
   const encoding = types.length === 1 && types[0] === 'base64' ? 'base64' : 'float';
-  return {
-    ok: true,
-    value: { ...read.value, encoding, answerForm: 'cohere', ...(types.length > 0 && { types }) },
-  };
+  return { ...read, encoding, answerForm: 'cohere', ...(types.length > 0 && { types }) };
 }
 
 function isGiven(value: JsonValue | undefined): value is JsonValue {

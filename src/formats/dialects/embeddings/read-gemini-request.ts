@@ -1,7 +1,6 @@
-import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { type EmbeddingRequest, inputTypeOf } from '../../neutral/embedding.ts';
-import type { Result } from '../dialect.ts';
 import { asFailure, complain, integerIn, optional, stringOf, within } from '../fields.ts';
 import { pathModel } from '../gemini/path-members.ts';
 import { asInReference, staysHere } from '../gemini/read-request.ts';
@@ -13,82 +12,73 @@ const known = new Set([pathModel, 'model', 'requests', 'content', ...Object.keys
 /**
  * The body of Google's `embedContent`, or of `batchEmbedContents` where it holds `requests`, as `withPathModel` gives it.
  */
-export function readGeminiRequest(raw: JsonObject): Result<EmbeddingRequest> {
+export function readGeminiRequest(raw: JsonObject): EmbeddingRequest | Failure {
   const body = asInReference(raw);
   const batch = body.requests !== undefined;
   const requests = batch ? body.requests : [body];
   if (!Array.isArray(requests) || requests.length === 0) {
-    return refuse(asFailure(complain('requests', requests as JsonValue, `an array of 1 to ${inputsMax} requests`)));
+    return asFailure(complain('requests', requests as JsonValue, `an array of 1 to ${inputsMax} requests`));
   }
   if (requests.length > inputsMax) {
-    return refuse(invalid('requests', `'requests' has ${requests.length} members. Send at most ${inputsMax}.`));
+    return invalid('requests', `'requests' has ${requests.length} members. Send at most ${inputsMax}.`);
   }
   const texts: string[] = [];
   const [first] = requests;
   for (const [i, request] of requests.entries()) {
     const path = batch ? `requests[${i}]` : '';
     const read = readContent(request, path);
-    if (!read.ok) return read;
-    texts.push(read.value);
+    if (isFailure(read)) return read;
+    texts.push(read);
     const other = otherThanFirst(first as JsonObject, request as JsonObject);
     if (other !== null) {
-      return refuse(invalid(`${path}.${other}`, `'${path}.${other}' must be the same for all requests of one call.`));
+      return invalid(`${path}.${other}`, `'${path}.${other}' must be the same for all requests of one call.`);
     }
   }
   const { taskType, outputDimensionality } = first as JsonObject;
   return {
-    ok: true,
-    value: {
-      model: raw[pathModel] as string,
-      inputs: { kind: 'texts', texts },
-      dimensions: typeof outputDimensionality === 'number' ? outputDimensionality : null,
-      inputType: typeof taskType === 'string' && taskType !== 'TASK_TYPE_UNSPECIFIED' ? inputTypeOf(taskType) : null,
-      inputTypeWord: null,
-      purpose: 'query',
-      encoding: 'float',
-      answerForm: batch ? 'gemini-batch' : 'gemini-one',
-      user: null,
-      extra: Object.fromEntries(
-        Object.entries(first as JsonObject).filter(
-          ([name, value]) => !known.has(name) && !staysHere.has(name) && value !== null,
-        ),
+    model: raw[pathModel] as string,
+    inputs: { kind: 'texts', texts },
+    dimensions: typeof outputDimensionality === 'number' ? outputDimensionality : null,
+    inputType: typeof taskType === 'string' && taskType !== 'TASK_TYPE_UNSPECIFIED' ? inputTypeOf(taskType) : null,
+    inputTypeWord: null,
+    purpose: 'query',
+    encoding: 'float',
+    answerForm: batch ? 'gemini-batch' : 'gemini-one',
+    user: null,
+    extra: Object.fromEntries(
+      Object.entries(first as JsonObject).filter(
+        ([name, value]) => !known.has(name) && !staysHere.has(name) && value !== null,
       ),
-    },
+    ),
   };
 }
 
 /** The text of a request's content, its parts joined. */
-function readContent(request: JsonValue, path: string): Result<string> {
+function readContent(request: JsonValue, path: string): string | Failure {
   const at = (name: string) => (path === '' ? name : `${path}.${name}`);
-  if (!isObject(request)) return refuse(asFailure(complain(path, request, "an object with 'content'")));
+  if (!isObject(request)) return asFailure(complain(path, request, "an object with 'content'"));
   for (const [name, rule] of Object.entries(rules)) {
     const complaint = optional(request, name, rule);
-    if (complaint !== null) return refuse(asFailure(path === '' ? complaint : within(path, complaint)));
+    if (complaint !== null) return asFailure(path === '' ? complaint : within(path, complaint));
   }
   const { content } = request;
   const parts = isObject(content) ? content.parts : undefined;
   if (!Array.isArray(parts)) {
-    return refuse(asFailure(complain(at('content'), content, "an object with 'parts' that hold text")));
+    return asFailure(complain(at('content'), content, "an object with 'parts' that hold text"));
   }
   let text = '';
   for (const [i, part] of parts.entries()) {
     if (!isObject(part) || typeof part.text !== 'string') {
-      return refuse(
-        asFailure(complain(at(`content.parts[${i}]`), part, "an object with 'text': texts alone are embedded")),
-      );
+      return asFailure(complain(at(`content.parts[${i}]`), part, "an object with 'text': texts alone are embedded"));
     }
     text += part.text;
   }
   if (text === '')
-    return refuse(invalid(at('content'), `'${at('content')}' is empty, so there is nothing to embed. Send some text.`));
-  return { ok: true, value: text };
+    return invalid(at('content'), `'${at('content')}' is empty, so there is nothing to embed. Send some text.`);
+  return text;
 }
 
 /** Member in which a request differs from the first one; null when none. */
 function otherThanFirst(first: JsonObject, request: JsonObject): string | null {
   return Object.keys(rules).find((name) => (request[name] ?? null) !== (first[name] ?? null)) ?? null;
-}
-
-function refuse(failure: Failure): { ok: false; failure: Failure } {
-  return { ok: false, failure };
 }

@@ -1,7 +1,7 @@
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { EmbeddingRequest } from '../../neutral/embedding.ts';
 import { bodySchema, type JsonSchema } from '../described-check.ts';
-import type { Result } from '../dialect.ts';
 import { checkFields } from '../field-table.ts';
 import { anyJson, arrayOf, asFailure, boolean, integerIn, object, string, textOr } from '../fields.ts';
 import { dimensionsMax, inputsMax, readEmbeddingRequest } from './read-request.ts';
@@ -21,13 +21,13 @@ const fields = new Map([
 const requiredOfMany = new Map([model, ['input', 'a text, or an array of texts']]);
 
 /** The body of Ollama's `POST /api/embed`, or of `/api/embeddings`, whose text is `prompt`. */
-export function readOllamaRequest(body: JsonObject): Result<EmbeddingRequest> {
+export function readOllamaRequest(body: JsonObject): EmbeddingRequest | Failure {
   const isOne = body.input === undefined && body.prompt !== undefined;
   const complaint = checkFields(fields, body, isOne ? new Map([model]) : requiredOfMany);
-  if (complaint !== null) return { ok: false, failure: asFailure(complaint) };
+  if (complaint !== null) return asFailure(complaint);
   const { model: name = '', input = '', prompt = '', dimensions = null } = body;
   const read = readEmbeddingRequest({ model: name, input: isOne ? prompt : input, dimensions });
-  return read.ok ? { ok: true, value: { ...read.value, answerForm: isOne ? 'ollama-one' : 'ollama' } } : read;
+  return isFailure(read) ? read : { ...read, answerForm: isOne ? 'ollama-one' : 'ollama' };
 }
 
 /** Schema of such a body for `/openapi.json`. */

@@ -1,8 +1,7 @@
-import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import { type EmbeddingInputs, type EmbeddingRequest, inputTypeOf } from '../../neutral/embedding.ts';
 import { type Complaint, described, type JsonSchema, schemaOf } from '../described-check.ts';
-import type { Result } from '../dialect.ts';
 import { arrayOf, asFailure, cleanUser, complain, integerIn, oneOf, optional, string, stringOf } from '../fields.ts';
 import { gatewayOnlyFields } from '../forward-body.ts';
 import { invalidFieldIn, schemaBesideModel } from '../forwarded/read-fields.ts';
@@ -33,52 +32,47 @@ export function embeddingSchema(): JsonSchema {
 }
 
 /** The body of `POST /v1/embeddings`; the first fault found names its field. */
-export function readEmbeddingRequest(body: JsonObject): Result<EmbeddingRequest> {
+export function readEmbeddingRequest(body: JsonObject): EmbeddingRequest | Failure {
   const wrong = invalidFieldIn(body, null);
-  if (wrong !== null) return { ok: false, failure: wrong };
+  if (wrong !== null) return wrong;
   for (const [name, rule] of Object.entries(rules)) {
     const complaint = optional(body, name, rule);
-    if (complaint !== null) return { ok: false, failure: asFailure(complaint) };
+    if (complaint !== null) return asFailure(complaint);
   }
   const inputs = readInputs(body.input);
-  if (!inputs.ok) return inputs;
+  if (isFailure(inputs)) return inputs;
   const emptyAt = emptyTextIn(body.input);
   return {
-    ok: true,
-    value: {
-      model: body.model as string,
-      inputs: inputs.value,
-      ...(emptyAt !== null && { emptyAt }),
-      dimensions: (body.dimensions as number | null | undefined) ?? null,
-      inputType: typeof body.input_type === 'string' ? inputTypeOf(body.input_type) : null,
-      inputTypeWord: typeof body.input_type === 'string' ? body.input_type : null,
-      encoding: body.encoding_format === 'base64' ? 'base64' : 'float',
-      purpose: 'query',
-      answerForm: 'openai',
-      user: typeof body.user === 'string' ? cleanUser(body.user) : null,
-      extra: Object.fromEntries(
-        Object.entries(body).filter(
-          ([name, value]) => !known.has(name) && !gatewayOnlyFields.has(name) && value !== null,
-        ),
+    model: body.model as string,
+    inputs,
+    ...(emptyAt !== null && { emptyAt }),
+    dimensions: (body.dimensions as number | null | undefined) ?? null,
+    inputType: typeof body.input_type === 'string' ? inputTypeOf(body.input_type) : null,
+    inputTypeWord: typeof body.input_type === 'string' ? body.input_type : null,
+    encoding: body.encoding_format === 'base64' ? 'base64' : 'float',
+    purpose: 'query',
+    answerForm: 'openai',
+    user: typeof body.user === 'string' ? cleanUser(body.user) : null,
+    extra: Object.fromEntries(
+      Object.entries(body).filter(
+        ([name, value]) => !known.has(name) && !gatewayOnlyFields.has(name) && value !== null,
       ),
-    },
+    ),
   };
 }
 
-function readInputs(input: JsonValue | undefined): Result<EmbeddingInputs> {
+function readInputs(input: JsonValue | undefined): EmbeddingInputs | Failure {
   if (typeof input === 'string') {
-    return { ok: true, value: { kind: 'texts', texts: [input] } };
+    return { kind: 'texts', texts: [input] };
   }
-  if (!Array.isArray(input)) return refuse(asFailure(complain('input', input, whatToSend)));
-  if (input.length === 0) return refuse(empty('input'));
+  if (!Array.isArray(input)) return asFailure(complain('input', input, whatToSend));
+  if (input.length === 0) return empty('input');
   if (typeof input[0] === 'number') {
     const complaint = wrongToken(input, 'input');
-    return complaint === null
-      ? { ok: true, value: { kind: 'tokens', tokens: [input as number[]] } }
-      : refuse(asFailure(complaint));
+    return complaint === null ? { kind: 'tokens', tokens: [input as number[]] } : asFailure(complaint);
   }
   if (input.length > inputsMax) {
-    return refuse(invalid('input', `'input' has ${input.length} inputs. Send at most ${inputsMax} in one request.`));
+    return invalid('input', `'input' has ${input.length} inputs. Send at most ${inputsMax} in one request.`);
   }
   return typeof input[0] === 'string' ? readTexts(input) : readTokens(input);
 }
@@ -89,27 +83,27 @@ function emptyTextIn(input: JsonValue | undefined): string | null {
   return at === -1 ? null : `input[${at}]`;
 }
 
-function readTexts(input: readonly JsonValue[]): Result<EmbeddingInputs> {
+function readTexts(input: readonly JsonValue[]): EmbeddingInputs | Failure {
   for (let i = 0; i < input.length; i++) {
     const text = input[i];
     if (typeof text !== 'string') {
-      return refuse(asFailure(complain(`input[${i}]`, text, 'a text, as the inputs before it are')));
+      return asFailure(complain(`input[${i}]`, text, 'a text, as the inputs before it are'));
     }
   }
-  return { ok: true, value: { kind: 'texts', texts: input as string[] } };
+  return { kind: 'texts', texts: input as string[] };
 }
 
-function readTokens(input: readonly JsonValue[]): Result<EmbeddingInputs> {
+function readTokens(input: readonly JsonValue[]): EmbeddingInputs | Failure {
   for (let i = 0; i < input.length; i++) {
     const tokens = input[i];
     if (!Array.isArray(tokens)) {
-      return refuse(asFailure(complain(`input[${i}]`, tokens, i === 0 ? 'a text or tokens' : 'an array of tokens')));
+      return asFailure(complain(`input[${i}]`, tokens, i === 0 ? 'a text or tokens' : 'an array of tokens'));
     }
-    if (tokens.length === 0) return refuse(empty(`input[${i}]`));
+    if (tokens.length === 0) return empty(`input[${i}]`);
     const complaint = wrongToken(tokens, `input[${i}]`);
-    if (complaint !== null) return refuse(asFailure(complaint));
+    if (complaint !== null) return asFailure(complaint);
   }
-  return { ok: true, value: { kind: 'tokens', tokens: input as number[][] } };
+  return { kind: 'tokens', tokens: input as number[][] };
 }
 
 function wrongToken(tokens: readonly JsonValue[], path: string): Complaint | null {
@@ -123,8 +117,4 @@ function wrongToken(tokens: readonly JsonValue[], path: string): Complaint | nul
 export function empty(path: string): Failure {
   const fix = path === 'input' ? 'Send some text.' : 'Leave it out or send some text.';
   return invalid(path, `'${path}' is empty, so there is nothing to embed. ${fix}`);
-}
-
-function refuse(failure: Failure): { ok: false; failure: Failure } {
-  return { ok: false, failure };
 }

@@ -19,9 +19,9 @@ export const completions: ForwardedEndpoint = {
   summary: "Continue a text in OpenAI's older format",
   readRequest(raw, body, scan) {
     const wrong = invalidFieldIn(body, null);
-    if (wrong !== null) return { ok: false, failure: wrong };
+    if (wrong !== null) return wrong;
     const streamed = streamOf(body);
-    if (isFailure(streamed)) return { ok: false, failure: streamed };
+    if (isFailure(streamed)) return streamed;
     const value = forwardedRequest(raw, body, scan, {
       ...streamed,
       defaultModel: null,
@@ -29,7 +29,7 @@ export const completions: ForwardedEndpoint = {
       maxOutputTokens: typeof body.max_tokens === 'number' ? body.max_tokens : null,
       start: promptStart(body.prompt),
     });
-    return { ok: true, value };
+    return value;
   },
   requestSchema: () =>
     schemaBesideModel(

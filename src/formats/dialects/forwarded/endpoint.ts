@@ -1,6 +1,7 @@
+import type { Failure } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonScan, JsonValue } from '../../../kernel/json.ts';
 import type { JsonSchema } from '../described-check.ts';
-import type { CallerRequest, PassingReader, Result } from '../dialect.ts';
+import type { CallerRequest, PassingReader } from '../dialect.ts';
 
 /** Endpoints that have one format at every provider: bodies go on as they came, answers come back as they are. */
 export type ForwardedEndpointId = 'completions' | 'image-embeddings' | 'moderations' | 'ocr' | 'rerank';
@@ -15,7 +16,7 @@ export interface ForwardedEndpoint {
   /** Short description. */
   summary: string;
   /** Checks what routing and metering must know; all else is the upstream's to judge. */
-  readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<ForwardedRequest>;
+  readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): ForwardedRequest | Failure;
   /** JSON Schema of its bodies, for `/openapi.json`: what `readRequest` leaves to the upstream is named, not checked. */
   requestSchema(): JsonSchema;
   readInPassing(): PassingReader;

@@ -87,7 +87,7 @@ export function readUnstreamed(
 ): ForwardedEndpoint['readRequest'] {
   return (raw, body, scan) => {
     const wrong = invalidFieldIn(body, defaultModel);
-    if (wrong !== null) return { ok: false, failure: wrong };
+    if (wrong !== null) return wrong;
     const value = forwardedRequest(raw, body, scan, {
       defaultModel,
       inputTokensEstimate: estimatedTokens(textBytes(raw, body)),
@@ -96,7 +96,7 @@ export function readUnstreamed(
       includeUsage: false,
       start: '',
     });
-    return { ok: true, value };
+    return value;
   };
 }
 

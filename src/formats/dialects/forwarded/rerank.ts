@@ -1,3 +1,4 @@
+import { isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import type { Usage } from '../../neutral/usage.ts';
@@ -16,19 +17,19 @@ export const rerank: ForwardedEndpoint = {
   summary: 'Order documents by how well they answer a query',
   readRequest(raw, body, scan) {
     const read = readRanking(raw, body, scan);
-    if (!read.ok) return read;
-    const { forward } = read.value;
+    if (isFailure(read)) return read;
+    const { forward } = read;
     const answerShape = {
       topN: typeof body.top_n === 'number' ? body.top_n : null,
       documents: body.return_documents === true && Array.isArray(body.documents) ? body.documents : null,
     };
     const value: ForwardedRequest = {
-      ...read.value,
+      ...read,
       answerShape,
       // Some services refuse the wish, and others send texts unasked: the caller gets the texts of its request.
       forward: (target) => forward({ ...target, without: [...(target.without ?? []), 'return_documents'] }),
     };
-    return { ok: true, value };
+    return value;
   },
   requestSchema: () =>
     schemaBesideModel(

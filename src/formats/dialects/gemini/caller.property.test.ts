@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { decodeRequest } from '../../../../test/fixtures/decode-request.ts';
+import { isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import type { AnswerHead } from '../dialect.ts';
@@ -132,11 +133,11 @@ test('any body is refused with a 400 that names a field, or can be sent on', () 
   fc.assert(
     fc.property(body, (wire) => {
       const neutral = decodeRequest(gemini, JSON.parse(JSON.stringify(wire)) as JsonObject);
-      if (!neutral.ok) assert.equal(neutral.failure.kind, 'invalid-request');
+      if (isFailure(neutral)) assert.equal(neutral.kind, 'invalid-request');
       else {
-        const encoded = encodeRequest(neutral.value, target);
-        if (!encoded.ok) assert.equal(encoded.failure.kind, 'invalid-request');
-        else JSON.stringify(encoded.value.body);
+        const encoded = encodeRequest(neutral, target);
+        if (isFailure(encoded)) assert.equal(encoded.kind, 'invalid-request');
+        else JSON.stringify(encoded.body);
       }
     }),
     { numRuns: 3_000 },
@@ -162,10 +163,10 @@ test('a conversation comes out of the neutral form as it went in', () => {
     },
   ];
   const neutral = decodeRequest(gemini, { contents, systemInstruction: { parts: [{ text: 's' }] } });
-  assert.ok(neutral.ok);
-  const encoded = encodeRequest(neutral.value, target);
-  assert.ok(encoded.ok);
-  assert.deepEqual(encoded.value, {
+  assert.ok(!isFailure(neutral));
+  const encoded = encodeRequest(neutral, target);
+  assert.ok(!isFailure(encoded));
+  assert.deepEqual(encoded, {
     body: { contents, systemInstruction: { parts: [{ text: 's' }] } },
     losses: [],
   });
@@ -181,8 +182,8 @@ test('calls without ids meet their responses by name and order', () => {
       { parts: [response('g', '2'), response('f', '1'), response('f', '3')] },
     ],
   });
-  assert.ok(neutral.ok);
-  const [, calls, results] = neutral.value.messages;
+  assert.ok(!isFailure(neutral));
+  const [, calls, results] = neutral.messages;
   const ids = calls!.parts.map((part) => part.type === 'tool-call' && part.id);
   assert.equal(new Set(ids).size, 3);
   const [f1, g, f2] = ids;
@@ -233,8 +234,8 @@ test('members spelled with underscores, as Google’s examples write them, are r
     tool_config: { function_calling_config: { mode: 'ANY', allowed_function_names: ['do_it'] } },
     generation_config: { max_output_tokens: 5, top_p: 0.5, thinking_config: { thinking_budget: 9 } },
   });
-  assert.ok(neutral.ok);
-  const { messages, tools, toolChoice, maxOutputTokens, topP, reasoning, extensions } = neutral.value;
+  assert.ok(!isFailure(neutral));
+  const { messages, tools, toolChoice, maxOutputTokens, topP, reasoning, extensions } = neutral;
   assert.equal(messages.length, 4);
   assert.equal(messages[1]!.parts[0]!.type, 'image');
   const [call] = messages[2]!.parts;
@@ -250,10 +251,10 @@ test('members spelled with underscores, as Google’s examples write them, are r
 
 test('what only another dialect’s caller says is listed, and what Google alone knows comes back to it', () => {
   const neutral = decodeRequest(gemini, { contents: [{ parts: [{ text: 'x' }] }], newThing: 1, safetySettings: [] });
-  assert.ok(neutral.ok);
-  assert.deepEqual(neutral.value.extensions, { gemini: { newThing: 1, safetySettings: [] } });
-  const encoded = encodeRequest({ ...neutral.value, hints: { prediction: {} } }, target);
-  assert.ok(encoded.ok);
-  assert.deepEqual([encoded.value.body.newThing, encoded.value.body.safetySettings], [1, []]);
-  assert.deepEqual(encoded.value.losses, [{ field: 'prediction', why: 'unsupported' }]);
+  assert.ok(!isFailure(neutral));
+  assert.deepEqual(neutral.extensions, { gemini: { newThing: 1, safetySettings: [] } });
+  const encoded = encodeRequest({ ...neutral, hints: { prediction: {} } }, target);
+  assert.ok(!isFailure(encoded));
+  assert.deepEqual([encoded.body.newThing, encoded.body.safetySettings], [1, []]);
+  assert.deepEqual(encoded.losses, [{ field: 'prediction', why: 'unsupported' }]);
 });

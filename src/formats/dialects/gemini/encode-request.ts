@@ -1,7 +1,8 @@
+import type { Failure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralReasoning, NeutralTool } from '../../neutral/request.ts';
-import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
+import type { EncodedRequest, EncodeTarget } from '../dialect.ts';
 import { openAiAlone } from '../openai-chat/request-fields.ts';
 import { encoderOf, encodersByModel, type Taken, writeFields } from '../taken-fields.ts';
 import { type Encoding, encodeContents, lose, refuse } from './encode-messages.ts';
@@ -36,20 +37,20 @@ const encodeByRules = encoderOf({
 
 export const { encodeRequest, encoderFor } = encodersByModel(encodeByRules, rulesOf);
 
-function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules): Result<EncodedRequest> {
+function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules): EncodedRequest | Failure {
   const encoding: Encoding = { rules, losses: [], reported: new Set(), failure: null };
   const foreign = openAiAlone(request);
   if (foreign !== null) refuse(encoding, foreign.field, foreign.message);
   const { system, contents } = encodeContents(request.messages, encoding);
   const tools = encodeTools(request, encoding);
   const config = generationConfig(request, target, encoding);
-  if (encoding.failure !== null) return { ok: false, failure: encoding.failure };
+  if (encoding.failure !== null) return encoding.failure;
   const vendorFields = request.extensions?.[vendor];
   const body: GenerateContentBody & JsonObject = { ...vendorFields, contents, ...tools };
   if (system.length > 0) body.systemInstruction = { parts: system };
   const vendorConfig = isObject(vendorFields?.generationConfig) ? vendorFields.generationConfig : {};
   if (Object.keys(config).length > 0) body.generationConfig = { ...vendorConfig, ...config };
-  return { ok: true, value: { body, losses: encoding.losses } };
+  return { body, losses: encoding.losses };
 }
 
 /** The operator's body for a target joins `generationConfig` instead of replacing all of the caller's. */

@@ -1,9 +1,9 @@
-import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, stringOr } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { RequestNeeds } from '../../neutral/request.ts';
 import { estimatedInput } from '../../neutral/usage.ts';
-import type { CallerRequest, ForwardTarget, Result } from '../dialect.ts';
+import type { CallerRequest, ForwardTarget } from '../dialect.ts';
 import { someExtras } from '../extras.ts';
 import { fieldNames } from '../field-table.ts';
 import { type ForwardBody, gatewayOnlyFields } from '../forward-body.ts';
@@ -18,31 +18,28 @@ import { noSignature } from './wire.ts';
  * Checks a body and keeps it unchanged: parts that only a conversion needs are built on demand. The route adds model
  * and stream (`withPathMembers`).
  */
-export function readRequest(raw: Buffer, written: JsonObject): Result<CallerRequest> {
+export function readRequest(raw: Buffer, written: JsonObject): CallerRequest | Failure {
   const { [pathModel]: model, [pathStream]: stream, ...fields } = written;
   const checked = checkRequest({ ...asInReference(fields), model, stream });
-  if (!checked.ok) return checked;
-  const { body, vendors } = checked.value;
+  if (isFailure(checked)) return checked;
+  const { body, vendors } = checked;
   const config = isObject(body.generationConfig) ? body.generationConfig : {};
   const thinking = isObject(config.thinkingConfig) ? config.thinkingConfig : {};
   const nativeOnly = vendors ?? googleAlone(body, config);
   return {
-    ok: true,
-    value: {
-      model: stringOr(body.model, ''),
-      stream: body.stream === true,
-      includeUsage: true,
-      n: typeof config.candidateCount === 'number' ? config.candidateCount : 1,
-      seed: typeof config.seed === 'number' ? config.seed : null,
-      needs: needsOf(body, config, raw.length),
-      user: null,
-      conversationStart: conversationStart(body),
-      echo: { thoughts: thinking.includeThoughts === true ? 'shown' : 'hidden' },
-      wordFor: (field) => callersWord(field, decodeSystem(body.systemInstruction).length),
-      extras: nativeOnly === null ? null : someExtras({ nativeOnly }),
-      neutral: () => toNeutral(body),
-      forward: (target) => forwardBody(raw, body, target, Object.hasOwn(fields, 'model')),
-    },
+    model: stringOr(body.model, ''),
+    stream: body.stream === true,
+    includeUsage: true,
+    n: typeof config.candidateCount === 'number' ? config.candidateCount : 1,
+    seed: typeof config.seed === 'number' ? config.seed : null,
+    needs: needsOf(body, config, raw.length),
+    user: null,
+    conversationStart: conversationStart(body),
+    echo: { thoughts: thinking.includeThoughts === true ? 'shown' : 'hidden' },
+    wordFor: (field) => callersWord(field, decodeSystem(body.systemInstruction).length),
+    extras: nativeOnly === null ? null : someExtras({ nativeOnly }),
+    neutral: () => toNeutral(body),
+    forward: (target) => forwardBody(raw, body, target, Object.hasOwn(fields, 'model')),
   };
 }
 

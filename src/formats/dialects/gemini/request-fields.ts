@@ -1,8 +1,9 @@
+import type { Failure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, stringOr } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
 import { bodySchema, described, type JsonSchema, schemaOf } from '../described-check.ts';
-import type { EncodeTarget, Result } from '../dialect.ts';
+import type { EncodeTarget } from '../dialect.ts';
 import { type Checked, checkFields, fieldTable, judged, placeFields, writtenFields } from '../field-table.ts';
 import {
   anyJson,
@@ -173,7 +174,7 @@ export const requestFields = fieldTable<JsonObject>({
 });
 
 /** Types and bounds of a request; the first fault found names its field. The body is the one given, not a copy. */
-export function checkRequest(body: JsonObject): Result<Checked<JsonObject>> {
+export function checkRequest(body: JsonObject): Checked<JsonObject> | Failure {
   const complaint =
     checkFields(requestFields, body, requiredFields) ?? responsesFollowCalls(body.contents as JsonObject[]);
   return judged(requestFields, body, requiredFields, complaint);

@@ -1,6 +1,7 @@
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonScan, type JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
-import type { CallerRequest, Result } from '../dialect.ts';
+import type { CallerRequest } from '../dialect.ts';
 import { memberKinds, objectsBy } from '../named-objects.ts';
 import { openAiChat } from '../openai-chat/index.ts';
 import { pathForm } from './path-form.ts';
@@ -15,24 +16,21 @@ export const objects = objectsBy({
  * A request of Ollama's API as the chat completion that says the same: https://docs.ollama.com/api. It streams unless it
  * says no. Its answer is always converted.
  */
-export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CallerRequest> {
+export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): CallerRequest | Failure {
   const form = body[pathForm] === 'generate' ? 'generate' : 'chat';
   const failure = invalidFieldIn(body, form);
-  if (failure !== null) return { ok: false, failure };
+  if (failure !== null) return failure;
   const read = openAiChat.readRequest(raw, chatOf(body, form), scan);
-  if (!read.ok) return read;
+  if (isFailure(read)) return read;
   const lost = lossesOf(body, form);
   return {
-    ok: true,
-    value: {
-      ...read.value,
-      includeUsage: true,
-      neutral: () => (lost.length === 0 ? read.value.neutral() : { ...read.value.neutral(), lost }),
-      echo: { form },
-      wordFor,
-      forward() {
-        throw new Error('no provider is asked in the format of Ollama');
-      },
+    ...read,
+    includeUsage: true,
+    neutral: () => (lost.length === 0 ? read.neutral() : { ...read.neutral(), lost }),
+    echo: { form },
+    wordFor,
+    forward() {
+      throw new Error('no provider is asked in the format of Ollama');
     },
   };
 }

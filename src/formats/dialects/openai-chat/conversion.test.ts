@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeRequest } from '../../../../test/fixtures/decode-request.ts';
+import { isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { NeutralMessage, NeutralPart, NeutralRequest } from '../../neutral/request.ts';
 import { encodeRequest } from './encode-request.ts';
@@ -10,14 +11,14 @@ const target = { model: 'up-1', maxOutputTokens: null, stream: false, omit: [] }
 
 function neutral(body: JsonObject): NeutralRequest {
   const decoded = decodeRequest(openAiChat, { model: 'm', messages: [{ role: 'user', content: 'hi' }], ...body });
-  if (!decoded.ok) assert.fail(JSON.stringify(decoded.failure));
-  return decoded.value;
+  if (isFailure(decoded)) assert.fail(JSON.stringify(decoded));
+  return decoded;
 }
 
 function wire(request: NeutralRequest, over: Partial<typeof target> & { omit?: string[] } = {}) {
   const encoded = encodeRequest(request, { ...target, ...over });
-  if (!encoded.ok) assert.fail(JSON.stringify(encoded.failure));
-  return encoded.value;
+  if (isFailure(encoded)) assert.fail(JSON.stringify(encoded));
+  return encoded;
 }
 
 const everything: JsonObject = {
@@ -124,8 +125,8 @@ test('S1 fields that would steer an upstream, and our own, go nowhere', () => {
 test('S21 a __proto__ member stays a plain member', () => {
   const body = JSON.parse('{"__proto__":{"polluted":true},"constructor":{"x":1}}') as JsonObject;
   const decoded = decodeRequest(openAiChat, { ...body, model: 'm', messages: [{ role: 'user', content: 'x' }] });
-  assert.ok(decoded.ok);
-  const out = wire(decoded.value).body;
+  assert.ok(!isFailure(decoded));
+  const out = wire(decoded).body;
   assert.equal(Object.getPrototypeOf(out), Object.prototype);
   assert.ok(JSON.stringify(out).includes('"__proto__":{"polluted":true}'));
 });
@@ -216,11 +217,8 @@ test('a document by URL is refused with its place, since leaving it out would ch
     { ...neutral({}), messages: [{ role: 'user', parts: [{ type: 'document', source }] }] },
     target,
   );
-  assert.equal(encoded.ok, false);
-  assert.equal(
-    !encoded.ok && encoded.failure.kind === 'invalid-request' && encoded.failure.param,
-    'messages[0].content',
-  );
+  assert.ok(isFailure(encoded));
+  assert.equal(isFailure(encoded) && encoded.kind === 'invalid-request' && encoded.param, 'messages[0].content');
 });
 
 test('another vendor’s thoughts and cache marks are dropped and listed', () => {
@@ -290,7 +288,7 @@ test('messages of which nothing can be said here are refused, not sent as an emp
   const unknown: NeutralPart = { type: 'vendor', vendor: 'anthropic-messages', block: { type: 'weird' } };
   for (const messages of [[], [{ role: 'user', parts: [unknown] }]] as const) {
     const encoded = encodeRequest({ ...neutral({}), messages: [...messages] as NeutralMessage[] }, target);
-    assert.equal(encoded.ok, false);
-    assert.equal(!encoded.ok && encoded.failure.kind, 'invalid-request');
+    assert.ok(isFailure(encoded));
+    assert.equal(isFailure(encoded) && encoded.kind, 'invalid-request');
   }
 });

@@ -1,9 +1,9 @@
-import { invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralResponseFormat, NeutralToolChoice } from '../../neutral/request.ts';
-import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
+import type { EncodedRequest, EncodeTarget } from '../dialect.ts';
 import { textsOf } from '../openai-metadata.ts';
 import { encoderOf, type Taken, writeFields } from '../taken-fields.ts';
 import { encodeMessages } from './encode-messages.ts';
@@ -29,24 +29,21 @@ type EncodedMembers = Taken<(typeof takes)[number]>;
  */
 export const encodeRequest = encoderOf({ vendor: openAiChatId, takes, fields: encodedFields, hints: 'all', encode });
 
-function encode(request: EncodedMembers, target: EncodeTarget): Result<EncodedRequest> {
+function encode(request: EncodedMembers, target: EncodeTarget): EncodedRequest | Failure {
   const reasoning = target.omit.includes('reasoning_content') ? 'omit' : 'send';
   const { messages, losses, unsayable } = encodeMessages(request.messages, reasoning);
   if (unsayable !== null) {
     const param = `messages[${unsayable.message}].content`;
-    return {
-      ok: false,
-      failure: invalid(param, `'${param}' holds ${unsayable.what}, which no provider of this model accepts.`),
-    };
+    return invalid(param, `'${param}' holds ${unsayable.what}, which no provider of this model accepts.`);
   }
   if (messages.length === 0) {
     const message = 'The messages have no content. Send at least one with text, a picture or a tool result.';
-    return { ok: false, failure: invalid('messages', message) };
+    return invalid('messages', message);
   }
   const vendorFields = request.extensions?.[openAiChatId];
   const missing =
     vendorFields?.tools !== undefined || vendorFields?.tool_choice !== undefined ? null : missingTool(request);
-  if (missing !== null) return { ok: false, failure: missing };
+  if (missing !== null) return missing;
   const body: JsonObject = { model: target.model, messages };
   writeFields(encodedFields, request, target, body, losses);
   putTools(body, request);
@@ -58,7 +55,7 @@ function encode(request: EncodedMembers, target: EncodeTarget): Result<EncodedRe
     body.stream = true;
     body.stream_options = { include_usage: true };
   }
-  return { ok: true, value: { body, losses } };
+  return { body, losses };
 }
 
 function put(body: JsonObject, name: string, value: JsonValue | undefined): void {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { scanJson } from '../../../kernel/json.ts';
 import type { ForwardTarget } from '../dialect.ts';
@@ -9,8 +10,8 @@ import { prepareForTarget, readRequest } from './read-request.ts';
 function read(body: JsonObject) {
   const raw = Buffer.from(JSON.stringify(body));
   const request = readRequest(raw, body, scanJson(raw, 64));
-  if (!request.ok) assert.fail(JSON.stringify(request.failure));
-  return { ...request.value, bytes: raw.length };
+  if (isFailure(request)) assert.fail(JSON.stringify(request));
+  return { ...request, bytes: raw.length };
 }
 
 const hello: JsonObject = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
@@ -67,7 +68,7 @@ test('all turns of a conversation begin alike, and others do not', () => {
 
 test('a refused body gives the failure', () => {
   const raw = Buffer.from('{}');
-  assert.equal(readRequest(raw, {}, scanJson(raw, 64)).ok, false);
+  assert.ok(isFailure(readRequest(raw, {}, scanJson(raw, 64))));
 });
 
 const plain: ForwardTarget = {

@@ -1,9 +1,10 @@
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonScan, type JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, RequestNeeds } from '../../neutral/request.ts';
 import { tagInMetadata } from '../../neutral/tag.ts';
 import { estimatedInput } from '../../neutral/usage.ts';
-import type { CallerRequest, ForwardTarget, Result } from '../dialect.ts';
+import type { CallerRequest, ForwardTarget } from '../dialect.ts';
 import { placeFields } from '../field-table.ts';
 import { cleanUser } from '../fields.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
@@ -15,38 +16,35 @@ import { takesSignatures, withoutSignatures } from './thought-signature.ts';
 import { type ChatRequest, openAiChatId } from './wire.ts';
 
 /** Checks a body and keeps it unchanged: parts that only a conversion needs are built on demand. */
-export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CallerRequest> {
+export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): CallerRequest | Failure {
   const checked = checkRequest(body);
-  if (!checked.ok) return checked;
-  const { body: request, vendors } = checked.value;
+  if (isFailure(checked)) return checked;
+  const { body: request, vendors } = checked;
   const { models, fallbacks, tools, web_search_options: search, modalities, store } = request;
   const isStored = store === true;
   return {
-    ok: true,
-    value: {
-      model: request.model,
-      stream: request.stream === true,
-      includeUsage: request.stream_options?.include_usage === true,
-      n: request.n ?? 1,
-      seed: typeof request.seed === 'number' ? request.seed : null,
-      needs: needsOf(request, raw.length),
-      user: request.user == null ? null : cleanUser(request.user),
-      tag: request.metadata === undefined ? null : tagInMetadata(request.metadata),
-      conversationStart: conversationStart(request),
-      // None of the members that `extrasOf` reads is there, in most.
-      extras:
-        models == null &&
-        fallbacks == null &&
-        tools == null &&
-        search == null &&
-        modalities == null &&
-        !isStored &&
-        vendors === null
-          ? null
-          : extrasOf(request, vendors),
-      neutral: () => toNeutral(request),
-      forward: (target) => prepareForTarget(raw, request, scan, target),
-    },
+    model: request.model,
+    stream: request.stream === true,
+    includeUsage: request.stream_options?.include_usage === true,
+    n: request.n ?? 1,
+    seed: typeof request.seed === 'number' ? request.seed : null,
+    needs: needsOf(request, raw.length),
+    user: request.user == null ? null : cleanUser(request.user),
+    tag: request.metadata === undefined ? null : tagInMetadata(request.metadata),
+    conversationStart: conversationStart(request),
+    // None of the members that `extrasOf` reads is there, in most.
+    extras:
+      models == null &&
+      fallbacks == null &&
+      tools == null &&
+      search == null &&
+      modalities == null &&
+      !isStored &&
+      vendors === null
+        ? null
+        : extrasOf(request, vendors),
+    neutral: () => toNeutral(request),
+    forward: (target) => prepareForTarget(raw, request, scan, target),
   };
 }
 

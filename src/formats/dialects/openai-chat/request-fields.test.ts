@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import { checkRequest } from './request-fields.ts';
 
@@ -10,7 +11,7 @@ const assistant = (message: JsonObject): JsonObject => ({ messages: [{ role: 'as
 
 function refusal(fields: JsonObject): { param: string | null; message: string } | null {
   const checked = checkRequest({ ...hello, ...fields });
-  const failure = checked.ok ? checked.value.vendors : checked.failure;
+  const failure = isFailure(checked) ? checked : checked.vendors;
   if (failure === null) return null;
   assert.equal(failure.kind, 'invalid-request');
   return failure.kind === 'invalid-request' ? failure : null;
@@ -193,7 +194,7 @@ for (const [what, fields] of right) {
 
 test('what is missing is said to be missing', () => {
   const noModel = checkRequest({ messages: [] });
-  assert.deepEqual(noModel.ok ? null : noModel.failure, {
+  assert.deepEqual(isFailure(noModel) ? noModel : null, {
     kind: 'invalid-request',
     param: 'model',
     message: "Missing 'model': send the name of a model (GET /v1/models lists them).",
@@ -212,5 +213,5 @@ test('the message says what was got, briefly and without raw control characters'
 test('the checked request is the body itself, unknown fields and all', () => {
   const body = { ...hello, min_p: 0.1 };
   const checked = checkRequest(body);
-  assert.equal(checked.ok && checked.value.body, body);
+  assert.equal(!isFailure(checked) && checked.body, body);
 });

@@ -1,7 +1,7 @@
+import type { Failure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import type { NeutralRequest, NeutralResponseFormat, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
 import { bodySchema, type Complaint } from '../described-check.ts';
-import type { Result } from '../dialect.ts';
 import { fallbackEntries, fallbackNames } from '../fallback-models.ts';
 import { type Checked, checkFields, fieldTable, judged, writtenFields } from '../field-table.ts';
 import {
@@ -277,7 +277,7 @@ export const encodedFields = writtenFields(requestFields);
  * field. Null means absent, as there, except for `model` and `messages`. The body is the caller's itself, not a copy, so
  * unknown fields stay.
  */
-export function checkRequest(body: JsonObject): Result<Checked<ChatRequest>> {
+export function checkRequest(body: JsonObject): Checked<ChatRequest> | Failure {
   const complaint = checkFields(requestFields, body, requiredFields) ?? combinations(body);
   return judged(requestFields, body, requiredFields, complaint);
 }

@@ -1,7 +1,6 @@
-import { FailureError, invalid } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, jsonText } from '../../../kernel/json.ts';
 import type { RequestedServerTools, ServerTool } from '../../neutral/server-tool.ts';
-import type { Result } from '../dialect.ts';
 import {
   type AddressSources,
   count,
@@ -16,7 +15,7 @@ import type { ChatRequest } from './wire.ts';
  * Tools of a request that the answering server runs: OpenAI's `web_search_options`, and those of its newer format.
  * Null: there are none that this gateway could run.
  */
-export function serverToolsOf(body: ChatRequest): Result<RequestedServerTools> | null {
+export function serverToolsOf(body: ChatRequest): RequestedServerTools | Failure | null {
   if (!isObject(body.web_search_options) && !hasServerTools(body.tools)) return null;
   return requestedServerTools(() => {
     const all = (Array.isArray(body.tools) ? body.tools : []).map((tool): JsonObject => (isObject(tool) ? tool : {}));

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralResponseFormat, NeutralTool } from '../../neutral/request.ts';
-import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
+import type { EncodedRequest, EncodeTarget } from '../dialect.ts';
 import { openAiChatId } from '../openai-chat/wire.ts';
 import { textsOf } from '../openai-metadata.ts';
 import { encoderOf, type Taken, writeFields } from '../taken-fields.ts';
@@ -54,12 +54,12 @@ export const encodeRequest = encoderOf({
   encode,
 });
 
-function encode(request: EncodedMembers, target: EncodeTarget): Result<EncodedRequest> {
+function encode(request: EncodedMembers, target: EncodeTarget): EncodedRequest | Failure {
   const { items, losses, failure } = encodeInput(request.messages);
   const vendorFields = request.extensions?.[openAiResponsesId] ?? {};
   const missing = vendorTools(vendorFields).length > 0 ? null : missingTool(request);
   const refusal = failure ?? (items.length === 0 ? emptyInput : (missing ?? beyondThis(request)));
-  if (refusal !== null) return { ok: false, failure: refusal };
+  if (refusal !== null) return refusal;
   const body: JsonObject = { model: target.model, input: items };
   writeFields(encodedFields, request, target, body, losses);
   Object.assign(body, encodeTools(request, vendorFields));
@@ -73,7 +73,7 @@ function encode(request: EncodedMembers, target: EncodeTarget): Result<EncodedRe
   body.store ??= false;
   body.stream = target.stream;
   const stop = request.stop?.filter((text) => text !== '') ?? [];
-  return { ok: true, value: { body, losses, ...(stop.length > 0 && { decode: { stop } }) } };
+  return { body, losses, ...(stop.length > 0 && { decode: { stop } }) };
 }
 
 const emptyInput = invalid(

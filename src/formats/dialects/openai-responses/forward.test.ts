@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { scanJson } from '../../../kernel/json.ts';
 import type { ForwardTarget } from '../dialect.ts';
@@ -17,8 +18,8 @@ const plain: ForwardTarget = {
 function forwarded(text: string, target: Partial<ForwardTarget> = {}): { text: string; lost: string[] } {
   const raw = Buffer.from(text);
   const read = openAiResponses.readRequest(raw, JSON.parse(text) as JsonObject, scanJson(raw, 64));
-  assert.ok(read.ok, JSON.stringify(read));
-  const { bytes, losses } = read.value.forward({ ...plain, ...target });
+  assert.ok(!isFailure(read), JSON.stringify(read));
+  const { bytes, losses } = read.forward({ ...plain, ...target });
   return { text: bytes.toString(), lost: losses.map((loss) => loss.field) };
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeRequest } from '../../../../test/fixtures/decode-request.ts';
+import { isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import type { NeutralPart } from '../../neutral/request.ts';
@@ -21,8 +22,8 @@ function outputOf(events: readonly NeutralEvent[], echo?: JsonObject): JsonObjec
 function partsOf(output: readonly JsonObject[]): readonly NeutralPart[] {
   const input = [{ role: 'user', content: 'x' }, ...output];
   const decoded = decodeRequest(openAiResponses, { model: 'm', input });
-  assert.ok(decoded.ok, JSON.stringify(decoded));
-  return decoded.value.messages[1]?.parts ?? [];
+  assert.ok(!isFailure(decoded), JSON.stringify(decoded));
+  return decoded.messages[1]?.parts ?? [];
 }
 
 const start = (call: number, id: string, name = 'f'): NeutralEvent => ({
@@ -81,7 +82,7 @@ test('empty texts of the assistant are left out, and no choice stands without to
     tool_choice: 'auto',
     tools: [{ type: 'y' }],
   });
-  assert.ok(decoded.ok && decoded.value.toolChoice === undefined);
+  assert.ok(!isFailure(decoded) && decoded.toolChoice === undefined);
 });
 
 function read(events: readonly JsonObject[]): NeutralEvent[] {
@@ -145,8 +146,8 @@ test('passages that a search of files found come back as a call and its result',
       { role: 'user', content: 'y' },
     ];
     const decoded = decodeRequest(openAiResponses, { model: 'm', input });
-    assert.ok(decoded.ok, JSON.stringify(decoded));
-    return decoded.value.messages.slice(1, -1).map(({ role, parts }) => ({ role, parts }));
+    assert.ok(!isFailure(decoded), JSON.stringify(decoded));
+    return decoded.messages.slice(1, -1).map(({ role, parts }) => ({ role, parts }));
   };
   const found = [
     { file_id: 'file_1', filename: 'tea.md', score: 0.9, text: 'Tea is hot.', attributes: {} },
@@ -188,8 +189,8 @@ test('a call of an MCP server that this gateway made comes back as a call and it
       { role: 'user', content: 'y' },
     ];
     const decoded = decodeRequest(openAiResponses, { model: 'm', input });
-    assert.ok(decoded.ok, JSON.stringify(decoded));
-    return decoded.value.messages.slice(1, -1);
+    assert.ok(!isFailure(decoded), JSON.stringify(decoded));
+    return decoded.messages.slice(1, -1);
   };
   const [call, result] = messagesOf({ output: '3 €', error: null });
   assert.deepEqual(call?.parts, [

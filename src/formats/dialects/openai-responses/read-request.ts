@@ -1,11 +1,11 @@
-import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonScan } from '../../../kernel/json.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, RequestNeeds } from '../../neutral/request.ts';
 import { tagInMetadata } from '../../neutral/tag.ts';
 import { estimatedInput } from '../../neutral/usage.ts';
-import type { CallerRequest, ForwardTarget, RequestExtras, RequestState, Result } from '../dialect.ts';
+import type { CallerRequest, ForwardTarget, RequestExtras, RequestState } from '../dialect.ts';
 import { someExtras } from '../extras.ts';
 import { fallbackModelsOf } from '../fallback-models.ts';
 import { fieldNames, placeFields } from '../field-table.ts';
@@ -26,11 +26,11 @@ import {
 } from './wire.ts';
 
 /** Checks a body and keeps it unchanged: parts that only a conversion needs are built on demand. */
-export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CallerRequest> {
+export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): CallerRequest | Failure {
   const checked = checkRequest(body);
-  if (!checked.ok) return checked;
-  const { body: request, vendors } = checked.value;
-  return { ok: true, value: callerRequest(raw, request, scan, { vendors, input: 'as it came' }) };
+  if (isFailure(checked)) return checked;
+  const { body: request, vendors } = checked;
+  return callerRequest(raw, request, scan, { vendors, input: 'as it came' });
 }
 
 interface Reading {

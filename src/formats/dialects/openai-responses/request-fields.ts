@@ -1,7 +1,7 @@
+import type { Failure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import type { NeutralRequest, NeutralResponseFormat, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
 import { bodySchema, type Complaint, type JsonSchema } from '../described-check.ts';
-import type { Result } from '../dialect.ts';
 import { fallbackEntries, fallbackNames } from '../fallback-models.ts';
 import { type Checked, checkFields, fieldTable, judged, writtenFields } from '../field-table.ts';
 import {
@@ -288,7 +288,7 @@ function decodeChoice(
  * Types, bounds and combinations of a Responses request, by the published description; the first fault found names
  * its field. Null means absent, except for `model`. The body is the caller's itself, not a copy, so unknown fields stay.
  */
-export function checkRequest(body: JsonObject): Result<Checked<ResponsesRequest>> {
+export function checkRequest(body: JsonObject): Checked<ResponsesRequest> | Failure {
   const required = bringsConversation(body) ? requiredBeside : requiredFields;
   const complaint = checkFields(requestFields, body, required) ?? conversation(body) ?? choiceFitsTools(body);
   return judged(requestFields, body, required, complaint);

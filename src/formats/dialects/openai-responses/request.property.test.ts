@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { decodeRequest } from '../../../../test/fixtures/decode-request.ts';
+import { isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { openAiResponses } from './index.ts';
 
@@ -77,16 +78,16 @@ test('decoded and encoded again, every field is there or listed as lost', () => 
   fc.assert(
     fc.property(body, (asked) => {
       const decoded = decodeRequest(openAiResponses, asked as unknown as JsonObject);
-      assert.ok(decoded.ok, JSON.stringify(decoded));
-      const encoded = openAiResponses.encodeRequest(decoded.value, {
+      assert.ok(!isFailure(decoded), JSON.stringify(decoded));
+      const encoded = openAiResponses.encodeRequest(decoded, {
         model: 'alias',
         maxOutputTokens: null,
         stream: false,
         omit: [],
       });
-      assert.ok(encoded.ok, JSON.stringify(encoded));
-      const lost = new Set(encoded.value.losses.map((loss) => loss.field));
-      const sent = encoded.value.body;
+      assert.ok(!isFailure(encoded), JSON.stringify(encoded));
+      const lost = new Set(encoded.losses.map((loss) => loss.field));
+      const sent = encoded.body;
       for (const [name, value] of Object.entries(asked)) {
         if (name === 'tools') assert.deepEqual(sorted(sent.tools), sorted(value), name);
         else if (name === 'max_output_tokens' && (value as number) < 16) assert.ok(lost.has('max_tokens'));
@@ -150,9 +151,9 @@ test('whatever JSON a body is, it is read or refused by a 400', () => {
   fc.assert(
     fc.property(anyBody, (asked) => {
       const decoded = decodeRequest(openAiResponses, asked as JsonObject);
-      if (!decoded.ok) return assert.equal(decoded.failure.kind, 'invalid-request');
+      if (isFailure(decoded)) return assert.equal(decoded.kind, 'invalid-request');
       const target = { model: 'm', maxOutputTokens: null, stream: true, omit: [] };
-      openAiResponses.encodeRequest(decoded.value, target);
+      openAiResponses.encodeRequest(decoded, target);
     }),
     { numRuns: 3_000 },
   );

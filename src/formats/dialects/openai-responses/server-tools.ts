@@ -1,6 +1,6 @@
+import type { Failure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, jsonText } from '../../../kernel/json.ts';
 import type { ApprovedCall, RequestedServerTools, ServerTool, ServerToolKind } from '../../neutral/server-tool.ts';
-import type { Result } from '../dialect.ts';
 import {
   type AddressSources,
   count,
@@ -11,7 +11,7 @@ import {
 import { type InputItem, isGatewayStep, type ResponsesRequest } from './wire.ts';
 
 /** Tools of a request that the answering server runs; null: there are none that this gateway could run. */
-export function serverToolsOf(body: ResponsesRequest): Result<RequestedServerTools> | null {
+export function serverToolsOf(body: ResponsesRequest): RequestedServerTools | Failure | null {
   if (!hasServerTools(body.tools)) return null;
   return requestedServerTools(() => {
     const all = Array.isArray(body.tools) ? body.tools.filter(isObject) : [];

@@ -1,6 +1,5 @@
-import { invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
-import type { Result } from '../../dialects/dialect.ts';
 import type { ImageRequest } from '../../neutral/image.ts';
 import { readImageRequest } from './read-request.ts';
 
@@ -14,18 +13,18 @@ const booleans = new Map<string, boolean>([
  * The fields of a form to `/v1/images/edits`, which all are text, as the body that they would be in JSON. A field that
  * is empty is one that was left out.
  */
-export function readEditForm(fields: readonly { name: string; value: string }[]): Result<ImageRequest> {
+export function readEditForm(fields: readonly { name: string; value: string }[]): ImageRequest | Failure {
   const body: JsonObject = Object.create(null);
   for (const { name, value } of fields) {
     if (/^(image|mask)\b/.test(name)) {
       const field = name.slice(0, 80);
       const message = `'${field}' is a plain field. Send it as a file, with a filename.`;
-      return { ok: false, failure: invalid(field, message) };
+      return invalid(field, message);
     }
     if (value === '') continue;
     if (Object.hasOwn(body, name)) {
       const field = name.slice(0, 80);
-      return { ok: false, failure: invalid(field, `The form has '${field}' twice. Send it once.`) };
+      return invalid(field, `The form has '${field}' twice. Send it once.`);
     }
     body[name] = meant(name, value);
   }

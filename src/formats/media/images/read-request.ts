@@ -1,7 +1,6 @@
-import { invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import { described, type JsonSchema } from '../../dialects/described-check.ts';
-import type { Result } from '../../dialects/dialect.ts';
 import {
   arrayOf,
   asFailure,
@@ -83,26 +82,26 @@ export function imageVariationSchema(): JsonSchema {
 }
 
 /** The fields of `POST /v1/images/generations` and `/v1/images/edits`; the first fault found names its field. */
-export function readImageRequest(body: JsonObject): Result<ImageRequest> {
+export function readImageRequest(body: JsonObject): ImageRequest | Failure {
   const wrong = invalidFieldIn(body, null);
-  if (wrong !== null) return { ok: false, failure: wrong };
+  if (wrong !== null) return wrong;
   const missing = required(body, 'prompt', prompt, promptSend);
-  if (missing !== null) return { ok: false, failure: asFailure(missing) };
+  if (missing !== null) return asFailure(missing);
   for (const [name, rule] of Object.entries(rules)) {
     const complaint = optional(body, name, rule);
-    if (complaint !== null) return { ok: false, failure: asFailure(complaint) };
+    if (complaint !== null) return asFailure(complaint);
   }
   if (body.stream === true && body.response_format === 'url') {
     const message = "'response_format': streamed pictures come in their events. Send 'b64_json', or no 'stream'.";
-    return { ok: false, failure: invalid('response_format', message) };
+    return invalid('response_format', message);
   }
   const size = readSize(body.size);
-  if (!size.ok) return size;
+  if (isFailure(size)) return size;
   if (body.background === 'transparent' && body.output_format === 'jpeg') {
     const message = "'background': a JPEG has no transparency. Send 'output_format': 'png' or 'webp'.";
-    return { ok: false, failure: invalid('background', message) };
+    return invalid('background', message);
   }
-  return { ok: true, value: requestOf(body, size.value) };
+  return requestOf(body, size);
 }
 
 function requestOf(body: JsonObject, size: ImageSize | null): ImageRequest {
@@ -141,11 +140,10 @@ function answerFormOf({ response_format: format, stream, model }: JsonObject): I
 }
 
 /** `<w>x<h>` or `auto`, which is the model's default. */
-function readSize(size: JsonValue | undefined): Result<ImageSize | null> {
-  if (size === undefined || size === null || size === 'auto') return { ok: true, value: null };
+function readSize(size: JsonValue | undefined): ImageSize | null | Failure {
+  if (size === undefined || size === null || size === 'auto') return null;
   const sides = typeof size === 'string' ? sizePattern.exec(size) : null;
   const [width, height] = [Number(sides?.[1]), Number(sides?.[2])];
-  if ([width, height].every((side) => side >= sideMin && side <= sideMax))
-    return { ok: true, value: { width, height } };
-  return { ok: false, failure: asFailure(complain('size', size, sizeSend)) };
+  if ([width, height].every((side) => side >= sideMin && side <= sideMax)) return { width, height };
+  return asFailure(complain('size', size, sizeSend));
 }

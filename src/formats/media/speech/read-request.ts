@@ -1,7 +1,6 @@
-import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { JsonSchema } from '../../dialects/described-check.ts';
-import type { Result } from '../../dialects/dialect.ts';
 import {
   asFailure,
   cleanUser,
@@ -42,35 +41,32 @@ export function speechSchema(): JsonSchema {
 }
 
 /** The body of `POST /v1/audio/speech`; the first fault found names its field. How long `input` may be is not looked at. */
-export function readSpeechRequest(body: JsonObject): Result<SpeechRequest> {
+export function readSpeechRequest(body: JsonObject): SpeechRequest | Failure {
   const wrong = invalidFieldIn(body, null) ?? invalidInput(body.input);
-  if (wrong !== null) return refuse(wrong);
+  if (wrong !== null) return wrong;
   const voice = readVoice(body.voice);
-  if (!voice.ok) return voice;
+  if (isFailure(voice)) return voice;
   for (const [name, rule] of Object.entries(rules)) {
     const complaint = optional(body, name, rule);
-    if (complaint !== null) return refuse(asFailure(complaint));
+    if (complaint !== null) return asFailure(complaint);
   }
   // Half a character cannot be spoken, and is not UTF-8.
   const input = (body.input as string).toWellFormed();
   return {
-    ok: true,
-    value: {
-      model: body.model as string,
-      input,
-      characters: codePoints(input),
-      ...voice.value,
-      format: (body.response_format as AudioFormat | null | undefined) ?? 'mp3',
-      speed: (body.speed as number | null | undefined) ?? 1,
-      instructions: (body.instructions as string | null | undefined) || null,
-      delivery: body.stream_format === 'sse' ? 'events' : 'audio',
-      user: typeof body.user === 'string' ? cleanUser(body.user) : null,
-      extra: Object.fromEntries(
-        Object.entries(body).filter(
-          ([name, value]) => !known.has(name) && !gatewayOnlyFields.has(name) && value !== null,
-        ),
+    model: body.model as string,
+    input,
+    characters: codePoints(input),
+    ...voice,
+    format: (body.response_format as AudioFormat | null | undefined) ?? 'mp3',
+    speed: (body.speed as number | null | undefined) ?? 1,
+    instructions: (body.instructions as string | null | undefined) || null,
+    delivery: body.stream_format === 'sse' ? 'events' : 'audio',
+    user: typeof body.user === 'string' ? cleanUser(body.user) : null,
+    extra: Object.fromEntries(
+      Object.entries(body).filter(
+        ([name, value]) => !known.has(name) && !gatewayOnlyFields.has(name) && value !== null,
       ),
-    },
+    ),
   };
 }
 
@@ -90,21 +86,17 @@ function invalidInput(input: JsonValue | undefined): Failure | null {
     : null;
 }
 
-function readVoice(voice: JsonValue | undefined): Result<Pick<SpeechRequest, 'voice' | 'voiceKind'>> {
+function readVoice(voice: JsonValue | undefined): Pick<SpeechRequest, 'voice' | 'voiceKind'> | Failure {
   const name = isObject(voice) ? voice.id : voice;
   const fits = typeof name === 'string' && voiceName(name) === null && name.isWellFormed();
-  if (!fits) return refuse(asFailure(complain('voice', voice === null ? undefined : voice, voiceSend)));
+  if (!fits) return asFailure(complain('voice', voice === null ? undefined : voice, voiceSend));
   // An object names a voice that its caller has made. OpenAI's voices are the same in either form.
   const isCustom = isObject(voice) && !isStandard(name) && !isNewer(name);
-  return { ok: true, value: { voice: name, voiceKind: isCustom ? 'id' : 'name' } };
+  return { voice: name, voiceKind: isCustom ? 'id' : 'name' };
 }
 
 function codePoints(text: string): number {
   let count = 0;
   for (const _ of text) count += 1;
   return count;
-}
-
-function refuse(failure: Failure): { ok: false; failure: Failure } {
-  return { ok: false, failure };
 }

@@ -1,7 +1,6 @@
-import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { described, type JsonSchema } from '../../dialects/described-check.ts';
-import type { Result } from '../../dialects/dialect.ts';
 import {
   arrayOf,
   asFailure,
@@ -55,55 +54,52 @@ export function transcriptionSchema(): JsonSchema {
 export function readTranscriptionRequest(
   fields: readonly { name: string; value: string }[],
   task: TranscriptionTask,
-): Result<TranscriptionRequest> {
+): TranscriptionRequest | Failure {
   const values = new Map<string, string>();
   const many = new Map<string, string[]>();
   const extra: { name: string; value: string }[] = [];
   for (const { name, value } of fields) {
     const list = name.replace(/\[\d*\]$/, '');
-    if (name === 'file') return refuse(invalid('file', "'file' is a plain field. Send it as a file, with a filename."));
+    if (name === 'file') return invalid('file', "'file' is a plain field. Send it as a file, with a filename.");
     if (value === '') continue;
     if (lists.has(list)) many.set(list, [...(many.get(list) ?? []), value]);
     else if (!single.has(name)) {
       if (!gatewayOnlyFields.has(name)) extra.push({ name, value });
-    } else if (values.has(name)) return refuse(invalid(name, `The form has '${name}' twice. Send it once.`));
+    } else if (values.has(name)) return invalid(name, `The form has '${name}' twice. Send it once.`);
     else values.set(name, value);
   }
   const get = (name: string) => values.get(name) ?? null;
 
   const common: JsonObject = Object.fromEntries(values);
   const wrong = invalidFieldIn(common, null) ?? invalidTexts(get('language'), get('prompt'));
-  if (wrong !== null) return refuse(wrong);
+  if (wrong !== null) return wrong;
   const format = get('response_format') ?? 'json';
   const formats = transcriptFormats.filter((one) => task === 'transcribe' || one !== 'diarized_json');
   if (!isFormat(format, formats)) {
-    return refuse(asFailure(complain('response_format', format, `one of ${formats.join(', ')}`)));
+    return asFailure(complain('response_format', format, `one of ${formats.join(', ')}`));
   }
   const temperature = readTemperature(get('temperature'));
-  if (!temperature.ok) return temperature;
+  if (isFailure(temperature)) return temperature;
   const stream = readStream(get('stream'), format);
-  if (!stream.ok) return stream;
+  if (isFailure(stream)) return stream;
   const times = readGranularities(many.get('timestamp_granularities') ?? [], format);
-  if (!times.ok) return times;
+  if (isFailure(times)) return times;
   const include = many.get('include') ?? [];
   if (include.length > includesMax) {
-    return refuse(invalid('include', `'include' has ${include.length} entries. Send at most ${includesMax}.`));
+    return invalid('include', `'include' has ${include.length} entries. Send at most ${includesMax}.`);
   }
   return {
-    ok: true,
-    value: {
-      model: get('model')!,
-      task,
-      language: get('language'),
-      prompt: get('prompt'),
-      format,
-      temperature: temperature.value,
-      ...times.value,
-      stream: stream.value,
-      include,
-      user: values.has('user') ? cleanUser(get('user')) : null,
-      extra,
-    },
+    model: get('model')!,
+    task,
+    language: get('language'),
+    prompt: get('prompt'),
+    format,
+    temperature,
+    ...times,
+    stream,
+    include,
+    user: values.has('user') ? cleanUser(get('user')) : null,
+    extra,
   };
 }
 
@@ -124,22 +120,20 @@ function isFormat(format: string, formats: readonly string[]): format is Transcr
   return formats.includes(format);
 }
 
-function readTemperature(text: string | null): Result<number | null> {
-  if (text === null) return { ok: true, value: null };
+function readTemperature(text: string | null): number | null | Failure {
+  if (text === null) return null;
   const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
-  return value >= 0 && value <= 1
-    ? { ok: true, value }
-    : refuse(asFailure(complain('temperature', text, 'a number from 0 to 1')));
+  return value >= 0 && value <= 1 ? value : asFailure(complain('temperature', text, 'a number from 0 to 1'));
 }
 
-function readStream(text: string | null, format: TranscriptFormat): Result<boolean> {
+function readStream(text: string | null, format: TranscriptFormat): boolean | Failure {
   const stream = text === null ? false : streamWords.get(text.toLowerCase());
-  if (stream === undefined) return refuse(asFailure(complain('stream', text, 'true or false')));
+  if (stream === undefined) return asFailure(complain('stream', text, 'true or false'));
   if (stream && format !== 'json' && format !== 'text' && format !== 'diarized_json') {
     const message = `'stream' gives text as it is found, not ${format}. Send 'response_format' json, or leave 'stream' out.`;
-    return refuse(invalid('stream', message));
+    return invalid('stream', message);
   }
-  return { ok: true, value: stream };
+  return stream;
 }
 
 const streamWords: ReadonlyMap<string, boolean> = new Map([
@@ -152,29 +146,22 @@ const streamWords: ReadonlyMap<string, boolean> = new Map([
 function readGranularities(
   granularities: readonly string[],
   format: TranscriptFormat,
-): Result<Pick<TranscriptionRequest, 'timestamps' | 'lists'>> {
+): Pick<TranscriptionRequest, 'timestamps' | 'lists'> | Failure {
   const unknown = granularities.find((one) => one !== 'word' && one !== 'segment');
   if (unknown !== undefined) {
-    return refuse(asFailure(complain('timestamp_granularities', unknown, 'word or segment')));
+    return asFailure(complain('timestamp_granularities', unknown, 'word or segment'));
   }
   const subtitles = format === 'srt' || format === 'vtt';
   const words = granularities.includes('word');
   if (format !== 'verbose_json' && (words || (granularities.length > 0 && !subtitles))) {
     const message =
       "Only the 'response_format' verbose_json has times. Send it, or leave 'timestamp_granularities' out.";
-    return refuse(invalid('timestamp_granularities', message));
+    return invalid('timestamp_granularities', message);
   }
   const segments = granularities.length === 0 || granularities.includes('segment');
   const timed = subtitles || format === 'verbose_json';
   return {
-    ok: true,
-    value: {
-      timestamps: words ? 'words' : timed ? 'segments' : 'none',
-      lists: { segments: format === 'verbose_json' && segments, words },
-    },
+    timestamps: words ? 'words' : timed ? 'segments' : 'none',
+    lists: { segments: format === 'verbose_json' && segments, words },
   };
-}
-
-function refuse(failure: Failure): { ok: false; failure: Failure } {
-  return { ok: false, failure };
 }

@@ -1,7 +1,6 @@
-import { invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { described, type JsonSchema } from '../../dialects/described-check.ts';
-import type { Result } from '../../dialects/dialect.ts';
 import { asFailure, cleanUser, complain, required, stringOf } from '../../dialects/fields.ts';
 import { gatewayOnlyFields } from '../../dialects/forward-body.ts';
 import { invalidFieldIn, schemaBesideModel } from '../../dialects/forwarded/read-fields.ts';
@@ -39,42 +38,39 @@ export function remixSchema(): JsonSchema {
 }
 
 /** The prompt of a remix. */
-export function readRemix(body: JsonObject): Result<string> {
+export function readRemix(body: JsonObject): string | Failure {
   const missing = required(body, 'prompt', prompt, promptSend);
-  return missing === null ? { ok: true, value: body.prompt as string } : { ok: false, failure: asFailure(missing) };
+  return missing === null ? (body.prompt as string) : asFailure(missing);
 }
 
 /** The members of a body or the fields of a form; the first fault found names its field. */
-export function readVideoRequest(body: JsonObject): Result<VideoRequest> {
+export function readVideoRequest(body: JsonObject): VideoRequest | Failure {
   const wrong = invalidFieldIn(body, null);
-  if (wrong !== null) return { ok: false, failure: wrong };
+  if (wrong !== null) return wrong;
   const missing = required(body, 'prompt', prompt, promptSend);
-  if (missing !== null) return { ok: false, failure: asFailure(missing) };
+  if (missing !== null) return asFailure(missing);
   const length = readSeconds(body.seconds);
-  if (length === null) return { ok: false, failure: asFailure(complain('seconds', body.seconds, secondsSend)) };
+  if (length === null) return asFailure(complain('seconds', body.seconds, secondsSend));
   const sides = readSize(body.size);
-  if (sides === undefined) return { ok: false, failure: asFailure(complain('size', body.size, sizeSend)) };
+  if (sides === undefined) return asFailure(complain('size', body.size, sizeSend));
   const url = readPicture(body.input_reference);
   if (url === undefined) {
     const message =
       '\'input_reference\': send a file of the form, or { "image_url": "…" }. Ids of files are not taken.';
-    return { ok: false, failure: invalid('input_reference', message) };
+    return invalid('input_reference', message);
   }
   return {
-    ok: true,
-    value: {
-      model: body.model as string,
-      prompt: body.prompt as string,
-      seconds: length,
-      size: sides,
-      pictureUrl: url,
-      user: typeof body.user === 'string' ? cleanUser(body.user) : null,
-      extra: Object.fromEntries(
-        Object.entries(body).filter(
-          ([name, value]) => !known.has(name) && !gatewayOnlyFields.has(name) && value !== null,
-        ),
+    model: body.model as string,
+    prompt: body.prompt as string,
+    seconds: length,
+    size: sides,
+    pictureUrl: url,
+    user: typeof body.user === 'string' ? cleanUser(body.user) : null,
+    extra: Object.fromEntries(
+      Object.entries(body).filter(
+        ([name, value]) => !known.has(name) && !gatewayOnlyFields.has(name) && value !== null,
       ),
-    },
+    ),
   };
 }
 

@@ -89,7 +89,7 @@ export async function readObjectOf(services: Services, exchange: Exchange): Prom
   if (raw === null) return null;
   if (!Buffer.isBuffer(raw)) return refused(exchange, raw);
   const read = await services.bodies.readObject(callerOf(exchange).tenant, raw);
-  return read.ok ? read.value : refused(exchange, read.failure);
+  return isFailure(read) ? refused(exchange, read) : read.body;
 }
 
 /** Refuses a call, in the format of its route. */

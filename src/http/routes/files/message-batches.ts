@@ -141,9 +141,9 @@ async function* linesIn(pieces: AsyncIterable<Buffer>, tenant: string, objects: 
     const param = `requests.${at}`;
     if (at >= linesMax) throw new FailureError(invalid('requests', `A batch may have ${linesMax} requests.`));
     const read = await objects.readObject(tenant, element);
-    if (!read.ok)
-      throw new FailureError(invalid(param, factsOf(read.failure, 0).message.replace('The body', `'${param}'`)));
-    const { custom_id: customId, params } = read.value;
+    if (isFailure(read))
+      throw new FailureError(invalid(param, factsOf(read, 0).message.replace('The body', `'${param}'`)));
+    const { custom_id: customId, params } = read.body;
     if (typeof customId !== 'string' || !customIdForm.test(customId)) {
       const message = `'${param}.custom_id' must be 1 to 64 letters, digits, '_' or '-'.`;
       throw new FailureError(invalid(`${param}.custom_id`, message));

@@ -87,8 +87,8 @@ export async function beginGoogleBatch(
   const { tenant } = callerOf(exchange);
   try {
     const read = await parts.services.bodies.readObject(tenant, exchange.givenBody ?? Buffer.from('{}'));
-    if (!read.ok) throw new FailureError(read.failure);
-    writeJson(exchange, 200, await begin(parts, exchange, method, read.value), headers);
+    if (isFailure(read)) throw new FailureError(read);
+    writeJson(exchange, 200, await begin(parts, exchange, method, read.body), headers);
   } catch (error) {
     if (!(error instanceof FailureError)) throw error;
     refuse(exchange.client, error.failure, headers);

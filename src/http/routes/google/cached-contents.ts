@@ -181,13 +181,13 @@ export async function withStoredCache(parts: CacheParts, exchange: Exchange, raw
   if (!raw.includes('"cachedContent"') && !raw.includes('"cached_content"')) return raw;
   const { tenant } = callerOf(exchange);
   const read = await parts.services.bodies.readObject(tenant, raw);
-  if (!read.ok) return read.failure;
-  const [, name] = storedName.exec(cacheNamedBy(read.value) ?? '') ?? [];
+  if (isFailure(read)) return read;
+  const [, name] = storedName.exec(cacheNamedBy(read.body) ?? '') ?? [];
   if (name === undefined) return raw;
   const content = await (await cachesIn(parts)).read(tenant, name);
   if (content === null) return cacheNotFound(name, 'cachedContent');
   try {
-    const whole = Buffer.from(JSON.stringify(withCachedContent(read.value, content)));
+    const whole = Buffer.from(JSON.stringify(withCachedContent(read.body, content)));
     return exchange.held?.take(whole.length) ?? whole;
   } catch (error) {
     if (error instanceof FailureError) return error.failure;

@@ -36,8 +36,8 @@ export function mediaHandler(services: Services): (exchange: Exchange) => Promis
   return async (exchange) => {
     const call = callOf(services, exchange);
     if (call === null || exchange.givenBody === null) return false;
-    const body = await services.bodies.readObject(callerOf(exchange).tenant, exchange.givenBody);
-    const made = body.ok ? call.read(body.value, call.model) : body.failure;
+    const read = await services.bodies.readObject(callerOf(exchange).tenant, exchange.givenBody);
+    const made = isFailure(read) ? read : call.read(read.body, call.model);
     if (isFailure(made)) {
       refuse(exchange.client, made, exchange.admitted?.headers ?? []);
       return true;

@@ -107,8 +107,8 @@ function offerOf(sdp: string, session: string | null): Offer | Failure {
   if (!sdp.startsWith('v=0')) return invalid('sdp', 'sdp must be an offer of WebRTC, which begins with v=0.');
   if (session === null) return { sdp, session: null };
   const parsed = parseObject(Buffer.from(session), "'session'");
-  if (!parsed.ok) return invalid('session', factsOf(parsed.failure, 0).message);
-  const { body } = parsed.value;
+  if (isFailure(parsed)) return invalid('session', factsOf(parsed, 0).message);
+  const { body } = parsed;
   if ((body.type ?? 'realtime') !== 'realtime') return invalid('session.type', conversationsOnly);
   return { sdp, session: body };
 }

@@ -120,8 +120,8 @@ interface SecretRequest {
 
 function readRequest(raw: Buffer, form: 'present' | 'older'): SecretRequest | Failure {
   const parsed = parseObject(raw);
-  if (!parsed.ok) return parsed.failure;
-  const { expires_after: expires, session: inner, ...rest } = parsed.value.body;
+  if (isFailure(parsed)) return parsed;
+  const { expires_after: expires, session: inner, ...rest } = parsed.body;
   const lifeS = form === 'present' ? lifeOf(expires) : seconds.usual;
   if (typeof lifeS !== 'number') return lifeS;
   const settings = form === 'present' ? inner : rest;

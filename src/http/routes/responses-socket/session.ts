@@ -209,8 +209,8 @@ class Session implements EndListener, LongWork {
   async #answer(raw: Buffer, requestId: string, turn: TurnDelivery): Promise<void> {
     const { services, principalOf } = this.#parts;
     const read = await services.bodies.readObject(this.#base.principal.tenant, raw);
-    if (!read.ok) return turn.refuse(read.failure);
-    const { type, stream_id: lane, stream: _, background, generate, ...requestMembers } = read.value;
+    if (isFailure(read)) return turn.refuse(read);
+    const { type, stream_id: lane, stream: _, background, generate, ...requestMembers } = read.body;
     if (type !== 'response.create') return turn.refuse(unknownEvent);
     if (lane !== undefined) return turn.refuse(noLanes);
     if (background === true) return turn.refuse(noBackground);

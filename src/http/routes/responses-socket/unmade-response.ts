@@ -18,15 +18,15 @@ export async function unmadeResponse(
   turn: TurnDelivery,
 ): Promise<void> {
   const read = await endpoint.read(call, raw);
-  if (!read.ok) return refuse(turn, read.failure, call.admitted.headers);
-  const plan = await endpoint.plan(services.snapshot(), call, read.value);
-  await read.value.release();
+  if (isFailure(read)) return refuse(turn, read, call.admitted.headers);
+  const plan = await endpoint.plan(services.snapshot(), call, read);
+  await read.release();
   if (isFailure(plan)) return refuse(turn, plan, call.admitted.headers);
   const facts = {
     id: `resp_${call.requestId.slice(4)}`,
     createdS: Math.floor(call.atMs / 1_000),
     model: plan.alias.id,
-    echo: read.value.facts.echo,
+    echo: read.facts.echo,
     output: [],
     usage: null,
   };

@@ -1,12 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import type { ServerResponse } from 'node:http';
 import type { AdminApi, AdminMethod, AdminReply, AdminRequest } from '../../../admin/admin-api.ts';
-import type { Result } from '../../../formats/dialects/dialect.ts';
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import type { ObjectReader } from '../../../inference/spine/body-reader.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
 import type { Clock } from '../../../kernel/clock.ts';
-import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { offLoopBodyBytes, readerStallTimeoutMs } from '../../../kernel/limits.ts';
 import { identityHeaders } from '../../delivery.ts';
@@ -55,8 +54,8 @@ async function answer(
   const path = exchange.path.slice(prefix.length);
   const given = await bodyOf(exchange, path, objects);
   if (given === null) return;
-  if (!given.ok) return refused(given.failure);
-  const { value: body } = given;
+  if (isFailure(given)) return refused(given);
+  const { body } = given;
   const query = new URLSearchParams(exchange.search);
   const reply = await api.handle({ method, path, query, body, operator: operatorOf(exchange) });
   if (reply.failure === undefined) return write(exchange, reply);
@@ -70,20 +69,20 @@ async function bodyOf(
   exchange: Exchange,
   path: string,
   objects: ObjectReader,
-): Promise<Result<AdminRequest['body']> | null> {
+): Promise<Pick<AdminRequest, 'body'> | Failure | null> {
   const { headers, method } = exchange.request;
   const length = headers['content-length'];
   const empty = headers['transfer-encoding'] === undefined && (length === undefined || length === '0');
-  if (empty || method === 'GET' || method === 'HEAD' || method === 'DELETE') return { ok: true, value: '' };
+  if (empty || method === 'GET' || method === 'HEAD' || method === 'DELETE') return { body: '' };
   const body = await (path === yamlPath ? readBody : readJsonBody)(
     exchange,
     path === pointsPath ? pointsBytesMax : bodyBytesMax,
   );
   if (body === null) return null;
-  if (!Buffer.isBuffer(body)) return { ok: false, failure: body };
+  if (!Buffer.isBuffer(body)) return body;
   if (body.length > offLoopBodyBytes) return objects.readObject('', body);
-  if (isUtf8(body)) return { ok: true, value: body.toString('utf8') };
-  return { ok: false, failure: invalid(null, 'The request body is not valid UTF-8.') };
+  if (isUtf8(body)) return { body: body.toString('utf8') };
+  return invalid(null, 'The request body is not valid UTF-8.');
 }
 
 async function write(exchange: Exchange, { status, contentType, body }: AdminReply): Promise<void> {

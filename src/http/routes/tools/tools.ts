@@ -4,6 +4,7 @@ import type { ServeServices } from '../../../inference/spine/answer-cache.ts';
 import { madeOrder } from '../../../inference/spine/readable-input.ts';
 import { serve } from '../../../inference/spine/serve.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
+import { isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { parseObject } from '../../../kernel/parse-object.ts';
 import { schemaOfReads } from '../../../tools/read-schema.ts';
@@ -61,11 +62,11 @@ async function answerToolCall(
   const { sink, admitted } = call;
   const raw = await readJsonBody(exchange, toolBodyBytesMax);
   if (raw === null) return;
-  const parsed = Buffer.isBuffer(raw) ? parseObject(raw) : { ok: false as const, failure: raw };
-  if (!parsed.ok) return refuse(sink, parsed.failure, admitted.headers);
+  const parsed = Buffer.isBuffer(raw) ? parseObject(raw) : raw;
+  if (isFailure(parsed)) return refuse(sink, parsed, admitted.headers);
   // The same words mean the same in both of the other APIs.
   const kind = mount.api === 'firecrawl-v1' ? `${tool.name} ${mount.api}` : tool.name;
-  const order = madeOrder<ToolOrder>(kind, parsed.value.body, (received) => orderOf(tool, mount, received));
+  const order = madeOrder<ToolOrder>(kind, parsed.body, (received) => orderOf(tool, mount, received));
   await serve(services, toolEndpoint, call, order);
 }
 

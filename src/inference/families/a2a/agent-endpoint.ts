@@ -45,9 +45,9 @@ export function agentEndpoint({ agents, addressOf }: AgentEndpointParts): WorkEn
         const agent = await agents.find(principal, name);
         const { id } = rpc;
         const rpcId = typeof id === 'string' || typeof id === 'number' ? id : null;
-        return { ok: true, value: { ...agents.prepare(agent, principal, rpc), rpcId, release() {} } };
+        return { ...agents.prepare(agent, principal, rpc), rpcId, release() {} };
       } catch (error) {
-        if (error instanceof FailureError) return { ok: false, failure: error.failure };
+        if (error instanceof FailureError) return error.failure;
         throw error;
       }
     },

@@ -55,11 +55,11 @@ export interface AgentOrder {
 export function readableMessage(order: AgentOrder): ReadableInput<AgentOrder> {
   const { rpc, agent } = order;
   return {
-    texts: () => ({ ok: true, value: messageTexts(rpc) }),
-    canonical: () => ({ ok: true, value: canonicalBody(`a2a-call ${agent}`, rpc, '') }),
+    texts: () => messageTexts(rpc),
+    canonical: () => canonicalBody(`a2a-call ${agent}`, rpc, ''),
     rewrite(changes) {
       const changed = JSON.parse(withTexts(JSON.stringify(rpc), changes)) as JsonObject;
-      return { ok: true, value: { ...order, rpc: changed } };
+      return { ...order, rpc: changed };
     },
   };
 }

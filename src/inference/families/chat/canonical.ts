@@ -1,7 +1,8 @@
-import type { CallerDialectId, CallerRequest, Result } from '../../../formats/dialects/dialect.ts';
+import type { CallerDialectId, CallerRequest } from '../../../formats/dialects/dialect.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import { jsonIn } from '../../../formats/neutral/json-texts.ts';
 import type { NeutralMessage, NeutralPart, NeutralRequest } from '../../../formats/neutral/request.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { parseBody } from '../../../kernel/parse-object.ts';
 import type { Canonical, CanonicalQuestion } from '../../models/steps.ts';
@@ -9,12 +10,12 @@ import { canonicalBody, canonicalOf, digestOf, longNumbersIn } from '../../spine
 import { RecentCanonicals } from './recent-canonical.ts';
 
 /** The result of `canonicalRead` for a body that is not read yet. */
-export function canonicalConversation(raw: Buffer, dialect: CallerDialectId, part?: 'question'): Result<Canonical> {
+export function canonicalConversation(raw: Buffer, dialect: CallerDialectId, part?: 'question'): Canonical | Failure {
   const parsed = parseBody(raw);
-  if (!parsed.ok) return parsed;
-  const { body, scan } = parsed.value;
+  if (isFailure(parsed)) return parsed;
+  const { body, scan } = parsed;
   const read = dialects[dialect].readRequest(raw, body, scan);
-  return read.ok ? { ok: true, value: canonicalRead({ raw, body, read: read.value, dialect }, part) } : read;
+  return isFailure(read) ? read : canonicalRead({ raw, body, read: read, dialect }, part);
 }
 
 /** A conversation as it came, and as it was read. */

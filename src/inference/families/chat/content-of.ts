@@ -2,6 +2,7 @@ import type { CallerDialectId } from '../../../formats/dialects/dialect.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import type { NeutralEvent } from '../../../formats/neutral/event.ts';
 import type { NeutralPart, NeutralRequest } from '../../../formats/neutral/request.ts';
+import { isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, parsedData, parsedJson } from '../../../kernel/json.ts';
 import { parseBody } from '../../../kernel/parse-object.ts';
 import type { TracedContent } from '../../../kernel/trace.ts';
@@ -40,10 +41,10 @@ export function requestOf(
   request: Buffer,
 ): { neutral: NeutralRequest; body: JsonObject } | null {
   const parsed = parseBody(request);
-  if (!parsed.ok) return null;
-  const { body, scan } = parsed.value;
+  if (isFailure(parsed)) return null;
+  const { body, scan } = parsed;
   const read = dialects[dialectId].readRequest(request, body, scan);
-  return read.ok ? { neutral: read.value.neutral(), body } : null;
+  return isFailure(read) ? null : { neutral: read.neutral(), body };
 }
 
 function partOf(part: NeutralPart): JsonObject {

@@ -3,7 +3,6 @@ import type {
   CallerRequest,
   DialectId,
   RequestExtras,
-  Result,
   UpstreamDialect,
 } from '../../../formats/dialects/dialect.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
@@ -18,7 +17,7 @@ import { providerTypes } from '../../../formats/providers/catalog.ts';
 import type { BodyMembers, Provider, ProviderQuirks } from '../../../formats/providers/provider.ts';
 import { applyQuirks, quirksOf } from '../../../formats/providers/quirks.ts';
 import { anthropic } from '../../../formats/providers/services/anthropic.ts';
-import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonScan } from '../../../kernel/json.ts';
 import { type MemberSurvey, parseBody, surveyMembers } from '../../../kernel/parse-object.ts';
 import { type EncodedBody, encodeForwarded, type ForwardOrder, membersFor } from '../../spine/encode-forwarded.ts';
@@ -31,7 +30,7 @@ export interface ConversationBody extends RequestBody<ConversationFacts> {
   /** `NeededMedia`: to be asked again with them in `order.media`. */
   encode(
     order: EncodeOrder,
-  ): Result<EncodedConversation | NeededMedia> | Promise<Result<EncodedConversation | NeededMedia>>;
+  ): EncodedConversation | NeededMedia | Failure | Promise<EncodedConversation | NeededMedia | Failure>;
 }
 
 export interface EncodedConversation extends EncodedBody {
@@ -78,36 +77,40 @@ export interface NeededMedia {
 }
 
 /** Parses and checks; the failure is a 400 in every case. */
-export function readConversation(raw: Buffer, dialect: CallerDialectId): Result<ConversationBody> {
+export function readConversation(raw: Buffer, dialect: CallerDialectId): ConversationBody | Failure {
   const parsed = parseBody(raw);
-  if (!parsed.ok) return parsed;
-  const { body, scan } = parsed.value;
+  if (isFailure(parsed)) return parsed;
+  const { body, scan } = parsed;
   const read = dialects[dialect].readRequest(raw, body, scan);
-  if (!read.ok) return read;
+  if (isFailure(read)) return read;
   const named = namedIn(body, dialect, scan);
-  return named.ok ? { ok: true, value: bodyOf({ raw, body, read: read.value, dialect }, named.value) } : named;
+  return isFailure(named) ? named : bodyOf({ raw, body, read: read, dialect }, named);
 }
 
 /** Ids that one body may name: a long conversation has hundreds. */
 const namedMax = 4_096;
 
-const nothingNamed: Result<readonly NamedObject[]> = { ok: true, value: [] };
+const nothingNamed: readonly NamedObject[] | Failure = [];
 
 /**
  * Ids in a conversation of objects at providers. A 400 when another parser could read other ids in it than we do.
  */
-export function namedIn(body: JsonObject, dialectId: CallerDialectId, scan: JsonScan): Result<readonly NamedObject[]> {
+export function namedIn(
+  body: JsonObject,
+  dialectId: CallerDialectId,
+  scan: JsonScan,
+): readonly NamedObject[] | Failure {
   const { objects } = dialects[dialectId];
   const survey: MemberSurvey = { count: 0, hasNamed: false };
   surveyMembers(body, objects.members, survey);
   if (survey.count !== scan.membersInAll) {
-    return refuse(null, 'An object in the body has two members with the same name.');
+    return invalid(null, 'An object in the body has two members with the same name.');
   }
   if (!survey.hasNamed) return nothingNamed;
   const named = objects.find(body);
   const excess = named[namedMax];
-  if (excess === undefined) return { ok: true, value: named };
-  return refuse(excess.field, `The body names more than ${namedMax} objects at a provider. Name fewer.`);
+  if (excess === undefined) return named;
+  return invalid(excess.field, `The body names more than ${namedMax} objects at a provider. Name fewer.`);
 }
 
 function bodyOf(conversation: ReadConversation, named: readonly NamedObject[]): ConversationBody {
@@ -132,12 +135,12 @@ function bodyOf(conversation: ReadConversation, named: readonly NamedObject[]): 
       const withItems = order.items === undefined ? request : (request.withItems?.(order.items) ?? request);
       const isAsItCame = order.dialect === dialectId && order.turn === undefined;
       const encoded = isAsItCame ? encodeForwarded(withItems, order, fitOf(order).quirks) : converted(withItems, order);
-      if (!encoded.ok || 'neededMedia' in encoded.value) return encoded;
+      if (isFailure(encoded) || 'neededMedia' in encoded) return encoded;
       if (order.promptCache !== undefined && !decidesOnCaching(callers)) {
-        encoded.value.bytes = withPromptCache(encoded.value.bytes, order.dialect, order.promptCache);
+        encoded.bytes = withPromptCache(encoded.bytes, order.dialect, order.promptCache);
       }
       if (order.schema !== 'wanted') return encoded;
-      return { ok: true, value: { ...encoded.value, schema: schemaOf(request) } };
+      return { ...encoded, schema: schemaOf(request) };
     },
     canonical: (part) => (extras === null ? canonicalRead(conversation, part) : null),
     release() {},
@@ -150,10 +153,10 @@ function schemaOf(request: CallerRequest): JsonObject | undefined {
   return responseFormat?.type === 'json-schema' ? responseFormat.schema : undefined;
 }
 
-function converted(callers: CallerRequest, order: EncodeOrder): Result<EncodedBody | NeededMedia> {
+function converted(callers: CallerRequest, order: EncodeOrder): EncodedBody | NeededMedia | Failure {
   const { extras } = callers;
   if (extras !== null && extras.nativeOnly !== null && (order.turn === undefined || extras.nativeFor !== 'choice')) {
-    return { ok: false, failure: extras.nativeOnly };
+    return extras.nativeOnly;
   }
   const received = callers.neutral();
   const whole = order.turn === undefined ? received : withServerTurn(received, order.turn);
@@ -176,7 +179,7 @@ function converted(callers: CallerRequest, order: EncodeOrder): Result<EncodedBo
   if (dialect.mediaByUrl === 'fetch') {
     const needed = mediaUrlsIn(neutral);
     if (needed.length > 0) {
-      if (order.media === undefined) return { ok: true, value: { neededMedia: inCallerFields(needed, request) } };
+      if (order.media === undefined) return { neededMedia: inCallerFields(needed, request) };
       neutral = withMediaInline(neutral, order.media);
     }
   }
@@ -186,35 +189,32 @@ function converted(callers: CallerRequest, order: EncodeOrder): Result<EncodedBo
     stream: order.stream,
     omit: order.reasoning === 'refused' ? [...omit, ...reasoningFields] : omit,
   });
-  if (!encoded.ok) return { ok: false, failure: failureInCallerFields(encoded.failure, request) };
+  if (isFailure(encoded)) return failureInCallerFields(encoded, request);
   const isAlone = Object.keys(order.body).length === 0;
   const joined = isAlone
-    ? encoded.value.body
-    : (dialect.withOperatorFields?.(encoded.value.body, order.body) ?? { ...encoded.value.body, ...order.body });
+    ? encoded.body
+    : (dialect.withOperatorFields?.(encoded.body, order.body) ?? { ...encoded.body, ...order.body });
   // The operator's own fields may be any.
   const fitted = fits && isAlone ? { body: joined, losses: [] } : applyQuirks(joined as JsonObject, quirks);
-  const { recovered = [] } = encoded.value;
+  const { recovered = [] } = encoded;
   const lost = (neutral.lost ?? []).filter(({ field }) => !recovered.includes(field));
-  const losses = [...lost, ...encoded.value.losses, ...fitted.losses];
+  const losses = [...lost, ...encoded.losses, ...fitted.losses];
   const { members, losses: lostBetas } =
     ofProvider === undefined ? { members: undefined, losses: [] } : membersFor(ofProvider, order.betas);
   const body = members === undefined ? fitted.body : { ...members.with, ...fitted.body };
   for (const name of members?.without ?? []) delete body[name];
   return {
-    ok: true,
-    value: {
-      bytes: JSON.stringify(body),
-      losses: [
-        ...(request.wordFor === undefined ? losses : lossesInCallerFields(losses, request.wordFor)),
-        ...lostBetas,
-        ...cut,
-      ],
-      answer: 'converted',
-      unwrapTool: encoded.value.decode?.unwrapTool,
-      stop: encoded.value.decode?.stop,
-      ...(named !== null && { callersToolNames: named.callersNames }),
-      streamed: order.stream,
-    },
+    bytes: JSON.stringify(body),
+    losses: [
+      ...(request.wordFor === undefined ? losses : lossesInCallerFields(losses, request.wordFor)),
+      ...lostBetas,
+      ...cut,
+    ],
+    answer: 'converted',
+    unwrapTool: encoded.decode?.unwrapTool,
+    stop: encoded.decode?.stop,
+    ...(named !== null && { callersToolNames: named.callersNames }),
+    streamed: order.stream,
   };
 }
 
@@ -270,8 +270,4 @@ function failureInCallerFields(failure: Failure, request: CallerRequest): Failur
 
 function lossesInCallerFields(losses: readonly Loss[], wordFor: (field: string) => string): readonly Loss[] {
   return losses.map((loss) => ({ ...loss, field: wordFor(loss.field) }));
-}
-
-function refuse(param: string | null, message: string): { ok: false; failure: Failure } {
-  return { ok: false, failure: invalid(param, message) };
 }

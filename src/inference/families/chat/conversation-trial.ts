@@ -1,4 +1,4 @@
-import type { CallerDialect, CallerDialectId, Result, UpstreamDialect } from '../../../formats/dialects/dialect.ts';
+import type { CallerDialect, CallerDialectId, UpstreamDialect } from '../../../formats/dialects/dialect.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import type { MediaUrl } from '../../../formats/neutral/media-urls.ts';
 import type { ServerTurn } from '../../../formats/neutral/server-turn.ts';
@@ -136,20 +136,20 @@ export function prepareFor(
   const encoded = body.encode(order);
   return encoded instanceof Promise ? encoded.then(prepared) : prepared(encoded);
 
-  function prepared(encoded: Result<EncodedConversation | NeededMedia>) {
-    if (!encoded.ok) return encoded.failure;
-    if ('neededMedia' in encoded.value) return withMedia(encoded.value.neededMedia);
+  function prepared(encoded: EncodedConversation | NeededMedia | Failure) {
+    if (isFailure(encoded)) return encoded;
+    if ('neededMedia' in encoded) return withMedia(encoded.neededMedia);
     // A child's answer is merged with others: its bytes cannot be the caller's even in the same dialect.
     // Steps read what they pass on.
-    const answer = child === null && after === null ? encoded.value.answer : 'converted';
-    return { ...encoded.value, answer, upstreamDialect: dialects[order.dialect] } as const;
+    const answer = child === null && after === null ? encoded.answer : 'converted';
+    return { ...encoded, answer, upstreamDialect: dialects[order.dialect] } as const;
   }
 
   async function withMedia(needed: readonly MediaUrl[]): Promise<PreparedConversation | Failure> {
     if (order.media !== undefined) throw new Error('media were given and are wanted still');
     const fetched = await media().get(needed);
-    if (!fetched.ok) return fetched.failure;
-    order.media = fetched.value;
+    if (isFailure(fetched)) return fetched;
+    order.media = fetched;
     return prepared(await body.encode(order));
   }
 }

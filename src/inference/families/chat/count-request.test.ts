@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import { isFailure } from '../../../kernel/failure.ts';
 import { countInPieces, countRequest, readForCount } from './count-request.ts';
 
 const count = (text: string) => countInPieces(text, countTokens);
@@ -27,8 +28,8 @@ test('everything that a model reads is counted: instructions, messages, tools, r
   const tokensOf = (more: object) => {
     const body = { model: 'm', messages: [{ role: 'user', content: 'Hello' }], ...more };
     const read = readForCount(Buffer.from(JSON.stringify(body)), 'anthropic-messages');
-    assert.ok(read.ok, JSON.stringify(read));
-    return countRequest(read.value.neutral(), count);
+    assert.ok(!isFailure(read), JSON.stringify(read));
+    return countRequest(read.neutral(), count);
   };
   const least = tokensOf({});
   assert.ok(least >= 5 && least < 20);

@@ -1,8 +1,9 @@
-import type { CallerDialect, CallerDialectId, CountedRequest, Result } from '../../../formats/dialects/dialect.ts';
+import type { CallerDialect, CallerDialectId, CountedRequest } from '../../../formats/dialects/dialect.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import type { NamedObject } from '../../../formats/dialects/named-objects.ts';
 import type { NeutralPart, NeutralRequest } from '../../../formats/neutral/request.ts';
 import { estimatedTokens } from '../../../formats/neutral/usage.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { parseBody } from '../../../kernel/parse-object.ts';
 import { namedIn } from './conversation-body.ts';
 
@@ -16,16 +17,16 @@ export interface Counted {
 export type NamingCount = CountedRequest & { named: readonly NamedObject[] };
 
 /** Checks a body that is to be counted. */
-export function readForCount(raw: Buffer, dialectId: CallerDialectId): Result<NamingCount> {
+export function readForCount(raw: Buffer, dialectId: CallerDialectId): NamingCount | Failure {
   const parsed = parseBody(raw);
-  if (!parsed.ok) return parsed;
+  if (isFailure(parsed)) return parsed;
   const dialect: CallerDialect = dialects[dialectId];
-  const { body, scan } = parsed.value;
+  const { body, scan } = parsed;
   const read =
     dialect.readForCount === undefined ? dialect.readRequest(raw, body, scan) : dialect.readForCount(raw, body, scan);
-  if (!read.ok) return read;
+  if (isFailure(read)) return read;
   const named = namedIn(body, dialectId, scan);
-  return named.ok ? { ok: true, value: { ...read.value, named: named.value } } : named;
+  return isFailure(named) ? named : { ...read, named: named };
 }
 
 /** Tokens of every message and tool apart from its text. */

@@ -11,7 +11,7 @@ test('without the thread that counts in time the tokens are estimated by length,
   const services = {
     snapshot: () => ({}),
     tokenCounter: { count: async () => null },
-    bodies: { readObject: async () => ({ ok: true }) },
+    bodies: { readObject: async () => ({ body: {} }) },
   } as unknown as CountServices;
   const principal = { tenant: 'a' } as Principal;
   const counted = await countTokens(services, {

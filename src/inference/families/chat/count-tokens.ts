@@ -56,14 +56,14 @@ export async function countTokens(services: CountServices, call: CountCall): Pro
   // A large body is read in the thread that counts; it is never sent on, so this knows all that is needed of it.
   if (call.body.length > offLoopBodyBytes) return countHere(services, snapshot, call, null);
   const read = readForCount(call.body, call.dialect);
-  if (!read.ok && read.failure === tooLargeForLoop) return countHere(services, snapshot, call, null);
-  if (!read.ok) return read.failure;
+  if (isFailure(read) && read === tooLargeForLoop) return countHere(services, snapshot, call, null);
+  if (isFailure(read)) return read;
   const { find } = services.uploads;
-  if (find !== null && read.value.named.some(isUpload)) {
+  if (find !== null && read.named.some(isUpload)) {
     const { tenant, account } = call.principal;
     const held = services.uploads.room.hold(account);
     try {
-      const whole = await withUploads(find, { tenant, held }, call.dialect, call.body, read.value.named);
+      const whole = await withUploads(find, { tenant, held }, call.dialect, call.body, read.named);
       if (whole !== null && !Buffer.isBuffer(whole)) return whole;
       // Only once: an id may remain, at a place where content cannot be.
       const uploads = { ...services.uploads, find: null };
@@ -72,13 +72,13 @@ export async function countTokens(services: CountServices, call: CountCall): Pro
       held.giveBack();
     }
   }
-  const as = await countedAs(call, read.value.model, () => needsOf(read.value.neutral(), call.body.length));
+  const as = await countedAs(call, read.model, () => needsOf(read.neutral(), call.body.length));
   if (isFailure(as)) return as;
-  const first = await reachingTarget(services, snapshot, { ...call, ...as }, { ...read.value, model: as.model });
+  const first = await reachingTarget(services, snapshot, { ...call, ...as }, { ...read, model: as.model });
   if (isFailure(first)) return first;
-  const counted = await countThere(services, snapshot, call, read.value, first);
+  const counted = await countThere(services, snapshot, call, read, first);
   // The text here is not all that a model would read.
-  const nativeOnly = read.value.extras?.nativeOnly ?? null;
+  const nativeOnly = read.extras?.nativeOnly ?? null;
   if (counted === null && nativeOnly !== null) return nativeOnly;
   return counted ?? countHere(services, snapshot, call, first);
 }
@@ -177,11 +177,11 @@ async function countHere(
   if (counted === null) {
     // Nobody has looked at a large body yet: one that no endpoint takes has no tokens.
     const read = known === null ? await bodies.readObject(principal.tenant, body) : null;
-    if (read?.ok === false) return read.failure;
+    if (isFailure(read)) return read;
     return { kind: 'counted', inputTokens: estimatedTokens(body.length), by: null };
   }
-  if (!counted.ok) return counted.failure;
-  const { model, inputTokens } = counted.value;
+  if (isFailure(counted)) return counted;
+  const { model, inputTokens } = counted;
   const as = known === null ? await countedAs(call, model, () => ({ inputTokensEstimate: inputTokens })) : null;
   if (isFailure(as)) return as;
   const target = as === null ? known : firstTarget(snapshot, as.principal, as.model);

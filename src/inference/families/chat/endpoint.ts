@@ -56,10 +56,10 @@ export function chatEndpoint(
       if (needsThread(reading)) {
         return services.bodies
           .readInThread(principal.tenant, raw, dialectId)
-          .then((read) => (read.ok ? withFiles(services, principal, dialectId, raw, read.value) : read));
+          .then((read) => (isFailure(read) ? read : withFiles(services, principal, dialectId, raw, read)));
       }
-      if (!reading.ok || reading.value.facts.extras === null) return reading;
-      return withFiles(services, principal, dialectId, raw, reading.value);
+      if (isFailure(reading) || reading.facts.extras === null) return reading;
+      return withFiles(services, principal, dialectId, raw, reading);
     },
     filters: 'events',
     readable: (call, raw) => readableBody(services.bodies, call, raw, dialectId, (body) => body),

@@ -46,16 +46,16 @@ export async function explainChat(
     snapshot.prompts === null
       ? null
       : await throughPrompt(snapshot.prompts, question.raw, addable(question, question.raw));
-  if (prompted?.ok === false) return prompted.failure;
-  const raw = prompted?.value ?? question.raw;
+  if (isFailure(prompted)) return prompted;
+  const raw = prompted ?? question.raw;
   const read = readConversation(raw, dialect);
-  if (!read.ok) return read.failure;
+  if (isFailure(read)) return read;
   const whole =
     bodies === undefined || uploads === undefined
       ? read
-      : await withFiles({ bodies, uploads }, principal, dialect, raw, read.value);
-  if (!whole.ok) return whole.failure;
-  let { value } = whole;
+      : await withFiles({ bodies, uploads }, principal, dialect, raw, read);
+  if (isFailure(whole)) return whole;
+  let value = whole;
   try {
     let current: VariedQuestion = { ...question, raw };
     const readable = (_: unknown, body: Buffer) => plainReadable(body, dialect);
@@ -96,7 +96,7 @@ async function cacheOf(
 ): Promise<CacheExplained | null> {
   if (cache === undefined) return null;
   const found = canonicalConversation(raw, dialect);
-  const canonical = found.ok ? found.value : null;
+  const canonical = isFailure(found) ? null : found;
   const form = facts.extras === null || answersAlone(facts.extras) ? 'events' : null;
   return await cache.explain({
     snapshot,

@@ -1,5 +1,5 @@
 import type { Principal } from '../../../books/auth/principal.ts';
-import type { CallerDialectId, Result } from '../../../formats/dialects/dialect.ts';
+import type { CallerDialectId } from '../../../formats/dialects/dialect.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { needsThread } from '../../../kernel/parse-object.ts';
 import { oneSpeaks, orUse } from '../../../routing/capability.ts';
@@ -89,27 +89,27 @@ export async function withFiles(
   dialectId: CallerDialectId,
   raw: Buffer,
   body: ConversationBody,
-): Promise<Result<ConversationBody>> {
+): Promise<ConversationBody | Failure> {
   const { find } = uploads;
   const named = body.facts.extras?.named ?? [];
-  if (find === null || !named.some(isUpload)) return { ok: true, value: body };
+  if (find === null || !named.some(isUpload)) return body;
   const held = uploads.room.hold(account);
   let isHeld = false;
   try {
     const whole = await withUploads(find, { tenant, held }, dialectId, raw, named);
-    if (whole === null) return { ok: true, value: body };
+    if (whole === null) return body;
     await body.release();
-    if (!Buffer.isBuffer(whole)) return { ok: false, failure: whole };
+    if (!Buffer.isBuffer(whole)) return whole;
     const here = readConversation(whole, dialectId);
     const read = needsThread(here) ? await bodies.readInThread(tenant, whole, dialectId) : here;
-    if (!read.ok) return read;
+    if (isFailure(read)) return read;
     isHeld = true;
-    const { facts } = read.value;
+    const { facts } = read;
     const release = () => {
       held.giveBack();
-      return read.value.release();
+      return read.release();
     };
-    return { ok: true, value: { facts, encode: (order) => read.value.encode(order), release } };
+    return { facts, encode: (order) => read.encode(order), release };
   } finally {
     if (!isHeld) held.giveBack();
   }

@@ -81,7 +81,7 @@ test('a fault of ours in one choice ends the others first, and is told once they
       await new Promise((resolve) => setImmediate(resolve));
       throw new RangeError('ours');
     }
-    return { ok: true, value: { bytes: '{}', streamed: true, answer: 'converted', losses: [], unwrapTool: undefined } };
+    return { bytes: '{}', streamed: true, answer: 'converted', losses: [], unwrapTool: undefined };
   };
   const facts = { extras: null, n: 2, seed: 7, stream: true, includeUsage: false, needs: plainNeeds };
   const conversation = {

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import { mediaTypeOf } from '../../../formats/neutral/media-type.ts';
 import type { MediaUrl } from '../../../formats/neutral/media-urls.ts';
+import { isFailure } from '../../../kernel/failure.ts';
 import { createMediaFetcher, createRequestMedia } from './fetch-media.ts';
 
 const pngStart = Buffer.from('89504e470d0a1a0a', 'hex');
@@ -39,25 +40,24 @@ const wanted = (path: string, i = 0, kind: MediaUrl['kind'] = 'image'): MediaUrl
 const patient = new AbortController().signal;
 
 async function refusal(list: readonly MediaUrl[], timeoutMs = 5_000): Promise<string> {
-  const fetched = await fetcher().fetch(list, timeoutMs, patient);
-  assert.ok(!fetched.ok);
-  const { failure } = fetched;
+  const failure = await fetcher().fetch(list, timeoutMs, patient);
+  assert.ok(isFailure(failure));
   return failure.kind === 'invalid-request' ? `${failure.param}: ${failure.message}` : failure.kind;
 }
 
 test('each URL is fetched once, however many parts name it', async () => {
   asked = [];
   const fetched = await fetcher().fetch([wanted('/a'), wanted('/b', 1), wanted('/a', 2)], 5_000, patient);
-  assert.ok(fetched.ok);
+  assert.ok(!isFailure(fetched));
   assert.deepEqual(asked.sort(), ['/a', '/b']);
-  assert.deepEqual(Object.keys(fetched.value).sort(), [`http://${place}/a`, `http://${place}/b`]);
-  assert.equal(fetched.value[`http://${place}/a`]!.mediaType, 'image/png');
+  assert.deepEqual(Object.keys(fetched).sort(), [`http://${place}/a`, `http://${place}/b`]);
+  assert.equal(fetched[`http://${place}/a`]!.mediaType, 'image/png');
 });
 
 test('files are told by their bytes, else by what their server calls them', async () => {
   const one = wanted('/f?type=text/csv;charset=utf-8', 0, 'document');
   const fetched = await fetcher().fetch([one], 5_000, patient);
-  assert.deepEqual(fetched.ok && fetched.value[one.url], { mediaType: 'text/plain', base64: btoa('a,b') });
+  assert.deepEqual(!isFailure(fetched) && fetched[one.url], { mediaType: 'text/plain', base64: btoa('a,b') });
   assert.match(
     await refusal([wanted('/f?type=application/zip', 3, 'document')]),
     /^messages\[0\]\.content\[3\]: .*not a file/,
@@ -69,7 +69,7 @@ test('S18 a request gets 20 MB and 32 places in all', async () => {
   const six = 6 * 1024 * 1024;
   const large = Array.from({ length: 4 }, (_, i) => wanted(`/l${i}?bytes=${six}`, i));
   assert.match(await refusal(large), /larger than 20971520 bytes/);
-  assert.ok((await fetcher().fetch(large.slice(0, 3), 5_000, patient)).ok);
+  assert.ok(!isFailure(await fetcher().fetch(large.slice(0, 3), 5_000, patient)));
   asked = [];
   const many = Array.from({ length: 33 }, (_, i) => wanted(`/m${i}`, i));
   assert.match(await refusal(many), /^messages\[0\]\.content\[32\]: .*at most 32/);
@@ -92,10 +92,10 @@ test('above 64 requests at once the next is told to come again', async () => {
   const leaving = new AbortController();
   const running = Array.from({ length: 64 }, () => busy.fetch([wanted('/hang')], 5_000, leaving.signal));
   const next = await busy.fetch([wanted('/a')], 5_000, patient);
-  assert.equal(!next.ok && next.failure.kind, 'overloaded');
+  assert.equal(isFailure(next) && next.kind, 'overloaded');
   leaving.abort();
   await Promise.all(running);
-  assert.ok((await busy.fetch([wanted('/a')], 5_000, patient)).ok, 'places are given back');
+  assert.ok(!isFailure(await busy.fetch([wanted('/a')], 5_000, patient)), 'places are given back');
 });
 
 test('one request fetches once for all its attempts, and gives up when its caller goes', async () => {
@@ -108,7 +108,7 @@ test('one request fetches once for all its attempts, and gives up when its calle
   const hanging = createRequestMedia(fetcher(), { leftMs: () => 5_000, onDisconnect: (giveUp) => gone.push(giveUp) });
   const waiting = hanging.get([wanted('/hang')]);
   gone.at(-1)!();
-  assert.equal((await waiting).ok, false);
+  assert.ok(isFailure(await waiting));
 });
 
 test('media types by their first bytes', () => {

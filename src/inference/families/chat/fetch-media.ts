@@ -1,14 +1,13 @@
-import type { Result } from '../../../formats/dialects/dialect.ts';
 import { mediaTypeOf } from '../../../formats/neutral/media-type.ts';
 import type { FetchedMedia, MediaUrl } from '../../../formats/neutral/media-urls.ts';
-import { invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { createFetchGuard, type FetchRules, type ResolveAddresses } from '../../../net/fetch-guard.ts';
 import { type Fetched, guardedFetch } from '../../../net/guarded-fetch.ts';
 
 /** Fetches what callers name by URL, for targets that take it inline only. */
 export interface MediaFetcher {
   /** All of it or the first failure: a 400 that names the part. `timeoutMs` is for all together. */
-  fetch(needed: readonly MediaUrl[], timeoutMs: number, signal: AbortSignal): Promise<Result<FetchedMedia>>;
+  fetch(needed: readonly MediaUrl[], timeoutMs: number, signal: AbortSignal): Promise<FetchedMedia | Failure>;
 }
 
 /** Most different URLs of one request. */
@@ -28,30 +27,31 @@ export function createMediaFetcher(parts: { rules: () => FetchRules; resolve: Re
     needed: readonly MediaUrl[],
     timeoutMs: number,
     signal: AbortSignal,
-  ): Promise<Result<FetchedMedia>> {
+  ): Promise<FetchedMedia | Failure> {
     const guard = createFetchGuard(parts.rules(), parts.resolve);
     const stop = new AbortController();
     const all = AbortSignal.any([signal, stop.signal]);
     const media: Record<string, { mediaType: string; base64: string }> = Object.create(null);
     const queue = [...needed];
     let bytesLeft = bytesMax;
-    let failure: Result<FetchedMedia> | null = null;
+    let failure: Failure | null = null;
 
     const work = async () => {
       for (let one = queue.shift(); one !== undefined && failure === null; one = queue.shift()) {
         const options = { guard, bytesMax: bytesLeft, timeoutMs, accept: acceptOf[one.kind], signal: all };
         const read = readFetched(one, await guardedFetch(one.url, options));
-        if (read.ok) bytesLeft -= read.value.bytes;
-        const fits = read.ok && bytesLeft >= 0;
-        if (read.ok && fits) media[one.url] = { mediaType: read.value.mediaType, base64: read.value.base64 };
-        else {
-          failure ??= read.ok ? refuse(one, `it and the ones before it are larger than ${bytesMax} bytes`) : read;
-          stop.abort();
+        if (!isFailure(read)) bytesLeft -= read.bytes;
+        if (!isFailure(read) && bytesLeft >= 0) {
+          media[one.url] = { mediaType: read.mediaType, base64: read.base64 };
+          continue;
         }
+        const tooLarge = `it and the ones before it are larger than ${bytesMax} bytes`;
+        failure ??= isFailure(read) ? read : refuse(one, tooLarge);
+        stop.abort();
       }
     };
     await Promise.all(Array.from({ length: Math.min(atOnceMax, needed.length) }, work));
-    return failure ?? { ok: true, value: media };
+    return failure ?? media;
   }
 
   return {
@@ -61,7 +61,7 @@ export function createMediaFetcher(parts: { rules: () => FetchRules; resolve: Re
       if (last !== undefined) return refuse(last, `a request may name at most ${urlsMax} by URL`);
       if (running >= runningMax) {
         const message = 'Culvert is fetching too many pictures at once. Retry shortly, or send them inline.';
-        return { ok: false, failure: { kind: 'overloaded', message } };
+        return { kind: 'overloaded', message };
       }
       running++;
       try {
@@ -78,15 +78,15 @@ const acceptOf = {
   document: 'application/pdf, text/*;q=0.9, application/json;q=0.8',
 } as const satisfies Record<MediaUrl['kind'], string>;
 
-type ReadMedia = Result<{ mediaType: string; base64: string; bytes: number }>;
+type ReadMedia = { mediaType: string; base64: string; bytes: number };
 
-function readFetched(medium: MediaUrl, fetched: Fetched): ReadMedia {
+function readFetched(medium: MediaUrl, fetched: Fetched): ReadMedia | Failure {
   if (!fetched.ok) return refuse(medium, fetched.message);
   if (fetched.status < 200 || fetched.status >= 300) return refuse(medium, `its server answered ${fetched.status}`);
   const mediaType = typeFor(medium.kind, fetched.body, fetched.contentType);
   if (mediaType === null) return refuse(medium, `its content is not a ${wordOf[medium.kind]}`);
   const { body } = fetched;
-  return { ok: true, value: { mediaType, base64: body.toString('base64'), bytes: body.length } };
+  return { mediaType, base64: body.toString('base64'), bytes: body.length };
 }
 
 function typeFor(kind: MediaUrl['kind'], body: Buffer, contentType: string): string | null {
@@ -99,14 +99,14 @@ function typeFor(kind: MediaUrl['kind'], body: Buffer, contentType: string): str
 
 const wordOf = { image: 'picture', document: 'file' } as const satisfies Record<MediaUrl['kind'], string>;
 
-function refuse({ kind, param }: MediaUrl, why: string): { ok: false; failure: ReturnType<typeof invalid> } {
+function refuse({ kind, param }: MediaUrl, why: string): Failure {
   const message = `The ${wordOf[kind]} of '${param}' could not be fetched: ${why}. Send its content inline instead.`;
-  return { ok: false, failure: invalid(param, message) };
+  return invalid(param, message);
 }
 
 /** One request's media: fetched once, however many attempts and choices need them. */
 export interface RequestMedia {
-  get(needed: readonly MediaUrl[]): Promise<Result<FetchedMedia>>;
+  get(needed: readonly MediaUrl[]): Promise<FetchedMedia | Failure>;
 }
 
 /**
@@ -117,7 +117,7 @@ export function createRequestMedia(
   fetcher: MediaFetcher,
   request: { leftMs(): number; onDisconnect(giveUp: () => void): void },
 ): RequestMedia {
-  let fetching: Promise<Result<FetchedMedia>> | null = null;
+  let fetching: Promise<FetchedMedia | Failure> | null = null;
   return {
     get(needed) {
       if (fetching === null) {
@@ -134,9 +134,6 @@ export function createRequestMedia(
 export const nothingFetched: RequestMedia = {
   async get([first]) {
     const param = first?.param ?? 'messages';
-    return {
-      ok: false,
-      failure: invalid(param, `'${param}' would first be fetched from its URL, and then sent inline.`),
-    };
+    return invalid(param, `'${param}' would first be fetched from its URL, and then sent inline.`);
   },
 };

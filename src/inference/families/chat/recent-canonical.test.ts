@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isFailure } from '../../../kernel/failure.ts';
 import type { Canonical } from '../../models/steps.ts';
 import { canonicalConversation } from './canonical.ts';
 import { RecentCanonicals } from './recent-canonical.ts';
@@ -42,7 +43,7 @@ test('equal bytes in two formats have the form of each', () => {
   for (let round = 0; round < 3; round++) {
     const [chat, messages] = (['openai-chat', 'anthropic-messages'] as const).map((dialect) => {
       const read = canonicalConversation(raw, dialect);
-      return read.ok ? read.value.fields : assert.fail(dialect);
+      return isFailure(read) ? assert.fail(dialect) : read.fields;
     });
     assert.notDeepEqual(chat, messages);
   }

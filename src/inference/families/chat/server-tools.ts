@@ -1,10 +1,10 @@
-import type { CallerDialectId, Result } from '../../../formats/dialects/dialect.ts';
+import type { CallerDialectId } from '../../../formats/dialects/dialect.ts';
 import type { NamedObject } from '../../../formats/dialects/named-objects.ts';
 import type { RequestedServerTools, ServerTool } from '../../../formats/neutral/server-tool.ts';
 import type { ServerTurn } from '../../../formats/neutral/server-turn.ts';
 import { withTakenMedia } from '../../../formats/neutral/turn-media.ts';
 import { runsTools } from '../../../formats/providers/runs-tools.ts';
-import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import { dialectFor } from '../../../routing/capability.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
@@ -26,14 +26,13 @@ export function toolsHere(
   ports: Pick<ServerToolPorts, 'has'> | null,
   { providers }: Pick<Snapshot, 'providers'>,
   dialect: CallerDialectId,
-  { serverTools, n }: { serverTools: Result<RequestedServerTools>; n: number },
+  { serverTools: requested, n }: { serverTools: RequestedServerTools | Failure; n: number },
   candidates: readonly RouteCandidate[],
 ): ToolsHere | Failure | null {
-  if (!serverTools.ok) {
+  if (isFailure(requested)) {
     const vendorsJudge = dialect !== 'openai-chat' && candidates.every(({ target }) => speaks(target, dialect));
-    return vendorsJudge ? null : serverTools.failure;
+    return vendorsJudge ? null : requested;
   }
-  const requested = serverTools.value;
   const theirs = candidates.filter(({ target }) => runsItself(providers, dialect, target, requested.tools));
   if (theirs.length === candidates.length) return null;
   const tools = n === 1 && ports !== null ? requested.tools.filter(({ kind }) => ports.has(kind)) : [];

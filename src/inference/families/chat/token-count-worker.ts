@@ -1,5 +1,6 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import type { CallerDialectId } from '../../../formats/dialects/dialect.ts';
+import { isFailure } from '../../../kernel/failure.ts';
 import { threadPort } from '../../../kernel/threads/thread-port.ts';
 import { countInPieces, countRequest, readForCount } from './count-request.ts';
 
@@ -17,9 +18,7 @@ const countText = (text: string) => countInPieces(text, (piece) => countTokens(p
 threadPort().on('message', ({ id, raw, dialect }: CountOrder) => {
   try {
     const read = readForCount(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), dialect);
-    const result = read.ok
-      ? { ok: true, value: { model: read.value.model, inputTokens: countRequest(read.value.neutral(), countText) } }
-      : read;
+    const result = isFailure(read) ? read : { model: read.model, inputTokens: countRequest(read.neutral(), countText) };
     threadPort().postMessage({ id, result });
   } catch (error) {
     threadPort().postMessage({ id, error: String(error) });

@@ -1,6 +1,7 @@
 // Slow: `npm test` runs it, `npm run check` does not.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isFailure } from '../../../kernel/failure.ts';
 import { createTokenCounter } from './token-counter.ts';
 
 /** With its tables in memory: on a busy machine they come after the first body has given up. */
@@ -16,7 +17,7 @@ test('bodies are counted at the same time, each by its own text, and the caller 
   const counter = await warmCounter();
   const bodies = Array.from({ length: 25 }, (_, i) => bodyOf('word '.repeat(10 * (i + 1))));
   const counts = await Promise.all(bodies.map((body) => counter.count('a', body, 'anthropic-messages')));
-  const tokens = counts.map((count) => (count?.ok ? count.value.inputTokens : -1));
+  const tokens = counts.map((count) => (count === null || isFailure(count) ? -1 : count.inputTokens));
   for (let i = 1; i < tokens.length; i++) assert.equal(tokens[i]! - tokens[i - 1]!, 10);
   assert.match(bodies[0]!.toString(), /word/);
   await counter.close();
@@ -25,8 +26,8 @@ test('bodies are counted at the same time, each by its own text, and the caller 
 test('a body that is wrong is a refusal, and the next one is counted', async () => {
   const counter = await warmCounter();
   const wrong = await counter.count('a', Buffer.from('{"model":'), 'anthropic-messages');
-  assert.equal(wrong?.ok, false);
-  assert.equal((await counter.count('a', bodyOf('x'), 'anthropic-messages'))?.ok, true);
+  assert.ok(isFailure(wrong));
+  assert.ok(!isFailure(await counter.count('a', bodyOf('x'), 'anthropic-messages')));
   await counter.close();
 });
 

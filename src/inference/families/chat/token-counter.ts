@@ -1,4 +1,5 @@
-import type { CallerDialectId, Result } from '../../../formats/dialects/dialect.ts';
+import type { CallerDialectId } from '../../../formats/dialects/dialect.ts';
+import type { Failure } from '../../../kernel/failure.ts';
 import { createTurns } from '../../../kernel/sharing/turns.ts';
 import { createTimedThread } from '../../../kernel/threads/timed-thread.ts';
 import type { Counted } from './count-request.ts';
@@ -18,7 +19,7 @@ export interface TokenCounter {
    * A Failure (400) for a body that does not pass its dialect's check; null when no count can be had in time. Bodies of
    * several tenants are counted in turn.
    */
-  count(tenant: string, raw: Buffer, dialect: CallerDialectId): Promise<Result<Counted> | null>;
+  count(tenant: string, raw: Buffer, dialect: CallerDialectId): Promise<Counted | Failure | null>;
   close(): Promise<void>;
 }
 
@@ -38,7 +39,7 @@ export function createTokenCounter(): TokenCounter {
       try {
         const copy = new Uint8Array(raw);
         const order: Omit<CountOrder, 'id'> = { raw: copy, dialect };
-        return await thread.run<Result<Counted>>(order, [copy.buffer]);
+        return await thread.run<Counted | Failure>(order, [copy.buffer]);
       } finally {
         idle.push(thread);
         turn.giveBack();

@@ -1,4 +1,3 @@
-import type { Result } from '../../../formats/dialects/dialect.ts';
 import type { EncodingFacts } from '../../../formats/dialects/embeddings/format.ts';
 import { embeddingFormats } from '../../../formats/dialects/embeddings/index.ts';
 import { readAiSdkRequest } from '../../../formats/dialects/embeddings/read-ai-sdk-request.ts';
@@ -17,6 +16,7 @@ import {
 } from '../../../formats/neutral/embedding.ts';
 import type { Loss } from '../../../formats/neutral/loss.ts';
 import { estimatedTokens } from '../../../formats/neutral/usage.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { parseBody } from '../../../kernel/parse-object.ts';
 import { plainFacts, type RequestBody, type RequestFacts } from '../../spine/request-body.ts';
 
@@ -50,7 +50,7 @@ export interface EncodedEmbeddings {
 
 /** A checked request for embeddings. */
 export interface EmbeddingBody extends RequestBody<EmbeddingFactsOfBody> {
-  encode(order: EmbeddingOrder): Result<EncodedEmbeddings> | Promise<Result<EncodedEmbeddings>>;
+  encode(order: EmbeddingOrder): EncodedEmbeddings | Failure | Promise<EncodedEmbeddings | Failure>;
 }
 
 /** Callers' formats. */
@@ -66,11 +66,11 @@ const readers = {
 export type EmbeddingBodyKind = keyof typeof readers;
 
 /** Parses and checks; the failure is a 400 in every case. */
-export function readEmbeddings(raw: Buffer, kind: EmbeddingBodyKind): Result<EmbeddingBody> {
+export function readEmbeddings(raw: Buffer, kind: EmbeddingBodyKind): EmbeddingBody | Failure {
   const parsed = parseBody(raw);
-  if (!parsed.ok) return parsed;
-  const read = readers[kind](parsed.value.body);
-  return read.ok ? { ok: true, value: embeddingBody(read.value) } : read;
+  if (isFailure(parsed)) return parsed;
+  const read = readers[kind](parsed.body);
+  return isFailure(read) ? read : embeddingBody(read);
 }
 
 /** A request for embeddings as attempts use it; where it was made from texts of our own, too. */
@@ -91,7 +91,7 @@ export function embeddingBody(request: EmbeddingRequest): EmbeddingBody {
       ...(request.types !== undefined && { types: request.types }),
       ...(request.emptyAt !== undefined && { emptyAt: request.emptyAt }),
     },
-    encode: (order) => ({ ok: true, value: encodeCall(request, order) }),
+    encode: (order) => encodeCall(request, order),
     release() {},
   };
 }

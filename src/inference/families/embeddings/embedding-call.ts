@@ -1,5 +1,6 @@
 import { engineProvider } from '../../../engines/embedding-engine.ts';
 import type { EmbeddingFacts } from '../../../formats/dialects/embeddings/format.ts';
+import { isFailure } from '../../../kernel/failure.ts';
 import type { Target } from '../../../routing/target.ts';
 import type { ConfiguredProvider } from '../../models/connections.ts';
 import { engineFacts } from '../../models/engine-target.ts';
@@ -23,8 +24,8 @@ export async function encodeEmbeddingCall(
   const { model } = target;
   const dimensions = dimensionsToAsk(body, target);
   const encoded = await body.encode({ model, body: target.body, inputs: places, dimensions, facts });
-  if (!encoded.ok) throw new Error('a request for embeddings could not be encoded');
-  return encoded.value;
+  if (isFailure(encoded)) throw new Error('a request for embeddings could not be encoded');
+  return encoded;
 }
 
 /** The caller's wish; else the alias's declaration, if the target surely understands it. */

@@ -16,11 +16,11 @@ import { embeddingPlan, embeddingWay } from './endpoint.ts';
 export async function explainEmbeddings(question: Question): Promise<ExplainedRequest | Failure> {
   const { snapshot, preferences, health, nowMs } = question;
   const request = readEmbeddings(question.raw, 'embeddings');
-  if (!request.ok) return request.failure;
+  if (isFailure(request)) return request;
   const ruled =
-    snapshot.rules === null ? null : await explainRules(snapshot, endpoint, question, question.raw, request.value);
+    snapshot.rules === null ? null : await explainRules(snapshot, endpoint, question, question.raw, request);
   if (isFailure(ruled)) return ruled;
-  const body = ruled?.value ?? request.value;
+  const body = ruled?.value ?? request;
   const principal = ruled?.call.principal ?? question.principal;
   const { facts } = body;
   const way = embeddingWay(snapshot, facts, principal);

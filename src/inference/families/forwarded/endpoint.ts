@@ -120,9 +120,8 @@ export function forwardTrial(
     body: target.body,
     child: null,
   });
-  const made = (result: Awaited<typeof encoded>) => {
-    if (!result.ok) return result.failure;
-    const forwarded = result.value;
+  const made = (forwarded: Awaited<typeof encoded>) => {
+    if (isFailure(forwarded)) return forwarded;
     const sink = facts.stream ? new StreamedAnswer(answer, forwarded) : new WholeAnswer(answer, forwarded);
     return new Attempt(
       services,

@@ -3,7 +3,7 @@ import type { Reservation } from '../../../books/metering/admission.ts';
 import { ranksIn, rerankOf, type TextRank } from '../../../formats/dialects/forwarded/rerank.ts';
 import { noNeeds } from '../../../formats/neutral/request.ts';
 import { estimatedTokens } from '../../../formats/neutral/usage.ts';
-import type { Failure } from '../../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { needsThread } from '../../../kernel/parse-object.ts';
 import { defaultPreferences } from '../../../routing/route.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
@@ -48,9 +48,8 @@ export async function rankTexts(
 ): Promise<{ outcome: readonly TextRank[] | Failure; progress: JobProgress }> {
   const raw = Buffer.from(JSON.stringify({ model: by.model, query: by.query, documents: texts }));
   const here = readForwarded(raw, 'rerank');
-  const read = needsThread(here) ? await services.bodies.readInThread(call.principal.tenant, raw, 'rerank') : here;
-  if (!read.ok) return { outcome: read.failure, progress: newProgress() };
-  const body = read.value;
+  const body = needsThread(here) ? await services.bodies.readInThread(call.principal.tenant, raw, 'rerank') : here;
+  if (isFailure(body)) return { outcome: body, progress: newProgress() };
   try {
     const answer = new BufferedAnswer();
     const runCall = bufferedWithin(call, answer);

@@ -44,7 +44,7 @@ export function imagesEndpoint(services: ImageServices): Endpoint<ImageInput, Im
     async read({ principal }, { body, linkBase }) {
       const here = readImages(body);
       const read = needsThread(here) ? await services.bodies.readInThread(principal.tenant, body, 'images') : here;
-      return read.ok ? { ok: true, value: { ...read.value, linkBase, edit: null } } : read;
+      return isFailure(read) ? read : { ...read, linkBase, edit: null };
     },
     readable: (call, { body, linkBase }) =>
       readableBody(services.bodies, call, body, 'images', (copied) => ({ body: copied, linkBase })),
@@ -60,10 +60,10 @@ export function imageEditsEndpoint(services: ImageServices): Endpoint<ImageEditI
     cost: 'image',
     async read(_call, { form, linkBase }) {
       const read = readEditForm(form.fields);
-      if (!read.ok) return read;
+      if (isFailure(read)) return read;
       const edit = await readEditFiles(form);
-      if (isFailure(edit)) return { ok: false, failure: edit };
-      return { ok: true, value: { ...imageBody(read.value, edit), linkBase, edit } };
+      if (isFailure(edit)) return edit;
+      return { ...imageBody(read, edit), linkBase, edit };
     },
     readable: (_call, { form, linkBase }) => readableForm(form, (changed) => ({ form: changed, linkBase })),
     content: ({ form }) => contentOfForm(form),
@@ -84,7 +84,7 @@ export function imageVariationsEndpoint(services: ImageServices): Endpoint<Image
     read(call, { form, linkBase }) {
       if (form.fields.some(({ name }) => name === 'prompt')) {
         const message = "A variation has no 'prompt'. Leave it out, or use /v1/images/edits.";
-        return { ok: false, failure: invalid('prompt', message) };
+        return invalid('prompt', message);
       }
       const fields = [...form.fields, { name: 'prompt', value: variationPrompt }];
       return edits.read(call, { form: { ...form, fields }, linkBase });

@@ -1,9 +1,9 @@
-import type { Result } from '../../../formats/dialects/dialect.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import { objectNotFound } from '../../../formats/dialects/named-objects.ts';
 import { readImageRequest } from '../../../formats/media/images/read-request.ts';
 import type { ImageNeeds, ImageRequest } from '../../../formats/neutral/image.ts';
 import { estimatedTokens } from '../../../formats/neutral/usage.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { parseBody } from '../../../kernel/parse-object.ts';
 import { plainFacts, type RequestBody, type RequestFacts } from '../../spine/request-body.ts';
 import type { ImageEdit } from './image-edit.ts';
@@ -12,15 +12,15 @@ import type { ImageEdit } from './image-edit.ts';
 export type ImageBody = RequestBody<RequestFacts & { request: ImageRequest }>;
 
 /** Parses and checks; the failure is a 400 in every case. */
-export function readImages(raw: Buffer): Result<ImageBody> {
+export function readImages(raw: Buffer): ImageBody | Failure {
   const parsed = parseBody(raw);
-  if (!parsed.ok) return parsed;
-  const { body } = parsed.value;
+  if (isFailure(parsed)) return parsed;
+  const { body } = parsed;
   // Unknown members go on to the provider; ids of its files do not.
   const [named] = dialects['openai-chat'].objects.find(body);
-  if (named !== undefined) return { ok: false, failure: objectNotFound(named.field) };
+  if (named !== undefined) return objectNotFound(named.field);
   const read = readImageRequest(body);
-  return read.ok ? { ok: true, value: imageBody(read.value) } : read;
+  return isFailure(read) ? read : imageBody(read);
 }
 
 export function imageBody(request: ImageRequest, edit: ImageEdit | null = null): ImageBody {

@@ -25,9 +25,9 @@ export const mcpEndpoint: WorkEndpoint<MadeOrder<McpOrder>, McpRequest> = {
   readable: (_call, order) => order.readable(),
   async read({ principal }, { prepare, write }) {
     try {
-      return { ok: true, value: { requested: await prepare(principal), write, release() {} } };
+      return { requested: await prepare(principal), write, release() {} };
     } catch (error) {
-      if (error instanceof FailureError) return { ok: false, failure: error.failure };
+      if (error instanceof FailureError) return error.failure;
       throw error;
     }
   },

@@ -50,7 +50,7 @@ const nothing: PageEnd = { end: 'nothing', failure: null };
 function crawledPageEndpoint(storage: StorageBook): WorkEndpoint<Pick<CrawledPage, 'work'>, CrawledPage> {
   return {
     id: 'crawl-page',
-    read: (_call, { work }) => ({ ok: true, value: { work, release() {} } }),
+    read: (_call, { work }) => ({ work, release() {} }),
     async plan({ config }, { principal }) {
       const full = await storage.mayKeep(principal.account);
       if (full !== null) return full;

@@ -37,9 +37,9 @@ export const toolEndpoint: WorkEndpoint<MadeOrder<ToolOrder>, ToolRequest, ToolP
   readable: (_call, order) => order.readable(),
   read(call, { prepare, write }) {
     try {
-      return { ok: true, value: { job: prepare(call), write, release() {} } };
+      return { job: prepare(call), write, release() {} };
     } catch (error) {
-      if (error instanceof FailureError) return { ok: false, failure: error.failure };
+      if (error instanceof FailureError) return error.failure;
       throw error;
     }
   },

@@ -97,7 +97,7 @@ export interface PassedOrder {
 export function passedEndpoint(services: SpineServices): WorkEndpoint<PassedOrder, PassedOrder & ReadRequest> {
   return {
     id: 'passthrough',
-    read: (_call, order) => ({ ok: true, value: { ...order, release() {} } }),
+    read: (_call, order) => ({ ...order, release() {} }),
     plan({ config }, _call, { way }) {
       const alias = passedModel(way.target.provider);
       return { charge: { endpoint: 'passthrough', alias, tier: null, costMilli: costMilliOf(config.costs, 1) } };

@@ -48,7 +48,7 @@ export function objectsEndpoint(services: ObjectServices): WorkEndpoint<ObjectIn
     async read({ principal }, input) {
       const { id, body, search, operation } = input;
       const others = body !== null && 'json' in body ? readsOthers(body.json) : null;
-      if (others !== null) return { ok: false, failure: others };
+      if (others !== null) return others;
       const after = operation.answers === 'list' ? new URLSearchParams(search).get('after') : null;
       const named = [
         ...(id === null ? [] : [{ id, field: 'id', use: 'reference' as const }]),
@@ -57,8 +57,8 @@ export function objectsEndpoint(services: ObjectServices): WorkEndpoint<ObjectIn
       ];
       await services.objects.ready();
       const place = await placeOf(services, principal, { ...input, named });
-      if (place.kind !== 'place') return { ok: false, failure: place };
-      return { ok: true, value: { input, place, release() {} } };
+      if (place.kind !== 'place') return place;
+      return { input, place, release() {} };
     },
     plan: ({ config }, _call, { input, place }) => planOf(config.costs, input, place),
     work: (work) => workOf(services, work),

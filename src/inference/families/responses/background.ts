@@ -70,16 +70,16 @@ export function createBackgroundRuns(services: ResponsesServices): BackgroundRun
     const { tenant } = call.principal;
     const { previous, conversation, stateless } = await statelessRequest(services, endpoint, call, body);
     const read = await endpoint.read(call, stateless);
-    if (!read.ok) throw new FailureError(read.failure);
-    const plan = await endpoint.plan(services.snapshot(), call, read.value);
-    await read.value.release();
+    if (isFailure(read)) throw new FailureError(read);
+    const plan = await endpoint.plan(services.snapshot(), call, read);
+    await read.release();
     if (isFailure(plan)) throw new FailureError(plan);
     const stop = new AbortController();
     const place = turns.take(tenant, stop.signal, stateless.length);
     // Rejected already when too many wait.
     await Promise.race([place, undefined]);
     const id = `resp_${call.requestId.slice(4)}`;
-    const facts = { id, createdS: Math.floor(call.atMs / 1_000), model: plan.alias.id, echo: read.value.facts.echo };
+    const facts = { id, createdS: Math.floor(call.atMs / 1_000), model: plan.alias.id, echo: read.facts.echo };
     const response: JsonObject = {
       ...responseObject({ ...facts, output: [], usage: null }, { status: 'in_progress' }),
       status: 'queued',

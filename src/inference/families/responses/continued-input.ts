@@ -1,4 +1,5 @@
-import type { RequestState, Result } from '../../../formats/dialects/dialect.ts';
+import type { RequestState } from '../../../formats/dialects/dialect.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
 import type { AddableInput } from '../../spine/prompted.ts';
@@ -36,7 +37,7 @@ export class ContinuedInputs implements ChatInput {
   readonly #services: ResponsesServices;
   readonly #chat: ChatInput;
   /** By the body as it came, so that the steps of a request look up its turns once. */
-  readonly #wholes = new WeakMap<Buffer, Promise<Result<FoundTurns>>>();
+  readonly #wholes = new WeakMap<Buffer, Promise<FoundTurns | Failure>>();
   readonly #changed = new WeakMap<Buffer, Continued>();
 
   constructor(services: ResponsesServices, chat: ChatInput) {
@@ -54,20 +55,20 @@ export class ContinuedInputs implements ChatInput {
     if (alone === null || (!mayContinue(raw) && !this.#changed.has(raw))) return alone;
     const wholeInput = async () => {
       const found = await this.#lookedUp(call, raw);
-      if (!found.ok) return found;
-      const { whole, continued } = found.value;
-      return { ok: true as const, value: { body: this.#chat.readable(call, whole) ?? alone, continued } };
+      if (isFailure(found)) return found;
+      const { whole, continued } = found;
+      return { body: this.#chat.readable(call, whole) ?? alone, continued };
     };
     return {
       canonical: (part) => alone.canonical(part),
       async texts() {
         const found = await wholeInput();
-        return found.ok ? found.value.body.texts() : found;
+        return isFailure(found) ? found : found.body.texts();
       },
       rewrite: async (changes) => {
         const found = await wholeInput();
-        if (!found.ok) return found;
-        const { body, continued } = found.value;
+        if (isFailure(found)) return found;
+        const { body, continued } = found;
         return this.#remembered(await body.rewrite(changes), continued);
       },
     };
@@ -85,12 +86,12 @@ export class ContinuedInputs implements ChatInput {
     };
   }
 
-  #remembered(written: Result<Buffer>, continued: Continued | null): Result<Buffer> {
-    if (written.ok && continued !== null) this.#changed.set(written.value, continued);
+  #remembered(written: Buffer | Failure, continued: Continued | null): Buffer | Failure {
+    if (!isFailure(written) && continued !== null) this.#changed.set(written, continued);
     return written;
   }
 
-  #lookedUp(call: ModelCall, raw: Buffer): Promise<Result<FoundTurns>> {
+  #lookedUp(call: ModelCall, raw: Buffer): Promise<FoundTurns | Failure> {
     const known = this.#wholes.get(raw);
     if (known !== undefined) return known;
     const looking = this.#look(call, raw);
@@ -98,17 +99,17 @@ export class ContinuedInputs implements ChatInput {
     return looking;
   }
 
-  async #look({ principal: { tenant } }: ModelCall, raw: Buffer): Promise<Result<FoundTurns>> {
+  async #look({ principal: { tenant } }: ModelCall, raw: Buffer): Promise<FoundTurns | Failure> {
     const changed = this.of(raw);
-    if (changed !== null) return { ok: true, value: { whole: raw, continued: changed } };
+    if (changed !== null) return { whole: raw, continued: changed };
     const { bodies, responses, snapshot } = this.#services;
     const summed = await withSummaries(this.#services, tenant, raw);
-    if (!Buffer.isBuffer(summed)) return { ok: false, failure: summed };
+    if (!Buffer.isBuffer(summed)) return summed;
     const read = await bodies.readObject(tenant, summed);
-    if (!read.ok) return read;
-    const { previous, conversation } = continuedBy(read.value);
+    if (isFailure(read)) return read;
+    const { previous, conversation } = continuedBy(read.body);
     const alone: FoundTurns = { whole: summed, continued: null };
-    if (previous === null && conversation === null) return { ok: true, value: alone };
+    if (previous === null && conversation === null) return alone;
     const { body_limit: limitBytes } = snapshot().config.server;
     let begun: string | null = null;
     const notes: ContinuedFacts = {
@@ -118,11 +119,11 @@ export class ContinuedInputs implements ChatInput {
       before() {},
     };
     const before = await expanded(responses, tenant, summed, { previous, conversation }, limitBytes, notes);
-    if (before === null) return { ok: true, value: alone };
+    if (before === null) return alone;
     const whole = Buffer.isBuffer(before) ? await withSummaries(this.#services, tenant, before) : before;
-    if (!Buffer.isBuffer(whole)) return { ok: false, failure: whole };
-    const newItems = inputItems(read.value.input).length;
-    return { ok: true, value: { whole, continued: { previous, conversation, newItems, begun } } };
+    if (!Buffer.isBuffer(whole)) return whole;
+    const newItems = inputItems(read.body.input).length;
+    return { whole, continued: { previous, conversation, newItems, begun } };
   }
 }
 

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../../../formats/dialects/described-check.ts';
 import { checkRequest } from '../../../formats/dialects/openai-responses/request-fields.ts';
-import { FailureError, invalid } from '../../../kernel/failure.ts';
+import { FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
 import { newRequestId } from '../../../kernel/ids.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { storedItems } from './input-items.ts';
@@ -27,7 +27,7 @@ export function checkedItems(items: JsonValue | undefined): StoredItem[] {
   }
   // What one of several calls holds may answer a call of another: only a conversation tells which.
   const checked = checkRequest({ model: 'any', conversation: 'conv', input: items });
-  const failure = checked.ok ? checked.value.vendors : checked.failure;
+  const failure = isFailure(checked) ? checked : checked.vendors;
   if (failure?.kind === 'invalid-request') {
     const param = failure.param?.replace(/^input/, 'items') ?? 'items';
     throw new FailureError(invalid(param, failure.message.replaceAll("'input", "'items")));

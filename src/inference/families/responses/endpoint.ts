@@ -1,5 +1,5 @@
 import type { Principal } from '../../../books/auth/principal.ts';
-import type { RequestState, Result } from '../../../formats/dialects/dialect.ts';
+import type { RequestState } from '../../../formats/dialects/dialect.ts';
 import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { dialectFor } from '../../../routing/capability.ts';
@@ -89,25 +89,21 @@ export function responsesEndpoint(services: ResponsesServices): ResponsesEndpoin
     trials: (planned, job) => trialsOf(services, chat.trials(planned, job), planned, job),
   };
 
-  function readSent(call: ModelCall, sent: Buffer): Result<TurnBody> | Promise<Result<TurnBody>> {
+  function readSent(call: ModelCall, sent: Buffer): TurnBody | Failure | Promise<TurnBody | Failure> {
     const continued = inputs.of(sent);
     if (continued !== null) return readChanged(services, chat, call, sent, continued);
     const raw = withSummaries(services, call.principal.tenant, sent);
     if (Buffer.isBuffer(raw)) return readTurn(call, raw);
-    return raw.then((extended) =>
-      Buffer.isBuffer(extended) ? readTurn(call, extended) : { ok: false, failure: extended },
-    );
+    return raw.then((extended) => (Buffer.isBuffer(extended) ? readTurn(call, extended) : extended));
   }
 
-  function readTurn(call: ModelCall, raw: Buffer): Result<TurnBody> | Promise<Result<TurnBody>> {
+  function readTurn(call: ModelCall, raw: Buffer): TurnBody | Failure | Promise<TurnBody | Failure> {
     const reading = chat.read(call, raw);
-    const turned = (read: Result<ConversationBody>) => {
-      if (!read.ok) return read;
-      const state = read.value.facts.extras?.state ?? null;
-      if (state?.background === true) return { ok: false as const, failure: plainBackground };
-      return state === null
-        ? { ok: true as const, value: withTurn(read.value, null) }
-        : opened(services, chat, call, raw, read.value, state);
+    const turned = (read: ConversationBody | Failure) => {
+      if (isFailure(read)) return read;
+      const state = read.facts.extras?.state ?? null;
+      if (state?.background === true) return plainBackground;
+      return state === null ? withTurn(read, null) : opened(services, chat, call, raw, read, state);
     };
     return reading instanceof Promise ? reading.then(turned) : turned(reading);
   }
@@ -148,13 +144,13 @@ async function sealingThoughts(
   { bodies }: ResponsesServices,
   { principal }: ModelCall,
   sent: Buffer,
-  reading: Result<TurnBody> | Promise<Result<TurnBody>>,
-): Promise<Result<TurnBody>> {
+  reading: TurnBody | Failure | Promise<TurnBody | Failure>,
+): Promise<TurnBody | Failure> {
   const read = await reading;
-  if (!read.ok) return read;
-  const body = await bodies.readObject(principal.tenant, sent);
-  const isIncluded = body.ok && includesSealedThoughts(body.value);
-  return isIncluded ? { ok: true, value: { ...read.value, sealsThoughts: true } } : read;
+  if (isFailure(read)) return read;
+  const object = await bodies.readObject(principal.tenant, sent);
+  const isIncluded = !isFailure(object) && includesSealedThoughts(object.body);
+  return isIncluded ? { ...read, sealsThoughts: true } : read;
 }
 
 /** Reads a body that a step has changed. It holds the kept turns already. */
@@ -164,24 +160,22 @@ async function readChanged(
   call: ModelCall,
   whole: Buffer,
   continued: Continued,
-): Promise<Result<TurnBody>> {
+): Promise<TurnBody | Failure> {
   const read = await chat.read(call, whole);
-  const body = await bodies.readObject(call.principal.tenant, whole);
-  if (!body.ok) return body;
+  const object = await bodies.readObject(call.principal.tenant, whole);
+  if (isFailure(object)) return object;
+  const { body } = object;
   const { previous, conversation, begun, newItems } = continued;
-  const itemsBefore = inputItems(body.value.input).length - newItems;
-  if (!read.ok) {
-    return { ok: false, failure: failureInCallerFields(read.failure, { continues: 'kept', previous, itemsBefore }) };
+  const itemsBefore = inputItems(body.input).length - newItems;
+  if (isFailure(read)) {
+    return failureInCallerFields(read, { continues: 'kept', previous, itemsBefore });
   }
-  const { facts } = read.value;
+  const { facts } = read;
   const { store, background } = facts.extras?.state ?? { store: false, background: false };
-  if (background) return { ok: false, failure: plainBackground };
-  const named = { ...read.value, facts: { ...facts, session: facts.session ?? begun } };
-  const raw = withNewItems(body.value, continued);
-  return {
-    ok: true,
-    value: withTurn(named, { store, background, previous, conversation, raw, continues: 'kept', whole, itemsBefore }),
-  };
+  if (background) return plainBackground;
+  const named = { ...read, facts: { ...facts, session: facts.session ?? begun } };
+  const raw = withNewItems(body, continued);
+  return withTurn(named, { store, background, previous, conversation, raw, continues: 'kept', whole, itemsBefore });
 }
 
 async function opened(
@@ -191,9 +185,9 @@ async function opened(
   raw: Buffer,
   body: ConversationBody,
   state: RequestState,
-): Promise<Result<TurnBody>> {
+): Promise<TurnBody | Failure> {
   const turn: Turn = { ...state, raw, continues: 'nothing', whole: null, itemsBefore: 0 };
-  if (state.previous === null && state.conversation === null) return { ok: true, value: withTurn(body, turn) };
+  if (state.previous === null && state.conversation === null) return withTurn(body, turn);
   const { body_limit: limitBytes } = services.snapshot().config.server;
   let begun: string | null = null;
   let itemsBefore = 0;
@@ -205,17 +199,17 @@ async function opened(
       itemsBefore = items;
     },
   });
-  if (whole === null) return { ok: true, value: withTurn(body, { ...turn, continues: 'provider' }) };
+  if (whole === null) return withTurn(body, { ...turn, continues: 'provider' });
   await body.release();
-  if (isFailure(whole)) return { ok: false, failure: whole };
+  if (isFailure(whole)) return whole;
   const extended = await withSummaries(services, call.principal.tenant, whole);
-  if (!Buffer.isBuffer(extended)) return { ok: false, failure: extended };
+  if (!Buffer.isBuffer(extended)) return extended;
   const read = await chat.read(call, extended);
   const continuing: Turn = { ...turn, continues: 'kept', whole: extended, itemsBefore };
-  if (!read.ok) return { ok: false, failure: failureInCallerFields(read.failure, continuing) };
-  const { facts } = read.value;
-  const named = { ...read.value, facts: { ...facts, session: facts.session ?? begun } };
-  return { ok: true, value: withTurn(named, continuing) };
+  if (isFailure(read)) return failureInCallerFields(read, continuing);
+  const { facts } = read;
+  const named = { ...read, facts: { ...facts, session: facts.session ?? begun } };
+  return withTurn(named, continuing);
 }
 
 function unkeptBody({ raw, whole }: Turn): Buffer {
@@ -227,8 +221,8 @@ function unkeptBody({ raw, whole }: Turn): Buffer {
 const plainBackground = invalid('background', "Write the name 'background' without escapes.");
 
 function withTurn(body: ConversationBody, turn: Turn | null): TurnBody {
-  const named = <V>(encoded: Result<V>): Result<V> =>
-    encoded.ok || turn === null ? encoded : { ok: false, failure: failureInCallerFields(encoded.failure, turn) };
+  const named = <V>(encoded: V | Failure): V | Failure =>
+    !isFailure(encoded) || turn === null ? encoded : failureInCallerFields(encoded, turn);
   return {
     facts: body.facts,
     encode(order) {

@@ -68,8 +68,8 @@ export async function expandedForCount(
 ): Promise<Buffer | Failure> {
   if (!raw.includes('"previous_response_id"') && !raw.includes('"conversation"')) return raw;
   const read = await bodies.readObject(tenant, raw);
-  if (!read.ok) return read.failure;
-  const { value: body } = read;
+  if (isFailure(read)) return read;
+  const { body } = read;
   const conversation = isObject(body.conversation) ? body.conversation.id : body.conversation;
   const named = {
     previous: typeof body.previous_response_id === 'string' ? body.previous_response_id : null,

@@ -28,9 +28,9 @@ export async function statelessRequest(
   const raw = Buffer.from(JSON.stringify({ ...rest, stream: true, store: false }));
   // Its check names what is wrong before anything is looked up.
   const read = await endpoint.read(call, raw);
-  if (!read.ok) throw new FailureError(read.failure);
-  await read.value.release();
-  const { previous = null, conversation = null } = read.value.turn ?? {};
+  if (isFailure(read)) throw new FailureError(read);
+  await read.release();
+  const { previous = null, conversation = null } = read.turn ?? {};
   if (previous === null && conversation === null) return { previous, conversation, stateless: raw };
   const { body_limit: bytesMax } = services.snapshot().config.server;
   const whole = await expanded(services.responses, principal.tenant, raw, { previous, conversation }, bytesMax);

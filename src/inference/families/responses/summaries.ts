@@ -29,8 +29,8 @@ async function summariesIn(
   raw: Buffer,
 ): Promise<Buffer | Failure> {
   const read = await bodies.readObject(tenant, raw);
-  if (!read.ok) return read.failure;
-  const { value: body } = read;
+  if (isFailure(read)) return read;
+  const { body } = read;
   if (!Array.isArray(body.input)) return raw;
   const opened = openedThoughts(stored, tenant, body.input);
   if (isFailure(opened)) return opened;

@@ -1,7 +1,7 @@
-import type { Result } from '../../../formats/dialects/dialect.ts';
 import { readSpeechRequest } from '../../../formats/media/speech/read-request.ts';
 import type { SpeechRequest } from '../../../formats/neutral/speech.ts';
 import { estimatedTokens } from '../../../formats/neutral/usage.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { parseBody } from '../../../kernel/parse-object.ts';
 import { plainFacts, type RequestBody, type RequestFacts } from '../../spine/request-body.ts';
 
@@ -9,15 +9,14 @@ import { plainFacts, type RequestBody, type RequestFacts } from '../../spine/req
 export type SpeechBody = RequestBody<RequestFacts & { request: SpeechRequest }>;
 
 /** Parses and checks; the failure is a 400 in every case. */
-export function readSpeech(raw: Buffer): Result<SpeechBody> {
+export function readSpeech(raw: Buffer): SpeechBody | Failure {
   const parsed = parseBody(raw);
-  if (!parsed.ok) return parsed;
-  const read = readSpeechRequest(parsed.value.body);
-  if (!read.ok) return read;
-  const request = read.value;
+  if (isFailure(parsed)) return parsed;
+  const request = readSpeechRequest(parsed.body);
+  if (isFailure(request)) return request;
   const { model, user, input, delivery } = request;
   const inputTokensEstimate = estimatedTokens(Buffer.byteLength(input));
   // A repeat by Idempotency-Key gets the sound whole; events are made here, for who asked for them now.
   const plain = plainFacts({ model, user, stream: delivery === 'events', inputTokensEstimate }, { stream: false });
-  return { ok: true, value: { facts: { ...plain, request }, release() {} } };
+  return { facts: { ...plain, request }, release() {} };
 }

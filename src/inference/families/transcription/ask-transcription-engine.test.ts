@@ -11,6 +11,7 @@ import type {
 import { readTranscriptionRequest } from '../../../formats/media/transcription/read-request.ts';
 import { fault as faultOf } from '../../../formats/neutral/outcome.ts';
 import { systemClock } from '../../../kernel/clock.ts';
+import { isFailure } from '../../../kernel/failure.ts';
 import type { RouteAttempt } from '../../../routing/route.ts';
 import { soundEngineTarget } from '../../models/engine-target.ts';
 import { Answer } from '../../spine/answer.ts';
@@ -143,7 +144,7 @@ async function ask(
     Object.entries({ model: 'm', ...fields }).map(([name, value]) => ({ name, value })),
     task,
   );
-  assert.ok(read.ok, JSON.stringify(read));
+  assert.ok(!isFailure(read), JSON.stringify(read));
   const engine: TranscriptionEngine = {
     model: 'm',
     translates: true,
@@ -166,7 +167,7 @@ async function ask(
   const target = soundEngineTarget({ model: 'm' });
   const attempt = { target, credential: target.credentials[0], startedMs: systemClock.monotonicMs() } as RouteAttempt;
   const sound = { path: '/sound', durationMs: async () => 2_500 } as UploadedSound;
-  const run = { request: read.value, sound, plans: new Map() };
+  const run = { request: read, sound, plans: new Map() };
   const answer = new Answer({ clock: systemClock, job, route: { firstToken() {} }, claim: () => true }, attempt);
   const trial = new TranscriptionEngineTrial({ clock: systemClock }, job, run, engine, answer);
   const fault = await trial.run();

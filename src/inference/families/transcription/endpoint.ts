@@ -35,15 +35,14 @@ export function transcriptionEndpoint(
     id,
     cost: 'transcription',
     async read({ principal }, form) {
-      const read = readTranscriptionRequest(form.fields, id === 'translation' ? 'translate' : 'transcribe');
-      if (!read.ok) return read;
+      const request = readTranscriptionRequest(form.fields, id === 'translation' ? 'translate' : 'transcribe');
+      if (isFailure(request)) return request;
       const file = fileOf(form);
-      if (isFailure(file)) return { ok: false, failure: file };
+      if (isFailure(file)) return file;
       const sniffed = sniffAudio(await file.head(sniffBytesNeeded));
-      if (sniffed === null) return { ok: false, failure: notAudio(file.bytes) };
-      const request = read.value;
+      if (sniffed === null) return notAudio(file.bytes);
       const sound = createUploadedSound({ transcoder: services.transcoder.of(principal.tenant) }, file, sniffed);
-      return { ok: true, value: { facts: factsOf(request, sound), request, sound, release: () => sound.release() } };
+      return { facts: factsOf(request, sound), request, sound, release: () => sound.release() };
     },
     readable: (_call, form) => readableForm(form, (changed) => changed),
     content: (form) => contentOfForm(form),

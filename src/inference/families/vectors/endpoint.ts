@@ -92,8 +92,8 @@ export function vectorEndpoint(services: VectorServices, engine: Pick<VectorEngi
       const body = services.snapshot().steps === null ? order.body : Buffer.from(order.body);
       try {
         const prepared = await engine.prepare({ ...order, body, owner: { tenant, account } });
-        if (prepared.kind !== 'prepared') return { ok: false, failure: prepared };
-        return { ok: true, value: { prepared, bodyBytes, held, began: false, room: null, release } };
+        if (prepared.kind !== 'prepared') return prepared;
+        return { prepared, bodyBytes, held, began: false, room: null, release };
       } finally {
         onRead?.();
       }

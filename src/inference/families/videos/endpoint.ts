@@ -1,5 +1,4 @@
 import type { Principal } from '../../../books/auth/principal.ts';
-import type { Result } from '../../../formats/dialects/dialect.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import { objectNotFound } from '../../../formats/dialects/named-objects.ts';
 import { pictureStartBytes, pictureTypeOfStart } from '../../../formats/media/images/picture-type.ts';
@@ -44,7 +43,7 @@ export function videosEndpoint(services: VideoServices): Endpoint<VideoInput, Vi
     async read({ principal }, input) {
       if ('form' in input) return readForm(input.form);
       const read = await services.bodies.readObject(principal.tenant, input.body);
-      return read.ok ? readJson(read.value) : read;
+      return isFailure(read) ? read : readJson(read.body);
     },
     readable: (call, input) =>
       'form' in input
@@ -72,21 +71,21 @@ export function videoRemixEndpoint(services: VideoServices): Endpoint<RemixInput
     id: 'video-remix',
     async read({ principal }, { body, id }) {
       const remix = await services.bodies.readObject(principal.tenant, body);
-      if (!remix.ok) return remix;
-      const prompt = readRemix(remix.value);
-      if (!prompt.ok) return prompt;
+      if (isFailure(remix)) return remix;
+      const prompt = readRemix(remix.body);
+      if (isFailure(prompt)) return prompt;
       const source = await sourceOf(services, principal.tenant, id);
-      if (isFailure(source)) return { ok: false, failure: source };
+      if (isFailure(source)) return source;
       const request: VideoRequest = {
         model: source.home.target,
-        prompt: prompt.value,
+        prompt: prompt,
         seconds: source.seconds,
         size: null,
         pictureUrl: null,
         extra: {},
         user: null,
       };
-      return { ok: true, value: bodyOf(request, null, { id, credential: source.home.credential }) };
+      return bodyOf(request, null, { id, credential: source.home.credential });
     },
     readable: (call, { body, id }) =>
       readableBody(services.bodies, call, body, 'video-remix', (changed) => ({ body: changed, id })),
@@ -124,36 +123,33 @@ async function sourceOf(
   }
 }
 
-function readJson(body: JsonObject): Result<VideoBody> {
+function readJson(body: JsonObject): VideoBody | Failure {
   // Unknown members go on to the provider; ids of its files do not.
   const [named] = dialects['openai-chat'].objects.find(body);
-  if (named !== undefined) return { ok: false, failure: objectNotFound(named.field) };
+  if (named !== undefined) return objectNotFound(named.field);
   const read = readVideoRequest(body);
-  return read.ok ? { ok: true, value: bodyOf(read.value, null, null) } : read;
+  return isFailure(read) ? read : bodyOf(read, null, null);
 }
 
-async function readForm({ fields, files }: UploadedForm): Promise<Result<VideoBody>> {
+async function readForm({ fields, files }: UploadedForm): Promise<VideoBody | Failure> {
   const members: JsonObject = {};
   for (const { name, value } of fields) members[name] = value;
   const [file, second] = files;
   const wrong = second ?? (file?.name === 'input_reference' ? undefined : file);
   if (wrong !== undefined) {
     const field = wrong.name.slice(0, 80);
-    return {
-      ok: false,
-      failure: invalid(field, "A video begins with one picture: send one file as 'input_reference'."),
-    };
+    return invalid(field, "A video begins with one picture: send one file as 'input_reference'.");
   }
   const read = readVideoRequest(members);
-  if (!read.ok) return read;
-  if (file === undefined) return { ok: true, value: bodyOf(read.value, null, null) };
+  if (isFailure(read)) return read;
+  if (file === undefined) return bodyOf(read, null, null);
   const type = pictureTypeOfStart(await file.file.head(pictureStartBytes));
   if (type === null || file.file.bytes > pictureBytesMax) {
     const message =
       "'input_reference' is not a PNG, JPEG or WebP of at most 20 MB. The name of the file does not matter.";
-    return { ok: false, failure: invalid('input_reference', message) };
+    return invalid('input_reference', message);
   }
-  return { ok: true, value: bodyOf(read.value, { type, file: file.file }, null) };
+  return bodyOf(read, { type, file: file.file }, null);
 }
 
 function bodyOf(request: VideoRequest, picture: FirstPicture | null, remixOf: VideoBody['remixOf']): VideoBody {

@@ -6,7 +6,7 @@ import { plainNeeds, queryOf, targetOf } from '../../../../test/simulation/routi
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import { providerTypes } from '../../../formats/providers/catalog.ts';
 import { createConnection } from '../../../formats/providers/connection.ts';
-import { type Failure, isFailure } from '../../../kernel/failure.ts';
+import type { Failure } from '../../../kernel/failure.ts';
 import { seededRandom } from '../../../kernel/random.ts';
 import { createRoute } from '../../../routing/create-route.ts';
 import { createHealth } from '../../../routing/health.ts';
@@ -66,11 +66,8 @@ function setUp(names: readonly string[], encode: Encode = () => body) {
   const client = new FakeClient();
   const parts = { clock, transport: transport as never, silence, ...deps };
   const facts = { stream: true, includeUsage: false, needs: plainNeeds } as ConversationFacts;
-  const told = (made: EncodedBody | Failure) =>
-    isFailure(made) ? ({ ok: false, failure: made } as const) : ({ ok: true, value: made } as const);
   const makeTrial: MakeTrial = (answer) => {
-    const made = encode(answer.attempt.target);
-    const encoded = made instanceof Promise ? made.then(told) : told(made);
+    const encoded = encode(answer.attempt.target);
     const body = { facts, encode: () => encoded, release() {} };
     const media = () => assert.fail('media were wanted');
     const asked = { body, dialect: openAiChat.id, providers: job.providers, child: null, after: null, media };

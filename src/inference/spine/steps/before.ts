@@ -1,4 +1,3 @@
-import type { Result } from '../../../formats/dialects/dialect.ts';
 import type { PromptMessage } from '../../../formats/dialects/prompted-body.ts';
 import { type Failure, FailureError, isFailure } from '../../../kernel/failure.ts';
 import type { Alias } from '../../models/alias.ts';
@@ -35,7 +34,7 @@ export async function throughSteps<I, V extends SteppedValue>(
   endpoint: {
     readonly id: string;
     readonly filters?: 'events' | 'nothing';
-    read(call: ModelCall, input: I): Result<V> | Promise<Result<V>>;
+    read(call: ModelCall, input: I): V | Failure | Promise<V | Failure>;
     readable?(call: ModelCall, input: I): ReadableInput<I> | null;
     addable?(call: ModelCall, input: I): AddableInput<I>;
   },
@@ -95,9 +94,9 @@ export async function throughSteps<I, V extends SteppedValue>(
   const filtered = steppedCall(tag === call.tag ? call : { ...call, tag }, running, gate);
   if (current === input) return { call: filtered, input, value };
   const reread = await endpoint.read(call, current);
-  if (!reread.ok) return { refused: reread.failure, headers: headersOf(running) };
+  if (isFailure(reread)) return { refused: reread, headers: headersOf(running) };
   await value.release();
-  return { call: filtered, input: current, value: reread.value };
+  return { call: filtered, input: current, value: reread };
 }
 
 /** The input with what a step changes of it. */
@@ -208,9 +207,9 @@ class HeadedSink implements Sink {
   }
 }
 
-function given<T>(result: Result<T> | undefined): T | null {
-  if (result?.ok === false) throw new FailureError(result.failure);
-  return result?.value ?? null;
+function given<T>(result: T | Failure | undefined): T | null {
+  if (isFailure(result)) throw new FailureError(result);
+  return result ?? null;
 }
 
 /** The first of several verdicts that refuses. */
