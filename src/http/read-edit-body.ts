@@ -39,8 +39,15 @@ export async function readEditBody(
   try {
     const { images, mask, ...others } = read.body;
     const fields = fieldsOf(others);
-    for (const picture of picturesIn(images, mask)) {
+    if (isFailure(fields)) return fields;
+    const pictures = picturesIn(images, mask);
+    if (isFailure(pictures)) return pictures;
+    for (const picture of pictures) {
       const content = await contentOf(services, exchange, principal.tenant, picture);
+      if (isFailure(content)) {
+        await release();
+        return content;
+      }
       const file = await services.spool.place(principal.account);
       files.push({ name: picture.name, fileName: picture.name, mediaType: null, file, param: paramOf(picture) });
       await file.fill(Readable.from([content]));
@@ -54,22 +61,24 @@ export async function readEditBody(
 }
 
 /** The members of the body as a form writes them; one that is null was left out. */
-function fieldsOf(members: JsonObject): FormField[] {
-  return Object.entries(members).flatMap(([name, value]) => {
-    if (value === null) return [];
+function fieldsOf(members: JsonObject): FormField[] | Failure {
+  const fields: FormField[] = [];
+  for (const [name, value] of Object.entries(members)) {
+    if (value === null) continue;
     if (/^image\b/.test(name)) {
-      throw wrong(name, "is not known in JSON. Send 'images', a list of {image_url} or {file_id}.");
+      return wrong(name, "is not known in JSON. Send 'images', a list of {image_url} or {file_id}.");
     }
-    return [{ name, value: typeof value === 'string' ? value : JSON.stringify(value) }];
-  });
+    fields.push({ name, value: typeof value === 'string' ? value : JSON.stringify(value) });
+  }
+  return fields;
 }
 
-function picturesIn(images: JsonValue | undefined, mask: JsonValue | undefined): NamedPicture[] {
+function picturesIn(images: JsonValue | undefined, mask: JsonValue | undefined): NamedPicture[] | Failure {
   if (!Array.isArray(images) || images.length === 0) {
-    throw wrong('images', 'must be a list of pictures, each {image_url} or {file_id}.');
+    return wrong('images', 'must be a list of pictures, each {image_url} or {file_id}.');
   }
   if (images.length >= editFilesMax) {
-    throw wrong('images', `has ${images.length} pictures. Send at most ${editFilesMax - 1}.`);
+    return wrong('images', `has ${images.length} pictures. Send at most ${editFilesMax - 1}.`);
   }
   const named = images.map((value, at): NamedPicture => ({ name: 'image', field: `images[${at}]`, value }));
   return mask === undefined || mask === null ? named : [...named, { name: 'mask', field: 'mask', value: mask }];
@@ -85,22 +94,21 @@ async function contentOf(
   exchange: Exchange,
   tenant: string,
   picture: NamedPicture,
-): Promise<Buffer> {
+): Promise<Buffer | Failure> {
   const { field, value } = picture;
   const param = paramOf(picture);
   const { image_url: url, file_id: id } = isObject(value) ? value : {};
   if (typeof id === 'string' && url == null) return uploaded(services, exchange, tenant, param, id);
-  if (typeof url !== 'string' || id != null) throw wrong(field, "must have one of 'image_url' and 'file_id', a text.");
+  if (typeof url !== 'string' || id != null) return wrong(field, "must have one of 'image_url' and 'file_id', a text.");
   const head = dataUrl.exec(url.slice(0, 1_000))?.[0];
   if (head !== undefined) return Buffer.from(url.slice(head.length), 'base64');
-  if (!/^https?:\/\//i.test(url)) throw wrong(param, 'must be a data URL in base64, or begin with https://.');
+  if (!/^https?:\/\//i.test(url)) return wrong(param, 'must be a data URL in base64, or begin with https://.');
   const disconnected = new AbortController();
   const giveUp = () => disconnected.abort();
   exchange.response.once('close', giveUp);
   try {
     const fetched = await services.media.fetch([{ url, param, kind: 'image' }], fetchTimeoutMs, disconnected.signal);
-    if (isFailure(fetched)) throw new FailureError(fetched);
-    return Buffer.from(fetched[url]!.base64, 'base64');
+    return isFailure(fetched) ? fetched : Buffer.from(fetched[url]!.base64, 'base64');
   } finally {
     exchange.response.off('close', giveUp);
   }
@@ -112,22 +120,22 @@ async function uploaded(
   tenant: string,
   field: string,
   id: string,
-): Promise<Buffer> {
+): Promise<Buffer | Failure> {
   const file = await uploads.find?.(tenant, id);
   if (file == null) {
     const message = `There is no file '${id.slice(0, 80)}' ('${field}'). Upload it to /v1/files, or send it inline.`;
-    throw new FailureError({ kind: 'not-found', message, param: field });
+    return { kind: 'not-found', message, param: field };
   }
-  if (file.bytes > pictureBytesMax) throw wrong(field, `names a file of more than ${pictureBytesMax >> 20} MB.`);
+  if (file.bytes > pictureBytesMax) return wrong(field, `names a file of more than ${pictureBytesMax >> 20} MB.`);
   const noRoom = held?.take(file.bytes) ?? null;
-  if (noRoom !== null) throw new FailureError(noRoom);
-  return (await file.content()) ?? Promise.reject(wrong(field, 'names a file that was deleted meanwhile.'));
+  if (noRoom !== null) return noRoom;
+  return (await file.content()) ?? wrong(field, 'names a file that was deleted meanwhile.');
 }
 
 /** Largest size of one uploaded picture, which passes through memory: OpenAI's bound of those that are changed. */
 const pictureBytesMax = 50 * 1024 * 1024;
 
-function wrong(field: string, what: string): FailureError {
+function wrong(field: string, what: string): Failure {
   const shown = field.slice(0, 80);
-  return new FailureError(invalid(shown, `'${shown}' ${what}`));
+  return invalid(shown, `'${shown}' ${what}`);
 }

@@ -35,11 +35,6 @@ export const tooLargeForLoop: Failure = invalid(
   `The body has more than ${loopWidthMax.structure} objects, arrays and members, or more than ${loopWidthMax.commas} values. Send it in parts.`,
 );
 
-/** Whether a text was refused because it is too large for the main thread, so that another thread must read it. */
-export function needsThread(read: unknown): boolean {
-  return read === tooLargeForLoop;
-}
-
 /**
  * The one door for JSON that callers send: an object that every parser reads in the same way. Nothing is parsed before
  * one scan has bounded its depth and, on the main thread, its width and length, so that no text holds up the loop (faults.md S21,

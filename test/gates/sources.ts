@@ -17,6 +17,12 @@ export interface Sources {
   longFunctions: string[];
   doubleCasts: string[];
   nonNullAssertions: number;
+  /** Old idioms of refusal, beside `isFailure` (ARCHITECTURE.md, failures): `'kind' in x`, */
+  kindQuestions: string[];
+  /** results `{ ok: false, failure }`, their types too, */
+  failureResults: string[];
+  /** and `new FailureError`. */
+  failureErrors: string[];
   /** Declared names with a word that only their author understands, such as `told`; those of the dashboard too. */
   privateNames: string[];
   /** Files that import each other, types counted too: the files of each circle. */
@@ -46,6 +52,9 @@ export function readSources(): Sources {
     longFunctions: [],
     doubleCasts: [],
     nonNullAssertions: 0,
+    kindQuestions: [],
+    failureResults: [],
+    failureErrors: [],
     privateNames: [],
     circles: [],
   };
@@ -82,6 +91,17 @@ function lookAt(file: string, text: string, found: Sources): void {
     switch (node.type) {
       case 'TSNonNullExpression':
         found.nonNullAssertions += 1;
+        break;
+      case 'BinaryExpression':
+        if (node.operator === 'in' && textOf(text, node.left as Node) === "'kind'")
+          found.kindQuestions.push(place(node));
+        break;
+      case 'ObjectExpression':
+      case 'TSTypeLiteral':
+        if (/^\{\s*ok: false\b.*?[,;]\s*failure\b/s.test(textOf(text, node))) found.failureResults.push(place(node));
+        break;
+      case 'NewExpression':
+        if (textOf(text, node.callee as Node) === 'FailureError') found.failureErrors.push(place(node));
         break;
       case 'TSAsExpression':
         if ((node.expression as Node).type === 'TSAsExpression') found.doubleCasts.push(place(node));

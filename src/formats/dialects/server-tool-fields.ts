@@ -45,8 +45,7 @@ export function hasServerTools(tools: JsonValue | undefined): tools is JsonValue
 /** `read` may throw a FailureError: the failure is that of a target that must run the tools here. */
 export function requestedServerTools(read: () => RequestedServerTools | null): RequestedServerTools | Failure | null {
   try {
-    const value = read();
-    return value === null ? null : value;
+    return read();
   } catch (error) {
     if (error instanceof FailureError) return error.failure;
     throw error;

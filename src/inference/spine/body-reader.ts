@@ -4,7 +4,7 @@ import type { Failure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Canonical } from '../models/steps.ts';
 
-/** Reads request bodies that are too large for the loop (`needsThread`). `Bodies`: the results of each kind. */
+/** Reads request bodies that are too large for the loop (`tooLargeForLoop`). `Bodies`: the results of each kind. */
 export interface BodyReader<Bodies> extends ObjectReader, BodyLooks {
   readInThread<K extends keyof Bodies>(tenant: string, raw: Buffer, kind: K): Promise<Bodies[K] | Failure>;
 }

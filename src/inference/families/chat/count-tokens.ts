@@ -56,7 +56,7 @@ export async function countTokens(services: CountServices, call: CountCall): Pro
   // A large body is read in the thread that counts; it is never sent on, so this knows all that is needed of it.
   if (call.body.length > offLoopBodyBytes) return countHere(services, snapshot, call, null);
   const read = readForCount(call.body, call.dialect);
-  if (isFailure(read) && read === tooLargeForLoop) return countHere(services, snapshot, call, null);
+  if (read === tooLargeForLoop) return countHere(services, snapshot, call, null);
   if (isFailure(read)) return read;
   const { find } = services.uploads;
   if (find !== null && read.named.some(isUpload)) {

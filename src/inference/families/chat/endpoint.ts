@@ -2,7 +2,7 @@ import type { Principal } from '../../../books/auth/principal.ts';
 import type { AnswerHead, CallerDialect, CallerDialectId } from '../../../formats/dialects/dialect.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
-import { needsThread } from '../../../kernel/parse-object.ts';
+import { tooLargeForLoop } from '../../../kernel/parse-object.ts';
 import { noneCapable, noneUsable } from '../../../routing/capability.ts';
 import type { RouteCandidate, RouteQuery } from '../../../routing/route.ts';
 import type { Alias } from '../../models/alias.ts';
@@ -53,7 +53,7 @@ export function chatEndpoint(
     cost: id,
     read({ principal }, raw) {
       const reading = readConversation(raw, dialectId);
-      if (needsThread(reading)) {
+      if (reading === tooLargeForLoop) {
         return services.bodies
           .readInThread(principal.tenant, raw, dialectId)
           .then((read) => (isFailure(read) ? read : withFiles(services, principal, dialectId, raw, read)));

@@ -1,7 +1,7 @@
 import type { Principal } from '../../../books/auth/principal.ts';
 import type { CallerDialectId } from '../../../formats/dialects/dialect.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
-import { needsThread } from '../../../kernel/parse-object.ts';
+import { tooLargeForLoop } from '../../../kernel/parse-object.ts';
 import { oneSpeaks, orUse } from '../../../routing/capability.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
 import type { Target } from '../../../routing/target.ts';
@@ -101,7 +101,7 @@ export async function withFiles(
     await body.release();
     if (!Buffer.isBuffer(whole)) return whole;
     const here = readConversation(whole, dialectId);
-    const read = needsThread(here) ? await bodies.readInThread(tenant, whole, dialectId) : here;
+    const read = here === tooLargeForLoop ? await bodies.readInThread(tenant, whole, dialectId) : here;
     if (isFailure(read)) return read;
     isHeld = true;
     const { facts } = read;

@@ -2,7 +2,7 @@ import type { Principal } from '../../../books/auth/principal.ts';
 import { engineProvider } from '../../../engines/embedding-engine.ts';
 import { empty } from '../../../formats/dialects/embeddings/read-request.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
-import { needsThread } from '../../../kernel/parse-object.ts';
+import { tooLargeForLoop } from '../../../kernel/parse-object.ts';
 import { noneCapable, noneServes, noneUsable } from '../../../routing/capability.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
 import type { Target } from '../../../routing/target.ts';
@@ -35,7 +35,7 @@ export function embeddingsEndpoint(
     cost: 'embeddings',
     read({ principal }, raw) {
       const here = readEmbeddings(raw, kind);
-      return needsThread(here) ? services.bodies.readInThread(principal.tenant, raw, kind) : here;
+      return here === tooLargeForLoop ? services.bodies.readInThread(principal.tenant, raw, kind) : here;
     },
     filters: 'nothing',
     keeps: () => 'bytes',

@@ -6,7 +6,7 @@ import { forwardedEndpoints } from '../../../formats/dialects/forwarded/index.ts
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
-import { needsThread } from '../../../kernel/parse-object.ts';
+import { tooLargeForLoop } from '../../../kernel/parse-object.ts';
 import { noneCapable, noneServes, noneUsable } from '../../../routing/capability.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
 import type { Alias } from '../../models/alias.ts';
@@ -35,7 +35,7 @@ export function forwardedEndpoint(
     cost: forwardedEndpoints[id].cost,
     read({ principal }, raw) {
       const here = readForwarded(raw, id);
-      return needsThread(here) ? services.bodies.readInThread(principal.tenant, raw, id) : here;
+      return here === tooLargeForLoop ? services.bodies.readInThread(principal.tenant, raw, id) : here;
     },
     readable: (call, raw) => readableBody(services.bodies, call, raw, id, (body) => body),
     content: (raw) => raw,

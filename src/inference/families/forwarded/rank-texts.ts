@@ -4,7 +4,7 @@ import { ranksIn, rerankOf, type TextRank } from '../../../formats/dialects/forw
 import { noNeeds } from '../../../formats/neutral/request.ts';
 import { estimatedTokens } from '../../../formats/neutral/usage.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
-import { needsThread } from '../../../kernel/parse-object.ts';
+import { tooLargeForLoop } from '../../../kernel/parse-object.ts';
 import { defaultPreferences } from '../../../routing/route.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
 import { runAttempts } from '../../spine/attempts/run-attempts.ts';
@@ -48,7 +48,8 @@ export async function rankTexts(
 ): Promise<{ outcome: readonly TextRank[] | Failure; progress: JobProgress }> {
   const raw = Buffer.from(JSON.stringify({ model: by.model, query: by.query, documents: texts }));
   const here = readForwarded(raw, 'rerank');
-  const body = needsThread(here) ? await services.bodies.readInThread(call.principal.tenant, raw, 'rerank') : here;
+  const body =
+    here === tooLargeForLoop ? await services.bodies.readInThread(call.principal.tenant, raw, 'rerank') : here;
   if (isFailure(body)) return { outcome: body, progress: newProgress() };
   try {
     const answer = new BufferedAnswer();

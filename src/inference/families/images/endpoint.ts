@@ -3,7 +3,7 @@ import type { PictureType } from '../../../formats/media/images/picture-type.ts'
 import { readEditForm } from '../../../formats/media/images/read-edit-form.ts';
 import { type FinishedImage, writeImages } from '../../../formats/media/images/write-answer.ts';
 import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
-import { needsThread } from '../../../kernel/parse-object.ts';
+import { tooLargeForLoop } from '../../../kernel/parse-object.ts';
 import { noneCapable, noneServes, noneUsable } from '../../../routing/capability.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
 import type { Alias } from '../../models/alias.ts';
@@ -43,7 +43,8 @@ export function imagesEndpoint(services: ImageServices): Endpoint<ImageInput, Im
     cost: 'image',
     async read({ principal }, { body, linkBase }) {
       const here = readImages(body);
-      const read = needsThread(here) ? await services.bodies.readInThread(principal.tenant, body, 'images') : here;
+      const read =
+        here === tooLargeForLoop ? await services.bodies.readInThread(principal.tenant, body, 'images') : here;
       return isFailure(read) ? read : { ...read, linkBase, edit: null };
     },
     readable: (call, { body, linkBase }) =>

@@ -1,6 +1,6 @@
 import { tooLong } from '../../../formats/media/speech/read-request.ts';
 import { isFailure } from '../../../kernel/failure.ts';
-import { needsThread } from '../../../kernel/parse-object.ts';
+import { tooLargeForLoop } from '../../../kernel/parse-object.ts';
 import type { Target } from '../../../routing/target.ts';
 import type { Endpoint, Plan } from '../../spine/endpoint.ts';
 import { plainQuery } from '../../spine/plain-request.ts';
@@ -21,7 +21,7 @@ export function speechEndpoint(services: SpeechServices): Endpoint<Buffer, Speec
     cost: 'speech',
     read({ principal }, raw) {
       const here = readSpeech(raw);
-      return needsThread(here) ? services.bodies.readInThread(principal.tenant, raw, 'speech') : here;
+      return here === tooLargeForLoop ? services.bodies.readInThread(principal.tenant, raw, 'speech') : here;
     },
     readable: (call, raw) => readableBody(services.bodies, call, raw, 'speech', (body) => body),
     content: (raw) => raw,
