@@ -7,11 +7,11 @@ import {
 } from '../../inference/families/responses/conversation-fields.ts';
 import { conversationNotFound } from '../../inference/families/responses/expand.ts';
 import { keepsFor, notStored } from '../../inference/families/responses/keeps-for.ts';
-import { listOf, readPage, unknownAfter } from '../../inference/families/responses/pages.ts';
 import type { StoredConversation } from '../../inference/families/responses/stored-responses.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { callerOf, type Route } from '../exchange.ts';
+import { listOf, notOfList, pageIn } from './list-page.ts';
 import { responsesPlace, type StoredCall, storedRoute } from './stored-route.ts';
 
 const path = '/v1/conversations';
@@ -76,11 +76,11 @@ function itemsRoutes(services: Services): Route[] {
       large,
     ),
     storedRoute('GET', items, 'Items of a conversation', async (call) => {
-      const { after, limit, order } = readPage(call.query);
+      const { after, limit, order } = pageIn(call.query);
       await shown(services, call, idOf(call));
       // Callers remove items as they list them: the last of a page may be gone when they ask for the next.
       const known = after === null || (await responses.hasPlace(call.tenant, idOf(call), after));
-      if (!known) throw new FailureError(unknownAfter(after));
+      if (!known) throw notOfList('after', after);
       return listOf(await responses.items(call.tenant, idOf(call), { order, after, limit: limit + 1 }), limit);
     }),
     storedRoute('GET', `${items}/:item`, 'An item of a conversation', async (call) => {

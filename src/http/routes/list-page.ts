@@ -1,5 +1,6 @@
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import { isSortedId } from '../../kernel/ids.ts';
+import type { JsonObject } from '../../kernel/json.ts';
 
 /** A page of a list as OpenAI asks for it: `limit`, `order` (newest first by default), `after`. */
 export interface ListPage {
@@ -8,16 +9,21 @@ export interface ListPage {
   after: string | null;
 }
 
-/** `idPrefix`: of the ids of the list. Throws a FailureError that names the parameter. */
+/** The page that a query asks for; its `after` may be any text. Throws a FailureError that names the parameter. */
+export function pageIn(query: URLSearchParams, bounds = { limit: 20, limitMax: 100 }): ListPage {
+  return {
+    limit: wholeOf(query, 'limit', bounds.limitMax) ?? bounds.limit,
+    order: (oneOf(query, 'order', ['asc', 'desc']) as 'asc' | 'desc' | null) ?? 'desc',
+    after: query.get('after'),
+  };
+}
+
+/** The same for a list whose ids begin with `idPrefix`, and sort by time. */
 export function listed(
   query: URLSearchParams,
   { idPrefix, ...bounds }: { limit: number; limitMax: number; idPrefix: string },
 ): ListPage {
-  return {
-    limit: wholeOf(query, 'limit', bounds.limitMax) ?? bounds.limit,
-    order: (oneOf(query, 'order', ['asc', 'desc']) as 'asc' | 'desc' | null) ?? 'desc',
-    after: placeIn(query, 'after', idPrefix),
-  };
+  return { ...pageIn(query, bounds), after: placeIn(query, 'after', idPrefix) };
 }
 
 /**
@@ -27,7 +33,47 @@ export function listed(
 export function placeIn(query: URLSearchParams, name: string, idPrefix: string): string | null {
   const id = query.get(name);
   if (id === null || isSortedId(idPrefix, id)) return id;
-  throw new FailureError(invalid(name, `'${name}' names nothing of this list: '${id.slice(0, 128)}'.`));
+  throw notOfList(name, id);
+}
+
+/** The refusal of an id that the list does not have. */
+export function notOfList(name: string, id: string): FailureError {
+  return new FailureError(invalid(name, `'${name}' names nothing of this list: '${id.slice(0, 128)}'.`));
+}
+
+/** OpenAI's list of objects with ids, of which one more than `limit` was read. */
+export function listOf(objects: readonly JsonObject[], limit: number): JsonObject {
+  return { object: 'list', ...shownPage(objects.slice(0, limit), objects.length > limit) };
+}
+
+/** The page of a list that is there whole, the oldest first. */
+export function pageOfWhole(objects: readonly JsonObject[], { limit, order, after }: ListPage): JsonObject {
+  const ordered = order === 'asc' ? objects : objects.toReversed();
+  const at = after === null ? -1 : ordered.findIndex(({ id }) => id === after);
+  if (after !== null && at < 0) throw notOfList('after', after);
+  return listOf(ordered.slice(at + 1, at + 2 + limit), limit);
+}
+
+/**
+ * A page as Anthropic asks for it, newest first: `limit`, `before_id`, and behind `after`, which was read from the query.
+ * `more`: whether others follow in the direction of the page.
+ */
+export async function pageAround<Row>(
+  query: URLSearchParams,
+  { idPrefix, after }: { idPrefix: string; after: string | null },
+  read: (page: ListPage) => Promise<readonly Row[]>,
+): Promise<{ rows: readonly Row[]; more: boolean; isBefore: boolean }> {
+  const limit = wholeOf(query, 'limit', 1_000) ?? 20;
+  const before = placeIn(query, 'before_id', idPrefix);
+  const isBefore = before !== null;
+  const found = await read({ limit: limit + 1, order: isBefore ? 'asc' : 'desc', after: before ?? after });
+  const rows = found.slice(0, limit);
+  return { rows: isBefore ? rows.toReversed() : rows, more: found.length > limit, isBefore };
+}
+
+/** A page as both OpenAI and Anthropic show it. */
+export function shownPage(objects: readonly JsonObject[], has_more: boolean): JsonObject {
+  return { data: [...objects], first_id: objects[0]?.id ?? null, last_id: objects.at(-1)?.id ?? null, has_more };
 }
 
 /** A whole number from 1 to `max`; null: it was not sent. */

@@ -10,6 +10,7 @@ import type { Target } from '../../routing/target.ts';
 import { callerOf, type Exchange, headerOf, type Route } from '../exchange.ts';
 import { writeJson } from '../write-json.ts';
 import { describeGeminiModel, listGeminiModels } from './gemini-models.ts';
+import { shownPage } from './list-page.ts';
 
 /** `GET /v1/models` and `GET /v1/models/{id}`: what this key may use, in OpenAI's shape or, by its headers, Anthropic's or Google's. */
 export function modelRoutes(services: Services): Route[] {
@@ -35,13 +36,7 @@ function listModels(services: Services, exchange: Exchange): void {
   const page = anthropicPage(aliases, new URLSearchParams(exchange.search));
   if ('message' in page) return refuse(exchange.client, invalid(page.param, page.message), []);
   const data = page.aliases.map((alias) => anthropicEntry(services, alias));
-  writeJson(exchange, 200, {
-    data,
-    object: 'list',
-    has_more: page.hasMore,
-    first_id: page.aliases[0]?.id ?? null,
-    last_id: page.aliases.at(-1)?.id ?? null,
-  });
+  writeJson(exchange, 200, { object: 'list', ...shownPage(data, page.hasMore) });
 }
 
 function describeModel(services: Services, exchange: Exchange): Promise<void> | void {

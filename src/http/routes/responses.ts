@@ -6,7 +6,6 @@ import { compacted } from '../../inference/families/responses/compaction.ts';
 import { responsesEndpoint } from '../../inference/families/responses/endpoint.ts';
 import { chainItems, expandedForCount, responseNotFound } from '../../inference/families/responses/expand.ts';
 import { followRun, followStored } from '../../inference/families/responses/follow-response.ts';
-import { pageOf, readPage } from '../../inference/families/responses/pages.ts';
 import { refuse, type Sink, sendWhole } from '../../inference/spine/sink.ts';
 import { FailureError, invalid, isFailure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
@@ -16,6 +15,7 @@ import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
 import { conversationsRoutes } from './conversations.ts';
 import { countingRoute } from './count-tokens.ts';
+import { pageIn, pageOfWhole } from './list-page.ts';
 import type { SocketParts, TenantShares } from './responses-socket/session.ts';
 import { responsesPlace, type StoredCall, storedRoute } from './stored-route.ts';
 
@@ -160,7 +160,7 @@ function startingAfter(query: URLSearchParams): number {
 /** All that its model read: what it continues, then its own. */
 async function inputItems(services: Services, { tenant, params, query, exchange }: StoredCall): Promise<JsonObject> {
   const id = params.id ?? '';
-  const page = readPage(query);
+  const page = pageIn(query);
   const stored = await services.responses.find(tenant, id);
   if (stored === null) {
     return atProvider(services, tenant, id, { method: 'GET', rest: `/input_items${queryOf(exchange.search)}` });
@@ -168,7 +168,7 @@ async function inputItems(services: Services, { tenant, params, query, exchange 
   const before = stored.previous === null ? [] : await chainItems(services.responses, tenant, stored.previous);
   // What it continues may have been deleted since.
   const items = before === null || isFailure(before) ? stored.input : [...before, ...stored.input];
-  return pageOf(items, page);
+  return pageOfWhole(items, page);
 }
 
 function queryOf(search: string): string {

@@ -5,7 +5,7 @@ import { FailureError, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Route } from '../../exchange.ts';
 import type { FormField } from '../../read-multipart.ts';
-import { placeIn, wholeOf } from '../list-page.ts';
+import { pageAround, placeIn, shownPage } from '../list-page.ts';
 import { type StoredCall, type StoredPlace, storedRoute } from '../stored-route.ts';
 import { type FileFormat, type FilesParts, fieldOf, fileOf, removeFile, sendFile, uploadFile } from './file-calls.ts';
 
@@ -68,19 +68,12 @@ export function anthropicFilesRoutes(parts: FilesParts): Route[] {
 async function pageOf(parts: FilesParts, { tenant, query }: StoredCall): Promise<JsonObject> {
   const ids = [...query.getAll('ids[]'), ...query.getAll('ids')];
   if (ids.length > 0) return pageOfIds(parts, tenant, [...new Set(ids)]);
-  const limit = wholeOf(query, 'limit', 1_000) ?? 20;
-  const before = placeIn(query, 'before_id', idPrefix);
   const after = placeIn(query, 'page', idPrefix) ?? placeIn(query, 'after_id', idPrefix);
-  const listed = { tenant, limit: limit + 1, purposes: shownPurposes };
   const files = await parts.files();
-  const found =
-    before === null
-      ? await files.list({ ...listed, order: 'desc', after })
-      : await files.list({ ...listed, order: 'asc', after: before });
-  const page = found.slice(0, limit);
-  if (before !== null) page.reverse();
-  const more = found.length > limit;
-  return shownPage(page, more, before === null && more ? page.at(-1)!.id : null);
+  const { rows, more, isBefore } = await pageAround(query, { idPrefix, after }, (page) =>
+    files.list({ tenant, purposes: shownPurposes, ...page }),
+  );
+  return { ...shownPage(rows.map(shownFile), more), next_page: isBefore || !more ? null : (rows.at(-1)?.id ?? null) };
 }
 
 /** Ids that are unknown are left out, as Anthropic does. */
@@ -92,17 +85,7 @@ async function pageOfIds(parts: FilesParts, tenant: string, ids: readonly string
     const file = await files.find(tenant, id);
     if (file !== null && shownPurposes.includes(file.purpose)) page.push(file);
   }
-  return shownPage(page, false, null);
-}
-
-function shownPage(page: readonly StoredFile[], has_more: boolean, next_page: string | null): JsonObject {
-  return {
-    data: page.map(shownFile),
-    has_more,
-    first_id: page[0]?.id ?? null,
-    last_id: page.at(-1)?.id ?? null,
-    next_page,
-  };
+  return { ...shownPage(page.map(shownFile), false), next_page: null };
 }
 
 function factsOf(fields: readonly FormField[]) {

@@ -7,9 +7,8 @@ import { checkedMetadata, metadataSchema } from '../../../inference/families/res
 import { FailureError, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Route } from '../../exchange.ts';
-import { listed } from '../list-page.ts';
+import { listed, listOf } from '../list-page.ts';
 import { type StoredCall, type StoredPlace, storedRoute } from '../stored-route.ts';
-import { listOf } from './files.ts';
 import { expiryOf } from './openai-file.ts';
 
 export interface BatchesRouteParts {

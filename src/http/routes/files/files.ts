@@ -1,11 +1,10 @@
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import { purposes, shownPurposes } from '../../../inference/batches/stored-files.ts';
 import { FailureError, invalid } from '../../../kernel/failure.ts';
-import type { JsonObject } from '../../../kernel/json.ts';
 import type { Route } from '../../exchange.ts';
 import { withOtherFormat } from '../../other-format.ts';
 import type { FormField } from '../../read-multipart.ts';
-import { listed, oneOf } from '../list-page.ts';
+import { listed, listOf, oneOf } from '../list-page.ts';
 import { answersFileThere } from '../provider-objects.ts';
 import { type StoredPlace, storedRoute } from '../stored-route.ts';
 import { anthropicFilesRoutes } from './anthropic-files.ts';
@@ -103,18 +102,6 @@ function openAiFilesRoutes(parts: FilesParts): Route[] {
       place,
     ),
   ];
-}
-
-/** A page of objects with ids, of which one more than `limit` was read. */
-export function listOf(objects: readonly JsonObject[], limit: number): JsonObject {
-  const data = objects.slice(0, limit);
-  return {
-    object: 'list',
-    data,
-    first_id: data[0]?.id ?? null,
-    last_id: data.at(-1)?.id ?? null,
-    has_more: objects.length > limit,
-  };
 }
 
 function factsOf(fields: readonly FormField[]) {

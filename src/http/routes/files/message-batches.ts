@@ -17,7 +17,7 @@ import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { jsonPieces } from '../../json-pieces.ts';
 import { linkBaseOf } from '../../link-base.ts';
 import { writeJson } from '../../write-json.ts';
-import { placeIn, wholeOf } from '../list-page.ts';
+import { pageAround, placeIn, shownPage } from '../list-page.ts';
 import { type StoredCall, type StoredPlace, storedRoute } from '../stored-route.ts';
 import { sendFile } from './file-calls.ts';
 
@@ -63,8 +63,12 @@ export function messageBatchesRoutes(parts: MessageBatchesParts): Route[] {
       handle: (exchange) => begin(parts, exchange, base(exchange)),
     },
     route('GET', path, 'The batches of messages of this key', async (call) => {
-      const batches = await pageOf(call, await parts.batches());
-      return { ...batches, data: batches.data.map((batch) => shownBatch(batch, base(call.exchange))) };
+      const { rows, more } = await pageOf(call, await parts.batches());
+      const link = base(call.exchange);
+      return shownPage(
+        rows.map((batch) => shownBatch(batch, link)),
+        more,
+      );
     }),
     route('GET', one, 'A batch of messages', async (call) => shownBatch(await found(call), base(call.exchange))),
     route('GET', `${one}/results`, 'The results of a batch of messages', async (call) => {
@@ -161,23 +165,10 @@ async function* linesIn(pieces: AsyncIterable<Buffer>, tenant: string, objects: 
   }
 }
 
-/** Newest first; `before_id` asks for the page before. */
-async function pageOf({ tenant, query }: StoredCall, batches: Batches) {
-  const limit = wholeOf(query, 'limit', 1_000) ?? 20;
-  const before = placeIn(query, 'before_id', idPrefix);
-  const listed = { tenant, format: 'anthropic', limit: limit + 1 } as const;
-  const found =
-    before === null
-      ? await batches.list({ ...listed, order: 'desc', after: placeIn(query, 'after_id', idPrefix) })
-      : await batches.list({ ...listed, order: 'asc', after: before });
-  const page = found.slice(0, limit);
-  if (before !== null) page.reverse();
-  return {
-    data: page,
-    has_more: found.length > limit,
-    first_id: page[0]?.id ?? null,
-    last_id: page.at(-1)?.id ?? null,
-  };
+/** The batches of the page that is asked for. */
+function pageOf({ tenant, query }: StoredCall, batches: Batches) {
+  const after = placeIn(query, 'after_id', idPrefix);
+  return pageAround(query, { idPrefix, after }, (page) => batches.list({ tenant, format: 'anthropic', ...page }));
 }
 
 function shownBatch(batch: Batch, base: string): JsonObject {

@@ -10,6 +10,7 @@ import type { JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { bodyHandler, uploadHandler } from '../../model-call.ts';
 import { writeJson } from '../../write-json.ts';
+import { listOf, notOfList } from '../list-page.ts';
 
 /** `/v1/videos`: OpenAI's jobs over any provider that makes videos. */
 export function videoRoutes(services: Services): Route[] {
@@ -96,15 +97,10 @@ async function listed(services: Services, tenant: string, query: URLSearchParams
   // Behind a video that was deleted meanwhile the list begins anew: where it was is not known.
   const from = after === null ? 0 : all.findIndex(({ id }) => id === after) + 1;
   if (after !== null && from === 0 && (await services.objects.homeOf(tenant, after)) === null) {
-    throw new FailureError(invalid('after', `'after' names nothing of this list: '${after.slice(0, 128)}'.`));
+    throw notOfList('after', after);
   }
-  const data = all.slice(from, from + limit);
   return {
-    object: 'list',
-    data,
-    first_id: data.at(0)?.id ?? null,
-    last_id: data.at(-1)?.id ?? null,
-    has_more: from + limit < all.length,
+    ...listOf(all.slice(from, from + limit + 1), limit),
     ...(unlisted.length > 0 && { unlisted: unlisted.map((one) => ({ ...one })) }),
   };
 }

@@ -5,8 +5,7 @@ import type { StoreCaller, VectorStores } from '../../../inference/vector-stores
 import type { JsonObject } from '../../../kernel/json.ts';
 import { callerOf } from '../../exchange.ts';
 import { writeJson } from '../../write-json.ts';
-import { listOf } from '../files/files.ts';
-import { oneOf } from '../list-page.ts';
+import { listOf, oneOf } from '../list-page.ts';
 import type { StoredCall } from '../stored-route.ts';
 import {
   attributesOf,
