@@ -1,4 +1,5 @@
 import type { JsonObject } from '../kernel/json.ts';
+import { putNewest } from '../kernel/put-newest.ts';
 import { createTurns } from '../kernel/sharing/turns.ts';
 import { createTimedThread } from '../kernel/threads/timed-thread.ts';
 import type { SchemaOrder } from './schema-check-worker.ts';
@@ -76,9 +77,7 @@ function createSlowTenants() {
         until.delete(tenant);
         const endMs = performance.now();
         if (endMs - beganMs < slowAfterMs) return;
-        until.set(tenant, endMs + slowForMs);
-        const [oldest] = until.keys();
-        if (until.size > slowMax && oldest !== undefined) until.delete(oldest);
+        putNewest(until, tenant, endMs + slowForMs, slowMax);
       };
     },
   };

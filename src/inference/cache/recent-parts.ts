@@ -1,3 +1,5 @@
+import { putNewest } from '../../kernel/put-newest.ts';
+
 /** The parts of kept requests in the memory of this process, which say what another request has that these have not. */
 export class RecentParts {
   /** By scope and model, the one used last at the end; the newest parts are the last of each. */
@@ -13,10 +15,7 @@ export class RecentParts {
     // Each deletion of a Map's entry makes work for the collector.
     if (at === this.#last) return;
     this.#last = at;
-    this.#recent.delete(at);
-    this.#recent.set(at, known);
-    const [oldest] = this.#recent.keys();
-    if (this.#recent.size > placesMax && oldest !== undefined) this.#recent.delete(oldest);
+    putNewest(this.#recent, at, known, placesMax);
   }
 
   /** The names of parts in which the nearest of them differs; null: none is known. */

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { TokenIssuerConfig } from '../../../config/schema/schema-callers.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
+import { putNewest } from '../../../kernel/put-newest.ts';
 import type { Principal } from '../principal.ts';
 import type { TokenCaller } from './token-caller.ts';
 import type { TokenVerifier } from './verify-token.ts';
@@ -50,10 +51,7 @@ export function createCallerTokens(
     const result = await (await verifier)(token);
     if (isFailure(result)) return result;
     // The issuers may have changed meanwhile.
-    if (issuers === before) {
-      if (verified.size >= tokensMax) for (const [oldest] of verified) if (verified.delete(oldest)) break;
-      verified.set(digest, result);
-    }
+    if (issuers === before) putNewest(verified, digest, result, tokensMax);
     return guest(result.caller);
   }
 

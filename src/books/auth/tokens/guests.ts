@@ -1,4 +1,5 @@
 import type { Failure } from '../../../kernel/failure.ts';
+import { putNewest } from '../../../kernel/put-newest.ts';
 import { type AccountFacts, principalFacts } from '../key-directory.ts';
 import type { Principal } from '../principal.ts';
 import type { TokenCaller } from './token-caller.ts';
@@ -49,9 +50,7 @@ export class Guests {
   }
 
   #remember(caller: TokenCaller): void {
-    this.#byId.delete(caller.keyId);
-    if (this.#byId.size >= callersMax) for (const [oldest] of this.#byId) if (this.#byId.delete(oldest)) break;
-    this.#byId.set(caller.keyId, caller);
+    putNewest(this.#byId, caller.keyId, caller, callersMax);
   }
 }
 

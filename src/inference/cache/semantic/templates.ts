@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { CacheEntry, CacheStore } from '../../../books/metering/cache-store.ts';
 import type { Clock } from '../../../kernel/clock.ts';
+import { putNewest } from '../../../kernel/put-newest.ts';
 import { withinMs } from '../../../kernel/within-ms.ts';
 import type { CacheKey } from '../cache-key.ts';
 import { lookMsMax } from '../look-up.ts';
@@ -34,10 +35,7 @@ export class Templates {
     const at = `${filter.scope} ${filter.digest}`;
     const place = { scope: filter.scope, digest: `t.${hash('sha256', filter.digest, 'base64url')}` };
     const known = this.#known.get(at) ?? (await this.#kept(place)) ?? { texts: new Map<string, string>() };
-    this.#known.delete(at);
-    this.#known.set(at, known);
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > filtersMax && oldest !== undefined) this.#known.delete(oldest);
+    putNewest(this.#known, at, known, filtersMax);
     if ('template' in known) return known.template;
     // Spellings of one question have more in common than their template.
     known.texts.set(parts, text);
