@@ -20,8 +20,9 @@ const seed = Number(option('seed', Math.trunc(Math.random() * 2 ** 31)));
 const pattern = option('in', '');
 const testFilesMax = Number(option('tests', 12));
 const testTimeoutMs = 120_000;
-/** A mutant may make a file hang. */
+/** A mutant may make a file hang, or take all memory: then the file is killed, and has noticed it. */
 const fileTimeoutMs = 300_000;
+const fileMemoryMbMax = 3_000;
 /** Tests wait for half of their time. */
 const filesAtOnce = availableParallelism() * 2;
 
@@ -107,12 +108,41 @@ async function passes(testFile) {
   const run = spawn(process.execPath, [...testOptions(testTimeoutMs), testFile], {
     cwd: copy,
     stdio: 'ignore',
-    timeout: fileTimeoutMs,
-    killSignal: 'SIGKILL',
+    // A group of its own: what it has started ends with it.
+    detached: true,
     env: testEnvironment({ FC_RUNS: '25', FC_SHARE: '0.1' }),
   });
-  const [status] = await once(run, 'close');
+  const untilMs = Date.now() + fileTimeoutMs;
+  const looks = setInterval(() => {
+    if (Date.now() > untilMs || memoryMbOf(run.pid) > fileMemoryMbMax) endGroup(run.pid);
+  }, 500);
+  const [status] = await once(run, 'exit');
+  clearInterval(looks);
+  endGroup(run.pid);
   return status === 0;
+}
+
+function endGroup(group) {
+  try {
+    process.kill(-group, 'SIGKILL');
+  } catch {
+    // Nothing of it is left.
+  }
+}
+
+/** Resident memory of a group of processes in MB; 0 where there is no /proc. */
+function memoryMbOf(group) {
+  let pages = 0;
+  for (const path of globSync('/proc/[0-9]*/stat')) {
+    try {
+      // The name in parentheses may hold blanks.
+      const fields = readFileSync(path, 'latin1').split(') ').at(-1).split(' ');
+      if (Number(fields[2]) === group) pages += Number(fields[21]);
+    } catch {
+      // It has ended.
+    }
+  }
+  return (pages * 4_096) / 1e6;
 }
 
 /** Places of a file that can be changed: which characters by what. */
