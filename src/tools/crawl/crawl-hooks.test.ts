@@ -111,3 +111,12 @@ test("S27 webhooks of one tenant that do not answer do not hold up another's", a
   await looked;
   assert.equal(store.due.size, 40, 'the dead ones are tried again later');
 });
+
+test('after the stop nothing is sent, however often a crawl ends meanwhile', async () => {
+  const store = queueOf([hook('m')]);
+  const clock = fakeClock();
+  const delivery = createHookDelivery({ store, clock, post: assert.fail, onTrouble: assert.fail });
+  await delivery.stop();
+  await delivery.look();
+  assert.equal(store.due.get('m')?.nextMs, 0, 'it waits for the next start');
+});
