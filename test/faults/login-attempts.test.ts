@@ -62,7 +62,9 @@ test('S37 wrong keys at the admin API are refused after 10, a right one is not, 
   assertTried(statuses);
   const closed = answers.find(({ status }) => status === 429)!;
   assert.ok(Number(closed.headers.get('retry-after')) <= 60);
-  assert.match(await closed.text(), /A right key goes on to work/);
+  const { error } = (await closed.json()) as { error: { message: string; retry_after_ms: number } };
+  assert.match(error.message, /A right key goes on to work/);
+  assert.ok(Number.isInteger(error.retry_after_ms), `${error.retry_after_ms} ms`);
   assert.equal((await admin(gateway, adminKey)).status, 200);
   assert.equal(await (await slowLogin(gateway, adminKey))(), 200);
   assert.equal((await gateway.fetch('/v1/models')).status, 200);

@@ -79,7 +79,7 @@ export function createLoginThrottle(
       window: null,
       used: failuresMax,
       allowed: failuresMax,
-      freeAtMs: clock.wallMs() + waitMs,
+      freeAtMs: clock.wallMs() + Math.ceil(waitMs),
       message: `${tooMany[logins]} Try again in ${Math.ceil(waitMs / 1_000)} s.`,
     };
   }
