@@ -13,7 +13,8 @@ export function mountSmallDisk(t: Lifetime, sizeMb: number): string | null {
   }
   t.after(() => {
     spawnSync('umount', ['-l', disk]);
-    rmSync(disk, { recursive: true, force: true });
+    // Hooks run in their order: a store that is still open may make its file again in between.
+    rmSync(disk, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   });
   return disk;
 }
