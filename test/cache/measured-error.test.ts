@@ -9,7 +9,11 @@ import { errorBound, upperBound, withObservation } from '../../src/inference/cac
 import { unpackQuestions } from '../../src/inference/cache/semantic/known-questions.ts';
 import { changingPart, learnTemplate } from '../../src/inference/cache/semantic/question-template.ts';
 import { isSameAnswer } from '../../src/inference/cache/semantic/same-answer.ts';
-import { SemanticCache } from '../../src/inference/cache/semantic/semantic-cache.ts';
+import {
+  SemanticCache,
+  type Similar,
+  type SimilarQuestion,
+} from '../../src/inference/cache/semantic/semantic-cache.ts';
 import type { InnerCalls } from '../../src/inference/spine/answer-cache.ts';
 import { seededRandom } from '../../src/kernel/random.ts';
 import { memoryCache } from '../memory-cache.ts';
@@ -224,14 +228,19 @@ test('what two replicas observe at once of one question adds up', async () => {
   const replicas = [replica(), replica(), replica()];
   const all = spellings('the capital of France').slice(0, 31);
   const ask = async (text: string, at: number) => {
-    const similar = await replicas[at % replicas.length]?.ask({
+    const question: SimilarQuestion = {
       rule: { model: 'embed', errorMax: 0.01, deadlineMs: 200, sample: 0 },
       text,
       filter: { scope: 'key a', digest: 'filter' },
       answerKey: { scope: 'key a', digest: text },
       row: { keyId: 'a', model: 'chat', tag: null },
       answerOf: async (digest) => answers.get(digest) ?? null,
-    });
+    };
+    let similar: Similar | null | undefined = null;
+    // On a busy machine a look may be late, which is a miss.
+    for (let tries = 0; similar === null && tries < 100; tries += 1) {
+      similar = await replicas[at % replicas.length]?.ask(question);
+    }
     const entry = entryOf('Paris');
     answers.set(text, { entry, atMs: nowMs });
     assert.ok(similar != null && 'learn' in similar);
