@@ -1,0 +1,48 @@
+import type { JsonObject } from '../../kernel/json.ts';
+import type { FieldTable, Reader } from './field-table.ts';
+import type { Place } from './foreign-sources.ts';
+import { bodyOf } from './litellm-deployment.ts';
+import { objectOf, secondsOf } from './plain-values.ts';
+
+/** A config of Portkey's, or a target in one. Its name is that of a model of ours. */
+export interface Config extends Place {
+  fields: JsonObject;
+}
+
+const timeoutsOf: Reader = (ms, path, values) => {
+  const total = typeof ms === 'number' ? secondsOf(values, ms / 1_000, path) : null;
+  return total === null ? null : { total };
+};
+
+const bodyOfRequests: Reader = (params, path, values) => {
+  const { model: _, ...body } = objectOf(params);
+  return bodyOf(values, body, path);
+};
+
+const guards = 'guards of a model, a plan or server check texts (docs/guards.md)';
+const builtIn: FieldTable = { on_status_codes: 'which failures count is built in' };
+
+/** Fields of configs and targets; `leavesOf` reads their strategies, and `providerOf` whom they ask. */
+export const fields: FieldTable = {
+  request_timeout: ['timeouts', timeoutsOf],
+  override_params: ['body', bodyOfRequests],
+  strategy: builtIn,
+  retry: builtIn,
+  cache: 'models.NAME.cache caches answers (docs/caching.md)',
+  input_guardrails: guards,
+  output_guardrails: guards,
+  default_input_guardrails: guards,
+  default_output_guardrails: guards,
+  before_request_hooks: guards,
+  after_request_hooks: guards,
+  forward_headers: 'providers get only the headers of the configuration',
+  metadata: 'callers send x-culvert-tag',
+  model_pricing_config: 'write price into the target',
+};
+
+/** Portkey takes `overrideParams` and `override_params`. */
+export function withSnakeCase(config: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(config).map(([name, value]) => [name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`), value]),
+  );
+}
