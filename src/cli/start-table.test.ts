@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { checkConfigText } from '../config/check.ts';
 import { builtInEngines } from '../engines/built-in-engines.ts';
 import type { SpeechEngine } from '../engines/speech-engine.ts';
+import { kokoroStandardVoices } from '../formats/neutral/speech.ts';
 import type { LocalServer } from '../formats/providers/probe-local.ts';
 import { modelType } from '../formats/providers/read-model-list.ts';
 import { buildSnapshot } from '../inference/models/build-snapshot.ts';
@@ -13,7 +14,7 @@ const speechEngine = (model: string): SpeechEngine => ({
   model,
   sampleRateHz: 24_000,
   voices: [],
-  standardVoices: {},
+  standardVoices: kokoroStandardVoices,
   speak: () => assert.fail('nobody speaks'),
 });
 

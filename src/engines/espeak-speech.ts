@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import type { StandardVoice } from '../formats/neutral/speech.ts';
 import { createResampler } from './audio/resample.ts';
 import { engineFailed } from './engine-error.ts';
 import type { Espeak } from './espeak.ts';
@@ -8,7 +9,7 @@ import type { SpeechEngine } from './speech-engine.ts';
 export const espeakModel = 'espeak-ng';
 
 /** Design §13. */
-const standardVoices: Readonly<Record<string, string>> = {
+const standardVoices: Readonly<Record<StandardVoice, string>> = {
   alloy: 'en-us',
   echo: 'en-us+m3',
   fable: 'en-gb',

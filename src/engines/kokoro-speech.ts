@@ -1,3 +1,4 @@
+import { kokoroStandardVoices } from '../formats/neutral/speech.ts';
 import type { SpeakOrder } from './child/speak-kokoro.ts';
 import type { EngineChild } from './engine-child.ts';
 import { engineFailed, engineMissing } from './engine-error.ts';
@@ -6,16 +7,6 @@ import { kokoroVoices } from './extras/model-manifest.ts';
 import { phonemesOf } from './phonemes.ts';
 import { sentencesOf } from './sentences.ts';
 import type { SpeechEngine } from './speech-engine.ts';
-
-/** Design §13. */
-const standardVoices: Readonly<Record<string, string>> = {
-  alloy: 'af_alloy',
-  echo: 'am_echo',
-  fable: 'bm_fable',
-  onyx: 'am_onyx',
-  nova: 'af_nova',
-  shimmer: 'af_bella',
-};
 
 export interface KokoroParts {
   model: string;
@@ -32,7 +23,7 @@ export function createKokoroSpeech({ model, ready, child, espeak }: KokoroParts)
     model,
     sampleRateHz: 24_000,
     voices: kokoroVoices,
-    standardVoices,
+    standardVoices: kokoroStandardVoices,
     async *speak({ tenant, text, voice, speed, signal }) {
       ready();
       if (!kokoroVoices.includes(voice)) throw engineFailed(`${model} has no voice '${voice}'`);

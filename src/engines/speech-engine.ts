@@ -1,3 +1,5 @@
+import type { StandardVoice } from '../formats/neutral/speech.ts';
+
 /** An order to an engine to speak. */
 export interface SpeechInput {
   /** Tenant whose turn it takes. */
@@ -20,7 +22,7 @@ export interface SpeechEngine {
   /** The voices it has, as `speak` takes them. */
   readonly voices: readonly string[];
   /** Its own voice for each of the six standard ones. */
-  readonly standardVoices: Readonly<Record<string, string>>;
+  readonly standardVoices: Readonly<Record<StandardVoice, string>>;
   /**
    * Sound, piece by piece, as soon as there is some: sentence by sentence. PCM, s16le, mono, at `sampleRateHz`; a
    * piece holds whole samples. Throws when it cannot speak, before or between pieces; made no faster than it is taken.

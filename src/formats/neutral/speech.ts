@@ -10,6 +10,16 @@ export const standardVoices = ['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimme
 
 export type StandardVoice = (typeof standardVoices)[number];
 
+/** The six as Kokoro has them, here and at a server (design §13). */
+export const kokoroStandardVoices: Readonly<Record<StandardVoice, string>> = {
+  alloy: 'af_alloy',
+  echo: 'am_echo',
+  fable: 'bm_fable',
+  onyx: 'am_onyx',
+  nova: 'af_nova',
+  shimmer: 'af_bella',
+};
+
 /** A checked request for speech, between OpenAI's format and the upstreams'. */
 export interface SpeechRequest {
   /** The alias as the caller wrote it. */

@@ -1,4 +1,4 @@
-import { type StandardVoice, standardVoices } from '../../neutral/speech.ts';
+import { kokoroStandardVoices, type StandardVoice, standardVoices } from '../../neutral/speech.ts';
 
 /** The voices of some models of a service, as data. */
 export interface VoiceFacts {
@@ -27,16 +27,6 @@ export const sameStandardVoices: Readonly<Record<StandardVoice, string>> = {
 
 /** A server with unknown voices. */
 export const unknownVoices: VoiceFacts = { names: [...standardVoices], others: 'any', standard: sameStandardVoices };
-
-/** The six as Kokoro has them (design §13). */
-const kokoroStandardVoices: Readonly<Record<StandardVoice, string>> = {
-  alloy: 'af_alloy',
-  echo: 'am_echo',
-  fable: 'bm_fable',
-  onyx: 'am_onyx',
-  nova: 'af_nova',
-  shimmer: 'af_bella',
-};
 
 /** OpenAI's later voices, which other services lack: the standard one that sounds most like each. */
 const newerVoices: ReadonlyMap<string, StandardVoice> = new Map([

@@ -13,12 +13,7 @@ import {
   voicesOf,
 } from '../../../formats/media/speech/voices.ts';
 import type { Loss } from '../../../formats/neutral/loss.ts';
-import {
-  type AudioFormat,
-  type SpeechRequest,
-  type StandardVoice,
-  standardVoices,
-} from '../../../formats/neutral/speech.ts';
+import { type AudioFormat, type SpeechRequest, standardVoices } from '../../../formats/neutral/speech.ts';
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { noneServes, noneUsable } from '../../../routing/capability.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
@@ -102,8 +97,7 @@ export function speakersOf(
     if (target.provider === engineProvider) {
       const engine = speechEngines.get(target.model);
       if (engine === undefined) return [];
-      const standard = engine.standardVoices as Readonly<Record<StandardVoice, string>>;
-      const voices = { names: engine.voices, standard };
+      const voices = { names: engine.voices, standard: engine.standardVoices };
       return [{ ...seen, source: { kind: 'engine', engine }, voices, provider: null }];
     }
     const facts = providers.get(target.provider)?.connection.speech ?? null;
