@@ -369,8 +369,9 @@ function hint(nearest: string | null): string {
  */
 export function isFailure(value: unknown): value is Failure {
   if (typeof value !== 'object' || value === null) return false;
-  // A number, so that no `kind` of another type, and none that every object inherits, is taken for one.
-  return typeof failureStatus[(value as Failure).kind] === 'number';
+  const { kind } = value as Partial<Failure>;
+  // Most values have none, and end here. A number, since every object inherits members such as `toString`.
+  return typeof kind === 'string' && typeof failureStatus[kind] === 'number';
 }
 
 /**

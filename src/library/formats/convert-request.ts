@@ -75,7 +75,7 @@ function encode(request: CallerRequest, provider: UpstreamDialect, target: Encod
   const { recovered = [], losses } = encoded;
   const lost = (neutral.lost ?? []).filter(({ field }) => !recovered.includes(field));
   return {
-    encoded: encoded,
+    encoded,
     dropped: [...lost, ...losses].map((loss) => lossInCallersWords(loss, request)),
     toolNames: named?.callersNames,
   };

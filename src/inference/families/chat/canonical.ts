@@ -15,7 +15,7 @@ export function canonicalConversation(raw: Buffer, dialect: CallerDialectId, par
   if (isFailure(parsed)) return parsed;
   const { body, scan } = parsed;
   const read = dialects[dialect].readRequest(raw, body, scan);
-  return isFailure(read) ? read : canonicalRead({ raw, body, read: read, dialect }, part);
+  return isFailure(read) ? read : canonicalRead({ raw, body, read, dialect }, part);
 }
 
 /** A conversation as it came, and as it was read. */

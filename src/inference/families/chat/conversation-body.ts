@@ -84,13 +84,13 @@ export function readConversation(raw: Buffer, dialect: CallerDialectId): Convers
   const read = dialects[dialect].readRequest(raw, body, scan);
   if (isFailure(read)) return read;
   const named = namedIn(body, dialect, scan);
-  return isFailure(named) ? named : bodyOf({ raw, body, read: read, dialect }, named);
+  return isFailure(named) ? named : bodyOf({ raw, body, read, dialect }, named);
 }
 
 /** Ids that one body may name: a long conversation has hundreds. */
 const namedMax = 4_096;
 
-const nothingNamed: readonly NamedObject[] | Failure = [];
+const nothingNamed: readonly NamedObject[] = [];
 
 /**
  * Ids in a conversation of objects at providers. A 400 when another parser could read other ids in it than we do.

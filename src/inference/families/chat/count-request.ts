@@ -26,7 +26,7 @@ export function readForCount(raw: Buffer, dialectId: CallerDialectId): NamingCou
     dialect.readForCount === undefined ? dialect.readRequest(raw, body, scan) : dialect.readForCount(raw, body, scan);
   if (isFailure(read)) return read;
   const named = namedIn(body, dialectId, scan);
-  return isFailure(named) ? named : { ...read, named: named };
+  return isFailure(named) ? named : { ...read, named };
 }
 
 /** Tokens of every message and tool apart from its text. */

@@ -78,7 +78,7 @@ export function videoRemixEndpoint(services: VideoServices): Endpoint<RemixInput
       if (isFailure(source)) return source;
       const request: VideoRequest = {
         model: source.home.target,
-        prompt: prompt,
+        prompt,
         seconds: source.seconds,
         size: null,
         pictureUrl: null,
