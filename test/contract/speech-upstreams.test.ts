@@ -236,18 +236,13 @@ test('Gemini is asked for sound in its own words, and heard as pcm; its count of
 });
 
 test('Gemini’s sound is heard as wav, and when it comes whole', async (t) => {
-  const { gateway, upstream, say } = await over(t, { type: 'gemini' }, 'gemini-tts', 'missing');
+  const { upstream, say } = await over(t, { type: 'gemini' }, 'gemini-tts', 'missing');
   const part = { inlineData: { mimeType: 'audio/L16;codec=pcm;rate=24000', data: tone.toString('base64') } };
   upstream.next(answerJson(200, { candidates: [{ content: { parts: [part] }, finishReason: 'STOP' }] }));
-  const response = await say({ response_format: 'wav' });
-  const wav = await soundOf(response);
+  const wav = await soundOf(await say({ response_format: 'wav' }));
   assert.equal(wav.toString('latin1', 0, 4), 'RIFF');
   assert.equal(wav.readUInt32LE(24), 24_000);
   assert.deepEqual(wav.subarray(44), tone);
-  const id = response.headers.get('x-culvert-request-id');
-  const { usage } = (await (await gateway.fetch(`/v1/requests/${id}`)).json()) as { usage: Record<string, unknown> };
-  // Sound is no text, so tokens that nobody reports are not counted.
-  assert.deepEqual([usage.output_tokens, usage.source], [0, 'counted']);
 });
 
 for (const [what, answer] of Object.entries({

@@ -26,8 +26,8 @@ export interface AnswerReader {
   readonly usage: Usage | null;
   /** Lines of a converted stream that were skipped as unreadable. */
   readonly malformedLines: number;
-  /** Rough count of output tokens that passed: for when the upstream never says. */
-  readonly outputTokensSeen: number;
+  /** Rough count of output tokens that passed, for when the upstream never says; absent: none, as in sound. */
+  readonly outputTokensSeen?: number;
   /** Model that the answer names, and why it ended; null or absent: it has not said. */
   readonly answeredAs?: string | null;
   readonly finishReason?: string | null;
@@ -57,7 +57,6 @@ export class GatheredWhole implements AnswerReader {
   readonly malformedLines = 0;
   readonly done = false;
   readonly usage = null;
-  readonly outputTokensSeen = 0;
   fault: Fault | null = null;
   readonly #body: WholeBody = new WholeBody();
 
@@ -77,7 +76,6 @@ export class UnlikeAnswer implements AnswerReader {
   readonly malformedLines = 0;
   readonly done = false;
   readonly usage = null;
-  readonly outputTokensSeen = 0;
   readonly fault: Fault;
 
   constructor(streamRequested: boolean) {

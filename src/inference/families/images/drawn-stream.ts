@@ -17,7 +17,6 @@ const typeWithinChars = 1_024;
 export class DrawnStream implements AnswerReader {
   readonly contentEvents = 0;
   readonly malformedLines = 0;
-  readonly outputTokensSeen = 0;
   readonly usage: Usage | null = null;
   done = false;
   fault: Fault | null = null;

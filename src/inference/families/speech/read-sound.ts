@@ -31,7 +31,6 @@ class SoundBytes implements SoundReader {
   readonly malformedLines = 0;
   readonly done = false;
   readonly usage = null;
-  readonly outputTokensSeen = 0;
   fault: Fault | null = null;
   came: { format: AudioFormat; rateHz: number | null };
   #inWords: boolean;
@@ -126,7 +125,6 @@ class GeminiAnswer implements SoundReader {
   malformedLines = 0;
   readonly done = false;
   usage: Usage | null = null;
-  readonly outputTokensSeen = 0;
   fault: Fault | null = null;
   came: { format: AudioFormat; rateHz: number | null } = { format: 'pcm', rateHz: null };
   /** Not every model sends it in pieces: one event may hold all. */

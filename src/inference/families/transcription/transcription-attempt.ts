@@ -314,7 +314,6 @@ class WholeTranscript implements AnswerReader {
   contentEvents = 0;
   readonly malformedLines = 0;
   readonly done = false;
-  readonly outputTokensSeen = 0;
   fault: Fault | null = null;
   usage: Usage | null = null;
   readonly #dialect: TranscriptionDialect;
