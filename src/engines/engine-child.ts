@@ -1,3 +1,4 @@
+import { backoffMs } from '../kernel/backoff.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { createTurns, type Turns } from '../kernel/sharing/turns.ts';
 import type { FromHost } from './child/host-messages.ts';
@@ -14,8 +15,7 @@ const orderSilenceMs = 120_000;
 /** The same while it loads its model, from a slow disk perhaps. */
 const loadSilenceMs = 300_000;
 const idleMs = 600_000;
-const backOffMs = 1_000;
-const backOffMaxMs = 60_000;
+const restarts = { firstMs: 1_000, maxMs: 60_000 };
 
 export interface EngineChildOptions {
   /** For messages: `the engine kokoro-82m`. */
@@ -205,8 +205,7 @@ export class EngineChild {
     this.#run = null;
     this.#stopIdle();
     if (this.#closed) return;
-    this.#crashes += 1;
-    const restMs = Math.min(backOffMaxMs, backOffMs * 2 ** (this.#crashes - 1));
+    const restMs = backoffMs(++this.#crashes, restarts);
     this.#startableMs = this.#clock.monotonicMs() + restMs;
     this.#lastDeath = how;
     // Those that wait too: whatever else can do their work is faster than a model that has to be loaded again.

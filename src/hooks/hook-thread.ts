@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { Worker } from 'node:worker_threads';
+import { backoffMs } from '../kernel/backoff.ts';
 import type { HookOutcome } from './hook-call.ts';
 import type { HookName } from './hook-names.ts';
 import { begunAt, type HookOrder, type HookReply, type HookThreadData, runningAt } from './hook-order.ts';
@@ -29,9 +30,8 @@ interface Job {
 const puttingsOffMax = 8;
 /** How long a module may take until it is imported. */
 const loadMs = 10_000;
-/** A thread that ends at once is started again after this, and twice as long each time. */
-const restartMs = 100;
-const restartMsMax = 5_000;
+/** A thread that ended is started again at once, and with a pause where the new one ends before it replies. */
+const restartPauses = { firstMs: 100, maxMs: 5_000 };
 /** Calls that were cut off while they waited for something: at so many the thread is replaced, and with it what they hold. */
 const leftBehindMax = 256;
 const linesPerSecond = 20;
@@ -204,8 +204,7 @@ export class HookThread {
     log.warn({ hook: name, why }, 'the thread of a hook ended, and is started again');
     const running = this.#jobs.get(Atomics.load(this.#places, runningAt));
     if (running !== undefined) this.#settle(running, { ok: false, why });
-    this.#failures += 1;
-    const waitMs = this.#failures === 1 ? 0 : Math.min(restartMsMax, restartMs * 2 ** this.#failures);
+    const waitMs = backoffMs(this.#failures++, restartPauses);
     this.#restart = setTimeout(() => {
       this.#restart = null;
       this.#start();

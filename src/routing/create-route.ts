@@ -1,7 +1,7 @@
 import type { TooLong } from '../formats/neutral/outcome.ts';
+import { backoffMs } from '../kernel/backoff.ts';
 import { waitForTargetMaxMs } from '../kernel/limits.ts';
 import type { Random } from '../kernel/random.ts';
-import { backoffMs } from './backoff.ts';
 import { type Choice, choicesOf, dialectFor } from './capability.ts';
 import { effects } from './effects.ts';
 import type { Health } from './health.ts';
@@ -43,6 +43,7 @@ export interface RouteDeps {
 
 /** Attempts of a request whose failures follow its tenant. */
 const followingAttemptsMax = 2;
+const repeatPauses = { firstMs: 100, maxMs: 2_000 };
 
 /** Begins one request's route and counts the request in its alias's retry budget. */
 export function createRoute(query: RouteQuery, deps: RouteDeps): Route {
@@ -288,9 +289,13 @@ class LiveRoute implements Route {
   #attempt(choice: Choice, as: 'picked' | 'picked as the least bad', nowMs: number): RouteStep {
     if (!this.#hasBudget(nowMs)) return this.#exhausted('retry-budget', nowMs);
     // A wait that just ended was pause enough.
-    const delayMs =
-      choice.tries === 0 || this.#waited === 'just now' ? 0 : backoffMs(this.#repeats++, this.#deps.random);
+    const delayMs = choice.tries === 0 || this.#waited === 'just now' ? 0 : this.#pauseMs();
     return { kind: 'attempt', attempt: this.#begin(choice, choice.lane!, as, delayMs, nowMs), delayMs };
+  }
+
+  /** Before a target is asked again: a random half to whole of the pause, so that requests do not come together. */
+  #pauseMs(): number {
+    return Math.round(backoffMs(++this.#repeats, repeatPauses) * (0.5 + this.#deps.random.next() / 2));
   }
 
   /** The first attempt is free, and so is any other while some target answers. */

@@ -1,4 +1,5 @@
 import { setTimeout as rest } from 'node:timers/promises';
+import { backoffMs } from '../../kernel/backoff.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { withinMs } from '../../kernel/within-ms.ts';
 import type { OrderedRecord, RecordStore } from './record-store.ts';
@@ -50,8 +51,7 @@ const leaseMs = 30_000;
 const takeAgainMs = 5_000;
 /** Rows that are read, and made into lines, in one turn. */
 const readRows = 200;
-const firstRetryMs = 250;
-const retryMaxMs = 60_000;
+const retryPauses = { firstMs: 250, maxMs: 60_000 };
 /** Maximum time that a stop waits for a running batch. If it is cut, the next process sends it again. */
 const stopWaitMs = 3_000;
 
@@ -112,7 +112,8 @@ function createLoop(
 ) {
   let at: SinkStanding['at'] = 'elsewhere';
   let why: string | null = null;
-  let retryMs = 0;
+  /** In a row. */
+  let failures = 0;
   /** Time of the oldest record that has not arrived; null if all have. */
   let behindMs: number | null = null;
 
@@ -134,7 +135,7 @@ function createLoop(
     if (at === 'failing') onTrouble(`the sink ${sink.name} accepts records again`);
     at = 'sending';
     why = null;
-    retryMs = 0;
+    failures = 0;
     return isFull ? 0 : sink.everyMs;
   }
 
@@ -149,8 +150,7 @@ function createLoop(
           onTrouble(`the sink ${sink.name} accepts no records, so they wait in the ledger: ${reason}`);
         at = 'failing';
         why = reason;
-        retryMs = Math.min(retryMaxMs, Math.max(firstRetryMs, retryMs * 2));
-        pauseMs = retryMs;
+        pauseMs = backoffMs(++failures, retryPauses);
       }
       if (pauseMs > 0) await rest(pauseMs, undefined, { ref: false, signal: stopping }).catch(() => undefined);
     }

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { backoffMs } from '../../kernel/backoff.ts';
 import { AddFailed, type HostedFile, reach } from './model-host.ts';
 
 /** Tries at one file, each going on where the last one broke off. One that brought something begins the count anew. */
 const triesMax = 5;
-const restMs = 1_000;
-const restMaxMs = 30_000;
+const rests = { firstMs: 1_000, maxMs: 30_000 };
 /** A host that sends nothing for this long is asked again. */
 const silenceMs = 60_000;
 
@@ -42,7 +42,7 @@ export async function downloadFile(file: HostedFile, to: string, parts: Download
     if (failure?.final || tries >= triesMax) {
       throw new AddFailed(`${file.url} could not be downloaded: ${failure?.why ?? 'it ended too early'}.`);
     }
-    await parts.rest(Math.min(restMaxMs, restMs * 2 ** (tries - 1)), parts.signal);
+    await parts.rest(backoffMs(tries, rests), parts.signal);
   }
   const sha256 = await checkedFile(file, part);
   if (sha256 === null) {

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { backoffMs } from '../../kernel/backoff.ts';
 import { type Failure, factsOf, invalid } from '../../kernel/failure.ts';
 import { newRequestId } from '../../kernel/ids.ts';
 import type { Turn } from '../../kernel/sharing/turns.ts';
@@ -19,7 +20,7 @@ import { lineBytesMax } from './upstream/upstream-client.ts';
 const runningBytesMax = 32 * 1024 * 1024;
 /** A line whose providers failed is asked so often in all. */
 const triesMax = 3;
-const failedWaitMs = 5_000;
+const failedWaits = { firstMs: 5_000, maxMs: 10_000 };
 /** Pause of an answer that is there, while the stores take nothing. */
 const doorWaitMs = 1_000;
 /** Rests of a limit: no longer, since it may have been raised meanwhile. */
@@ -234,7 +235,7 @@ function waitOf(failure: Failure, tries: number, nowMs: number): { ms: number; w
     case 'overloaded':
       return { ms: Math.max(restMsMin, factsOf(failure, nowMs).retryAfterMs ?? 0), whole: true };
     case 'upstreams-failed':
-      return tries < triesMax ? { ms: failedWaitMs * tries, whole: false } : null;
+      return tries < triesMax ? { ms: backoffMs(tries, failedWaits), whole: false } : null;
     default:
       return null;
   }

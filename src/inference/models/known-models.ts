@@ -1,5 +1,6 @@
 import { type Discovery, discoverModels, modelsPath } from '../../formats/providers/discover.ts';
 import type { DiscoveredModel } from '../../formats/providers/provider.ts';
+import { backoffMs } from '../../kernel/backoff.ts';
 import { every } from '../../kernel/every.ts';
 import { isObject } from '../../kernel/json.ts';
 import type { Transport } from '../../upstream/transport/upstream-call.ts';
@@ -105,8 +106,7 @@ function readSaved(text: string | null): Map<string, readonly DiscoveredModel[]>
 }
 
 const refreshIntervalMs = 3_600_000;
-const unheardPauseMinMs = 5_000;
-const unheardPauseMaxMs = 300_000;
+const unheardPauses = { firstMs: 5_000, maxMs: 300_000 };
 
 export interface ModelRefreshParts {
   known: KnownModelStore;
@@ -131,7 +131,7 @@ export function createModelRefresh(parts: ModelRefreshParts): ModelRefresh {
   const reported = new Map<string, string>();
   let stopped = false;
   let unheardTimer: NodeJS.Timeout | undefined;
-  let unheardPauseMs = unheardPauseMinMs;
+  let unheardLooks = 0;
   const stopHourly = every(refreshIntervalMs, () => void look());
 
   async function look(): Promise<void> {
@@ -160,11 +160,10 @@ export function createModelRefresh(parts: ModelRefreshParts): ModelRefresh {
   function askUnheardLater(): void {
     clearTimeout(unheardTimer);
     if (stopped || parts.snapshot().models.unheard.length === 0) {
-      unheardPauseMs = unheardPauseMinMs;
+      unheardLooks = 0;
       return;
     }
-    unheardTimer = setTimeout(() => void look(), unheardPauseMs);
-    unheardPauseMs = Math.min(unheardPauseMs * 2, unheardPauseMaxMs);
+    unheardTimer = setTimeout(() => void look(), backoffMs(++unheardLooks, unheardPauses));
   }
 
   return {

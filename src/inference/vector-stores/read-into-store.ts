@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { LastingCallers } from '../../books/auth/caller-note.ts';
 import type { VectorStoreRows } from '../../books/metering/vector-store-rows.ts';
+import { backoffMs } from '../../kernel/backoff.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, factsOf, isFailure, statusOf } from '../../kernel/failure.ts';
 import type { Lease } from '../../kernel/leased-jobs.ts';
@@ -27,8 +28,7 @@ export interface ReadingParts {
 const piecesAtOnce = 64;
 /** Failures are tried again with pauses, until this long after the first failure. */
 const patienceMs = 10 * 60_000;
-const pauseFirstMs = 1_000;
-const pauseMaxMs = 60_000;
+const pauses = { firstMs: 1_000, maxMs: 60_000 };
 
 type Read = { bytes: number } | FileError | 'left';
 
@@ -127,7 +127,7 @@ async function addPieces(
   await passages.removeFile({ id: file.store, tenant: file.tenant, requestId: file.id }, file.file, file.id);
   let bytes = 0;
   let failingSinceMs: number | null = null;
-  let pauseMs = pauseFirstMs;
+  let failures = 0;
   for (let at = 0; at < pieces.length; ) {
     if (signal.aborted) return 'left';
     const some = pieces.slice(at, at + piecesAtOnce);
@@ -136,16 +136,15 @@ async function addPieces(
       for (const { text } of some) bytes += Buffer.byteLength(text);
       at += some.length;
       failingSinceMs = null;
-      pauseMs = pauseFirstMs;
+      failures = 0;
       continue;
     }
     const nowMs = clock.monotonicMs();
     failingSinceMs ??= nowMs;
     const { retryAfterMs, message } = factsOf(failure, clock.wallMs());
-    const waitMs = Math.max(pauseMs, retryAfterMs ?? 0);
+    const waitMs = Math.max(backoffMs(++failures, pauses), retryAfterMs ?? 0);
     if (!mayPass(failure) || nowMs + waitMs - failingSinceMs > patienceMs) return { code: 'server_error', message };
     await pause(waitMs, undefined, { signal, ref: false }).catch(() => undefined);
-    pauseMs = Math.min(2 * pauseMs, pauseMaxMs);
   }
   return { bytes };
 }

@@ -1,3 +1,4 @@
+import { backoffMs } from '../backoff.ts';
 import { withinMs } from '../within-ms.ts';
 import { createWorkThread, type WorkThreadOptions } from './work-thread.ts';
 
@@ -26,9 +27,8 @@ export interface TimedThreadOptions extends Pick<WorkThreadOptions, 'resourceLim
 const idleMs = 60_000;
 /** Loading takes a second on a busy machine, and much longer on one that has no processor left. */
 const usualLoadMaxMs = 120_000;
-/** Pause after a thread that did not load; twice as long after each further one. */
-const againAfterMs = 1_000;
-const againAfterMaxMs = 60_000;
+/** After a thread that did not load. */
+const loadPauses = { firstMs: 1_000, maxMs: 60_000 };
 
 /** `entry` is the thread's own file: it answers as a `WorkThread` does. `name` is for messages. */
 export function createTimedThread(entry: URL, name: string, options: TimedThreadOptions): TimedThread {
@@ -58,8 +58,7 @@ export function createTimedThread(entry: URL, name: string, options: TimedThread
   function onLost(): void {
     clearTimeout(timer);
     if (loading !== null && !isLoaded) {
-      notBeforeMs = performance.now() + Math.min(againAfterMaxMs, againAfterMs * 2 ** failures);
-      failures += 1;
+      notBeforeMs = performance.now() + backoffMs(++failures, loadPauses);
       loading.resolve(false);
     }
     loading = null;

@@ -5,6 +5,7 @@ import type {
   CacheSelection,
   CacheStore,
 } from '../../books/metering/cache-store.ts';
+import { backoffMs } from '../../kernel/backoff.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { silentMaxMs } from '../patience.ts';
 import { keysOf } from '../redis/keys.ts';
@@ -16,8 +17,7 @@ import { dropScript, expireScript, putScript, statsScript } from './lua-cache.ts
 
 /** Memory of Redis for an entry without its body: its places in six keys. */
 const entryBytes = 1_024;
-const retryFirstMs = 100;
-const retryMaxMs = 5_000;
+const retryPauses = { firstMs: 100, maxMs: 5_000 };
 /** Counters may share the Redis, and without memory they admit nobody: of its `maxmemory` the cache leaves this share. */
 const leftShare = 0.1;
 const memoryLookMs = 250;
@@ -140,7 +140,7 @@ function memoryLook(send: (args: readonly string[]) => Promise<Reply>, clock: Cl
 function openLink({ url, clock, onTrouble }: RedisCacheOptions) {
   let wire: Wire | null = null;
   let trouble: string | null = null;
-  let retryMs = retryFirstMs;
+  let losses = 0;
   let timer: NodeJS.Timeout | null = null;
   let closed = false;
   const words = { begins: (text: string) => `cache: Redis is lost: ${text}`, over: 'cache: Redis answers again' };
@@ -150,12 +150,13 @@ function openLink({ url, clock, onTrouble }: RedisCacheOptions) {
     wire = null;
     if (closed) return;
     trouble = reason;
+    losses += 1;
     report.look();
-    timer = setTimeout(() => {
+    const reopen = () => {
       opening = connect();
-    }, retryMs);
+    };
+    timer = setTimeout(reopen, backoffMs(losses, retryPauses));
     timer.unref();
-    retryMs = Math.min(retryMs * 2, retryMaxMs);
   }
 
   async function connect(): Promise<void> {
@@ -163,7 +164,7 @@ function openLink({ url, clock, onTrouble }: RedisCacheOptions) {
       const events = { onOver: lose, onFlowing: () => undefined };
       wire = await openWire(url, clock, events, { texts: 'bytes', maxMs: silentMaxMs });
       if (closed) return wire.destroy();
-      retryMs = retryFirstMs;
+      losses = 0;
       trouble = null;
       report.look();
     } catch (error) {

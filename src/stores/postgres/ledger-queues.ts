@@ -1,4 +1,5 @@
 import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
+import { backoffMs } from '../../kernel/backoff.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { LoopInstant } from '../../kernel/loop-clock.ts';
 import { closeBatchRows, closeDelayMs, closeRetryMs, notRecorded, queuedOpensMax } from '../ledger/ledger-waits.ts';
@@ -6,10 +7,9 @@ import { answerMaxMs, type Patience, slowAfterMs } from '../patience.ts';
 import { isRowsFault, reasonOf } from './database.ts';
 
 const batchRowsMax = 500;
-const firstOpenRetryMs = 25;
 /** While PostgreSQL is away it is asked at least this often: the first who come when it is back find that it is. */
-const openRetryMaxMs = 100;
-const closeRetryMaxMs = 1_000;
+const openRetries = { firstMs: 25, maxMs: 100 };
+const closeRetries = { firstMs: 50, maxMs: 1_000 };
 
 export interface OpenObserver {
   onOpened(requestId: string): void;
@@ -51,7 +51,8 @@ export class OpenQueue {
   #waiting = 0;
   #lanes = 0;
   #scheduled = false;
-  #retryMs = 0;
+  /** In a row. */
+  #failures = 0;
   #fault = silent;
   #refusal: string | null = null;
   #drained: (() => void)[] = [];
@@ -110,8 +111,8 @@ export class OpenQueue {
   #schedule(): void {
     if (this.#scheduled || this.#lanes >= this.#lanesMax) return;
     this.#scheduled = true;
-    if (this.#retryMs === 0) setImmediate(this.#pump);
-    else setTimeout(this.#pump, this.#retryMs);
+    if (this.#failures === 0) setImmediate(this.#pump);
+    else setTimeout(this.#pump, backoffMs(this.#failures, openRetries));
   }
 
   readonly #pump = (): void => {
@@ -126,7 +127,7 @@ export class OpenQueue {
         else if (this.#lanes === 0) this.#settleDrain();
       });
       // One probe at a time while it is away.
-      if (this.#retryMs > 0) break;
+      if (this.#failures > 0) break;
     }
     if (this.#queue.length === 0 && this.#lanes === 0) this.#settleDrain();
   };
@@ -153,7 +154,7 @@ export class OpenQueue {
       else this.#putBack(batch, error);
       return;
     }
-    this.#retryMs = 0;
+    this.#failures = 0;
     this.#observer.onOutcome(null);
     for (const one of batch) this.#opened(one);
     this.#fault = silent;
@@ -171,7 +172,7 @@ export class OpenQueue {
   #putBack(batch: readonly WaitingOpen[], error: unknown): void {
     this.#fault = reasonOf(error);
     this.#observer.onOutcome(error);
-    this.#retryMs = Math.min(openRetryMaxMs, Math.max(firstOpenRetryMs, this.#retryMs * 2));
+    this.#failures += 1;
     for (const one of batch) {
       one.maybeWritten = true;
       if (one.state === 'answered') this.#observer.onUnwanted(one.row.requestId);
@@ -222,8 +223,6 @@ export class OpenQueue {
   }
 }
 
-const firstCloseRetryMs = 50;
-
 /** Bounded by the caller: every close here was a reservation that the caller admitted. */
 export interface CloseQueue {
   close(event: UsageEvent): void;
@@ -253,7 +252,7 @@ export function createCloseQueue(write: WriteEvents, clock: Clock, observer: Clo
   let running = false;
   let stopped = false;
   let timer: NodeJS.Timeout | null = null;
-  let retryMs = 0;
+  let failures = 0;
   /** How many ever came, and how many of these, the oldest, are done with. */
   let came = 0;
   let done = 0;
@@ -267,8 +266,9 @@ export function createCloseQueue(write: WriteEvents, clock: Clock, observer: Clo
     void writeBatch().finally(() => {
       running = false;
       if (stopped) giveUp(queue.length, 'Culvert is shutting down');
-      else if (queue.length >= closeBatchRows && retryMs === 0) kick();
-      else if (queue.length > 0) wait(retryMs === 0 && flushes.length > 0 ? 0 : Math.max(closeDelayMs, retryMs));
+      else if (queue.length >= closeBatchRows && failures === 0) kick();
+      else if (queue.length > 0)
+        wait(failures === 0 && flushes.length > 0 ? 0 : Math.max(closeDelayMs, backoffMs(failures, closeRetries)));
     });
   }
 
@@ -282,12 +282,12 @@ export function createCloseQueue(write: WriteEvents, clock: Clock, observer: Clo
     queue = queue.slice(written);
     finish(written);
     if (error === null) {
-      retryMs = 0;
+      failures = 0;
       observer.onOutcome(null);
       return;
     }
     observer.onOutcome(error);
-    retryMs = Math.min(closeRetryMaxMs, Math.max(firstCloseRetryMs, retryMs * 2));
+    failures += 1;
     expire(reasonOf(error));
   }
 
@@ -319,8 +319,8 @@ export function createCloseQueue(write: WriteEvents, clock: Clock, observer: Clo
     close(event) {
       came += 1;
       queue.push({ event, sinceMs: clock.monotonicMs() });
-      if (queue.length >= closeBatchRows && retryMs === 0) kick();
-      else wait(Math.max(closeDelayMs, retryMs));
+      if (queue.length >= closeBatchRows && failures === 0) kick();
+      else wait(Math.max(closeDelayMs, backoffMs(failures, closeRetries)));
     },
     flush(waitMaxMs) {
       if (done === came) return Promise.resolve();
@@ -337,7 +337,7 @@ export function createCloseQueue(write: WriteEvents, clock: Clock, observer: Clo
           },
         };
         flushes.push(flush);
-        if (retryMs === 0) kick();
+        if (failures === 0) kick();
       });
     },
     queued: () => queue.length,

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { backoffMs } from '../../kernel/backoff.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { every } from '../../kernel/every.ts';
 import { bookedMaxMs } from '../patience.ts';
@@ -23,9 +24,8 @@ export const epochGuardMs = bookedMaxMs + 100;
  */
 const pulseEveryMs = 200;
 
-const retryFirstMs = 50;
 /** Service is to be back within 2 s of Redis, of which an epoch's guard takes most. */
-const retryMaxMs = 200;
+const retryPauses = { firstMs: 50, maxMs: 200 };
 
 const otherEpoch = 2;
 
@@ -68,7 +68,7 @@ export class Link {
   /** The last refusal of a single command, and the last policy that was warned of: each is reported once. */
   #complaint = '';
   #warnedPolicy = '';
-  #retryMs = retryFirstMs;
+  #losses = 0;
   #timer: NodeJS.Timeout | null = null;
   #waiters: (() => void)[] = [];
   readonly #report: TroubleReport;
@@ -155,8 +155,7 @@ export class Link {
     this.#wire = null;
     this.#state = 'lost';
     this.#tell(`Redis is lost: ${reason}`);
-    this.#later(this.#retryMs, () => void this.#connect());
-    this.#retryMs = Math.min(this.#retryMs * 2, retryMaxMs);
+    this.#later(backoffMs(++this.#losses, retryPauses), () => void this.#connect());
   }
 
   async #connect(): Promise<void> {
@@ -214,7 +213,7 @@ export class Link {
     // Meanwhile it was lost, or another epoch began.
     if (this.#wire !== on || this.#round !== mine) return;
     this.#state = 'ready';
-    this.#retryMs = retryFirstMs;
+    this.#losses = 0;
     this.#tell(null);
     const wake = this.#waiters;
     this.#waiters = [];

@@ -1,3 +1,4 @@
+import { backoffMs } from '../../kernel/backoff.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { McpFault } from './mcp-fault.ts';
 
@@ -16,9 +17,10 @@ export interface LooksParts {
   onTurn(standing: Standing): void;
 }
 
-/** A service that is down is asked again after 1 s, 2 s, 4 s … up to this. */
 const lookEveryMs = 60_000;
 export const firstAgainMs = 1_000;
+/** Until a service that is down is asked again. */
+const againPauses = { firstMs: firstAgainMs, maxMs: lookEveryMs };
 /** Nobody is asked over the network meanwhile: a look sees a login at any replica. */
 const loginLookMs = 1_000;
 
@@ -72,7 +74,7 @@ export class Looks {
     if (fault === null) this.standing = { at: 'up', checkedMs: nowMs };
     else {
       const failures = before.at === 'down' ? before.failures + 1 : 1;
-      nextMs = fault.reason === 'needs-login' ? loginLookMs : Math.min(lookEveryMs, firstAgainMs * 2 ** (failures - 1));
+      nextMs = fault.reason === 'needs-login' ? loginLookMs : backoffMs(failures, againPauses);
       this.standing = { at: 'down', why: fault, failures, checkedMs: nowMs, againMs: nowMs + nextMs };
     }
     if (before.at !== this.standing.at) this.#parts.onTurn(this.standing);

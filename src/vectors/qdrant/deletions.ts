@@ -1,3 +1,4 @@
+import { backoffMs } from '../../kernel/backoff.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Deletion, VectorRegistry } from '../registry.ts';
 import { isExclusive, ofGeneration, physicalName } from './partition.ts';
@@ -20,8 +21,7 @@ const batchMax = 16;
 const leaseMs = 120_000;
 /** A write that was under way when its collection was dropped may come so much later: points are deleted again then. */
 const lateWriteMs = 120_000;
-const retryAfterMs = 5_000;
-const retryAfterMaxMs = 3_600_000;
+const retryPauses = { firstMs: 5_000, maxMs: 3_600_000 };
 
 export function createDeletions(options: {
   registry: Pick<VectorRegistry, 'dueDeletions' | 'deleted' | 'deleteLater'>;
@@ -44,8 +44,7 @@ export function createDeletions(options: {
     try {
       await deletePoints(connection, deletion);
     } catch (error) {
-      const waitMs = Math.min(retryAfterMaxMs, retryAfterMs * 2 ** Math.min(tries, 20));
-      await registry.deleteLater(generation, tries + 1, clock.wallMs() + waitMs);
+      await registry.deleteLater(generation, tries + 1, clock.wallMs() + backoffMs(tries + 1, retryPauses));
       if (tries === 2) onTrouble(`points of a deleted collection are still in Qdrant: ${messageOf(error)}`);
       return;
     }

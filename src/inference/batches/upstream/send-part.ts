@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { backoffMs } from '../../../kernel/backoff.ts';
 import { atProvider, type BatchRun } from '../batch-parts.ts';
 import type { BatchOrder } from './batch-api.ts';
 import type { BatchPart } from './batch-part.ts';
@@ -6,7 +7,7 @@ import { apiOf, clientOf, type StoredParts } from './stored-parts.ts';
 import { UpstreamTrouble } from './upstream-client.ts';
 
 const triesMax = 3;
-const againMs = 2_000;
+const againPauses = { firstMs: 2_000, maxMs: 4_000 };
 
 /**
  * Sends a part to its provider, or gives it up. `maybe-sent`: a process before this one may have done it, so the provider
@@ -39,8 +40,8 @@ export async function sendPart(
       why = error.message;
       // A request that was refused began nothing.
       mayHaveArrived ||= error.status === null || error.status >= 500;
-      if (error.final) break;
-      await pause(againMs * tries, undefined, { signal: run.signal }).catch(() => undefined);
+      if (error.final || tries === triesMax) break;
+      await pause(backoffMs(tries, againPauses), undefined, { signal: run.signal }).catch(() => undefined);
     }
   }
   await parts.giveUp(part, why);
