@@ -4,8 +4,8 @@ import { isTimeZone, type LocalTime, localTime } from './local-time.ts';
 import { type LateFact, lateFacts, type RuleFacts, secretHeaders } from './rule-facts.ts';
 
 type Value = string | number | boolean | readonly (string | number | boolean)[];
-/** Undefined: it cannot be known, as of a header that is not there. */
-type Code = (facts: RuleFacts) => Value | undefined;
+/** Undefined: it cannot be known, as of a header that is not there, or of a fact that nobody has given. */
+type Code = (facts: Partial<RuleFacts>) => Value | undefined;
 
 /** A part of CEL that conditions do not have, with its place. */
 export class NotInConditions extends Error {
@@ -128,7 +128,7 @@ function list(items: readonly ASTNode[], scope: Scope): Code {
     return values;
   };
   if (!isFixed) return whole;
-  const values = whole({} as RuleFacts);
+  const values = whole({});
   return () => values;
 }
 
@@ -140,13 +140,13 @@ function header(of: ASTNode, node: ASTNode, name: Code, text: string | null, sco
   if (text === null) {
     return (facts) => {
       const found = name(facts);
-      return typeof found === 'string' ? facts.header(found.toLowerCase()) : undefined;
+      return typeof found === 'string' ? facts.header?.(found.toLowerCase()) : undefined;
     };
   }
   const lower = text.toLowerCase();
   if (secretHeaders.has(lower))
     throw new NotInConditions(`the header ${lower} holds secrets, and no condition sees it`, node);
-  return (facts) => facts.header(lower);
+  return (facts) => facts.header?.(lower);
 }
 
 /** `decides`: the value of one side that decides, whatever the other is. */
@@ -178,7 +178,7 @@ function membership([item, holder]: readonly [ASTNode, ASTNode], scope: Scope): 
   const value = codeOf(item, scope);
   if (holder.op === 'id' && holder.args === 'headers' && !scope.bound.has('headers')) {
     const named = header(holder, holder, value, textOf(item), scope);
-    return (facts) => named(facts) !== undefined;
+    return present(named);
   }
   const all = codeOf(holder, scope);
   return (facts) => {
@@ -225,9 +225,9 @@ function call(node: ASTNode & { op: 'call' }, scope: Scope): Code {
   throw new NotInConditions(`${name}() is not available in conditions`, node);
 }
 
-/** Whether it is there. */
+/** Whether a header is there. */
 function present(code: Code): Code {
-  return (facts) => code(facts) !== undefined;
+  return (facts) => (facts.header === undefined ? undefined : code(facts) !== undefined);
 }
 
 const sizeOf = (value: Value) => (typeof value === 'string' ? [...value].length : (value as readonly unknown[]).length);
@@ -332,5 +332,5 @@ function timeCode(node: ASTNode, zone: ASTNode | undefined, read: (time: LocalTi
     throw new NotInConditions('expected a time zone in quotes, such as "Europe/Berlin"', zone ?? node);
   }
   const at = localTime(name);
-  return (facts) => read(at(facts.atMs));
+  return ({ atMs }) => (atMs === undefined ? undefined : read(at(atMs)));
 }

@@ -8,6 +8,8 @@ import { factTypes, type LateFact, type RuleFacts } from './rule-facts.ts';
 export interface Condition {
   /** Its parts between `&&`, in order: all of them must hold. */
   parts: readonly ConditionPart[];
+  /** Names that it compares `model` with, so that they alone make it true or help to. */
+  models: readonly string[];
 }
 
 export interface ConditionPart {
@@ -17,6 +19,8 @@ export interface ConditionPart {
   late: readonly LateFact[];
   /** False also for what cannot be known, such as the value of a header that is not there. Never throws. */
   holds(facts: RuleFacts): boolean;
+  /** The same where only some facts are known; undefined: the others decide. */
+  judge(facts: Partial<RuleFacts>): boolean | undefined;
 }
 
 export interface ConditionFault {
@@ -48,7 +52,7 @@ export function readCondition(text: string): Condition | ConditionFault {
     return fault(problemText(found, text), found.start);
   }
   try {
-    return { parts: partsOf(root).map((node) => partOf(node)) };
+    return { parts: partsOf(root).map((node) => partOf(node)), models: [...new Set(modelsIn(root))] };
   } catch (error) {
     if (error instanceof NotInConditions) return fault(error.message, error.node.start);
     throw error;
@@ -67,7 +71,42 @@ function partOf(node: ASTNode): ConditionPart {
   const late = new Set<LateFact>();
   const code = compiled(node, late);
   const text = node.input.slice(node.start, node.end).replace(/\s+/g, ' ');
-  return { text, late: [...late], holds: (facts) => code(facts) === true };
+  return {
+    text,
+    late: [...late],
+    holds: (facts) => code(facts) === true,
+    judge(facts) {
+      const value = code(facts);
+      return value === undefined ? undefined : value === true;
+    },
+  };
+}
+
+/** Texts of `model == "auto"` and `model in ["auto"]`, but for those below a `!`. */
+function modelsIn(node: ASTNode): string[] {
+  switch (node.op) {
+    case '&&':
+    case '||':
+      return node.args.flatMap(modelsIn);
+    case '==': {
+      const [left, right] = node.args;
+      return isModel(left) ? textsOf(right) : isModel(right) ? textsOf(left) : [];
+    }
+    case 'in': {
+      const [item, holder] = node.args;
+      return isModel(item) && holder.op === 'list' ? holder.args.flatMap(textsOf) : [];
+    }
+    default:
+      return [];
+  }
+}
+
+function isModel({ op, args }: ASTNode): boolean {
+  return op === 'id' && args === 'model';
+}
+
+function textsOf({ op, args }: ASTNode): string[] {
+  return op === 'value' && typeof args === 'string' && args !== '' ? [args] : [];
 }
 
 function placeIn(text: string, offset: number): { line: number; column: number } {

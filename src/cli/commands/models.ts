@@ -1,3 +1,4 @@
+import { listedModels } from '../../inference/models/ruled-names.ts';
 import { culvert } from '../../kernel/command-form.ts';
 import { principalOf } from '../key-holder.ts';
 import type { CliParts } from '../parts.ts';
@@ -50,7 +51,7 @@ async function fromFiles(flags: ModelsFlags, parts: CliParts): Promise<ListedMod
   const config = readConfig(flags.config);
   const { snapshot, problems } = await parts.snapshotOf(config);
   for (const problem of problems) note(`warning: ${problem}`);
-  const listed = snapshot.models.list(await principalOf(config, flags.key, parts));
+  const listed = listedModels(snapshot, await principalOf(config, flags.key, parts));
   return listed.map((alias) => ({
     id: alias.id,
     model_type: alias.listedAs,

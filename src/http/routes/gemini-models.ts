@@ -1,5 +1,6 @@
 import type { Services } from '../../inference/endpoints/services.ts';
 import type { Alias } from '../../inference/models/alias.ts';
+import { describedModel, listedModels } from '../../inference/models/ruled-names.ts';
 import { invalid, isFailure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { callerOf, type Exchange } from '../exchange.ts';
@@ -17,7 +18,7 @@ export function listGeminiModels(services: Services, exchange: Exchange): void {
   if (!Number.isInteger(size) || size < 1) {
     return refuseAsGoogle(services, exchange, invalid('pageSize', 'pageSize must be a whole number of at least 1.'));
   }
-  const aliases = services.snapshot().models.list(callerOf(exchange));
+  const aliases = listedModels(services.snapshot(), callerOf(exchange));
   const token = query.get('pageToken');
   const from = token === null || token === '' ? 0 : aliases.findIndex(({ id }) => id === token) + 1;
   if (token !== null && token !== '' && from === 0) {
@@ -32,7 +33,7 @@ export function listGeminiModels(services: Services, exchange: Exchange): void {
 /** `models.get`, and the operations below a model. */
 export async function describeGeminiModel(services: Services, exchange: Exchange): Promise<void> {
   if (await answersOperation(services, exchange)) return;
-  const alias = services.snapshot().models.resolve(exchange.params['*'] ?? '', callerOf(exchange));
+  const alias = describedModel(services.snapshot(), exchange.params['*'] ?? '', callerOf(exchange));
   if (isFailure(alias)) return refuseAsGoogle(services, exchange, alias);
   writeJson(exchange, 200, entryOf(alias));
 }

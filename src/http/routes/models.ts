@@ -3,6 +3,7 @@ import type { Price } from '../../formats/neutral/price.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import type { Alias } from '../../inference/models/alias.ts';
 import { shownPrice } from '../../inference/models/rate-names.ts';
+import { describedModel, listedModels } from '../../inference/models/ruled-names.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import { invalid, isFailure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
@@ -29,7 +30,7 @@ export function modelRoutes(services: Services): Route[] {
 
 function listModels(services: Services, exchange: Exchange): void {
   if (usesGoogleShape(exchange)) return listGeminiModels(services, exchange);
-  const aliases = services.snapshot().models.list(callerOf(exchange));
+  const aliases = listedModels(services.snapshot(), callerOf(exchange));
   if (!usesAnthropicShape(exchange)) {
     return writeJson(exchange, 200, { object: 'list', data: aliases.map((alias) => openAiEntry(services, alias)) });
   }
@@ -41,7 +42,7 @@ function listModels(services: Services, exchange: Exchange): void {
 
 function describeModel(services: Services, exchange: Exchange): Promise<void> | void {
   if (usesGoogleShape(exchange)) return describeGeminiModel(services, exchange);
-  const alias = services.snapshot().models.resolve(exchange.params['*'] ?? '', callerOf(exchange));
+  const alias = describedModel(services.snapshot(), exchange.params['*'] ?? '', callerOf(exchange));
   if (isFailure(alias)) return refuse(exchange.client, alias, []);
   writeJson(
     exchange,
@@ -85,7 +86,7 @@ function openAiEntry(services: Services, alias: Alias): JsonObject {
     context_window: largest(targets.map((target) => target.contextWindow)),
     max_output_tokens: largest(targets.map((target) => target.maxOutputTokens)),
     dimensions: alias.listedDimensions,
-    pricing: first?.price == null ? null : pricingOf(first.price, services.clock.wallMs()),
+    pricing: first?.price == null || alias.pricesDiffer ? null : pricingOf(first.price, services.clock.wallMs()),
     ...openRouterMembers(alias, targets),
     status: services.health.status(
       alias.candidates.map(({ target }) => target),

@@ -5,6 +5,7 @@ import { generateSchema } from '../../formats/dialects/ollama/request-fields.ts'
 import type { Services } from '../../inference/endpoints/services.ts';
 import { embeddingsEndpoint } from '../../inference/families/embeddings/endpoint.ts';
 import type { Alias } from '../../inference/models/alias.ts';
+import { describedModel, listedModels } from '../../inference/models/ruled-names.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import { type Failure, invalid, isFailure } from '../../kernel/failure.ts';
 import { type JsonObject, scanJson } from '../../kernel/json.ts';
@@ -145,7 +146,7 @@ function load(
 }
 
 function aliasOf(services: Services, exchange: Exchange, name: string): Alias | Failure {
-  return services.snapshot().models.resolve(name, callerOf(exchange));
+  return describedModel(services.snapshot(), name, callerOf(exchange));
 }
 
 /** A model by its name, or by its name and `:latest`. */
@@ -157,7 +158,7 @@ function taglessAlias(services: Services, exchange: Exchange, name: string): Ali
 
 /** Models for which this API has a path. */
 function modelsOf(services: Services, exchange: Exchange): readonly Alias[] {
-  const all = services.snapshot().models.list(callerOf(exchange));
+  const all = listedModels(services.snapshot(), callerOf(exchange));
   return all.filter((alias) => capabilitiesOf(alias).length > 0);
 }
 

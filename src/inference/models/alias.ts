@@ -112,6 +112,8 @@ export interface Alias {
   cache?: AliasCache;
   /** Names of guards; absent: it names none. */
   guards?: readonly string[];
+  /** Rules send its requests to models of several prices, so that none is shown; absent: its first target's is. */
+  pricesDiffer?: true;
   ownedBy: string;
   createdS: number;
   /** Length of its vectors as the configuration or the contract declares it; null when neither does. */

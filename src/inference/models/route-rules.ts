@@ -6,6 +6,8 @@ import type { LateFact, RuleFacts } from '../../rules/rule-facts.ts';
 export interface RouteRule {
   name: string;
   parts: readonly RulePart[];
+  /** Names that its condition compares the model of a request with. */
+  models: readonly string[];
   config: RouteConfig;
 }
 
@@ -26,7 +28,7 @@ export interface RouteRules {
   all: readonly RouteRule[];
 }
 
-const always: Condition = { parts: [] };
+const always: Condition = { parts: [], models: [] };
 /** Longest part of a condition in records. */
 const shownCharsMax = 160;
 
@@ -47,7 +49,12 @@ function ruleOf(name: string, config: RouteConfig): RouteRule {
     const because = text.length > shownCharsMax ? `${text.slice(0, shownCharsMax)}…` : text;
     return { ...part, unmet: { unmet: { rule: name, because } } };
   });
-  return { name, parts, config };
+  return { name, parts, models: read.models, config };
+}
+
+/** Whether a rule has no effect on the request, so that later ones are tried. */
+export function onlyLooks({ classify, targets, parameters, tag }: RouteConfig): boolean {
+  return classify?.observe === true && targets === undefined && parameters === undefined && tag === undefined;
 }
 
 /** How a rule takes a request: it applies, a part of it does not hold, or a fact must be looked up first. */

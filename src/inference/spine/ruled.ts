@@ -7,7 +7,7 @@ import type { RequestNeeds } from '../../formats/neutral/request.ts';
 import { type Failure, isFailure } from '../../kernel/failure.ts';
 import type { ClassifiedBy, RulesRecord } from '../../routing/route.ts';
 import { type LateFact, type RuleFacts, secretHeaders } from '../../rules/rule-facts.ts';
-import { type RouteRule, type RouteRules, tryRule, type UnmetRule } from '../models/route-rules.ts';
+import { onlyLooks, type RouteRule, type RouteRules, tryRule, type UnmetRule } from '../models/route-rules.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { InnerCalls } from './answer-cache.ts';
 import type { ModelCall } from './model-call.ts';
@@ -189,11 +189,6 @@ async function effectsOf(rules: RouteRules, facts: RuleFacts, looks: LateLooks):
   }
   const record = { applied, passed: passed.slice(0, passedMax), ...(classes.length > 0 && { classified: classes }) };
   return { config, by, record };
-}
-
-/** Whether a rule has no effect on the request, so that later ones are tried. */
-function onlyLooks({ classify, targets, parameters, tag }: RouteConfig): boolean {
-  return classify?.observe === true && targets === undefined && parameters === undefined && tag === undefined;
 }
 
 /** Rules that did not apply which a record names. */

@@ -5,6 +5,7 @@ import { aiSdkEmbeddingSchema, withHeaderModel } from '../../../formats/dialects
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { embeddingsEndpoint } from '../../../inference/families/embeddings/endpoint.ts';
 import type { Alias } from '../../../inference/models/alias.ts';
+import { listedModels } from '../../../inference/models/ruled-names.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, headerOf, type Route } from '../../exchange.ts';
 import { bodyHandler } from '../../model-call.ts';
@@ -43,7 +44,7 @@ export function aiGatewayRoutes(services: Services): Route[] {
       path: '/v4/ai/config',
       summary: 'The models of the key, as the AI SDK lists those of a gateway',
       handle(exchange) {
-        const models = services.snapshot().models.list(callerOf(exchange)).flatMap(entryOf);
+        const models = listedModels(services.snapshot(), callerOf(exchange)).flatMap(entryOf);
         writeJson(exchange, 200, { models });
       },
     },

@@ -1,6 +1,7 @@
 import { bedrockConverse } from '../../../formats/dialects/bedrock-converse/index.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import type { Alias } from '../../../inference/models/alias.ts';
+import { describedModel, listedModels } from '../../../inference/models/ruled-names.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
@@ -42,7 +43,7 @@ function list(services: Services, exchange: Exchange): void {
   const output = query.get('byOutputModality');
   // Nothing is fine-tuned or provisioned by this API.
   const isNone = query.has('byCustomizationType') || query.get('byInferenceType') === 'PROVISIONED';
-  const aliases = isNone ? [] : services.snapshot().models.list(callerOf(exchange));
+  const aliases = isNone ? [] : listedModels(services.snapshot(), callerOf(exchange));
   const modelSummaries = aliases
     .filter(({ ownedBy }) => provider === undefined || ownedBy.toLowerCase() === provider)
     .map((alias) => entryOf(alias, regionOf(exchange)))
@@ -61,11 +62,11 @@ function wrongFilter(query: URLSearchParams): Failure | null {
 
 function describe(services: Services, exchange: Exchange): void {
   const name = exchange.params.modelIdentifier ?? '';
-  const { models } = services.snapshot();
+  const snapshot = services.snapshot();
   const caller = callerOf(exchange);
-  const direct = models.resolve(name, caller);
+  const direct = describedModel(snapshot, name, caller);
   const [, ofArn] = arnOfModel.exec(name) ?? [];
-  const alias = isFailure(direct) && ofArn !== undefined ? models.resolve(ofArn, caller) : direct;
+  const alias = isFailure(direct) && ofArn !== undefined ? describedModel(snapshot, ofArn, caller) : direct;
   if (isFailure(alias)) return refused(exchange, alias);
   answer(exchange, { modelDetails: entryOf(alias, regionOf(exchange)) });
 }
