@@ -234,13 +234,15 @@ for (const driver of drivers) {
     await store.lease('w', nowMs, nowMs + 30, 1);
     const lease: Lease = { id: 'crawl_c1', worker: 'w' };
     await store.take(lease, 1);
-    await store.finish(lease, done(1), all(found('/a')), []);
+    await store.finish(lease, done(1), all(found('/a'), found('/b'), found('/c')), []);
+    await store.take(lease, 2);
     assert.equal(await store.cancel('b/dev', 'crawl_c1', { ...end, status: 'cancelled' }), null);
     assert.equal((await store.cancel('a/dev', 'crawl_c1', { ...end, status: 'cancelled' }))?.status, 'cancelled');
     assert.equal(await store.take(lease, 1), null, 'its worker notices');
     assert.equal((await store.cancel('a/dev', 'crawl_c1', end))?.status, 'cancelled', 'ended once');
     const crawl = await store.find('a/dev', 'crawl_c1');
     assert.deepEqual([crawl?.waiting, crawl?.done, crawl?.expiresMs], [0, 1, nowMs + 10]);
+    assert.equal(crawl?.charged, 1, 'the two pages under way cost nothing');
     assert.equal(await store.find('b/dev', 'crawl_c1'), null);
     const ids = async (which: 'all' | 'running', before: string | null = null) =>
       (await store.list('a/dev', { kind: 'crawl', which, before, limit: 2 })).map(({ id }) => id);

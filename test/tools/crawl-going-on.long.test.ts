@@ -85,6 +85,32 @@ test('a crawl that is cancelled reads nothing more and keeps what it has', async
   await crawls.stop();
   assert.deepEqual(read, ['/']);
   assert.deepEqual([(await crawls.results(created.id, 0, 10)).length, counted.got, counted.held], [1, 1, 1]);
+  assert.equal((await crawls.find(owner.tenant, created.id))?.charged, 1);
+});
+
+test('a page that ends just after its crawl was cancelled by another replica costs nothing', async (t) => {
+  const store = storeIn(t);
+  const site = siteReader({ '/': { links: ['/a'] }, '/a': {} }, []);
+  const { meter, counted } = countingMeter();
+  const reader: PageReader = {
+    ...site,
+    async read(order) {
+      const page = await site.read(order);
+      if (!order.url.endsWith('/a')) return page;
+      const listed = { kind: 'crawl', which: 'running', before: null, limit: 1 } as const;
+      const [running] = await store.list(owner.tenant, listed);
+      assert.ok(running);
+      await store.cancel(owner.tenant, running.id, { status: 'cancelled', error: null, atMs: 1, expiresMs: 1e15 });
+      return page;
+    },
+  };
+  const crawls = crawlsOver(t, store, { meter, reader });
+  await crawls.start('alone');
+  const created = await crawls.create(owner, [`${origin}/`], optionsOf({ maxConcurrency: 1 }));
+  assert.ok(created !== 'full');
+  const crawl = await ended(store, created.id);
+  await crawls.stop();
+  assert.deepEqual([crawl.status, crawl.done, crawl.charged, counted.got], ['cancelled', 1, 1, 1]);
 });
 
 test('a crawl that is stopped with its server goes on where it was, and pays no page twice', async (t) => {

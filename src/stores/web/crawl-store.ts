@@ -204,7 +204,10 @@ function callersPart({ rows, transaction, lock, found, crawl, page, changes }: A
     },
     cancel: (tenant, id, end) =>
       transaction('durable', function* () {
-        const stop = `UPDATE ${crawl} SET worker = NULL WHERE tenant = $1 AND id = $2 AND status = 'scraping'`;
+        // Pages under way come to nothing, and are given back.
+        const stop = `UPDATE ${crawl} SET worker = NULL, charged = charged - (
+            SELECT count(*) FROM ${page} WHERE crawl = $2 AND state = 'fetching' AND ${open})
+          WHERE tenant = $1 AND id = $2 AND status = 'scraping'`;
         // It locks the crawl: a page that ends now ends before it, or not at all.
         if ((yield* change(stop, [tenant, id])) === 1) yield* changes.end(id, end);
         return yield* found(tenant, id);

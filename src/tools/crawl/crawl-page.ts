@@ -186,8 +186,8 @@ async function keepPage(
     return { got: false, next: { next: 'stop', error: `Stopped: ${finish.message}` } };
   }
   if (finish && hooks.length > 0) hooked();
-  // Without the lease another process reads it again, and finds it paid.
-  return { got: true, next: goOn };
+  // Without the lease another process reads it again, and finds it paid; of a cancelled crawl nobody does.
+  return { got: finish || (await store.find(crawl.tenant, crawl.id))?.status === 'scraping', next: goOn };
 }
 
 /** Characters of all texts of a page: about what it takes in the store. */
