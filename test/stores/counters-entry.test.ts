@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { endless } from '../../src/books/metering/counters.ts';
+import { RedisCounters } from '../../src/stores/redis/counters.ts';
+import { until } from '../until.ts';
 import { enter, limitOf, mustHold, newAsker, usedOf } from './counter-requests.ts';
 import { over } from './over-counters.ts';
 
@@ -66,6 +69,38 @@ over('so many run at one time, and a place comes back once', async ({ counters }
   assert.deepEqual(await counters.running(who.account, who.scopes), [1, 0]);
   assert.equal((await enter(counters, who, { rpm, places })).kind, 'entered');
   assert.equal((await enter(counters, who, { rpm, places })).kind, 'full');
+});
+
+over('requests that run already count in a limit of places that is set meanwhile', async ({ counters, another }) => {
+  const who = newAsker();
+  const [scope = '', ofKey = ''] = who.scopes;
+  const unlimited = [
+    { scope, allowed: endless },
+    { scope: ofKey, allowed: endless },
+  ];
+  const limited = (allowed: number) => [
+    { scope, allowed: endless },
+    { scope: ofKey, allowed },
+  ];
+  const left = await enter(counters, who, { places: unlimited });
+  const first = await enter(counters, who, { places: unlimited });
+  const second = await enter(counters, who, { places: unlimited });
+  assert.ok(left.kind === 'entered' && first.kind === 'entered' && second.kind === 'entered');
+  left.leave();
+  const refused = await enter(counters, who, { places: limited(2) });
+  assert.ok(refused.kind === 'full', refused.kind);
+  assert.deepEqual([refused.scope, refused.used, refused.allowed], [ofKey, 2, 2]);
+  const third = await enter(counters, who, { places: limited(3) });
+  assert.ok(third.kind === 'entered');
+  // Elsewhere, where the limit is not known yet.
+  const elsewhere = await another?.();
+  const fourth = await enter(elsewhere ?? counters, who, { places: unlimited });
+  if (elsewhere instanceof RedisCounters) await elsewhere.sweep();
+  assert.deepEqual(await counters.running(who.account, [ofKey]), [4]);
+  assert.equal((await enter(counters, who, { places: limited(4) })).kind, 'full');
+  for (const one of [first, first, second, third, fourth]) if (one.kind === 'entered') one.leave();
+  await until('all have left', async () => (await counters.running(who.account, [ofKey]))[0] === 0);
+  assert.equal((await enter(counters, who, { places: limited(1) })).kind, 'entered');
 });
 
 over('when calls and places are both used up, the calls are named: their instant is known', async ({ counters }) => {

@@ -45,7 +45,7 @@ export interface Limit {
   part?: { kind: 'user' | 'tag' | 'model'; value: string };
 }
 
-/** Allowed amount of a limit that only warns: more than any use, and a whole number for every store. */
+/** Allowed amount of a limit that only warns or counts: more than any use, and a whole number for every store. */
 export const endless = Number.MAX_SAFE_INTEGER;
 
 /** State of a limit: its use, and what is left. */
@@ -64,7 +64,7 @@ export interface Entry {
   callMilli: number;
   /** All of measure `calls`, span `minute`. */
   limits: readonly Limit[];
-  /** Running requests, by scope. */
+  /** Running requests, by scope. `endless` is no limit: they count in one that is set while they run. */
   places: readonly { id: string; scope: Scope; allowed: number }[];
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Config, configSchema } from '../../config/schema.ts';
 import type { Principal } from '../auth/principal.ts';
-import type { Limit } from './counters.ts';
+import { endless, type Limit } from './counters.ts';
 import { createPlanBook, planAllows } from './plan-book.ts';
 
 const configOf = (text: Record<string, unknown>): Config => configSchema.parse(text);
@@ -21,11 +21,13 @@ function caller(plan: string, limits: Principal['limits'] = null): Principal {
   };
 }
 
+const limited = <T extends { allowed: number }>(places: readonly T[]) =>
+  places.filter(({ allowed }) => allowed !== endless);
 const shown = (limits: readonly Limit[]) => limits.map(({ id, scope, allowed }) => `${id} ${scope} ${allowed}`);
 
 test('without any plan nobody is limited', () => {
   const { calls, windows, places } = bookOf({}).limits(caller('default'), null);
-  assert.deepEqual([calls, windows, places], [[], [], []]);
+  assert.deepEqual([calls, windows, limited(places)], [[], [], []]);
   assert.equal(bookOf({}).plan('default').storageBytes, null);
 });
 
@@ -35,7 +37,7 @@ test('limits begin with the first plan, of the file or of the store: default has
     const { calls, windows, places } = book.limits(caller('default'), null);
     assert.deepEqual(shown(calls), ['minute a:dev 60000']);
     assert.deepEqual(shown(windows), ['5h a:dev 1000000', 'week a:dev 10000000', 'month a:dev 40000000']);
-    assert.deepEqual(places, []);
+    assert.deepEqual(limited(places), []);
   }
   const own = bookOf({ plans: { default: { rpm: 'off', storage: 'off' } } });
   assert.deepEqual(own.limits(caller('default'), null).calls, []);
@@ -48,7 +50,14 @@ test('an omitted rpm is 60, only off disables it; everything else that is omitte
   assert.deepEqual(shown(book.limits(caller('empty'), null).calls), ['minute a:dev 60000']);
   assert.deepEqual(book.limits(caller('empty'), 'premium').windows, []);
   const off = book.limits(caller('off'), null);
-  assert.deepEqual([off.calls, off.places, off.windows], [[], [], []]);
+  assert.deepEqual([off.calls, off.windows], [[], []]);
+  assert.deepEqual(
+    off.places.map(({ scope, allowed }) => [scope, allowed]),
+    [
+      ['a:dev', endless],
+      ['k:dev/laptop', endless],
+    ],
+  );
   assert.deepEqual(shown(book.limits(caller('some'), null).windows), ['week a:dev 50']);
 });
 
@@ -92,7 +101,10 @@ test('tokens, tpm and USD are post-paid; requests and units are exact; the order
       ['budget:week', 'post-paid', 290_000_000, 'week'],
     ],
   );
-  assert.deepEqual(places, [{ id: 'concurrency', scope: 'a:dev', allowed: 4 }]);
+  assert.deepEqual(places, [
+    { id: 'concurrency', scope: 'a:dev', allowed: 4 },
+    { id: 'concurrency', scope: 'k:dev/laptop', allowed: endless },
+  ]);
   assert.deepEqual(scopes, ['a:dev', 'k:dev/laptop', 'a:dev#premium', 'k:dev/laptop#premium']);
 });
 
@@ -111,7 +123,10 @@ test("a key's own limits stand beside its plan's, and the lower of two in one sc
   const account = bookOf({ plans: { p: { rpm: 60, windows: { '5h': 100 } } } }).limits(caller('p', limits), null);
   assert.deepEqual(shown(account.calls), ['minute a:dev 60000', 'minute k:dev/laptop 5000']);
   assert.deepEqual(shown(account.windows), ['5h a:dev 100000', '5h k:dev/laptop 10000']);
-  assert.deepEqual(account.places, [{ id: 'concurrency', scope: 'k:dev/laptop', allowed: 1 }]);
+  assert.deepEqual(account.places, [
+    { id: 'concurrency', scope: 'a:dev', allowed: endless },
+    { id: 'concurrency', scope: 'k:dev/laptop', allowed: 1 },
+  ]);
   const key = bookOf({ plans: { p: { scope: 'key', rpm: 4, windows: { '5h': 100 } } } }).limits(
     caller('p', limits),
     null,

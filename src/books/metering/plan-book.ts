@@ -5,7 +5,7 @@ import { systemClock } from '../../kernel/clock.ts';
 import type { PlanRow } from '../auth/account-store.ts';
 import { matchesGlob } from '../auth/model-glob.ts';
 import { type Principal, serverPlan } from '../auth/principal.ts';
-import { endless, type Limit, type LimitState, type Measure, type Scope } from './counters.ts';
+import { type Entry, endless, type Limit, type LimitState, type Measure, type Scope } from './counters.ts';
 import { type LimitHeaders, limitHeaders } from './limits/limit-headers.ts';
 import { partLimits, type RequestParts } from './part-budgets.ts';
 import type { CalendarBudget, KeyLimits, Plan, SoftLimits } from './plan.ts';
@@ -37,8 +37,8 @@ export interface LimitSet {
   calls: readonly Limit[];
   /** The same for free calls, which are counted apart. */
   freeCalls: readonly Limit[];
-  /** Running requests. */
-  places: readonly { id: string; scope: string; allowed: number }[];
+  /** Running requests of the account and of the key: counted without a limit, too, for one that is set meanwhile. */
+  places: Entry['places'];
   /** After the model: a tier's rpm, units, tokens, USD. */
   windows: readonly Limit[];
   /** Limits of `windows` that only a settlement moves. */
@@ -220,7 +220,10 @@ function limitSetOf(
     plan.scope === 'key' ? keyScope(tenant, ofTier) : accountScope(account, ofTier);
   const tierLimits = tier === null ? undefined : plan.tiers.get(tier);
   const calls: Limit[] = callLimits('minute', plan.rpm, scope(null));
-  const places = placeLimits(plan.concurrency, scope(null));
+  const places = [
+    ...[accountScope(account, null), keyScope(tenant, null)].map((each) => placeLimit(null, each)),
+    placeLimit(plan.concurrency, scope(null)),
+  ];
   const windows: Limit[] = [];
   if (tierLimits !== undefined) {
     windows.push(...callLimits(`tier:${tier}:rpm`, tierLimits.rpm, scope(tier)));
@@ -230,7 +233,7 @@ function limitSetOf(
   if (keyLimits !== null) {
     const ofKey = keyScope(tenant, null);
     calls.push(...callLimits('minute', keyLimits.rpm, ofKey));
-    places.push(...placeLimits(keyLimits.concurrency, ofKey));
+    places.push(placeLimit(keyLimits.concurrency, ofKey));
     windows.push(...afterwards(keyLimits, ofKey));
   }
   const tightestCalls = tightest(calls);
@@ -285,8 +288,8 @@ function callLimits(id: string, rpm: number | null, scope: Scope): Limit[] {
   return rpm === null ? [] : [limit(id, 'calls', 'minute', rpm * 1_000, scope)];
 }
 
-function placeLimits(allowed: number | null, scope: Scope): { id: string; scope: Scope; allowed: number }[] {
-  return allowed === null ? [] : [{ id: 'concurrency', scope, allowed }];
+function placeLimit(allowed: number | null, scope: Scope): Entry['places'][number] {
+  return { id: 'concurrency', scope, allowed: allowed ?? endless };
 }
 
 function windowLimits(

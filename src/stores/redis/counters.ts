@@ -39,6 +39,7 @@ import { Slots } from './slots.ts';
 import { createSweep, type Sweep } from './sweep.ts';
 import { createTakes, type Takes } from './takes.ts';
 import { createRedisTally, tallyScript } from './tally.ts';
+import { Unlimited } from './unlimited.ts';
 import type { Reply } from './wire.ts';
 
 /** A scope may be lost again behind its seed; not for ever. */
@@ -99,6 +100,7 @@ export class RedisCounters implements Counters {
   readonly #knownOver: KnownOver;
   readonly #headroom: Headroom;
   readonly #leases: Leases;
+  readonly #unlimited: Unlimited;
   readonly #link: Link;
   readonly #plans: Plans = createPlans(() => this.#wallMs());
   readonly #takes: Takes;
@@ -140,6 +142,7 @@ export class RedisCounters implements Counters {
       },
     });
     this.#turns = createTurns(this.#link, clock, onTrouble);
+    this.#unlimited = new Unlimited(this.#leases, (...args) => this.#turns.ask(...args));
     this.#takes = createTakes(this.#turns, this.#plans);
     this.tally = createRedisTally(this.#link);
     const hints = createRedisHints({ link: this.#link, url, booksId });
@@ -155,6 +158,29 @@ export class RedisCounters implements Counters {
   }
 
   enter(entry: Entry): EntryAnswer | Promise<EntryAnswer> {
+    const places = this.#unlimited.limitedOf(entry.places);
+    if (places === entry.places) return this.#enterLimited(entry);
+    const answer = this.#enterLimited({ ...entry, places });
+    const entered = (late: EntryAnswer): EntryAnswer => {
+      if (late.kind !== 'entered') return late;
+      const end = this.#unlimited.add(entry);
+      return {
+        ...late,
+        leave() {
+          late.leave();
+          end();
+        },
+      };
+    };
+    return answer instanceof Promise ? answer.then(entered) : entered(answer);
+  }
+
+  #enterLimited(entry: Entry): EntryAnswer | Promise<EntryAnswer> {
+    const counted = this.#unlimited.count(entry.places);
+    return counted === null ? this.#enterCounted(entry) : counted.then(() => this.#enterCounted(entry));
+  }
+
+  #enterCounted(entry: Entry): EntryAnswer | Promise<EntryAnswer> {
     if (entry.limits.length === 0 && entry.places.length === 0)
       return { kind: 'entered', states: [], leave: nothingToLeave };
     const over = this.#knownOver.find(entry.limits, () => entry.callMilli, 'fresh');
@@ -263,14 +289,18 @@ export class RedisCounters implements Counters {
     return this.#link.whenReady();
   }
 
-  /** Looks for requests that nobody will end. It also runs every 10 s without a call. */
-  sweep(): Promise<void> {
-    return this.#sweep.run();
+  /**
+   * Looks for requests that nobody will end, and for limits of places that others have learnt of. It also runs every
+   * 10 s without a call.
+   */
+  async sweep(): Promise<void> {
+    await Promise.all([this.#sweep.run(), this.#unlimited.look()]);
   }
 
   async close(): Promise<void> {
     this.#closeHints();
     this.#slots.close();
+    this.#unlimited.close();
     this.#headroom.close();
     // Behind all that was given back.
     await withinMs(closeMaxMs, this.#turns.ask('running', { keys: [], args: [] }, []), null);

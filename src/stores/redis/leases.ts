@@ -12,7 +12,7 @@ const owedMax = 10_000;
 const batchMax = 500;
 
 /** One request's places, in each of these sets. */
-interface Taken {
+export interface Taken {
   sets: OperationPlan;
   requestId: string;
 }
@@ -21,6 +21,8 @@ interface Taken {
 export interface Leases {
   /** Taken by the operation `enter`; held until `leave`, which is idempotent. */
   held(sets: OperationPlan, requestId: string): () => void;
+  /** Takes those of requests that run already, even if there are fewer. `leaves` has one function for each of them. */
+  taken(running: readonly Taken[]): { leaves: (() => void)[]; done: Promise<void> };
   /** Perhaps taken: nobody knows. They are given back. */
   giveBack(sets: OperationPlan, requestId: string): void;
   /** All of ours, taken again: a new epoch knows none. */
@@ -34,10 +36,9 @@ export function createLeases(link: { run: Run; ask: Turns['ask'] }): Leases {
   const live = new Set<Taken>();
   let owed: Taken[] = [];
 
-  const close = every(renewEveryMs, () => void renew(link.run));
+  const close = every(renewEveryMs, () => void renew(link.run, [...live]));
 
-  async function renew(run: Run): Promise<boolean> {
-    const taken = [...live];
+  async function renew(run: Run, taken: readonly Taken[]): Promise<boolean> {
     const places = taken.flatMap(({ sets, requestId }) => sets.keys.map((key) => ({ key, requestId })));
     let all = true;
     for (let i = 0; i < places.length; i += batchMax) {
@@ -63,17 +64,22 @@ export function createLeases(link: { run: Run; ask: Turns['ask'] }): Leases {
     });
   }
 
+  function hold(one: Taken): () => void {
+    live.add(one);
+    return () => {
+      if (live.delete(one)) giveBack(one);
+    };
+  }
+
   return {
-    held(sets, requestId) {
-      const one = { sets, requestId };
-      live.add(one);
-      return () => {
-        if (live.delete(one)) giveBack(one);
-      };
+    held: (sets, requestId) => hold({ sets, requestId }),
+    taken(running) {
+      // One that Redis did not take now is taken by the next renewal.
+      return { leaves: running.map(hold), done: renew(link.run, running).then(() => undefined) };
     },
     giveBack: (sets, requestId) => giveBack({ sets, requestId }),
     async takeAgain(run) {
-      if (!(await renew(run))) throw new Error('the leases of running requests could not be renewed');
+      if (!(await renew(run, [...live]))) throw new Error('the leases of running requests could not be renewed');
     },
     onReady() {
       const some = owed;
