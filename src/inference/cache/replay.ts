@@ -14,6 +14,7 @@ import { type AttemptSink, type Bytes, type Chunk, type Pace, refuse } from '../
 import { withLosses } from '../spine/steps/changed-headers.ts';
 import { filteredSink } from '../spine/steps/filtered-events.ts';
 import { gatedSink } from '../spine/steps/gated-events.ts';
+import { noteRefusal } from '../spine/steps/refused-answer.ts';
 import type { Landed } from './flight.ts';
 import { type CachedAnswer, type CachedBytes, type CachedPassed, withoutId } from './packed-entry.ts';
 import { isJson, renewed } from './renewed.ts';
@@ -143,6 +144,7 @@ async function give<R extends RequestBody, P extends Plan>(
   progress.status = 200;
   if (job.client.disconnected) progress.class = 'aborted';
   else progress.delivered = 'whole';
+  noteRefusal(job, job.sink);
 }
 
 /** A guard let the answer through that was kept, and ends it for this caller. */

@@ -21,6 +21,7 @@ import { refuse } from './sink.ts';
 import { throughSteps } from './steps/before.ts';
 import { FilteredBytes } from './steps/filtered-bytes.ts';
 import { GatedBytes } from './steps/gated-bytes.ts';
+import { passed } from './steps/refused-answer.ts';
 import { throughVariant } from './varied.ts';
 import { doWork, type ReadRequest, type WorkEndpoint, type WorkPlan } from './work.ts';
 
@@ -181,7 +182,8 @@ async function run<I, R extends RequestBody, P extends Plan>(
     refused = await runPlan(services, endpoint, { snapshot, call, plan, facts: request.facts }, (job) => {
       const trials = endpoint.trials({ call, snapshot, request, plan }, job);
       if (plan.form === 'events') call.delivery.expect([...costHeaders(job), ...(call.stepHeaders?.() ?? [])]);
-      const ran = trials.run === undefined ? runAttempts(services, job, trials) : trials.run();
+      const running = trials.run === undefined ? runAttempts(services, job, trials) : trials.run();
+      const ran = filteredCall === received ? running : passed(running, job, sink);
       const { shadow } = plan.alias;
       // A line at a provider is not asked here, so nothing of it can be compared.
       if (shadow === undefined || call.batched !== undefined) return ran;

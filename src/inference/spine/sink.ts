@@ -30,6 +30,14 @@ export interface Sink<C = Bytes> {
   end(failed: Failed | null): void;
   /** Resolves when all that it got has gone on; absent: it goes on at once. */
   readonly finished?: Promise<void>;
+  /** Why an answer that had come was refused on its way; null or absent: it was not. */
+  readonly refusal?: Refusal | null;
+}
+
+/** The refusal of an answer by what its texts pass. `begun`: a part of it has gone on. */
+export interface Refusal {
+  failure: Failure;
+  begun: boolean;
 }
 
 /** Why there is no answer, or none to its end. */

@@ -8,7 +8,7 @@ import type { EndedJob, JobProgress } from './job.ts';
 import type { ModelCall } from './model-call.ts';
 import type { ReadableInput } from './readable-input.ts';
 import type { SpineServices } from './services.ts';
-import { type Bytes, type Client, type HeaderList, refuse, sendWhole } from './sink.ts';
+import { type Bytes, type Client, type HeaderList, refuse, type Sink, sendWhole } from './sink.ts';
 
 /** A checked request; `release` ends it, whether or not it was done. */
 export interface ReadRequest {
@@ -145,7 +145,10 @@ export async function runWork<I, R extends ReadRequest, P extends WorkPlan>(
   try {
     done = client.disconnected ? left : await endpoint.work({ call, request, plan, held });
     hasLeft = client.disconnected;
-    if (!hasLeft) answer(call, held, done, plan.headers);
+    if (!hasLeft) {
+      answer(call, held, done, plan.headers);
+      if (call.answerTexts !== undefined || call.gate !== undefined) done = await passedWork(call.sink, done);
+    }
   } finally {
     if (held !== null) settle(held, done, hasLeft, plan.mcp);
   }
@@ -170,6 +173,13 @@ function answer(
   const all = [...headers, ...more, ...further];
   if (failure !== null) refuse(sink, failure, all);
   else sendWhole(sink, all, body!, status);
+}
+
+/** Notes a refusal of the texts of an answer in its end. A result that stays is paid all the same. */
+async function passedWork(sink: Sink, done: Done): Promise<Done> {
+  await sink.finished;
+  const { refusal = null } = sink;
+  return refusal === null || done.lasting === true ? done : { ...done, body: null, failure: refusal.failure };
 }
 
 function settle(held: HeldCall, done: Done, left: boolean, requestedMcp?: McpCallRecord): void {

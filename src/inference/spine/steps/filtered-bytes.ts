@@ -3,8 +3,9 @@ import { jsonIn } from '../../../formats/neutral/json-texts.ts';
 import { FailureError } from '../../../kernel/failure.ts';
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
 import type { AnswerTexts } from '../../models/steps.ts';
-import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from '../sink.ts';
+import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Refusal, Sink } from '../sink.ts';
 import { FilteredStream, filteredJson, throughFilter } from './filtered-text.ts';
+import { headersOfRefusal } from './refused-answer.ts';
 
 interface Begun {
   form: AnswerForm;
@@ -24,7 +25,7 @@ export class FilteredBytes implements Sink {
   readonly #whole: Buffer[] = [];
   readonly #decoder = new StringDecoder('utf8');
   #rest = '';
-  #refused = false;
+  #refusal: Refusal | null = null;
   #pace: Pace = 'ready';
   readonly #stream: FilteredStream<string>;
 
@@ -40,6 +41,10 @@ export class FilteredBytes implements Sink {
     return this.#next.finished ?? Promise.resolve();
   }
 
+  get refusal(): Refusal | null {
+    return this.#refusal;
+  }
+
   start(form: AnswerForm, headers: HeaderList, status?: number): void {
     const type = headers[headers.findIndex((name, at) => at % 2 === 0 && name === 'content-type') + 1] ?? '';
     const isNamed = headers.includes('content-type');
@@ -52,16 +57,16 @@ export class FilteredBytes implements Sink {
     const form = this.#begun?.form;
     if (form === 'bytes') return this.#next.chunk(bytes);
     if (form === 'whole') this.#whole.push(Buffer.from(bytes));
-    else if (!this.#refused) this.#frames(typeof bytes === 'string' ? bytes : this.#decoder.write(bytes));
+    else if (this.#refusal === null) this.#frames(typeof bytes === 'string' ? bytes : this.#decoder.write(bytes));
     return this.#pace;
   }
 
   end(failed: Failed | null): void {
-    if (this.#refused) return;
+    if (this.#refusal !== null) return;
     if (failed === null && this.#begun?.form === 'whole') this.#endWhole(this.#begun);
     else {
       if (this.#begun?.form === 'events') this.#guarded(() => this.#endEvents());
-      if (!this.#refused) this.#next.end(failed);
+      if (this.#refusal === null) this.#next.end(failed);
     }
   }
 
@@ -110,8 +115,8 @@ export class FilteredBytes implements Sink {
       run();
     } catch (error) {
       if (!(error instanceof FailureError)) throw error;
-      this.#refused = true;
-      this.#next.end({ failure: error.failure, headers: this.#begun?.headers ?? [] });
+      this.#refusal = { failure: error.failure, begun: this.#begun?.form !== 'whole' };
+      this.#next.end({ failure: error.failure, headers: headersOfRefusal(this.#begun?.headers ?? []) });
     }
   }
 }

@@ -1,8 +1,9 @@
 import { isFailure } from '../../../kernel/failure.ts';
 import type { AnswerJudge, JudgedText } from '../../models/steps.ts';
-import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from '../sink.ts';
+import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Refusal, Sink } from '../sink.ts';
 import { FilteredBytes } from './filtered-bytes.ts';
 import { collecting, replacing } from './gated-events.ts';
+import { headersOfRefusal } from './refused-answer.ts';
 
 interface Begun {
   form: AnswerForm;
@@ -17,6 +18,7 @@ export class GatedBytes implements Sink {
   #start: Begun | null = null;
   readonly #held: Buffer[] = [];
   #passing: Promise<void> = Promise.resolve();
+  #refusal: Refusal | null = null;
 
   constructor(next: Sink, judge: AnswerJudge['of']) {
     this.#next = next;
@@ -25,6 +27,10 @@ export class GatedBytes implements Sink {
 
   get finished(): Promise<void> {
     return this.#passing.then(() => this.#next.finished);
+  }
+
+  get refusal(): Refusal | null {
+    return this.#refusal ?? this.#next.refusal ?? null;
   }
 
   start(form: AnswerForm, headers: HeaderList, status?: number): void {
@@ -52,7 +58,10 @@ export class GatedBytes implements Sink {
     const texts: JudgedText[] = [];
     send(new FilteredBytes(nowhere, collecting(texts)));
     const judged = texts.length === 0 ? [] : await this.#judge(texts);
-    if (isFailure(judged)) return this.#next.end({ failure: judged, headers });
+    if (isFailure(judged)) {
+      this.#refusal = { failure: judged, begun: false };
+      return this.#next.end({ failure: judged, headers: headersOfRefusal(headers) });
+    }
     const isSame = texts.every(({ text }, index) => text === judged[index]);
     send(isSame ? this.#next : new FilteredBytes(this.#next, replacing(judged)));
   }
