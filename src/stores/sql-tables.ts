@@ -27,7 +27,7 @@ export type TransactionKind = 'snapshot' | 'write' | 'durable';
 /** Fragments of SQL that databases write differently. */
 export interface SqlWords {
   /** Before the name of each table: '' or `culvert.`. */
-  prefix: string;
+  prefix: '' | 'culvert.';
   /** At the end of a SELECT whose rows nobody else may change until the transaction ends. */
   forUpdate: string;
   /** At the end of a SELECT that passes over rows which others change, and keeps its own from them. */

@@ -55,17 +55,14 @@ export interface TrafficPoint extends TrafficCounts {
   totals: readonly number[];
 }
 
-/**
- * The query's statement in both databases: `names` by whatever marks the driver has, `schema` the tables' prefix. A step
- * is numbered from the first bucket on.
- */
-export function trafficSql(query: TrafficQuery, schema: '' | 'culvert.', names: string): string {
+/** The query's statement in both databases: `schema` is the tables' prefix. A step is numbered from the first bucket on. */
+export function trafficSql(query: TrafficQuery, schema: '' | 'culvert.', { oneOf }: Marks): string {
   const grainMs = trafficGrainsMs[query.grain];
   const from = Math.floor(query.fromMs / grainMs);
   const to = Math.ceil(query.toMs / grainMs);
   const sums = trafficSums.map(({ name }) => `CAST(sum(${name}) AS BIGINT) AS ${name}`).join(', ');
   return `SELECT (bucket - ${from}) / ${query.stepMs / grainMs} AS step, ${sums} FROM ${schema}traffic
-    WHERE grain_ms = ${grainMs} AND kind = '${query.kind}' AND name ${names} AND bucket >= ${from} AND bucket < ${to}
+    WHERE grain_ms = ${grainMs} AND kind = '${query.kind}' AND ${oneOf('name', query.names)} AND bucket >= ${from} AND bucket < ${to}
     GROUP BY 1 ORDER BY 1`;
 }
 

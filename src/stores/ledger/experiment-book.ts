@@ -5,16 +5,10 @@ import type {
   ResultsQuery,
 } from '../../books/metering/experiments/experiment-book.ts';
 import { change, type Row, read, type SqlTables } from '../sql-tables.ts';
-import { idSlackMs } from './request-pages.ts';
+import { idSlackMs, type RequestOrder } from './request-pages.ts';
 
 /** Results have so many metrics: those with most feedback. */
 const resultMetricsMax = 100;
-
-/** Column by which a database finds requests of a time, and its value there. */
-export interface EventPlace {
-  column: 'key' | 'request_id';
-  at(ms: number): number | string;
-}
 
 /** Feedback and states over either database; who reads sums decides where that runs. */
 export function createExperimentBook(tables: SqlTables): Omit<ExperimentBook, 'results'> {
@@ -95,7 +89,7 @@ function feedbackIn(row: Row): Feedback {
 /** The port's `results`. Reads all requests of the time: not on the loop. */
 export async function readResults(
   { prefix, rows, oneOf }: Pick<SqlTables, 'prefix' | 'rows' | 'oneOf'>,
-  place: EventPlace,
+  place: Pick<RequestOrder<string | number>, 'column' | 'at'>,
   { alias, accounts, fromMs, toMs, apart }: ResultsQuery,
 ): Promise<ExperimentRows> {
   const accountFilter = (at: string) => (accounts === null ? '' : `AND ${oneOf('account', at)}`);

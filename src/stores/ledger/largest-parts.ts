@@ -1,5 +1,6 @@
 import type { PartMeasure, UsageQuery, UsageRow } from '../../books/metering/ledger.ts';
 import type { Marks } from './ledger-filters.ts';
+import type { Ask } from './ledger-sums.ts';
 import {
   columnOf,
   daysOf,
@@ -19,11 +20,8 @@ export interface UsageSources {
   dialect: UsageDialect;
   /** Further conditions of the rows of a part. */
   keysOf?(part: UsagePart, marks: Marks): string[];
-  /** Runs a statement that is made with the driver's marks. */
-  ask(sqlOf: (marks: Marks) => string): Promise<readonly Row[]>;
+  ask: Ask;
 }
-
-type Row = Readonly<Record<string, unknown>>;
 
 /** The rows of a question. With `parts`, a statement finds the largest parts first. */
 export async function readSums(query: UsageQuery, sources: UsageSources): Promise<UsageRow[]> {

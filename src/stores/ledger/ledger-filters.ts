@@ -1,12 +1,20 @@
 import type { RequestFilter, RequestQuery, UsageFilter } from '../../books/metering/ledger.ts';
+import type { SqlWords } from '../sql-tables.ts';
 
 const hourMs = 3_600_000;
 
-/** How a driver writes a value into a statement: each call keeps it and gives its mark. */
+/** Writes a value into a statement: each call keeps it and gives its mark. */
 export interface Marks {
   of(value: string | number): string;
   /** `column` is one of these. */
   oneOf(column: string, values: readonly (string | number)[]): string;
+}
+
+/** Marks of one statement, and the values that belong to them, in their order. */
+export function marksIn({ oneOf }: Pick<SqlWords, 'oneOf'>): { marks: Marks; values: unknown[] } {
+  const values: unknown[] = [];
+  const of = (value: unknown) => `$${values.push(value)}`;
+  return { marks: { of, oneOf: (column, all) => oneOf(column, of(all)) }, values };
 }
 
 /**

@@ -1,37 +1,15 @@
 import { readEvent, readReservation } from '../../books/ledger/columns.ts';
-import {
-  type AttemptQuery,
-  type AttemptSum,
-  attemptSql,
-  attemptSum,
-  type TrafficPoint,
-  type TrafficQuery,
-  trafficPoint,
-  trafficSql,
-} from '../../books/ledger/traffic-queries.ts';
 import type { BucketRow, QuotaSeed, RecentCall, Scope } from '../../books/metering/counters.ts';
-import type {
-  CacheUseQuery,
-  CacheUses,
-  PromptCacheDay,
-  RepricedQuery,
-  RepricedRow,
-  RequestQuery,
-  ReservationRow,
-  UsageEvent,
-  UsageQuery,
-  UsageRow,
-} from '../../books/metering/ledger.ts';
-import { FailureError } from '../../kernel/failure.ts';
+import type { ReservationRow, UsageEvent, UsageQuery, UsageRow } from '../../books/metering/ledger.ts';
 import { requestIdAt, requestIdMs } from '../../kernel/ids.ts';
-import { cacheUseSql, cacheUsesOf, promptCacheDayOf, promptCacheDaySql } from '../ledger/cache-uses.ts';
 import { summedDays, summedSql } from '../ledger/day-sums.ts';
 import { readSums } from '../ledger/largest-parts.ts';
-import { hourMax, type Marks, newestHourSql, requestConditions } from '../ledger/ledger-filters.ts';
+import type { Marks } from '../ledger/ledger-filters.ts';
+import { askIn } from '../ledger/ledger-sums.ts';
 import { deadBefore, finestGrainMs, quotaGrainsMs } from '../ledger/quota-grains.ts';
-import { repricedRow, repricedSql } from '../ledger/repriced.ts';
-import { idSlackMs, listPages, type RequestRows } from '../ledger/request-pages.ts';
+import { idSlackMs, type RequestOrder } from '../ledger/request-pages.ts';
 import { timesOf, type UsageDialect, type UsagePart, usageParts } from '../ledger/usage-sql.ts';
+import type { SqlTables } from '../sql-tables.ts';
 import type { Connections, Run } from './database.ts';
 
 /** By our id or the caller's, within one account (null = any). */
@@ -143,126 +121,25 @@ const callsOf = {
     ORDER BY at_ms DESC`,
 };
 
-/** The port's `list`, by the id, whose order is that of time. */
-export function listEvents(run: Run, query: RequestQuery): Promise<{ events: UsageEvent[]; next: string | null }> {
-  const { accounts, where, sinceMs, untilMs, cursor, after } = query;
-  const { marks, values } = postgresMarks();
-  const conditions = requestConditions(accounts, where, marks);
-  if (after !== null) {
-    conditions.push(`request_id <> ${marks.of(after.requestId)} AND settled_ms >= ${marks.of(after.settledMs)}`);
-  }
-  const [from, before, limit] = [marks.of(''), marks.of(''), marks.of(0)];
-  const given = values.slice(0, -3);
-  const page = `SELECT * FROM culvert.usage_event WHERE ${['true', ...conditions].join(' AND ')}
-    AND request_id >= ${from} AND request_id < ${before} ORDER BY request_id DESC LIMIT ${limit}`;
-  const rows: RequestRows<string> = {
-    async sliceEnd(low, high, count) {
-      const { rows: found } = await run<{ request_id: string }>(sliceEnd, [low, high, count - 1]);
-      return found[0]?.request_id ?? null;
-    },
-    page: async (low, high, most) => (await run(page, [...given, low, high, most])).rows,
-    placeOf: (row) => String(row.request_id),
-    placeAt: requestIdAt,
-    msOf: (id) => (id === afterAll ? Number.MAX_SAFE_INTEGER : requestIdMs(id)),
-    newestHour: newestHourOf(run, query),
-    cursorOf,
-  };
-  const until = untilMs === null ? afterAll : requestIdAt(untilMs);
-  const start = cursor === null ? until : idOfCursor(cursor);
-  const range = { from: sinceMs === null ? '' : requestIdAt(sinceMs), before: start < until ? start : until };
-  return listPages(rows, query, range, async () => {});
-}
-
 /** Above every id. */
 const afterAll = 'req_g';
 
-function newestHourOf(run: Run, query: RequestQuery): RequestRows<string>['newestHour'] {
-  const { marks, values } = postgresMarks();
-  const newest = newestHourSql('culvert.', query, marks);
-  if (newest === null) return null;
-  const given = values.slice(0, -1);
-  return async (hour) =>
-    (await run<{ hour: number | null }>(newest, [...given, Math.min(hour, hourMax)])).rows[0]?.hour ?? null;
-}
-
-const sliceEnd = {
-  name: 'events-slice',
-  text: `SELECT request_id FROM culvert.usage_event WHERE request_id >= $1 AND request_id < $2
-    ORDER BY request_id DESC LIMIT 1 OFFSET $3`,
+/** Requests by the id, whose order is that of time. */
+export const byRequestId: RequestOrder<string> = {
+  column: 'request_id',
+  at: requestIdAt,
+  msOf: (id) => (id === afterAll ? Number.MAX_SAFE_INTEGER : requestIdMs(id)),
+  first: '',
+  end: afterAll,
+  read: (text) => (/^req_[0-9a-f-]{36}$/.test(text) ? text : null),
 };
-
-function cursorOf(requestId: string): string {
-  return Buffer.from(requestId).toString('base64url');
-}
-
-function idOfCursor(cursor: string): string {
-  const id = Buffer.from(cursor, 'base64url').toString('latin1');
-  if (!/^req_[0-9a-f-]{36}$/.test(id) || cursorOf(id) !== cursor)
-    throw new FailureError({
-      kind: 'invalid-request',
-      message:
-        'cursor: this cursor does not belong to this list. Use next_cursor of the previous page, or leave it out',
-      param: 'cursor',
-    });
-  return id;
-}
-
-/** The port's `traffic`. */
-export async function readTraffic(run: Run, query: TrafficQuery): Promise<TrafficPoint[]> {
-  const { rows } = await run(trafficSql(query, 'culvert.', '= ANY($1)'), [query.names]);
-  return rows.map((row) => trafficPoint(query, row));
-}
-
-/** The port's `attempts`. */
-export async function readAttempts(run: Run, query: AttemptQuery): Promise<AttemptSum[]> {
-  const { marks, values } = postgresMarks();
-  const sql = attemptSql(query, 'culvert.', marks);
-  const { rows } = await run(sql, values);
-  return rows.map((row) => attemptSum(query, row));
-}
-
-/** The port's `cacheUses`. */
-export async function readCacheUses(run: Run, query: CacheUseQuery): Promise<CacheUses[]> {
-  const { marks, values } = postgresMarks();
-  const { rows } = await run(cacheUseSql(query, marks, 'culvert.'), values);
-  return rows.map(cacheUsesOf);
-}
-
-/** The port's `promptCacheDays`. */
-export async function readPromptCacheDays(run: Run, query: CacheUseQuery): Promise<PromptCacheDay[]> {
-  const { marks, values } = postgresMarks();
-  const { rows } = await run(promptCacheDaySql(query, marks, 'culvert.'), values);
-  return rows.map(promptCacheDayOf);
-}
-
-/** The port's `repriced`. */
-export async function readRepriced(run: Run, query: RepricedQuery): Promise<RepricedRow[]> {
-  const { marks, values } = postgresMarks();
-  const { rows } = await run(repricedSql(query, marks, 'culvert.'), values);
-  return rows.map(repricedRow);
-}
-
-/** Marks of one statement, and the values that belong to them. */
-function postgresMarks(): { marks: Marks; values: unknown[] } {
-  const values: unknown[] = [];
-  const of = (value: unknown) => `$${values.push(value)}`;
-  return { marks: { of, oneOf: (column, texts) => `${column} = ANY(${of(texts)})` }, values };
-}
 
 const dialect: UsageDialect = { schema: 'culvert.', slash: `strpos(target, '/')` };
 
 /** See the port's `usage`. */
-export async function readUsage(run: Run, query: UsageQuery): Promise<UsageRow[]> {
-  const { rows: summed } = await run({ name: 'summed-days', text: summedSql('culvert.') });
-  return readSums(query, {
-    parts: usageParts(query, summedDays(summed[0])),
-    dialect,
-    keysOf,
-    async ask(sqlOf) {
-      const { marks, values } = postgresMarks();
-      return (await run(sqlOf(marks), values)).rows;
-    },
-  });
+export async function readUsage(tables: SqlTables, query: UsageQuery): Promise<UsageRow[]> {
+  const [summed] = await tables.rows({ name: 'summed-days', text: summedSql(tables.prefix) }, []);
+  return readSums(query, { parts: usageParts(query, summedDays(summed)), dialect, keysOf, ask: askIn(tables) });
 }
 
 /** Single requests lie in the order of their ids: without them, all that are kept would be read. */

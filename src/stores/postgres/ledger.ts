@@ -5,9 +5,10 @@ import type { RecordOrder } from '../../books/metering/record-store.ts';
 import type { Replicas } from '../../books/metering/replicas.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { every } from '../../kernel/every.ts';
-import { requestIdAt } from '../../kernel/ids.ts';
 import { createExperimentBook, readResults } from '../ledger/experiment-book.ts';
+import { ledgerSums } from '../ledger/ledger-sums.ts';
 import { closeRetryMs, notRecorded, stopRetryMs } from '../ledger/ledger-waits.ts';
+import { listRequests } from '../ledger/request-pages.ts';
 import { createStatementBook } from '../ledger/statement-book.ts';
 import type { SqlTables } from '../sql-tables.ts';
 import { createTroubleReport, ledgerWords } from '../trouble-report.ts';
@@ -24,19 +25,14 @@ import {
 } from './database.ts';
 import { createCloseQueue, OpenQueue } from './ledger-queues.ts';
 import {
+  byRequestId,
   findEvent,
-  listEvents,
-  readAttempts,
   readBuckets,
-  readCacheUses,
   readNewestBucketMs,
   readOpen,
-  readPromptCacheDays,
   readRecentCalls,
-  readRepriced,
   readSeed,
   readSettled,
-  readTraffic,
   readUsage,
 } from './ledger-reader.ts';
 import { createPostgresRecords, pruneLedger, sumDays } from './ledger-upkeep.ts';
@@ -100,6 +96,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
   });
   const traffic = createTrafficBook(run);
   const tables = tablesIn(database);
+  const sums = ledgerSums(tables);
   const writeAll = async (events: readonly UsageEvent[]) =>
     traffic.add(await writeCloses(database.closes, events, { ...options, nowMs: clock.wallMs() }));
   const closes = createCloseQueue(writeAll, clock, {
@@ -150,14 +147,14 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
     livingBoots: () => unavailable(boots.living()),
     replicas: boots.replicas,
     find: (id, account) => reading(() => findEvent(run, id, account)),
-    list: (query) => reading(() => listEvents(run, query)),
-    usage: (query) => reading(() => readUsage(run, query)),
-    traffic: (query) => reading(() => traffic.write().then(() => readTraffic(run, query))),
-    attempts: (query) => reading(() => traffic.write().then(() => readAttempts(run, query))),
-    cacheUses: (query) => reading(() => readCacheUses(run, query)),
-    promptCacheDays: (query) => reading(() => readPromptCacheDays(run, query)),
+    list: (query) => reading(() => listRequests(tables, byRequestId, query)),
+    usage: (query) => reading(() => readUsage(tables, query)),
+    traffic: (query) => reading(() => traffic.write().then(() => sums.traffic(query))),
+    attempts: (query) => reading(() => traffic.write().then(() => sums.attempts(query))),
+    cacheUses: (query) => reading(() => sums.cacheUses(query)),
+    promptCacheDays: (query) => reading(() => sums.promptCacheDays(query)),
     reprice: (changes, atMs) => reading(() => repriceRequests(database.rest, changes, { atMs, nowMs: clock.wallMs() })),
-    repriced: (query) => reading(() => readRepriced(run, query)),
+    repriced: (query) => reading(() => sums.repriced(query)),
     prune: (beforeMs) =>
       unavailable(
         // Runs before old rows are removed: only single requests know users and tags.
@@ -195,11 +192,10 @@ function booksIn(
   tables: SqlTables,
   reading: <T>(read: () => Promise<T>) => Promise<T>,
 ): Pick<Ledger, 'experiments' | 'statements'> {
-  const place = { column: 'request_id', at: requestIdAt } as const;
   return {
     experiments: {
       ...createExperimentBook(tables),
-      results: (query) => reading(() => readResults(tables, place, query)),
+      results: (query) => reading(() => readResults(tables, byRequestId, query)),
     },
     statements: createStatementBook(tables),
   };

@@ -43,7 +43,7 @@ const words: SqlWords = {
   forUpdate: 'FOR UPDATE',
   skipLocked: 'FOR UPDATE SKIP LOCKED',
   byBytes: 'COLLATE "C"',
-  oneOf: (column, place) => `${column} = ANY (${place}::text[])`,
+  oneOf: (column, place) => `${column} = ANY (${place})`,
   *lock(kind, name) {
     yield* change('SELECT pg_advisory_xact_lock($1, hashtext($2))', [kind, name]);
   },

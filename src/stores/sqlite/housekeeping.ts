@@ -20,19 +20,12 @@ import type { OrderedRecord } from '../../books/metering/record-store.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { objectUpkeep } from '../accounts/provider-object-store.ts';
 import { readResults } from '../ledger/experiment-book.ts';
+import { ledgerSums } from '../ledger/ledger-sums.ts';
+import { listRequests } from '../ledger/request-pages.ts';
 import { type Database, openDatabase, patiently } from './database.ts';
-import {
-  listRequests,
-  pruneTraffic,
-  readAttempts,
-  readCacheUses,
-  readPromptCacheDays,
-  readRepriced,
-  readTraffic,
-} from './ledger-reader.ts';
+import { byKey, pruneTraffic } from './ledger-reader.ts';
 import { pruneAttempts, pruneBuckets, pruneEvents, pruneFeedback, repriceRequests } from './ledger-upkeep.ts';
 import { sumDays, sumUsage } from './ledger-usage.ts';
-import { ledgerKeyAt } from './ledger-writer.ts';
 import { pruneRecordOrder, readRecords, recordsArrived } from './record-order.ts';
 import { tablesIn } from './tables.ts';
 
@@ -47,14 +40,14 @@ export interface Jobs {
   recordsArrived: { input: { sink: string; position: number; nowMs: number }; answer: number };
   list: { input: { query: RequestQuery }; answer: { events: UsageEvent[]; next: string | null } };
   usage: { input: { query: UsageQuery }; answer: UsageRow[] };
-  traffic: { input: { query: TrafficQuery }; answer: TrafficPoint[] };
-  attempts: { input: { query: AttemptQuery }; answer: AttemptSum[] };
-  cacheUses: { input: { query: CacheUseQuery }; answer: CacheUses[] };
-  promptCacheDays: { input: { query: CacheUseQuery }; answer: PromptCacheDay[] };
+  traffic: { input: { query: TrafficQuery }; answer: readonly TrafficPoint[] };
+  attempts: { input: { query: AttemptQuery }; answer: readonly AttemptSum[] };
+  cacheUses: { input: { query: CacheUseQuery }; answer: readonly CacheUses[] };
+  promptCacheDays: { input: { query: CacheUseQuery }; answer: readonly PromptCacheDay[] };
   results: { input: { query: ResultsQuery }; answer: ExperimentRows };
   /** Answers how many requests were changed. */
   reprice: { input: { changes: readonly Repriced[]; atMs: number; nowMs: number }; answer: number };
-  repriced: { input: { query: RepricedQuery }; answer: RepricedRow[] };
+  repriced: { input: { query: RepricedQuery }; answer: readonly RepricedRow[] };
   close: { input: Record<never, never>; answer: number };
 }
 
@@ -67,9 +60,6 @@ export type JobEnd =
   | { id: number; kind: 'done'; answer: Jobs[JobName]['answer'] }
   | { id: number; kind: 'refused'; failure: FailureError['failure'] }
   | { id: number; kind: 'failed'; message: string };
-
-/** Requests of a time, by their rowid. */
-const ledgerPlace = { column: 'key', at: ledgerKeyAt } as const;
 
 /** While this thread waits for a lock it may itself hold the writer's: not longer than a request can bear. */
 const busyTimeoutMs = 50;
@@ -155,23 +145,23 @@ function serve(port: NonNullable<typeof parentPort>, file: string): void {
       case 'recordsArrived':
         return inTurn(() => patiently(database, () => recordsArrived(database, job.sink, job.position, job.nowMs)));
       case 'list':
-        return listRequests(reader(), job.query, nextTurn);
+        return listRequests(tablesIn(reader()), byKey, job.query, nextTurn);
       case 'usage':
         return sumUsage(reader(), job.query, nextTurn);
       case 'traffic':
-        return readTraffic(reader(), job.query);
+        return ledgerSums(tablesIn(reader())).traffic(job.query);
       case 'attempts':
-        return readAttempts(reader(), job.query);
+        return ledgerSums(tablesIn(reader())).attempts(job.query);
       case 'cacheUses':
-        return readCacheUses(reader(), job.query);
+        return ledgerSums(tablesIn(reader())).cacheUses(job.query);
       case 'promptCacheDays':
-        return readPromptCacheDays(reader(), job.query);
+        return ledgerSums(tablesIn(reader())).promptCacheDays(job.query);
       case 'results':
-        return readResults(tablesIn(reader()), ledgerPlace, job.query);
+        return readResults(tablesIn(reader()), byKey, job.query);
       case 'reprice':
         return inTurn(() => repriceRequests(database, job.changes, job));
       case 'repriced':
-        return readRepriced(reader(), job.query);
+        return ledgerSums(tablesIn(reader())).repriced(job.query);
       case 'close':
         return inTurn(close);
     }

@@ -1,34 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { readEvent, readReservation } from '../../books/ledger/columns.ts';
 import { trafficGrainsMs, trafficRetentionMs } from '../../books/ledger/minute-sums.ts';
-import {
-  type AttemptQuery,
-  type AttemptSum,
-  attemptSql,
-  attemptSum,
-  type TrafficPoint,
-  type TrafficQuery,
-  trafficPoint,
-  trafficSql,
-} from '../../books/ledger/traffic-queries.ts';
 import type { BucketRow, RecentCall, Scope } from '../../books/metering/counters.ts';
-import type {
-  CacheUseQuery,
-  CacheUses,
-  PromptCacheDay,
-  RepricedQuery,
-  RepricedRow,
-  RequestQuery,
-  ReservationRow,
-  UsageEvent,
-} from '../../books/metering/ledger.ts';
-import { FailureError, invalid } from '../../kernel/failure.ts';
-import { cacheUseSql, cacheUsesOf, promptCacheDayOf, promptCacheDaySql } from '../ledger/cache-uses.ts';
-import { hourMax, type Marks, newestHourSql, requestConditions } from '../ledger/ledger-filters.ts';
+import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import { deadBefore, finestGrainMs, quotaGrainsMs } from '../ledger/quota-grains.ts';
-import { repricedRow, repricedSql } from '../ledger/repriced.ts';
-import { idSlackMs, listPages, type RequestRows } from '../ledger/request-pages.ts';
-import { type Database, patiently, type SqlValue } from './database.ts';
+import type { RequestOrder } from '../ledger/request-pages.ts';
+import { type Database, patiently } from './database.ts';
 import { ledgerKey, ledgerKeyAt, ledgerKeyMs, ledgerKeySpan } from './ledger-writer.ts';
 
 /** Reads in the loop's own turn: by key, or little. All of it as committed. */
@@ -122,121 +99,15 @@ const newestBucket = `
   SELECT max((SELECT max(bucket) FROM quota_bucket WHERE scope = known.scope AND grain_ms = ${finestGrainMs})) AS bucket
   FROM known`;
 
-/** The port's `list`, by the rowid. */
-export function listRequests(
-  database: Database,
-  query: RequestQuery,
-  breathe: () => Promise<void>,
-): Promise<{ events: UsageEvent[]; next: string | null }> {
-  const { accounts, where, sinceMs, untilMs, cursor, after } = query;
-  const { marks, values } = sqliteMarks();
-  const conditions = requestConditions(accounts, where, marks);
-  if (sinceMs !== null) conditions.push(`at_ms >= ${marks.of(sinceMs)}`);
-  if (untilMs !== null) conditions.push(`at_ms < ${marks.of(untilMs)}`);
-  if (after !== null) {
-    conditions.push(`request_id <> ${marks.of(after.requestId)} AND settled_ms >= ${marks.of(after.settledMs)}`);
-  }
-  const mark = values.length;
-  const page = database.prepare(
-    `SELECT * FROM usage_event WHERE ${['true', ...conditions].join(' AND ')} AND key >= ?${mark + 1} AND key < ?${mark + 2}
-     ORDER BY key DESC LIMIT ?${mark + 3}`,
-  );
-  // Counts by the rowid alone: rows that are passed over are not read.
-  const sliceEnd = database.prepare(
-    'SELECT key FROM usage_event WHERE key >= ? AND key < ? ORDER BY key DESC LIMIT 1 OFFSET ?',
-  );
-  const rows: RequestRows<number> = {
-    sliceEnd(from, before, count) {
-      const key = sliceEnd.get(from, before, count - 1)?.key;
-      return key === undefined ? null : Number(key);
-    },
-    page: (from, before, limit) => page.all(...values, from, before, limit),
-    placeOf: (row) => Number(row.key),
-    placeAt: (ms) => Math.max(0, ledgerKeyAt(ms)),
-    msOf: ledgerKeyMs,
-    newestHour: newestHourOf(database, query),
-    cursorOf,
-  };
-  const until = untilMs === null ? Number.MAX_SAFE_INTEGER : rows.placeAt(untilMs + idSlackMs);
-  const before = cursor === null ? until : Math.min(until, keyOfCursor(cursor));
-  const from = sinceMs === null ? 0 : rows.placeAt(sinceMs - idSlackMs);
-  return listPages(rows, query, { from, before }, breathe);
-}
-
-function newestHourOf(database: Database, query: RequestQuery): RequestRows<number>['newestHour'] {
-  const { marks, values } = sqliteMarks();
-  const sql = newestHourSql('', query, marks);
-  if (sql === null) return null;
-  const newest = database.prepare(sql);
-  const given = values.slice(0, -1);
-  return (hour) => {
-    const found = newest.get(...given, Math.min(hour, hourMax))?.hour ?? null;
-    return found === null ? null : Number(found);
-  };
-}
-
-/** A place in the list of requests, for `RequestQuery.cursor`: the key of the last row seen. */
-export function cursorOf(key: number): string {
-  return Buffer.from(String(key)).toString('base64url');
-}
-
-/** Throws FailureError `invalid-request` for a text that was never a cursor. */
-function keyOfCursor(cursor: string): number {
-  const key = Number(Buffer.from(cursor, 'base64url').toString('latin1'));
-  if (!Number.isSafeInteger(key) || cursorOf(key) !== cursor) {
-    throw new FailureError(invalid('cursor', 'cursor: expected the next_cursor of an earlier response'));
-  }
-  return key;
-}
-
-/** The port's `traffic`. */
-export function readTraffic(database: Database, query: TrafficQuery): TrafficPoint[] {
-  const sql = trafficSql(query, '', 'IN (SELECT value FROM json_each(?))');
-  return database
-    .prepare(sql)
-    .all(JSON.stringify(query.names))
-    .map((row) => trafficPoint(query, row));
-}
-
-/** The port's `attempts`. */
-export function readAttempts(database: Database, query: AttemptQuery): AttemptSum[] {
-  const { marks, values } = sqliteMarks();
-  const sql = attemptSql(query, '', marks);
-  return database
-    .prepare(sql)
-    .all(...values)
-    .map((row) => attemptSum(query, row));
-}
-
-/** The port's `cacheUses`. */
-export function readCacheUses(database: Database, query: CacheUseQuery): CacheUses[] {
-  const { marks, values } = sqliteMarks();
-  const sql = cacheUseSql(query, marks, '');
-  return database
-    .prepare(sql)
-    .all(...values)
-    .map(cacheUsesOf);
-}
-
-/** The port's `promptCacheDays`. */
-export function readPromptCacheDays(database: Database, query: CacheUseQuery): PromptCacheDay[] {
-  const { marks, values } = sqliteMarks();
-  const sql = promptCacheDaySql(query, marks, '');
-  return database
-    .prepare(sql)
-    .all(...values)
-    .map(promptCacheDayOf);
-}
-
-/** The port's `repriced`. */
-export function readRepriced(database: Database, query: RepricedQuery): RepricedRow[] {
-  const { marks, values } = sqliteMarks();
-  const sql = repricedSql(query, marks, '');
-  return database
-    .prepare(sql)
-    .all(...values)
-    .map(repricedRow);
-}
+/** Requests by the rowid. */
+export const byKey: RequestOrder<number> = {
+  column: 'key',
+  at: (ms) => Math.max(0, ledgerKeyAt(ms)),
+  msOf: ledgerKeyMs,
+  first: 0,
+  end: Number.MAX_SAFE_INTEGER,
+  read: (text) => (Number.isSafeInteger(Number(text)) ? Number(text) : null),
+};
 
 /** In one transaction: the writer waits for it. */
 const batchNames = 50;
@@ -277,13 +148,4 @@ async function pruneGrain(database: Database, grainMs: number, beforeMs: number)
   }
 
   while (await patiently(database, pruneSome)) await pause(pauseMs);
-}
-
-/** Marks of one statement, and the values that belong to them, in their order. */
-export function sqliteMarks(): { marks: Marks; values: SqlValue[] } {
-  const values: SqlValue[] = [];
-  const of = (value: SqlValue) => `?${values.push(value)}`;
-  const oneOf = (column: string, all: readonly (string | number)[]) =>
-    `${column} IN (SELECT value FROM json_each(${of(JSON.stringify(all))}))`;
-  return { marks: { of, oneOf }, values };
 }

@@ -23,8 +23,9 @@ import {
   summedSql,
   tablesOfNames,
 } from '../ledger/day-sums.ts';
-import { readSums, type UsageSources } from '../ledger/largest-parts.ts';
-import type { Marks } from '../ledger/ledger-filters.ts';
+import { readSums } from '../ledger/largest-parts.ts';
+import { type Marks, marksIn } from '../ledger/ledger-filters.ts';
+import { askIn } from '../ledger/ledger-sums.ts';
 import { idSlackMs } from '../ledger/request-pages.ts';
 import {
   cutToDays,
@@ -37,8 +38,8 @@ import {
   usageSums,
 } from '../ledger/usage-sql.ts';
 import { type Database, patiently, type SqlValue } from './database.ts';
-import { sqliteMarks } from './ledger-reader.ts';
 import { ledgerKeyAt, summedMs } from './ledger-writer.ts';
+import { tablesIn } from './tables.ts';
 
 const dialect: UsageDialect = { schema: '', slash: `instr(target, '/')` };
 /** Events summed between two breaths: about 10 ms. */
@@ -54,14 +55,7 @@ export async function sumUsage(
 ): Promise<UsageRow[]> {
   const parts = usageParts(query, summedDays(database.prepare(summedSql('')).get()));
   if (parts.some(({ source }) => source === 'usage_event')) return sumInFile(database, query, parts, breathe);
-  return readSums(query, { parts, dialect, ask: asking(database) });
-}
-
-function asking(database: Database): UsageSources['ask'] {
-  return async (sqlOf) => {
-    const { marks, values } = sqliteMarks();
-    return database.prepare(sqlOf(marks)).all(...values);
-  };
+  return readSums(query, { parts, dialect, ask: askIn(tablesIn(database)) });
 }
 
 /** Callers choose what they send as `user`: there may be millions, so they are summed in a file, not in memory. */
@@ -71,6 +65,7 @@ async function sumInFile(
   parts: readonly UsagePart[],
   breathe: () => Promise<void>,
 ): Promise<UsageRow[]> {
+  const tables = tablesIn(database);
   const table = `name_sum_${++sumsMade}`;
   database.exec(
     `CREATE TEMP TABLE ${table} (name ANY, split ANY, ${usageSumNames.map((name) => `${name} INTEGER`).join(', ')},
@@ -78,12 +73,10 @@ async function sumInFile(
   );
   try {
     const add = (rowsOf: (marks: Marks) => string) => {
-      const { marks, values } = sqliteMarks();
-      const rows = rowsOf(marks);
-      database
-        .prepare(`INSERT INTO ${table} SELECT name, split, ${usageSums} FROM (${rows}) WHERE true
-        GROUP BY name, split ON CONFLICT DO UPDATE SET ${added}`)
-        .run(...values);
+      const { marks, values } = marksIn(tables);
+      const sql = `INSERT INTO ${table} SELECT name, split, ${usageSums} FROM (${rowsOf(marks)}) WHERE true
+        GROUP BY name, split ON CONFLICT DO UPDATE SET ${added}`;
+      return tables.write([{ sql, values }]);
     };
     const events = parts.filter(({ source }) => source === 'usage_event');
     for (const part of events)
@@ -101,13 +94,13 @@ async function sumInFile(
     const sumsOf = (slice: readonly UsagePart[], marks: Marks) =>
       slice.map((part) => usagePartSql(query, part, marks, dialect));
     for (const slice of slices.slice(0, -1)) {
-      add((marks) => sumsOf(slice, marks).join(' UNION ALL '));
+      await add((marks) => sumsOf(slice, marks).join(' UNION ALL '));
       await breathe();
     }
     const last = slices.at(-1) ?? [];
     // Nothing breathes in here: another question would wait for both statements anyway.
     return await readSums(query, {
-      ...{ parts: last, summed: `SELECT * FROM ${table}`, dialect, ask: asking(database) },
+      ...{ parts: last, summed: `SELECT * FROM ${table}`, dialect, ask: askIn(tables) },
     });
   } finally {
     database.exec(`DROP TABLE ${table}`);
@@ -123,7 +116,7 @@ let sumsMade = 0;
 async function inSlices(
   database: Database,
   { from, to }: Pick<UsagePart, 'from' | 'to'>,
-  each: (keys: string) => void,
+  each: (keys: string) => unknown,
   breathe: () => Promise<void>,
 ): Promise<void> {
   const sliceEnd = database.prepare(
@@ -134,7 +127,7 @@ async function inSlices(
   while (at !== null) {
     const end: unknown = sliceEnd.get(at, until)?.key;
     const high: number = end === undefined ? until : Number(end);
-    each(`key >= ${at} AND key < ${high}`);
+    await each(`key >= ${at} AND key < ${high}`);
     at = end === undefined ? null : high;
     await breathe();
   }
