@@ -1,19 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { PageStore } from '../../tools/page-store.ts';
 import type { Corpus } from '../../tools/search/corpus.ts';
-import {
-  columnsOf,
-  foundPageOf,
-  type MatchColumns,
-  type PageColumns,
-  pageBounds,
-  pageCharsMax,
-  searchedCharsMax,
-  storedPageOf,
-  variantsMax,
-} from '../web/page-rows.ts';
-import { isBeginning, searchedText, wordsInQuery } from '../web/page-words.ts';
-import { type Database, type Run, unavailable } from './database.ts';
+import { type PageDialect, pageReads } from '../web/page-reads.ts';
+import { columnsOf, pageBounds, pageCharsMax, searchedCharsMax, variantsMax } from '../web/page-rows.ts';
+import { isBeginning, searchedText } from '../web/page-words.ts';
+import { type Database, unavailable } from './database.ts';
+import { tablesIn } from './stores.ts';
 
 /** Pages in PostgreSQL, for all replicas. */
 export function createPostgresPageStore(
@@ -21,6 +13,7 @@ export function createPostgresPageStore(
   bounds = pageBounds,
 ): Omit<PageStore, 'close'> & Corpus {
   return {
+    ...pageReads(tablesIn({ rest }), dialect),
     async keep(page) {
       const columns = columnsOf(page);
       if (columns.chars > pageCharsMax) return;
@@ -44,35 +37,11 @@ export function createPostgresPageStore(
         }),
       );
     },
-    async find(tenant, url, variant) {
-      const { rows } = await unavailable(rest.run<PageColumns>(byId, [idOf(tenant, url), tenant, variant]));
-      return rows[0] === undefined ? null : storedPageOf(rows[0]);
-    },
-    async search(tenant, query, limit, offset) {
-      const words = wordsInQuery(query);
-      if (words.length === 0) return [];
-      const rows = await unavailable(matching(rest.run, tenant, words, limit, offset));
-      return rows.map((row) => foundPageOf(row, words));
-    },
-    async holdsPages(tenant) {
-      const { rows } = await unavailable(rest.run('SELECT FROM culvert.page WHERE tenant = $1 LIMIT 1', [tenant]));
-      return rows.length > 0;
-    },
     async prune(beforeMs) {
       const { changes } = await unavailable(rest.run('DELETE FROM culvert.page WHERE fetched_ms < $1', [beforeMs]));
       return changes;
     },
   };
-}
-
-/** Pages with some of the words are better than none, but they do not mix with those that have all. */
-async function matching(run: Run, tenant: string, words: readonly string[], limit: number, offset: number) {
-  const terms = words.map((word) => (isBeginning(word) ? `${word}:*` : word));
-  const queryOf = (joined: string, first: number, count: number) =>
-    run<MatchColumns>(match, [tenant, joined, count, first]).then(({ rows }) => rows);
-  const all = await queryOf(terms.join(' & '), offset, limit);
-  const none = all.length === 0 && (offset === 0 || (await queryOf(terms.join(' & '), 0, 1)).length === 0);
-  return none ? queryOf(terms.join(' | '), offset, limit) : all;
 }
 
 /** First half of an advisory lock: variants of one URL are kept one after another. */
@@ -111,9 +80,14 @@ const makeRoom = `
       WINDOW newest AS (ORDER BY fetched_ms DESC, words IS NULL, id, variant_hash)
     ) AS page WHERE nth > $2 OR chars > $3
   )`;
-const byId = `
-  SELECT ${names.join(', ')} FROM culvert.page WHERE id = $1 AND tenant = $2 AND variant = $3`;
-const match = `
-  SELECT url, title, left(text, ${searchedCharsMax}) AS text, fetched_ms, ts_rank_cd(words, query, 1)::float8 AS score
-  FROM culvert.page, to_tsquery('english', $2) AS query
-  WHERE tenant = $1 AND words @@ query ORDER BY score DESC, id LIMIT $3 OFFSET $4`;
+const dialect: PageDialect = {
+  url: { column: 'id', valueOf: idOf },
+  match: `
+    SELECT url, title, left(text, ${searchedCharsMax}) AS text, fetched_ms, ts_rank_cd(words, query, 1)::float8 AS score
+    FROM culvert.page, to_tsquery('english', $2) AS query
+    WHERE tenant = $1 AND words @@ query ORDER BY score DESC, id LIMIT $3 OFFSET $4`,
+  queryOf(_tenant, words, which) {
+    const terms = words.map((word) => (isBeginning(word) ? `${word}:*` : word));
+    return terms.join(which === 'all' ? ' & ' : ' | ');
+  },
+};

@@ -3,20 +3,12 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { PageStore } from '../../tools/page-store.ts';
 import type { Corpus } from '../../tools/search/corpus.ts';
 import type { Migration } from '../migration.ts';
-import {
-  columnsOf,
-  foundPageOf,
-  type MatchColumns,
-  type PageColumns,
-  pageBounds,
-  pageCharsMax,
-  searchedCharsMax,
-  storedPageOf,
-  variantsMax,
-} from '../web/page-rows.ts';
-import { isBeginning, searchedText, wordsInQuery } from '../web/page-words.ts';
+import { type PageDialect, pageReads } from '../web/page-reads.ts';
+import { columnsOf, pageBounds, pageCharsMax, searchedCharsMax, variantsMax } from '../web/page-rows.ts';
+import { isBeginning, searchedText } from '../web/page-words.ts';
 import { openDatabase, transaction } from './database.ts';
 import { migrate } from './migrations.ts';
+import { tablesIn } from './tables.ts';
 
 /** Longest wait of a start for another that migrates. */
 const migrationBusyTimeoutMs = 10_000;
@@ -50,14 +42,6 @@ export function openSqlitePageStore(file: string, bounds = pageBounds): PageStor
   const insertWords = database.prepare('INSERT INTO page_words (rowid, owner, title, text) VALUES (?, ?, ?, ?)');
   const held = database.prepare('SELECT count(*) AS pages, total(chars) AS chars FROM page WHERE tenant = ?');
   const oldest = database.prepare('SELECT id, chars FROM page WHERE tenant = ? ORDER BY fetched_ms, id LIMIT ?');
-  const byUrl = database.prepare('SELECT * FROM page WHERE tenant = ? AND url = ? AND variant = ?');
-  const any = database.prepare('SELECT 1 FROM page WHERE tenant = ? LIMIT 1');
-  const match = database.prepare(
-    `SELECT p.url, p.title, substr(p.text, 1, ${searchedCharsMax}) AS text, p.fetched_ms,
-       -bm25(page_words, 0, 5, 1) AS score
-     FROM page_words JOIN page p ON p.id = page_words.rowid
-     WHERE page_words MATCH ? AND p.tenant = ? ORDER BY score DESC, p.id LIMIT ? OFFSET ?`,
-  );
   const old = database.prepare('SELECT id FROM page WHERE fetched_ms < ? LIMIT ?');
 
   function forget(id: number): void {
@@ -75,11 +59,8 @@ export function openSqlitePageStore(file: string, bounds = pageBounds): PageStor
     }
   }
 
-  function matching(tenant: string, words: string, limit: number, offset: number): MatchColumns[] {
-    return match.all(`(owner : ${ownerOf(tenant)}) AND ({title text} : (${words}))`, tenant, limit, offset) as never;
-  }
-
   return {
+    ...pageReads(tablesIn(database), dialect),
     async keep(page) {
       const columns = columnsOf(page);
       if (columns.chars > pageCharsMax) return;
@@ -95,23 +76,6 @@ export function openSqlitePageStore(file: string, bounds = pageBounds): PageStor
         insertWords.run(id, ownerOf(tenant), searchedText(title), searchedText(searched));
         makeRoom(tenant);
       });
-    },
-    async find(tenant, url, variant) {
-      const row = byUrl.get(tenant, url, variant);
-      return row === undefined ? null : storedPageOf(row as PageColumns);
-    },
-    async search(tenant, query, limit, offset) {
-      const words = wordsInQuery(query);
-      if (words.length === 0) return [];
-      const quoted = words.map((word) => `"${word}"${isBeginning(word) ? '*' : ''}`);
-      const all = matching(tenant, quoted.join(' AND '), limit, offset);
-      // Pages with some of the words are better than none, but they do not mix with those that have all.
-      const none = all.length === 0 && (offset === 0 || matching(tenant, quoted.join(' AND '), 1, 0).length === 0);
-      const rows = none ? matching(tenant, quoted.join(' OR '), limit, offset) : all;
-      return rows.map((row) => foundPageOf(row, words));
-    },
-    async holdsPages(tenant) {
-      return any.get(tenant) !== undefined;
     },
     async prune(beforeMs) {
       let pruned = 0;
@@ -132,6 +96,19 @@ export function openSqlitePageStore(file: string, bounds = pageBounds): PageStor
     },
   };
 }
+
+const dialect: PageDialect = {
+  url: { column: 'url', valueOf: (_tenant, url) => url },
+  match: `
+    SELECT p.url, p.title, substr(p.text, 1, ${searchedCharsMax}) AS text, p.fetched_ms,
+      -bm25(page_words, 0, 5, 1) AS score
+    FROM page_words JOIN page p ON p.id = page_words.rowid
+    WHERE page_words MATCH $2 AND p.tenant = $1 ORDER BY score DESC, p.id LIMIT $3 OFFSET $4`,
+  queryOf(tenant, words, which) {
+    const quoted = words.map((word) => `"${word}"${isBeginning(word) ? '*' : ''}`);
+    return `(owner : ${ownerOf(tenant)}) AND ({title text} : (${quoted.join(which === 'all' ? ' AND ' : ' OR ')}))`;
+  },
+};
 
 /** One word that no text holds. */
 function ownerOf(tenant: string): string {
