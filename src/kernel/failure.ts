@@ -374,6 +374,11 @@ export function isFailure(value: unknown): value is Failure {
   return typeof kind === 'string' && typeof failureStatus[kind] === 'number';
 }
 
+/** Members that were read one by one, or the first failure among them. Not for members that a caller names. */
+export function allRead<T extends object>(members: { [Name in keyof T]: T[Name] | Failure }): T | Failure {
+  return Object.values(members).find(isFailure) ?? (members as T);
+}
+
 /**
  * Carries a Failure where none can be returned: through the rejected promise of a port, a stream, a callback of a library,
  * or out of the depth of a parser. Everything else returns `T | Failure`.

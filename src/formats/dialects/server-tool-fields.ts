@@ -1,4 +1,4 @@
-import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
+import { allRead, type Failure, invalid, isFailure } from '../../kernel/failure.ts';
 import { isSortedId } from '../../kernel/ids.ts';
 import { isObject, type JsonObject, type JsonValue, jsonText } from '../../kernel/json.ts';
 import { type AddressSource, addAddresses } from '../neutral/known-addresses.ts';
@@ -42,22 +42,15 @@ export function hasServerTools(tools: JsonValue | undefined): tools is JsonValue
   return false;
 }
 
-/** `read` may throw a FailureError: the failure is that of a target that must run the tools here. */
-export function requestedServerTools(read: () => RequestedServerTools | null): RequestedServerTools | Failure | null {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof FailureError) return error.failure;
-    throw error;
-  }
-}
-
-/** A tool in OpenAI's words; null for one that this gateway has no counterpart for, such as code. */
+/**
+ * A tool in OpenAI's words; null for one that this gateway has no counterpart for, such as code. A failure is that of a
+ * target that must run the tool here.
+ */
 export function openAiServerTool(
   tool: JsonObject,
   at: At,
   addressSources: () => AddressSources,
-): RequestedServerTools['tools'][number] | null {
+): RequestedServerTools['tools'][number] | Failure | null {
   const { type } = tool;
   if (typeof type !== 'string') return null;
   // A search of what the provider has kept of the web: nobody else has that.
@@ -69,7 +62,7 @@ export function openAiServerTool(
   return null;
 }
 
-function webSearch(tool: JsonObject, at: At): WebSearchTool {
+function webSearch(tool: JsonObject, at: At): WebSearchTool | Failure {
   const filters = isObject(tool.filters) ? tool.filters : {};
   return webSearchTool(at, {
     detail: tool.search_context_size,
@@ -84,13 +77,13 @@ function webSearch(tool: JsonObject, at: At): WebSearchTool {
 export function webSearchTool(
   { path, field }: At,
   settings: Record<'detail' | 'allowed' | 'blocked' | 'location' | 'callsMax', JsonValue | undefined>,
-): WebSearchTool {
+): WebSearchTool | Failure {
   const { detail } = settings;
   if (detail != null && detail !== 'low' && detail !== 'medium' && detail !== 'high') {
-    throw refused(`${path}.search_context_size`, "must be 'low', 'medium' or 'high'");
+    return refused(`${path}.search_context_size`, "must be 'low', 'medium' or 'high'");
   }
   const country = isObject(settings.location) ? settings.location.country : null;
-  return {
+  return allRead<WebSearchTool>({
     kind: 'web_search',
     field,
     callsMax: count(settings.callsMax, `${path}.max_uses`),
@@ -98,7 +91,7 @@ export function webSearchTool(
     allowedDomains: texts(settings.allowed, `${path}.allowed_domains`, domainsMax),
     blockedDomains: texts(settings.blocked, `${path}.blocked_domains`, domainsMax),
     country: typeof country === 'string' && /^[a-z]{2}$/i.test(country) ? country : null,
-  };
+  });
 }
 
 /** Reading a page of the web, in Anthropic's words. */
@@ -106,23 +99,30 @@ export function webFetchTool(
   tool: JsonObject,
   { path, field }: At,
   { addressSources, cited }: { addressSources: () => AddressSources; cited: 'unless refused' | 'if asked' },
-): WebFetchTool {
-  const allowedDomains = texts(tool.allowed_domains, `${path}.allowed_domains`, domainsMax);
-  const blockedDomains = texts(tool.blocked_domains, `${path}.blocked_domains`, domainsMax);
-  if (allowedDomains.length > 0 && blockedDomains.length > 0) {
-    throw refused(`${path}.blocked_domains`, "and 'allowed_domains' exclude each other: send one of them");
+): WebFetchTool | Failure {
+  const read = allRead<
+    Pick<WebFetchTool, 'allowedDomains' | 'blockedDomains' | 'callsMax' | 'tokensMax'> & {
+      sources: ReadonlySet<AddressSource>;
+    }
+  >({
+    allowedDomains: texts(tool.allowed_domains, `${path}.allowed_domains`, domainsMax),
+    blockedDomains: texts(tool.blocked_domains, `${path}.blocked_domains`, domainsMax),
+    sources: urlSources(tool.url_sources, `${path}.url_sources`),
+    callsMax: count(tool.max_uses, `${path}.max_uses`),
+    tokensMax: count(tool.max_content_tokens, `${path}.max_content_tokens`),
+  });
+  if (isFailure(read)) return read;
+  const { sources, ...settings } = read;
+  if (settings.allowedDomains.length > 0 && settings.blockedDomains.length > 0) {
+    return refused(`${path}.blocked_domains`, "and 'allowed_domains' exclude each other: send one of them");
   }
-  const sources = urlSources(tool.url_sources, `${path}.url_sources`);
   const known = new Set<string>();
   for (const [source, value] of addressSources()) if (sources.has(source)) addAddresses(value, known);
   const { enabled } = isObject(tool.citations) ? tool.citations : {};
   return {
     kind: 'web_fetch',
     field,
-    callsMax: count(tool.max_uses, `${path}.max_uses`),
-    allowedDomains,
-    blockedDomains,
-    tokensMax: count(tool.max_content_tokens, `${path}.max_content_tokens`),
+    ...settings,
     cited: typeof enabled === 'boolean' ? enabled : cited === 'unless refused',
     cache: tool.use_cache === false ? 'fresh' : 'used',
     known: [...known],
@@ -133,15 +133,15 @@ export function webFetchTool(
 const urlSourceNames = { user_input: 'user', client_tool_results: 'client', server_tool_results: 'server' } as const;
 
 /** Speakers whose addresses a model may fetch: all of them if nothing is set. */
-function urlSources(setting: JsonValue | undefined, path: string): ReadonlySet<AddressSource> {
+function urlSources(setting: JsonValue | undefined, path: string): ReadonlySet<AddressSource> | Failure {
   const all = new Set<AddressSource>(Object.values(urlSourceNames));
   if (setting == null) return all;
-  if (!isObject(setting)) throw refused(path, 'must be an object');
+  if (!isObject(setting)) return refused(path, 'must be an object');
   for (const [name, source] of Object.entries(urlSourceNames)) {
     const sourceSetting = setting[name];
     if (sourceSetting == null || (isObject(sourceSetting) && sourceSetting.type === 'all')) continue;
     if (!isObject(sourceSetting) || sourceSetting.type !== 'none')
-      throw refused(`${path}.${name}`, "must be of the type 'all' or 'none'");
+      return refused(`${path}.${name}`, "must be of the type 'all' or 'none'");
     all.delete(source);
   }
   return all;
@@ -153,17 +153,18 @@ function isProvidersStore(id: string): boolean {
 }
 
 /** Null: its stores are a provider's. */
-function fileSearch(tool: JsonObject, { path, field }: At): FileSearchTool | null {
+function fileSearch(tool: JsonObject, { path, field }: At): FileSearchTool | Failure | null {
   const collections = texts(tool.vector_store_ids, `${path}.vector_store_ids`, collectionsMax);
+  if (isFailure(collections)) return collections;
   if (collections.length === 0)
-    throw refused(`${path}.vector_store_ids`, 'must name at least one vector store or collection');
+    return refused(`${path}.vector_store_ids`, 'must name at least one vector store or collection');
   if (collections.some(isProvidersStore)) return null;
   const most = tool.max_num_results;
   if (most != null && !(Number.isInteger(most) && (most as number) >= 1 && (most as number) <= 50)) {
-    throw refused(`${path}.max_num_results`, 'must be a whole number from 1 to 50');
+    return refused(`${path}.max_num_results`, 'must be a whole number from 1 to 50');
   }
   const { filters, ranking_options: ranking } = tool;
-  if (filters != null && !isObject(filters)) throw refused(`${path}.filters`, 'must be an object');
+  if (filters != null && !isObject(filters)) return refused(`${path}.filters`, 'must be an object');
   const least = isObject(ranking) ? ranking.score_threshold : null;
   return {
     kind: 'file_search',
@@ -176,8 +177,13 @@ function fileSearch(tool: JsonObject, { path, field }: At): FileSearchTool | nul
   };
 }
 
-function mcpServer(tool: JsonObject, { path, field }: At): McpServerTool {
-  const { server_label: label, server_url: url, allowed_tools: allowed, authorization } = tool;
+function mcpServer(tool: JsonObject, { path, field }: At): McpServerTool | Failure {
+  const { server_label: label, server_url: url, authorization } = tool;
+  const bounds = allRead<Pick<McpServerTool, 'allowed' | 'approval'>>({
+    allowed: toolFilter(tool.allowed_tools, `${path}.allowed_tools`),
+    approval: approvalOf(tool.require_approval, `${path}.require_approval`),
+  });
+  if (isFailure(bounds)) return bounds;
   const headers = isObject(tool.headers) ? Object.entries(tool.headers) : [];
   return mcpServerTool(
     { path, field },
@@ -189,8 +195,7 @@ function mcpServer(tool: JsonObject, { path, field }: At): McpServerTool {
         ...(typeof authorization === 'string' ? [['authorization', `Bearer ${authorization}`] as const] : []),
         ...headers.map(([name, value]) => [name, jsonText(value)] as const),
       ],
-      allowed: toolFilter(allowed, `${path}.allowed_tools`),
-      approval: approvalOf(tool.require_approval, `${path}.require_approval`),
+      ...bounds,
     },
   );
 }
@@ -203,16 +208,16 @@ export function mcpServerTool(
     allowed: McpServerTool['allowed'];
     approval: McpServerTool['approval'];
   },
-): McpServerTool {
+): McpServerTool | Failure {
   const { label, url } = settings;
   if (typeof label !== 'string' || !/^[A-Za-z][\w-]{0,63}$/.test(label)) {
-    throw refused(`${path}.server_label`, 'must be a letter and up to 63 letters, digits, _ or -');
+    return refused(`${path}.server_label`, 'must be a letter and up to 63 letters, digits, _ or -');
   }
   if (url != null && (typeof url !== 'string' || !/^https?:$/.test(URL.parse(url)?.protocol ?? ''))) {
-    throw refused(`${path}.server_url`, 'must be an https: URL');
+    return refused(`${path}.server_url`, 'must be an https: URL');
   }
   if (!settings.headers.every(([name, value]) => headerName.test(name) && headerValue.test(value))) {
-    throw refused(`${path}.headers`, 'and the authorization must be names and values that HTTP takes');
+    return refused(`${path}.headers`, 'and the authorization must be names and values that HTTP takes');
   }
   return {
     kind: 'mcp',
@@ -229,43 +234,44 @@ export function mcpServerTool(
 }
 
 /** Reads a list of names, or OpenAI's filter; null: none is given. */
-export function toolFilter(value: JsonValue | undefined, path: string): McpToolFilter | null {
+export function toolFilter(value: JsonValue | undefined, path: string): McpToolFilter | Failure | null {
   if (value == null) return null;
   const { tool_names: names, read_only: readOnly } = isObject(value) ? value : { tool_names: value };
-  if (readOnly != null && typeof readOnly !== 'boolean') throw refused(`${path}.read_only`, 'must be true or false');
+  if (readOnly != null && typeof readOnly !== 'boolean') return refused(`${path}.read_only`, 'must be true or false');
   const namesPath = isObject(value) ? `${path}.tool_names` : path;
-  return {
+  return allRead<McpToolFilter>({
     names: names == null ? null : texts(names, namesPath, mcpToolsMax),
     except: [],
     readOnly: readOnly ?? null,
-  };
+  });
 }
 
 /** OpenAI asks for every call, where nothing else is said. */
-function approvalOf(setting: JsonValue | undefined, path: string): McpServerTool['approval'] {
+function approvalOf(setting: JsonValue | undefined, path: string): McpServerTool['approval'] | Failure {
   if (setting == null || setting === 'always') return 'always';
   if (setting === 'never') return 'never';
-  if (!isObject(setting)) throw refused(path, "must be 'always', 'never' or an object with tool names");
+  if (!isObject(setting)) return refused(path, "must be 'always', 'never' or an object with tool names");
   const { never } = setting;
   const filter = isObject(never) ? toolFilter(never, `${path}.never`) : null;
+  if (isFailure(filter)) return filter;
   // A filter without a condition frees no tool.
   return filter === null || (filter.names === null && filter.readOnly === null) ? 'always' : { never: filter };
 }
 
 /** A bound on calls; null: there is none. */
-export function count(value: JsonValue | undefined, path: string): number | null {
+export function count(value: JsonValue | undefined, path: string): number | Failure | null {
   if (value == null) return null;
   if (Number.isInteger(value) && (value as number) >= 1) return value as number;
-  throw refused(path, 'must be a whole number of at least 1');
+  return refused(path, 'must be a whole number of at least 1');
 }
 
-function texts(value: JsonValue | undefined, path: string, most: number): string[] {
+function texts(value: JsonValue | undefined, path: string, most: number): string[] | Failure {
   if (value == null) return [];
   const fits = Array.isArray(value) && value.length <= most && value.every((one) => typeof one === 'string' && one);
   if (fits) return value as string[];
-  throw refused(path, `must be a list of at most ${most} strings`);
+  return refused(path, `must be a list of at most ${most} strings`);
 }
 
-function refused(path: string, must: string): FailureError {
-  return new FailureError(invalid(path, `'${path}' ${must}.`));
+function refused(path: string, must: string): Failure {
+  return invalid(path, `'${path}' ${must}.`);
 }

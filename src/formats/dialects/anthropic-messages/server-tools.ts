@@ -1,4 +1,4 @@
-import type { Failure } from '../../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import type { McpToolFilter, RequestedServerTools, ServerTool } from '../../neutral/server-tool.ts';
 import {
@@ -6,7 +6,6 @@ import {
   hasServerTools,
   mcpServerTool,
   openAiServerTool,
-  requestedServerTools,
   toolFilter,
   webFetchTool,
   webSearchTool,
@@ -22,37 +21,37 @@ const webFetchTypes = /^web_fetch_\d{8}$/;
  */
 export function serverToolsOf(body: CallerBody): RequestedServerTools | Failure | null {
   if (!hasServerTools(body.tools) && !Array.isArray(body.mcp_servers)) return null;
-  return requestedServerTools(() => {
-    const all = (Array.isArray(body.tools) ? body.tools : []).map((tool): JsonObject => (isObject(tool) ? tool : {}));
-    const tools = all.flatMap((tool, index) => toolOf(body, tool, index));
-    const servers = Array.isArray(body.mcp_servers) ? body.mcp_servers : [];
-    tools.push(...servers.flatMap((server, index) => serverOf(server, `mcp_servers[${index}]`, all)));
-    if (tools.length === 0) return null;
-    const named = body.tool_choice?.type === 'tool' ? body.tool_choice.name : null;
-    const clientToolNames = all.flatMap(({ name, type }) =>
-      typeof name === 'string' && (type == null || type === 'custom') ? [name] : [],
-    );
-    const kind = named === 'web_search' || named === 'web_fetch' || named === 'file_search' ? named : null;
-    return {
-      tools,
-      callsMax: null,
-      choice: kind !== null && !clientToolNames.includes(kind) ? kind : null,
-      clientToolNames,
-    };
-  });
+  const all = (Array.isArray(body.tools) ? body.tools : []).map((tool): JsonObject => (isObject(tool) ? tool : {}));
+  const servers = Array.isArray(body.mcp_servers) ? body.mcp_servers : [];
+  const read = [
+    ...all.map((tool, index) => toolOf(body, tool, index)),
+    ...servers.map((server, index) => serverOf(server, `mcp_servers[${index}]`, all)),
+  ].filter((one) => one !== null);
+  const failure = read.find(isFailure);
+  if (failure !== undefined) return failure;
+  const tools = read.filter((one) => !isFailure(one));
+  if (tools.length === 0) return null;
+  const named = body.tool_choice?.type === 'tool' ? body.tool_choice.name : null;
+  const clientToolNames = all.flatMap(({ name, type }) =>
+    typeof name === 'string' && (type == null || type === 'custom') ? [name] : [],
+  );
+  const kind = named === 'web_search' || named === 'web_fetch' || named === 'file_search' ? named : null;
+  return {
+    tools,
+    callsMax: null,
+    choice: kind !== null && !clientToolNames.includes(kind) ? kind : null,
+    clientToolNames,
+  };
 }
 
-function toolOf(body: CallerBody, tool: JsonObject, index: number): ServerTool[] {
+function toolOf(body: CallerBody, tool: JsonObject, index: number): ServerTool | Failure | null {
   const { type } = tool;
   const at = { path: `tools[${index}]`, field: `tools.${jsonText(type)}` };
-  if (type === 'file_search') {
-    const read = openAiServerTool(tool, at, () => []);
-    return read === null ? [] : [read];
-  }
+  if (type === 'file_search') return openAiServerTool(tool, at, () => []);
   if (typeof type === 'string' && webFetchTypes.test(type)) {
-    return [webFetchTool(tool, at, { addressSources: () => addressSourcesIn(body), cited: 'if asked' })];
+    return webFetchTool(tool, at, { addressSources: () => addressSourcesIn(body), cited: 'if asked' });
   }
-  if (typeof type !== 'string' || !webSearchTypes.test(type)) return [];
+  if (typeof type !== 'string' || !webSearchTypes.test(type)) return null;
   const settings = {
     detail: undefined,
     allowed: tool.allowed_domains,
@@ -60,7 +59,7 @@ function toolOf(body: CallerBody, tool: JsonObject, index: number): ServerTool[]
     location: tool.user_location,
     callsMax: tool.max_uses,
   };
-  return [webSearchTool(at, settings)];
+  return webSearchTool(at, settings);
 }
 
 function* addressSourcesIn({ system, messages }: CallerBody): AddressSources {
@@ -80,11 +79,13 @@ function* addressSourcesIn({ system, messages }: CallerBody): AddressSources {
 }
 
 /** With what a toolset says of its tools, where there is one. */
-function serverOf(server: JsonValue, path: string, tools: readonly JsonObject[]): ServerTool[] {
-  if (!isObject(server)) return [];
+function serverOf(server: JsonValue, path: string, tools: readonly JsonObject[]): ServerTool | Failure | null {
+  if (!isObject(server)) return null;
   const toolset = tools.find(({ type, mcp_server_name: name }) => type === 'mcp_toolset' && name === server.name);
   const older = isObject(server.tool_configuration) ? server.tool_configuration : {};
-  if (older.enabled === false) return [];
+  if (older.enabled === false) return null;
+  const filter = toolFilter(older.allowed_tools, `${path}.tool_configuration.allowed_tools`);
+  if (isFailure(filter)) return filter;
   const settings = {
     label: server.name,
     url: server.url,
@@ -93,12 +94,10 @@ function serverOf(server: JsonValue, path: string, tools: readonly JsonObject[])
       typeof server.authorization_token === 'string'
         ? ([['authorization', `Bearer ${server.authorization_token}`]] as const)
         : [],
-    allowed:
-      toolFilter(older.allowed_tools, `${path}.tool_configuration.allowed_tools`) ??
-      (toolset === undefined ? null : allowedBy(toolset)),
+    allowed: filter ?? (toolset === undefined ? null : allowedBy(toolset)),
     approval: 'never' as const,
   };
-  return [mcpServerTool({ path, field: 'mcp_servers' }, settings)];
+  return mcpServerTool({ path, field: 'mcp_servers' }, settings);
 }
 
 /** The tools that a toolset allows. */

@@ -1,14 +1,7 @@
-import { type Failure, FailureError, invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, jsonText } from '../../../kernel/json.ts';
 import type { RequestedServerTools, ServerTool } from '../../neutral/server-tool.ts';
-import {
-  type AddressSources,
-  count,
-  hasServerTools,
-  openAiServerTool,
-  requestedServerTools,
-  webSearchTool,
-} from '../server-tool-fields.ts';
+import { type AddressSources, count, hasServerTools, openAiServerTool, webSearchTool } from '../server-tool-fields.ts';
 import type { ChatRequest } from './wire.ts';
 
 /**
@@ -17,33 +10,40 @@ import type { ChatRequest } from './wire.ts';
  */
 export function serverToolsOf(body: ChatRequest): RequestedServerTools | Failure | null {
   if (!isObject(body.web_search_options) && !hasServerTools(body.tools)) return null;
-  return requestedServerTools(() => {
-    const all = (Array.isArray(body.tools) ? body.tools : []).map((tool): JsonObject => (isObject(tool) ? tool : {}));
-    const tools = all.flatMap((tool, index): ServerTool[] => {
-      const at = { path: `tools[${index}]`, field: `tools.${jsonText(tool.type)}` };
-      const read = openAiServerTool(tool, at, () => addressSourcesIn(body));
-      if (read?.kind === 'mcp' && read.approval !== 'never') throw noApproval(index);
-      return read === null ? [] : [read];
-    });
-    const { web_search_options: options } = body;
-    if (isObject(options)) {
-      const { user_location: location } = options;
-      const settings = {
-        detail: options.search_context_size,
-        allowed: undefined,
-        blocked: undefined,
-        location: isObject(location) && isObject(location.approximate) ? location.approximate : location,
-        callsMax: undefined,
-      };
-      tools.push(webSearchTool({ path: 'web_search_options', field: 'web_search_options' }, settings));
-    }
-    if (tools.length === 0) return null;
-    const clientToolNames = all.flatMap(({ function: fn, custom }) => {
-      const { name } = isObject(fn) ? fn : isObject(custom) ? custom : {};
-      return typeof name === 'string' ? [name] : [];
-    });
-    return { tools, callsMax: count(body.max_tool_calls, 'max_tool_calls'), choice: null, clientToolNames };
+  const all = (Array.isArray(body.tools) ? body.tools : []).map((tool): JsonObject => (isObject(tool) ? tool : {}));
+  const tools: ServerTool[] = [];
+  for (const [index, tool] of all.entries()) {
+    const at = { path: `tools[${index}]`, field: `tools.${jsonText(tool.type)}` };
+    const read = openAiServerTool(tool, at, () => addressSourcesIn(body));
+    if (isFailure(read)) return read;
+    if (read?.kind === 'mcp' && read.approval !== 'never') return noApproval(index);
+    if (read !== null) tools.push(read);
+  }
+  const { web_search_options: options } = body;
+  if (isObject(options)) {
+    const search = searchIn(options);
+    if (isFailure(search)) return search;
+    tools.push(search);
+  }
+  if (tools.length === 0) return null;
+  const clientToolNames = all.flatMap(({ function: fn, custom }) => {
+    const { name } = isObject(fn) ? fn : isObject(custom) ? custom : {};
+    return typeof name === 'string' ? [name] : [];
   });
+  const callsMax = count(body.max_tool_calls, 'max_tool_calls');
+  return isFailure(callsMax) ? callsMax : { tools, callsMax, choice: null, clientToolNames };
+}
+
+function searchIn(options: JsonObject): ServerTool | Failure {
+  const { user_location: location } = options;
+  const settings = {
+    detail: options.search_context_size,
+    allowed: undefined,
+    blocked: undefined,
+    location: isObject(location) && isObject(location.approximate) ? location.approximate : location,
+    callsMax: undefined,
+  };
+  return webSearchTool({ path: 'web_search_options', field: 'web_search_options' }, settings);
 }
 
 function* addressSourcesIn({ messages }: ChatRequest): AddressSources {
@@ -54,8 +54,8 @@ function* addressSourcesIn({ messages }: ChatRequest): AddressSources {
   }
 }
 
-function noApproval(index: number): FailureError {
+function noApproval(index: number): Failure {
   const field = `tools[${index}].require_approval`;
   const message = `Chat completions have no way to ask for an approval: send "require_approval": "never", or use Responses.`;
-  return new FailureError(invalid(field, message));
+  return invalid(field, message);
 }

@@ -1,36 +1,32 @@
-import type { Failure } from '../../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, jsonText } from '../../../kernel/json.ts';
 import type { ApprovedCall, RequestedServerTools, ServerTool, ServerToolKind } from '../../neutral/server-tool.ts';
-import {
-  type AddressSources,
-  count,
-  hasServerTools,
-  openAiServerTool,
-  requestedServerTools,
-} from '../server-tool-fields.ts';
+import { type AddressSources, count, hasServerTools, openAiServerTool } from '../server-tool-fields.ts';
 import { type InputItem, isGatewayStep, type ResponsesRequest } from './wire.ts';
 
 /** Tools of a request that the answering server runs; null: there are none that this gateway could run. */
 export function serverToolsOf(body: ResponsesRequest): RequestedServerTools | Failure | null {
   if (!hasServerTools(body.tools)) return null;
-  return requestedServerTools(() => {
-    const all = Array.isArray(body.tools) ? body.tools.filter(isObject) : [];
-    const tools = all.flatMap((tool, index): ServerTool[] => {
-      const at = { path: `tools[${index}]`, field: `tools.${jsonText(tool.type)}` };
-      const read = openAiServerTool(tool, at, () => addressSourcesIn(body));
-      if (read === null || !isAllowed(tool, body.tool_choice)) return [];
-      return [read.kind === 'mcp' ? { ...read, isListed: isListed(body, read.label) } : read];
-    });
-    if (tools.length === 0) return null;
-    const approvals = approvalsIn(body);
-    return {
-      tools,
-      ...(approvals.length > 0 && { approvals }),
-      callsMax: count(body.max_tool_calls, 'max_tool_calls'),
-      choice: serverChoice(body.tool_choice),
-      clientToolNames: all.flatMap(({ name }) => (typeof name === 'string' ? [name] : [])),
-    };
-  });
+  const all = Array.isArray(body.tools) ? body.tools.filter(isObject) : [];
+  const tools: ServerTool[] = [];
+  for (const [index, tool] of all.entries()) {
+    const at = { path: `tools[${index}]`, field: `tools.${jsonText(tool.type)}` };
+    const read = openAiServerTool(tool, at, () => addressSourcesIn(body));
+    if (isFailure(read)) return read;
+    if (read === null || !isAllowed(tool, body.tool_choice)) continue;
+    tools.push(read.kind === 'mcp' ? { ...read, isListed: isListed(body, read.label) } : read);
+  }
+  if (tools.length === 0) return null;
+  const callsMax = count(body.max_tool_calls, 'max_tool_calls');
+  if (isFailure(callsMax)) return callsMax;
+  const approvals = approvalsIn(body);
+  return {
+    tools,
+    ...(approvals.length > 0 && { approvals }),
+    callsMax,
+    choice: serverChoice(body.tool_choice),
+    clientToolNames: all.flatMap(({ name }) => (typeof name === 'string' ? [name] : [])),
+  };
 }
 
 function itemsOf({ input }: ResponsesRequest): readonly InputItem[] {
