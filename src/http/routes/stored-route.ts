@@ -2,7 +2,7 @@ import type { JsonSchema } from '../../formats/dialects/described-check.ts';
 import { openAiResponses } from '../../formats/dialects/openai-responses/index.ts';
 import type { ObjectReader } from '../../inference/spine/body-reader.ts';
 import { refuse } from '../../inference/spine/sink.ts';
-import { FailureError, isFailure } from '../../kernel/failure.ts';
+import { type Failure, FailureError, isFailure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { offLoopBodyBytes } from '../../kernel/limits.ts';
 import { objectIn } from '../../kernel/parse-object.ts';
@@ -33,14 +33,14 @@ export const responsesPlace: StoredPlace = { endpoint: 'responses', dialect: ope
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 /**
- * A call whose JSON answer is there at once; null: it was answered already. Failures are thrown as FailureError. Reading
- * and deleting is free. `properties`: the members of its body, as JSON Schema.
+ * A call whose JSON answer, or failure, is there at once; null: it was answered already. It may throw a FailureError too.
+ * Reading and deleting is free. `properties`: the members of its body, as JSON Schema.
  */
 export function storedRoute(
   method: Method,
   path: string,
   summary: string,
-  answer: (call: StoredCall) => Promise<JsonObject | null>,
+  answer: (call: StoredCall) => Promise<JsonObject | Failure | null>,
   properties: JsonSchema = {},
   { endpoint, dialect, objects }: StoredPlace = responsesPlace,
 ): Route {
@@ -57,11 +57,13 @@ export function storedRoute(
       const { account, tenant } = callerOf(exchange);
       const headers = exchange.admitted?.headers ?? [];
       try {
-        const body = hasBody ? await objectOf(exchange, objects ?? null) : {};
-        if (body === null) return;
+        const read = hasBody ? await objectOf(exchange, objects ?? null) : { body: {} };
+        if (read === null) return;
+        if (isFailure(read)) return refuse(exchange.client, read, headers);
         const query = new URLSearchParams(exchange.search);
-        const result = await answer({ tenant, account, exchange, params: exchange.params, query, body });
-        if (result !== null) writeJson(exchange, 200, result, headers);
+        const result = await answer({ tenant, account, exchange, params: exchange.params, query, body: read.body });
+        if (isFailure(result)) refuse(exchange.client, result, headers);
+        else if (result !== null) writeJson(exchange, 200, result, headers);
       } catch (error) {
         if (!(error instanceof FailureError)) throw error;
         refuse(exchange.client, error.failure, headers);
@@ -72,15 +74,15 @@ export function storedRoute(
 
 const largeBytesMax = 32 * 1024 * 1024;
 
-async function objectOf(exchange: Exchange, objects: ObjectReader | null): Promise<JsonObject | null> {
+async function objectOf(
+  exchange: Exchange,
+  objects: ObjectReader | null,
+): Promise<{ body: JsonObject } | Failure | null> {
   const { headers } = exchange.request;
   // A POST without a body, such as a cancellation.
-  if ((headers['content-length'] ?? '0') === '0' && headers['transfer-encoding'] === undefined) return {};
+  if ((headers['content-length'] ?? '0') === '0' && headers['transfer-encoding'] === undefined) return { body: {} };
   const raw = await readJsonBody(exchange, objects === null ? offLoopBodyBytes : largeBytesMax);
   if (raw === null) return null;
-  if (!Buffer.isBuffer(raw)) throw new FailureError(raw);
-  if (objects === null) return objectIn(raw);
-  const read = await objects.readObject(callerOf(exchange).tenant, raw);
-  if (isFailure(read)) throw new FailureError(read);
-  return read.body;
+  if (!Buffer.isBuffer(raw)) return raw;
+  return objects === null ? { body: objectIn(raw) } : objects.readObject(callerOf(exchange).tenant, raw);
 }

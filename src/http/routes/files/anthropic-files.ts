@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { anthropicMessages } from '../../../formats/dialects/anthropic-messages/index.ts';
 import { type StoredFile, shownPurposes } from '../../../inference/batches/stored-files.ts';
-import { FailureError, invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Route } from '../../exchange.ts';
 import type { FormField } from '../../read-multipart.ts';
@@ -65,7 +65,7 @@ export function anthropicFilesRoutes(parts: FilesParts): Route[] {
 }
 
 /** Newest first. Newer SDKs go on by `next_page`, older ones by `after_id` and `before_id`. */
-async function pageOf(parts: FilesParts, { tenant, query }: StoredCall): Promise<JsonObject> {
+async function pageOf(parts: FilesParts, { tenant, query }: StoredCall): Promise<JsonObject | Failure> {
   const ids = [...query.getAll('ids[]'), ...query.getAll('ids')];
   if (ids.length > 0) return pageOfIds(parts, tenant, [...new Set(ids)]);
   const after = placeIn(query, 'page', idPrefix) ?? placeIn(query, 'after_id', idPrefix);
@@ -77,8 +77,8 @@ async function pageOf(parts: FilesParts, { tenant, query }: StoredCall): Promise
 }
 
 /** Ids that are unknown are left out, as Anthropic does. */
-async function pageOfIds(parts: FilesParts, tenant: string, ids: readonly string[]): Promise<JsonObject> {
-  if (ids.length > idsMax) throw new FailureError(invalid('ids', `'ids' may name at most ${idsMax} files.`));
+async function pageOfIds(parts: FilesParts, tenant: string, ids: readonly string[]): Promise<JsonObject | Failure> {
+  if (ids.length > idsMax) return invalid('ids', `'ids' may name at most ${idsMax} files.`);
   const files = await parts.files();
   const page: StoredFile[] = [];
   for (const id of ids) {
@@ -94,7 +94,7 @@ function factsOf(fields: readonly FormField[]) {
   const seconds = /^\d{1,9}$/.test(text) ? Number(text) : 0;
   if (seconds < retentionSMin || seconds > retentionSMax) {
     const range = `from ${retentionSMin} to ${retentionSMax}`;
-    throw new FailureError(invalid('expires_in_seconds', `'expires_in_seconds' must be a whole number ${range}.`));
+    return invalid('expires_in_seconds', `'expires_in_seconds' must be a whole number ${range}.`);
   }
   return { purpose: 'user_data', lifetimeMs: seconds * 1_000 };
 }

@@ -4,7 +4,7 @@ import { type Batches, batchNotFound, fileNotFound } from '../../../inference/ba
 import type { StoredFiles } from '../../../inference/batches/stored-files.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { checkedMetadata, metadataSchema } from '../../../inference/families/responses/conversation-fields.ts';
-import { FailureError, invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Route } from '../../exchange.ts';
 import { listed, listOf } from '../list-page.ts';
@@ -32,10 +32,8 @@ export function batchesRoutes(parts: BatchesRouteParts): Route[] {
     metadata: metadataSchema,
     output_expires_after: { type: 'object' },
   };
-  const shown = (batch: Batch | null, { params }: StoredCall): JsonObject => {
-    if (batch === null) throw new FailureError(batchNotFound(params.id ?? ''));
-    return shownBatch(batch);
-  };
+  const shown = (batch: Batch | null, { params }: StoredCall): JsonObject | Failure =>
+    batch === null ? batchNotFound(params.id ?? '') : shownBatch(batch);
   return [
     storedRoute('POST', path, 'Begin a batch of requests', (call) => begin(parts, call), properties, place),
     storedRoute(
@@ -70,23 +68,28 @@ export function batchesRoutes(parts: BatchesRouteParts): Route[] {
   ];
 }
 
-async function begin(parts: BatchesRouteParts, { tenant, account, exchange, body }: StoredCall): Promise<JsonObject> {
+async function begin(
+  parts: BatchesRouteParts,
+  { tenant, account, exchange, body }: StoredCall,
+): Promise<JsonObject | Failure> {
   const { endpoint, input_file_id: inputFile, completion_window: window, output_expires_after: expiry } = body;
-  if (typeof inputFile !== 'string') throw wrong('input_file_id', 'must be the id of a file');
+  if (typeof inputFile !== 'string') return wrong('input_file_id', 'must be the id of a file');
   if (typeof endpoint !== 'string' || !parts.endpoints.includes(endpoint)) {
-    throw wrong('endpoint', `must be one of ${parts.endpoints.join(', ')}`);
+    return wrong('endpoint', `must be one of ${parts.endpoints.join(', ')}`);
   }
-  if (typeof window !== 'string') throw wrongWindow();
+  if (typeof window !== 'string') return wrongWindow();
   const windowMs = windowOf(window);
+  if (isFailure(windowMs)) return windowMs;
   const metadata = body.metadata === undefined || body.metadata === null ? null : checkedMetadata(body.metadata);
   const outputKeptForMs = isObject(expiry) ? expiryOf(expiry, 'output_expires_after') : null;
+  if (isFailure(outputKeptForMs)) return outputKeptForMs;
   const full = await parts.services.storage.mayKeep(account);
-  if (full !== null) throw new FailureError(full);
+  if (full !== null) return full;
   const file = await (await parts.files()).find(tenant, inputFile);
-  if (file === null) throw new FailureError(fileNotFound(inputFile, 'input_file_id'));
-  if (file.purpose !== 'batch') throw wrong('input_file_id', "must be a file with the purpose 'batch'");
+  if (file === null) return fileNotFound(inputFile, 'input_file_id');
+  if (file.purpose !== 'batch') return wrong('input_file_id', "must be a file with the purpose 'batch'");
   if (file.expiresMs < parts.services.clock.wallMs() + windowMs) {
-    throw wrong('input_file_id', 'must be a file that does not expire before the completion_window ends');
+    return wrong('input_file_id', 'must be a file that does not expire before the completion_window ends');
   }
   const owner = { tenant, account, keyId: callerOf(exchange).keyId };
   const facts = { format: 'openai', endpoint, inputFile, windowMs, window } as const;
@@ -94,21 +97,21 @@ async function begin(parts: BatchesRouteParts, { tenant, account, exchange, body
   return shownBatch(await batches.create(owner, { ...facts, metadata, headers: {}, outputKeptForMs }));
 }
 
-function wrong(param: string, what: string): FailureError {
-  return new FailureError(invalid(param, `'${param}' ${what}.`));
+function wrong(param: string, what: string): Failure {
+  return invalid(param, `'${param}' ${what}.`);
 }
 
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 24 * 3_600_000 };
 const windowMsMax = 7 * 24 * 3_600_000;
 
-function windowOf(window: string): number {
+function windowOf(window: string): number | Failure {
   const [, amount, unit = ''] = /^(\d{1,6})([smhd])$/.exec(window) ?? [];
   const ms = Number(amount) * (unitMs[unit] ?? Number.NaN);
   if (ms >= 1_000 && ms <= windowMsMax) return ms;
-  throw wrongWindow();
+  return wrongWindow();
 }
 
-function wrongWindow(): FailureError {
+function wrongWindow(): Failure {
   return wrong('completion_window', 'must be a time from 1s to 7d, such as 24h');
 }
 

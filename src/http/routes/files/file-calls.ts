@@ -10,7 +10,7 @@ import {
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
 import type { OpenedVectorStores } from '../../../inference/vector-stores/open-vector-stores.ts';
-import { FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { readerStallTimeoutMs } from '../../../kernel/limits.ts';
 import { identityHeaders } from '../../delivery.ts';
@@ -26,8 +26,8 @@ export interface FilesParts {
 
 /** The parts of an API of files that differ by vendor. */
 export interface FileFormat {
-  /** Facts of an upload other than its name. Throws a FailureError that names the field. */
-  factsOf(fields: readonly FormField[]): Pick<NewFile, 'purpose' | 'lifetimeMs'>;
+  /** Facts of an upload other than its name. A failure names the field. */
+  factsOf(fields: readonly FormField[]): Pick<NewFile, 'purpose' | 'lifetimeMs'> | Failure;
   shown(file: StoredFile): JsonObject;
 }
 
@@ -118,7 +118,9 @@ async function uploadHeld(
   if (form === null) return;
   if (isFailure(form)) return refuse(exchange.client, form, headers);
   try {
-    const { content, ...facts } = readUpload(form, format);
+    const upload = readUpload(form, format);
+    if (isFailure(upload)) return refuse(exchange.client, upload, headers);
+    const { content, ...facts } = upload;
     const file = await (await files()).create(tenant, { ...facts, hold }, content.read());
     // Before its answer: the caller's next request may need its place.
     await form.release();
@@ -133,9 +135,11 @@ async function uploadHeld(
 
 function readUpload({ fields, files }: Multipart, format: FileFormat) {
   const file = files.find(({ name }) => name === 'file');
-  if (file === undefined) throw new FailureError(invalid('file', "The form has no file 'file'."));
+  if (file === undefined) return invalid('file', "The form has no file 'file'.");
+  const facts = format.factsOf(fields);
+  if (isFailure(facts)) return facts;
   const name = file.fileName.slice(0, fileNameCharsMax) || 'file';
-  return { ...format.factsOf(fields), name, mediaType: file.mediaType, content: file.file };
+  return { ...facts, name, mediaType: file.mediaType, content: file.file };
 }
 
 /** Value of the first field of this name; null: there is none. */

@@ -1,6 +1,6 @@
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import { purposes, shownPurposes } from '../../../inference/batches/stored-files.ts';
-import { FailureError, invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { Route } from '../../exchange.ts';
 import { withOtherFormat } from '../../other-format.ts';
 import type { FormField } from '../../read-multipart.ts';
@@ -107,12 +107,13 @@ function openAiFilesRoutes(parts: FilesParts): Route[] {
 function factsOf(fields: readonly FormField[]) {
   const purpose = fieldOf(fields, 'purpose');
   if (!purposes.some((known) => known === purpose)) {
-    throw new FailureError(invalid('purpose', `'purpose' must be one of ${purposes.join(', ')}.`));
+    return invalid('purpose', `'purpose' must be one of ${purposes.join(', ')}.`);
   }
-  return { purpose: purpose!, lifetimeMs: retentionOf(fields) };
+  const lifetimeMs = retentionOf(fields);
+  return isFailure(lifetimeMs) ? lifetimeMs : { purpose: purpose!, lifetimeMs };
 }
 
-function retentionOf(fields: readonly FormField[]): number | null {
+function retentionOf(fields: readonly FormField[]): number | Failure | null {
   const anchor = fieldOf(fields, 'expires_after[anchor]');
   const seconds = fieldOf(fields, 'expires_after[seconds]');
   if (anchor === null && seconds === null) return null;

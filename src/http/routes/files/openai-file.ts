@@ -1,5 +1,5 @@
 import type { StoredFile } from '../../../inference/batches/stored-files.ts';
-import { FailureError, invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 
 const retentionSMin = 3_600;
@@ -14,10 +14,9 @@ export const retentionSchema = {
   },
 };
 
-/** Ms that a file is kept for; `after` as OpenAI writes it. Throws a FailureError. */
-export function expiryOf({ anchor, seconds }: JsonObject, param: string): number {
-  if (anchor !== 'created_at')
-    throw new FailureError(invalid(`${param}.anchor`, `'${param}.anchor' must be created_at.`));
+/** Ms that a file is kept for; `after` as OpenAI writes it. */
+export function expiryOf({ anchor, seconds }: JsonObject, param: string): number | Failure {
+  if (anchor !== 'created_at') return invalid(`${param}.anchor`, `'${param}.anchor' must be created_at.`);
   if (
     typeof seconds === 'number' &&
     Number.isInteger(seconds) &&
@@ -27,7 +26,7 @@ export function expiryOf({ anchor, seconds }: JsonObject, param: string): number
     return seconds * 1_000;
   }
   const range = `from ${retentionSMin} to ${retentionSMax}`;
-  throw new FailureError(invalid(`${param}.seconds`, `'${param}.seconds' must be a whole number ${range}.`));
+  return invalid(`${param}.seconds`, `'${param}.seconds' must be a whole number ${range}.`);
 }
 
 /** OpenAI's form of a file. */

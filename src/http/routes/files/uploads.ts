@@ -10,7 +10,7 @@ import {
 } from '../../../inference/batches/part-uploads.ts';
 import { purposes } from '../../../inference/batches/stored-files.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
-import { FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { OpenedOnce } from '../../../kernel/opened-once.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
@@ -41,9 +41,9 @@ export function uploadsRoutes(parts: FilesParts): Route[] {
       'Begin an upload in parts',
       async ({ tenant, account, body }) => {
         const facts = beginOf(body);
+        if (isFailure(facts)) return facts;
         const full = await parts.services.storage.mayKeep(account);
-        if (full !== null) throw new FailureError(full);
-        return shownUpload(await (await uploads()).begin(tenant, facts));
+        return full ?? shownUpload(await (await uploads()).begin(tenant, facts));
       },
       {
         bytes: { type: 'integer', minimum: 1, maximum: fileBytesMax },
@@ -70,6 +70,7 @@ export function uploadsRoutes(parts: FilesParts): Route[] {
       'Make a file of the parts of an upload',
       async (call) => {
         const order = orderOf(call.body);
+        if (isFailure(order)) return order;
         return withHold(parts, call.account, async (hold) => {
           const { upload, file } = await (await uploads()).complete(await found(uploads, call), order, hold);
           return { ...shownUpload(upload), file: shownFile(file) };
@@ -103,22 +104,21 @@ async function addPart(parts: FilesParts, exchange: Exchange, uploads: OpenUploa
   const headers = exchange.admitted?.headers ?? [];
   try {
     const upload = await found(uploads, { tenant, params: exchange.params });
-    const part = await withHold(parts, account, async (hold) => {
+    const part = await withHold(parts, account, async (hold): Promise<UploadPart | Failure | null> => {
       const bounds = { bodyBytes: formBytesMax, files: 1, hold };
       const form = await readMultipart(exchange, parts.services.spool, bounds);
-      if (form === null) return null;
-      if (isFailure(form)) throw new FailureError(form);
+      if (form === null || isFailure(form)) return form;
       try {
         const data = form.files.find(({ name }) => name === 'data');
-        if (data === undefined) throw new FailureError(invalid('data', "The form has no file 'data'."));
-        if (data.file.bytes > partBytesMax)
-          throw new FailureError({ kind: 'body-too-large', limitBytes: partBytesMax });
+        if (data === undefined) return invalid('data', "The form has no file 'data'.");
+        if (data.file.bytes > partBytesMax) return { kind: 'body-too-large', limitBytes: partBytesMax };
         return await (await uploads()).add(upload, data.file.read(), hold);
       } finally {
         await form.release();
       }
     });
-    if (part !== null) writeJson(exchange, 200, shownPart(part), headers);
+    if (isFailure(part)) refuse(exchange.client, part, headers);
+    else if (part !== null) writeJson(exchange, 200, shownPart(part), headers);
   } catch (error) {
     if (!(error instanceof FailureError)) throw error;
     refuse(exchange.client, error.failure, headers);
@@ -129,9 +129,9 @@ async function withHold<T>(
   { services }: FilesParts,
   account: string,
   work: (hold: StorageHold) => Promise<T>,
-): Promise<T> {
+): Promise<T | Failure> {
   const hold = await services.storage.hold(account);
-  if (isFailure(hold)) throw new FailureError(hold);
+  if (isFailure(hold)) return hold;
   try {
     return await work(hold);
   } finally {
@@ -139,41 +139,43 @@ async function withHold<T>(
   }
 }
 
-function beginOf({ bytes, filename, mime_type, purpose, expires_after }: JsonObject): NewPartUpload {
+function beginOf({ bytes, filename, mime_type, purpose, expires_after }: JsonObject): NewPartUpload | Failure {
   if (typeof bytes !== 'number' || !Number.isInteger(bytes) || bytes < 1 || bytes > fileBytesMax) {
     const message = `'bytes' must be a whole number from 1 to ${fileBytesMax}: the size of the whole file.`;
-    throw new FailureError(invalid('bytes', message));
+    return invalid('bytes', message);
   }
   if (typeof filename !== 'string' || filename === '' || filename.length > fileNameCharsMax) {
     const message = `'filename' must be a name of 1 to ${fileNameCharsMax} characters.`;
-    throw new FailureError(invalid('filename', message));
+    return invalid('filename', message);
   }
   if (typeof mime_type !== 'string' || mime_type === '' || mime_type.length > 200) {
-    throw new FailureError(invalid('mime_type', "'mime_type' must be a type such as text/plain."));
+    return invalid('mime_type', "'mime_type' must be a type such as text/plain.");
   }
   if (!purposes.some((known) => known === purpose)) {
-    throw new FailureError(invalid('purpose', `'purpose' must be one of ${purposes.join(', ')}.`));
+    return invalid('purpose', `'purpose' must be one of ${purposes.join(', ')}.`);
   }
   if (expires_after !== undefined && expires_after !== null && !isObject(expires_after)) {
     const message = '\'expires_after\' must be an object: {"anchor": "created_at", "seconds": 3600}.';
-    throw new FailureError(invalid('expires_after', message));
+    return invalid('expires_after', message);
   }
   const lifetimeMs = isObject(expires_after) ? expiryOf(expires_after, 'expires_after') : null;
+  if (isFailure(lifetimeMs)) return lifetimeMs;
   return { bytes, name: filename, mediaType: mime_type.toLowerCase(), purpose: String(purpose), lifetimeMs };
 }
 
-function orderOf({ part_ids, md5 }: JsonObject): PartOrder {
+function orderOf({ part_ids, md5 }: JsonObject): PartOrder | Failure {
   if (!Array.isArray(part_ids) || part_ids.length === 0 || part_ids.length > partsMax) {
     const message = `'part_ids' must be a list of 1 to ${partsMax} ids of parts, in the order of the file.`;
-    throw new FailureError(invalid('part_ids', message));
+    return invalid('part_ids', message);
   }
-  const ids = part_ids.map((id, at) => {
-    if (typeof id === 'string') return id;
-    throw new FailureError(invalid(`part_ids.${at}`, `'part_ids.${at}' must be the id of a part.`));
-  });
+  const ids: string[] = [];
+  for (const [at, id] of part_ids.entries()) {
+    if (typeof id !== 'string') return invalid(`part_ids.${at}`, `'part_ids.${at}' must be the id of a part.`);
+    ids.push(id);
+  }
   if (md5 === undefined || md5 === null) return { ids, md5: null };
   if (typeof md5 !== 'string' || !md5Form.test(md5)) {
-    throw new FailureError(invalid('md5', "'md5' must be 32 hexadecimal digits."));
+    return invalid('md5', "'md5' must be 32 hexadecimal digits.");
   }
   return { ids, md5 };
 }

@@ -8,7 +8,7 @@ import { type StoredFile, type StoredFiles, shownPurposes } from '../../../infer
 import { resultsPurpose } from '../../../inference/batches/write-results.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
-import { FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { writeJson } from '../../write-json.ts';
@@ -52,23 +52,25 @@ export function googleBatchesRoutes(parts: GoogleBatchesParts): Route[] {
       storedRoute(method, at, summary, answer, {}, place);
     return [
       route('GET', path, "The batches of this key, in Google's format", (call) => listed(parts, call)),
-      route('GET', one, "A batch, in Google's format", async (call) =>
-        operationOf(parts, await found(parts, call.tenant, call.params.id ?? ''), 'whole'),
-      ),
+      route('GET', one, "A batch, in Google's format", async (call) => {
+        const batch = await found(parts, call.tenant, call.params.id ?? '');
+        return isFailure(batch) ? batch : operationOf(parts, batch, 'whole');
+      }),
       route('POST', one, "Stop a batch, with ':cancel', in Google's format", async (call) => {
         const [, id, verb] = /^(.+):(\w+)$/s.exec(call.params.id ?? '') ?? [];
         if (id === undefined || verb !== 'cancel') {
-          throw new FailureError({ kind: 'not-found', message: 'A batch has the method :cancel alone.' });
+          return { kind: 'not-found', message: 'A batch has the method :cancel alone.' };
         }
-        await found(parts, call.tenant, id);
+        const batch = await found(parts, call.tenant, id);
+        if (isFailure(batch)) return batch;
         await (await parts.batches()).cancel(call.tenant, 'gemini', id);
         return {};
       }),
       route('DELETE', one, "Delete a batch that has ended, in Google's format", async (call) => {
-        const { id, ending, inputFile, gemini: facts } = await found(parts, call.tenant, call.params.id ?? '');
-        if (ending === null) {
-          throw new FailureError(invalid(null, `The batch '${id}' has not ended. Cancel it, and delete it then.`));
-        }
+        const batch = await found(parts, call.tenant, call.params.id ?? '');
+        if (isFailure(batch)) return batch;
+        const { id, ending, inputFile, gemini: facts } = batch;
+        if (ending === null) return invalid(null, `The batch '${id}' has not ended. Cancel it, and delete it then.`);
         if (facts?.input === 'inline') await (await parts.files()).remove(call.tenant, inputFile);
         await (await parts.batches()).remove(call.tenant, id);
         return {};
@@ -87,8 +89,9 @@ export async function beginGoogleBatch(
   const { tenant } = callerOf(exchange);
   try {
     const read = await parts.services.bodies.readObject(tenant, exchange.givenBody ?? Buffer.from('{}'));
-    if (isFailure(read)) throw new FailureError(read);
-    writeJson(exchange, 200, await begin(parts, exchange, method, read.body), headers);
+    const begun = isFailure(read) ? read : await begin(parts, exchange, method, read.body);
+    if (isFailure(begun)) refuse(exchange.client, begun, headers);
+    else writeJson(exchange, 200, begun, headers);
   } catch (error) {
     if (!(error instanceof FailureError)) throw error;
     refuse(exchange.client, error.failure, headers);
@@ -100,22 +103,23 @@ async function begin(
   exchange: Exchange,
   { model, endpoint }: BatchMethod,
   body: JsonObject,
-): Promise<JsonObject> {
+): Promise<JsonObject | Failure> {
   const { services } = parts;
   const principal = callerOf(exchange);
   const { tenant, account, keyId } = principal;
   const alias = services.snapshot().models.resolve(model, principal);
-  if (isFailure(alias)) throw new FailureError(alias);
+  if (isFailure(alias)) return alias;
   const batch = isObject(body.batch) ? body.batch : {};
   const config = batch.inputConfig ?? batch.input_config;
-  if (!isObject(config)) throw wrong('batch.inputConfig', 'must have requests, or the fileName of a file');
+  if (!isObject(config)) return wrong('batch.inputConfig', 'must have requests, or the fileName of a file');
   const { displayName, display_name: inSnakeCase = displayName } = batch;
   const fileName = config.fileName ?? config.file_name;
   const full = await services.storage.mayKeep(account);
-  if (full !== null) throw new FailureError(full);
+  if (full !== null) return full;
   const input = fileName == null ? 'inline' : 'file';
   const inputFile =
     fileName == null ? await inlineFile(parts, exchange, config.requests) : await namedFile(parts, tenant, fileName);
+  if (isFailure(inputFile)) return inputFile;
   const facts = {
     model,
     displayName: typeof inSnakeCase === 'string' ? inSnakeCase.slice(0, 512) : '',
@@ -138,17 +142,20 @@ async function begin(
   return operationOf(parts, made, 'facts');
 }
 
-async function namedFile({ services, files }: GoogleBatchesParts, tenant: string, name: JsonValue): Promise<string> {
+async function namedFile(
+  { services, files }: GoogleBatchesParts,
+  tenant: string,
+  name: JsonValue,
+): Promise<string | Failure> {
   const field = 'batch.inputConfig.fileName';
   const id = typeof name === 'string' ? uploadOfUri(name) : null;
-  if (id === null) throw wrong(field, 'must be the name of a file, such as files/abc');
+  if (id === null) return wrong(field, 'must be the name of a file, such as files/abc');
   const file = await (await files()).find(tenant, id);
   if (file === null || !shownPurposes.includes(file.purpose)) {
-    const shown = String(name).slice(0, 80);
-    throw new FailureError(fileNotFound(shown, field));
+    return fileNotFound(String(name).slice(0, 80), field);
   }
   if (file.expiresMs < services.clock.wallMs() + windowMs) {
-    throw wrong(field, 'must be a file that does not expire within 24 hours');
+    return wrong(field, 'must be a file that does not expire within 24 hours');
   }
   return id;
 }
@@ -158,18 +165,19 @@ async function inlineFile(
   parts: GoogleBatchesParts,
   exchange: Exchange,
   wrapped: JsonValue | undefined,
-): Promise<string> {
+): Promise<string | Failure> {
   const field = 'batch.inputConfig.requests.requests';
   const requests = isObject(wrapped) ? wrapped.requests : wrapped;
-  if (!Array.isArray(requests) || requests.length === 0) throw wrong(field, 'must be a list of at least one request');
-  const lines = requests.map((one, at) => {
-    if (!isObject(one) || !isObject(one.request)) throw wrong(`${field}[${at}].request`, 'must be an object');
+  if (!Array.isArray(requests) || requests.length === 0) return wrong(field, 'must be a list of at least one request');
+  const lines: Buffer[] = [];
+  for (const [at, one] of requests.entries()) {
+    if (!isObject(one) || !isObject(one.request)) return wrong(`${field}[${at}].request`, 'must be an object');
     const { request, metadata } = one;
-    return Buffer.from(`${JSON.stringify({ key: String(at), ...(metadata != null && { metadata }), request })}\n`);
-  });
+    lines.push(Buffer.from(`${JSON.stringify({ key: String(at), ...(metadata != null && { metadata }), request })}\n`));
+  }
   const { account, tenant } = callerOf(exchange);
   const hold = await parts.services.storage.hold(account);
-  if (isFailure(hold)) throw new FailureError(hold);
+  if (isFailure(hold)) return hold;
   try {
     const facts = { purpose: resultsPurpose, name: 'requests', lifetimeMs: null, hold };
     return (await (await parts.files()).create(tenant, facts, held(piecesOf(lines), hold))).id;
@@ -182,14 +190,13 @@ async function* piecesOf(lines: readonly Buffer[]): AsyncGenerator<Buffer> {
   yield* lines;
 }
 
-function wrong(param: string, what: string): FailureError {
-  return new FailureError(invalid(param, `'${param}' ${what}.`));
+function wrong(param: string, what: string): Failure {
+  return invalid(param, `'${param}' ${what}.`);
 }
 
-async function found(parts: GoogleBatchesParts, tenant: string, id: string): Promise<Batch> {
+async function found(parts: GoogleBatchesParts, tenant: string, id: string): Promise<Batch | Failure> {
   const batch = await (await parts.batches()).find(tenant, 'gemini', id);
-  if (batch === null) throw new FailureError(batchNotFound(`batches/${id.slice(0, 80)}`));
-  return batch;
+  return batch ?? batchNotFound(`batches/${id.slice(0, 80)}`);
 }
 
 async function listed(parts: GoogleBatchesParts, { tenant, query }: StoredCall): Promise<JsonObject> {

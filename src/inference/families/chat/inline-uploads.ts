@@ -4,7 +4,7 @@ import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import type { InlineFile } from '../../../formats/dialects/inline-files.ts';
 import type { NamedObject } from '../../../formats/dialects/named-objects.ts';
 import { mediaTypeOf } from '../../../formats/neutral/media-type.ts';
-import { type Failure, FailureError, invalid } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isSortedId } from '../../../kernel/ids.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { RoomHold } from '../../../kernel/sharing/room.ts';
@@ -46,17 +46,19 @@ export async function withUploads(
   const fieldsById = Map.groupBy(named.filter(isUpload), ({ id }) => id);
   try {
     const files = await readAll(find, tenant, fieldsById, held);
+    if (isFailure(files)) return files;
     if (files.size === 0) return null;
     let bytes = 0;
+    let failure: Failure | null = null;
     const body = inlineFiles(JSON.parse(raw.toString('utf8')) as JsonObject, (id) => {
       const file = typeof id === 'string' ? files.get(id) : undefined;
       if (file === undefined) return undefined;
       // An id may be in more places than those that are known to name files.
       bytes += file.bytes;
-      if (bytes > bytesMax) throw tooLarge(file.field);
-      return file;
+      if (bytes > bytesMax) failure ??= tooLarge(file.field);
+      return failure === null ? file : undefined;
     });
-    return Buffer.from(JSON.stringify(body));
+    return failure ?? Buffer.from(JSON.stringify(body));
   } catch (error) {
     if (error instanceof FailureError) return error.failure;
     throw error;
@@ -73,20 +75,23 @@ async function readAll(
   tenant: string,
   fieldsById: ReadonlyMap<string, readonly NamedObject[]>,
   held: RoomHold,
-): Promise<Map<string, InlineFile & { bytes: number }>> {
+): Promise<Map<string, InlineFile & { bytes: number }> | Failure> {
   const files = new Map<string, InlineFile & { bytes: number }>();
   let bytes = 0;
   for (const [id, places] of fieldsById) {
     const { field } = places[0]!;
-    if (files.size === filesMax) throw refused(field, `A request may name at most ${filesMax} files`);
+    if (files.size === filesMax) return refused(field, `A request may name at most ${filesMax} files`);
     const file = await find(tenant, id);
     if (file === null) continue;
     bytes += file.bytes * places.length;
-    if (bytes > bytesMax) throw tooLarge(field);
+    if (bytes > bytesMax) return tooLarge(field);
     const noRoom = held.take(Math.ceil(file.bytes * places.length * base64Growth));
-    if (noRoom !== null) throw new FailureError(noRoom);
+    if (noRoom !== null) return noRoom;
     const content = await file.content();
-    if (content !== null) files.set(id, { ...inlineOf(file, field, content), bytes: file.bytes });
+    if (content === null) continue;
+    const inline = inlineOf(file, field, content);
+    if (isFailure(inline)) return inline;
+    files.set(id, { ...inline, bytes: file.bytes });
   }
   return files;
 }
@@ -95,7 +100,7 @@ function inlineOf(
   { name, mediaType: given }: Pick<UploadedFile, 'name' | 'mediaType'>,
   field: string,
   content: Buffer,
-): InlineFile {
+): InlineFile | Failure {
   const mediaType = mediaTypeOf(content);
   if (mediaType !== null) {
     const kind = mediaType.startsWith('image/') ? 'image' : 'pdf';
@@ -105,15 +110,15 @@ function inlineOf(
     return { kind: 'media', name, field, mediaType: given, base64: content.toString('base64') };
   }
   if (!isUtf8(content) || content.includes(0)) {
-    throw refused(field, `The file ${JSON.stringify(name.slice(0, 60))} is neither a picture nor a PDF nor a text`);
+    return refused(field, `The file ${JSON.stringify(name.slice(0, 60))} is neither a picture nor a PDF nor a text`);
   }
   return { kind: 'text', name, field, text: content.toString('utf8').replace(/^\uFEFF/, '') };
 }
 
-function tooLarge(field: string): FailureError {
+function tooLarge(field: string): Failure {
   return refused(field, `The files of a request may have at most ${bytesMax >> 20} MB together`);
 }
 
-function refused(field: string, message: string): FailureError {
-  return new FailureError(invalid(field, `${message} ('${field}').`));
+function refused(field: string, message: string): Failure {
+  return invalid(field, `${message} ('${field}').`);
 }
