@@ -245,7 +245,6 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     'prefix',
     'purposes',
     'skipLocked',
-    'which.sql',
   ],
   'src/stores/web/crawl-store.ts': [
     'crawl',
@@ -273,7 +272,6 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     "value('$2')",
     "value('(value ->> 0)')",
     "value('(value ->> 3)')",
-    'which',
   ],
   'src/stores/ledger/cache-uses.ts': [
     'schema',
@@ -456,6 +454,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/stores/sqlite/ledger-writer.ts': ['added', 'marks(columns.length)', 'names', 'table'],
   'src/stores/sqlite/tables.ts': ['column', 'place'],
+  'src/stores/leased-rows.ts': ['free', 'open', 'table', 'which'],
   'src/stores/storage-sizes.ts': ['prefix'],
   'src/stores/ledger/traffic-of-past.ts': ["counts.join(', ')", 'kind', 'name', 'schema'],
   'src/stores/ledger/largest-parts.ts': [
@@ -517,7 +516,6 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     'store',
     'storeColumns',
     'table',
-    'which',
   ],
 };
 

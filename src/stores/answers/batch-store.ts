@@ -6,6 +6,7 @@ import type {
   FileRow,
   Listed,
 } from '../../books/metering/batch-store.ts';
+import { leasedRows } from '../leased-rows.ts';
 import type { ClosableTables, SqlTables, Step } from '../sql-tables.ts';
 
 /** Files, batches and their lines over either database. */
@@ -156,28 +157,20 @@ function batchesIn({ prefix, rows, write }: SqlTables) {
 }
 
 /** The work at batches, under leases. */
-function workIn({ prefix, rows, write, skipLocked }: SqlTables) {
+function workIn(tables: SqlTables) {
+  const { prefix, rows, write, skipLocked } = tables;
   const batch = `${prefix}batch`;
   const file = `${prefix}stored_file`;
+  const { free, isSomeFree, renew, release } = leasedRows(tables, batch, 'ended_ms IS NULL');
   return {
+    renew,
+    release,
     async lease(worker, nowMs, untilMs, limit) {
-      const free = 'ended_ms IS NULL AND lease_until_ms <= $1';
-      // Asked all the time, and mostly there is nothing: then it waits for nobody's write.
-      if ((await rows(`SELECT 1 AS one FROM ${batch} WHERE ${free} LIMIT 1`, [nowMs])).length === 0) return [];
+      if (!(await isSomeFree(nowMs))) return [];
       const sql = `UPDATE ${batch} SET worker = $2, lease_until_ms = $3
         WHERE id IN (SELECT id FROM ${batch} WHERE ${free} ORDER BY created_ms LIMIT $4 ${skipLocked})
         RETURNING ${batchColumns}`;
       return (await rows(sql, [nowMs, worker, untilMs, limit])).map(batchOf);
-    },
-    async renew({ id, worker }, untilMs) {
-      const sql = `UPDATE ${batch} SET lease_until_ms = $3 WHERE ${held}`;
-      const [changes] = await write([{ sql, values: [id, worker, untilMs] }]);
-      return changes === 1;
-    },
-    async release(worker) {
-      const which = worker === null ? { sql: '', values: [] } : { sql: 'AND worker = $1', values: [worker] };
-      const sql = `UPDATE ${batch} SET worker = NULL, lease_until_ms = 0 WHERE ended_ms IS NULL ${which.sql}`;
-      await write([{ sql, values: which.values }]);
     },
     async counted({ id, worker }, total, nowMs) {
       const sql = `UPDATE ${batch} SET total = $3, counted_ms = $4 WHERE ${held}`;

@@ -7,6 +7,7 @@ import type {
   StoreRow,
   VectorStoreRows,
 } from '../../books/metering/vector-store-rows.ts';
+import { leasedRows } from '../leased-rows.ts';
 import { type ClosableTables, change, read, type SqlTables } from '../sql-tables.ts';
 
 /** Files that one tenant may have leased at the same time, so that others find a place. */
@@ -192,14 +193,15 @@ function batchesIn({ prefix, rows, write }: SqlTables) {
 }
 
 /** The work at files, under leases. */
-function workIn({ prefix, rows, write }: SqlTables) {
-  const file = `${prefix}vector_store_file`;
+function workIn(tables: SqlTables) {
+  const file = `${tables.prefix}vector_store_file`;
   const open = `status = 'in_progress'`;
+  const { free, isSomeFree, renew, release } = leasedRows(tables, file, open);
   return {
+    renew,
+    release,
     async lease(worker, nowMs, untilMs, limit) {
-      const free = `${open} AND lease_until_ms <= $1`;
-      // Asked all the time, and mostly there is nothing: then it waits for nobody's write.
-      if ((await rows(`SELECT 1 AS one FROM ${file} WHERE ${free} LIMIT 1`, [nowMs])).length === 0) return [];
+      if (!(await isSomeFree(nowMs))) return [];
       // Round the tenants: a file's turn is its place among those of its tenant, behind those that are leased. The outer
       // condition is looked at again where another process leased a file meanwhile.
       const sql = `UPDATE ${file} SET worker = $2, lease_until_ms = $3 WHERE ${free} AND id IN (
@@ -208,15 +210,7 @@ function workIn({ prefix, rows, write }: SqlTables) {
           FROM ${file} WHERE ${open}) AS queued
         WHERE lease_until_ms <= $1 AND turn <= ${leasedOfTenantMax} ORDER BY turn, id LIMIT $4)
         RETURNING ${fileColumns}`;
-      return (await rows(sql, [nowMs, worker, untilMs, limit])).map(fileOf);
-    },
-    async renew({ id, worker }, untilMs) {
-      const sql = `UPDATE ${file} SET lease_until_ms = $3 WHERE id = $1 AND worker = $2 AND ${open}`;
-      return (await write([{ sql, values: [id, worker, untilMs] }]))[0] === 1;
-    },
-    async release(worker) {
-      const [which, values] = worker === null ? ['', []] : [' AND worker = $1', [worker]];
-      await write([{ sql: `UPDATE ${file} SET worker = NULL, lease_until_ms = 0 WHERE ${open}${which}`, values }]);
+      return (await tables.rows(sql, [nowMs, worker, untilMs, limit])).map(fileOf);
     },
   } satisfies Partial<VectorStoreRows>;
 }

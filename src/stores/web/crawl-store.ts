@@ -7,6 +7,7 @@ import type {
   NewHook,
   TakenPage,
 } from '../../tools/crawl/crawl-store.ts';
+import { leasedRows } from '../leased-rows.ts';
 import { type ClosableTables, change, type Row, read, type Step, type Work } from '../sql-tables.ts';
 import { crawlOf, hookOf } from './crawl-rows.ts';
 
@@ -242,12 +243,14 @@ function callersPart({ rows, transaction, lock, found, crawl, page, changes }: A
 }
 
 /** The work at crawls, under leases. */
-function workersPart({ rows, write, transaction, holding, oneOf, skipLocked, pages, crawl, page, changes }: Access) {
-  const free = `status = 'scraping' AND lease_until_ms <= $1`;
+function workersPart(access: Access) {
+  const { rows, transaction, holding, oneOf, skipLocked, pages, crawl, page, changes } = access;
+  const { free, isSomeFree, renew, release } = leasedRows(access, crawl, `status = 'scraping'`);
   return {
+    renew,
+    release,
     async lease(worker, nowMs, untilMs, limit) {
-      // Asked all the time, and mostly there is nothing: then it waits for nobody's write.
-      if ((await rows(`SELECT 1 AS one FROM ${crawl} WHERE ${free} LIMIT 1`, [nowMs])).length === 0) return [];
+      if (!(await isSomeFree(nowMs))) return [];
       // Round the tenants: first the crawls with the fewest others of their tenant before them, leased or older.
       // Replicas that ask at the same moment get different ones.
       const lease = `UPDATE ${crawl} SET worker = $2, lease_until_ms = $3 WHERE id IN (
@@ -263,14 +266,6 @@ function workersPart({ rows, write, transaction, holding, oneOf, skipLocked, pag
         if (crawls.length > 0) yield* change(reopen, [crawls.map(({ id }) => id)]);
         return crawls.sort((a, b) => a.createdMs - b.createdMs || (a.id < b.id ? -1 : 1));
       });
-    },
-    async renew({ id, worker }, untilMs) {
-      const sql = `UPDATE ${crawl} SET lease_until_ms = $3 WHERE id = $1 AND worker = $2 AND status = 'scraping'`;
-      return (await write([{ sql, values: [id, worker, untilMs] }]))[0] === 1;
-    },
-    async release(worker) {
-      const [which, values] = worker === null ? [`status = 'scraping'`, []] : ['worker = $1', [worker]];
-      await write([{ sql: `UPDATE ${crawl} SET worker = NULL, lease_until_ms = 0 WHERE ${which}`, values }]);
     },
     take: (lease, count) => holding(lease, null, (held) => takePages(crawl, page, held, lease.id, count)),
     async putBack(lease, seq, { charged }) {

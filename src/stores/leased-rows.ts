@@ -1,0 +1,22 @@
+import type { Lease } from '../kernel/leased-jobs.ts';
+import type { SqlTables } from './sql-tables.ts';
+
+/** The leases of a table of durable jobs; `open` is the condition of those that have not ended. See `JobStore`. */
+export function leasedRows({ rows, write }: SqlTables, table: string, open: string) {
+  const free = `${open} AND lease_until_ms <= $1`;
+  return {
+    /** Condition of jobs that nobody works at; $1 is now. */
+    free,
+    /** Leases are looked for all the time, and mostly there are none: this look waits for nobody's write. */
+    isSomeFree: async (nowMs: number) =>
+      (await rows(`SELECT 1 AS one FROM ${table} WHERE ${free} LIMIT 1`, [nowMs])).length > 0,
+    async renew({ id, worker }: Lease, untilMs: number) {
+      const sql = `UPDATE ${table} SET lease_until_ms = $3 WHERE id = $1 AND worker = $2 AND ${open}`;
+      return (await write([{ sql, values: [id, worker, untilMs] }]))[0] === 1;
+    },
+    async release(worker: string | null) {
+      const [which, values] = worker === null ? ['', []] : [' AND worker = $1', [worker]];
+      await write([{ sql: `UPDATE ${table} SET worker = NULL, lease_until_ms = 0 WHERE ${open}${which}`, values }]);
+    },
+  };
+}
