@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
-import { type FunctionDeclaration, GoogleGenAI, type LiveServerMessage, Modality, type Session } from '@google/genai';
+import {
+  ActivityHandling,
+  type FunctionDeclaration,
+  GoogleGenAI,
+  type LiveServerMessage,
+  Modality,
+  type Session,
+} from '@google/genai';
 import { WebSocket } from 'ws';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
@@ -195,6 +202,25 @@ test('a caller that speaks into an answer interrupts it', async () => {
   await until('it was told', () => opened.messages.some(({ serverContent }) => serverContent?.interrupted));
   opened.session.sendRealtimeInput({ text: 'Stop' });
   await opened.ended();
+  openai.answers = 'whole';
+  opened.session.close();
+});
+
+test('a caller that wants no interruption speaks into an answer, and gets the rest of it', async () => {
+  openai.answers = 'begun';
+  const opening = openai.next();
+  const opened = await open('live-openai', {
+    responseModalities: [Modality.AUDIO],
+    realtimeInputConfig: { activityHandling: ActivityHandling.NO_INTERRUPTION },
+  });
+  const upstream = await opening;
+  assert.match(JSON.stringify(upstream.events[0]), /"interrupt_response":false/);
+  opened.session.sendClientContent({ turns: 'Hello' });
+  await until('it has begun', () => upstream.events.some(({ type }) => type === 'response.create'));
+  upstream.send({ type: 'input_audio_buffer.speech_started', audio_start_ms: 0, item_id: 'i' });
+  upstream.send({ type: 'response.output_audio.delta', delta: 'UkVTVA==' });
+  await until('the rest has come', () => JSON.stringify(opened.messages).includes('UkVTVA=='));
+  assert.ok(!opened.messages.some(({ serverContent }) => serverContent?.interrupted));
   openai.answers = 'whole';
   opened.session.close();
 });

@@ -117,7 +117,8 @@ test('a telephone speaks and hears G.711: what it says is found and heard, and t
       },
     });
     const { session } = (await caller.heard('session.updated')) as unknown as { session: { audio: JsonObject } };
-    assert.deepEqual(session.audio, { input: { format }, output: { format, voice: null } });
+    const { input, output } = session.audio as Record<string, JsonObject>;
+    assert.deepEqual([input?.format, output?.format, output?.voice], [format, format, null]);
     // A tone of 400 Hz in pieces of 20 ms, as telephones send it, between silence.
     const said = Float32Array.from({ length: 8_000 }, (_, at) =>
       at > 2_400 && at < 5_600 ? 0.3 * Math.sin((at * 2 * Math.PI * 400) / 8_000) : 0,

@@ -92,6 +92,9 @@ test('tool_choice: none takes the functions out, and what Gemini cannot do is an
   const toolsOf = ({ messages }: typeof silent.live) => (messages[0]?.setup as JsonObject | undefined)?.tools;
   assert.equal(toolsOf(silent.live), undefined);
   const forced = await open({ type: 'realtime', tools, tool_choice: 'required' });
+  const fast = await open({ type: 'realtime', audio: { output: { speed: 1.25 } } });
+  const { error: noSpeed } = (await fast.caller.heard('error')) as unknown as { error: JsonObject };
+  assert.equal(noSpeed.param, 'session.audio.output.speed');
   const { error } = (await forced.caller.heard('error')) as unknown as { error: JsonObject };
   assert.equal(error.param, 'session.tool_choice');
   const { session } = (await forced.caller.heard('session.updated')) as unknown as { session: JsonObject };
@@ -101,14 +104,17 @@ test('tool_choice: none takes the functions out, and what Gemini cannot do is an
   await forced.caller.heard('response.done');
   assert.match(JSON.stringify(toolsOf(forced.live)), /"add"/);
   assert.ok(JSON.stringify(forced.caller.events).includes('response.tool_choice'));
-  for (const { caller } of [silent, forced]) caller.realtime.close();
+  for (const { caller } of [silent, forced, fast]) caller.realtime.close();
 });
 
 test('settings, text and sound: OpenAI’s events here, Gemini’s messages there, and its usage in the ledger', async () => {
   const { caller, live } = await open({
     type: 'realtime',
     instructions: 'Be brief.',
-    audio: { output: { voice: 'alloy' }, input: { turn_detection: { type: 'server_vad', silence_duration_ms: 300 } } },
+    audio: {
+      output: { voice: 'alloy' },
+      input: { turn_detection: { type: 'server_vad', silence_duration_ms: 300, interrupt_response: false } },
+    },
     tools: [{ type: 'function', name: 'add', description: 'Adds.', parameters: { type: 'object' } }],
     max_output_tokens: 100,
   });
@@ -130,7 +136,10 @@ test('settings, text and sound: OpenAI’s events here, Gemini’s messages ther
         tools: [
           { functionDeclarations: [{ name: 'add', description: 'Adds.', parametersJsonSchema: { type: 'object' } }] },
         ],
-        realtimeInputConfig: { automaticActivityDetection: { silenceDurationMs: 300 } },
+        realtimeInputConfig: {
+          automaticActivityDetection: { silenceDurationMs: 300 },
+          activityHandling: 'NO_INTERRUPTION',
+        },
         outputAudioTranscription: {},
       },
     },

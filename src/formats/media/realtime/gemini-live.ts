@@ -108,7 +108,8 @@ export class GeminiLive {
     const merged = updated(this.#settings, session, ['pcm']);
     if ('param' in merged) return this.#events.error(merged.message, merged.param, event.event_id);
     const mustCall = callsForced(merged.toolChoice);
-    const next: SessionSettings = mustCall ? { ...merged, toolChoice: 'auto' } : merged;
+    const hasSpeed = (merged.speed ?? 1) !== 1;
+    const next: SessionSettings = { ...merged, speed: null, ...(mustCall && { toolChoice: 'auto' }) };
     if (next.voice !== null && this.#facts.voiceOf(next.voice) === null) {
       const message = `The model has no voice '${next.voice.slice(0, 64)}'. Its voices: ${this.#facts.voices.join(', ')}.`;
       return this.#events.error(message, 'session.audio.output.voice', event.event_id);
@@ -121,6 +122,7 @@ export class GeminiLive {
     this.#settings = next;
     this.#events.write('session.updated', { session: this.#shown() });
     if (mustCall) this.#events.error(noForcedCalls, 'session.tool_choice', event.event_id);
+    if (hasSpeed) this.#events.error(noSpeed, 'session.audio.output.speed', event.event_id);
   }
 
   #append({ audio }: RealtimeEvent): void {
@@ -286,6 +288,8 @@ export class GeminiLive {
 const noForcedCalls =
   "Gemini's Live API has no tool_choice, so the model calls functions when it wants to. For none, send the session's tool_choice 'none'.";
 
+const noSpeed = "Gemini's Live API has no speed, so the model speaks at its usual one.";
+
 function callsForced(choice: SessionSettings['toolChoice']): boolean {
   return choice !== 'auto' && choice !== 'none';
 }
@@ -310,7 +314,10 @@ function setupOf({ model, voiceOf }: GeminiLiveFacts, settings: SessionSettings)
     },
     ...(instructions !== '' && { systemInstruction: { parts: [{ text: instructions }] } }),
     ...(tools.length > 0 && toolChoice !== 'none' && { tools: [{ functionDeclarations: tools.map(declared) }] }),
-    realtimeInputConfig: { automaticActivityDetection: detection },
+    realtimeInputConfig: {
+      automaticActivityDetection: detection,
+      ...(turns.by === 'silence' && !turns.interrupts && { activityHandling: 'NO_INTERRUPTION' }),
+    },
     ...(transcribes && { inputAudioTranscription: {} }),
     ...(output === 'audio' && { outputAudioTranscription: {} }),
   };

@@ -80,7 +80,7 @@ export class LiveCaller {
       case 'conversation.item.input_audio_transcription.completed':
         return this.#transcribed(event);
       case 'input_audio_buffer.speech_started':
-        if (this.#isRunning) this.#interrupt();
+        if (this.#isRunning && this.#setup.interrupts) this.#interrupt();
         return;
       case 'response.output_item.done':
         return this.#item(event.item);

@@ -8,6 +8,8 @@ export interface LiveSetup {
   session: JsonObject;
   /** Transcripts that the caller wants: of its speech, and of the model's. */
   transcribes: { input: boolean; output: boolean };
+  /** Speech of the caller stops that of the model. */
+  interrupts: boolean;
 }
 
 /** Null: the message is no setup. */
@@ -39,6 +41,7 @@ export function liveSetupOf(message: JsonObject): LiveSetup | null {
       ...(typeof config.maxOutputTokens === 'number' && { max_output_tokens: config.maxOutputTokens }),
     },
     transcribes: { input, output },
+    interrupts: !isUninterrupted(setup.realtimeInputConfig),
   };
 }
 
@@ -54,7 +57,12 @@ function detectionOf(realtimeInput: JsonValue | undefined): JsonObject | null {
     type: 'server_vad',
     ...(typeof silence === 'number' && { silence_duration_ms: silence }),
     ...(typeof prefix === 'number' && { prefix_padding_ms: prefix }),
+    ...(isUninterrupted(realtimeInput) && { interrupt_response: false }),
   };
+}
+
+function isUninterrupted(realtimeInput: JsonValue | undefined): boolean {
+  return objectOf(realtimeInput).activityHandling === 'NO_INTERRUPTION';
 }
 
 function toolsIn(tool: JsonValue): JsonObject[] {

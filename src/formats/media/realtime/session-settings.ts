@@ -12,8 +12,10 @@ export interface SessionSettings {
   formats: { input: SoundFormat; output: SoundFormat };
   /** Name of the caller; null: the model's default. */
   voice: string | null;
+  /** Speed of the speech; null: the model's usual one. */
+  speed: number | null;
   /** End of the caller's speech: silence of so many ms, or the caller's commit. */
-  turns: { by: 'silence'; silenceMs: number | null; prefixMs: number | null; responds: boolean } | { by: 'commit' };
+  turns: SilenceTurns | { by: 'commit' };
   /** The caller's speech is to be transcribed. */
   transcribes: boolean;
   /** The language that is spoken, and words that may come, for the model that writes it down. */
@@ -25,12 +27,22 @@ export interface SessionSettings {
   maxOutputTokens: number | null;
 }
 
+/** Turns of the caller that end by silence. `responds`: with an answer. `interrupts`: they stop the one that is spoken. */
+interface SilenceTurns {
+  by: 'silence';
+  silenceMs: number | null;
+  prefixMs: number | null;
+  responds: boolean;
+  interrupts: boolean;
+}
+
 export const firstSettings: SessionSettings = {
   instructions: '',
   output: 'audio',
   formats: { input: 'pcm', output: 'pcm' },
   voice: null,
-  turns: { by: 'silence', silenceMs: null, prefixMs: null, responds: true },
+  speed: null,
+  turns: { by: 'silence', silenceMs: null, prefixMs: null, responds: true, interrupts: true },
   transcribes: false,
   hints: {},
   tools: [],
@@ -72,6 +84,10 @@ export function updated(
   if (typeof modality === 'object') return modality;
   const toolChoice = toolChoiceOf(session.tool_choice, before.toolChoice, at);
   if (typeof toolChoice === 'object' && 'param' in toolChoice) return toolChoice;
+  const tools = Array.isArray(session.tools) ? toolsOf(session.tools, at) : before.tools;
+  if (isWrong(tools)) return tools;
+  const speed = speedOf(output.speed ?? session.speed, before.speed, at);
+  if (isWrong(speed)) return speed;
   const voice = output.voice ?? session.voice;
   const transcription = first(input, session, 'transcription', 'input_audio_transcription');
   const detection = first(input, session, 'turn_detection', 'turn_detection');
@@ -81,13 +97,14 @@ export function updated(
     output: modality,
     formats,
     voice: typeof voice === 'string' ? voice : before.voice,
+    speed,
     turns: detection === undefined ? before.turns : turnsOf(detection),
     transcribes: transcription === undefined ? before.transcribes : transcription !== null,
     hints: transcription === undefined ? before.hints : hintsOf(transcription),
-    tools: Array.isArray(session.tools) ? session.tools.flatMap(toolOf) : before.tools,
+    tools,
     toolChoice,
     temperature: typeof session.temperature === 'number' ? session.temperature : before.temperature,
-    maxOutputTokens: typeof tokens === 'number' ? tokens : before.maxOutputTokens,
+    maxOutputTokens: typeof tokens === 'number' ? tokens : tokens === 'inf' ? null : before.maxOutputTokens,
   };
 }
 
@@ -124,7 +141,7 @@ function toolChoiceOf(
 
 /** The session as its caller gets it. */
 export function shownSession(id: string, model: string, settings: SessionSettings): JsonObject {
-  const { instructions, output, formats, voice, tools, toolChoice } = settings;
+  const { instructions, output, formats, voice, speed, turns, tools, toolChoice, maxOutputTokens } = settings;
   const modalities = output === 'audio' ? ['audio'] : ['text'];
   const shown = {
     id,
@@ -135,11 +152,24 @@ export function shownSession(id: string, model: string, settings: SessionSetting
     output_modalities: modalities,
   };
   const audio = {
-    input: { format: shownFormat(formats.input) },
-    output: { format: shownFormat(formats.output), voice },
+    input: { format: shownFormat(formats.input), turn_detection: shownTurns(turns) },
+    output: { format: shownFormat(formats.output), voice, speed: speed ?? 1 },
   };
   const tool_choice = typeof toolChoice === 'string' ? toolChoice : { type: 'function', ...toolChoice };
-  return { ...shown, tools: tools.map((tool) => ({ type: 'function', ...tool })), tool_choice, audio };
+  const functions = tools.map((tool) => ({ type: 'function', ...tool }));
+  return { ...shown, tools: functions, tool_choice, max_output_tokens: maxOutputTokens ?? 'inf', audio };
+}
+
+function shownTurns(turns: SessionSettings['turns']): JsonObject | null {
+  if (turns.by === 'commit') return null;
+  const { silenceMs, prefixMs, responds, interrupts } = turns;
+  return {
+    type: 'server_vad',
+    ...(silenceMs !== null && { silence_duration_ms: silenceMs }),
+    ...(prefixMs !== null && { prefix_padding_ms: prefixMs }),
+    create_response: responds,
+    interrupt_response: interrupts,
+  };
 }
 
 /** The older API names a format by a word. */
@@ -191,19 +221,48 @@ function hintsOf(transcription: JsonValue): SessionSettings['hints'] {
 
 function turnsOf(detection: JsonValue): SessionSettings['turns'] {
   if (!isObject(detection) || detection.type === 'none') return { by: 'commit' };
-  const { silence_duration_ms: silence, prefix_padding_ms: prefix, create_response: responds } = detection;
+  const { silence_duration_ms: silence, prefix_padding_ms: prefix } = detection;
   return {
     by: 'silence',
     silenceMs: typeof silence === 'number' ? silence : null,
     prefixMs: typeof prefix === 'number' ? prefix : null,
-    responds: responds !== false,
+    responds: detection.create_response !== false,
+    interrupts: detection.interrupt_response !== false,
   };
 }
 
-function toolOf(tool: JsonValue): SessionSettings['tools'][number][] {
-  if (!isObject(tool) || tool.type !== 'function' || typeof tool.name !== 'string') return [];
-  const description = typeof tool.description === 'string' ? tool.description : null;
-  return [{ name: tool.name, description, parameters: objectOf(tool.parameters) }];
+function toolsOf(values: readonly JsonValue[], at: string): SessionSettings['tools'] | WrongValue {
+  const tools: SessionSettings['tools'][number][] = [];
+  for (const [index, value] of values.entries()) {
+    const { type, name, description, parameters } = objectOf(value);
+    const param = `${at}.tools[${index}]`;
+    if (type !== 'function') {
+      return { param: `${param}.type`, message: `Invalid '${param}.type'. This model takes functions alone.` };
+    }
+    if (typeof name !== 'string' || name === '') {
+      return { param: `${param}.name`, message: `Missing required parameter: '${param}.name'.` };
+    }
+    tools.push({
+      name,
+      description: typeof description === 'string' ? description : null,
+      parameters: objectOf(parameters),
+    });
+  }
+  return tools;
+}
+
+const speedMin = 0.25;
+const speedMax = 1.5;
+
+function speedOf(value: JsonValue | undefined, before: number | null, at: string): number | null | WrongValue {
+  if (value === undefined || value === null) return before;
+  if (typeof value === 'number' && value >= speedMin && value <= speedMax) return value;
+  const param = `${at}.audio.output.speed`;
+  return { param, message: `Invalid '${param}'. Send a number from ${speedMin} to ${speedMax}.` };
+}
+
+function isWrong(value: unknown): value is WrongValue {
+  return typeof value === 'object' && value !== null && 'param' in value;
 }
 
 /** A present null says `off`. */

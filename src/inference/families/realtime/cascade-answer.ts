@@ -88,8 +88,10 @@ export class CascadeAnswer {
   #speak(text: string): void {
     if (this.#settings.output === 'text' || text === '') return;
     const { steps, call, models } = this.#parts;
+    const { speed } = this.#settings;
     const voice = this.#settings.voice ?? models.voice;
-    const body = { model: models.speech, voice, input: text.trim(), response_format: 'pcm' };
+    const paced = speed === null ? {} : { speed };
+    const body = { model: models.speech, voice, input: text.trim(), response_format: 'pcm', ...paced };
     const writer = soundWriter(this.#settings.formats.output);
     const give = (sound: Buffer) => {
       if (sound.length > 0 && !this.#signal.aborted) this.#response.audio(sound.toString('base64'));

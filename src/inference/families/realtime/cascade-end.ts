@@ -150,6 +150,7 @@ export class CascadeEnd implements SessionEnd {
         return ordered === null ? undefined : this.#after(() => this.#respond(ordered));
       }
       case 'response.cancel':
+        if (this.#answering === null) this.#events.error(noResponse, null, event.event_id, codeOfNoResponse);
         return this.#stop('client_cancelled');
       case 'output_audio_buffer.clear':
         return;
@@ -188,7 +189,7 @@ export class CascadeEnd implements SessionEnd {
   #detected(found: DetectedSpeech): void {
     if (found.kind === 'begins') {
       this.#speaking = this.#events.id('item');
-      this.#stop('turn_detected');
+      if (this.#settings.turns.by === 'commit' || this.#settings.turns.interrupts) this.#stop('turn_detected');
       this.#events.write('input_audio_buffer.speech_started', { audio_start_ms: found.atMs, item_id: this.#speaking });
       return;
     }
@@ -364,6 +365,8 @@ const noSound =
 const notBase64 = "Invalid 'audio'. Expected base64-encoded audio bytes but got an invalid value.";
 const tooLong = `The audio is longer than ${soundMaxMs / 1_000} s.`;
 const codeOfNoSound = 'input_audio_buffer_commit_empty';
+const noResponse = 'Cancellation failed: no active response found.';
+const codeOfNoResponse = 'response_cancel_not_active';
 
 const endsSession: ReadonlySet<Failure['kind']> = new Set(['quota-exceeded', 'unauthenticated', 'forbidden']);
 

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { after, type TestContext, test } from 'node:test';
+import type { JsonObject } from '../../src/kernel/json.ts';
+import { startGateway } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { openCascade, sound, userSays } from './cascade-caller.ts';
+
+/* Settings of `session.update` in a session by a cascade: each has an effect, or gets an error. */
+
+const upstream = await startUpstream();
+after(() => upstream.close());
+const gateway = await startGateway(
+  { after: after as never },
+  {
+    providers: { up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'upstream-secret-1' } },
+    models: {
+      talk: { targets: ['up/mock/ok'], realtime: { transcription: 'hears', speech: 'speaks' } },
+      slow: { targets: ['up/mock/chunks=60;interval=20ms'], realtime: { transcription: 'hears', speech: 'speaks' } },
+      hears: { type: 'transcription', targets: ['up/whisper-1'] },
+      speaks: { type: 'speech', targets: ['up/tts-1'] },
+    },
+  },
+);
+const open = (t: TestContext, session: JsonObject, model = 'talk') => openCascade(t, gateway, session, { model });
+const bodyOf = (path: string) => upstream.requests().findLast((one) => one.path === path)?.body as JsonObject;
+const shownIn = (event: JsonObject) => event.session as JsonObject & { audio: Record<'input' | 'output', JsonObject> };
+
+test('the speed of the speech is what the session says, and one that is none is refused', async (t) => {
+  const caller = await open(t, { audio: { output: { speed: 1.25 } } });
+  const refused = await caller.refused('session.update', { session: { audio: { output: { speed: 9 } } } });
+  assert.deepEqual([refused.param, refused.code], ['session.audio.output.speed', 'invalid_value']);
+  caller.send('conversation.item.create', userSays('Hello'));
+  await caller.response();
+  assert.equal(bodyOf('/v1/audio/speech').speed, 1.25);
+});
+
+test('a bound of output tokens ends with inf', async (t) => {
+  const caller = await open(t, { output_modalities: ['text'], max_output_tokens: 7 });
+  caller.send('conversation.item.create', userSays('Hello'));
+  await caller.response();
+  assert.equal(bodyOf('/v1/chat/completions').max_completion_tokens, 7);
+  const from = caller.events.length;
+  caller.send('session.update', { session: { max_output_tokens: 'inf' } });
+  assert.equal(shownIn(await caller.heard('session.updated', from)).max_output_tokens, 'inf');
+  await caller.response();
+  assert.equal(bodyOf('/v1/chat/completions').max_completion_tokens, undefined);
+});
+
+test('tools that a session cannot have are refused by their place', async (t) => {
+  const caller = await open(t, { output_modalities: ['text'] });
+  const named = { type: 'function', name: 'look', parameters: { type: 'object', properties: {} } };
+  const nameless = await caller.refused('session.update', { session: { tools: [named, { type: 'function' }] } });
+  assert.equal(nameless.param, 'session.tools[1].name');
+  const others = await caller.refused('session.update', { session: { tools: [{ type: 'mcp', server_label: 'm' }] } });
+  assert.equal(others.param, 'session.tools[0].type');
+  const ofResponse = await caller.refused('response.create', { response: { tools: [{ type: 'function' }] } });
+  assert.equal(ofResponse.param, 'response.tools[0].name');
+});
+
+test('a cancellation without a response gets an error, and the session goes on', async (t) => {
+  const caller = await open(t, { output_modalities: ['text'] });
+  const refused = await caller.refused('response.cancel', {});
+  assert.equal(refused.code, 'response_cancel_not_active');
+  caller.send('conversation.item.create', userSays('Hello'));
+  assert.equal((await caller.response()).status, 'completed');
+});
+
+for (const interrupts of [true, false]) {
+  test(`speech of the caller ${interrupts ? 'stops' : 'leaves'} the answer: interrupt_response ${interrupts}`, async (t) => {
+    const detection = { type: 'server_vad', silence_duration_ms: 200, interrupt_response: interrupts };
+    const caller = await open(
+      t,
+      { output_modalities: ['text'], audio: { input: { turn_detection: detection } } },
+      'slow',
+    );
+    const shown = shownIn((await caller.heard('session.updated')) as JsonObject).audio.input.turn_detection;
+    assert.deepEqual(shown, { ...detection, create_response: true });
+    caller.send('conversation.item.create', userSays('Hello'));
+    caller.send('response.create');
+    await caller.heard('response.output_text.delta');
+    for (const piece of [sound(400, 0.3), sound(500, 0)]) caller.send('input_audio_buffer.append', { audio: piece });
+    const { response } = (await caller.heard('response.done')) as unknown as { response: JsonObject };
+    assert.equal(response.status, interrupts ? 'cancelled' : 'completed');
+    // What the caller said meanwhile is answered next.
+    const from = caller.events.length;
+    const next = (await caller.heard('response.done', from)) as unknown as { response: JsonObject };
+    assert.equal(next.response.status, 'completed');
+    assert.equal((bodyOf('/v1/chat/completions').messages as JsonObject[]).at(-1)?.role, 'user');
+  });
+}
