@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
 import OpenAI, { toFile } from 'openai';
 import { startUpstream } from '../../test/start-upstream.ts';
+import { wavHeader } from '../engines/audio/wav.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import { soundPieces } from './media/sound.ts';
 
@@ -28,6 +29,19 @@ test('a file gets a transcript, and its form is recorded without its bytes', asy
   const body = upstream.requests()[0]!.body as { model: string; file: JsonObject };
   assert.equal(body.model, 'sim/transcription');
   assert.deepEqual([body.file.filename, body.file.bytes, body.file.seconds], ['speech.wav', wav.length, 2.5]);
+});
+
+test('a wav file of another rate, with a chunk before its samples as ffmpeg writes it, has its true length', async () => {
+  const samples = Buffer.alloc(2 * 44_100 * 3);
+  const head = wavHeader({ rateHz: 44_100, channels: 1 }, samples.length);
+  const list = Buffer.from('LIST\x1a\0\0\0INFOISFT\x0e\0\0\0Lavf59.27.100\0', 'latin1');
+  const whole = Buffer.concat([head.subarray(0, 36), list, head.subarray(36), samples]);
+  const { duration } = await client.audio.transcriptions.create({
+    file: await toFile(whole, 'ffmpeg.wav'),
+    model: 'm',
+    response_format: 'verbose_json',
+  });
+  assert.equal(duration, 3);
 });
 
 test('verbose_json tells segments and words that fill the time without a gap', async () => {

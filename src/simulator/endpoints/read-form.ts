@@ -4,7 +4,8 @@ import type { BusboyInstance } from '@fastify/busboy';
 import { readWavHeader, wavDurationMs } from '../../engines/audio/wav.ts';
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 
-const headBytes = 64;
+/** Enough for the chunks that programs write before the samples of a wav file, such as ffmpeg's name. */
+const headBytes = 4_096;
 const partsMax = 200;
 const fieldBytesMax = 1_048_576;
 
@@ -16,7 +17,7 @@ export function isMultipart({ headers }: IncomingMessage): boolean {
 /**
  * Reads a form as it comes and calls back once, at its end, with its fields as an object: several of one name, or of a
  * name that ends in `[]`, become a list without the brackets. A file becomes its facts; its bytes are not kept, so a
- * hundred megabytes take a hundred bytes. Null when it is not a form; no call if it breaks off.
+ * hundred megabytes take a few KB. Null when it is not a form; no call if it breaks off.
  */
 export async function readMultipart(
   request: IncomingMessage,
