@@ -90,7 +90,7 @@ export function createTestServer(
   waits: { running: number } = { running: 0 },
   instructions?: string,
 ): Server {
-  const capabilities = { tools: {}, prompts: {}, resources: {} };
+  const capabilities = { tools: {}, prompts: {}, resources: {}, logging: {} };
   const server = new Server(
     { name: 'test', version: '1.0.0' },
     { capabilities, jsonSchemaValidator: trustingValidator, ...(instructions !== undefined && { instructions }) },
@@ -103,7 +103,8 @@ export function createTestServer(
   server.setRequestHandler(ListToolsRequestSchema, ({ params }) =>
     params?.cursor === undefined ? { tools: all.slice(0, 2), nextCursor: '2' } : { tools: all.slice(2) },
   );
-  server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, arguments: args = {} } }, { signal }) => {
+  server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, arguments: args = {}, _meta } }, extra) => {
+    const { signal, sendNotification } = extra;
     const { a, b, chars } = args as Args;
     switch (name) {
       case 'add':
@@ -118,6 +119,27 @@ export function createTestServer(
         await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
         waits.running -= 1;
         return { content: [] };
+      case 'steps': {
+        const { progressToken } = _meta ?? {};
+        // In one piece, for a reader that would lose the last of them.
+        if (args.joined === true) process.stdout.cork();
+        for (let progress = 1; progress <= 3; progress++) {
+          for (const level of ['debug', 'warning'] as const) {
+            const params = { level, logger: 'steps', data: { step: progress, of: args.name } };
+            await sendNotification({ method: 'notifications/message', params });
+          }
+          if (progressToken === undefined) continue;
+          const params = { progressToken, progress, total: 3, message: `step ${progress}` };
+          await sendNotification({ method: 'notifications/progress', params });
+        }
+        if (args.waits === true) {
+          waits.running += 1;
+          await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+          waits.running -= 1;
+        }
+        if (args.joined === true) setTimeout(() => process.stdout.uncork(), 100);
+        return { content: [{ type: 'text', text: `${args.name}: 3 steps` }] };
+      }
       case 'fail':
         return { content: [{ type: 'text', text: 'It did not work.' }], isError: true };
       case 'throw':

@@ -11,6 +11,7 @@ import type { Delivery } from '../inference/spine/sink.ts';
 import type { ErrorContext, Failure } from '../kernel/failure.ts';
 import type { RoomHold } from '../kernel/sharing/room.ts';
 import type { Trace } from '../kernel/trace.ts';
+import type { CallNews } from '../tools/mcp/call-news.ts';
 
 /** One request on its way through the server, with all that was found out about it so far. */
 export interface Exchange {
@@ -54,6 +55,8 @@ export interface Exchange {
   dropsBody: boolean;
   /** Id of its JSON-RPC message, which errors repeat; absent: none was read. */
   rpcId?: string | number;
+  /** Takes news of its call of an MCP server; absent: nobody wants any. */
+  mcpNews?: CallNews;
   /** Called with the failure that the caller gets, where no ledger row records this request. */
   readonly onRefused: (refusal: Refusal) => void;
 }

@@ -193,11 +193,11 @@ function mcpRoutesOf(
   { services, options, books, mcp, onUnexpected }: RoutesParts,
   all: () => readonly Route[],
 ): Route[] {
-  const { clock, admission, snapshot } = services;
+  const { clock, snapshot } = services;
   const { upstream, finish } = mcp;
   const addressOf = createClientAddress(() => snapshot().config.server.trusted_proxies);
   return [
-    ...mcpRoutes({ routes: all, admission, clock, version: options.version, upstream, onUnexpected }),
+    ...mcpRoutes({ routes: all, services, version: options.version, upstream, onUnexpected }),
     ...mcpUpstreamRoutes({ services, upstream }),
     ...a2aRoutes({ services, agents: mcp.agents.load }),
     mcpLoginRoute({ finish, addressOf, clock, tally: books.stores.tally }),

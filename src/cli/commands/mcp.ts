@@ -1,3 +1,6 @@
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
+import type { ReadableStream as WebStream } from 'node:stream/web';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/sdk/types.js';
 import { CommandFailed } from '../command-failed.ts';
@@ -84,11 +87,26 @@ class Bridge {
     }
   }
 
+  /** The answer in a stream, whose notifications are passed on as they come; null: it has none. */
+  async #answerAmong(body: ReadableStream<Uint8Array>): Promise<JSONRPCMessage | null> {
+    let answer: JSONRPCMessage | null = null;
+    // Each event of the server is one line of JSON.
+    for await (const line of createInterface({ input: Readable.fromWeb(body as WebStream), crlfDelay: Infinity })) {
+      if (!line.startsWith('data: ')) continue;
+      const message = JSON.parse(line.slice('data: '.length)) as JSONRPCMessage;
+      if ('method' in message) await this.#send(message);
+      else answer = message;
+    }
+    return answer;
+  }
+
   /** Null: the server accepted the message and has nothing to say. Throws a sentence otherwise. */
   async #answerTo(message: JSONRPCMessage, signal: AbortSignal): Promise<JSONRPCMessage | null> {
     const headers = { ...this.#headers, ...headersOf(message) };
     const init = { method: 'POST', headers, body: JSON.stringify(message), signal };
     const response = await reach(this.#url, '/mcp', init);
+    if (response.body !== null && response.headers.get('content-type')?.startsWith('text/event-stream'))
+      return this.#answerAmong(response.body);
     const text = await response.text();
     if (!response.ok) {
       const answered = answerIn(text, message);

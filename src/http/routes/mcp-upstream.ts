@@ -5,8 +5,9 @@ import { serve } from '../../inference/spine/serve.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import { FailureError, invalid, isFailure } from '../../kernel/failure.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
+import type { CallNews } from '../../tools/mcp/call-news.ts';
 import { withPlacedUris } from '../../tools/mcp/placed-uris.ts';
-import type { UpstreamTools } from '../../tools/mcp/upstream-tools.ts';
+import type { UpstreamCall, UpstreamTools } from '../../tools/mcp/upstream-tools.ts';
 import { ToolFields } from '../../tools/tool-fields.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { plainCallOf } from '../model-call.ts';
@@ -58,6 +59,11 @@ export function mcpUpstreamRoutes(parts: McpUpstreamParts): Route[] {
   ];
 }
 
+/** The same call, whose news go to its caller. */
+function withNews(prepared: UpstreamCall, news: CallNews | undefined): UpstreamCall {
+  return news === undefined ? prepared : { ...prepared, run: (signal) => prepared.run(signal, news) };
+}
+
 /** Body → checked → held → asked → answered → settled. */
 async function answerCall({ services, upstream }: McpUpstreamParts, exchange: Exchange): Promise<void> {
   const call = plainCallOf(exchange);
@@ -73,7 +79,7 @@ async function answerCall({ services, upstream }: McpUpstreamParts, exchange: Ex
       const prepared = await upstream.prepare(fields, principal);
       ({ server } = prepared.called);
       const unknown = fields.unknownWarning();
-      if (unknown === null) return prepared;
+      if (unknown === null) return withNews(prepared, exchange.mcpNews);
       throw new FailureError(invalid(fields.unknown()[0]!, unknown.replace(' and were ignored', '')));
     },
     write: (result) => JSON.stringify(withPlacedUris(result, server)),

@@ -23,12 +23,15 @@ async function startMcp(t: TestContext, handle: Route['handle']) {
   };
   const mcp = mcpRoutes({
     routes: () => [scrape],
-    admission: {
-      admit: () => ({ kind: 'admitted', headers: [], calls: [], form: 'openai', release: () => released++ }),
-      reserve: () => Promise.reject(new Error('no reservations here')),
-      left: async () => null,
+    services: {
+      admission: {
+        admit: () => ({ kind: 'admitted', headers: [], calls: [], form: 'openai', release: () => released++ }),
+        reserve: () => Promise.reject(new Error('no reservations here')),
+        left: async () => null,
+      },
+      clock: systemClock,
+      snapshot: () => ({ steps: null }),
     },
-    clock: systemClock,
     version: '0.0.0-test',
     upstream: {
       none: true,

@@ -1,28 +1,42 @@
+import type { LoggingLevel } from '@modelcontextprotocol/sdk/types.js';
 import type { Admission } from '../../books/metering/admission.ts';
 import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
+import type { Snapshot } from '../../inference/models/snapshot.ts';
 import { BufferedAnswer, bufferAnswer, type Outcome } from '../../inference/spine/buffered-answer.ts';
-import { refuse, sendWhole } from '../../inference/spine/sink.ts';
+import { refuse } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type ErrorContext, type Failure, factsOf, invalid, isFailure, statusOf } from '../../kernel/failure.ts';
-import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
+import { putNewest } from '../../kernel/put-newest.ts';
 import type { Trace } from '../../kernel/trace.ts';
+import type { CallNews } from '../../tools/mcp/call-news.ts';
+import type { McpAnswer, McpHeaders, McpMessage } from '../../tools/mcp/mcp-message.ts';
 import type { ApiCall } from '../../tools/mcp/mcp-tools.ts';
 import type { UpstreamTools } from '../../tools/mcp/upstream-tools.ts';
 import { callerOf, type Exchange, errorContextOf, headerOf, type Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
 import { refusalOf } from '../refusal.ts';
+import { EventedAnswer } from './mcp-answer.ts';
+import { RunningCalls } from './mcp-running.ts';
 
 export interface McpParts {
   /** The whole route table: tools are calls of it. */
   routes(): readonly Route[];
-  admission: Admission;
+  services: { admission: Admission; clock: Clock; snapshot(): Pick<Snapshot, 'steps'> };
   upstream: UpstreamTools;
-  clock: Clock;
   version: string;
   /** Called for unexpected errors; the caller got a result with the request id. */
   onUnexpected(error: unknown, requestId: string, trace: Trace | null): void;
 }
+
+interface ServedParts extends McpParts {
+  running: RunningCalls;
+  /** The least level of log messages by tenant, for revisions in which a message does not state it. */
+  logLevels: Map<string, LoggingLevel>;
+}
+
+const logLevelsMax = 10_000;
 
 /** Bound for what an assistant writes. Whole files go by the REST API. */
 const bodyBytesMax = 1024 * 1024;
@@ -31,7 +45,8 @@ const bodyBytesMax = 1024 * 1024;
  * `POST /mcp`: MCP's Streamable HTTP without sessions, so GET and DELETE are 405. A message costs and counts what the
  * call that its tool is does. The rest of the protocol costs nothing, and counts in requests per minute. `/mcp/NAME` offers one other server alone.
  */
-export function mcpRoutes(parts: McpParts): Route[] {
+export function mcpRoutes(given: McpParts): Route[] {
+  const parts: ServedParts = { ...given, running: new RunningCalls(), logLevels: new Map() };
   const shared = { method: 'POST', auth: 'key', quota: 'free', endpoint: 'mcp', dialect: mcpErrors } as const;
   return [
     {
@@ -56,7 +71,7 @@ export function mcpRoutes(parts: McpParts): Route[] {
   ];
 }
 
-async function answerMessage(parts: McpParts, exchange: Exchange, only: string | null): Promise<void> {
+async function answerMessage(parts: ServedParts, exchange: Exchange, only: string | null): Promise<void> {
   const leaving = new AbortController();
   const { client } = exchange;
   client.onDisconnect(() => leaving.abort());
@@ -68,33 +83,103 @@ async function answerMessage(parts: McpParts, exchange: Exchange, only: string |
   const full = calls ? null : await countedAsOne(parts, exchange);
   if (full !== null) return refuse(client, full, []);
   if (isFailure(message)) return refuse(client, message, []);
+  const { rpc } = message;
+  if (!calls) return answerWithoutCall(parts, exchange, only, rpc, leaving.signal);
+  const answer = new EventedAnswer(exchange, rpc);
+  const name = nameOfCall(exchange, rpc.id);
+  const ended = name === null ? null : parts.running.add(name, () => leaving.abort(cancelled));
   let made = 0;
-  // With all that it needs, loaded by the first who speaks it.
+  try {
+    const news = await newsOf(parts, exchange, rpc, answer);
+    const done = await answered(parts, exchange, only, rpc, leaving.signal, (call, signal) => {
+      made += 1;
+      return callApi(parts, exchange, call, signal, news);
+    });
+    if (done === null) return leaving.signal.reason === cancelled ? answer.endEmpty() : undefined;
+    const late = made === 0 ? await countedAsOne(parts, exchange) : null;
+    if (late !== null) return refuse(client, late, []);
+    answer.end(done);
+  } finally {
+    ended?.();
+  }
+}
+
+/** Reason of a signal: the sender has cancelled the call, and is still there. */
+const cancelled = new Error('the sender cancelled the call');
+
+async function answerWithoutCall(
+  parts: ServedParts,
+  exchange: Exchange,
+  only: string | null,
+  rpc: JsonObject,
+  signal: AbortSignal,
+): Promise<void> {
+  if (rpc.method === 'notifications/cancelled' && isObject(rpc.params)) {
+    const name = nameOfCall(exchange, rpc.params.requestId);
+    if (name !== null) parts.running.cancel(name);
+  }
+  const done = await answered(parts, exchange, only, rpc, signal, async () => null);
+  if (done !== null) new EventedAnswer(exchange, rpc).end(done);
+}
+
+/** The answer to a message; null when its sender left. With all that it needs, loaded by the first who speaks it. */
+async function answered(
+  parts: ServedParts,
+  exchange: Exchange,
+  only: string | null,
+  message: JsonObject,
+  signal: AbortSignal,
+  call: McpMessage['call'],
+): Promise<McpAnswer | null> {
   const { answerMcp } = await import('../../tools/mcp/answer-mcp.ts');
-  const answer = await answerMcp({
-    message: message.rpc,
-    headers: {
-      protocolVersion: headerOf(exchange, 'mcp-protocol-version'),
-      method: headerOf(exchange, 'mcp-method'),
-      name: headerOf(exchange, 'mcp-name'),
-    },
+  const { tenant } = callerOf(exchange);
+  return answerMcp({
+    message,
+    headers: mcpHeadersOf(exchange),
     version: parts.version,
     offer: {
       only,
       lists: parts.upstream.none ? null : () => parts.upstream.lists(callerOf(exchange), only),
       instructions: () => parts.upstream.instructions(callerOf(exchange), only),
     },
-    call(call, signal) {
-      made += 1;
-      return callApi(parts, exchange, call, signal);
-    },
-    signal: leaving.signal,
+    call,
+    setLogLevel: (level) => putNewest(parts.logLevels, tenant, level, logLevelsMax),
+    signal,
   });
-  if (answer === null) return;
-  const late = calls && made === 0 ? await countedAsOne(parts, exchange) : null;
-  if (late !== null) return refuse(client, late, []);
-  const headers = answer.body === '' ? [] : ['content-type', 'application/json'];
-  sendWhole(client, headers, answer.body, answer.status);
+}
+
+/** News of the call that a message makes; undefined: its sender takes none. */
+async function newsOf(
+  { logLevels, services, upstream }: ServedParts,
+  exchange: Exchange,
+  message: JsonObject,
+  answer: EventedAnswer,
+): Promise<CallNews | undefined> {
+  if (upstream.none || !answer.mayStream) return undefined;
+  const [{ newsFor }, { statedLogLevel }] = await Promise.all([
+    import('../../tools/mcp/call-news.ts'),
+    import('../../tools/mcp/answer-stateless.ts'),
+  ]);
+  const caller = callerOf(exchange);
+  const logLevel = statedLogLevel(message, mcpHeadersOf(exchange), logLevels.get(caller.tenant) ?? 'debug');
+  // Guards and hooks see answers: a text of a server would pass them by.
+  const steps = services.snapshot().steps?.of(caller, null) ?? null;
+  const mayHaveTexts = steps === null;
+  return newsFor({ message, logLevel, mayHaveTexts, send: (one) => answer.notify(one) }) ?? undefined;
+}
+
+function mcpHeadersOf(exchange: Exchange): McpHeaders {
+  return {
+    protocolVersion: headerOf(exchange, 'mcp-protocol-version'),
+    method: headerOf(exchange, 'mcp-method'),
+    name: headerOf(exchange, 'mcp-name'),
+  };
+}
+
+/** No other tenant, and no other path, has a message of the same name. Null: it has no id. */
+function nameOfCall(exchange: Exchange, id: JsonValue | undefined): string | null {
+  if (typeof id !== 'string' && typeof id !== 'number') return null;
+  return JSON.stringify([callerOf(exchange).tenant, exchange.path, id]);
 }
 
 /** Methods whose messages make a call of our own API, unless something is wrong with them. */
@@ -105,8 +190,8 @@ function makesCall(method: JsonValue | undefined): boolean {
 }
 
 /** Null: it is counted in requests per minute; else why it is refused. */
-async function countedAsOne({ admission }: McpParts, { principal, requestId }: Exchange): Promise<Failure | null> {
-  const admitted = await admission.admit(callerOf({ principal }), 'message', { requestId, form: 'openai' });
+async function countedAsOne({ services }: McpParts, { principal, requestId }: Exchange): Promise<Failure | null> {
+  const admitted = await services.admission.admit(callerOf({ principal }), 'message', { requestId, form: 'openai' });
   if (admitted.kind !== 'admitted') return admitted;
   admitted.release();
   return null;
@@ -132,11 +217,13 @@ function messageIn(raw: Buffer): Failure | { rpc: JsonObject } {
  * such. Null when the caller left before there was an answer.
  */
 async function callApi(
-  { routes, admission, clock, onUnexpected }: McpParts,
+  { routes, services, onUnexpected }: McpParts,
   outer: Exchange,
   { method, path, params, search, body }: ApiCall,
   signal: AbortSignal,
+  mcpNews?: CallNews,
 ): Promise<{ status: number; body: JsonValue } | null> {
+  const { admission, clock } = services;
   const route = routes().find((one) => one.method === method && one.path === path)!;
   const { requestId, principal } = outer;
   const failed = (failure: Failure) => {
@@ -157,7 +244,7 @@ async function callApi(
   if (admitted !== null && admitted.kind !== 'admitted') return refusal(admitted);
   let outcome: Outcome | null;
   try {
-    const exchange = { ...outer, route, params, search, path, givenBody, admitted };
+    const exchange = { ...outer, route, params, search, path, givenBody, admitted, ...(mcpNews && { mcpNews }) };
     outcome = await bufferAnswer(signal, new BufferedAnswer(), (client) => route.handle({ ...exchange, client }));
   } catch (error) {
     onUnexpected(error, requestId, outer.trace);
@@ -188,8 +275,7 @@ const parseErrorCode = 'parse_error';
 /** JSON-RPC's errors, ours whole in `data`; also where no message could be read, so without an id. */
 const mcpErrors: Route['dialect'] = {
   errorBody,
-  // Nothing here streams.
-  errorFrame: (failure, context) => JSON.stringify(errorBody(failure, context)),
+  errorFrame: (failure, context) => `event: message\ndata: ${JSON.stringify(errorBody(failure, context))}\n\n`,
 };
 
 function errorBody(failure: Failure, context: ErrorContext): JsonObject {
@@ -197,5 +283,5 @@ function errorBody(failure: Failure, context: ErrorContext): JsonObject {
   const invalidCode = 'code' in failure && failure.code === parseErrorCode ? rpcParseError : rpcInvalidRequest;
   const code = failure.kind === 'invalid-request' ? invalidCode : rpcServerError;
   const { message } = factsOf(failure, context.nowMs);
-  return { jsonrpc: '2.0', error: { code, message, data: error ?? null }, id: null };
+  return { jsonrpc: '2.0', error: { code, message, data: error ?? null }, id: context.rpcId ?? null };
 }

@@ -1,6 +1,6 @@
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
-import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
+import { ErrorCode, SetLevelRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { answerStateless, statedVersion } from './answer-stateless.ts';
 import type { McpAnswer, McpMessage } from './mcp-message.ts';
@@ -33,6 +33,12 @@ async function answerInitialized(request: McpMessage): Promise<McpAnswer | null>
     running = done;
     return done;
   };
+  if (described.capabilities.logging !== undefined) {
+    server.setRequestHandler(SetLevelRequestSchema, ({ params: { level } }) => {
+      request.setLogLevel(level);
+      return {};
+    });
+  }
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   await server.connect(transport);
   try {

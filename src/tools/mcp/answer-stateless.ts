@@ -1,5 +1,6 @@
-import { SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/sdk/types.js';
+import { type LoggingLevel, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/sdk/types.js';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { logLevelIn } from './call-news.ts';
 import type { McpAnswer, McpHeaders, McpMessage } from './mcp-message.ts';
 import { describedOffer, methodsFor, RpcFault } from './mcp-methods.ts';
 
@@ -23,6 +24,20 @@ export function statedVersion({ params }: JsonObject, { protocolVersion }: McpHe
   const meta = isObject(params) && isObject(params._meta) ? params._meta[`${reserved}/protocolVersion`] : undefined;
   const stated = typeof meta === 'string' ? meta : protocolVersion === statelessVersion ? protocolVersion : null;
   return stated === null || SUPPORTED_PROTOCOL_VERSIONS.includes(stated) ? null : stated;
+}
+
+/**
+ * The least level of log messages that the sender of a message gets; null: none. Where each message states its
+ * version, it states the level as well. In older revisions the level is `remembered`.
+ */
+export function statedLogLevel(
+  message: JsonObject,
+  headers: McpHeaders,
+  remembered: LoggingLevel,
+): LoggingLevel | null {
+  if (statedVersion(message, headers) === null) return remembered;
+  const { params } = message;
+  return isObject(params) && isObject(params._meta) ? logLevelIn(params._meta[`${reserved}/logLevel`]) : null;
 }
 
 /** Answers one message of that revision. Null when its sender left before the end. */

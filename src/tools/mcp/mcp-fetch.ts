@@ -5,11 +5,14 @@ import type { JsonWidth } from '../../kernel/json.ts';
 import { loopWidthMax } from '../../kernel/parse-object.ts';
 import type { Connect } from '../../upstream/transport/connect.ts';
 import { boundedAnswer, type Received } from './bounded-answer.ts';
+import type { CallNews } from './call-news.ts';
 import { McpFault, McpFaultError } from './mcp-fault.ts';
 
 /** The request that a fetch belongs to. The SDK has one signal for a whole session only. */
 export interface CallInProgress extends Received {
   signal: AbortSignal;
+  /** Takes news of it; absent: nobody wants any. */
+  news?: CallNews | undefined;
   /** HTTP requests for it so far. */
   requests: number;
   /** Credentials that were sent for it, which no message may tell. */

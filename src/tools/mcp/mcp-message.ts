@@ -1,3 +1,4 @@
+import type { LoggingLevel } from '@modelcontextprotocol/sdk/types.js';
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import type { ApiCall } from './mcp-tools.ts';
 import type { ServerInstructions, UpstreamLists } from './upstream-tools.ts';
@@ -33,6 +34,8 @@ export interface McpMessage {
   offer: McpOffer;
   /** Does a call of our own API for the sender of a message; null when they left. */
   call(call: ApiCall, signal: AbortSignal): Promise<{ status: number; body: JsonValue } | null>;
+  /** Log messages of calls of this sender have at least this level from now on. */
+  setLogLevel(level: LoggingLevel): void;
   /** The sender left. */
   signal: AbortSignal;
 }

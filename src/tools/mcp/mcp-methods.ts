@@ -19,7 +19,8 @@ export async function describedOffer(offer: McpOffer) {
 }
 
 export function capabilitiesOf({ lists }: McpOffer) {
-  const more = lists === null ? {} : { prompts: {}, resources: {} };
+  // Our own tools log nothing.
+  const more = lists === null ? {} : { prompts: {}, resources: {}, logging: {} };
   return { capabilities: { tools: {}, ...more } };
 }
 

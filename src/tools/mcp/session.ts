@@ -8,6 +8,7 @@ import {
   type CallToolResult,
   ErrorCode,
   type GetPromptResult,
+  LoggingMessageNotificationSchema,
   McpError,
   type ReadResourceResult,
   type Result,
@@ -19,10 +20,11 @@ import { FailureError } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { spellingsOf } from '../../kernel/secret-spellings.ts';
 import { codeOf } from '../../upstream/transport/transport-error.ts';
+import type { CallNews } from './call-news.ts';
 import { contentsOf, promptOf, promptsOf, resourcesOf, templatesOf, toolResultOf, toolsOf } from './checked-results.ts';
 import { Blocked } from './guarded-connect.ts';
 import { McpFault, McpFaultError } from './mcp-fault.ts';
-import { callInProgress, type McpFetch } from './mcp-fetch.ts';
+import { type CallInProgress, callInProgress, type McpFetch } from './mcp-fetch.ts';
 import type { Offered } from './offered.ts';
 import { trustingValidator } from './trusting-validator.ts';
 
@@ -55,6 +57,8 @@ export interface CallBounds {
   /** Bound on the whole call. At its end the server gets a cancellation. */
   timeoutMs: number;
   signal?: AbortSignal | undefined;
+  /** Takes news of the call; absent: nobody wants any. */
+  news?: CallNews | undefined;
 }
 
 /** Tools of one server that are listed; the others are left out. As many prompts, resources and templates. */
@@ -67,13 +71,16 @@ export async function openSession(
 ): Promise<McpSession | McpFault> {
   answerFewAtOnce(transport);
   const client = new Client({ name: 'culvert', version }, { jsonSchemaValidator: trustingValidator });
+  const running = new Set<CallInProgress>();
   const bounded = <T>(bounds: CallBounds, work: (options: RequestOptions) => Promise<T>) =>
-    within(bounds, work, secrets);
+    within(bounds, work, { secrets, running });
+  client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => callOf(running)?.news?.log?.(params));
   const fault = await bounded({ timeoutMs, signal }, (options) => client.connect(transport, options).then(() => null));
   if (fault !== null) {
     await client.close();
     return fault;
   }
+  answerBehindNews(transport);
   let state: 'open' | 'closed' = 'open';
   client.onclose = () => {
     state = 'closed';
@@ -135,6 +142,16 @@ function answerFewAtOnce(transport: Transport): void {
     } finally {
       replies -= 1;
     }
+  };
+}
+
+/** Handles an answer behind notifications that came with it: the SDK would handle those a turn later, and drop them. */
+function answerBehindNews(transport: Transport): void {
+  const { onmessage } = transport;
+  if (onmessage === undefined) return;
+  transport.onmessage = (message, extra) => {
+    if ('method' in message) onmessage(message, extra);
+    else void Promise.resolve().then(() => onmessage(message, extra));
   };
 }
 
@@ -204,9 +221,9 @@ function noneWhereUnknown(error: unknown): readonly [] {
 }
 
 async function within<T>(
-  { timeoutMs, signal }: CallBounds,
+  { timeoutMs, signal, news }: CallBounds,
   work: (options: RequestOptions) => Promise<T>,
-  secrets: readonly string[] = [],
+  { secrets = [], running }: { secrets?: readonly string[]; running?: Set<CallInProgress> } = {},
 ): Promise<T | McpFault> {
   const sent = new Set(secrets);
   const ending = new AbortController();
@@ -224,20 +241,36 @@ async function within<T>(
   );
   signal?.addEventListener('abort', leave, { once: true });
   // The SDK's own timer is behind ours.
-  const options = { signal: ending.signal, timeout: timeoutMs + 1_000 };
+  const progress = news?.progress ?? null;
+  const options = {
+    signal: ending.signal,
+    timeout: timeoutMs + 1_000,
+    ...(progress !== null && { onprogress: progress }),
+  };
+  const fetching = AbortSignal.any([ending.signal, over.signal]);
+  const inProgress: CallInProgress = { signal: fetching, bytes: 0, events: 0, requests: 0, sent, fail, news };
+  running?.add(inProgress);
   try {
-    const fetching = AbortSignal.any([ending.signal, over.signal]);
-    return await callInProgress.run({ signal: fetching, bytes: 0, events: 0, requests: 0, sent, fail }, () =>
-      work(options),
-    );
+    return await callInProgress.run(inProgress, () => work(options));
   } catch (error) {
     return fault ?? sessionFault(error, [...sent]);
   } finally {
     clearTimeout(timer);
+    running?.delete(inProgress);
     // A server should end its stream of events behind the answer. The connection of one that does not is closed.
     setTimeout(() => over.abort(), streamEndMs).unref();
     signal?.removeEventListener('abort', leave);
   }
+}
+
+/**
+ * The running call of a session that a notification without a name is about. Over HTTP it comes in the answer to that
+ * call. A program's output belongs to no call: it is about the only one that runs, if there is one.
+ */
+function callOf(running: ReadonlySet<CallInProgress>): CallInProgress | undefined {
+  const reading = callInProgress.getStore();
+  if (reading !== undefined && running.has(reading)) return reading;
+  return running.size === 1 ? [...running][0] : undefined;
 }
 
 /** Words of the SDK for a connection that ends. */

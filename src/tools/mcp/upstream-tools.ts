@@ -4,6 +4,7 @@ import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import { didYouMean } from '../../kernel/nearest.ts';
 import type { CalledMcp } from '../../routing/route.ts';
 import type { ToolFields } from '../tool-fields.ts';
+import type { CallNews } from './call-news.ts';
 import { McpFault, type McpFaultReason } from './mcp-fault.ts';
 import { isOffered, prefixed, prefixedUri, withoutPrefix, withoutUriPrefix } from './offered.ts';
 import { withPlacedView } from './placed-uris.ts';
@@ -47,7 +48,7 @@ export interface UpstreamCall {
   /** For the ledger: the prefixed name of the tool or prompt, the name of the server for a resource. */
   about: string;
   called: CalledMcp;
-  run(signal: AbortSignal): Promise<McpEnd>;
+  run(signal: AbortSignal, news?: CallNews): Promise<McpEnd>;
 }
 
 /** The server's result, as MCP has it, or why there is none. */
@@ -199,8 +200,8 @@ function callOf(
   return {
     about,
     called: { ...called, server: server.name, host: null },
-    async run(signal) {
-      const done = await server.ask(tenant, work, signal);
+    async run(signal, news) {
+      const done = await server.ask(tenant, (session, bounds) => work(session, { ...bounds, news }), signal);
       if (!(done instanceof McpFault)) return { kind: 'result', result: done };
       return { kind: 'failed', failure: failureOf(server.name, done), reason: done.reason };
     },
