@@ -22,6 +22,7 @@ const gateway = await startGateway(
     providers: {
       up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'upstream-secret-1' },
       azure: { type: 'azure-openai', base_url: upstream.url, api_key: 'upstream-secret-2' },
+      whisper: { type: 'openai', base_url: `${plain.url}/v1`, api_key: 'upstream-secret-4' },
       plain: { type: 'groq', base_url: `${plain.url}/v1`, api_key: 'upstream-secret-3' },
     },
     models: {
@@ -30,6 +31,7 @@ const gateway = await startGateway(
         targets: [{ provider: 'up', model: 'gpt-4o-transcribe', price: { minute: 0.006 } }],
       },
       'azure-hears': { type: 'transcription', targets: ['azure/my-deployment'] },
+      'own-whisper': { type: 'transcription', targets: ['whisper/whisper-1'] },
       notes: { type: 'transcription', targets: ['plain/whisper-large-v3'] },
       chat: { targets: ['plain/llama'] },
     },
@@ -270,4 +272,25 @@ test('a commit without sound is an error event, and asks nobody', async () => {
   await caller.heard('conversation.item.input_audio_transcription.completed');
   assert.equal(asked() - before, 1);
   await caller.close();
+});
+
+test('a server of OpenAI’s format without sessions is asked by a call for each piece, and for a session once', async () => {
+  const sessions = () => plain.requests().filter(({ path }) => path.startsWith('/v1/realtime')).length;
+  const before = sessions();
+  for (const by of ['address', 'update', 'address']) {
+    const url = `${gateway.url.replace('http', 'ws')}/v1/realtime?intent=transcription&model=own-whisper`;
+    const caller =
+      by === 'update'
+        ? bySdk()
+        : new SocketCaller(new WebSocket(url, { headers: { authorization: `Bearer ${testKey}` } }));
+    await caller.heard('session.created');
+    caller.send('session.update', update('own-whisper', { turn_detection: null }));
+    await caller.heard('session.updated');
+    caller.send('input_audio_buffer.append', { audio: sound(600, 0.3) });
+    caller.send('input_audio_buffer.commit');
+    const heard = await caller.heard('conversation.item.input_audio_transcription.completed');
+    assert.ok(String(heard.transcript).length > 0);
+    await caller.close();
+  }
+  assert.equal(sessions() - before, 1);
 });

@@ -24,6 +24,7 @@ import { ruledSession } from './ruled-session.ts';
 import type { RealtimeServices } from './services.ts';
 import { type SessionEnd, SocketEnd } from './socket-end.ts';
 import { TranscriptionEnd, type TranscriptionFacts } from './transcription-end.ts';
+import { holdsTranscriptions, TranscriptionWays } from './transcription-ways.ts';
 
 export interface SocketCall extends SessionCall {
   /** Makes the caller's connection a WebSocket, paused, with these headers in the answer; null: it has left. */
@@ -51,16 +52,19 @@ export async function openSession(services: RealtimeServices, socketCall: Socket
     if (isFailure(cascade)) return refuse(call.sink, cascade, call.admitted.headers);
     return openCascade(services, opened, cascade);
   }
+  const ways = isTranscription ? new TranscriptionWays(call.sink) : null;
   const reach = async (attempt: RouteAttempt, to: ConfiguredProvider, signal: AbortSignal) => {
     const { apiVersion, basePath, provider } = to.connection;
     const facts = provider.realtime!;
     const at = isTranscription ? facts.transcriptions! : facts.pathOf(attempt.target.model, { apiVersion });
     const path = pathOf(at, basePath);
-    return connectAt(services, attempt, to, { path, callerHeaders: call.callerHeaders, signal });
+    const outcome = await connectAt(services, attempt, to, { path, callerHeaders: call.callerHeaders, signal });
+    if (outcome.kind === 'missed') ways?.missed(to, outcome.fault);
+    return outcome;
   };
   await holdSession(
     services,
-    opened,
+    ways === null ? opened : { ...opened, call: { ...call, sink: ways } },
     ({ transcriptions }) => !isTranscription || transcriptions !== undefined,
     reach,
     async (held) => {
@@ -89,6 +93,7 @@ export async function openSession(services: RealtimeServices, socketCall: Socket
       });
     },
   );
+  if (ways?.isByCalls) await openCascade(services, opened, { transcription: opened.model, answers: null });
 }
 
 /** The models of a cascade. */
@@ -103,8 +108,7 @@ function cascadeOf(services: RealtimeServices, { model, kind, call }: SocketCall
     if (alias.type !== 'transcription') {
       return invalid('model', `The model '${model}' does not transcribe. Use one of the type 'transcription'.`);
     }
-    const holds = ({ target }: RouteCandidate) =>
-      providers.get(target.provider)?.connection.provider.realtime?.transcriptions !== undefined;
+    const holds = ({ target }: RouteCandidate) => holdsTranscriptions(providers.get(target.provider));
     return alias.candidates.some(holds) ? null : { transcription: model, answers: null };
   }
   if (alias.realtime === undefined) return notRealtime(alias);

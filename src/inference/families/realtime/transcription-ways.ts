@@ -1,0 +1,50 @@
+import type { Fault } from '../../../formats/neutral/outcome.ts';
+import type { ConfiguredProvider } from '../../models/connections.ts';
+import type { Bytes, Failed, HeaderList, Pace, Sink } from '../../spine/sink.ts';
+
+/** Providers that turned out to hold no sessions of transcriptions, until the configuration changes. */
+const lacking = new WeakSet<ConfiguredProvider>();
+
+/** Whether a provider holds sessions of transcriptions, by its type and as far as it has been asked. */
+export function holdsTranscriptions(to: ConfiguredProvider | undefined): boolean {
+  return to?.connection.provider.realtime?.transcriptions !== undefined && !lacking.has(to);
+}
+
+/** Statuses of servers that took over a part of OpenAI's API, and have no such address. */
+const noAddress: ReadonlySet<number | null> = new Set([404, 405, 501]);
+
+/**
+ * The sink of an attempt to open a session: a refusal goes on, unless every provider that was asked has no such address.
+ */
+export class TranscriptionWays implements Sink {
+  /** Each piece of speech has to be a call. */
+  isByCalls = false;
+  readonly #next: Sink;
+  #asked = 0;
+  #lacking = 0;
+
+  constructor(next: Sink) {
+    this.#next = next;
+  }
+
+  /** Notes how a provider refused a session. */
+  missed(to: ConfiguredProvider, { status, code }: Fault): void {
+    this.#asked += 1;
+    if (!noAddress.has(status) || code === 'model_not_found') return;
+    this.#lacking += 1;
+    lacking.add(to);
+  }
+
+  start(form: Parameters<Sink['start']>[0], headers: HeaderList, status?: number): void {
+    this.#next.start(form, headers, status);
+  }
+
+  chunk(bytes: Bytes): Pace {
+    return this.#next.chunk(bytes);
+  }
+
+  end(failed: Failed | null): void {
+    this.isByCalls = failed !== null && this.#asked > 0 && this.#asked === this.#lacking;
+    if (!this.isByCalls) this.#next.end(failed);
+  }
+}
