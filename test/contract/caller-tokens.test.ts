@@ -5,11 +5,12 @@ import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
-import OpenAI from 'openai';
+import OpenAI, { toFile } from 'openai';
 import { WebSocket } from 'ws';
 import { adminKey, startGateway } from '../start-gateway.ts';
 import { startTokenIssuer } from '../start-token-issuer.ts';
 import { startUpstream } from '../start-upstream.ts';
+import { until } from '../until.ts';
 
 /* Callers with tokens (JWT) of an issuer, in place of keys. */
 
@@ -34,6 +35,7 @@ const config = (tokens: readonly object[]) => ({
   callers: { tokens },
 });
 const gateway = await startGateway({ after: after as TestContext['after'] }, config([settings]));
+const messages = [{ role: 'user' as const, content: 'hi' }];
 let subject = 0;
 /** A subject of its own unless it names one: each has its requests a minute. */
 const signed = (claims: Record<string, unknown> = {}) =>
@@ -53,7 +55,6 @@ async function ask(token: string, body: object = {}, path = '/v1/chat/completion
 test("a token opens what the claims say: OpenAI's SDK, the account, the end user", async () => {
   const token = await signed({ email: 'ada@example.org' });
   const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: token, maxRetries: 0 });
-  const messages = [{ role: 'user' as const, content: 'hi' }];
   const answer = await openai.chat.completions.create({ model: 'smart', messages, user: 'somebody else' });
   assert.equal(answer.choices.length, 1);
   const rows = await gateway.fetch('/admin/v1/requests?account=team&limit=1', {
@@ -196,6 +197,45 @@ test('an upload that a caller began goes on without its token where nobody has s
   assert.equal(sent.headers.get('x-goog-upload-size-received'), '4', await sent.text());
   await next.reload(stored([]));
   assert.equal((await send('upload, finalize', 'two')).status, 401);
+});
+
+test('a batch has the rights of the token that began it, whichever came last, also after a restart', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'culvert-tokens-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const stored = { ...config([settings]), storage: { data_dir: folder } };
+  const first = await startGateway(t, stored);
+  const narrow = await signed({ sub: 'both', models: ['other'] });
+  const wide = await signed({ sub: 'both' });
+  const clientOf = (url: string, apiKey: string) => new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 });
+  const lines = ['smart', 'other']
+    .map((model) => ({ method: 'POST', url: '/v1/chat/completions', custom_id: model, body: { model, messages } }))
+    .map((line) => JSON.stringify(line))
+    .join('\n');
+  const begin = async (token: string) => {
+    const client = clientOf(first.url, token);
+    const file = await client.files.create({ file: await toFile(Buffer.from(lines), 'lines.jsonl'), purpose: 'batch' });
+    const order = { input_file_id: file.id, endpoint: '/v1/chat/completions', completion_window: '24h' } as const;
+    return (await client.batches.create(order)).id;
+  };
+  /** How its two lines went. */
+  const countsOf = async (url: string, id: string) => {
+    const client = clientOf(url, wide);
+    await until('it has ended', async () => (await client.batches.retrieve(id)).status === 'completed');
+    const { completed, failed } = (await client.batches.retrieve(id)).request_counts!;
+    return { completed, failed };
+  };
+  // Each token has been seen before the other one's batch begins.
+  const ids = [await begin(narrow), await begin(wide), await begin(narrow)];
+  assert.deepEqual(await Promise.all(ids.map((id) => countsOf(first.url, id))), [
+    { completed: 1, failed: 1 },
+    { completed: 2, failed: 0 },
+    { completed: 1, failed: 1 },
+  ]);
+  const unended = await begin(narrow);
+  await first.close(0);
+  const next = await startGateway(t, stored);
+  await clientOf(next.url, wide).models.list();
+  assert.deepEqual(await countsOf(next.url, unended), { completed: 1, failed: 1 });
 });
 
 test('an issuer that leaves the file lets nobody in any more', async (t) => {

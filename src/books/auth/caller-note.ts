@@ -13,7 +13,7 @@ export interface CallerNote {
 export interface LastingCallers {
   /**
    * Owner of this key now, or the reason why it may not go on. A caller whom no store has is found where this process
-   * has seen it, or its note.
+   * has seen it, or its note: by its `callerId` with what its token allowed, by its `keyId` with what the last one did.
    */
   principalOf(keyId: string): Principal | Failure;
   /** Null: its key is in a store, so every process finds it. */

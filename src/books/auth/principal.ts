@@ -5,6 +5,8 @@ import type { DataRuleConfig, KeyLimitsConfig, PartBudgetConfig } from '../../co
 /** The caller: a key of an account, as the rest of the server sees it. Never holds the secret. */
 export interface Principal {
   keyId: string;
+  /** Id by which work that goes on without this caller finds what its token allows; absent: `keyId`. */
+  callerId?: string;
   keyName: string;
   /** Owner of vector data: `account/name`, kept through rotation. */
   tenant: string;
@@ -32,6 +34,11 @@ export interface Principal {
   underRules?: readonly DataRule[];
   /** A rule of the operator has moved its request; absent: none has. */
   moved?: MovedBy;
+}
+
+/** The id by which `LastingCallers.principalOf` finds this very caller again. */
+export function callerIdOf({ keyId, callerId = keyId }: Pick<Principal, 'keyId' | 'callerId'>): string {
+  return callerId;
 }
 
 /** Model and targets that a rule for routes lets a request use. */

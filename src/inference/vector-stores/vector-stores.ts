@@ -1,4 +1,4 @@
-import type { Principal } from '../../books/auth/principal.ts';
+import { callerIdOf, type Principal } from '../../books/auth/principal.ts';
 import type {
   NewStoreFile,
   StoreBatchRow,
@@ -243,13 +243,15 @@ async function attach(
 
 async function newFiles(
   parts: VectorStoresParts,
-  { principal: { tenant, keyId } }: StoreCaller,
+  { principal }: StoreCaller,
   storeId: string,
   attached: readonly AttachedFile[],
   inBatch: string | null,
 ): Promise<NewStoreFile[]> {
   const { sealer, clock } = parts;
   const files = await parts.files();
+  const { tenant } = principal;
+  const keyId = callerIdOf(principal);
   const caller = parts.ring.noteOf(keyId);
   const createdMs = clock.wallMs();
   const all: NewStoreFile[] = [];

@@ -1,17 +1,18 @@
+import { hash } from 'node:crypto';
 import type { Failure } from '../../../kernel/failure.ts';
 import { putNewest } from '../../../kernel/put-newest.ts';
 import { type AccountFacts, principalFacts } from '../key-directory.ts';
 import type { Principal } from '../principal.ts';
 import type { TokenCaller } from './token-caller.ts';
 
-/** Callers that a process remembers, for work that goes on after they have left. */
-const callersMax = 10_000;
+/** Ids of callers that a process remembers, two for each, for work that goes on after they have left. */
+const callersMax = 20_000;
 
 const suspended: Failure = { kind: 'forbidden', message: "The account of this token's caller is suspended." };
 
 /** The principals of callers without a key. */
 export class Guests {
-  /** By the id of their principal, oldest first. */
+  /** By the id of their principal, and by that of the caller with the rights of its token, oldest first. */
   readonly #byId = new Map<string, TokenCaller>();
   /** Made of `#accounts`. */
   #principals = new WeakMap<TokenCaller, Principal>();
@@ -39,19 +40,27 @@ export class Guests {
     return principal;
   }
 
-  /** The last caller with this id; null: none of this process. */
+  /** The last caller with this id, which may be one with rights; null: none of this process. */
   byId(keyId: string): TokenCaller | null {
     return this.#byId.get(keyId) ?? null;
   }
 
   /** Remembers a caller of another process, unless this one has seen it: that may be newer. */
   recall(caller: TokenCaller): void {
-    if (!this.#byId.has(caller.keyId)) this.#remember(caller);
+    for (const id of [caller.keyId, idWithRights(caller)]) {
+      if (!this.#byId.has(id)) putNewest(this.#byId, id, caller, callersMax);
+    }
   }
 
   #remember(caller: TokenCaller): void {
-    putNewest(this.#byId, caller.keyId, caller, callersMax);
+    for (const id of [caller.keyId, idWithRights(caller)]) putNewest(this.#byId, id, caller, callersMax);
   }
+}
+
+/** Tokens of one caller may allow different things: one id for each. */
+function idWithRights({ keyId, plan, models, user }: TokenCaller): string {
+  const rights = JSON.stringify({ plan, models, user });
+  return `${keyId}.${hash('sha256', rights, 'hex').slice(0, 16)}`;
 }
 
 function unknownAccount(account: string): Failure {
@@ -61,14 +70,12 @@ function unknownAccount(account: string): Failure {
   };
 }
 
-function principalOf(
-  { keyId, name, account: id, plan, models, user }: TokenCaller,
-  account: AccountFacts,
-  defaultPlan: string,
-): Principal {
+function principalOf(caller: TokenCaller, account: AccountFacts, defaultPlan: string): Principal {
+  const { keyId, name, account: id, plan, models, user } = caller;
   const facts = principalFacts(account, defaultPlan);
   return {
     keyId,
+    callerId: idWithRights(caller),
     keyName: name,
     tenant: `${id}/${keyId}`,
     account: id,

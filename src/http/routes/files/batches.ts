@@ -1,3 +1,4 @@
+import { callerIdOf } from '../../../books/auth/principal.ts';
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import { type Batch, succeededSoFar } from '../../../inference/batches/batch-facts.ts';
 import { type Batches, batchNotFound, fileNotFound } from '../../../inference/batches/batches.ts';
@@ -91,7 +92,7 @@ async function begin(
   if (file.expiresMs < parts.services.clock.wallMs() + windowMs) {
     return wrong('input_file_id', 'must be a file that does not expire before the completion_window ends');
   }
-  const owner = { tenant, account, keyId: callerOf(exchange).keyId };
+  const owner = { tenant, account, keyId: callerIdOf(callerOf(exchange)) };
   const facts = { format: 'openai', endpoint, inputFile, windowMs, window } as const;
   const batches = await parts.batches();
   return shownBatch(await batches.create(owner, { ...facts, metadata, headers: {}, outputKeptForMs }));

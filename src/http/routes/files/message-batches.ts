@@ -1,3 +1,4 @@
+import { callerIdOf } from '../../../books/auth/principal.ts';
 import type { StorageHold } from '../../../books/metering/storage/storage-hold.ts';
 import { anthropicMessages } from '../../../formats/dialects/anthropic-messages/index.ts';
 import { type Batch, succeededSoFar } from '../../../inference/batches/batch-facts.ts';
@@ -99,7 +100,8 @@ export function messageBatchesRoutes(parts: MessageBatchesParts): Route[] {
 
 /** The body is written to a file of lines as it comes: it is never whole in memory. */
 async function begin(parts: MessageBatchesParts, exchange: Exchange, base: string): Promise<void> {
-  const { account, tenant, keyId } = callerOf(exchange);
+  const caller = callerOf(exchange);
+  const { account, tenant } = caller;
   const answerHeaders = exchange.admitted?.headers ?? [];
   const hold = await parts.services.storage.hold(account);
   if (isFailure(hold)) return refuse(exchange.client, hold, answerHeaders);
@@ -117,7 +119,7 @@ async function begin(parts: MessageBatchesParts, exchange: Exchange, base: strin
     const order = { format: 'anthropic', endpoint: '/v1/messages', inputFile: id, windowMs, window: '24h' } as const;
     const batches = await parts.batches();
     const made = { ...order, metadata: null, headers, outputKeptForMs: null };
-    const batch = await batches.create({ tenant, account, keyId }, made);
+    const batch = await batches.create({ tenant, account, keyId: callerIdOf(caller) }, made);
     writeJson(exchange, 200, shownBatch(batch, base), answerHeaders);
   } catch (error) {
     if (!(error instanceof FailureError)) throw error;

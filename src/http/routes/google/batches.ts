@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { callerIdOf } from '../../../books/auth/principal.ts';
 import { gemini } from '../../../formats/dialects/gemini/index.ts';
 import { uploadOfUri } from '../../../formats/dialects/named-objects.ts';
 import { type Batch, succeededSoFar } from '../../../inference/batches/batch-facts.ts';
@@ -106,7 +107,7 @@ async function begin(
 ): Promise<JsonObject | Failure> {
   const { services } = parts;
   const principal = callerOf(exchange);
-  const { tenant, account, keyId } = principal;
+  const { tenant, account } = principal;
   const alias = services.snapshot().models.resolve(model, principal);
   if (isFailure(alias)) return alias;
   const batch = isObject(body.batch) ? body.batch : {};
@@ -126,7 +127,7 @@ async function begin(
     input,
   } as const;
   const made = await (await parts.batches()).create(
-    { tenant, account, keyId },
+    { tenant, account, keyId: callerIdOf(principal) },
     {
       format: 'gemini',
       endpoint,

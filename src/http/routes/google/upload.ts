@@ -1,3 +1,4 @@
+import { callerIdOf } from '../../../books/auth/principal.ts';
 import type { UploadTickets } from '../../../books/auth/upload-tickets.ts';
 import { gemini } from '../../../formats/dialects/gemini/index.ts';
 import type { ResumableFiles } from '../../../inference/batches/resumable-files.ts';
@@ -60,7 +61,7 @@ async function taken(parts: UploadParts, exchange: Exchange, path: string, shown
   if (uploadId === null) {
     if (protocol !== 'resumable' || commands[0] !== 'start') throw wrongProtocol();
     const { id } = await begin(parts, exchange);
-    const ticket = parts.tickets.issue(callerOf(exchange).keyId, id);
+    const ticket = parts.tickets.issue(callerIdOf(callerOf(exchange)), id);
     const url = `${linkOf(parts, exchange)}${path}?upload_id=${id}&upload_protocol=resumable&upload_ticket=${ticket}`;
     const more = ['x-goog-upload-url', url, 'x-goog-upload-control-url', url];
     return answer('active', {}, [...more, 'x-goog-upload-chunk-granularity', '1']);

@@ -1,4 +1,5 @@
 import type { ClientSecrets } from '../../../books/auth/client-secrets.ts';
+import { callerIdOf } from '../../../books/auth/principal.ts';
 import type { JsonSchema } from '../../../formats/dialects/described-check.ts';
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import { transcriptionModelIn } from '../../../formats/media/realtime/session-settings.ts';
@@ -96,7 +97,12 @@ async function answer(
   const alias = services.snapshot().models.resolve(model, callerOf({ principal }));
   if (isFailure(alias)) return refused(alias);
   const expiresS = Math.floor(services.clock.wallMs() / 1_000) + lifeS;
-  const value = secrets.issue({ keyId: callerOf({ principal }).keyId, model, session, expiresMs: expiresS * 1_000 });
+  const value = secrets.issue({
+    keyId: callerIdOf(callerOf({ principal })),
+    model,
+    session,
+    expiresMs: expiresS * 1_000,
+  });
   if (value === null) return refused(tooLong);
   const shown = { ...session, id: `sess_${randomBase62(20)}`, object: 'realtime.session', model };
   const body: JsonObject =

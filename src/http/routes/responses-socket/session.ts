@@ -1,4 +1,4 @@
-import type { Principal } from '../../../books/auth/principal.ts';
+import { callerIdOf, type Principal } from '../../../books/auth/principal.ts';
 import type { Frame } from '../../../formats/media/realtime/events.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import type { LongWork } from '../../../inference/families/realtime/realtime-session.ts';
@@ -215,7 +215,7 @@ class Session implements EndListener, LongWork {
     if (lane !== undefined) return turn.refuse(noLanes);
     if (background === true) return turn.refuse(noBackground);
     const now = { requestId, atMs: services.clock.wallMs(), startedMs: services.clock.monotonicMs() };
-    const principal = principalOf(this.#base.principal.keyId);
+    const principal = principalOf(callerIdOf(this.#base.principal));
     if (isFailure(principal)) return this.#refused(turn, principal, now);
     const admitted = await services.admission.admit(principal, 'one', { requestId, form: 'openai' });
     if (admitted.kind !== 'admitted') return this.#refused(turn, admitted, now);

@@ -1,3 +1,4 @@
+import { callerIdOf } from '../../../books/auth/principal.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
 import { type Failure, FailureError } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
@@ -78,8 +79,9 @@ async function beginCrawl(parts: CrawlParts, exchange: Exchange, place: CrawlPla
   const fields = new ToolFields(v1 ? inV2[kind](body) : body);
   const read = readFor(parts, kind, fields);
   const { urls, options } = read;
-  const { tenant, account, keyId } = callerOf(exchange);
-  const owner = { tenant, account, keyId };
+  const caller = callerOf(exchange);
+  const { tenant, account } = caller;
+  const owner = { tenant, account, keyId: callerIdOf(caller) };
   const refused =
     parts.writer(owner, options) ??
     (await parts.patterns(tenant, options)) ??

@@ -1,3 +1,4 @@
+import { callerIdOf } from '../../../books/auth/principal.ts';
 import { isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { PageReader } from '../../../tools/page-reader.ts';
@@ -23,7 +24,8 @@ export function createPageFetch(
       const fields = new ToolFields(given);
       const url = readUrl(fields);
       const { options } = readScrapeOptions(fields);
-      const { tenant, keyId } = principal;
+      const { tenant } = principal;
+      const keyId = callerIdOf(principal);
       return {
         charge: { tool: 'scrape', pagesMax: 0 },
         async run(leaving) {

@@ -1,3 +1,4 @@
+import { callerIdOf } from '../../../books/auth/principal.ts';
 import { isFailure } from '../../../kernel/failure.ts';
 import type { PageReader } from '../../../tools/page-reader.ts';
 import { shownPage } from '../../../tools/scrape/scrape-answer.ts';
@@ -14,7 +15,8 @@ export function prepareScrape(
 ): ToolJob {
   const url = readUrl(fields);
   const { options, warnings } = readScrapeOptions(fields);
-  const { tenant, keyId } = principal;
+  const { tenant } = principal;
+  const keyId = callerIdOf(principal);
   return {
     charge: { tool: 'scrape', pagesMax: 0 },
     async run(signal) {

@@ -1,3 +1,4 @@
+import { callerIdOf } from '../../../books/auth/principal.ts';
 import { costMilliOf } from '../../../books/metering/settlement.ts';
 import type { TurnEnd } from '../../../formats/media/realtime/turn-events.ts';
 import { usdOf } from '../../../formats/neutral/price.ts';
@@ -127,7 +128,7 @@ export class TurnMeter {
     const { principalOf, clock } = this.#services;
     const { call, alias } = this.#session;
     const requestId = newRequestId(clock.wallMs());
-    const principal = principalOf(call.principal.keyId);
+    const principal = principalOf(callerIdOf(call.principal));
     const refused = (failure: Failure) => {
       this.#session.refused(failure, requestId);
       return failure;
