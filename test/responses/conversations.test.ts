@@ -50,6 +50,16 @@ test('items are added, listed in pages, read and deleted', async (t) => {
   assert.equal((await client.conversations.items.list(id)).data.length, 2);
 });
 
+test('an item with a member `kind` is read as any other', async (t) => {
+  const { client } = await openWorld(t);
+  const item = { type: 'message', role: 'user', content: 'Hi', kind: 'not-found' } as const;
+  const { id } = await client.conversations.create({ items: [item] });
+  const [only] = (await client.conversations.items.list(id)).data;
+  const read = await client.conversations.items.retrieve(String(only?.id), { conversation_id: id });
+  assert.deepEqual(read, only);
+  assert.equal((read as { kind?: string }).kind, 'not-found');
+});
+
 test('items are deleted while they are listed, page by page, in both orders', async (t) => {
   const { client, gateway } = await openWorld(t);
   for (const order of ['asc', 'desc'] as const) {

@@ -8,11 +8,11 @@ import {
 import { conversationNotFound } from '../../inference/families/responses/expand.ts';
 import { keepsFor, notStored } from '../../inference/families/responses/keeps-for.ts';
 import type { StoredConversation } from '../../inference/families/responses/stored-responses.ts';
-import { FailureError } from '../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { callerOf, type Route } from '../exchange.ts';
 import { listOf, notOfList, pageIn } from './list-page.ts';
-import { responsesPlace, type StoredCall, storedRoute } from './stored-route.ts';
+import { responsesPlace, type StoredCall, sendForeign, storedRoute } from './stored-route.ts';
 
 const path = '/v1/conversations';
 const one = `${path}/:id`;
@@ -30,8 +30,8 @@ export function conversationsRoutes(services: Services): Route[] {
       async (call) => {
         const metadata = checkedMetadata(call.body.metadata ?? {});
         const begun = checkedItems(call.body.items ?? []);
-        await makeSure(services, call);
-        return shownConversation(await responses.putConversation(call.tenant, metadata, begun));
+        const why = await storageRefusal(services, call);
+        return why ?? shownConversation(await responses.putConversation(call.tenant, metadata, begun));
       },
       { metadata: metadataSchema, items: itemsSchema },
       large,
@@ -51,7 +51,7 @@ export function conversationsRoutes(services: Services): Route[] {
       const id = idOf(call);
       if (await responses.removeConversation(call.tenant, id))
         return { id, object: 'conversation.deleted', deleted: true };
-      throw new FailureError(conversationNotFound(id));
+      return conversationNotFound(id);
     }),
     ...itemsRoutes(services),
   ];
@@ -68,16 +68,18 @@ function itemsRoutes(services: Services): Route[] {
       'Add items to a conversation',
       async (call) => {
         const added = checkedItems(call.body.items);
-        await makeSure(services, call);
+        const why = await storageRefusal(services, call);
+        if (why !== null) return why;
         if (await responses.addItems(call.tenant, idOf(call), added)) return listOf(added, added.length);
-        throw new FailureError(conversationNotFound(idOf(call)));
+        return conversationNotFound(idOf(call));
       },
       { items: itemsSchema },
       large,
     ),
     storedRoute('GET', items, 'Items of a conversation', async (call) => {
       const { after, limit, order } = pageIn(call.query);
-      await shown(services, call, idOf(call));
+      const conversation = await shown(services, call, idOf(call));
+      if (isFailure(conversation)) return conversation;
       // Callers remove items as they list them: the last of a page may be gone when they ask for the next.
       const known = after === null || (await responses.hasPlace(call.tenant, idOf(call), after));
       if (!known) throw notOfList('after', after);
@@ -85,7 +87,7 @@ function itemsRoutes(services: Services): Route[] {
     }),
     storedRoute('GET', `${items}/:item`, 'An item of a conversation', async (call) => {
       const found = await itemOf(call, call.params.item ?? '');
-      return found ?? itemNotFound(call);
+      return found === null ? itemNotFound(call) : sendForeign(call.exchange, found);
     }),
     storedRoute('DELETE', `${items}/:item`, 'Delete an item of a conversation', async (call) => {
       const removed = await responses.removeItem(call.tenant, idOf(call), call.params.item ?? '');
@@ -99,24 +101,22 @@ function itemsRoutes(services: Services): Route[] {
     return found ?? null;
   }
 
-  function itemNotFound(call: StoredCall): never {
+  function itemNotFound(call: StoredCall): Failure {
     const message = `Item with id '${call.params.item}' not found in conversation '${idOf(call)}'.`;
-    throw new FailureError({ kind: 'not-found', message });
+    return { kind: 'not-found', message };
   }
 }
 
 const idOf = ({ params }: StoredCall) => params.id ?? '';
 
-async function shown({ responses }: Services, { tenant }: StoredCall, id: string): Promise<JsonObject> {
+async function shown({ responses }: Services, { tenant }: StoredCall, id: string): Promise<JsonObject | Failure> {
   const found = await responses.conversation(tenant, id);
-  if (found === null) throw new FailureError(conversationNotFound(id));
-  return shownConversation(found);
+  return found === null ? conversationNotFound(id) : shownConversation(found);
 }
 
-/** Throws why nothing is kept for this key, or no more. */
-async function makeSure(services: Services, { exchange, account }: StoredCall): Promise<void> {
-  const why = keepsFor(services.snapshot(), callerOf(exchange)) ? await services.storage.mayKeep(account) : notStored;
-  if (why !== null) throw new FailureError(why);
+/** Why nothing is kept for this key, or no more; null: it is. */
+async function storageRefusal(services: Services, { exchange, account }: StoredCall): Promise<Failure | null> {
+  return keepsFor(services.snapshot(), callerOf(exchange)) ? services.storage.mayKeep(account) : notStored;
 }
 
 function shownConversation({ id, createdMs, metadata }: StoredConversation): JsonObject {

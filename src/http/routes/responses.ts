@@ -17,7 +17,7 @@ import { conversationsRoutes } from './conversations.ts';
 import { countingRoute } from './count-tokens.ts';
 import { pageIn, pageOfWhole } from './list-page.ts';
 import type { SocketParts, TenantShares } from './responses-socket/session.ts';
-import { responsesPlace, type StoredCall, storedRoute } from './stored-route.ts';
+import { responsesPlace, type StoredCall, sendForeign, storedRoute } from './stored-route.ts';
 
 const place = { endpoint: 'responses', dialect: openAiResponses, limitForm: 'openai' } as const;
 
@@ -70,19 +70,21 @@ export function responsesRoutes(services: Services, background: BackgroundRuns, 
         else await followStored(responses, { tenant, id }, exchange.client, after, headers);
         return null;
       }
-      if (stored !== null) return stored.response;
-      return atProvider(services, tenant, id, { method: 'GET', rest: queryOf(exchange.search) });
+      const rest = queryOf(exchange.search);
+      return sendForeign(
+        exchange,
+        stored?.response ?? (await atProvider(services, tenant, id, { method: 'GET', rest })),
+      );
     }),
-    storedRoute('DELETE', '/v1/responses/:id', 'Delete a response', async ({ tenant, params }) => {
+    storedRoute('DELETE', '/v1/responses/:id', 'Delete a response', async ({ tenant, params, exchange }) => {
       const id = params.id ?? '';
       if (await responses.remove(tenant, id)) return { id, object: 'response', deleted: true };
-      return atProvider(services, tenant, id, { method: 'DELETE', rest: '' });
+      return sendForeign(exchange, await atProvider(services, tenant, id, { method: 'DELETE', rest: '' }));
     }),
-    storedRoute('POST', '/v1/responses/:id/cancel', 'Cancel a background response', async ({ tenant, params }) => {
-      const id = params.id ?? '';
-      const response = await background.cancel(tenant, id);
-      if (response === null) throw new FailureError(responseNotFound(id));
-      return response;
+    storedRoute('POST', '/v1/responses/:id/cancel', 'Cancel a background response', async (call) => {
+      const id = call.params.id ?? '';
+      const response = await background.cancel(call.tenant, id);
+      return response === null ? responseNotFound(id) : sendForeign(call.exchange, response);
     }),
     storedRoute('GET', '/v1/responses/:id/input_items', 'Input items of a response', (call) =>
       inputItems(services, call),

@@ -33,8 +33,9 @@ export const responsesPlace: StoredPlace = { endpoint: 'responses', dialect: ope
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 /**
- * A call whose JSON answer, or failure, is there at once; null: it was answered already. It may throw a FailureError too.
- * Reading and deleting is free. `properties`: the members of its body, as JSON Schema.
+ * A call whose JSON answer, or failure, is there at once; null: it was answered already. An answer whose members a caller or
+ * a provider names goes by `sendForeign`. It may throw a FailureError too. Reading and deleting is free. `properties`: the
+ * members of its body, as JSON Schema.
  */
 export function storedRoute(
   method: Method,
@@ -70,6 +71,12 @@ export function storedRoute(
       }
     },
   };
+}
+
+/** Answers with an object whose members are not ours: it may have a member `kind`, as a Failure has. */
+export function sendForeign(exchange: Exchange, answer: JsonObject): null {
+  writeJson(exchange, 200, answer, exchange.admitted?.headers ?? []);
+  return null;
 }
 
 const largeBytesMax = 32 * 1024 * 1024;

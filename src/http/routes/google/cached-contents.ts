@@ -34,16 +34,17 @@ export function cachedContentsRoutes(parts: CacheParts): Route[] {
   return googleVersions.flatMap((version) => {
     const path = `/${version}/cachedContents`;
     const one = `${path}/:name`;
-    const shown = (facts: CachedContentFacts | null, { params }: StoredCall) => {
-      if (facts === null) throw new FailureError(cacheNotFound(params.name ?? '', 'name'));
-      return shownCache(facts);
-    };
+    const shown = (facts: CachedContentFacts | null, { params }: StoredCall) =>
+      facts === null ? cacheNotFound(params.name ?? '', 'name') : shownCache(facts);
     return [
       storedRoute(
         'POST',
         path,
         'Cache the beginning of requests under a name',
-        async (call) => shownCache(await create(parts, call)),
+        async (call) => {
+          const made = await create(parts, call);
+          return isFailure(made) ? made : shownCache(made);
+        },
         { ...(requestSchema().properties as JsonObject), ...properties },
         place,
       ),
@@ -62,8 +63,8 @@ export function cachedContentsRoutes(parts: CacheParts): Route[] {
         'Change when a cached beginning expires',
         async (call) => {
           const expiresMs = expiryOf(services, call.body);
-          if (expiresMs === null)
-            throw new FailureError(invalid('ttl', "Send 'ttl', such as \"3600s\", or 'expireTime'."));
+          if (expiresMs === null) return invalid('ttl', "Send 'ttl', such as \"3600s\", or 'expireTime'.");
+          if (isFailure(expiresMs)) return expiresMs;
           return shown(await (await caches()).keepUntil(call.tenant, call.params.name ?? '', expiresMs), call);
         },
         timeProperties,
@@ -75,8 +76,7 @@ export function cachedContentsRoutes(parts: CacheParts): Route[] {
         'Delete a cached beginning',
         async (call) => {
           const name = call.params.name ?? '';
-          if (!(await (await caches()).remove(call.tenant, name))) throw new FailureError(cacheNotFound(name, 'name'));
-          return {};
+          return (await (await caches()).remove(call.tenant, name)) ? {} : cacheNotFound(name, 'name');
         },
         {},
         place,
@@ -91,17 +91,20 @@ async function cachesIn({ services, files }: CacheParts): Promise<CachedContents
   return createCachedContents(await files(), () => services.clock.wallMs());
 }
 
-async function create(parts: CacheParts, { tenant, account, exchange, body }: StoredCall): Promise<CachedContentFacts> {
+async function create(
+  parts: CacheParts,
+  { tenant, account, exchange, body }: StoredCall,
+): Promise<CachedContentFacts | Failure> {
   const { services } = parts;
   const { model: written, displayName, display_name: inSnakeCase = displayName } = body;
-  if (typeof written !== 'string')
-    throw new FailureError(invalid('model', "Missing 'model': send the name of a model."));
+  if (typeof written !== 'string') return invalid('model', "Missing 'model': send the name of a model.");
   const model = written.replace(/^models\//, '');
   const atMs = services.clock.wallMs();
   const expiresMs = expiryOf(services, body);
+  if (isFailure(expiresMs)) return expiresMs;
   const content = cachedContentOf(body);
   if (content.contents.length === 0 && content.systemInstruction === undefined && content.tools === undefined) {
-    throw new FailureError(invalid('contents', "Send 'contents', 'systemInstruction' or 'tools' to keep."));
+    return invalid('contents', "Send 'contents', 'systemInstruction' or 'tools' to keep.");
   }
   // Whatever is no part of a request is found here, and not when a request names the cache.
   const counting = {
@@ -115,9 +118,9 @@ async function create(parts: CacheParts, { tenant, account, exchange, body }: St
     callerHeaders: exchange.request.headers,
     ruled: null,
   });
-  if (counted.kind !== 'counted') throw new FailureError(counted);
+  if (counted.kind !== 'counted') return counted;
   const hold = await services.storage.hold(account);
-  if (isFailure(hold)) throw new FailureError(hold);
+  if (isFailure(hold)) return hold;
   try {
     const shownName = typeof inSnakeCase === 'string' ? inSnakeCase.slice(0, 128) : null;
     const facts = { model, displayName: shownName, tokens: counted.inputTokens, body };
@@ -139,8 +142,8 @@ async function listed(parts: CacheParts, { tenant, query }: StoredCall): Promise
   };
 }
 
-/** Wall-clock ms; null: the body says nothing about it. Throws a FailureError that names the field. */
-function expiryOf({ clock }: Services, body: JsonObject): number | null {
+/** Wall-clock ms; null: the body says nothing about it. A failure names the field. */
+function expiryOf({ clock }: Services, body: JsonObject): number | Failure | null {
   const { ttl, expireTime, expire_time: inSnakeCase = expireTime } = body;
   const field = ttl == null ? 'expireTime' : 'ttl';
   const value = ttl ?? inSnakeCase;
@@ -151,7 +154,7 @@ function expiryOf({ clock }: Services, body: JsonObject): number | null {
   const lifetimeMs = expiresMs - clock.wallMs();
   if (lifetimeMs > 0 && lifetimeMs <= lifetimeMsMax) return Math.ceil(expiresMs);
   const form = field === 'ttl' ? 'a time such as "3600s"' : 'a time to come, such as "2030-01-01T00:00:00Z"';
-  throw new FailureError(invalid(field, `'${field}' must be ${form}, within 30 days.`));
+  return invalid(field, `'${field}' must be ${form}, within 30 days.`);
 }
 
 function cacheNotFound(name: string, param: string): Failure {
