@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { brotliCompressSync, createGzip, gzipSync } from 'node:zlib';
+import { brotliCompressSync, createGzip, deflateRawSync, gzipSync } from 'node:zlib';
 import { type Address, createFetchGuard } from './fetch-guard.ts';
 import { type Fetched, guardedFetch } from './guarded-fetch.ts';
 
@@ -48,12 +48,19 @@ function get(url: string, options: FetchOptions = {}): Promise<Fetched> {
   return guardedFetch(url, { guard, bytesMax, timeoutMs, accept: '*/*', mayFollow, ...(signal && { signal }) });
 }
 
+/** As servers that take RFC 9110's deflate for the bare format of RFC 1951, and pack only for who takes it. */
+function answerDeflated({ headers }: IncomingMessage, response: ServerResponse): void {
+  if (!/deflate/.test(headers['accept-encoding'] ?? '')) return void response.end('not packed');
+  response.writeHead(200, { 'content-encoding': 'deflate' }).end(deflateRawSync('packed'));
+}
+
 const reasonOf = (fetched: Fetched) => (fetched.ok ? 'ok' : fetched.reason);
 
 test('a page is fetched with its type and status, packed or not', async () => {
   const { url, place } = await serve((request, response) => {
     if (request.url === '/gzip') response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('packed'));
     else if (request.url === '/br') response.writeHead(200, { 'content-encoding': 'br' }).end(brotliCompressSync('br'));
+    else if (request.url === '/deflate') answerDeflated(request, response);
     else if (request.url === '/zip') response.writeHead(200, { 'content-encoding': 'zip' }).end('x');
     else if (request.url === '/broken') response.writeHead(200, { 'content-encoding': 'gzip' }).end('no gzip');
     else response.writeHead(404, { 'content-type': 'image/png' }).end('plain');
@@ -66,6 +73,7 @@ test('a page is fetched with its type and status, packed or not', async () => {
   for (const [path, text] of [
     ['gzip', 'packed'],
     ['br', 'br'],
+    ['deflate', 'not packed'],
   ] as const) {
     const fetched = await get(url + path, { allow });
     assert.equal(fetched.ok && fetched.body.toString(), text);

@@ -253,8 +253,8 @@ async function bodyOf(
   }
 }
 
-/** Content codings of an answer, requested by `accept-encoding`. */
-const acceptedEncodings = 'gzip, deflate, br';
+/** Content codings of an answer, requested by `accept-encoding`. Not deflate: some servers send it without its header. */
+const acceptedEncodings = 'gzip, br';
 
 /**
  * A stream of the decompressed bytes, or null for a coding that nobody asked for. Errors of `body` reach the result.
