@@ -124,6 +124,9 @@ const conditions: Record<string, { yes: Parameters<typeof ask>[0]; no: Parameter
   'media.exists(m, m == "image")': { yes: { json: { ...hello, messages: user(picture) } }, no: {} },
   'language == "de"': { yes: { json: { ...hello, messages: user(german) } }, no: {} },
   'budget_left > 0.9 && plan == "paid"': { yes: { key: 'sk-cv-routes-rich-0001' }, no: {} },
+  'account == "poor" ? tokens > 0 : tools': { yes: { key: chatKey }, no: {} },
+  'size(headers["x-team"]) == 4': { yes: { headers: { 'x-team': 'core' } }, no: { headers: { 'x-team': 'cores' } } },
+  'headers["x-team"].trim().upperAscii() == "CORE"': { yes: { headers: { 'x-team': 'Core' } }, no: {} },
 };
 
 for (const [when, { yes, no }] of Object.entries(conditions)) {

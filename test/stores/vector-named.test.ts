@@ -184,6 +184,26 @@ for (const driver of vectorDrivers) {
     assert.equal((await found(store, 'words', recommend))[0]?.[0], 1);
   });
 
+  test(`${name}: sparse examples are averaged term by term, and multivectors by all of their rows`, async (t) => {
+    const store = await filled(await driver.open(t));
+    const like = (positive: VectorInput[], negative: VectorInput[]): Target => {
+      return { kind: 'recommend', positive, negative, strategy: 'average_vector' };
+    };
+    assert.deepEqual(await found(store, 'words', like([sparse({ 9: 2 }), sparse({ 9: 4, 5: 2 })], [])), [
+      [1, 7],
+      [2, 3],
+    ]);
+    // Twice the mean of those that are liked, less that of the others.
+    assert.deepEqual(await found(store, 'words', like([sparse({ 9: 2 })], [sparse({ 5: 1 }), sparse({ 5: 3 })])), [
+      [1, 6],
+      [2, 4],
+    ]);
+    assert.deepEqual(await found(store, 'parts', like([multi([1, 0])], [multi([0, 1])])), [
+      [3, 3],
+      [1, 1],
+    ]);
+  });
+
   test(`${name}: what prefetches found is merged by rank or by score, or ranked anew`, async (t) => {
     const store = await filled(await driver.open(t));
     const prefetch = [
