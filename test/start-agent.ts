@@ -28,6 +28,8 @@ export interface TestAgentOptions {
   versions?: readonly ('1.0' | '0.3')[];
   /** Members of its card that differ. */
   card?: Partial<AgentCard>;
+  /** Members of its extended card that differ. Absent: it has no such card. */
+  extended?: Partial<AgentCard>;
   /** Answers instead of the agent; true: it has. */
   before?(request: IncomingMessage, response: ServerResponse): boolean;
 }
@@ -38,7 +40,7 @@ export interface TestAgentOptions {
  */
 export async function startAgent(
   t: { after(done: () => void): void },
-  { versions = ['1.0', '0.3'], card = {}, before = () => false }: TestAgentOptions = {},
+  { versions = ['1.0', '0.3'], card = {}, extended, before = () => false }: TestAgentOptions = {},
 ): Promise<TestAgent> {
   const heard: IncomingHttpHeaders[] = [];
   const worker = new Worker();
@@ -48,7 +50,10 @@ export async function startAgent(
     supportedInterfaces: versions.map((protocolVersion) => ({
       ...{ url: 'http://0.0.0.0:9999/rpc', protocolBinding: 'JSONRPC', tenant: '', protocolVersion },
     })),
-    capabilities: { streaming: true, pushNotifications: true, extensions: [], extendedAgentCard: false },
+    capabilities: {
+      ...{ streaming: true, pushNotifications: true, extensions: [] },
+      extendedAgentCard: extended !== undefined,
+    },
     defaultInputModes: ['text/plain'],
     defaultOutputModes: ['text/plain'],
     skills: [
@@ -59,7 +64,10 @@ export async function startAgent(
     ],
     ...card,
   };
-  const requestHandler = new DefaultRequestHandler(whole, new InMemoryTaskStore(), worker);
+  const extendedCard = extended && (async () => ({ ...whole, ...extended }));
+  const requestHandler = new DefaultRequestHandler(
+    ...([whole, new InMemoryTaskStore(), worker, undefined, undefined, undefined, extendedCard] as const),
+  );
   const legacyCompat = { enabled: versions.includes('0.3') };
   const { default: express } = (await import('express' as string)) as { default: () => Express };
   const app = express();

@@ -136,6 +136,9 @@ test('an answer that is none of A2A is an error with the id, and costs nothing',
     [endless('application/json', 'a'.repeat(10_000)), /more bytes than max_bytes/],
     [() => undefined, /took longer than 0\.4 s/],
   ];
+  const card = await refused(json('{"result":{"name":"Worker"}}'), 'GetExtendedAgentCard');
+  assert.deepEqual(card.slice(0, 2), [status, -32006]);
+  assert.match(String(card[2]), /not a result of this method/);
   for (const [answer, says] of wrong) {
     const [found, code, text] = await refused(answer);
     assert.deepEqual([String(text), found, code], [String(text), status, -32006]);

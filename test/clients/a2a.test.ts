@@ -11,12 +11,27 @@ import { agentClient, agentRows, rpc, sending, textOf } from './a2a-client.ts';
 const narrowKey = 'sk-cv-test-key-narrow';
 
 const agent = await startAgent({ after });
+const extended = await startAgent(
+  { after },
+  {
+    extended: {
+      description: 'Works for those it knows, at http://127.0.0.1/within, with the word of-the-extended.',
+      skills: [
+        {
+          ...{ id: 'secret', name: 'Secret', description: 'Does more.', tags: [], examples: [] },
+          ...{ inputModes: [], outputModes: [], securityRequirements: [] },
+        },
+      ],
+    },
+  },
+);
 const earlier = await startAgent({ after }, { versions: ['0.3'] });
 const gateway = await startGateway(
   { after: after as never },
   {
     agents: {
       worker: { url: agent.url, headers: { authorization: 'Bearer of-the-worker' }, cost: 2 },
+      extended: { url: extended.url, headers: { authorization: 'Bearer of-the-extended' } },
       earlier: { url: `${earlier.url}/.well-known/agent-card.json` },
     },
     costs: { a2a: 0.5 },
@@ -43,6 +58,22 @@ test('the card names this server and its keys, and nothing of where the agent is
   assert.doesNotMatch(JSON.stringify(card), /0\.0\.0\.0|of-the-worker/);
   assert.equal(agent.heard()[0]?.authorization, 'Bearer of-the-worker');
 });
+
+for (const speaks of ['present', 'earlier'] as const) {
+  test(`a client gets the extended card where there is one, with this address alone (${speaks} version)`, async () => {
+    const client = await agentClient(gateway, 'extended', { speaks });
+    const card = await client.getAgentCard();
+    assert.match(card.description, /^Works for those it knows.*the word \[redacted\]/);
+    assert.deepEqual(
+      card.skills.map(({ id }) => id),
+      ['secret'],
+    );
+    assert.ok(card.supportedInterfaces.length > 0);
+    for (const { url } of card.supportedInterfaces) assert.equal(url, `${gateway.url}/a2a/extended`);
+    const plain = await (await agentClient(gateway, 'worker', { speaks })).getAgentCard();
+    assert.equal(plain.capabilities?.extendedAgentCard ?? false, false);
+  });
+}
 
 test('a message is answered, charged by the cost of its agent, and in the ledger', async () => {
   const client = await agentClient(gateway, 'worker');
@@ -80,7 +111,7 @@ test('a key sees and calls the agents that its limits name, and no others', asyn
     const { data } = (await response.json()) as { data: { name: string; url: string; status: string }[] };
     return data.map(({ name, status }) => `${name} ${status}`);
   };
-  assert.deepEqual(await listed(testKey), ['worker up', 'earlier up']);
+  assert.deepEqual(await listed(testKey), ['worker up', 'extended up', 'earlier up']);
   assert.deepEqual(await listed(narrowKey), ['earlier up']);
   const message = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: sending('hello') };
   const refused = await rpc(gateway, 'worker', message, narrowKey);

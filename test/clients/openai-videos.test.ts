@@ -311,6 +311,37 @@ test('where one provider fails, the next begins the video', async (t) => {
   assert.match(upstream.requests.at(-1)!.path, /predictLongRunning$/);
 });
 
+test('a remix passes the guards of its model, and one Idempotency-Key begins it once', async (t) => {
+  const { client, upstream } = await world(t, {
+    guards: { masks: { check: 'personal-data', kinds: ['email'], action: 'mask', on: ['input'] } },
+    models: { film: { type: 'video', targets: ['sora/sora-2'], guards: ['masks'] } },
+  });
+  const { id } = await client.videos.create({ model: 'film', prompt: 'For jo.doe@example.org' });
+  upstream.finish();
+  const headers = { 'idempotency-key': 'once' };
+  const remix = () => client.videos.remix(id, { prompt: 'A dog for jo.doe@example.org' }, { headers });
+  assert.equal((await remix()).id, (await remix()).id);
+  const sent = upstream.requests.filter(({ method }) => method === 'POST').map(({ body }) => body);
+  assert.equal(sent.length, 2);
+  for (const body of sent) assert.ok(body.includes('<EMAIL_1>') && !body.includes('jo.doe'), body);
+});
+
+test('a provider that answers nothing any more is named, and the request may be repeated', async (t) => {
+  const { client, upstream } = await world(t);
+  const { id } = await client.videos.create({ model: 'film', prompt: 'A cat' });
+  upstream.finish();
+  upstream.leave();
+  for (const [asked, says] of [
+    [client.videos.retrieve(id), /sora, which has this video, did not answer\. Retry it/],
+    [client.videos.downloadContent(id), /The provider of the video .*Retry it/],
+  ] as const) {
+    await assert.rejects(asked, (error) => {
+      assert.match(String(error), says);
+      return status(503)(error);
+    });
+  }
+});
+
 test('bad requests are 400 and name the field', async (t) => {
   const { gateway, upstream } = await world(t);
   for (const [json, wanted] of [

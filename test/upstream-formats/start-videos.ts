@@ -18,6 +18,8 @@ export interface VideoUpstream {
   refuse(...statuses: number[]): void;
   /** Where Google's links to files lead. */
   leadTo(url: string): void;
+  /** It answers nothing any more. */
+  leave(): void;
 }
 
 export interface VideoRequest {
@@ -156,10 +158,11 @@ export async function startVideos(t: Pick<TestContext, 'after'>): Promise<VideoU
     });
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  t.after(() => {
+  const leave = () => {
     server.closeAllConnections();
     server.close();
-  });
+  };
+  t.after(leave);
   const become = (state: Job['state']) => {
     for (const job of jobs.values()) if (job.state === 'queued') job.state = state;
   };
@@ -172,5 +175,6 @@ export async function startVideos(t: Pick<TestContext, 'after'>): Promise<VideoU
     leadTo: (url) => {
       storage = url;
     },
+    leave,
   };
 }

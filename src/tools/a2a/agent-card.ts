@@ -103,6 +103,10 @@ export function shownCard({ card, interfaces }: AgentCard, parts: ShownCardParts
       ? url
       : undefined;
   const { provider, capabilities } = card;
+  // Clients ask for the extended card only where the card names one.
+  const isExtended =
+    (isObject(capabilities) && capabilities.extendedAgentCard === true) ||
+    card.supportsAuthenticatedExtendedCard === true;
   const shown = {
     name: textOf(card.name) || name,
     description: textOf(card.description),
@@ -116,10 +120,12 @@ export function shownCard({ card, interfaces }: AgentCard, parts: ShownCardParts
       streaming: isObject(capabilities) && capabilities.streaming === true,
       pushNotifications: false,
       ...(isObject(capabilities) && Array.isArray(capabilities.extensions) && { extensions: capabilities.extensions }),
+      ...(isExtended && !isEarlier && { extendedAgentCard: true }),
     },
     defaultInputModes: listOf(card.defaultInputModes),
     defaultOutputModes: listOf(card.defaultOutputModes),
     skills: listOf(card.skills).filter(isObject).map(shownSkill),
+    ...(isEarlier && isExtended && { supportsAuthenticatedExtendedCard: true }),
     ...(isEarlier ? earlierForm(address) : presentForm(address, interfaces)),
   } as JsonObject;
   return withoutWords(shown, [...places.map(({ origin }) => origin), ...parts.secrets]) as JsonObject;

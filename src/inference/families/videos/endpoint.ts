@@ -85,7 +85,10 @@ export function videoRemixEndpoint(services: VideoServices): Endpoint<RemixInput
         extra: {},
         user: null,
       };
-      return bodyOf(request, null, { id, credential: source.home.credential });
+      const made = bodyOf(request, null, { id, credential: source.home.credential });
+      // Guards and rules go by the model that has the target. Where no model has it, `plan` says so.
+      const found = modelOfTarget(services.snapshot(), request.model, principal);
+      return isFailure(found) ? made : { ...made, facts: { ...made.facts, model: found.alias.id } };
     },
     readable: (call, { body, id }) =>
       readableBody(services.bodies, call, body, 'video-remix', (changed) => ({ body: changed, id })),
