@@ -85,11 +85,13 @@ function headerText(headers: IncomingHttpHeaders, name: string): string {
   return Array.isArray(value) ? value.join(',') : value;
 }
 
+/** In order of names, then of values: `a` comes before `a1`, though `=` comes after `1`. */
 function canonicalQuery(query: string): string {
   const pairs = query.split('&').filter((pair) => pair !== '');
   return pairs
-    .map((pair) => (pair.includes('=') ? pair : `${pair}=`))
+    .map((pair) => pair.replace(/=|$/, '\0'))
     .sort()
+    .map((pair) => pair.replace('\0', '='))
     .join('&');
 }
 

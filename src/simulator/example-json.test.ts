@@ -50,6 +50,19 @@ test('the example of any such schema satisfies it', () => {
   );
 });
 
+test('an example has what each part of allOf requires, and what is required in addition', () => {
+  const named: JsonObject = { type: 'object', required: ['name'], properties: { name: { type: 'string' } } };
+  const made: JsonObject = {
+    type: 'object',
+    allOf: [{ $ref: '#/$defs/named' }, { required: ['age'], properties: { age: { type: 'integer', minimum: 3 } } }],
+    properties: { city: { allOf: [{ type: 'string', minLength: 6 }] } },
+    required: ['city'],
+    $defs: { named },
+  };
+  assert.deepEqual(exampleOf(made, 'mock'), { city: 'mock..', name: 'mock', age: 3 });
+  assert.equal(errorsOf(made, exampleOf(made, 'mock')), null);
+});
+
 test('references within the schema are followed, and endless ones end', () => {
   const node: JsonObject = {
     type: 'object',

@@ -28,7 +28,10 @@ function example(given: JsonValue | undefined, place: Place): JsonValue {
   for (const union of [schema.anyOf, schema.oneOf]) {
     if (Array.isArray(union) && union.length > 0) return example(union[0], inside);
   }
-  if (Array.isArray(schema.allOf) && schema.allOf.length > 0) return allOf(schema.allOf, inside);
+  if (Array.isArray(schema.allOf) && schema.allOf.length > 0) {
+    const { allOf: parts, ...others } = schema;
+    return allOf(typeOf(others) === 'object' ? [others, ...schema.allOf] : schema.allOf, inside);
+  }
   switch (typeOf(schema)) {
     case 'object':
       return objectOf(schema, inside);

@@ -272,6 +272,37 @@ test('later hits are checked, and false ones are counted and end the hits', asyn
   assert.ok(!isSemantic(await asked(own, next())), 'its bound is above the error now');
 });
 
+test('a judge compares answers where there is one, and the operator pays for it', async (t) => {
+  const { models, ...rest } = config({ judge: 'referee' });
+  const referee = { targets: [{ provider: 'up', model: 'referee' }] };
+  const own = await startGateway(t, { ...rest, models: { ...models, referee } });
+  const compared: { question: string; first: string; second: string }[] = [];
+  let verdict = '"Same."';
+  upstream.answer = (question, { model }) => {
+    // Each time in other words.
+    if (model !== 'referee') return `That is ${upstream.asked}.`;
+    compared.push(JSON.parse(question));
+    return verdict;
+  };
+  assert.ok((await taught(own, 'the age of the sun')) > enough);
+  const last = compared.at(-1);
+  assert.match(last?.question ?? '', /the age of the sun/);
+  assert.match(`${last?.first} ${last?.second}`, /^That is \d+\. That is \d+\.$/);
+  assert.notEqual(last?.first, last?.second);
+  const rows = await own.fetch('/admin/v1/requests?account=(server)&endpoint=chat', admin);
+  const { data } = (await rows.json()) as { data: { model: string }[] };
+  assert.ok(data.length >= enough && data.every(({ model }) => model === 'referee'), JSON.stringify(data[0]));
+  for (const [word, question] of [
+    ['Different', 'the age of the moon'],
+    ['The same, or different?', 'the age of the earth'],
+  ] as const) {
+    verdict = word;
+    const before = compared.length;
+    assert.equal(await taught(own, question), Number.POSITIVE_INFINITY, word);
+    assert.ok(compared.length > before, word);
+  }
+});
+
 test('another embedding model, another alias and a cleared cache begin anew', async (t) => {
   const own = await startGateway(t, config());
   upstream.answer = () => 'Green.';

@@ -481,16 +481,9 @@ test('credentials end with their key', async () => {
 
 /** A signed request as botocore makes it, without a digest of the body among its headers; `change` alters it afterwards. */
 async function signedByHand(change: { body?: string; path?: string; dateMs?: number; service?: string } = {}) {
-  const { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey } = await issued();
   const { host } = new URL(gateway.url);
   const body = JSON.stringify({ messages });
-  const signature = new SignatureV4({
-    credentials: { accessKeyId, secretAccessKey },
-    region: 'us-east-1',
-    service: change.service ?? 'bedrock',
-    sha256: Sha256,
-    applyChecksum: false,
-  });
+  const signature = await handSigner(change.service);
   const { headers } = await signature.sign(
     {
       method: 'POST',
@@ -506,6 +499,12 @@ async function signedByHand(change: { body?: string; path?: string; dateMs?: num
   const { host: _, ...sent } = headers;
   const path = change.path ?? '/model/claude/converse';
   return fetch(`${gateway.url}${path}`, { method: 'POST', headers: sent, body: change.body ?? body });
+}
+
+async function handSigner(service = 'bedrock') {
+  const { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey } = await issued();
+  const credentials = { accessKeyId, secretAccessKey };
+  return new SignatureV4({ credentials, region: 'us-east-1', service, sha256: Sha256, applyChecksum: false });
 }
 
 class Sha256 {
@@ -534,6 +533,29 @@ test('a signature covers body, path, service and time', async () => {
     const answer = await signedByHand(change);
     assert.equal(answer.status, 401, JSON.stringify(change));
     assert.equal(answer.headers.get('x-amzn-errortype'), 'UnrecognizedClientException');
+  }
+});
+
+test('a signature covers the query in whatever order it is sent', async () => {
+  const signer = await handSigner();
+  const { host } = new URL(gateway.url);
+  // Without a filter of this name nothing is left out; `by` comes before `by1` in a signature.
+  const query = { by1: 'x y', by: '(z)', byOutputModality: 'EMBEDDING' };
+  const place = { protocol: 'http:', hostname: '127.0.0.1', path: '/foundation-models' };
+  const { headers } = await signer.sign({ method: 'GET', ...place, query, headers: { host } });
+  const { host: _, ...sent } = headers;
+  const asked = (search: string) => fetch(`${gateway.url}/foundation-models?${search}`, { headers: sent });
+  for (const search of [
+    'by=%28z%29&by1=x%20y&byOutputModality=EMBEDDING',
+    'byOutputModality=EMBEDDING&by1=x%20y&by=%28z%29',
+  ]) {
+    const answer = await asked(search);
+    assert.equal(answer.status, 200, search);
+    const { modelSummaries } = (await answer.json()) as { modelSummaries: ModelSummary[] };
+    assert.ok(modelSummaries.some(({ modelId }) => modelId === 'embed'));
+  }
+  for (const search of ['', 'by=%28z%29&by1=x%20y', 'by=%28z%29&by1=x%20y&byOutputModality=TEXT']) {
+    assert.equal((await asked(search)).status, 401, search);
   }
 });
 

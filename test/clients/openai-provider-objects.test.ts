@@ -88,21 +88,19 @@ function answer({ method = '', url = '', headers }: IncomingMessage, body: strin
 const base_url = `${await listening({ after }, upstream)}/v1`;
 const object_apis = ['chat_completions', 'containers', 'evals', 'fine_tuning', 'skills'];
 const fewKey = 'sk-cv-test-key-0005';
-const gateway = await startGateway(
-  { after: after as never },
-  {
-    providers: {
-      closed: { type: 'openai', base_url, api_key: 'sk-closed-0123456789' },
-      up: { type: 'openai', base_url, api_key: secret, object_apis, shared_objects: ['file-handbook'] },
-    },
-    models: { chat: { targets: ['up/gpt-5-mini'] } },
-    keys: [
-      { key: testKey, account: 'dev', name: 'test' },
-      { key: otherKey, account: 'other', name: 'test' },
-      { key: fewKey, account: 'dev', name: 'few', models: ['chat'] },
-    ],
+const config = (closed: object = {}) => ({
+  providers: {
+    closed: { type: 'openai', base_url, api_key: 'sk-closed-0123456789', ...closed },
+    up: { type: 'openai', base_url, api_key: secret, object_apis, shared_objects: ['file-handbook'] },
   },
-);
+  models: { chat: { targets: ['up/gpt-5-mini'] } },
+  keys: [
+    { key: testKey, account: 'dev', name: 'test' },
+    { key: otherKey, account: 'other', name: 'test' },
+    { key: fewKey, account: 'dev', name: 'few', models: ['chat'] },
+  ],
+});
+const gateway = await startGateway({ after: after as never }, config());
 const clientOf = (apiKey: string) => new OpenAI({ apiKey, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
 const [mine, theirs] = [clientOf(testKey), clientOf(otherKey)];
 
@@ -227,6 +225,26 @@ test('the files of results of a fine-tuning are read by the key that began it, a
   await assert.rejects(theirs.files.retrieve(result!), NotFoundError);
   await assert.rejects(mine.files.content('file-of-nobody'), NotFoundError);
   assert.deepEqual(asked, []);
+});
+
+test('a request that names objects of two providers is refused, and says which', async (t) => {
+  const tuned = async (files: { training_file: string; validation_file?: string }) =>
+    mine.fineTuning.jobs.create({ model: 'gpt-5-mini', ...files });
+  const first = (await tuned({ training_file: 'file-handbook' })).result_files[0]!;
+  t.after(() => gateway.reload(config()));
+  await gateway.reload(config({ object_apis, shared_objects: ['file-manual'] }));
+  const second = (await tuned({ training_file: 'file-manual' })).result_files[0]!;
+  asked.length = 0;
+  const refused = await errorOf(tuned({ training_file: first, validation_file: second }));
+  assert.deepEqual([refused.status, refused.param], [400, 'validation_file']);
+  assert.match(refused.message, /'training_file' and 'validation_file' name objects of two accounts/);
+  assert.deepEqual(asked, []);
+  await tuned({ training_file: first });
+  await tuned({ training_file: second });
+  assert.deepEqual(
+    asked.map(({ authorization }) => authorization),
+    [`Bearer ${secret}`, 'Bearer sk-closed-0123456789'],
+  );
 });
 
 test('an eval may not read what all keys have stored at the provider', async () => {

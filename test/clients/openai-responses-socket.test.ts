@@ -4,7 +4,7 @@ import { after, type TestContext, test } from 'node:test';
 import OpenAI from 'openai';
 import { ResponsesWS } from 'openai/resources/responses/ws';
 import { WebSocket } from 'ws';
-import { overUpstreams, startGateway } from '../start-gateway.ts';
+import { adminKey, overUpstreams, startGateway } from '../start-gateway.ts';
 import { until } from '../until.ts';
 import { models, openThreeProviders } from './three-providers.ts';
 
@@ -120,6 +120,46 @@ test('what is wrong is an event with its status and field, and the connection st
   }
   assert.equal((await failed(socket, ['no object'])).status, 400);
   responseOf(await asked(socket, { model: 'chat', input: 'still here', store: false }));
+  socket.close();
+});
+
+test('a message of bytes, or one too many that wait, is refused by an event, and what waits is answered', async () => {
+  const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/v1/responses`, {
+    headers: { authorization: `Bearer ${gateway.key}` },
+  });
+  await once(socket, 'open');
+  const events: { type: string; status?: number; error?: { message: string } }[] = [];
+  socket.on('message', (data) => events.push(JSON.parse(String(data))));
+  const of = (type: string) => events.filter((event) => event.type === type);
+  const create = JSON.stringify({ type: 'response.create', model: 'chat', input: 'hello', store: false });
+  socket.send(Buffer.from(create));
+  await until('it is refused', () => of('error').length === 1);
+  assert.equal(of('error')[0]!.status, 400);
+  assert.match(of('error')[0]!.error!.message, /message of text/);
+  // One runs, and four wait.
+  for (let at = 0; at < 6; at++) socket.send(create);
+  await until('all are answered', () => of('error').length === 2 && of('response.completed').length === 5);
+  assert.equal(of('error')[1]!.status, 503);
+  assert.match(of('error')[1]!.error!.message, /At most 4 requests wait/);
+  socket.close();
+});
+
+test('a key that is revoked has no further response on its open connection', async () => {
+  const admin = async (path: string, json: object) => {
+    const headers = { authorization: `Bearer ${adminKey}` };
+    return (await (await gateway.fetch(`/admin/v1${path}`, { method: 'POST', headers, json })).json()) as {
+      id: string;
+      key: string;
+    };
+  };
+  const { id, key } = await admin('/keys', { account: 'dev', name: 'leaves' });
+  const socket = new ResponsesWS(new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: key, maxRetries: 0 }));
+  responseOf(await asked(socket, { model: 'chat', input: 'hello', store: false }));
+  await admin(`/keys/${id}/revoke`, {});
+  const sent = upstream.requests().length;
+  const { status } = await failed(socket, { type: 'response.create', model: 'chat', input: 'again' });
+  assert.equal(status, 401);
+  assert.equal(upstream.requests().length, sent);
   socket.close();
 });
 

@@ -17,12 +17,15 @@ const candidate = {
     groundingSupports: [{ segment: { startIndex: 0, endIndex: 9, text: 'It rains.' }, groundingChunkIndices: [0] }],
   },
 };
-const answer = JSON.stringify({
-  candidates: [candidate],
+const answerOf = (parts: object[]) => ({
+  candidates: [{ ...candidate, content: { role: 'model', parts } }],
   usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 4, totalTokenCount: 7 },
   modelVersion: 'gemini-own',
   responseId: 'own',
 });
+const answer = JSON.stringify(answerOf(candidate.content.parts));
+/** Without a part that no guard reads. */
+const plain = JSON.stringify(answerOf(candidate.content.parts.slice(0, 1)));
 /** As OpenRouter sends an image and a source in one message. */
 const source = { url: 'https://a.example', title: 'A', start_index: 0, end_index: 9 };
 const message = {
@@ -47,7 +50,10 @@ const upstream = createServer((request, response) => {
     response.writeHead(200, { 'content-type': streamed ? 'text/event-stream' : 'application/json' });
     if (request.url!.endsWith('/messages')) response.end(JSON.stringify(searched));
     else if (request.url!.includes('/chat/completions')) response.end(JSON.stringify(drawn));
-    else response.end(streamed ? `data: ${answer}\n\n` : answer);
+    else {
+      const text = request.url!.includes('plain') ? plain : answer;
+      response.end(streamed ? `data: ${text}\n\n` : text);
+    }
   });
 }).listen(0, '127.0.0.1');
 await once(upstream, 'listening');
@@ -83,6 +89,28 @@ test('several choices of one call each tell it once, in the header and in the st
   assert.equal(lines.filter((line) => line.startsWith(':')).join(), ': x-culvert-dropped: executableCode, annotations');
   assert.equal(lines.at(-1), 'data: [DONE]');
   assert.deepEqual(await lossesIn(gateway, streamed), dropped.split(', '));
+});
+
+test('what an answer lost is told behind a guard too, whole and streamed', async (t) => {
+  const models = { targets: [{ provider: 'google', model: 'plain' }] };
+  const gateway = await startGateway(t, {
+    ...config(true),
+    guards: {
+      masks: { check: 'personal-data', kinds: ['email'], action: 'mask', on: ['output'] },
+      blocks: { check: 'words', words: ['made.up'], action: 'block', on: ['output'] },
+    },
+    models: {
+      masks: { ...models, guards: ['masks'] },
+      blocks: { ...models, guards: ['blocks'] },
+    },
+  });
+  for (const model of ['masks', 'blocks']) {
+    const ask = (stream: boolean) => gateway.fetch('/v1/chat/completions', { json: { ...question, model, stream } });
+    assert.equal((await ask(false)).headers.get('x-culvert-dropped'), 'annotations', model);
+    const lines = (await (await ask(true)).text()).split('\n').filter((line) => line !== '');
+    assert.equal(lines.filter((line) => line.startsWith(':')).join(), ': x-culvert-dropped: annotations', model);
+    assert.equal(lines.at(-1), 'data: [DONE]', model);
+  }
 });
 
 /** Losses that the record of a request has. */

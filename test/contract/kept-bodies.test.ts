@@ -23,6 +23,13 @@ const gateway = await startGateway({ after } as TestContext, {
     claude: { targets: ['claude/mock/ok'] },
     emb: { type: 'embedding', targets: ['up/mock/ok'] },
     say: { type: 'speech', targets: ['up/mock/ok'] },
+    draw: { type: 'image', targets: ['up/mock/ok'] },
+    masks: { targets: ['up/mock/ok'], guards: ['masks'] },
+    blocks: { targets: ['up/mock/ok'], guards: ['blocks'] },
+  },
+  guards: {
+    masks: { check: 'personal-data', kinds: ['email'], action: 'mask' },
+    blocks: { check: 'personal-data', kinds: ['email'], action: 'block' },
   },
 });
 
@@ -190,6 +197,43 @@ test('speech is kept as sound, a failure with its reason, and no credential', as
   const { bodies } = await shown(failed);
   assert.match(bodies!.error!, /no such thing/);
   assert.ok(!bodies!.request.includes('abcdefghijklmnop'));
+});
+
+test('what a guard changes or refuses is not kept, and no search finds it', async () => {
+  await keep({ of: 'account', name: 'dev' });
+  for (const model of ['masks', 'blocks']) {
+    const id = await ask('/v1/chat/completions', chat('Write to quoll@example.org', { model, stream: true }));
+    const { bodies, conversation } = await shown(id);
+    assert.match(bodies!.request, /withheld: a guard changed or refused this request/);
+    assert.equal(conversation, null);
+    assert.doesNotMatch(JSON.stringify(bodies), /quoll/);
+    const untouched = await ask('/v1/chat/completions', chat('Write to the quokka', { model }));
+    assert.match((await shown(untouched)).bodies!.request, /quokka/);
+  }
+  assert.equal((await admin<BodiesReply>('GET', '/bodies?text=quoll')).data.length, 0);
+  assert.ok((await admin<BodiesReply>('GET', '/bodies?text=quokka')).data.length > 1);
+});
+
+test('pictures are shown with their prompt, by their bytes or their address', async () => {
+  await keep({ of: 'account', name: 'dev' });
+  for (const form of ['b64_json', 'url']) {
+    const json = { model: 'draw', prompt: 'A wombat', n: 2, size: '16x16', response_format: form };
+    const { conversation } = await shown(await ask('/v1/images/generations', json));
+    const [asked, drawn] = conversation!.turns;
+    assert.deepEqual([asked?.role, asked?.parts], ['user', [{ type: 'text', text: 'A wombat' }]]);
+    assert.ok(conversation!.settings.some(({ name, value }) => name === 'n' && value === '2'));
+    assert.deepEqual(
+      drawn?.parts.map(({ type, media }) => [type, media?.type]),
+      [
+        ['image', 'image/png'],
+        ['image', 'image/png'],
+      ],
+    );
+    for (const { media } of drawn?.parts ?? []) {
+      if (form === 'url') assert.match(media?.url ?? '', /^http/);
+      else assert.match(media?.base64 ?? '', /^iVBOR/);
+    }
+  }
 });
 
 test('a text is found in what was asked and in what was streamed, page by page', async () => {

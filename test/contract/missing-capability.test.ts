@@ -39,6 +39,23 @@ test('design §9: what no target can do is 400 naming the field that asks for it
   assert.equal(upstream.requests().filter(({ path }) => path.endsWith('/completions')).length, 0);
 });
 
+test('what a fallback alone can do is 400 naming the field for a request without fallbacks', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const config = overUpstreams(upstream.url) as { models: { chat: object } };
+  const blind = { ...config.models.chat, capabilities: { vision: false }, fallbacks: ['sees'] };
+  const gateway = await startGateway(t, { ...config, models: { chat: blind, sees: config.models.chat } });
+  const json = { model: 'chat', messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }, picture] }] };
+  const sent = () => upstream.requests().filter(({ method }) => method === 'POST').length;
+  const answer = await gateway.fetch('/v1/chat/completions', { json, headers: { 'x-culvert-no-fallback': 'true' } });
+  const { error } = (await answer.json()) as { error: { param: string; message: string } };
+  assert.deepEqual([answer.status, error.param, sent()], [400, 'messages', 0]);
+  assert.match(error.message, /No target of the model 'chat' can do what this request asks for \(vision\)/);
+  assert.equal(answer.headers.get('x-culvert-cost'), '0');
+  assert.equal((await gateway.fetch('/v1/chat/completions', { json })).status, 200);
+  assert.equal(sent(), 1);
+});
+
 test('an endpoint that no provider of a model has is 400 naming the provider and models that can', async (t) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());

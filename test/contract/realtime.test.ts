@@ -330,9 +330,17 @@ test('a provider that repeats its key in a message or a close does not tell it t
 test('sizes and silence have bounds', async (t) => {
   const own = await startGateway(t, { ...config, server: { realtime: { idle: '1s', message_limit: '1kb' } } });
   const quiet = await open({}, own);
+  const unnamed = await open({ query: 'intent=transcription' }, own);
+  const live = '/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent';
+  const withoutSetup = new SocketCaller(new WebSocket(`${own.url.replace('http', 'ws')}${live}?key=${testKey}`));
   const { error } = (await quiet.heard('error')) as unknown as { error: JsonObject };
   assert.match(String(error.message), /Nothing was sent in this session for 1 s/);
   assert.equal((await quiet.closed).code, 1000);
+  const { error: said } = (await unnamed.heard('error')) as unknown as { error: JsonObject };
+  assert.match(String(said.message), /Nobody named a model in this session for 1 s/);
+  assert.equal((await unnamed.closed).code, 1000);
+  const reason = 'No setup message came in time (server.realtime.idle).';
+  assert.deepEqual(await withoutSetup.closed, { code: 1000, reason });
   const long = await open({}, own);
   long.send('session.update', { session: { instructions: 'x'.repeat(2_000) } });
   assert.equal((await long.closed).code, 1009);

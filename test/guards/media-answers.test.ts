@@ -143,6 +143,25 @@ for (const kind of ['image', 'streamed image', 'video'] as const) {
   });
 }
 
+test('a picture that is edited: the prompt of its form is masked, and nobody reads the picture', async () => {
+  const send = async (name: string) => {
+    const form = new FormData();
+    for (const [field, value] of Object.entries({ model: `image-${name}`, prompt: `Draw ${own}` }))
+      form.set(field, value);
+    form.set('image', new Blob([Buffer.from(picture, 'base64')], { type: 'image/png' }), 'a.png');
+    const response = await gateway.fetch('/v1/images/edits', { method: 'POST', body: form });
+    return { status: response.status, text: await response.text(), guard: response.headers.get('x-culvert-guard') };
+  };
+  const { status, text, guard } = await send('lenient');
+  assert.equal(status, 200, text);
+  assert.ok(bodies[0]?.includes('<EMAIL_1>') && !bodies[0].includes(own), bodies[0]?.slice(0, 500));
+  assert.match(guard ?? '', /^lenient=masked:\d; unscanned; scanned=\d\d%$/);
+  const refused = await send('asks');
+  assert.equal(refused.status, 400, refused.text);
+  assert.match(refused.text, /The guard 'asks' cannot read/);
+  assert.equal(bodies.length, 1);
+});
+
 test('speech says the text of its request, which a guard of requests has read', async () => {
   const { status, guard } = await ask('speech', 'masks');
   assert.deepEqual([status, guard], [200, 'masks=masked:1; scanned=100%']);

@@ -20,12 +20,18 @@ const gateway = await startGateway(
       outward: { ...guard, on: ['output'] },
       lenient: { ...guard, on_error: 'allow' },
       watching: { ...guard, mode: 'observe' },
+      sized: { check: 'sizes', limits: { chars: 100 }, action: 'block' },
+      shaped: { check: 'json-schema', schema: { type: 'object' }, action: 'block' },
+      far: { check: 'webhook', url: upstream.url, action: 'block' },
     },
     models: {
       free: model([]),
       strict: model(['strict']),
       outward: model(['lenient', 'outward']),
       lenient: model(['lenient', 'watching']),
+      sized: model(['sized']),
+      shaped: model(['shaped']),
+      far: model(['far']),
     },
   },
 );
@@ -35,7 +41,7 @@ function open(name: string): WebSocket {
   return new WebSocket(`${gateway.url.replace('http', 'ws')}/v1/realtime?model=${name}`, { headers });
 }
 
-for (const name of ['strict', 'outward']) {
+for (const name of ['strict', 'outward', 'sized', 'shaped', 'far']) {
   test(`a guard that must read everything refuses a realtime session: ${name}`, async () => {
     const socket = open(name);
     const [, response] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage];

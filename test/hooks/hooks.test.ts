@@ -4,11 +4,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
+import { WebSocket } from 'ws';
 import { createLog } from '../../src/observe/log.ts';
 import { adminKey, otherKey, overUpstreams, startGateway, type TestGateway, testKey } from '../start-gateway.ts';
 import { temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { until } from '../until.ts';
+import { startRealtime } from '../upstream-formats/start-realtime.ts';
 
 /* Hooks of an operator: modules in their threads, over requests of several formats. */
 
@@ -91,6 +93,35 @@ test('a hook changes texts, model, tag and parameters of a request, in every for
   assert.match(JSON.stringify(sentBody()), /My name is dev\./);
   const embedded = await gateway.fetch('/v1/embeddings', { json: { model: 'embed', input: 'My name is Ann.' } });
   assert.equal(embedded.status, 200, await embedded.text());
+});
+
+test('a hook changes what a response continues, whose turns are kept once', async (t) => {
+  const module = moduleOf(
+    'changes-continued',
+    `onRequest({ texts }) {
+      const changes = texts.flatMap(({ kind, text }, at) => kind === 'user' ? [{ at, text: text.replace('Ann', 'Bob') }] : []);
+      return { texts: changes, parameters: { temperature: 0.25 }, system: 'Be short.' };
+    }`,
+  );
+  const gateway = await withHooks(t, { changes: { module } });
+  const respond = async (input: string, more: object = {}) => {
+    const answer = await gateway.fetch('/v1/responses', { json: { model: 'chat', input, store: true, ...more } });
+    const body = (await answer.json()) as { id: string; previous_response_id: string | null };
+    assert.equal(answer.status, 200, JSON.stringify(body));
+    return body;
+  };
+  const first = await respond('My name is Ann.');
+  const second = await respond('Who is Ann?', { previous_response_id: first.id });
+  assert.equal(second.previous_response_id, first.id);
+  const sent = sentBody();
+  assert.equal(sent.temperature, 0.25);
+  assert.equal(JSON.stringify(sent).split('Be short.').length, 2, JSON.stringify(sent));
+  assert.match(JSON.stringify(sent), /My name is Bob\..*Who is Bob\?/);
+  const items = await (await gateway.fetch(`/v1/responses/${second.id}/input_items?order=asc`)).text();
+  for (const text of ['My name is Bob.', 'Who is Bob?']) assert.equal(items.split(`"text":"${text}"`).length, 2, items);
+  const third = await respond('And Ann?', { previous_response_id: second.id });
+  assert.equal(third.previous_response_id, second.id);
+  assert.equal(JSON.stringify(sentBody()).split('"Who is Bob?"').length, 2);
 });
 
 test('a hook refuses with its own message, for those that it is set up for', async (t) => {
@@ -266,6 +297,32 @@ for (const [what, write, why] of [
     assert.equal((await send(gateway)).status, 503);
   });
 }
+
+test('a realtime session is refused where a hook has texts to see, unless on_error lets it pass', async (t) => {
+  const sessions = await startRealtime(t);
+  const more = {
+    providers: { up: { type: 'openai', base_url: `${sessions.url}/v1`, api_key: 'k' } },
+    models: { chat: { targets: ['up/gpt-realtime'] } },
+  };
+  const seeing = moduleOf('sees-requests', 'onRequest() { return null; }');
+  for (const [hook, status] of [
+    [{ module: seeing }, 503],
+    [{ module: moduleOf('sees-answers', 'onAnswer() { return null; }') }, 503],
+    [{ module: join(folder, 'nowhere.ts') }, 503],
+    [{ module: seeing, on_error: 'allow' }, 101],
+    [{ module: moduleOf('sees-targets', 'onRoute() { return null; }') }, 101],
+  ] as const) {
+    const gateway = await withHooks(t, { team: hook }, more);
+    const headers = { authorization: `Bearer ${testKey}` };
+    const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/v1/realtime?model=chat`, { headers });
+    const got = await new Promise<number | undefined>((resolve) => {
+      socket.once('open', () => resolve(101));
+      socket.once('unexpected-response', (_, { statusCode }) => resolve(statusCode));
+    });
+    socket.on('error', () => undefined).terminate();
+    assert.equal(got, status, JSON.stringify(hook));
+  }
+});
 
 test('the log says why a function fails that no request waits for, and ignores what it replies', async (t) => {
   const broken = moduleOf(

@@ -191,6 +191,18 @@ test('a converter stands between two streams', async () => {
   assert.match(await new Response(bytes).text(), /Four – [\s\S]*\[DONE\]\n\n$/);
 });
 
+test('what the format of the caller has no place for is listed of a whole answer and of a stream', () => {
+  const parts = [{ text: 'See.' }, { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } }];
+  const candidates = [{ index: 0, content: { role: 'model', parts }, finishReason: 'STOP' }];
+  const body = { candidates, usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1 } };
+  const lost = [{ field: 'images', why: 'unsupported' }];
+  assert.deepEqual(convertAnswer('gemini', 'ollama', body).dropped, lost);
+  const stream = convertStream('gemini', 'ollama');
+  assert.deepEqual(stream.dropped, []);
+  assert.match(stream.push(`data: ${JSON.stringify(body)}\n\n`) + stream.end(), /See\./);
+  assert.deepEqual(stream.dropped, lost);
+});
+
 test('the answer of an asked model that counts nothing has an estimate as its usage', () => {
   const { answer } = convertRequest('openai-chat', 'anthropic-messages', requests['openai-chat']);
   const { usage: _, ...uncounted } = messagesAnswer;

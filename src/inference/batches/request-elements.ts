@@ -51,6 +51,7 @@ export async function* requestElements(body: AsyncIterable<Buffer>, elementBytes
           depth -= 1;
           if (inRequests && depth === 2) {
             parts.push(piece.subarray(from, at + 1));
+            if (bytes + at + 1 - from > elementBytesMax) throw tooLong(`requests.${found}`, elementBytesMax);
             yield Buffer.concat(parts);
             parts = [];
             bytes = 0;

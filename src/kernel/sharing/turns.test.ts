@@ -142,3 +142,18 @@ test('work gives its place back when it fails', async () => {
   await assert.rejects(turns.run('a', null, fails), /no/);
   assert.equal(await turns.run('a', null, async () => 'done'), 'done');
 });
+
+test('among more tenants than are remembered, one that holds a place is still known', async () => {
+  const { order, ask, end } = world({ places: 2 });
+  await ask('a1');
+  for (let n = 0; n < 1_100; n++) {
+    const name = String.fromCharCode(0x4e00 + n);
+    await ask(name);
+    await end(name);
+  }
+  void ask('a2');
+  await settled();
+  assert.equal(order.includes('a2'), false, 'it would hold all places');
+  await end('a1');
+  assert.equal(order.at(-1), 'a2');
+});

@@ -18,8 +18,6 @@ export class TurnDelivery implements Delivery {
   readonly #socket: SocketEnd;
   readonly #context: () => ErrorContext;
   readonly #frames = new ResponseFrames();
-  readonly #whole: Buffer[] = [];
-  #form: AnswerForm = 'events';
   #ended = false;
   #goneListener: (() => void) | null = null;
   #drainListener: (() => void) | null = null;
@@ -50,21 +48,16 @@ export class TurnDelivery implements Delivery {
     this.#goneListener?.();
   }
 
-  start(form: AnswerForm, headers: HeaderList, status = 200): void {
+  /** Every answer is a stream, since that is what is asked for. */
+  start(_form: AnswerForm, headers: HeaderList, status = 200): void {
     this.committed = true;
-    this.#form = form;
     this.status = status;
     const limits = codexLimits(headers);
     if (limits !== null) this.#socket.send(JSON.stringify(limits));
   }
 
   chunk(chunk: Bytes): Pace {
-    if (this.disconnected) return 'ready';
-    if (this.#form !== 'events') {
-      this.#whole.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
-      return 'ready';
-    }
-    return this.#take(chunk);
+    return this.disconnected ? 'ready' : this.#take(chunk);
   }
 
   end(failed: Failed | null): void {
@@ -76,8 +69,6 @@ export class TurnDelivery implements Delivery {
       this.#take(openAiResponses.errorFrame(failed.failure, this.#context(), failed.mark));
     } else if (failed !== null) {
       this.refuse(failed.failure, failed.headers);
-    } else if (this.#form !== 'events') {
-      this.#sendWhole();
     }
   }
 
@@ -100,19 +91,6 @@ export class TurnDelivery implements Delivery {
 
   #end(event: unknown): void {
     if (isObject(event) && isObject(event.response)) this.response = event.response;
-  }
-
-  /** An answer that is no stream, such as one of a cache, or a provider's own error. */
-  #sendWhole(): void {
-    const body = dataOf(`data: ${Buffer.concat(this.#whole).toString('utf8')}`);
-    if (isObject(body) && this.status < 400) {
-      this.response = body;
-      this.#socket.send(JSON.stringify({ type: 'response.completed', sequence_number: 0, response: body }));
-      return;
-    }
-    const error = isObject(body) && isObject(body.error) ? body.error : null;
-    if (error === null) this.refuse({ kind: 'internal' });
-    else this.#socket.send(JSON.stringify({ type: 'error', status: this.status, error }));
   }
 }
 

@@ -64,10 +64,6 @@ export class TurnMeter {
     this.#next = this.#turn(held);
   }
 
-  get running(): number {
-    return this.#running.size;
-  }
-
   /** Before the caller's request for a response goes on. Null: what it costs is held; else the promise tells why not. */
   requested(): Promise<Failure | null> | null {
     if (this.#next !== null) return null;
