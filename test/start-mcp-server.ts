@@ -45,6 +45,8 @@ export interface TestMcpOptions {
   tools?: readonly string[];
   /** Its words about itself, in the answer to `initialize`. */
   instructions?: string;
+  /** `unknown`: it has resources and does not know the method for their templates. */
+  templates?: 'unknown';
 }
 
 const tools = [
@@ -89,6 +91,7 @@ export function createTestServer(
   further: readonly string[] = [],
   waits: { running: number } = { running: 0 },
   instructions?: string,
+  templates?: TestMcpOptions['templates'],
 ): Server {
   const capabilities = { tools: {}, prompts: {}, resources: {}, logging: {} };
   const server = new Server(
@@ -190,9 +193,11 @@ export function createTestServer(
   server.setRequestHandler(ListResourcesRequestSchema, () => ({
     resources: [{ name: 'notes', uri: 'file:///notes.txt', mimeType: 'text/plain' }],
   }));
-  server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({
-    resourceTemplates: [{ name: 'note', uriTemplate: 'note://{id}' }],
-  }));
+  if (templates !== 'unknown') {
+    server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({
+      resourceTemplates: [{ name: 'note', uriTemplate: 'note://{id}' }],
+    }));
+  }
   server.setRequestHandler(ReadResourceRequestSchema, ({ params: { uri } }) => ({
     contents: [{ uri, mimeType: 'text/plain', text: `Content of ${uri}` }],
   }));
@@ -201,13 +206,21 @@ export function createTestServer(
 
 export async function startMcpServer(
   t: { after(done: () => Promise<void>): void },
-  { form = 'sessions', before, port: wanted = 0, lost = 404, tools: further = [], instructions }: TestMcpOptions = {},
+  {
+    form = 'sessions',
+    before,
+    port: wanted = 0,
+    lost = 404,
+    tools: further = [],
+    instructions,
+    templates,
+  }: TestMcpOptions = {},
 ): Promise<TestMcpServer> {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   const heard: IncomingHttpHeaders[] = [];
   const waits = { running: 0 };
   const connect = (transport: StreamableHTTPServerTransport) =>
-    createTestServer(further, waits, instructions).connect(transport as Transport);
+    createTestServer(further, waits, instructions, templates).connect(transport as Transport);
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     heard.push(request.headers);

@@ -61,6 +61,12 @@ async function answer(managers: SecretManagers, request: IncomingMessage): Promi
     if (role !== 'culvert' || secret !== 'a-secret-id') return [400, { errors: ['invalid role or secret ID'] }];
     return [200, { auth: { client_token: 'hvs.token', lease_duration: 3_600 } }];
   }
+  if (pathname === '/v1/auth/kubernetes/login') {
+    managers.logins += 1;
+    const { role, jwt } = JSON.parse(body) as Record<string, string>;
+    if (role !== 'culvert' || jwt !== 'a-pod-token') return [403, { errors: ['permission denied'] }];
+    return [200, { auth: { client_token: 'hvs.token', lease_duration: 3_600 } }];
+  }
   if (pathname === '/tenant/oauth2/v2.0/token') {
     managers.logins += 1;
     const scope = new URLSearchParams(body).get('scope');

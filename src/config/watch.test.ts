@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import test from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { watchConfig } from './watch.ts';
+import { settled, watchConfig } from './watch.ts';
 
 /** Waits for real file events: these cannot be injected. */
 function watched(t: TestContext, sources: readonly string[]) {
@@ -116,4 +125,23 @@ test('a folder that does not exist is reported and leaves the others watched', {
   assert.equal(errors.length, 1);
   writeFileSync(file, '2');
   await changed;
+});
+
+test('files are settled at once where their last change is long ago, else when they stay as they are', {
+  timeout: 5_000,
+}, async (t) => {
+  await settled([process.execPath], 60_000);
+  const file = join(folder(t), 'culvert.yaml');
+  const writing = (async () => {
+    for (const keys of ['a', 'ab', 'abc', 'abcd']) {
+      writeFileSync(file, keys);
+      await setTimeout(20);
+    }
+    writeFileSync(file, 'whole');
+  })();
+  await settled([process.execPath, file], 300);
+  assert.equal(readFileSync(file, 'utf8'), 'whole');
+  await writing;
+  rmSync(file);
+  await settled([file], 5);
 });

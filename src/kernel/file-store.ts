@@ -9,12 +9,16 @@ export interface FileStore {
   put(name: string, bytes: Uint8Array, atMs: number): Promise<void>;
   /** Null when there is no such file. The caller reads it to its end or destroys it. */
   open(name: string): Promise<OpenedFile | null>;
-  /** Nothing happens when there is none. */
-  remove(name: string): Promise<void>;
   /** Removes files that were put before `beforeMs`. Resolves to their number. */
   sweep(beforeMs: number): Promise<number>;
   /** Why nothing could be kept or read the last time, in words for the operator; null when it could. */
   trouble(): string | null;
+}
+
+/** Keeps files that are removed one by one, too. */
+export interface RemovableFiles extends FileStore {
+  /** Nothing happens when there is none. */
+  remove(name: string): Promise<void>;
 }
 
 export interface OpenedFile {

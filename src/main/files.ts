@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import { createHostedFiles, type HostedFiles } from '../inference/families/images/hosted-files.ts';
 import type { Clock } from '../kernel/clock.ts';
-import type { FileStore } from '../kernel/file-store.ts';
+import type { RemovableFiles } from '../kernel/file-store.ts';
 import { createLocalFiles } from '../stores/files/local-folder.ts';
 import { createS3Files } from '../stores/files/s3-files.ts';
 import type { Books } from './books.ts';
@@ -27,12 +27,12 @@ export function openFiles(
 export function openBucketFolder(
   parts: Omit<Parameters<typeof openFiles>[0], 'books' | 'clock'>,
   folder: string,
-): FileStore | null {
+): RemovableFiles | null {
   const { files } = parts.config.storage;
   return files === 'local' ? null : inBucket(`${files.replace(/\/$/, '')}${folder}`, parts);
 }
 
-function inBucket(url: string, parts: Omit<Parameters<typeof openFiles>[0], 'books' | 'clock'>): FileStore {
+function inBucket(url: string, parts: Omit<Parameters<typeof openFiles>[0], 'books' | 'clock'>): RemovableFiles {
   const open = bucketOpener(url, parts.config.storage.s3, 'storage.files', parts);
   return createS3Files(async () => {
     const bucket = await open();

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
+import { mountSmallDisk } from '../../test/faults/small-disk.ts';
+import { FailureError } from '../kernel/failure.ts';
 import { openSpool } from './spool.ts';
 
 const mb = 1024 * 1024;
@@ -35,4 +37,20 @@ test('a file on its way to the disk and back leaves no more than some MB of spen
   await file.remove();
   assert.equal(read, fileBytes);
   assert.ok(most < 30 * mb, `${Math.round(most / mb)} MB at the most`);
+});
+
+test('an upload that fills the disk is refused for now, and leaves nothing behind', async (t) => {
+  const disk = mountSmallDisk(t, 2);
+  if (disk === null) return t.skip('no small disk can be mounted here');
+  const spool = await openSpool(join(disk, 'spool'));
+  const file = await spool.place('dev');
+  const message = 'This server has no room for another upload right now. Retry shortly.';
+  await assert.rejects(file.fill(Readable.from([Buffer.alloc(mb), Buffer.alloc(4 * mb)])), (error) => {
+    assert.ok(error instanceof FailureError);
+    assert.deepEqual(error.failure, { kind: 'overloaded', message });
+    return true;
+  });
+  await file.remove();
+  assert.equal(spool.bytes, 0);
+  assert.deepEqual(await readdir(join(disk, 'spool')), []);
 });

@@ -12,8 +12,9 @@ const config = {
 
 /** Settles one at the clock's time. */
 async function settle(admin: OpenAdmin, over: Partial<UsageEvent>): Promise<void> {
-  const { account = 'dev', alias = 'smart' } = over;
-  const row = reservationRow({ atMs: admin.clock.wallMs(), account, alias, quotaMs: admin.clock.wallMs() });
+  const { account = 'dev', alias = 'smart', keyId = 'AbCdEf123456', tenant = `${account}/laptop` } = over;
+  const atMs = admin.clock.wallMs();
+  const row = reservationRow({ atMs, account, alias, keyId, tenant, quotaMs: atMs });
   await admin.ledger.open(row);
   admin.ledger.close(usageEvent(row, { settledMs: row.atMs, ...over }));
 }
@@ -139,6 +140,29 @@ test('what is wrong right now is said in sentences that lead somewhere', async (
   assert.equal(found[0].text, 'Ledger: it is locked.');
   assert.equal(found[1].text, 'Disk: 2.0 GB of 100 GB are free for the data folder.');
   assert.match(found[3].text, /^dev has used 95% of its 5-hour window \(9\.5 of 10 units; the next/);
+});
+
+test('of more keys with soft limits than are looked at, those that are used most are', async (t) => {
+  const limits = { soft: { budget: { month: 0.1 } } };
+  const keys = Array.from({ length: 201 }, (_, at) => ({
+    key: `sk-cv-watched-key-${at}`,
+    account: 'dev',
+    name: `k${String(at).padStart(3, '0')}`,
+    limits,
+  }));
+  const admin = await openAdmin(t, { ...config, keys });
+  await settle(admin, { keyId: 'sk-cv-declared:dev/k200', tenant: 'dev/k200', costUsd: 0.5 });
+  const { wrong } = await admin.ok('GET', '/overview');
+  assert.deepEqual(
+    wrong.map(({ text, page, id }: Record<string, unknown>) => [text, page, id]),
+    [
+      [
+        'dev/k200 has passed the soft limit of the budget of its 30-day window ($0.50 of $0.10).',
+        'keys',
+        'sk-cv-declared:dev/k200',
+      ],
+    ],
+  );
 });
 
 test('a window and a budget that are full are problems, said before what is only near', async (t) => {

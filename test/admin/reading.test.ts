@@ -114,3 +114,34 @@ test("the doctor's findings are there, and the audit trail by who, what, whom an
   const [first] = (await admin.ok('GET', '/audit?limit=1')).data;
   assert.equal((await actions(`actor=${first.actor}`)).length, 3);
 });
+
+test('lists come whole in pages of one, each entry once and in their order', async (t) => {
+  const provider = { type: 'openai', base_url: 'http://127.0.0.1:9', api_key: 'k' };
+  const prompt = { messages: [{ role: 'system', content: 'Be brief.' }] };
+  const admin = await openAdmin(t, {
+    ...config,
+    providers: { one: provider, two: provider, Three: provider },
+    models: { one: { targets: ['one/x'] }, two: { targets: ['two/x'] }, Three: { targets: ['Three/x'] } },
+    prompts: { one: prompt, two: prompt, Three: prompt },
+    routes: { two: { model: 'one' }, one: { model: 'two' }, Three: { model: 'Three' } },
+  });
+  // At one moment, so that their ids alone have an order.
+  for (const name of ['dev', 'ops', 'other']) {
+    await admin.ok('POST', '/invitations', { role: 'viewer' });
+    await admin.ok('POST', '/body-rules', { of: 'account', name, reason: 'ticket 7' });
+    await admin.ok('POST', '/operators', { name, role: 'viewer' });
+    await admin.ok('PUT', `/plans/${name}`, { windows: { '5h': 1 } });
+  }
+  const paths = 'accounts plans providers models prompts routes invitations body-rules operators'.split(' ');
+  for (const path of paths) {
+    const whole = (await admin.ok('GET', `/${path}`)).data;
+    assert.ok(whole.length >= 3, path);
+    const paged: Answer[] = [];
+    for (let next: string | null = ''; next !== null; ) {
+      const page: Answer = await admin.ok('GET', `/${path}?limit=1${next && `&cursor=${next}`}`);
+      paged.push(...page.data);
+      next = page.next_cursor;
+    }
+    assert.deepEqual(paged, whole, path);
+  }
+});

@@ -4,6 +4,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, beforeEach, test } from 'node:test';
+import { startForwardProxy } from '../forward-proxy.ts';
 import { adminKey } from '../start-gateway.ts';
 import { launch, runCommand, startProcess, temporaryFolder } from '../start-process.ts';
 import { startSecretManagers } from '../start-secret-managers.ts';
@@ -146,6 +147,43 @@ test('what is wrong with a reference or its secret is said at its line, without 
     assert.match(line, message, `${reference}\n${lines.join('\n')}`);
   }
   assert.doesNotMatch(stdout + stderr, /hidden-/);
+});
+
+test('secrets of AWS and Azure are at the addresses of their clouds, where no variable names another', async (t) => {
+  const proxy = await startForwardProxy(t, 9, 403);
+  const folder = temporaryFolder(t);
+  const references = {
+    aw: '${aws:prod/openai}',
+    cn: '${aws:arn:aws-cn:secretsmanager:cn-north-1:123456789012:secret:openai}',
+    az: '${azure:my-vault/openai}',
+    own: '${azure:my-vault.vault.azure.cn/openai}',
+  };
+  writeFileSync(join(folder, 'culvert.yaml'), file(references));
+  const clouds = { ...env, AWS_ENDPOINT_URL_SECRETS_MANAGER: '' };
+  const { code } = await runCommand(['check'], { cwd: folder, env: { ...clouds, HTTPS_PROXY: `http://${proxy.url}` } });
+  assert.equal(code, 1);
+  assert.deepEqual([...new Set(proxy.orders)].toSorted(), [
+    'CONNECT my-vault.vault.azure.cn:443 nobody',
+    'CONNECT my-vault.vault.azure.net:443 nobody',
+    'CONNECT secretsmanager.cn-north-1.amazonaws.com.cn:443 nobody',
+    'CONNECT secretsmanager.eu-central-1.amazonaws.com:443 nobody',
+  ]);
+});
+
+test('in a pod Vault is logged in at with the token of its service account', async (t) => {
+  secrets.set('vault:secret/data/openai', { data: { data: { api_key: 'of-vault' }, metadata: {} } });
+  const folder = temporaryFolder(t);
+  writeFileSync(join(folder, 'culvert.yaml'), file({ va: '${vault:secret/data/openai#api_key}' }));
+  const tokenFile = join(folder, 'token');
+  const pod = { VAULT_ADDR: managers.env.VAULT_ADDR!, VAULT_K8S_ROLE: 'culvert', VAULT_K8S_TOKEN_FILE: tokenFile };
+  const check = () => runCommand(['check'], { cwd: folder, env: pod });
+  const none = await check();
+  assert.equal(none.code, 1);
+  assert.match(none.stdout + none.stderr, /the token of the pod's service account cannot be read \(ENOENT\)/);
+  writeFileSync(tokenFile, 'a-pod-token\n');
+  const { code, stdout, stderr } = await check();
+  assert.equal(code, 0, stdout + stderr);
+  assert.deepEqual([managers.logins, managers.reads.get('vault:secret/data/openai')], [1, 1]);
 });
 
 test('without a login, or while the manager is away, a start says what to do', async (t) => {

@@ -1,17 +1,26 @@
 import assert from 'node:assert/strict';
+import { json } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import { Firecrawl } from 'firecrawl';
 import { otherKey, overUpstreams, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { startAwkwardSite } from '../tools/awkward-site.ts';
+import { until } from '../until.ts';
 
 /* Firecrawl's SDK, both of its APIs, with the gateway's root as its address and with our own prefix. */
 
 const sitemap = (urls: readonly string[]) =>
   `<?xml version="1.0"?><urlset>${urls.map((url) => `<url><loc>${url}</loc></url>`).join('')}</urlset>`;
+/** Types of the messages of webhooks, by the query of their address. */
+const events: Record<string, string[]> = {};
 const site = await startAwkwardSite(
   { after },
   {
+    '/hook': (response, { search }) =>
+      void json(response.req).then((message) => {
+        events[search] = [...(events[search] ?? []), (message as { type: string }).type];
+        response.writeHead(204).end();
+      }),
     '/sitemap.xml': (response) =>
       response.writeHead(200, { 'content-type': 'application/xml' }).end(sitemap([`${site.url}/from-sitemap`])),
   },
@@ -174,6 +183,8 @@ test('a batch is refused in words: nothing to read, too much, what is not suppor
     [{ urls: [site.url], formats: ['nothing'] }, 400, /^'formats'/],
     [{ urls: [site.url], appendToId: 'batch_1' }, 501, /^'appendToId' is not supported/],
     [{ urls: [site.url], webhook: 'http://10.0.0.1/' }, 400, /^'webhook\.url' cannot be used/],
+    [{ urls: [site.url], webhook: { url: site.url, events: ['page', 'gone'] } }, 400, /^'webhook\.events' must be/],
+    [{ urls: [site.url], webhook: { url: site.url, events: 'page' } }, 400, /^'webhook\.events' must be/],
   ] as const;
   for (const [body, status, message] of cases) {
     const response = await begin(body);
@@ -182,6 +193,24 @@ test('a batch is refused in words: nothing to read, too much, what is not suppor
     assert.equal(answer.success, false);
     assert.match(answer.error, message);
   }
+});
+
+test('a webhook hears of the events that it asks for, by Firecrawl’s names or by ours', async () => {
+  const hook = (name: string, wanted: string[]) => ({ url: `${site.url}/hook?${name}`, events: wanted });
+  const [crawl, batch] = await Promise.all([
+    gateway.fetch('/v2/crawl', {
+      json: { url: `${site.url}/article`, limit: 1, webhook: hook('crawl', ['crawl.completed', 'completed']) },
+    }),
+    gateway.fetch('/v2/batch/scrape', {
+      json: { urls: [`${site.url}/article`], webhook: hook('batch', ['batch_scrape.page', 'completed']) },
+    }),
+  ]);
+  assert.deepEqual([crawl.status, batch.status], [200, 200]);
+  await until('both have ended', () => events['?crawl'] !== undefined && (events['?batch']?.length ?? 0) > 1);
+  assert.deepEqual(events, {
+    '?crawl': ['crawl.completed'],
+    '?batch': ['batch_scrape.page', 'batch_scrape.completed'],
+  });
 });
 
 test('Firecrawl’s SDK reads from the plan what is left of it', async () => {

@@ -9,7 +9,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { assertWithin } from '../machine-load.ts';
-import { adminKey, startGateway, type TestGateway, testKey } from '../start-gateway.ts';
+import { adminKey, startGateway, type TestGateway, testKey, testProcesses } from '../start-gateway.ts';
 import { startMcpServer } from '../start-mcp-server.ts';
 import { until } from '../until.ts';
 
@@ -18,13 +18,14 @@ import { until } from '../until.ts';
 const narrowKey = 'sk-cv-test-key-narrow';
 const plannedKey = 'sk-cv-test-key-planned';
 const slowKey = 'sk-cv-test-key-slow';
+const thirdKey = 'sk-cv-test-key-third';
 
 const one = await startMcpServer(
   { after },
   { tools: ['search', 'secret', 'typed', 'task', 'links'], instructions: 'Add before you search.' },
 );
 const two = await startMcpServer({ after }, { form: 'stateless', instructions: `Long: ${'x'.repeat(20_000)}` });
-const older = await startMcpServer({ after }, { lost: 400 });
+const older = await startMcpServer({ after }, { lost: 400, templates: 'unknown' });
 const legacy = await startMcpServer(
   { after },
   {
@@ -77,6 +78,7 @@ const gateway = await startGateway(
       { key: narrowKey, account: 'dev', name: 'narrow', limits: { mcp: ['one__a*'] } },
       { key: plannedKey, account: 'planned', name: 'test', plan: 'few' },
       { key: slowKey, account: 'slow', name: 'test' },
+      { key: thirdKey, account: 'third', name: 'test' },
     ],
   },
 );
@@ -219,6 +221,16 @@ test('prompts and resources are passed on, with the name of their server', async
   );
   await alone.readResource({ uri: 'note://7' });
   await alone.getPrompt({ name: 'greet', arguments: { who: 'Bob' } });
+});
+
+test('a server with resources that knows no templates of them is offered with none', async (t) => {
+  const client = await connected(t, testKey, '/mcp/older');
+  assert.deepEqual(
+    (await client.listResources()).resources.map(({ uri }) => uri),
+    ['file:///notes.txt'],
+  );
+  assert.deepEqual((await client.listResourceTemplates()).resourceTemplates, []);
+  assert.ok((await names(client)).includes('add'));
 });
 
 test('a server that has never said what it offers is an error at its address, and no empty list', async (t) => {
@@ -419,14 +431,15 @@ test('a program that does not start is quoted, without its variables and argumen
   assert.match((await call(client, 'unknown__any')).text, /could not be started: its command was not found \(ENOENT\)/);
 });
 
+const facts = async (client: Client) =>
+  JSON.parse((await call(client, 'program__process')).text) as { pid: number; env: Record<string, string> };
+
 test('a program runs for each key, without our environment; one that dies is started again', async (t) => {
   process.env.CULVERT_TEST_SECRET = 'of the gateway';
   t.after(() => {
     delete process.env.CULVERT_TEST_SECRET;
   });
   const [mine, theirs] = [await connected(t), await connected(t, slowKey)];
-  const facts = async (client: Client) =>
-    JSON.parse((await call(client, 'program__process')).text) as { pid: number; env: Record<string, string> };
   const [a, b] = [await facts(mine), await facts(theirs)];
   assert.notEqual(a.pid, b.pid);
   assert.equal(a.env.OF_THE_PROGRAM, 'yes');
@@ -438,6 +451,20 @@ test('a program runs for each key, without our environment; one that dies is sta
   assert.equal((await facts(theirs)).pid, b.pid, 'that of another key runs on');
   const third = await connected(t, narrowKey);
   assert.match((await call(third, 'program__process')).text, /does not allow/);
+});
+
+test('a key beyond the number of processes takes the place of the one that has rested longest', {
+  skip: testProcesses > 1 && 'each process of the gateway has programs of its own',
+}, async (t) => {
+  const [mine, theirs, third] = [await connected(t), await connected(t, slowKey), await connected(t, thirdKey)];
+  const [a, b] = [await facts(mine), await facts(theirs)];
+  const c = await facts(third);
+  assert.equal((await facts(theirs)).pid, b.pid, 'it was used after the first');
+  assert.equal((await facts(third)).pid, c.pid);
+  const d = await facts(mine);
+  assert.equal(new Set([a.pid, b.pid, c.pid, d.pid]).size, 4, 'the first was ended');
+  assert.equal((await facts(third)).pid, c.pid, 'and now theirs');
+  assert.notEqual((await facts(theirs)).pid, b.pid);
 });
 
 test('without MCP, /v1/mcp/tools lists them and /v1/mcp/call calls them', async () => {

@@ -162,6 +162,7 @@ test('operations are tools with the schemas of their arguments', async (t) => {
     },
   });
   assert.ok(tools.some(({ name }) => name === 'of-file__ping'));
+  await assert.rejects(client.readResource({ uri: 'pets+note://7' }), /pets: has no prompts and no resources/);
 });
 
 test('a call is a request with path, query, headers and body where the document puts them', async (t) => {

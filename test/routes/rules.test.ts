@@ -27,12 +27,13 @@ const base = {
     paid: { windows: 'off', rpm: 'off', budget: { month: 100 } },
     spent: { windows: { '5h': 4 }, rpm: 'off' },
   },
-  accounts: { poor: { plan: 'free' }, rich: { plan: 'paid' }, four: { plan: 'spent' } },
+  accounts: { poor: { plan: 'free' }, rich: { plan: 'paid' }, four: { plan: 'spent' }, five: { plan: 'spent' } },
   keys: [
     { key: 'sk-cv-test-key-0001', account: 'dev', name: 'test' },
     { key: chatKey, account: 'poor', name: 'laptop' },
     { key: 'sk-cv-routes-rich-0001', account: 'rich', name: 'r' },
     { key: 'sk-cv-routes-four-0001', account: 'four', name: 'f' },
+    { key: 'sk-cv-routes-five-0001', account: 'five', name: 'v' },
   ],
 };
 const gateway = await startGateway({ after } as TestContext, base);
@@ -459,6 +460,18 @@ test('explain says which rule applies, and why those before it do not', async ()
   const { body: other } = await callAdmin<Explained>(gateway, 'POST', '/explain', embeddings);
   assert.equal(other.model, 'cheap');
   assert.deepEqual(other.rules, said.rules);
+});
+
+test('explain goes by what is left of the limits of the key', async () => {
+  await rules({ low: { when: 'units_left < 0.9', model: 'cheap' } });
+  const key = 'sk-cv-declared:five/v';
+  const explained = async () => {
+    const order = { endpoint: 'chat', key, body: hello };
+    return (await callAdmin<{ model: string }>(gateway, 'POST', '/explain', order)).body.model;
+  };
+  assert.equal(await explained(), 'smart');
+  assert.equal((await ask({ key: 'sk-cv-routes-five-0001' })).status, 200);
+  assert.equal(await explained(), 'cheap');
 });
 
 test('a caller reads which rules applied to its request, and no condition', async () => {

@@ -74,6 +74,25 @@ for (const driver of vectorDrivers) {
     });
   });
 
+  test(`${name}: a key has 1,000 aliases at the most, a collection 100 payload indexes, and both say so`, async (t) => {
+    const store = await filled(await driver.open(t));
+    const add = (from: number, to: number) =>
+      Array.from({ length: to - from }, (_, at) => ({
+        kind: 'create' as const,
+        alias: `a${from + at}`,
+        collection: 'docs',
+      }));
+    await store.changeAliases(tenant, add(0, 1_000));
+    await store.changeAliases(tenant, add(0, 1));
+    assert.equal(await refusal(store.changeAliases(tenant, add(1_000, 1_001))), 'invalid-request');
+    await store.changeAliases(tenant, [{ kind: 'delete', alias: 'a7' }, ...add(1_000, 1_001)]);
+    assert.equal((await store.aliases(tenant, null)).length, 1_000);
+    for (let at = 0; at < 100; at++) await store.indexPayload(tenant, 'docs', `k${at}`, 'keyword');
+    await store.indexPayload(tenant, 'docs', 'k0', 'integer');
+    assert.equal(await refusal(store.indexPayload(tenant, 'docs', 'k100', 'keyword')), 'invalid-request');
+    assert.equal(Object.keys((await store.inspect(tenant, 'docs')).payloadSchema).length, 100);
+  });
+
   test(`${name}: a collection that is made again is empty`, async (t) => {
     const store = await filled(await driver.open(t));
     await store.drop(tenant, 'docs');

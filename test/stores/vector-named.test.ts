@@ -305,8 +305,17 @@ for (const driver of vectorDrivers) {
     );
     const divided = { div: { left: { neg: 'stars' }, right: { pow: { base: 2, exponent: 3 } } } };
     assert.deepEqual((await score(divided)).at(-1), [1, -0.5]);
+    assert.deepEqual(await score({ sum: ['$score', { has_vector: 'parts' }, { mult: [5, { has_vector: '' }] }] }), [
+      [1, 8],
+      [2, 6],
+      [3, 4],
+    ]);
     const far = { geo_distance: { origin: { lat: 0, lon: 1 }, to: 'at' } };
     assert.equal(Math.round((await score(far, { at: { lat: 0, lon: 1 } }))[0]![1]), 111_195);
+    // Of the second prefetch 3 has no score: the default stands for it, and 0 without one.
+    prefetch.push({ ...part('', nearest(floats(1, 0.5))), limit: 2 });
+    const ofThird = async (defaults: JsonObject) => new Map(await score('$score[1]', defaults)).get(3);
+    assert.deepEqual([await ofThird({}), await ofThird({ '$score[1]': 7 }), await ofThird({ $score: 7 })], [0, 7, 0]);
     assert.equal(await refusal(score('stars', {})), 'invalid-request');
     assert.equal(await refusal(score({ ln: 0 })), 'invalid-request');
   });

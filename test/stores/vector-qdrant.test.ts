@@ -458,6 +458,19 @@ test('a Qdrant collection that somebody deleted is 503 naming it, and never made
   assert.ok(calls.every(({ method }) => method !== 'PUT'));
 });
 
+test('an answer that Qdrant never gives is 503, and says so', async (t) => {
+  const { store } = await open(t, ({ path }) => {
+    if (path.endsWith('/points/count')) return done({ count: 'many' });
+    return path.endsWith('/points') ? done([{ id: 1, vector: [1, 0], payload: {} }]) : null;
+  });
+  const message = 'The vector store cannot serve right now, because Qdrant sent an unknown answer. Retry it.';
+  for (const call of [
+    () => store.count(owner.tenant, 'docs', null),
+    () => store.retrieve(owner.tenant, 'docs', [1], want),
+  ])
+    assert.deepEqual(await failureOf(call()), { kind: 'overloaded', message });
+});
+
 test('a read whose connection breaks is asked once more, a write is not', async (t) => {
   let broken = 1;
   const { store, calls } = await open(t, ({ path }) =>

@@ -186,6 +186,23 @@ test('S22 a stored key opens until it is revoked, then reads like one that never
   assert.deepEqual(refusal(headers, mutable), refusal({ 'x-api-key': mintKey().secret }, mutable));
 });
 
+test('a key of a variable that is stored too is the stored one, and stays revoked', () => {
+  const key = mintKey();
+  const variable = declaredKey({ key: key.secret, account: 'elsewhere', from: 'environment' });
+  const mutable = createKeyRing(clock, { ...declared, keys: [variable] });
+  const headers = { 'x-api-key': key.secret };
+  const plan = () => {
+    const caller = enter(headers, mutable);
+    return isFailure(caller) ? statusOf(caller) : caller.plan;
+  };
+  assert.equal(plan(), 'free');
+  const row = storedKey({ id: key.id, secrets: [{ hash: key.hash, untilMs: null }] });
+  mutable.restock({ ...nothingStored, keys: [row] });
+  assert.equal(plan(), 'pro', 'that of the stored account');
+  mutable.restock({ ...nothingStored, keys: [{ ...row, revokedMs: 1 }] });
+  assert.equal(plan(), 401);
+});
+
 test('a reload of the file takes its keys away and leaves stored ones', () => {
   const mutable = createKeyRing(clock, declared);
   const key = mintKey();

@@ -1,5 +1,5 @@
 import type { BatchStore } from '../../books/metering/batch-store.ts';
-import { type FileStore, fileName } from '../../kernel/file-store.ts';
+import { fileName, type RemovableFiles } from '../../kernel/file-store.ts';
 
 /** Where the chunks of files are: with their rows, or in a bucket. */
 export interface FileContents {
@@ -15,7 +15,7 @@ export function contentsInRows(store: BatchStore): FileContents {
 }
 
 /** One object a chunk. */
-export function contentsInFiles(files: FileStore): FileContents {
+export function contentsInFiles(files: RemovableFiles): FileContents {
   const nameOf = (file: string, seq: number) =>
     fileName(`${file.replace('file-', '')}${seq.toString(36).padStart(6, '0')}`, 'part');
   return {

@@ -1,6 +1,6 @@
 import type { BatchStore } from '../../books/metering/batch-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { FileStore } from '../../kernel/file-store.ts';
+import type { RemovableFiles } from '../../kernel/file-store.ts';
 import { OpenedOnce } from '../../kernel/opened-once.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { FindUpload } from '../families/chat/inline-uploads.ts';
@@ -19,7 +19,7 @@ export interface StoredBatches {
 export interface UploadsParts {
   stores: StoredBatches;
   /** Where contents are; null: in rows. */
-  bucket: FileStore | null;
+  bucket: RemovableFiles | null;
   sealer: Sealer;
   clock: Clock;
   retentionMs(): number;

@@ -126,7 +126,7 @@ function* stored({ prefix, byBytes }: SqlTables): Work<Stored> {
     entries: yield* all<EntryColumns>(`kept ORDER BY kind ${byBytes}, name ${byBytes}`),
     credentials: yield* all<CredentialColumns>(`credential ORDER BY provider ${byBytes}, created_ms, id ${byBytes}`),
     operators: yield* all<OperatorColumns>(`operator ORDER BY name ${byBytes}`),
-    invitations: yield* all<InvitationColumns>('invitation ORDER BY created_ms, id'),
-    bodyRules: yield* all<BodyRuleColumns>('body_rule ORDER BY created_ms, id'),
+    invitations: yield* all<InvitationColumns>(`invitation ORDER BY created_ms, id ${byBytes}`),
+    bodyRules: yield* all<BodyRuleColumns>(`body_rule ORDER BY created_ms, id ${byBytes}`),
   });
 }

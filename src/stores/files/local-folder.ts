@@ -82,11 +82,6 @@ export function createLocalFiles(folder: string, bytesMax = folderBytesMax): Fil
         throw error;
       }
     },
-    async remove(name) {
-      if (!isFileName(name)) return;
-      (await storedFiles()).delete(name);
-      await rm(join(folder, name), { force: true });
-    },
     async sweep(beforeMs) {
       // Nothing was ever put here: no folder is made for that.
       const names = await readdir(folder).catch(() => []);

@@ -1,12 +1,12 @@
 import { FailureError } from '../../kernel/failure.ts';
-import { type FileStore, isFileName } from '../../kernel/file-store.ts';
+import { isFileName, type RemovableFiles } from '../../kernel/file-store.ts';
 import type { Bucket } from '../s3/bucket.ts';
 
 /**
  * Files in a bucket, which all replicas share. `open` is called with the first file. While the bucket cannot be used
  * callers get 503, and `report` is called once with the reason, and once when it is over.
  */
-export function createS3Files(open: () => Promise<Bucket>, report: (message: string) => void): FileStore {
+export function createS3Files(open: () => Promise<Bucket>, report: (message: string) => void): RemovableFiles {
   let opening: Promise<Bucket> | null = null;
   let trouble: string | null = null;
 

@@ -25,7 +25,6 @@ export type Ended = Pick<Held, 'requestId' | 'account' | 'scopes'>;
 export interface Settlements {
   settle(held: Ended, spent: Spent): void;
   onReady(): void;
-  pending(): number;
   close(): void;
 }
 
@@ -86,7 +85,6 @@ export function createSettlements(
       });
     },
     onReady: () => void retry(),
-    pending: () => pending.size,
     close,
   };
 }

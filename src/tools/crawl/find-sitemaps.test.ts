@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { findInSitemaps } from './find-sitemaps.ts';
 import { readSitemap } from './read-sitemap.ts';
 
@@ -39,4 +40,14 @@ test('pages of sitemaps say why some are missing: too many files, or the time wa
   assert.deepEqual(await found(19, { endsAfter: 5 }), [4, 'time']);
   // The caller wants no more.
   assert.deepEqual(await found(19, { urlsMax: 3 }), [3, null]);
+});
+
+test('a sitemap of lines gives its addresses, compressed or not, and none of its other lines', () => {
+  const lines = ['https://e.test/a', '# pages', '', ' http://e.test/b ', '/c', 'ftp://e.test/d', 'https://e.test/e'];
+  const text = Buffer.from(`\n${lines.join('\r\n')}`);
+  const addresses = ['https://e.test/a', 'http://e.test/b', 'https://e.test/e'];
+  for (const body of [text, gzipSync(text)]) {
+    assert.deepEqual(readSitemap(body, 1_000, 100), { pages: addresses, sitemaps: [] });
+    assert.deepEqual(readSitemap(body, 1_000, 2).pages, addresses.slice(0, 2));
+  }
 });

@@ -72,8 +72,8 @@ function withoutPrefix(name: string): string {
 
 function inLines(text: string, urlsMax: number): SitemapText {
   const pages = text
-    .split(/\r?\n/, urlsMax)
+    .split(/\r?\n/)
     .map((line) => line.trim())
     .filter((line) => /^https?:\/\//.test(line) && line.length <= locCharsMax);
-  return { pages, sitemaps: [] };
+  return { pages: pages.slice(0, urlsMax), sitemaps: [] };
 }

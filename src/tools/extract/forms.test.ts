@@ -102,6 +102,17 @@ const forms: readonly [string, string, string][] = [
     `<p>W <span class="mwe-math-element"><span style="display: none"><math alttext="{\\displaystyle x_1}"><mi>x</mi></math></span><img src="/x.svg" class="mwe-math-fallback-image-inline" alt="{\\displaystyle x_1}"></span>.</p>`,
     'W $x_1$.',
   ],
+  [
+    'MathML with accents, which are no powers, and with a word that objects have',
+    `<p>So <math><mover accent="true"><mi>v</mi><mo>→</mo></mover><mo>=</mo><mover><mrow><mi>x</mi><mi>y</mi></mrow><mo>¯</mo></mover><mo>+</mo><mover><mi>p</mi><mo>^</mo></mover><mo>+</mo><mover><mi>a</mi><mi>constructor</mi></mover></math>.</p>`,
+    'So $\\vec{v} = \\bar{x y} + \\hat{p} + a^{constructor}$.',
+  ],
+  [
+    'footnotes whose links are percent-encoded, and links that lead nowhere',
+    `<p>A note<sup><a href="#fn%3A%C3%A4">1</a></sup> here, and nothing<sup><a href="#50%">2</a></sup>.</p>
+     <ol><li id="fn:ä">The first.</li></ol>`,
+    'A note[^1] here, and nothing[2](https://example.org/a#50%).\n\n[^1]: The first.',
+  ],
 ];
 
 for (const [name, html, markdown] of forms) {

@@ -21,7 +21,7 @@ export function texOfMathml(element: PageElement): string {
       return `\\sqrt[${part(1)}]{${part(0)}}`;
     case 'msup':
     case 'mover':
-      return accented(element.localName, part(0), part(1)) ?? `${grouped(part(0))}^{${part(1)}}`;
+      return accented(element.localName, part(0), parts[1]) ?? `${grouped(part(0))}^{${part(1)}}`;
     case 'msub':
     case 'munder':
       return `${grouped(part(0))}_{${part(1)}}`;
@@ -48,42 +48,47 @@ function grouped(tex: string): string {
   return tex.length > 1 && !/^\\[A-Za-z]+$/.test(tex) ? `{${tex}}` : tex;
 }
 
-const accents: Readonly<Record<string, string>> = {
-  '¯': 'bar',
-  '‾': 'bar',
-  '^': 'hat',
-  '→': 'vec',
-  '~': 'tilde',
-  '˙': 'dot',
-};
+/** By the characters that pandoc, KaTeX, LaTeXML and MathJax write. */
+const accents: ReadonlyMap<string, string> = new Map([
+  ['¯', 'bar'],
+  ['‾', 'bar'],
+  ['^', 'hat'],
+  ['ˆ', 'hat'],
+  ['→', 'vec'],
+  ['\u20d7', 'vec'],
+  ['~', 'tilde'],
+  ['˜', 'tilde'],
+  ['˙', 'dot'],
+  ['¨', 'ddot'],
+]);
 
-function accented(name: string, base: string, mark: string): string | null {
-  const accent = name === 'mover' ? accents[mark] : undefined;
+function accented(name: string, base: string, mark: PageElement | undefined): string | null {
+  const accent = name === 'mover' ? accents.get((mark?.textContent ?? '').trim()) : undefined;
   return accent === undefined ? null : `\\${accent}{${base}}`;
 }
 
 const names = /^(?:sin|cos|tan|cot|log|ln|exp|lim|max|min|sup|inf|det|gcd|sinh|cosh|tanh|arg|deg|dim|ker)$/;
-const symbols: Readonly<Record<string, string>> = {
-  '∑': '\\sum',
-  '∏': '\\prod',
-  '∫': '\\int',
-  '∞': '\\infty',
-  '≤': '\\le',
-  '≥': '\\ge',
-  '≠': '\\ne',
-  '×': '\\times',
-  '⋅': '\\cdot',
-  '→': '\\to',
-  '∈': '\\in',
-  '∂': '\\partial',
-  '{': '\\{',
-  '}': '\\}',
-  '%': '\\%',
-  '−': '-',
-};
+const symbols: ReadonlyMap<string, string> = new Map([
+  ['∑', '\\sum'],
+  ['∏', '\\prod'],
+  ['∫', '\\int'],
+  ['∞', '\\infty'],
+  ['≤', '\\le'],
+  ['≥', '\\ge'],
+  ['≠', '\\ne'],
+  ['×', '\\times'],
+  ['⋅', '\\cdot'],
+  ['→', '\\to'],
+  ['∈', '\\in'],
+  ['∂', '\\partial'],
+  ['{', '\\{'],
+  ['}', '\\}'],
+  ['%', '\\%'],
+  ['−', '-'],
+]);
 
 function leaf(element: PageElement): string {
   const text = (element.textContent ?? '').trim();
   if (/^[\u2061-\u2064]$/.test(text)) return '';
-  return names.test(text) ? `\\${text}` : (symbols[text] ?? text);
+  return names.test(text) ? `\\${text}` : (symbols.get(text) ?? text);
 }

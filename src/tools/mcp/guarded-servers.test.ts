@@ -118,6 +118,19 @@ test('a private address is not asked unless it is allowed, also where a name lea
   assert.equal(server.heard().length, 0);
 });
 
+test('a name is connected to where the guard found it, and the server is asked by its name', async (t) => {
+  const server = await startMcpServer(t);
+  const host = `mcp.example:${new URL(server.url).port}`;
+  const session = await guarded([host]).open({ url: `http://${host}/mcp`, bytesMax, ...long });
+  if (session instanceof McpFault) assert.fail(session.message);
+  t.after(session.close);
+  assert.deepEqual(await session.callTool('fail', {}, long), {
+    content: [{ type: 'text', text: 'It did not work.' }],
+    isError: true,
+  });
+  assert.deepEqual(new Set(server.heard().map((headers) => headers.host)), new Set([host]));
+});
+
 test('a name that leads elsewhere when the connection is opened is not followed', async () => {
   const asked: string[] = [];
   const servers = guarded([], async (hostname) => {

@@ -186,6 +186,27 @@ test('a request that cannot be written fails, but not before send has returned',
   assert.equal(transport.counts.running, 0);
 });
 
+test('a caller that pauses a compressed answer gets no more of it until it goes on', async (t) => {
+  const size = 8 * 1024 * 1024;
+  const packed = zlib.gzipSync(Buffer.alloc(size));
+  const origin = await listen(t, (socket) =>
+    onRequest(socket, () => {
+      socket.write(`${ok}Content-Encoding: gzip\r\nContent-Length: ${packed.length}\r\n\r\n`);
+      socket.write(packed);
+    }),
+  );
+  const told = send(testTransport(t), origin);
+  await told.began;
+  told.call.pause();
+  const before = told.bodyBytes;
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.equal(told.bodyBytes, before);
+  assert.ok(before < size);
+  told.call.resume();
+  assert.equal(await told.end, 'ended');
+  assert.equal(told.bodyBytes, size);
+});
+
 const encoders = {
   gzip: zlib.gzipSync,
   deflate: zlib.deflateSync,

@@ -34,10 +34,6 @@ export class IndexMemory {
     if (this.#arena.warning !== null) report(`vectors: ${this.#arena.warning}`);
   }
 
-  get bytesUsed(): number {
-    return this.#arena.bytesUsed;
-  }
-
   get bytesFree(): number {
     return this.#arena.bytesMax - this.#arena.bytesUsed;
   }

@@ -1,9 +1,11 @@
 // Slow: `npm test` runs it, `npm run check` does not.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { alice, near, spec, temporaryStore, upsert } from '../../../test/fixtures/temporary-vector-store.ts';
+import { alice, ask, near, spec, temporaryStore, upsert } from '../../../test/fixtures/temporary-vector-store.ts';
 import { seededRandom } from '../../kernel/random.ts';
 import { readFilter } from '../filter/read-filter.ts';
+import type { SparseVector } from '../point.ts';
+import type { WriteOperation } from '../vector-store.ts';
 
 const size = 128;
 const random = seededRandom(9);
@@ -47,6 +49,36 @@ test('a collection that no memory holds is served from its rows, and that is sai
     logged[0]!,
     /'large' \(1500 points of 128 components\) does not fit vectors\.memory.*from the disk, slower/,
   );
+});
+
+test('sparse vectors that no memory holds are found in their rows, and that is said once', async (t) => {
+  const { store, logged } = temporaryStore(t, { memoryBytes: 200_000 });
+  const words = { kind: 'sparse', modifier: 'none', embeddingModel: null } as const;
+  await store.create(alice, spec('large', 2, { named: { words } }));
+  const ofTerms = (...terms: number[]): SparseVector => ({
+    indices: Uint32Array.from(terms),
+    values: new Float32Array(terms.length).fill(1),
+  });
+  /** Its id, and twenty words that it shares with others. */
+  const wordsOf = (id: number) => ofTerms(id, ...Array.from({ length: 20 }, (_, at) => 10_000 + (id % 50) * 20 + at));
+  const put = (ids: number[]): WriteOperation => {
+    const named = [{ name: 'words', values: ids.map(wordsOf) }];
+    const unnamed = Float32Array.from(ids.flatMap((id) => [1, id]));
+    return { kind: 'upsert', points: { ids, vectors: unnamed, named, payloads: ids.map(() => null) } };
+  };
+  const found = async (term: number) => {
+    const [hits] = await store.query('alice', 'large', [
+      ask({ kind: 'nearest', vector: ofTerms(term), mmr: null }, { using: 'words', limit: 3 }),
+    ]);
+    return hits!.map(({ id }) => id);
+  };
+  await store.write('alice', 'large', [put(Array.from({ length: 2_000 }, (_, id) => id))]);
+  assert.deepEqual([await found(3), await found(1_999), await found(5_000)], [[3], [1_999], []]);
+  await store.write('alice', 'large', [put([5_000])]);
+  assert.deepEqual(await found(5_000), [5_000]);
+  assert.deepEqual(logged, [
+    "vectors: the sparse vectors 'words' of collection 'large' (2000 points) do not fit vectors.memory; they are searched on the disk, slower",
+  ]);
 });
 
 test('a filter key whose values no memory holds is answered from the rows, and that is said once a collection', async (t) => {

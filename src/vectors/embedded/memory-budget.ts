@@ -32,9 +32,7 @@ export interface MemoryBudget {
     now: () => CollectionRow,
     images: Pick<IndexImages, 'open'>,
   ): CollectionMemory;
-  /** Bytes that indexes take. */
-  readonly bytesUsed: number;
-  /** Bytes that they may take without another giving its own back. */
+  /** Bytes that indexes may take without another giving its own back. */
   readonly bytesFree: number;
 }
 
@@ -125,9 +123,6 @@ export function createMemoryBudget(options: {
           columns.delete(owner);
         },
       });
-    },
-    get bytesUsed() {
-      return indexes.bytesUsed;
     },
     get bytesFree() {
       return indexes.bytesFree;

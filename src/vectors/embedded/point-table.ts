@@ -53,8 +53,6 @@ export interface PointTable {
     visit: (slot: number, id: PointId, payload: string | null) => void,
     part?: RowPart,
   ): number | null;
-  /** In order of ids. */
-  eachId(cid: number, visit: (slot: number, id: PointId) => void): void;
   /** Up to `limit` in order of ids, from `from` on (inclusive). */
   byId(cid: number, from: PointId | null, limit: number): { slot: number; id: PointId }[];
   /** Rows by counting both orders that they are kept in; throws `DamagedRows` when these disagree. */
@@ -79,7 +77,6 @@ export function openPointTable(shard: ShardFile): PointTable {
   const vector = shard.prepareRows('SELECT vector_sum, vector FROM point WHERE key = ?');
   const vectors = shard.prepareRows('SELECT key, vector_sum, vector FROM point WHERE key BETWEEN ? AND ? LIMIT ?');
   const rows = shard.prepareRows('SELECT key, id, sum, payload FROM point WHERE key BETWEEN ? AND ? LIMIT ?');
-  const ids = shard.prepareRows('SELECT key, id FROM point INDEXED BY point_id WHERE cid = ? ORDER BY id');
   const fromFirst = shard.prepareRows('SELECT key, id FROM point WHERE cid = ? ORDER BY id LIMIT ?');
   const fromId = shard.prepareRows('SELECT key, id FROM point WHERE cid = ? AND id >= ? ORDER BY id LIMIT ?');
   const countByKey = shard.prepareRows('SELECT count(*) FROM point NOT INDEXED WHERE key BETWEEN ? AND ?');
@@ -146,12 +143,6 @@ export function openPointTable(shard: ShardFile): PointTable {
         const id = decodeId(stored);
         visit(slot, id, readPayload(slot, id, payload, sum));
       });
-    },
-    eachId(cid, visit) {
-      for (const found of ids.iterate(cid)) {
-        const [at, stored] = rowOf(found);
-        visit(slotOf(at as number), decodeId(stored));
-      }
     },
     byId(cid, from, limit) {
       const found = from === null ? fromFirst.all(cid, limit) : fromId.all(cid, encodeId(from), limit);

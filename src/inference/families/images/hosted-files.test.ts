@@ -17,9 +17,6 @@ function memoryFiles(): FileStore & { names(): string[] } {
       const file = files.get(name);
       return file === undefined ? null : { bytes: file.bytes.length, content: Readable.from([file.bytes]) };
     },
-    async remove(name) {
-      files.delete(name);
-    },
     trouble: () => null,
     async sweep(beforeMs) {
       const old = [...files].filter(([, { atMs }]) => atMs < beforeMs);

@@ -5,9 +5,6 @@
 export interface Postings {
   /** Rough bytes of the pool and the table of terms. */
   readonly bytes: number;
-  /** Entries of the pool that are in no list any more. */
-  readonly wasted: number;
-  readonly used: number;
   add(term: number, row: number, value: number): void;
   /** A row that is counted no more: its entry stays until `compact`. */
   forget(term: number): void;
@@ -34,7 +31,6 @@ export function createPostings(): Postings {
   let rows = new Uint32Array(256);
   let values = new Float32Array(256);
   let used = 0;
-  let wasted = 0;
 
   function termOf(term: number): number {
     const known = numbers.get(term);
@@ -64,7 +60,6 @@ export function createPostings(): Postings {
     const count = counts[at]!;
     rows.copyWithin(used, start, start + count);
     values.copyWithin(used, start, start + count);
-    wasted += capacities[at]!;
     starts[at] = used;
     capacities[at] = capacity;
     used += capacity;
@@ -73,12 +68,6 @@ export function createPostings(): Postings {
   return {
     get bytes() {
       return rows.length * 8 + numbers.size * termBytes;
-    },
-    get wasted() {
-      return wasted;
-    },
-    get used() {
-      return used;
     },
     add(term, row, value) {
       const at = termOf(term);
@@ -137,7 +126,6 @@ export function createPostings(): Postings {
       }
       rows = tightRows;
       values = tightValues;
-      wasted = 0;
     },
   };
 }
