@@ -246,8 +246,8 @@ const textMethods: Readonly<Record<string, (text: string, other: string) => Valu
   contains: (text, other) => text.includes(other),
 };
 const plainMethods: Readonly<Record<string, (text: string) => Value>> = {
-  lowerAscii: (text) => text.toLowerCase(),
-  upperAscii: (text) => text.toUpperCase(),
+  lowerAscii: (text) => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()),
+  upperAscii: (text) => text.replace(/[a-z]+/g, (letters) => letters.toUpperCase()),
   trim: (text) => text.trim(),
 };
 const timeMethods: Readonly<Record<string, (time: LocalTime) => Value>> = {

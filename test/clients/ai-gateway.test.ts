@@ -1,16 +1,22 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { createGateway, embed, embedMany, generateText, jsonSchema, Output, streamText, tool } from 'ai';
 import { z } from 'zod';
 import type { JsonObject } from '../../src/kernel/json.ts';
+import { source, startDrawing } from './start-drawing.ts';
 import { models, openThreeProviders } from './three-providers.ts';
 
 /* The AI SDK's own gateway client, over a provider of each dialect. */
 
-const { gateway, lastBody } = await openThreeProviders({
-  embed: { type: 'embedding', targets: ['openai/text-embedding-3-small'] },
-  tried: { targets: ['openai/mock/ok'], variants: { a: { weight: 1, parameters: { reasoning_effort: 'low' } } } },
-});
+const drawing = await startDrawing({ after: after as TestContext['after'] });
+const { gateway, lastBody } = await openThreeProviders(
+  {
+    embed: { type: 'embedding', targets: ['openai/text-embedding-3-small'] },
+    tried: { targets: ['openai/mock/ok'], variants: { a: { weight: 1, parameters: { reasoning_effort: 'low' } } } },
+    drawn: { targets: ['draws/m'] },
+  },
+  () => ({ draws: { type: 'openai', base_url: drawing, api_key: 'd', dialects: ['openai-chat'] } }),
+);
 const vercel = createGateway({ baseURL: `${gateway.url}/v4/ai`, apiKey: gateway.key });
 const prompt = 'hello there';
 const shared = { prompt, maxOutputTokens: 100, maxRetries: 0 };
@@ -208,7 +214,7 @@ async function called(version: string, body: JsonObject, headers: Record<string,
     },
     json: body,
   });
-  return { status: answer.status, body: (await answer.json()) as JsonObject };
+  return { status: answer.status, body: (await answer.json()) as JsonObject, headers: answer.headers };
 }
 
 test('versions 2 and 3 of the call are taken, and answered in their form', async () => {
@@ -226,6 +232,71 @@ test('versions 2 and 3 of the call are taken, and answered in their form', async
   assert.ok(JSON.stringify(lastBody()).includes(png.slice(0, 40)));
   const third = await called('3', { prompt: [message], maxOutputTokens: 100 });
   assert.deepEqual(third.body.finishReason, { unified: 'stop', raw: 'stop' });
+});
+
+test('pictures and sources of an answer have the form of each version, whole and streamed', async () => {
+  const page = { type: 'source', sourceType: 'url', url: source.url, title: source.title };
+  const byAddress = {
+    type: 'file',
+    mediaType: 'image/*',
+    data: { type: 'url', url: 'https://pictures.example/a.png' },
+  };
+  const inBytes = { type: 'file', mediaType: 'image/jpeg' };
+  const newest = [page, { ...inBytes, data: { type: 'data', data: 'AAAA' } }, byAddress];
+  const ask = { prompt: [{ role: 'user', content: [{ type: 'text', text: prompt }] }] };
+  const byId = { 'ai-language-model-id': 'drawn' };
+  const madeOf = (parts: readonly JsonObject[]) =>
+    parts.filter(({ type }) => type === 'source' || type === 'file').map(({ id: _, ...part }) => part);
+  for (const [version, expected, dropped] of [
+    ['2', [page, { ...inBytes, data: 'AAAA' }], 'image'],
+    ['3', [page, { ...inBytes, data: 'AAAA' }], 'image'],
+    ['4', newest, null],
+  ] as const) {
+    const { body, headers } = await called(version, ask, byId);
+    assert.deepEqual(madeOf(body.content as JsonObject[]), expected, version);
+    assert.equal(headers.get('x-culvert-dropped'), dropped, version);
+  }
+  const streamed = await gateway.fetch('/v4/ai/language-model', {
+    method: 'POST',
+    headers: { ...byId, 'ai-language-model-specification-version': '4', 'ai-language-model-streaming': 'true' },
+    json: ask,
+  });
+  const parts = [...(await streamed.text()).matchAll(/^data: (\{.*)$/gm)].map(([, json]) => JSON.parse(json!));
+  assert.deepEqual(madeOf(parts), newest);
+});
+
+test('a tool’s result of several parts goes on as texts and pictures', async () => {
+  const result = [
+    { type: 'text', text: 'seen from the hill' },
+    { type: 'media', data: png, mediaType: 'image/png' },
+    { type: 'image-url', url: 'https://pictures.example/b.png' },
+  ];
+  const { status, body } = await called('2', {
+    maxOutputTokens: 100,
+    prompt: [
+      { role: 'user', content: [{ type: 'text', text: prompt }] },
+      { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'c1', toolName: 'look', input: {} }] },
+      {
+        role: 'tool',
+        content: [
+          { type: 'tool-result', toolCallId: 'c1', toolName: 'look', output: { type: 'content', value: result } },
+        ],
+      },
+    ],
+    tools: [{ type: 'function', name: 'look', inputSchema: { type: 'object' } }],
+  });
+  assert.equal(status, 200, JSON.stringify(body));
+  const [, , { content }] = lastBody().messages as unknown as [
+    unknown,
+    unknown,
+    { content: [{ content: JsonObject[] }] },
+  ];
+  assert.deepEqual(
+    content[0].content.map(
+      ({ type, text, source: of }) => text ?? [type, (of as JsonObject).data ?? (of as JsonObject).url],
+    ),
+    ['seen from the hill', ['image', png], ['image', 'https://pictures.example/b.png']],
+  );
 });
 
 test('a call that is none is refused with its field', async () => {

@@ -19,11 +19,13 @@ import { SignatureV4 } from '@smithy/signature-v4';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { adminKey } from '../start-gateway.ts';
 import { startBedrock, testBedrockToken } from '../upstream-formats/start-bedrock.ts';
+import { source, startDrawing } from './start-drawing.ts';
 import { models, openThreeProviders } from './three-providers.ts';
 
 /* AWS's own client, over a provider of each dialect and over Bedrock itself. */
 
 const bedrock = await startBedrock({ after: after as TestContext['after'] });
+const drawing = await startDrawing({ after: after as TestContext['after'] });
 const nova = 'us.amazon.nova-2-lite-v1:0';
 const arn = 'arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2c3';
 const { gateway, lastBody } = await openThreeProviders(
@@ -32,11 +34,13 @@ const { gateway, lastBody } = await openThreeProviders(
     embed: { type: 'embedding', targets: ['openai/text-embedding-3-small'] },
     ranks: { type: 'rerank', targets: ['openai/rerank-v3.5'] },
     limited: { targets: ['busy/mock/status=429'] },
+    drawn: { targets: ['draws/m'] },
     [arn]: { targets: ['claude/claude-sonnet-4-5'] },
     tried: { targets: ['openai/mock/ok'], variants: { a: { weight: 1, parameters: { reasoning_effort: 'low' } } } },
   },
   (url) => ({
     aws: { type: 'bedrock', base_url: bedrock.url, region: 'us-east-1', api_key: testBedrockToken },
+    draws: { type: 'openai', base_url: drawing, api_key: 'd', dialects: ['openai-chat'] },
     busy: { type: 'openai', base_url: `${url}/v1`, api_key: 'e' },
   }),
 );
@@ -220,6 +224,104 @@ test('cache points mark what comes before them for a model of Anthropic', async 
     { type: 'text', text: 'a long document' },
     { type: 'text', text: 'its appendix', cache_control: { type: 'ephemeral', ttl: '1h' } },
     { type: 'text', text: 'hello there' },
+  ]);
+});
+
+test('sources and pictures of an answer have their blocks, whole and streamed', async () => {
+  const citation = { title: source.title, source: source.url, location: { web: { url: source.url } } };
+  const { output } = await converse({ modelId: 'drawn', messages });
+  const [cited, picture, ...more] = output!.message!.content!;
+  assert.deepEqual(cited!.citationsContent, { content: [{ text: 'It rains.' }], citations: [citation] });
+  assert.equal(picture!.image!.format, 'jpeg');
+  assert.deepEqual(more, []);
+  const plain = await gateway.fetch('/model/drawn/converse', { method: 'POST', json: { messages } });
+  const { content } = ((await plain.json()) as { output: { message: { content: JsonObject[] } } }).output.message;
+  assert.deepEqual(content[1], { image: { format: 'jpeg', source: { bytes: 'AAAA' } } });
+  assert.equal(plain.headers.get('x-culvert-dropped'), 'image', 'it came by its address');
+
+  const { stream } = await client.send(new ConverseStreamCommand({ modelId: 'drawn', messages }));
+  const deltas: JsonObject[] = [];
+  const starts: JsonObject[] = [];
+  for await (const { contentBlockDelta, contentBlockStart } of stream!) {
+    if (contentBlockDelta?.delta !== undefined) deltas.push(contentBlockDelta.delta as unknown as JsonObject);
+    if (contentBlockStart?.start !== undefined) starts.push(contentBlockStart.start as unknown as JsonObject);
+  }
+  assert.deepEqual(deltas.slice(0, 2), [{ text: 'It rains.' }, { citation }]);
+  const bytes = Buffer.from([0, 0, 0]);
+  const drawn = (deltas[2]!.image as unknown as { source: { bytes: Uint8Array } }).source;
+  assert.deepEqual([starts, Buffer.from(drawn.bytes)], [[{ image: { format: 'jpeg' } }], bytes]);
+});
+
+test('search results, guarded texts and sources of an earlier turn reach other formats', async () => {
+  const content: ContentBlock[] = [
+    {
+      searchResult: {
+        source: 'https://a.example',
+        title: 'Lawns',
+        content: [{ text: 'Grass is blue.' }, { text: 'Mostly.' }],
+        citations: { enabled: false },
+      },
+    },
+    { document: { format: 'txt', name: 'page', source: { content: [{ text: 'one' }, { text: 'two' }] } } },
+    { guardContent: { text: { text: 'Is it so?' } } },
+  ];
+  const earlier: ContentBlock[] = [{ citationsContent: { content: [{ text: 'As A says.' }], citations: [] } }];
+  await converse({
+    modelId: 'claude',
+    messages: [
+      { role: 'user', content },
+      { role: 'assistant', content: earlier },
+      { role: 'user', content: [{ text: 'hello there' }] },
+    ],
+    inferenceConfig,
+  });
+  const [first, second] = lastBody().messages as [{ content: JsonObject[] }, { content: JsonObject[] }];
+  const document = (title: string, data: string) => ({
+    type: 'document',
+    source: { type: 'text', media_type: 'text/plain', data },
+    title,
+  });
+  assert.deepEqual(first.content, [
+    document('Lawns', 'Grass is blue.\nMostly.'),
+    document('page', 'one\ntwo'),
+    { type: 'text', text: 'Is it so?' },
+  ]);
+  assert.deepEqual([second.content].flat(), [{ type: 'text', text: 'As A says.' }]);
+});
+
+test('proofs of another vendor go back to it alone', async () => {
+  const sealed = Buffer.from(`culvert.anthropic-messages.${Buffer.from('secret').toString('base64url')}`);
+  const toolUseId = `tooluse_1__cv_gemini_${Buffer.from('proof').toString('base64url')}`;
+  const input = {
+    messages: [
+      { role: 'user' as const, content: [{ text: 'call get_weather' }] },
+      {
+        role: 'assistant' as const,
+        content: [
+          { reasoningContent: { redactedContent: sealed } },
+          { text: 'Let me look.' },
+          { toolUse: { toolUseId, name: 'get_weather', input: { city: 'mock' } } },
+        ],
+      },
+      { role: 'user' as const, content: [{ toolResult: { toolUseId, content: [{ json: { degrees: 11 } }] } }] },
+    ],
+    toolConfig,
+    inferenceConfig,
+  };
+  await converse({ modelId: 'claude', ...input });
+  const [, turn] = lastBody().messages as [unknown, { content: JsonObject[] }];
+  assert.deepEqual(turn.content[0], { type: 'redacted_thinking', data: 'secret' });
+  await converse({ modelId: 'nova', ...input });
+  const { body } = bedrock.requests.at(-1)!;
+  assert.deepEqual((body.messages as JsonObject[]).slice(1), [
+    {
+      role: 'assistant',
+      content: [
+        { text: 'Let me look.' },
+        { toolUse: { toolUseId: 'tooluse_1', name: 'get_weather', input: { city: 'mock' } } },
+      ],
+    },
+    { role: 'user', content: [{ toolResult: { toolUseId: 'tooluse_1', content: [{ json: { degrees: 11 } }] } }] },
   ]);
 });
 

@@ -35,9 +35,12 @@ async function open(
   const gateway = await startGateway(t, {
     server,
     providers: { aws: { type: 'bedrock', base_url: bedrock.url, region: 'us-east-1', ...provider } },
-    models: Object.fromEntries(
-      Object.entries({ nova, claude, profile }).map(([id, model]) => [id, { targets: [{ provider: 'aws', model }] }]),
-    ),
+    models: {
+      ...Object.fromEntries(
+        Object.entries({ nova, claude, profile }).map(([id, model]) => [id, { targets: [{ provider: 'aws', model }] }]),
+      ),
+      whole: { targets: [{ provider: 'aws', model: nova, stream: false }] },
+    },
   });
   return { bedrock, gateway };
 }
@@ -161,6 +164,80 @@ test('chat callers of Claude get thoughts, text and usage out of InvokeModel', a
   assert.equal(contentOf(text), 'Hello from Claude.');
   assert.match(text, /"reasoning_content":"Let me greet — 你好\."/);
   assert.equal(asked(world).body.model, undefined);
+});
+
+test('sources and pictures of Converse reach chat callers, whole and streamed', async (t) => {
+  const world = await open(t);
+  const said = 'Grass is blue.';
+  const citation = (location: JsonObject, more: JsonObject = {}) => ({ title: 'Lawns', location, ...more });
+  const page = citation(
+    { web: { url: 'https://a.example' } },
+    { sourceContent: [{ text: 'Blue ' }, { text: 'grass.' }] },
+  );
+  const document = citation({ documentChar: { documentIndex: 0, start: 0, end: 5 } });
+  const bytes = '/9j/4AAQ';
+  const delta = (contentBlockIndex: number, one: JsonObject): BedrockEvent => [
+    'contentBlockDelta',
+    { contentBlockIndex, delta: one },
+  ];
+  const [begin, , , ...end] = textStream([said]);
+  world.bedrock.script('converse-stream', [
+    {
+      events: [
+        begin!,
+        delta(0, { text: said }),
+        delta(0, { citation: page }),
+        delta(0, { citation: document }),
+        ['contentBlockStop', { contentBlockIndex: 0 }],
+        ['contentBlockStart', { contentBlockIndex: 1, start: { image: { format: 'jpeg' } } }],
+        delta(1, { image: { source: { bytes } } }),
+        ['contentBlockStop', { contentBlockIndex: 1 }],
+        ...end,
+      ],
+    },
+  ]);
+  const content = [
+    { citationsContent: { content: [{ text: said }], citations: [page, document] } },
+    { image: { format: 'jpeg', source: { bytes } } },
+  ];
+  const usage = { inputTokens: 11, outputTokens: 7, totalTokens: 18 };
+  world.bedrock.script('converse', [
+    { json: { output: { message: { role: 'assistant', content } }, stopReason: 'end_turn', usage } },
+  ]);
+  const messageOf = async (model: string) => {
+    const answer = await world.gateway.fetch('/v1/chat/completions', chat(model));
+    const { choices } = (await answer.json()) as { choices: [{ message: JsonObject }] };
+    const { content: text, images, annotations } = choices[0].message;
+    return { text, images, annotations, dropped: answer.headers.get('x-culvert-dropped') };
+  };
+  const expected = {
+    text: said,
+    images: [{ index: 0, type: 'image_url', image_url: { url: `data:image/jpeg;base64,${bytes}` } }],
+    annotations: [
+      {
+        type: 'url_citation',
+        url_citation: { url: 'https://a.example', title: 'Lawns', start_index: 0, end_index: said.length },
+      },
+    ],
+    // Chat has a word for pages alone.
+    dropped: 'annotations',
+  };
+  assert.deepEqual(await messageOf('nova'), expected);
+  assert.equal(asked(world).operation, 'converse-stream');
+  assert.deepEqual(await messageOf('whole'), expected);
+  assert.equal(asked(world).operation, 'converse');
+});
+
+test('tokens of Claude are estimated here, since Bedrock counts at none of the paths of Anthropic', async (t) => {
+  const world = await open(t);
+  const json = { model: 'claude', messages: [{ role: 'user', content: 'Hi there' }] };
+  const answer = await world.gateway.fetch('/v1/messages/count_tokens', { json });
+  const { input_tokens: tokens } = (await answer.json()) as { input_tokens: number };
+  assert.ok(answer.status === 200 && tokens > 0 && tokens < 50, String(tokens));
+  assert.deepEqual(
+    world.bedrock.requests.filter(({ method }) => method === 'POST'),
+    [],
+  );
 });
 
 test('a call of Messages over Converse gives its signature back with the next turn', async (t) => {

@@ -173,6 +173,98 @@ test('a rule of a model keeps its requests alone, of every key, in every format'
   assert.equal(conversation!.turns.at(-1)?.from, 'answer');
 });
 
+const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
+const question = 'call get_weather';
+const aiCall = (stream: boolean) => ({ 'ai-language-model-id': 'chat', 'ai-language-model-streaming': `${stream}` });
+/** A question with a tool, which the upstream calls, in formats that no provider of this gateway speaks. */
+const elsewhere: Record<string, { path: string; json: object; headers?: Record<string, string>; settings: string[] }> =
+  {
+    ...Object.fromEntries(
+      [true, false].flatMap((stream) => [
+        [
+          `Ollama's, ${stream ? 'streamed' : 'whole'}`,
+          {
+            path: '/api/chat',
+            json: {
+              ...chat(question, { stream, options: { seed: 7 } }),
+              tools: [
+                { type: 'function', function: { name: 'get_weather', description: 'Weather.', parameters: city } },
+              ],
+            },
+            settings: ['stream', 'options'],
+          },
+        ],
+        [
+          `the AI SDK's, ${stream ? 'streamed' : 'whole'}`,
+          {
+            path: '/v4/ai/language-model',
+            json: {
+              prompt: [{ role: 'user', content: [{ type: 'text', text: question }] }],
+              tools: [{ type: 'function', name: 'get_weather', description: 'Weather.', inputSchema: city }],
+              seed: 7,
+            },
+            headers: aiCall(stream),
+            settings: ['seed'],
+          },
+        ],
+        [
+          `Bedrock's, ${stream ? 'streamed' : 'whole'}`,
+          {
+            path: `/model/chat/converse${stream ? '-stream' : ''}`,
+            json: {
+              messages: [{ role: 'user', content: [{ text: question }] }],
+              toolConfig: {
+                tools: [{ toolSpec: { name: 'get_weather', description: 'Weather.', inputSchema: { json: city } } }],
+                toolChoice: { any: {} },
+              },
+            },
+            settings: ['toolConfig.toolChoice'],
+          },
+        ],
+      ]),
+    ),
+  };
+
+for (const [format, { path, json, headers = {}, settings }] of Object.entries(elsewhere)) {
+  test(`a call in a format that only callers speak is read as a conversation: ${format}`, async () => {
+    await keep({ of: 'account', name: 'dev' });
+    const answer = await gateway.fetch(path, { method: 'POST', json, headers });
+    assert.equal(answer.status, 200, await answer.text());
+    const { conversation } = await shown(answer.headers.get('x-culvert-request-id') ?? '');
+    assert.deepEqual(conversation?.tools, [{ name: 'get_weather', description: 'Weather.' }]);
+    assert.deepEqual(
+      conversation!.settings.map(({ name }) => name),
+      settings,
+    );
+    const [asked, answered, ...more] = conversation!.turns;
+    assert.deepEqual([asked?.role, asked?.parts, more], ['user', [{ type: 'text', text: question }], []]);
+    const call = answered?.parts.find(({ type }) => type === 'tool-call');
+    assert.deepEqual([call?.name, JSON.parse(call?.text ?? '{}')], ['get_weather', { city: 'mock' }]);
+    assert.deepEqual([answered?.from, answered?.role], ['answer', 'assistant']);
+    assert.notEqual(answered?.finish, null);
+  });
+}
+
+test('a text for a model of Ollama’s API is read as its system and its user', async () => {
+  await keep({ of: 'account', name: 'dev' });
+  for (const stream of [true, false]) {
+    const json = { model: 'chat', prompt: 'A question', system: 'Be brief.', images: ['iVBORw0KGgo='], stream };
+    const { conversation } = await shown(await ask('/api/generate', json));
+    const [system, user, answered] = conversation!.turns;
+    assert.deepEqual([system?.role, system?.parts[0]?.text], ['system', 'Be brief.']);
+    assert.deepEqual(
+      user?.parts.map(({ type, text, media }) => text ?? [type, media?.base64]),
+      ['A question', ['image', 'iVBORw0KGgo=']],
+    );
+    assert.ok((answered?.parts[0]?.text?.length ?? 0) > 10);
+    assert.equal(answered?.finish, 'stop');
+    assert.deepEqual(
+      conversation?.settings.map(({ name }) => name),
+      ['stream'],
+    );
+  }
+});
+
 test('speech is kept as sound, a failure with its reason, and no credential', async () => {
   await keep({ of: 'account', name: 'dev' });
   const spoken = await ask('/v1/audio/speech', {

@@ -99,6 +99,46 @@ test('what a format cannot say is listed in the words of the format that it came
   assert.deepEqual(omitted.dropped, [{ field: 'temperature', why: 'unsupported' }]);
 });
 
+const searched = (more: object, message: object = {}) => ({
+  ...{ id: 'c', object: 'chat.completion', created: 1, model: 'm', ...more },
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Blue.', ...message }, finish_reason: 'stop' }],
+});
+const annotationsIn = ({ body }: { body: Body }) =>
+  (body.choices as unknown as [{ message: { annotations?: Body[] } }])[0].message.annotations;
+
+test('a source in a message comes back as it was, with members of its provider alone', () => {
+  const page = { url: 'https://a.example', title: 'A', content: 'Grass is blue.', start_index: 0, end_index: 5 };
+  const annotations = [{ type: 'url_citation', url_citation: page }];
+  const answer = convertAnswer('openai-chat', 'openai-chat', searched({}, { annotations }));
+  assert.deepEqual(annotationsIn(answer), annotations);
+});
+
+test('pages that are listed outside the choices become sources of the message', () => {
+  const citations = ['https://a.example', 'https://b.example'];
+  const results = [{ url: 'https://a.example', title: 'A', date: '2025-01-01' }, { title: 'no address' }];
+  const pages = (more: object) =>
+    annotationsIn(convertAnswer('openai-chat', 'openai-chat', searched(more)))?.map(({ url_citation: page }) => {
+      const { url, title } = page as Body;
+      return [url, title];
+    });
+  assert.deepEqual(pages({ citations, search_results: results }), [['https://a.example', 'A']]);
+  assert.deepEqual(
+    pages({ citations }),
+    citations.map((url) => [url, '']),
+  );
+  assert.equal(pages({ citations: 'none', search_results: [] }), undefined);
+});
+
+test('a converter of streams lists what the format of its caller cannot say', () => {
+  const parts = [{ text: 'It rains.' }, { executableCode: { language: 'PYTHON', code: '1' } }];
+  const chunk = { candidates: [{ index: 0, content: { role: 'model', parts }, finishReason: 'STOP' }] };
+  const stream = convertStream('gemini', 'openai-chat');
+  assert.deepEqual(stream.dropped, []);
+  const frames = stream.push(`data: ${JSON.stringify(chunk)}\n\n`) + stream.end();
+  assert.match(frames, /It rains\./);
+  assert.deepEqual(stream.dropped, [{ field: 'executableCode', why: 'unsupported' }]);
+});
+
 test('a request in the format of its provider keeps every field', () => {
   const body = {
     ...requests['anthropic-messages'],

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
+import { checkConfigText } from '../../src/config/check.ts';
 import { callAdmin } from '../call-admin.ts';
 import { wavOf } from '../scripted-transcriber.ts';
 import { startGateway, type TestGateway, workersKnow } from '../start-gateway.ts';
@@ -128,6 +129,24 @@ const conditions: Record<string, { yes: Parameters<typeof ask>[0]; no: Parameter
   'account == "poor" ? tokens > 0 : tools': { yes: { key: chatKey }, no: {} },
   'size(headers["x-team"]) == 4': { yes: { headers: { 'x-team': 'core' } }, no: { headers: { 'x-team': 'cores' } } },
   'headers["x-team"].trim().upperAscii() == "CORE"': { yes: { headers: { 'x-team': 'Core' } }, no: {} },
+  // ASCII's letters alone, as CEL has it.
+  'user.lowerAscii() == "Änne"': {
+    yes: { json: { ...hello, user: 'ÄNNE' } },
+    no: { json: { ...hello, user: 'änne' } },
+  },
+  'headers["x-team"].endsWith("re") && headers["x-team"].contains("or")': {
+    yes: { headers: { 'x-team': 'core' } },
+    no: { headers: { 'x-team': 'care' } },
+  },
+  'max_tokens + 1 == 10 && max_tokens - 1 != 7 && max_tokens * 2 <= 18': {
+    yes: { json: { ...hello, max_tokens: 9 } },
+    no: { json: { ...hello, max_tokens: 10 } },
+  },
+  'headers["x-team"] + "/" + user == "core/u-1"': {
+    yes: { headers: { 'x-team': 'core' }, json: { ...hello, user: 'u-1' } },
+    no: { headers: { 'x-team': 'core' } },
+  },
+  'size(media) == 1 && !("audio" in media)': { yes: { json: { ...hello, messages: user(picture) } }, no: {} },
 };
 
 for (const [when, { yes, no }] of Object.entries(conditions)) {
@@ -148,6 +167,31 @@ for (const [when, { yes, no }] of Object.entries(conditions)) {
   });
 }
 
+for (const [when, message] of [
+  ['tokens / 2 > 3', /the operator \/ is not available in conditions/],
+  ['tokens % 2 == 0', /the operator % is not available in conditions/],
+  ['now.getSeconds() == 1', /now\.getSeconds\(\) is not available in conditions/],
+  ['timeOfDay("Mars/Base") > "08:00"', /expected a time zone in quotes/],
+  ['headers["Authorization"] == "x"', /the header authorization holds secrets, and no condition sees it/],
+  ['media[0] == "image"', /only headers have members/],
+  ['media.exists(m, media.all(n, n == m))', /exists and all cannot be inside one another/],
+  ['model.matches(user)', /matches\(\) takes a pattern in quotes/],
+  ['model.matches("(a")', /this is no regular expression of RE2/],
+  ['tokens + 1', /expected a condition that is true or false/],
+] as const) {
+  test(`a configuration names what conditions lack: ${when}`, () => {
+    const checked = checkConfigText(
+      JSON.stringify({ ...base, routes: { one: { when, model: 'cheap' } } }),
+      'c.yaml',
+      {},
+    );
+    assert.ok(!checked.ok);
+    const [error] = checked.errors;
+    assert.match(`${error!.path}: ${error!.message}`, message);
+    assert.match(error!.path, /^routes\.one\.when/);
+  });
+}
+
 test('a condition knows the time of a zone', async () => {
   const hours = (zone: string) =>
     new Intl.DateTimeFormat('en-GB', { timeZone: zone, hour: '2-digit', hourCycle: 'h23' }).format(new Date());
@@ -160,6 +204,25 @@ test('a condition knows the time of a zone', async () => {
   });
   const { sent } = await ask();
   if (hours('Asia/Tokyo') === before) assert.equal(sent.model, 'small');
+});
+
+test('a condition knows the day and the minute, as CEL counts them', async () => {
+  const conditionAt = (date: Date) =>
+    Object.entries({
+      getFullYear: date.getUTCFullYear(),
+      getMonth: date.getUTCMonth(),
+      getDate: date.getUTCDate(),
+      getDayOfMonth: date.getUTCDate() - 1,
+      getDayOfWeek: date.getUTCDay(),
+      getHours: date.getUTCHours(),
+      getMinutes: date.getUTCMinutes(),
+    })
+      .map(([name, value]) => `now.${name}() == ${value}`)
+      .join(' && ');
+  const when = conditionAt(new Date());
+  await rules({ now: { when, model: 'cheap' } });
+  const { sent } = await ask();
+  if (conditionAt(new Date()) === when) assert.equal(sent.model, 'small');
 });
 
 test('what a condition cannot tell is false, never an error', async () => {
@@ -460,6 +523,14 @@ test('explain says which rule applies, and why those before it do not', async ()
   const { body: other } = await callAdmin<Explained>(gateway, 'POST', '/explain', embeddings);
   assert.equal(other.model, 'cheap');
   assert.deepEqual(other.rules, said.rules);
+  await rules({ g: { when: 'language == "de"', model: 'cheap' } });
+  for (const [words, model] of [
+    [german, 'cheap'],
+    ['The weather is fine and the people are friends of that man.', 'smart'],
+  ] as const) {
+    const question = { endpoint: 'chat', body: { ...hello, messages: user(words) } };
+    assert.equal((await callAdmin<Explained>(gateway, 'POST', '/explain', question)).body.model, model);
+  }
 });
 
 test('explain goes by what is left of the limits of the key', async () => {

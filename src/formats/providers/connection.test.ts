@@ -9,6 +9,8 @@ import { azureOpenAi } from './services/azure-openai.ts';
 import { gemini } from './services/gemini.ts';
 import { ollama } from './services/ollama.ts';
 import { openai } from './services/openai.ts';
+import { sagemaker } from './services/sagemaker.ts';
+import { vertex } from './services/vertex.ts';
 
 function connect(facts: Partial<ConnectionFacts>): ProviderConnection {
   const result = createConnection({
@@ -77,6 +79,29 @@ test('a chat call goes to the documented address with the credential that was pi
     'text/event-stream',
   );
   assert.equal(headersOf(encodeGet(connection, '/v1/models').headers)['content-type'], undefined);
+});
+
+test('a region chooses the hosts of Google and AWS', () => {
+  const hostsOf = (provider: typeof vertex, region: string | null) => {
+    const { origin, listOrigin } = connect({ provider, region, project: 'p' });
+    return [origin, listOrigin].map((one) => one.replace('https://', ''));
+  };
+  for (const [region, host] of [
+    [null, 'aiplatform.googleapis.com'],
+    ['global', 'aiplatform.googleapis.com'],
+    ['eu', 'aiplatform.eu.rep.googleapis.com'],
+    ['us', 'aiplatform.us.rep.googleapis.com'],
+    ['europe-west4', 'europe-west4-aiplatform.googleapis.com'],
+  ] as const) {
+    assert.deepEqual(hostsOf(vertex, region), [host, host], String(region));
+  }
+  for (const [region, domain] of [
+    ['eu-central-1', 'amazonaws.com'],
+    ['cn-north-1', 'amazonaws.com.cn'],
+  ] as const) {
+    const hosts = [`runtime.sagemaker.${region}.${domain}`, `api.sagemaker.${region}.${domain}`];
+    assert.deepEqual(hostsOf(sagemaker, region), hosts);
+  }
 });
 
 test('OpenAI speaks Responses as well; at an address of its own only what the configuration says', () => {

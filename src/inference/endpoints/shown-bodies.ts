@@ -1,4 +1,5 @@
 import type { CallerDialectId } from '../../formats/dialects/dialect.ts';
+import { asGenerate } from '../../formats/dialects/ollama/path-form.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import {
   type ShownConversation,
@@ -22,20 +23,23 @@ const conversations: readonly [RegExp, CallerDialectId][] = [
   [/\/messages$/, 'anthropic-messages'],
   [/\/responses$/, 'openai-responses'],
   [/:(stream)?generateContent$/i, 'gemini'],
-  [/^\/api\/chat$/, 'ollama'],
+  [/^\/api\/(chat|generate)$/, 'ollama'],
   [/^\/v2\/chat$/, 'cohere-chat'],
+  [/\/ai\/language-model$/, 'ai-sdk'],
+  [/^\/model\/.+\/converse(-stream)?$/, 'bedrock-converse'],
 ];
 
 /** Bodies as people read them; null: those of this path have no such form, or cannot be read. */
 export function conversationOf(path: string, bodies: BodyTexts): ShownConversation | null {
   const [, dialect] = conversations.find(([ending]) => ending.test(path)) ?? [];
-  const shown = dialect === undefined ? otherOf(path, bodies) : chatOf(dialect, bodies);
+  const shown = dialect === undefined ? otherOf(path, bodies) : chatOf(dialect, path, bodies);
   return shown === null || shown.turns.length === 0 ? null : shown;
 }
 
-function chatOf(dialect: CallerDialectId, { request, answer }: BodyTexts): ShownConversation | null {
+function chatOf(dialect: CallerDialectId, path: string, { request, answer }: BodyTexts): ShownConversation | null {
+  const raw = Buffer.from(request);
   try {
-    return shownConversation(dialect, Buffer.from(request), Buffer.from(answer));
+    return shownConversation(dialect, path === '/api/generate' ? asGenerate(raw) : raw, Buffer.from(answer));
   } catch {
     // A cut answer may end anywhere.
     return null;

@@ -28,6 +28,7 @@ type OpenBlock =
   | { kind: 'tool'; call: number; argumentsSeen: boolean }
   /** The forced call that carries structured output: its arguments are text. */
   | { kind: 'unwrapped'; argumentsSeen: boolean }
+  | { kind: 'image'; format: string }
   | { kind: 'ignored' };
 
 const openBlocksMax = 256;
@@ -121,6 +122,7 @@ class AnswerDecoder implements StreamDecoder {
         if (typeof data.contentBlockIndex !== 'number' || !isObject(data.start)) return false;
         this.#start();
         if (isObject(data.start.toolUse)) this.#openTool(data.contentBlockIndex, data.start.toolUse);
+        else if (isObject(data.start.image)) this.#openImage(data.contentBlockIndex, data.start.image);
         return true;
       case 'contentBlockDelta':
         if (typeof data.contentBlockIndex !== 'number' || !isObject(data.delta)) return false;
@@ -170,6 +172,12 @@ class AnswerDecoder implements StreamDecoder {
     this.#say({ type: 'tool-call-start', choice: 0, call, id: stringOr(toolUseId, ''), name });
   }
 
+  /** The format of a picture comes before its bytes. */
+  #openImage(index: number, { format }: JsonObject): void {
+    this.#lastPart = null;
+    this.#place(index, { kind: 'image', format: stringOr(format, 'png') });
+  }
+
   #place(index: number, block: OpenBlock): void {
     if (this.#open.has(index)) this.#close(index);
     if (this.#open.size >= openBlocksMax) {
@@ -202,7 +210,7 @@ class AnswerDecoder implements StreamDecoder {
     else if (isObject(citation)) {
       const block = this.#part(index, 'text');
       if (block.kind === 'text') block.citations.push(citation);
-    } else if (isObject(image)) this.#image(image);
+    } else if (isObject(image)) this.#image(index, image);
     return true;
   }
 
@@ -218,9 +226,11 @@ class AnswerDecoder implements StreamDecoder {
     else if (typeof signature === 'string') block.signature += signature;
   }
 
-  #image({ format, source }: JsonObject): void {
+  #image(index: number, { format, source }: JsonObject): void {
     if (!isObject(source) || typeof source.bytes !== 'string') return;
-    const media = producedMedia(`image/${stringOr(format, 'png')}`, source.bytes);
+    const open = this.#open.get(index);
+    const type = stringOr(format, open?.kind === 'image' ? open.format : 'png');
+    const media = producedMedia(`image/${type}`, source.bytes);
     this.#say({ type: 'media', choice: 0, media });
   }
 

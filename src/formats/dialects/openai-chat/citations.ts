@@ -12,11 +12,11 @@ export function readAnnotation(annotation: JsonObject, choice: number): NeutralE
   // OpenAI's other format has the members in the annotation itself, and some servers mix the two.
   const cited = isObject(annotation.url_citation) ? annotation.url_citation : annotation;
   if (typeof cited.url !== 'string') return { type: 'vendor-part', choice, field: 'annotations', ...vendorBlock };
-  const citation = {
+  const citation: Citation = {
     url: cited.url,
     title: stringOr(cited.title, ''),
     quote: stringOr(cited.content, ''),
-    own: vendorBlock,
+    vendorPart: vendorBlock,
   };
   return { type: 'citation', choice, citation: { ...citation, ...spanOf(cited.start_index, cited.end_index) } };
 }

@@ -1,8 +1,9 @@
 import type { CallerDialectId } from '../../../formats/dialects/dialect.ts';
+import { pathForm } from '../../../formats/dialects/ollama/path-form.ts';
 import type { Citation } from '../../../formats/neutral/citation.ts';
 import type { NeutralEvent } from '../../../formats/neutral/event.ts';
 import type { MediaSource, NeutralPart, NeutralRequest } from '../../../formats/neutral/request.ts';
-import type { JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { eventsOf, requestOf } from './content-of.ts';
 
 /** A conversation as people read it. */
@@ -63,7 +64,7 @@ export function shownConversation(dialectId: CallerDialectId, request: Buffer, a
   return {
     turns: [...(read?.neutral.messages.map(shownTurn) ?? []), ...answeredTurns(eventsOf(dialectId, answer))],
     tools: read?.neutral.tools?.map(({ name, description = null }) => ({ name, description })) ?? [],
-    settings: read === null ? [] : settingsOf(read.body),
+    settings: read === null ? [] : settingsOf(dialectId, read.body),
   };
 }
 
@@ -82,11 +83,20 @@ const shownElsewhere = new Set([
   'system_instruction',
   'tools',
   'model',
+  pathForm,
 ]);
+/** The same of formats that spell them otherwise. */
+const shownElsewhereIn: Partial<Record<CallerDialectId, readonly string[]>> = {
+  'ai-sdk': ['prompt'],
+  'bedrock-converse': ['toolConfig'],
+  ollama: ['prompt', 'images'],
+};
 
-function settingsOf(body: JsonObject): ShownConversation['settings'] {
-  return Object.entries(body)
-    .filter(([name]) => !shownElsewhere.has(name))
+function settingsOf(dialectId: CallerDialectId, body: JsonObject): ShownConversation['settings'] {
+  const { toolConfig } = body;
+  const choice = isObject(toolConfig) ? toolConfig.toolChoice : undefined;
+  return Object.entries({ ...body, ...(choice !== undefined && { 'toolConfig.toolChoice': choice }) })
+    .filter(([name]) => !shownElsewhere.has(name) && !shownElsewhereIn[dialectId]?.includes(name))
     .map(([name, value]) => ({ name, value: JSON.stringify(value) }));
 }
 
