@@ -25,6 +25,11 @@ export function treeMb(roots: readonly number[]): number {
   return roots.flatMap(treeOf).reduce((sum, pid) => sum + (quietly(() => residentMb(pid)) ?? 0), 0);
 }
 
+/** Makes all processes of several trees stand still, or go on. */
+export function signalTrees(roots: readonly number[], signal: 'SIGSTOP' | 'SIGCONT'): void {
+  for (const pid of roots.flatMap(treeOf)) quietly(() => process.kill(pid, signal));
+}
+
 /** A process may end between the listing and the look. */
 function quietly<Value>(look: () => Value): Value | null {
   try {

@@ -12,6 +12,8 @@ export interface Extent {
   /** Of each loop. */
   seconds: number;
   warmSeconds: number;
+  /** After another one's turn. */
+  againSeconds: number;
   /** Of a compiler's, with as many callers. */
   warmCallers: number;
   callers: readonly number[];
@@ -59,10 +61,10 @@ export function memoryMb({ pid, stores }: Running): number {
 }
 
 /** Only to let compilers and pools come to rest. */
-export async function warm(running: Running, extent: Extent): Promise<void> {
+export async function warm(running: Running, seconds: number, extent: Extent): Promise<void> {
   const load = { port: running.port, request: requestTo(running, null), connections: extent.warmCallers };
   // One that cannot keep it says so in its cells.
-  await patiently(extent, closedLoop({ ...load, seconds: extent.warmSeconds })).catch(() => undefined);
+  await patiently(extent, closedLoop({ ...load, seconds })).catch(() => undefined);
 }
 
 /** One round of one gateway; what fails is said in its cell, and the rest is measured. */

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { closedLoop } from '../gateway/load.ts';
 import { loadCore, pin, proxyCore, startUpstream } from '../gateway/processes.ts';
+import { signalTrees } from '../gateway/tree.ts';
 import { writeSection } from '../results.ts';
 import { type Gateway, type Running, upstreamModel } from './gateway.ts';
 import { type Extent, Figures, measureLatency, measureRound, memoryMb, requestTo, warm } from './measure.ts';
@@ -19,11 +20,11 @@ import { tableOf } from './table.ts';
 const rate = 20;
 const callers = [1, 8, 64, 512];
 const full: Extent = {
-  ...{ rounds: 3, seconds: 3, warmSeconds: 8, warmCallers: 64 },
+  ...{ rounds: 3, seconds: 3, warmSeconds: 8, againSeconds: 2, warmCallers: 64 },
   ...{ callers, rate, firstTokens: 60, patienceSeconds: 90 },
 };
 const quick: Extent = {
-  ...{ rounds: 1, seconds: 1, warmSeconds: 3, warmCallers: 64 },
+  ...{ rounds: 1, seconds: 1, warmSeconds: 3, againSeconds: 1, warmCallers: 64 },
   ...{ callers, rate, firstTokens: 10, patienceSeconds: 20 },
 };
 
@@ -66,25 +67,32 @@ try {
   for (const { gateway, program } of found) {
     if (program === null) continue;
     try {
-      measured.push(await firstAnswer(gateway, program));
+      const one = await firstAnswer(gateway, program);
+      measured.push(one);
+      await warm(one.running, extent.warmSeconds, extent);
+      standStill(one);
     } catch (error) {
       console.log(`${gateway.name} is left out: ${error instanceof Error ? error.message : error}.`);
     }
   }
-  for (const { running } of measured) await warm(running, extent);
   console.error(`started and warm: ${measured.map(({ running }) => running.name).join(', ')}`);
   // In turns: what the machine does beside falls on all alike.
   for (let round = 0; round < extent.rounds; round += 1) {
     await measureLatency(direct, extent, directFigures);
-    for (const { running, figures } of measured) {
+    for (const one of measured) {
+      const { running, figures } = one;
+      goOn(one);
+      await warm(running, extent.againSeconds, extent);
       const beganMs = performance.now();
       await measureRound(running, upstream, extent, figures);
+      standStill(one);
       const tookS = ((performance.now() - beganMs) / 1_000).toFixed(0);
       console.error(`round ${round + 1} of ${extent.rounds}: ${running.name}, ${tookS} s`);
     }
   }
   for (const { running, figures } of measured) figures.add('memory last', memoryMb(running));
 } finally {
+  for (const one of measured) goOn(one);
   await Promise.all(measured.map(({ running }) => running.stop()));
   upstream.stop();
 }
@@ -95,7 +103,7 @@ const table = tableOf(
   directFigures,
 );
 const how = `${cores.how} Medians of ${extent.rounds} rounds in turns, ${extent.seconds} s each; answers have 2 KB.
-The machine's load was ${loadBefore.toFixed(1)} before. CPU and memory are of all processes of a gateway. What each does for a request:
+The machine's load was ${loadBefore.toFixed(1)} before. CPU and memory are of all processes of a gateway; while one is measured, the others stand still. What each does for a request:
 ${measured.map(({ gateway, version }) => `${gateway.name} (${version}): ${gateway.keeps}`).join('; ')}.
 ${flags.cores === 'all' ? `How each uses several cores: ${measured.map(({ gateway }) => `${gateway.name}: ${gateway.manyCores ?? 'has no way, one process'}`).join('; ')}.\n` : ''}`;
 console.log(`\n${how}\n${table}`);
@@ -105,6 +113,15 @@ if (positionals.length <= 1 && !flags.quick) {
   writeSection({ subject, command: `node bench/run.mjs peers FOLDER --cores ${flags.cores}`, how, table });
 } else console.log('\nNot written to bench/results.md: that takes all of them, without --quick.');
 process.exit(0);
+
+/** Some are busy for minutes with callers that have left, on the core of the one that is measured then. */
+function standStill({ running: { pid, stores } }: Measured): void {
+  signalTrees([pid, ...stores], 'SIGSTOP');
+}
+
+function goOn({ running: { pid, stores } }: Measured): void {
+  signalTrees([pid, ...stores], 'SIGCONT');
+}
 
 /** A folder first, where the first word is one; then names of gateways, or all of them. */
 function asked(words: readonly string[]): { folder: string; wanted: readonly Gateway[] } {
