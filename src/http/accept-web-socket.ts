@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { WebSocket } from 'ws';
 import { type Failure, invalid } from '../kernel/failure.ts';
 import { importWs } from '../kernel/web/web-sockets.ts';
@@ -42,8 +43,10 @@ export async function acceptWebSocket(
   { headers, messageBytesMax }: { headers: readonly string[]; messageBytesMax: number },
 ): Promise<WebSocket | null> {
   const { request, response, upgrade } = exchange;
-  const { socket, head } = upgrade!;
+  const { socket, head, stopWatching } = upgrade!;
   const { WebSocketServer } = await importWs();
+  stopWatching();
+  await nextTurn();
   if (socket.destroyed || exchange.client.disconnected) return null;
   const server = new WebSocketServer({
     noServer: true,

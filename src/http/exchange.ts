@@ -66,6 +66,8 @@ export interface Upgrade {
   readonly socket: Duplex;
   /** Bytes behind the request's head. */
   readonly head: Buffer;
+  /** Nobody looks any more whether the caller has left: another reader begins, in a later turn of the loop. */
+  readonly stopWatching: () => void;
 }
 
 /** Body of a request: JSON, unless it says form. `schema` is JSON Schema, made on demand. */

@@ -116,7 +116,7 @@ export class Reception {
     response.on('finish', () => socket.end());
     this.upgraded.add(socket);
     socket.once('close', () => this.upgraded.delete(socket));
-    this.receive(request, response, { socket, head });
+    this.receive(request, response, { socket, head, stopWatching: watchForEnd(socket, response) });
     return true;
   }
 
@@ -372,3 +372,19 @@ const twoAuthorizations: Failure = {
   kind: 'unauthenticated',
   message: 'The request has two different Authorization headers. Send one.',
 };
+
+/**
+ * Notices a caller who leaves while its connection is not a WebSocket yet: nothing reads such a connection, and it may
+ * be open on one side. Takes no bytes. The result ends the watch; a reader may begin in the turn of the loop after it.
+ */
+function watchForEnd(socket: Duplex, response: ServerResponse): () => void {
+  const look = () => {
+    // At the end of all bytes this makes it emit `end`.
+    if (socket.readableLength === 0) socket.read();
+  };
+  const left = () => {
+    if (!response.headersSent) socket.destroy();
+  };
+  socket.on('readable', look).once('end', left);
+  return () => socket.off('readable', look).off('end', left);
+}

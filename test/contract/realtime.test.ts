@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { WebSocket } from 'ws';
 import type { JsonObject } from '../../src/kernel/json.ts';
+import { listening } from '../listening.ts';
 import { adminKey, otherKey, startGateway, type TestGateway, testKey } from '../start-gateway.ts';
 import { type RealtimeSession, startRealtime } from '../upstream-formats/start-realtime.ts';
 import { SocketCaller } from './heard-events.ts';
@@ -297,6 +300,33 @@ test('a caller that leaves in the middle of a response has it cancelled, and wha
   assert.equal(session.events.at(-1)?.type, 'response.cancel');
   const [row] = await rowsOf('dev', 1, own);
   assert.deepEqual([row!.usage.input_tokens, row!.usage.source], [132, 'upstream']);
+});
+
+test('a caller that leaves while the provider hesitates is noticed, and nothing stays open for it', async (t) => {
+  const silent = createServer();
+  const hesitating = await listening(t, silent);
+  const own = await startGateway(t, {
+    ...config,
+    providers: { up: { type: 'openai', base_url: `${hesitating}/v1`, api_key: 'k' } },
+    models: { voice: { targets: ['up/gpt-realtime'] } },
+  });
+  for (const leave of ['end', 'destroy'] as const) {
+    const asked = once(silent, 'upgrade');
+    const { port } = new URL(own.url);
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.write(
+      `GET /v1/realtime?model=voice HTTP/1.1\r\nHost: culvert\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: ${Buffer.alloc(16).toString('base64')}\r\nSec-WebSocket-Version: 13\r\nAuthorization: Bearer ${testKey}\r\n\r\n`,
+    );
+    const [, atProvider] = (await asked) as [unknown, Socket];
+    const ended = once(atProvider.resume(), 'end');
+    socket[leave]();
+    await ended;
+  }
+  const rows = await rowsOf('dev', 2, own);
+  assert.deepEqual(
+    rows.map(({ class: outcome }) => outcome),
+    ['aborted', 'aborted'],
+  );
 });
 
 test('either end closes the other with its own code; a broken connection to the provider is told', async () => {
