@@ -110,6 +110,8 @@ test('bad requests for videos are 400 or 404, naming the field', async () => {
     ['veo', { instances, parameters: { aspectRatio: '1:1' } }, 400, /parameters\.aspectRatio/],
     ['veo', { instances, parameters: { durationSeconds: 'x' } }, 400, /parameters\.durationSeconds/],
     ['veo', { instances, parameters: { sampleCount: 2 } }, 400, /parameters\.sampleCount/],
+    ['veo', { instances, parameters: { storageUri: 'gs://b/c' } }, 400, /parameters\.storageUri/],
+    ['veo', { instances, parameters: { sample_count: 2 } }, 400, /sample_count/],
     ['talk', { instances }, 400, /talk/],
     ['nope', { instances }, 404, /nope/],
   ] as const) {

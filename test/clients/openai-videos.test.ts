@@ -94,6 +94,47 @@ test('openai: a picture goes along as a file of the form', async (t) => {
   await assert.rejects(client.videos.create({ model: 'film', prompt: 'x', input_reference: wrong }), status(400));
 });
 
+test('openai: a picture by URL reaches the provider as one, and ids of files do not', async (t) => {
+  const { client, gateway, upstream } = await world(t);
+  const image_url = 'https://example.org/cat.png';
+  await client.videos.create({ model: 'film', prompt: 'It moves', input_reference: { image_url } });
+  const { body } = upstream.requests.at(-1)!;
+  const wanted = { model: 'sora-2', prompt: 'It moves', seconds: '4', input_reference: { image_url } };
+  assert.deepEqual(JSON.parse(body), wanted);
+  const file_id = 'file-of-another-caller';
+  await assert.rejects(
+    client.videos.create({ model: 'film', prompt: 'x', input_reference: { file_id } }),
+    (error) => status(404)(error) && /input_reference\.file_id/.test(String(error)),
+  );
+  const png = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(64)]);
+  for (const [field, expected] of [
+    ['input_reference[file_id]', 404],
+    ['more[0][file_id]', 404],
+    ['input_reference[image_url]', 400],
+    ['more[tags][]', 200],
+  ] as const) {
+    const form = new FormData();
+    for (const [name, value] of Object.entries({ model: 'film', prompt: 'x', [field]: image_url }))
+      form.set(name, value);
+    form.set('input_reference', new Blob([png], { type: 'image/png' }), 'cat.png');
+    const answer = await gateway.fetch('/v1/videos', { method: 'POST', body: form });
+    assert.equal(answer.status, expected, `${field} ${await answer.text()}`);
+  }
+  assert.match(upstream.requests.at(-1)!.body, /name="more\[tags\]\[\]"\r\n\r\nhttps/);
+  assert.equal(upstream.requests.length, 2);
+});
+
+test('parameters of Veo’s cannot make more than is charged, or choose a bucket', async (t) => {
+  const { gateway, upstream } = await world(t);
+  for (const more of [{ durationSeconds: 8 }, { sampleCount: 4 }, { sample_count: 4 }, { storageUri: 'gs://b/c' }]) {
+    const [field = ''] = Object.keys(more);
+    const answer = await gateway.fetch('/v1/videos', { json: { model: 'vertex', prompt: 'x', ...more } });
+    assert.equal(answer.status, 400);
+    assert.match(await answer.text(), new RegExp(`"param":"${field}"`));
+  }
+  assert.equal(upstream.requests.length, 0);
+});
+
 for (const { model, key, begun, asked } of [
   {
     model: 'veo',

@@ -6,10 +6,18 @@ import type { VideoFormat, VideoOperation } from './format.ts';
 const ratios: Readonly<Record<string, number>> = { '16:9': 16 / 9, '9:16': 9 / 16 };
 const resolutions: Readonly<Record<number, string>> = { 720: '720p', 1080: '1080p', 2160: '4k' };
 
+/** Parameters that would make more than is charged, or write with the operator's rights, as they may be spelt. */
+const notCallers: ReadonlySet<string> = new Set(['durationseconds', 'samplecount', 'storageuri']);
+
 /** https://ai.google.dev/gemini-api/docs/video and https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/veo-video-generation */
 export const veoVideos: VideoFormat = {
   id: 'veo',
-  unmet({ size, pictureUrl }) {
+  unmet({ size, pictureUrl, extra }) {
+    const taken = Object.keys(extra).find((name) => notCallers.has(name.replaceAll('_', '').toLowerCase()));
+    if (taken !== undefined) {
+      const why = "'seconds' is the length of the one video that is made, and the operator chooses its place";
+      return { field: taken, message: `'${taken}': ${why}` };
+    }
     if (size !== null && shapeOf(size) === null) {
       return { field: 'size', message: "'size': Veo draws 1280x720, 720x1280, 1920x1080 and 1080x1920" };
     }

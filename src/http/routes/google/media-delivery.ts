@@ -37,6 +37,7 @@ const predictedWords: Words = {
   n: 'parameters.sampleCount',
   seconds: 'parameters.durationSeconds',
   input_reference: 'instances.image',
+  storageUri: 'parameters.storageUri',
 };
 const fieldsOf: Record<MediaFacts['kind'], Words> = {
   sound: words,

@@ -2,6 +2,7 @@ import type { Principal } from '../../../books/auth/principal.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import { objectNotFound } from '../../../formats/dialects/named-objects.ts';
 import { pictureStartBytes, pictureTypeOfStart } from '../../../formats/media/images/picture-type.ts';
+import { membersOfForm } from '../../../formats/media/videos/form-members.ts';
 import type { VideoRequest } from '../../../formats/media/videos/format.ts';
 import { videoFormats } from '../../../formats/media/videos/index.ts';
 import { readRemix, readVideoRequest, secondsDefault } from '../../../formats/media/videos/read-request.ts';
@@ -127,23 +128,24 @@ async function sourceOf(
 }
 
 function readJson(body: JsonObject): VideoBody | Failure {
-  // Unknown members go on to the provider; ids of its files do not.
-  const [named] = dialects['openai-chat'].objects.find(body);
-  if (named !== undefined) return objectNotFound(named.field);
-  const read = readVideoRequest(body);
+  const read = readMembers(body);
   return isFailure(read) ? read : bodyOf(read, null, null);
 }
 
+/** Unknown members go on to the provider; ids of its files do not. */
+function readMembers(body: JsonObject): VideoRequest | Failure {
+  const [named] = dialects['openai-chat'].objects.find(body);
+  return named === undefined ? readVideoRequest(body) : objectNotFound(named.field);
+}
+
 async function readForm({ fields, files }: UploadedForm): Promise<VideoBody | Failure> {
-  const members: JsonObject = {};
-  for (const { name, value } of fields) members[name] = value;
   const [file, second] = files;
   const wrong = second ?? (file?.name === 'input_reference' ? undefined : file);
   if (wrong !== undefined) {
     const field = wrong.name.slice(0, 80);
     return invalid(field, "A video begins with one picture: send one file as 'input_reference'.");
   }
-  const read = readVideoRequest(members);
+  const read = readMembers(membersOfForm(fields));
   if (isFailure(read)) return read;
   if (file === undefined) return bodyOf(read, null, null);
   const type = pictureTypeOfStart(await file.file.head(pictureStartBytes));

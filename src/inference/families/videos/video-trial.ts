@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import { pictureEnding } from '../../../formats/media/images/picture-type.ts';
 import { fieldPart, filePartHead, formEnd, formType } from '../../../formats/media/transcription/form-body.ts';
+import { formOfMembers } from '../../../formats/media/videos/form-members.ts';
 import { lossesOf } from '../../../formats/media/videos/format.ts';
 import { videoFormats } from '../../../formats/media/videos/index.ts';
 import { readVeoOperation } from '../../../formats/media/videos/veo.ts';
-import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import type { Answer } from '../../spine/answer.ts';
 import { GatheredWhole } from '../../spine/answer-reader.ts';
@@ -116,9 +117,7 @@ async function inBase64({ type, file }: FirstPicture) {
 
 function formUpload(body: JsonObject, { type, file }: FirstPicture) {
   const boundary = `culvert-${randomBytes(16).toString('hex')}`;
-  const fields = Object.entries(body).map(([name, value = null]) =>
-    fieldPart(boundary, { name, value: fieldText(value) }),
-  );
+  const fields = formOfMembers(body).map((field) => fieldPart(boundary, field));
   const head = filePartHead(boundary, {
     name: 'input_reference',
     fileName: `picture.${pictureEnding[type]}`,
@@ -130,8 +129,4 @@ function formUpload(body: JsonObject, { type, file }: FirstPicture) {
     { text: `\r\n${formEnd(boundary)}` },
   ]);
   return { ...upload, contentType: formType(boundary) };
-}
-
-function fieldText(value: JsonValue): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }
