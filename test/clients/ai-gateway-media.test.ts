@@ -8,6 +8,7 @@ import {
   rerank,
   transcribe,
 } from 'ai';
+import { videoErrorFrame } from '../../src/formats/dialects/ai-sdk/errors.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { json, startTranscriber, wavOf } from '../scripted-transcriber.ts';
 import { otherKey, startGateway } from '../start-gateway.ts';
@@ -214,6 +215,14 @@ test('a video that fails ends its call with the reason', async () => {
   assert.match(waited.message, /no/);
   assert.equal(waited.name, 'GatewayInvalidRequestError');
   assert.equal(asked.message, 'no');
+});
+
+test('a video that fails behind comments ends with an event that the SDK reads as an error', () => {
+  const failure = { kind: 'overloaded', message: 'Not finished.' } as const;
+  const frame = videoErrorFrame(failure, { requestId: 'req_1', nowMs: 0 });
+  const { message, ...error } = JSON.parse(frame.replace(/^data: /, '')) as JsonObject;
+  assert.match(String(message), /Not finished\./);
+  assert.deepEqual(error, { type: 'error', errorType: 'internal_server_error', statusCode: 503, param: null });
 });
 
 test('a video of another key is none', async () => {

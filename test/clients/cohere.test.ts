@@ -154,6 +154,19 @@ test('texts are embedded, as numbers and in base64', async () => {
   assert.ok(asNumbers.meta!.billedUnits!.inputTokens! > 0);
 });
 
+test('inputs of several parts are embedded as one text each', async () => {
+  const text = (words: string) => ({ type: 'text', text: words });
+  const embed = async (more: object) => {
+    const json = { model: 'embed', input_type: 'search_document', embedding_types: ['float'], ...more };
+    const answer = await gateway.fetch('/v2/embed', { method: 'POST', json });
+    assert.equal(answer.status, 200, await answer.clone().text());
+    return ((await answer.json()) as { embeddings: { float: number[][] } }).embeddings.float;
+  };
+  const inputs = [{ content: [text('one'), text('more')] }, { content: [text('two')] }];
+  assert.deepEqual(await embed({ inputs }), await embed({ texts: ['one\nmore', 'two'] }));
+  assert.deepEqual(lastBody().input, ['one\nmore', 'two']);
+});
+
 test('vectors come in all types of Cohere, side by side, of the same numbers', async () => {
   const types = ['ubinary', 'binary', 'uint8', 'int8', 'base64', 'float'] as const;
   const request = { model: 'embed', texts: ['one', 'two'], inputType: 'search_document' as const };

@@ -159,6 +159,64 @@ test('over Google’s own format the bytes pass, unknown fields and all', async 
   assert.equal(Number(sent.headers['content-length']), Buffer.byteLength(raw));
 });
 
+test('proofs of another vendor do not reach Google, and pictures inside a result are checked', async () => {
+  const sealed = Buffer.from('culvert:anthropic-messages:sig').toString('base64');
+  const picture = { mimeType: 'image/png', data: 'iVBORw0KGgo=' };
+  const contents = (inlineData: object): Content[] => [
+    { role: 'user', parts: [{ text: 'what time is it' }] },
+    {
+      role: 'model',
+      parts: [
+        { text: 'Let me look.', thought: true, thoughtSignature: sealed },
+        { functionCall: { name: 'get_time', args: {} }, thoughtSignature: sealed },
+      ],
+    },
+    {
+      role: 'user',
+      parts: [{ functionResponse: { name: 'get_time', response: { output: 'noon' }, parts: [{ inlineData }] } }],
+    },
+  ];
+  await google.models.generateContent({ model: 'google', contents: contents(picture) });
+  const [, turn, result] = lastBody().contents as [unknown, Content, Content];
+  assert.deepEqual(turn.parts, [
+    { text: 'Let me look.', thought: true },
+    // Google's word for a call that it did not make.
+    { functionCall: { name: 'get_time', args: {} }, thoughtSignature: 'skip_thought_signature_validator' },
+  ]);
+  assert.deepEqual(result.parts![0]!.functionResponse!.parts, [{ inlineData: picture }]);
+  await google.models.generateContent({ model: 'claude', contents: contents(picture) });
+  assert.match(JSON.stringify(lastBody()), /iVBORw0KGgo=/);
+  const refused = await gateway.fetch('/v1beta/models/claude:generateContent', {
+    method: 'POST',
+    json: { contents: contents({ data: 'AAAA' }) },
+  });
+  const { error } = (await refused.json()) as { error: { message: string } };
+  assert.equal(refused.status, 400);
+  assert.match(error.message, /'contents\[2\]\.parts\[0\]\.functionResponse\.parts\[0\]\.inlineData\.mimeType'/);
+});
+
+test('a picture alone that Google takes in no result follows it', async () => {
+  const gif = { type: 'base64', media_type: 'image/gif', data: 'R0lGODlhAQABAAAAACw=' };
+  const json = {
+    model: 'google',
+    max_tokens: 100,
+    messages: [
+      { role: 'user', content: 'draw' },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'get_time', input: {} }] },
+      {
+        role: 'user',
+        content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: [{ type: 'image', source: gif }] }],
+      },
+    ],
+    tools: [{ name: 'get_time', input_schema: { type: 'object' } }],
+  };
+  const answer = await gateway.fetch('/v1/messages', { json });
+  assert.equal(answer.status, 200, await answer.text());
+  const [, , result, picture] = lastBody().contents as [unknown, unknown, Content, Content];
+  assert.deepEqual(result.parts![0]!.functionResponse!.response, { output: '[see the next message]' });
+  assert.deepEqual(picture.parts, [{ inlineData: { mimeType: 'image/gif', data: gif.data } }]);
+});
+
 test('what only Google runs is refused for others, naming it', async () => {
   const search = google.models.generateContent({
     model: 'chat',

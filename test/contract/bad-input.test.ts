@@ -72,6 +72,18 @@ test("the table has every parameter of OpenAI's published description", () => {
   assert.deepEqual(missing, []);
 });
 
+test('a call of a custom tool without its input is 400 naming the field', async () => {
+  for (const [custom, param] of [
+    [{ name: 'run' }, 'messages[0].tool_calls[0].custom.input'],
+    [{ input: 'x' }, 'messages[0].tool_calls[0].custom.name'],
+    ['run', 'messages[0].tool_calls[0].custom'],
+  ] as const) {
+    const messages = [{ role: 'assistant', tool_calls: [{ id: 'c', type: 'custom', custom }] }];
+    const { status, error } = await refused(JSON.stringify({ ...hello, messages }));
+    assert.deepEqual([status, error.param], [400, param], error.message);
+  }
+});
+
 test('null stands for absent, but not for model and messages', async () => {
   for (const name of ['model', 'messages']) {
     const { status, error } = await refused(JSON.stringify({ ...hello, [name]: null }));

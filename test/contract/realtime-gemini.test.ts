@@ -286,6 +286,10 @@ test('what Gemini cannot do is an error event that names the field', async () =>
     /no voice 'nobody'.*Kore/,
     'session.audio.output.voice',
   );
+  const from = caller.events.length;
+  caller.realtime.socket.send('{');
+  const { error } = (await caller.heard('error', from)) as unknown as { error: JsonObject };
+  assert.match(String(error.message), /JSON/);
   await refused({ type: 'conversation.item.delete', item_id: 'x' }, /does not take events/, 'type');
   caller.send({ type: 'input_audio_buffer.append', audio: 'AAAA' });
   await refused(update({ instructions: 'Later.' }), /only before the session has heard anything/, 'session');

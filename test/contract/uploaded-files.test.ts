@@ -168,11 +168,14 @@ test('an id that is none of ours goes on where an operator shares it', async (co
 test('what cannot be sent is a 400 that names the field', async () => {
   const large = await upload('large.txt', 'x'.repeat(11 * 1024 * 1024));
   const binary = await upload('x.bin', Buffer.from([1, 2, 0, 255]));
+  const mp3 = await toFile(Buffer.from([255, 251, 144, 0]), 'x.mp3', { type: 'audio/mpeg' });
+  const { id: sound } = await openai.files.create({ file: mp3, purpose: 'user_data' });
   const asking = (...parts: object[]) => ({ model: 'chat', input: [{ role: 'user', content: parts }] });
   const file = (file_id: string) => ({ type: 'input_file', file_id });
   const cases: [object, RegExp][] = [
     [asking(file(large), file(large)), /20 MB/],
     [asking(file(binary)), /neither a picture nor a PDF nor a text/],
+    [asking(file(sound)), /"x.mp3" is neither a picture nor a PDF nor a text/],
     [asking({ type: 'input_image', file_id: ids['c.csv'] }), /is no picture/],
   ];
   for (const [json, words] of cases) {

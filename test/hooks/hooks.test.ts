@@ -5,7 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { WebSocket } from 'ws';
+import type { JsonObject } from '../../src/kernel/json.ts';
 import { createLog } from '../../src/observe/log.ts';
+import { openCascade, sound, userSays } from '../contract/cascade-caller.ts';
 import { adminKey, otherKey, overUpstreams, startGateway, type TestGateway, testKey } from '../start-gateway.ts';
 import { temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
@@ -60,7 +62,7 @@ test('a hook changes texts, model, tag and parameters of a request, in every for
     'changes',
     `onRequest({ texts, caller, model, endpoint }) {
       const changes = texts.flatMap(({ kind, text }, at) => kind === 'user' ? [{ at, text: text.replace('Ann', caller.account) }] : []);
-      return { texts: changes, tag: 'from-hook', model: model === 'chat' ? 'other' : undefined, parameters: { temperature: 0.25 }, system: 'Be short.' };
+      return { texts: changes, tag: 'from-hook', model: model === 'chat' ? 'other' : undefined, parameters: { temperature: 0.25, top_p: 0.5, max_tokens: 40, reasoning_effort: 'low' }, system: 'Be short.' };
     }`,
   );
   const models = {
@@ -72,8 +74,8 @@ test('a hook changes texts, model, tag and parameters of a request, in every for
   const answer = await send(gateway);
   assert.equal(answer.status, 200, await answer.clone().text());
   assert.equal(answer.headers.get('x-culvert-model'), 'larger');
-  const { messages, temperature } = sentBody();
-  assert.equal(temperature, 0.25);
+  const { messages, temperature, top_p, reasoning_effort, max_completion_tokens, max_tokens } = sentBody();
+  assert.deepEqual([temperature, top_p, reasoning_effort, max_completion_tokens ?? max_tokens], [0.25, 0.5, 'low', 40]);
   assert.deepEqual(messages, [
     { role: 'system', content: 'Be short.' },
     { role: 'user', content: 'My name is dev.' },
@@ -198,6 +200,38 @@ test('onAnswer sees a whole stream before its caller does', async (t) => {
   upstream.script('/v1/chat/completions', ['text=one. two. three.']);
   const streamed = await (await send(gateway, chat({ stream: true }))).text();
   assert.match(streamed, /1 text of 16/);
+});
+
+test('a session over other models passes the hooks of each step', async (t) => {
+  const module = moduleOf(
+    'steps',
+    `onRequest({ texts, endpoint }) {
+      if (texts.some(({ text }) => text.includes('secret'))) return { refuse: 'No secrets.' };
+      return { texts: texts.flatMap(({ kind, text }, at) => kind === 'user' ? [{ at, text: text.replace('Ann', endpoint) }] : []) };
+    },
+    onAnswer: ({ texts, endpoint }) => ({ texts: texts.map((_, at) => ({ at, text: endpoint === 'chat' ? 'Noon.' : 'I am Ann.' })) })`,
+  );
+  const models = {
+    talk: { targets: ['up1/plain'], realtime: { transcription: 'hears', speech: 'speaks' } },
+    hears: { type: 'transcription', targets: ['up1/whisper-1'] },
+    speaks: { type: 'speech', targets: ['up1/tts-1'] },
+  };
+  const gateway = await withHooks(t, { team: { module } }, { models });
+  const caller = await openCascade(t, gateway, { audio: { input: { turn_detection: null } } });
+  caller.send('input_audio_buffer.append', { audio: sound(500, 0.3) });
+  caller.send('input_audio_buffer.commit');
+  assert.equal((await caller.response()).status, 'completed');
+  assert.equal((await caller.heard('response.output_audio_transcript.done')).transcript, 'Noon.');
+  const bodiesOf = (path: string) => upstream.requests().flatMap((one) => (one.path === path ? [one.body] : []));
+  assert.deepEqual((bodiesOf('/v1/chat/completions')[0] as JsonObject).messages, [
+    { role: 'user', content: 'I am chat.' },
+  ]);
+  assert.equal((bodiesOf('/v1/audio/speech')[0] as JsonObject).input, 'Noon.');
+  caller.send('conversation.item.create', userSays('A secret.'));
+  assert.equal((await caller.response()).status, 'failed');
+  const { error } = (await caller.heard('error')) as unknown as { error: JsonObject };
+  assert.match(String(error.message), /No secrets\./);
+  assert.deepEqual([bodiesOf('/v1/chat/completions').length, bodiesOf('/v1/audio/speech').length], [1, 1]);
 });
 
 test('members of null change nothing', async (t) => {

@@ -194,6 +194,32 @@ test('marks keep off what refuses them, and all else stays as it was', async () 
   assert.deepEqual(marksIn(body).sort(), ['/messages/0/content/0', '/messages/2/content/0', '/tools/0']);
 });
 
+for (const [model, places] of [
+  // Nova is asked by Converse, and takes no mark among its tools; Claude is asked in Anthropic's format.
+  ['nova', ['/messages/0/content/1', '/messages/2/content/1', '/system/1']],
+  ['bedrock', ['/messages/0/content/0', '/messages/2/content/0', '/system/0', '/tools/0']],
+] as const) {
+  test(`a call of Converse gets marks behind what ${model} keeps`, async () => {
+    const text = (words: string) => [{ text: words }];
+    const toolSpec = { name: 'f', description: textOf(1_500), inputSchema: { json: { type: 'object' } } };
+    upstream.clear();
+    const answer = await gateway.fetch(`/model/${model}/converse`, {
+      method: 'POST',
+      json: {
+        system: text(textOf(1_500)),
+        toolConfig: { tools: [{ toolSpec }] },
+        messages: [
+          { role: 'user', content: text('a') },
+          { role: 'assistant', content: text('b') },
+          { role: 'user', content: text('c') },
+        ],
+      },
+    });
+    assert.equal(answer.status, 200, await answer.text());
+    assert.deepEqual(marksIn(asked()).sort(), places);
+  });
+}
+
 test('a body above 1 MB is marked too, and its numbers stay as they came', async () => {
   const large = callers.messages!.body({ system: 2_000, tools: 0, turns: 2, turn: 200_000 });
   const tools = '[{"name":"f","input_schema":{"type":"object","maximum":12345678901234567890}}]';

@@ -14,6 +14,11 @@ const messages = [
   { role: 'user', content: 'Example {{ n }}?' },
   { role: 'assistant', content: 'Shown {{sure}}.' },
 ];
+const fixed = [
+  { role: 'system', content: 'Be kind.' },
+  { role: 'user', content: 'One?' },
+  { role: 'assistant', content: 'Two.' },
+];
 const variables = { tone: 'string', n: { type: 'number', default: 7 }, sure: { type: 'boolean', default: true } };
 const config = {
   providers: { openai: { type: 'openai', ...provider }, anthropic: { type: 'anthropic', ...provider } },
@@ -22,6 +27,7 @@ const config = {
   prompts: {
     reply: { variables, model: 'openai', parameters: { temperature: 0.25, max_tokens: 50 }, messages },
     elsewhere: { variables, model: 'anthropic', parameters: { max_tokens: 50 }, messages },
+    fixed: { model: 'openai', parameters: { temperature: 0.25, max_tokens: 50, top_p: 0.5 }, messages: fixed },
     forbidden: { model: 'closed', messages: [{ role: 'system', content: 'x' }] },
     bare: { messages: [{ role: 'user', content: 'From a bare prompt.' }] },
     many: {
@@ -161,6 +167,42 @@ for (const format of Object.keys(formats)) {
     assert.equal(JSON.parse(sent).temperature, 0.75);
   });
 }
+
+const turn = { role: 'user', content: 'my own turn' };
+/** Calls of formats that only callers speak. Their members have no place for variables. */
+const elsewhere: Record<string, { path: string; json: object; headers?: Record<string, string> }> = {
+  "Ollama's chat": { path: '/api/chat', json: { model: 'prompt/fixed', stream: false, messages: [turn] } },
+  "Cohere's chat": { path: '/v2/chat', json: { model: 'prompt/fixed', messages: [turn] } },
+  'the AI SDK': {
+    path: '/v4/ai/language-model',
+    json: { prompt: [{ role: 'user', content: [{ type: 'text', text: turn.content }] }] },
+    headers: { 'ai-language-model-id': 'prompt/fixed' },
+  },
+  "Bedrock's Converse": {
+    path: '/model/prompt%2Ffixed/converse',
+    json: { messages: [{ role: 'user', content: [{ text: turn.content }] }] },
+  },
+};
+for (const [format, { path, json, headers = {} }] of Object.entries(elsewhere)) {
+  test(`a prompt comes before the caller's messages: ${format}`, async () => {
+    upstream.bodies.length = 0;
+    const answer = await gateway.fetch(path, { method: 'POST', json, headers });
+    assert.equal(answer.status, 200, await answer.text());
+    const { model, messages: sent, temperature, top_p, ...more } = JSON.parse(upstream.bodies[0] ?? '{}');
+    assert.deepEqual([model, temperature, top_p, more.max_completion_tokens ?? more.max_tokens], ['m', 0.25, 0.5, 50]);
+    assert.deepEqual(sent, [...fixed, turn]);
+  });
+}
+
+test("a prompt becomes the instructions of Ollama's text", async () => {
+  upstream.bodies.length = 0;
+  const json = { model: 'prompt/fixed', stream: false, system: 'Be brief.', prompt: turn.content };
+  assert.equal((await gateway.fetch('/api/generate', { json })).status, 200);
+  assert.deepEqual(JSON.parse(upstream.bodies[0] ?? '{}').messages, [
+    { role: 'system', content: 'Be kind.\n\nOne?\n\nTwo.\n\nBe brief.' },
+    turn,
+  ]);
+});
 
 test("Responses' prompt works without model and input, and an id of a provider goes on", async () => {
   upstream.bodies.length = 0;
