@@ -23,7 +23,10 @@ export interface CliParts {
    * time: opening them charges no open reservation and takes no lock. `configFile`: the name for messages.
    */
   adminApi(config: Config, configFile: string | null): Promise<{ api: AdminApi; close(): Promise<void> }>;
-  /** Accounts, keys and plans of the stores; none where there is no data folder, which is not made for a look. */
+  /**
+   * Accounts, keys and plans of the stores; none where there is no data folder, which is not made for a look. Changes no
+   * schema: rejects with an `OlderSchema` where PostgreSQL has that of an earlier version.
+   */
   stored(config: Config): Promise<Stored>;
   /** The present answers of the stores, for `doctor`. Never rejects for a store that cannot be reached. */
   storeFacts(config: Config): Promise<StoreFacts>;

@@ -22,6 +22,7 @@ import { createHealth } from '../routing/health.ts';
 import { createMcpGrantStore } from '../stores/accounts/mcp-grant-store.ts';
 import { createNoticeStore } from '../stores/answers/notice-store.ts';
 import { openCache } from '../stores/cache/open-cache.ts';
+import { OlderSchema } from '../stores/migration.ts';
 import type { Stores } from '../stores/opened-stores.ts';
 import type { Database } from '../stores/postgres/database.ts';
 import { readBackup } from '../stores/read-backup.ts';
@@ -32,7 +33,7 @@ import { dataFolderAt, openDataFolder, whyUnusable } from '../stores/sqlite/data
 import { type Damage, damageOf, databasesIn } from '../stores/sqlite/integrity.ts';
 import { openSqliteLedger } from '../stores/sqlite/ledger.ts';
 import { migrateDataFolder, pendingMigrations, sqliteFacts } from '../stores/sqlite/sqlite-facts.ts';
-import { openCulvertTables, openSqliteAccountStore } from '../stores/sqlite/stores.ts';
+import { openCulvertTables, openSqliteAccountStore, readSqliteAccounts } from '../stores/sqlite/stores.ts';
 import { createMcpGrants, mcpGrantsPurpose } from '../tools/mcp/grants.ts';
 import { createEngineOperator, type EngineOperator } from '../tools/search/engine-operator.ts';
 import { configuredEngines, providersInForce } from '../tools/search/engine-targets.ts';
@@ -232,19 +233,16 @@ async function openForAdmin(
 async function stored(config: Config): Promise<Stored> {
   if (!isEmbedded(config)) {
     const { createPostgresAccountStore } = await import('../stores/postgres/stores.ts');
+    const { pendingMigrations } = await import('../stores/postgres/open.ts');
     return overPostgres(config, async (database) => {
-      await migratePostgres(database);
+      const [state] = await pendingMigrations(database.rest, database.place);
+      if (state === undefined || state.current === 0) return nothingStored;
+      if (state.pending.length > 0) throw new OlderSchema(`the database ${database.place}`, state.current);
       return createPostgresAccountStore(database).load();
     });
   }
   const { culvertDb: file } = dataFolderAt(config.storage.data_dir);
-  if (!existsSync(file)) return nothingStored;
-  const store = openSqliteAccountStore(file);
-  try {
-    return await store.load();
-  } finally {
-    await store.close();
-  }
+  return existsSync(file) ? readSqliteAccounts(file) : nothingStored;
 }
 
 async function databaseFacts(config: Config): Promise<StoreFacts['database']> {

@@ -35,10 +35,9 @@ export async function previewHere(config: Config, env: NodeJS.ProcessEnv): Retur
 
 /** Or why it cannot be read: a damaged file keeps nobody from a preview. */
 async function storedIn(file: string): Promise<Stored | Error> {
-  const { openSqliteAccountStore } = await import('../stores/sqlite/stores.ts');
+  const { readSqliteAccounts } = await import('../stores/sqlite/stores.ts');
   try {
-    const store = openSqliteAccountStore(file);
-    return await store.load().finally(() => store.close());
+    return await readSqliteAccounts(file);
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
   }

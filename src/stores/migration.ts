@@ -1,3 +1,5 @@
+import { culvert } from '../kernel/command-form.ts';
+
 /** One step of a schema forward; never edited once released. `sql` may hold several statements. */
 export interface Migration {
   /** 1, 2, 3 … without gaps. */
@@ -29,6 +31,16 @@ export class NewerSchema extends Error {
         : `put ${copy} in its place and remove its -wal file`;
     super(
       `${place} was written by a newer Culvert (schema ${found}, this one knows ${known}); run that version, or ${back}`,
+    );
+  }
+}
+
+/** Tables that a start of this version would change, where a command only looks. Its message is a sentence for the operator. */
+export class OlderSchema extends Error {
+  /** `place`: the database without user and password. */
+  constructor(place: string, found: number) {
+    super(
+      `An earlier Culvert (schema ${found}) wrote ${place}, and only a start or ${culvert} migrate changes that, so accounts and keys there were not read`,
     );
   }
 }

@@ -104,6 +104,25 @@ describe('upgrades and going back, run as programs', { concurrency: true }, () =
     assert.match(await withKey(again.url, '/admin/v1/requests', adminKey), /"model":"smart"/);
   });
 
+  test('a check of the new version reads what an earlier one stored, and changes nothing', async (t) => {
+    const { cwd, folder } = firstVersion(t);
+    for (const args of [['check'], ['doctor', '--json'], ['explain', 'body.json', '--key', 'dev/laptop']]) {
+      writeFileSync(join(cwd, 'body.json'), '{"model": "sim/chat", "messages": [{"role": "user", "content": "Hi"}]}');
+      const { stdout, stderr } = await runCommand(args, { cwd });
+      if (args[0] === 'check') assert.match(stdout, /^OK: culvert\.yaml \(0 providers, \d+ models, 1 key\)\n$/);
+      assert.doesNotMatch(stderr, /earlier|cannot/);
+      assert.deepEqual(
+        [versionOf(folder.culvertDb), versionOf(folder.ledgerDb)],
+        [1, 1],
+        `${args[0]} changes no schema`,
+      );
+    }
+    assert.deepEqual(
+      readdirSync(folder.path).filter((name) => name.includes('before-schema')),
+      [],
+    );
+  });
+
   test('an earlier program says what to do about a data folder of a newer one, and changes nothing', async (t) => {
     const { cwd, folder } = firstVersion(t);
     const known = culvertMigrations.length;
@@ -156,6 +175,13 @@ describe('upgrades and going back, run as programs', { concurrency: true }, () =
     await rest.run(`INSERT INTO culvert.api_key_secret VALUES ('${hashKey(key)}', 'id1', NULL)`);
     assert.equal((await runCommand(['migrate', '--check'], { cwd })).code, 1);
     assert.match((await runCommand(['backup', 'b.gz'], { cwd })).stderr, /^An earlier Culvert \(schema 1\) wrote/);
+    const check = await runCommand(['check'], { cwd });
+    assert.equal(check.code, 0);
+    assert.match(
+      check.stderr,
+      /warning: An earlier Culvert \(schema 1\) wrote the database .*accounts and keys there were not/,
+    );
+    assert.equal((await runCommand(['migrate', '--check'], { cwd })).code, 1, 'a check changes no schema');
     const gateway = await startProcess(t, { cwd, args: [] });
     await withKey(gateway.url, '/v1/models', key);
     await gateway.stop();

@@ -4,6 +4,7 @@ import { type ConfigProblem, formatProblem, formatWarning } from '../../config/p
 import type { Config } from '../../config/schema.ts';
 import type { Snapshot } from '../../inference/models/snapshot.ts';
 import { unpricedFix, unpricedMessage, unpricedTargets } from '../../inference/models/unpriced.ts';
+import { OlderSchema } from '../../stores/migration.ts';
 import { unsupportedByQdrant } from '../../vectors/qdrant/unsupported-by-qdrant.ts';
 import type { CliParts } from '../parts.ts';
 import { note, print, printJson } from '../print.ts';
@@ -38,13 +39,15 @@ export async function check(flags: CheckFlags, parts: CliParts): Promise<number>
     else for (const error of result.errors) note(formatProblem(error));
     return 1;
   }
-  const { snapshot, problems } = await parts.snapshotOf(result.config);
+  const { snapshot, problems: problemsOfSnapshot } = await parts.snapshotOf(result.config);
+  const stored = await userKeys(result.config, parts);
+  const problems = typeof stored === 'number' ? problemsOfSnapshot : [...problemsOfSnapshot, stored.message];
   const counts: Counts = {
     providers: [...snapshot.providers.values()].filter((provider) => !provider.simulated).length,
     // Those of the file, or without any what `culvert models` lists.
     models:
       Object.keys(result.config.models).length || snapshot.models.list(unrestricted(result.config.default_plan)).length,
-    keys: result.config.keys.length + (await userKeys(result.config, parts)),
+    keys: result.config.keys.length + (typeof stored === 'number' ? stored : 0),
   };
   const warnings = [...result.warnings.map(plainProblem), ...problems.map((message) => ({ message }))];
   const unpriced = unpricedTargets(snapshot);
@@ -71,9 +74,15 @@ async function look(snapshot: Snapshot, flags: CheckFlags) {
   return report;
 }
 
-async function userKeys(config: Config, parts: CliParts): Promise<number> {
-  const { keys } = await parts.stored(config);
-  return keys.filter((key) => key.kind === 'user' && key.revokedMs === null).length;
+/** How many keys are stored, or why nobody knows before a start. */
+async function userKeys(config: Config, parts: CliParts): Promise<number | OlderSchema> {
+  try {
+    const { keys } = await parts.stored(config);
+    return keys.filter((key) => key.kind === 'user' && key.revokedMs === null).length;
+  } catch (error) {
+    if (error instanceof OlderSchema) return error;
+    throw error;
+  }
 }
 
 function counted({ providers, models, keys }: Counts): string {

@@ -1,6 +1,6 @@
 import type { StoredBytes } from '../../books/metering/storage/storage-counts.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { type Migration, NewerSchema, type SchemaState } from '../migration.ts';
+import { type Migration, NewerSchema, OlderSchema, type SchemaState } from '../migration.ts';
 import { storageLooks, storedBytesOf } from '../storage-sizes.ts';
 import { holdsRows } from './backup.ts';
 import { databaseNowMs } from './boots.ts';
@@ -98,7 +98,7 @@ async function createSchema(run: Run): Promise<void> {
  */
 export function whyUnusable(error: unknown, place: string): string | null {
   if (!(error instanceof Error)) return null;
-  if (error instanceof NewerSchema) return `${error.message}.`;
+  if (error instanceof NewerSchema || error instanceof OlderSchema) return `${error.message}.`;
   const hint = 'Repair it, or name another database (storage.database).';
   const state = sqlState(error);
   if (state !== null) {

@@ -1,4 +1,8 @@
-import type { AccountStore } from '../../books/auth/account-store.ts';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { AccountStore, Stored } from '../../books/auth/account-store.ts';
 import type { ProviderObjectStore } from '../../books/auth/provider-object-store.ts';
 import type { BatchStore } from '../../books/metering/batch-store.ts';
 import type { BodyStore } from '../../books/metering/body-store.ts';
@@ -22,9 +26,9 @@ import {
   responseMigrations,
   vectorStoreMigrations,
 } from './culvert-schema.ts';
-import { openDatabase } from './database.ts';
+import { naming, openDatabase } from './database.ts';
 import { createHousekeeper, createLateCheckpoint, type Housekeeper } from './housekeeper.ts';
-import { migrateWithCopy } from './migrations.ts';
+import { migrateWithCopy, migrationState } from './migrations.ts';
 import { tablesIn } from './tables.ts';
 
 /** Longest wait of a start for another that migrates. */
@@ -88,6 +92,28 @@ export interface LateFile {
 export function openSqliteAccountStore(file: string): AccountStore {
   const tables = openCulvertTables(file);
   return createAccountStore({ ...tables, quick: tables, keys: tables });
+}
+
+/**
+ * Accounts, keys and what operators stored in the `culvert.db` in `file`, for a look that changes no file of an earlier
+ * version: of such a file it reads a copy, brought up to date in a folder for temporary files.
+ */
+export async function readSqliteAccounts(file: string): Promise<Stored> {
+  const earlier = new DatabaseSync(file, { readOnly: true, timeout: migrationBusyTimeoutMs });
+  let folder: string | null = null;
+  try {
+    const { current, pending } = naming(file, () => migrationState(earlier, culvertMigrations));
+    const isOlder = current > 0 && pending.length > 0;
+    // It holds hashes of keys: only this user may open a folder of `mkdtemp`.
+    if (isOlder) folder = mkdtempSync(join(tmpdir(), 'culvert-look-'));
+    const copy = folder === null ? file : join(folder, basename(file));
+    if (isOlder) naming(copy, () => earlier.prepare('VACUUM INTO ?').run(copy));
+    const store = openSqliteAccountStore(copy);
+    return await store.load().finally(() => store.close());
+  } finally {
+    earlier.close();
+    if (folder !== null) rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 /** Which processes are over. */
