@@ -60,3 +60,25 @@ test('it never begins before the newest bucket of an earlier run', () => {
   pass(700);
   assert.equal(quota.nowMs(), 1_200_700);
 });
+
+test('an instant that people read never comes before quota time has reached it, whatever fraction of a ms lies between', () => {
+  for (const leadMs of [0, 0.1, 0.5, 0.9]) {
+    const real = { ms: 1_000_000 };
+    let behindMs = 0;
+    const quota = new QuotaClock({ wallMs: () => Math.floor(real.ms - behindMs), monotonicMs: () => real.ms });
+    quota.nowMs();
+    // As when the wall clock is set back a little: all that goes on is how far quota time is ahead.
+    behindMs = leadMs;
+    const read: number[] = [];
+    for (let i = 0; i < 40; i++) {
+      real.ms += 0.3;
+      quota.nowMs();
+      read.push(quota.toWallMs(1_000_100));
+    }
+    // The first readings may not know the fraction yet.
+    const earliest = Math.min(...read.slice(10));
+    real.ms = earliest + behindMs;
+    assert.ok(quota.nowMs() >= 1_000_100, `${leadMs}: ${earliest} is too early`);
+    assert.ok(Math.max(...read) <= 1_000_101, `${leadMs}: at most one ms late`);
+  }
+});

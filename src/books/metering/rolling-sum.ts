@@ -343,8 +343,13 @@ export class QuotaClock {
   #monotonicMs: number;
   /** Not rounded: rounding each delta would lose the fractions of a million requests. */
   #quotaMs: number;
-  /** By how much the wall was behind at the last `nowMs`. */
+  /**
+   * By how much the wall is behind, in whole ms and rounded down, so that no instant is named before quota time has reached
+   * it. As of the last `nowMs`.
+   */
   aheadMs = 0;
+  /** The same with its fraction. A wall clock shows whole ms, so of many readings the lowest is the closest. */
+  #leadMs = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -358,9 +363,13 @@ export class QuotaClock {
     const wallMs = this.#clock.wallMs();
     this.#quotaMs = Math.max(this.#quotaMs + Math.max(0, monotonicMs - this.#monotonicMs), wallMs);
     this.#monotonicMs = monotonicMs;
-    const now = Math.floor(this.#quotaMs);
-    this.aheadMs = now - wallMs;
-    return now;
+    const leadMs = this.#quotaMs - wallMs;
+    // One that is higher by two cannot come of the fraction that the wall does not show: the wall was set, or runs slower.
+    if (leadMs < this.#leadMs || leadMs >= this.#leadMs + 2) {
+      this.#leadMs = leadMs;
+      this.aheadMs = Math.floor(leadMs);
+    }
+    return Math.floor(this.#quotaMs);
   }
 
   /** The wall clock at that instant, as far as the last `nowMs` knew, for what people read. */
@@ -371,7 +380,8 @@ export class QuotaClock {
   /** Never goes back before this: the newest bucket of an earlier run, whose wall clock may have been ahead of ours. */
   startAt(lastMs: number): void {
     if (lastMs <= this.nowMs()) return;
-    this.aheadMs += lastMs - Math.floor(this.#quotaMs);
+    this.#leadMs += lastMs - this.#quotaMs;
+    this.aheadMs = Math.floor(this.#leadMs);
     this.#quotaMs = lastMs;
   }
 }

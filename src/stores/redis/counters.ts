@@ -225,7 +225,7 @@ export class RedisCounters implements Counters {
     this.#sweep.used(account);
     if (answer === 'unknown') this.#settlements.settle(hold, { costMilli: 0, tokens: 0, usdNano: 0 });
     if (typeof answer === 'string') return this.#knownOver.find(limits, needs, 'stale') ?? unavailable;
-    if (answer[0] === full) return this.#learnt(answer, limits, [], needs);
+    if (answer[0] === full) return this.#learnt(answer, sentMs, limits, [], needs);
     return {
       kind: 'held',
       requestId,
@@ -327,24 +327,26 @@ export class RedisCounters implements Counters {
 
   #learnt(
     answer: readonly Reply[],
+    sentMs: number,
     limits: readonly Limit[],
     places: Entry['places'],
     needs: (limit: Limit) => number,
   ): Full {
     const over = fullOf(answer, [...limits, ...places]);
     const limit = limits[(answer[1] as number) - 1];
-    if (limit !== undefined) this.#knownOver.learn(over, limit, limits, needs(limit), answer[4] as number);
+    const when = { redisNowMs: answer[4] as number, answeredInMs: this.#clock.monotonicMs() - sentMs };
+    if (limit !== undefined) this.#knownOver.learn(over, limit, limits, needs(limit), when);
     return over;
   }
 
   async #enter(entry: Entry): Promise<EntryAnswer> {
     const { requestId, account, callMilli, limits, places } = entry;
     const values = [requestId, String(callMilli)];
-    const { answer, behindSum } = await this.#ask('enter', account, this.#plans.enter(entry), values);
+    const { answer, sentMs, behindSum } = await this.#ask('enter', account, this.#plans.enter(entry), values);
     const set = this.#plans.places(account, places);
     if (answer === 'unknown') this.#leases.giveBack(set, requestId);
     if (typeof answer === 'string') return this.#knownOver.find(limits, () => callMilli, 'stale') ?? unavailable;
-    if (answer[0] === full) return this.#learnt(answer, limits, places, () => callMilli);
+    if (answer[0] === full) return this.#learnt(answer, sentMs, limits, places, () => callMilli);
     const states = statesBefore(answer, 1, limits, () => behindSum);
     if (places.length === 0) return { kind: 'entered', states, leave: nothingToLeave };
     const running = answer.slice(1 + 2 * limits.length) as number[];

@@ -6,8 +6,17 @@ import type { Full, Limit, Scope } from '../../books/metering/counters.ts';
  * they are asked for again soon, and relied on for longer only where Redis does not answer (`stale`).
  */
 export interface KnownOver {
-  /** `redisNowMs` is the server's time of the refusal: its clock and ours may differ. */
-  learn(over: Full, limit: Limit, limits: readonly Limit[], needs: number, redisNowMs: number): void;
+  /**
+   * `redisNowMs` is the server's time of the refusal: its clock and ours may differ. `answeredInMs`: how long ago it was
+   * asked at most, so that nobody is refused for longer than Redis would.
+   */
+  learn(
+    over: Full,
+    limit: Limit,
+    limits: readonly Limit[],
+    needs: number,
+    when: { redisNowMs: number; answeredInMs: number },
+  ): void;
   /**
    * The refusal of a request that needs this much of each of these limits; null: none is known. For other limits
    * another one might free later, and Redis is asked which.
@@ -55,10 +64,11 @@ export function createKnownOver(nowMs: () => number): KnownOver {
   }
 
   return {
-    learn(over, limit, limits, needs, redisNowMs) {
+    learn(over, limit, limits, needs, { redisNowMs, answeredInMs }) {
       if (over.freeAtMs === null) return;
       const atMs = nowMs();
-      const untilMs = atMs + over.freeAtMs - redisNowMs;
+      // The server's clock had gone on by up to a ms since `redisNowMs`.
+      const untilMs = atMs - answeredInMs + over.freeAtMs - redisNowMs - 1;
       const freshUntilMs = limit.measure === 'units' ? Math.min(untilMs, atMs + unitsFreshMs) : untilMs;
       if (known.size >= scopesMax && !known.has(limit.scope)) known.clear();
       const ofScope = known.get(limit.scope) ?? new Map<string, Known>();
