@@ -99,7 +99,18 @@ export async function measureRequests(bench: Bench): Promise<Row[]> {
       ),
     );
   }
+  rows.push(await crowdRow(bench, rounds, seconds));
   return rows;
+}
+
+/** With many requests at once more of them outlive a collection, which copies them. */
+async function crowdRow(bench: Bench, rounds: number, seconds: number): Promise<Row> {
+  const perCpuSecond = async (connections: number) =>
+    (await throughput(bench, bench.culvert, connections, seconds)).perCpuSecond;
+  await throughput(bench, bench.culvert, 512, warmSeconds);
+  const ratios: number[] = [];
+  for (let round = 0; round < rounds; round += 1) ratios.push((await perCpuSecond(64)) / (await perCpuSecond(512)));
+  return judged('CPU per request, c=512 ÷ c=64', ratios, { atMost: 1.3, unit: '', digits: 2 });
 }
 
 export async function measureLatency(bench: Bench): Promise<Row[]> {
