@@ -44,11 +44,20 @@ const searched = {
   content: [found('It rains.', 'https://a.example'), found(' It pours.', 'https://b.example')],
   usage: { input_tokens: 3, output_tokens: 4 },
 };
+/** And places of a document that it was given. */
+const inDocument = { type: 'char_location', cited_text: 'Rain.', document_index: 0, document_title: null };
+const cited = {
+  ...searched,
+  content: [
+    { type: 'text', text: 'It rains.', citations: [{ ...inDocument, start_char_index: 0, end_char_index: 5 }] },
+  ],
+};
 const upstream = createServer((request, response) => {
   const streamed = request.url!.includes('streamGenerateContent');
   request.resume().on('end', () => {
     response.writeHead(200, { 'content-type': streamed ? 'text/event-stream' : 'application/json' });
-    if (request.url!.endsWith('/messages')) response.end(JSON.stringify(searched));
+    if (request.url!.startsWith('/cited/')) response.end(JSON.stringify(cited));
+    else if (request.url!.endsWith('/messages')) response.end(JSON.stringify(searched));
     else if (request.url!.includes('/chat/completions')) response.end(JSON.stringify(drawn));
     else {
       const text = request.url!.includes('plain') ? plain : answer;
@@ -110,6 +119,28 @@ test('what an answer lost is told behind a guard too, whole and streamed', async
     const lines = (await (await ask(true)).text()).split('\n').filter((line) => line !== '');
     assert.equal(lines.filter((line) => line.startsWith(':')).join(), ': x-culvert-dropped: annotations', model);
     assert.equal(lines.at(-1), 'data: [DONE]', model);
+  }
+});
+
+test('a kept answer names each of its losses once, whoever asked first and in which form', async (t) => {
+  const claude = { type: 'anthropic', base_url: base_url.replace('v1beta', 'cited'), api_key: 'k' };
+  const targets = [{ provider: 'claude', model: 'claude-own', stream: false }];
+  const gateway = await startGateway(t, { providers: { claude }, models: { m: { targets, cache: { ttl: '1h' } } } });
+  for (const first of [false, true]) {
+    const ask = async (stream: boolean) => {
+      const json = { ...question, unknown_to_claude: 1, seed: Number(first), stream };
+      const response = await gateway.fetch('/v1/chat/completions', { json });
+      const comments = (await response.text()).split('\n').filter((line) => line.startsWith(':'));
+      const said = [response.headers.get('x-culvert-dropped') ?? '', ...comments].join(' ');
+      return { hit: response.headers.get('x-culvert-cache')!.startsWith('hit'), names: said.match(/[a-z_]{4,}/g) };
+    };
+    assert.equal((await ask(first)).hit, false);
+    for (const stream of [false, true]) {
+      const { hit, names } = await ask(stream);
+      assert.ok(hit);
+      const fields = names!.filter((name) => name === 'unknown_to_claude' || name === 'annotations');
+      assert.deepEqual(fields, ['unknown_to_claude', 'annotations'], `${first} ${stream}: ${names}`);
+    }
   }
 });
 

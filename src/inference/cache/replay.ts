@@ -1,6 +1,6 @@
 import { costMilliOf } from '../../books/metering/settlement.ts';
 import type { NeutralEvent } from '../../formats/neutral/event.ts';
-import { type Loss, lossComment, lossHeaderName } from '../../formats/neutral/loss.ts';
+import { type Loss, lossHeaderName } from '../../formats/neutral/loss.ts';
 import type { Fault } from '../../formats/neutral/outcome.ts';
 import { type Failure, statusOf } from '../../kernel/failure.ts';
 import { costHeaders, headerSafe } from '../spine/answer.ts';
@@ -184,9 +184,9 @@ class ReplaySink implements AttemptSink {
     return 'ready';
   }
 
+  /** The headers have not left, also where a stream is written: they name those that were found when the answer was kept. */
   lose(losses: readonly Loss[]): void {
-    if (this.#job.stream) this.#written.push(lossComment(losses));
-    else this.#headers = withLosses(this.#headers, losses);
+    this.#headers = withLosses(this.#headers, losses);
   }
 
   stop(fault: Fault): void {

@@ -9,14 +9,17 @@ export function withCost(headers: HeaderList, units: number): HeaderList {
   return headers.map((value, at) => (headers[at - 1] === 'x-culvert-cost' && at % 2 === 1 ? String(units) : value));
 }
 
-/** Headers with losses in addition to those of the request. */
+/** Headers with losses in addition to those that they name. */
 export function withLosses(headers: HeaderList, losses: readonly Loss[]): HeaderList {
-  if (losses.length === 0) return headers;
   const at = headers.indexOf(lossHeaderName);
-  const lossesHeader = lossHeader(losses);
+  const named = at < 0 ? [] : (headers[at + 1] ?? '').split(', ');
+  const added = lossHeader(losses)
+    .split(', ')
+    .filter((name) => name !== '' && !named.includes(name));
+  if (added.length === 0) return headers;
   return at < 0
-    ? [...headers, lossHeaderName, lossesHeader]
-    : headers.with(at + 1, `${headers[at + 1]}, ${lossesHeader}`);
+    ? [...headers, lossHeaderName, added.join(', ')]
+    : headers.with(at + 1, [...named, ...added].join(', '));
 }
 
 /**
