@@ -293,4 +293,10 @@ test('a server of OpenAI’s format without sessions is asked by a call for each
     await caller.close();
   }
   assert.equal(sessions() - before, 1);
+  const headers = { authorization: `Bearer ${adminKey}` };
+  const listed = await gateway.fetch('/admin/v1/requests?model=own-whisper&limit=100', { headers });
+  const { data } = (await listed.json()) as { data: { endpoint: string; status: number; class: string }[] };
+  assert.ok(data.some(({ endpoint }) => endpoint === 'transcription'), JSON.stringify(data));
+  // The look for sessions failed nobody.
+  assert.deepEqual(data.filter(({ status }) => status !== 200), []);
 });

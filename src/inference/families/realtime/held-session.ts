@@ -33,6 +33,8 @@ export interface SessionCall {
   errorEvent(failure: Failure): RealtimeEvent;
   /** Called for a response within the session that its key may not have. */
   refused(failure: Failure, requestId: string): void;
+  /** Whether the session that could not be opened goes on by calls, which have separate rows. Absent: it never does. */
+  goesOnByCalls?(): boolean;
 }
 
 /** One attempt to reach a target. What it reached, or why not. */
@@ -70,7 +72,7 @@ export function notRealtime({ id, type }: Pick<Alias, 'id' | 'type'>): Failure |
  */
 export async function holdSession<Reached>(
   services: RealtimeServices,
-  { call, model, refused }: SessionCall,
+  { call, model, refused, goesOnByCalls }: SessionCall,
   serves: (facts: RealtimeFacts) => boolean,
   reach: Reach<Reached>,
   hold: (session: HeldSession<Reached>) => Promise<void>,
@@ -118,7 +120,8 @@ export async function holdSession<Reached>(
       },
     });
   } finally {
-    if (meter === null) {
+    if (meter === null && goesOnByCalls?.() === true) held.release();
+    else if (meter === null) {
       // No session came of it, whichever service was reached.
       job.progress.delivered = 'nothing';
       held.settle(job);

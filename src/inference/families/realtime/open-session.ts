@@ -64,7 +64,7 @@ export async function openSession(services: RealtimeServices, socketCall: Socket
   };
   await holdSession(
     services,
-    ways === null ? opened : { ...opened, call: { ...call, sink: ways } },
+    ways === null ? opened : { ...opened, call: { ...call, sink: ways }, goesOnByCalls: () => ways.isByCalls },
     ({ transcriptions }) => !isTranscription || transcriptions !== undefined,
     reach,
     async (held) => {
