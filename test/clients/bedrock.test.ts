@@ -289,6 +289,19 @@ test('search results, guarded texts and sources of an earlier turn reach other f
   assert.deepEqual([second.content].flat(), [{ type: 'text', text: 'As A says.' }]);
 });
 
+test('documents whose words are to be cited reach Claude so, search results too', async () => {
+  const citations = { enabled: true };
+  const content: ContentBlock[] = [
+    { document: { format: 'txt', name: 'page', source: { text: 'Grass is blue.' }, citations } },
+    { searchResult: { source: 'https://a.example', title: 'Lawns', content: [{ text: 'Mostly.' }], citations } },
+    { text: 'Is it so?' },
+  ];
+  await converse({ modelId: 'claude', messages: [{ role: 'user', content }], inferenceConfig });
+  const [turn] = lastBody().messages as [{ content: JsonObject[] }];
+  const cited = turn.content.filter(({ type }) => type === 'document').map((block) => block.citations);
+  assert.deepEqual(cited, [citations, citations]);
+});
+
 test('proofs of another vendor go back to it alone', async () => {
   const sealed = Buffer.from(`culvert.anthropic-messages.${Buffer.from('secret').toString('base64url')}`);
   const toolUseId = `tooluse_1__cv_gemini_${Buffer.from('proof').toString('base64url')}`;

@@ -203,8 +203,10 @@ function encodePart(part: NeutralPart, place: Place, encoding: Encoding): Block 
     case 'document': {
       const source = documentSource(part.source, pathOf(part, place), encoding);
       if (source === null) return null;
-      const block = part.name === undefined ? { source } : { source, title: part.name };
-      return withCache({ type: 'document', ...block }, part.cache);
+      const block: JsonObject = { type: 'document', source };
+      if (part.name !== undefined) block.title = part.name;
+      if (part.cited) block.citations = { enabled: true };
+      return withCache(block, part.cache);
     }
     case 'audio':
       refuse(encoding, pathOf(part, place), 'Audio input is not supported by the provider of this model.');
