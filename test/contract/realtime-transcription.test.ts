@@ -296,7 +296,13 @@ test('a server of OpenAI’s format without sessions is asked by a call for each
   const headers = { authorization: `Bearer ${adminKey}` };
   const listed = await gateway.fetch('/admin/v1/requests?model=own-whisper&limit=100', { headers });
   const { data } = (await listed.json()) as { data: { endpoint: string; status: number; class: string }[] };
-  assert.ok(data.some(({ endpoint }) => endpoint === 'transcription'), JSON.stringify(data));
+  assert.ok(
+    data.some(({ endpoint }) => endpoint === 'transcription'),
+    JSON.stringify(data),
+  );
   // The look for sessions failed nobody.
-  assert.deepEqual(data.filter(({ status }) => status !== 200), []);
+  assert.deepEqual(
+    data.filter(({ status }) => status !== 200),
+    [],
+  );
 });
