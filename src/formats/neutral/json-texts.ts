@@ -185,7 +185,9 @@ function unreadIn(text: string, path: TextPath, holder: JsonObject | null): Text
   if (name === undefined) return null;
   if (providerObjects.has(name) || (around === 'reference' && outer === 'data')) return 'provider-object';
   const isNamed = filesElsewhere.has(name) || (around !== undefined && filesElsewhere.has(around));
-  if (isNamed || (name === 'url' && /(^|-)url$/.test(`${holder?.type}`))) return 'elsewhere';
+  // A server whose tools are called: what it says is read when it comes.
+  const isServer = path[0] === 'mcp_servers';
+  if (isNamed || (name === 'url' && !isServer && /(^|-)url$/.test(`${holder?.type}`))) return 'elsewhere';
   if (!bytes.has(name) || holder?.type === 'text') return null;
   const type = holder?.media_type ?? holder?.mimeType ?? holder?.mime_type ?? holder?.mediaType;
   const isTyped = type !== undefined || holder?.type === 'data' || around === 'input_audio';

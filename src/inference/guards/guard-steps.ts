@@ -54,6 +54,7 @@ type Begins = (about: StepRequest) => RunningStep | null;
 /** A guard over one request. */
 interface Running {
   report: GuardReport;
+  subject: RunningGuard['subject'];
   step(): RunningStep;
   unreadAnswer(endpoint: string): Failure | null;
 }
@@ -188,7 +189,7 @@ function joined(
     ? withUnreadAnswer(endpoint, running)
     : endpoint === 'passthrough'
       ? asSession(running.step())
-      : running.step();
+      : withTurns(running);
   return { ...step, ...(isFirst && { headers: () => ['x-culvert-guard', reportOf(reports)] }) };
 }
 
@@ -200,6 +201,30 @@ function withUnreadAnswer(endpoint: string, running: Running): RunningStep {
     async request(view) {
       const refused = running.unreadAnswer(endpoint);
       return refused === null ? ((await request?.(view)) ?? null) : { refused };
+    },
+  };
+}
+
+/** The same, with a look at additions of tools of this server, which are read as the request is. */
+function withTurns(running: Running): RunningStep {
+  const step = running.step();
+  const { request } = step;
+  if (request === undefined) return step;
+  return {
+    ...step,
+    async turns(view) {
+      const wasRouted = running.report.did === 'routed';
+      running.subject = 'what a tool of this server brings';
+      const verdict = (await request(view)) ?? null;
+      if (verdict === null || 'refused' in verdict) return verdict;
+      if ('beside' in verdict) {
+        const refused = await verdict.beside;
+        return refused === null ? null : { refused };
+      }
+      const { model, changes } = verdict;
+      // The model that it would route to may be another one than the one that has begun.
+      if (model !== undefined && !wasRouted) return { refused: blocked(running.report.name, running.subject) };
+      return changes === undefined ? null : { changes };
     },
   };
 }
@@ -254,7 +279,7 @@ class RunningRules extends RunningGuard<Guard> {
     for (const { findings } of found) this.#count(findings.length, 'input');
     if (!this.enforces) return null;
     const { action, route_to: model } = config;
-    if (action === 'block') return { refused: blocked(this.guard.name, 'the request') };
+    if (action === 'block') return { refused: blocked(this.guard.name, this.subject) };
     if (action === 'route' && model !== undefined) return { model };
     return action === 'mask' ? masked(this.guard.name, this.#book, texts, found) : null;
   }

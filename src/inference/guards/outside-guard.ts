@@ -163,7 +163,7 @@ export class RunningOutsideGuard extends RunningGuard<OutsideGuard> {
     this.count(did, verdict.findings.length);
     if (did !== 'blocked' || !this.enforces) return { failure: null, places: did === 'masked' ? places : [] };
     const why = numbers.length === 0 ? undefined : `nothing supports its ${sentencesNamed(numbers, ', ')}`;
-    return { ...none, failure: blocked(name, on === 'input' ? 'the request' : 'the answer', why) };
+    return { ...none, failure: blocked(name, on === 'input' ? this.subject : 'the answer', why) };
   }
 
   #doesTo({ findings, action: demanded }: OutsideVerdict, places: Judged['places']) {

@@ -29,6 +29,8 @@ export class RunningGuard<R extends GuardRule = GuardRule> {
   protected readonly guard: R;
   protected readonly enforces: boolean;
   readonly report: GuardReport;
+  /** Its object, for messages. */
+  subject: 'the request' | 'what a tool of this server brings' = 'the request';
 
   constructor(guard: R) {
     this.guard = guard;

@@ -73,7 +73,7 @@ export class RunningSizeGuard extends RunningGuard {
     this.#count(1 + more.length);
     if (!this.enforces || config.action === 'flag') return null;
     if (config.action === 'route' && config.route_to !== undefined) return { model: config.route_to };
-    return { refused: this.#refusal('the request', kind, sizes[kind]) };
+    return { refused: this.#refusal(this.subject, kind, sizes[kind]) };
   }
 
   /** It counts texts, and an answer without one is small enough. */

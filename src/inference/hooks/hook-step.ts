@@ -7,6 +7,7 @@ import type { HookAttempt, HookFacts, HookSettled, RequestReply } from '../../ho
 import type { Failure } from '../../kernel/failure.ts';
 import type { AttemptRecord } from '../../routing/route.ts';
 import type {
+  AddedVerdict,
   GatewayStep,
   JudgedText,
   RequestView,
@@ -62,6 +63,7 @@ class RunningHook {
     const judges = has('onAnswer') ? 'onAnswer' : has('onEvent') ? 'onEvent' : null;
     return {
       ...(has('onRequest') && { request: (view: RequestView) => this.#request(view) }),
+      ...(has('onRequest') && { turns: (added: RequestView) => this.#turns(added) }),
       ...(has('onRoute') && { route: (targets: readonly string[]) => this.#route(targets) }),
       ...(has('onAttempt') && { attempted: (attempt: AttemptRecord) => this.#attempted(attempt) }),
       ...(judges !== null && {
@@ -88,6 +90,14 @@ class RunningHook {
     if (failure !== null) return { refused: failure };
     if (value === null) return null;
     return value.refuse === undefined ? verdictOf(value, parts) : { refused: this.#refused(value.refuse) };
+  }
+
+  /** It changes texts of them, or refuses them. For all else it is too late. */
+  async #turns(added: RequestView): Promise<AddedVerdict> {
+    const verdict = await this.#request(added);
+    if (verdict === null || 'beside' in verdict) return null;
+    if ('refused' in verdict) return verdict;
+    return verdict.changes === undefined ? null : { changes: verdict.changes };
   }
 
   async #route(targets: readonly string[]): Promise<TargetChoice> {

@@ -31,6 +31,11 @@ export interface StepRequest {
 export interface RunningStep {
   /** Over the request before anything is planned or held. Absent: it only sees the answer. */
   request?(body: RequestView): Verdict | Promise<Verdict>;
+  /**
+   * Over what is added to the request while tools of this server run: functions that the model is offered, its turns, and
+   * results. Absent: it does not look.
+   */
+  turns?(added: RequestView): Promise<AddedVerdict>;
   /** Over a session whose texts no step sees: why it may not begin, or null. Absent: it may. */
   session?(): Failure | null;
   /** Over one text of a conversation's answer, whole or streamed; null: it leaves that text alone. Absent: all of them. */
@@ -61,6 +66,9 @@ export type Verdict =
   | { refused: Failure }
   | { beside: Promise<Failure | null> }
   | null;
+
+/** Null: what is added goes on as it is. No other model can answer any more. */
+export type AddedVerdict = { changes: readonly TextChange[] } | { refused: Failure } | null;
 
 /** The targets that are asked, in their order; null: all of them. */
 export type TargetChoice = readonly string[] | Failure | null;

@@ -38,6 +38,11 @@ export interface ToolRun {
   leftMs(): number;
   /** Nobody waits for the answer any more. */
   signal: AbortSignal;
+  /** Turns and functions as steps of the request let the model have them, or the refusal. */
+  read: {
+    turns(messages: readonly NeutralMessage[]): Promise<readonly NeutralMessage[] | Failure>;
+    tools(tools: readonly NeutralTool[]): Promise<readonly NeutralTool[] | Failure>;
+  };
   /** The caller is shown what happens. */
   show(events: readonly NeutralEvent[]): void;
 }
@@ -100,7 +105,9 @@ export class ToolRunner {
     const opened = await openServers(ports, owner, servers, taken, this.#bounds());
     if (isFailure(opened)) return opened;
     this.#servers = opened;
-    this.#offer(opened.offered);
+    const functions = await this.#run.read.tools(opened.offered.map((one) => one.function));
+    if (isFailure(functions)) return functions;
+    this.#offer(opened.offered.map((one, at) => ({ ...one, function: functions[at] ?? one.function })));
     return null;
   }
 
@@ -152,9 +159,10 @@ export class ToolRunner {
   }
 
   /** Makes the calls that the caller has approved, and tells the model of all that it was asked about. */
-  async approved(): Promise<{ messages: NeutralMessage[]; costMilli: number }> {
+  async approved(): Promise<{ messages: NeutralMessage[]; costMilli: number; wrong: Failure | null }> {
     const messages: NeutralMessage[] = [];
     let costMilli = 0;
+    let wrong: Failure | null = null;
     for (const { id, label, name, argumentsJson, approve } of this.#run.requested.approvals ?? []) {
       const all = [...this.#offered.values()];
       const tool = all.find(({ of, mcp }) => of.kind === 'mcp' && of.label === label && mcp?.name === name);
@@ -163,11 +171,12 @@ export class ToolRunner {
       if (approve && tool?.mcp !== undefined) {
         const end = await this.#callServer(call, tool, id);
         costMilli += end.costMilli;
+        wrong ??= end.wrong;
         part = end.part ?? part;
       }
       messages.push({ role: 'assistant', parts: [{ type: 'tool-call', ...call }] }, { role: 'tool', parts: [part] });
     }
-    return { messages, costMilli };
+    return { messages, costMilli, wrong };
   }
 
   #offer(tools: readonly OfferedTool[]): void {
@@ -207,15 +216,22 @@ export class ToolRunner {
     const made: ServerCall = { kind: 'mcp', id: this.#newId(), label, name, argumentsJson, approvalId };
     if (!this.#begins(of, made)) return refused(call, noFurtherCall);
     const { parts, lost, text, isError, costMilli } = await session.call(name, args, this.#bounds());
-    this.#tell({ at: 'done', call: made, result: { failure: isError ? text : null, sources: [], text } });
     for (const kind of lost) this.#media.lose(of.field, kind);
-    const part: NeutralPart = {
-      type: 'tool-result',
-      callId: call.id,
-      parts: this.#media.bounded(of.field, parts),
-      isError,
-    };
-    return { part, costMilli, wrong: null };
+    const bounded = this.#media.bounded(of.field, parts);
+    const part: NeutralPart = { type: 'tool-result', callId: call.id, parts: bounded, isError };
+    const result = { failure: isError ? text : null, sources: [], text };
+    return this.#ended({ call: made, result }, { part, costMilli, wrong: null });
+  }
+
+  /** A call that was made: steps read its result before the model and the caller get it. */
+  async #ended(
+    done: { call: ServerCall; result: ServerResult },
+    end: CallEnd & { part: NeutralPart },
+  ): Promise<CallEnd> {
+    const read = await this.#run.read.turns([{ role: 'tool', parts: [end.part] }]);
+    if (isFailure(read)) return { ...end, wrong: end.wrong ?? read };
+    this.#tell({ at: 'done', ...done });
+    return { ...end, part: read[0]?.parts[0] ?? end.part };
   }
 
   async #search(call: TurnCall, { of }: OfferedTool): Promise<CallEnd> {
@@ -227,8 +243,8 @@ export class ToolRunner {
     const made: ServerCall = { kind, id: this.#newId(), query: query.trim() };
     if (!this.#begins(of, made)) return refused(call, noFurtherCall);
     const { result, costMilli, wrong } = await this.#find(of as WebSearchTool | FileSearchTool, query.trim());
-    this.#tell({ at: 'done', call: made, result });
-    return { part: partOf(call, result.text, result.failure === null ? 'worked' : 'failed'), costMilli, wrong };
+    const part = partOf(call, result.text, result.failure === null ? 'worked' : 'failed');
+    return this.#ended({ call: made, result }, { part, costMilli, wrong });
   }
 
   async #fetch(call: TurnCall, of: WebFetchTool): Promise<CallEnd> {
@@ -239,8 +255,8 @@ export class ToolRunner {
     const made: ServerCall = { kind: 'web_fetch', id: this.#newId(), url: url.trim() };
     if (!this.#begins(of, made)) return refused(call, noFurtherCall);
     const { result, costMilli } = await this.#pages.fetch(of, made.url, this.#until());
-    this.#tell({ at: 'done', call: made, result });
-    return { part: partOf(call, result.text, result.failure === null ? 'worked' : 'failed'), costMilli, wrong: null };
+    const part = partOf(call, result.text, result.failure === null ? 'worked' : 'failed');
+    return this.#ended({ call: made, result }, { part, costMilli, wrong: null });
   }
 
   /** Counts the call and tells the caller of it. False: it may not be made any more. */

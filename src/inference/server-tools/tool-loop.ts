@@ -2,6 +2,7 @@ import type { NeutralMessage } from '../../formats/neutral/request.ts';
 import type { RequestedServerTools } from '../../formats/neutral/server-tool.ts';
 import type { ServerTurn } from '../../formats/neutral/server-turn.ts';
 import { estimatedTokensOf } from '../../formats/neutral/turn-media.ts';
+import { isFailure } from '../../kernel/failure.ts';
 import { newRequestId } from '../../kernel/ids.ts';
 import type { WrittenFor } from '../spine/answer.ts';
 import type { MakeTrial } from '../spine/attempts/contest.ts';
@@ -16,6 +17,7 @@ import type { SpineServices } from '../spine/services.ts';
 import type { Bytes, Chunk, Failed, Sink } from '../spine/sink.ts';
 import { refusalHeaders } from '../spine/steps/changed-headers.ts';
 import { LoopAnswer } from './loop-answer.ts';
+import { readTools, readTurns } from './read-turns.ts';
 import { ToolRunner } from './run-tools.ts';
 import type { ServerToolPorts } from './tool-ports.ts';
 import { TurnReader } from './turn-reader.ts';
@@ -66,6 +68,10 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
     marks: answer.marks,
     leftMs: () => job.deadlineMs - services.clock.monotonicMs(),
     signal: leaving.signal,
+    read: {
+      turns: (added) => readTurns(planned.call, added),
+      tools: (added) => readTools(planned.call, added),
+    },
     show: (events) => void answer.show(events),
   });
   const messages: NeutralMessage[] = [];
@@ -77,6 +83,7 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
     const approved = await runner.approved();
     messages.push(...approved.messages);
     answer.costMilli += approved.costMilli;
+    if (approved.wrong !== null) return await answer.fail({ failure: approved.wrong, headers: refusalHeaders(job) });
     if (leaving.signal.aborted) return answer.left();
     return await turns();
   } finally {
@@ -146,7 +153,9 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
       if (results.wrong !== null) return answer.fail({ failure: results.wrong, headers: refusalHeaders(job) });
       // It is the caller's turn: what was found for the model is in the answer.
       if (reader.callersCalls > 0 || results.waits) return answer.finish(reader, runner);
-      messages.push({ role: 'assistant', parts: reader.parts }, { role: 'tool', parts: results.parts });
+      const turns = await readTurns(planned.call, [{ role: 'assistant', parts: reader.parts }]);
+      if (isFailure(turns)) return answer.fail({ failure: turns, headers: refusalHeaders(job) });
+      messages.push(...turns, { role: 'tool', parts: results.parts });
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { Admitted } from '../../books/metering/admission.ts';
 import type { AttemptRecord, RoutingPreferences } from '../../routing/route.ts';
 import type { Alias } from '../models/alias.ts';
-import type { AnswerGate, AnswerTexts, TargetChoice } from '../models/steps.ts';
+import type { AnswerGate, AnswerTexts, RunningStep, TargetChoice } from '../models/steps.ts';
 import type { ChargedCall } from './held-call.ts';
 import type { Client, Delivery, Sink } from './sink.ts';
 import type { KeepingSteps } from './steps/after.ts';
@@ -21,6 +21,8 @@ export interface ModelCall extends ChargedCall {
   withhold?: (() => void) | undefined;
   /** Called with the model that it names, once it is planned. Absent: nobody asks. */
   planned?: ((model: string) => void) | undefined;
+  /** Looks of its steps at what is added to it later; absent: none looks. */
+  turns?: readonly NonNullable<RunningStep['turns']>[] | undefined;
   /** Filters of its answer's texts; absent: there are none. */
   answerTexts?: AnswerTexts | undefined;
   /** Gate that its answer waits for; absent: none. */
@@ -54,6 +56,8 @@ export type RunCall = Pick<
   | 'trace'
   | 'stepHeaders'
   | 'attempted'
+  | 'turns'
+  | 'withhold'
 >;
 
 /** Admission of work that was admitted when it began, such as a crawl. */

@@ -131,6 +131,7 @@ function steppedCall(call: ModelCall, running: readonly RunningStep[], gate: Ans
     ...call,
     answerTexts: answerTextsOf(running),
     chooses: choosesOf(running),
+    turns: running.flatMap(({ turns }) => (turns === undefined ? [] : [turns])),
     attempted: attemptedOf(running),
     ...(gate !== null && { gate }),
     ...(hasHeaders && {

@@ -1,0 +1,86 @@
+import { type TextKind, type TextPath, type Texts, textsIn, withTexts } from '../../formats/neutral/json-texts.ts';
+import type { NeutralMessage, NeutralPart, NeutralTool } from '../../formats/neutral/request.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
+import type { ModelCall } from '../spine/model-call.ts';
+
+/** The steps of a request that look at what is added to it. */
+type Looks = Pick<ModelCall, 'turns' | 'withhold'>;
+
+/** Turns as the model may get them, once the steps of the request have read them. */
+export async function readTurns(
+  looks: Looks,
+  messages: readonly NeutralMessage[],
+): Promise<readonly NeutralMessage[] | Failure> {
+  const read = await throughLooks(looks, { messages }, (added) => textsOfMessages(added.messages));
+  return isFailure(read) ? read : read.messages;
+}
+
+/** Functions as the model may be offered them. Their names stay. */
+export async function readTools(
+  looks: Looks,
+  tools: readonly NeutralTool[],
+): Promise<readonly NeutralTool[] | Failure> {
+  // Types of objects that an index can be made of.
+  const textsOf = (added: { tools: readonly NeutralTool[] }) => textsIn(JSON.parse(JSON.stringify(added)));
+  const read = await throughLooks(looks, { tools }, textsOf);
+  return isFailure(read) ? read : read.tools;
+}
+
+async function throughLooks<T extends { messages: unknown } | { tools: unknown }>(
+  { turns = [], withhold }: Looks,
+  added: T,
+  textsOf: (added: T) => Texts,
+): Promise<T | Failure> {
+  let current = added;
+  for (const look of turns) {
+    const texts = textsOf(current);
+    const verdict = await look({ texts: async () => texts, canonical: async () => null });
+    if (verdict === null) continue;
+    withhold?.();
+    if ('refused' in verdict) return verdict.refused;
+    current = JSON.parse(withTexts(JSON.stringify(current), verdict.changes)) as T;
+  }
+  return current;
+}
+
+function textsOfMessages(messages: readonly NeutralMessage[]): Texts {
+  const found: Texts = { parts: [], unread: [] };
+  for (const [at, { role, parts }] of messages.entries()) {
+    addTexts(parts, ['messages', at, 'parts'], role === 'tool' ? 'tool-result' : 'assistant', found);
+  }
+  return found;
+}
+
+function addTexts(parts: readonly NeutralPart[], path: TextPath, kind: TextKind, found: Texts): void {
+  for (const [at, part] of parts.entries()) {
+    const place = [...path, at];
+    switch (part.type) {
+      case 'text':
+        found.parts.push({ path: [...place, 'text'], kind, text: part.text });
+        break;
+      case 'refusal':
+      case 'reasoning':
+        found.parts.push({ path: [...place, 'text'], kind: part.type, text: part.text });
+        break;
+      case 'tool-call': {
+        const { parts: inside, unread } = textsIn({ arguments: part.argumentsJson });
+        const within = (inner: TextPath) => [...place, 'argumentsJson', ...inner.slice(1)];
+        found.parts.push(...inside.map((one) => ({ ...one, path: within(one.path) })));
+        found.unread.push(...unread.map((one) => ({ ...one, path: within(one.path) })));
+        break;
+      }
+      case 'tool-result':
+        addTexts(part.parts, [...place, 'parts'], 'tool-result', found);
+        break;
+      case 'image':
+      case 'audio':
+      case 'document':
+        found.unread.push({ path: place, kind: 'bytes' });
+        break;
+      // What only its provider can read, and has written.
+      case 'redacted-reasoning':
+      case 'vendor':
+        break;
+    }
+  }
+}
