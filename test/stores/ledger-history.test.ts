@@ -120,6 +120,12 @@ for (const driver of drivers) {
       assert.ok(wanted.length > 0);
       assert.deepEqual((await pages(ledger, { ...query, limit: 4 })).flat(), wanted, JSON.stringify(query));
     }
+    const costly = reservationRow({ atMs: noonMs + 2 * dayMs, costMilli: 16_100 });
+    await ledger.open(costly);
+    ledger.close(usageEvent(costly));
+    const atLeast = async (unitsMin: number) =>
+      (await ledger.list({ ...everything, where: { unitsMin } })).events.length;
+    assert.deepEqual([await atLeast(16.1), await atLeast(16.1001), await atLeast(1e19)], [1, 0, 0]);
     await ledger.shutdown();
   });
 

@@ -43,7 +43,7 @@ export function requestConditions(accounts: readonly string[] | null, filter: Re
   else if (filter.session !== undefined) all.push(`session = ${marks.of(filter.session.name)}`);
   if (filter.tag !== undefined) all.push(`tag = ${marks.of(filter.tag)}`);
   if (costUsdMin !== undefined) all.push(`cost_usd >= ${marks.of(costUsdMin)}`);
-  if (unitsMin !== undefined) all.push(`cost_milli >= ${marks.of(Math.ceil(unitsMin * 1_000))}`);
+  if (unitsMin !== undefined) all.push(`cost_milli >= ${marks.of(milliAtLeast(unitsMin))}`);
   if (status !== undefined && status < 10) all.push(`status BETWEEN ${status * 100} AND ${status * 100 + 99}`);
   else if (status !== undefined) all.push(`status = ${marks.of(status)}`);
   if (class_ === 'failed') all.push(`class <> 'ok'`);
@@ -128,4 +128,10 @@ export function newestHourSql(
   return `SELECT max(hour) AS hour FROM (SELECT * FROM (${newest}) AS ran UNION ALL SELECT * FROM (
     SELECT at_ms / ${hourMs} AS hour FROM ${schema}usage_event
     WHERE ${[...refused, ...before].join(' AND ')} ORDER BY at_ms DESC LIMIT 1) AS refused) AS newest`;
+}
+
+/** Thousandths of a unit, as whole as the column: no request costs more than the largest. */
+function milliAtLeast(units: number): number {
+  // 16.1 * 1000 is 16100.000000000002.
+  return Math.min(Math.ceil(units * 1_000 - 1e-6), Number.MAX_SAFE_INTEGER);
 }
