@@ -86,6 +86,7 @@ over('requests that run already count in a limit of places that is set meanwhile
   const first = await enter(counters, who, { places: unlimited });
   const second = await enter(counters, who, { places: unlimited });
   assert.ok(left.kind === 'entered' && first.kind === 'entered' && second.kind === 'entered');
+  assert.deepEqual(await counters.running(who.account, [scope, ofKey]), [3, 3], 'they show though nothing limits them');
   left.leave();
   const refused = await enter(counters, who, { places: limited(2) });
   assert.ok(refused.kind === 'full', refused.kind);

@@ -160,7 +160,7 @@ export interface Counters {
   giveBack(returned: Returned): void;
   /** States of these limits. Counts nothing. Rejects with FailureError `quota-unavailable`. */
   read(account: string, limits: readonly Limit[]): Promise<readonly LimitState[]>;
-  /** Running requests of each scope. */
+  /** Running requests of each scope. Shared counters know those of this process alone where nothing limits them. */
   running(account: string, scopes: readonly Scope[]): Promise<readonly number[]>;
   /** Why nothing can be admitted right now, in words for the operator; null when it can. */
   trouble(): string | null;

@@ -267,7 +267,9 @@ export class RedisCounters implements Counters {
   async running(account: string, scopes: readonly Scope[]): Promise<readonly number[]> {
     const keys = scopes.map((scope) => placesKey(account, scope));
     const { answer } = await this.#turns.ask('running', { keys, args: [] }, []);
-    return known(answer).slice(1) as number[];
+    const limited = known(answer).slice(1) as number[];
+    // Nobody asks Redis for places that nothing limits: of those, the requests of this process are known.
+    return scopes.map((scope, at) => (limited[at] ?? 0) + this.#unlimited.runningIn(scope));
   }
 
   trouble(): string | null {

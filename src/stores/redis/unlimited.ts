@@ -71,6 +71,11 @@ export class Unlimited {
     };
   }
 
+  /** How many requests of this process run in a scope without a place there. */
+  runningIn(scope: Scope): number {
+    return this.#running.get(scope)?.size ?? 0;
+  }
+
   /** Resolves when requests that run in these scopes have places there; null: none are without. */
   count(places: Entry['places']): Promise<void> | null {
     if (this.#running.size === 0) return null;
