@@ -182,7 +182,12 @@ for (const format of ['json', 'text', 'srt', 'verbose_json', 'stream']) {
       if (format === 'stream') form.set('stream', 'true');
       else form.set('response_format', format);
       const response = await gateway.fetch('/v1/audio/transcriptions', { method: 'POST', body: form });
-      return { status: response.status, text: await response.text(), guard: response.headers.get('x-culvert-guard') };
+      return {
+        status: response.status,
+        text: await response.text(),
+        guard: response.headers.get('x-culvert-guard'),
+        type: response.headers.get('content-type'),
+      };
     };
     const { status, text, guard } = await send('lenient');
     assert.equal(status, 200, text);
@@ -196,6 +201,7 @@ for (const format of ['json', 'text', 'srt', 'verbose_json', 'stream']) {
       /guard_blocked|does not let the answer pass/.test(blocked.text) && !blocked.text.includes(made),
       blocked.text,
     );
+    if (format !== 'stream') assert.deepEqual([blocked.status, blocked.type], [400, 'application/json']);
     const refused = await send('masks');
     assert.equal(refused.status, 400, refused.text);
   });

@@ -18,8 +18,11 @@ export function noteRefusal({ progress }: Pick<Job, 'progress'>, { refusal = nul
   progress.status = refusal.begun ? 200 : statusOf(refusal.failure);
 }
 
+/** Headers that are true of the answer alone; a refusal has its own type. */
+const ofAnswerAlone = new Set(['x-culvert-cost-usd', 'content-type', 'content-disposition']);
+
 /** The headers of an answer for its refusal, which costs nothing. */
 export function headersOfRefusal(headers: HeaderList): HeaderList {
   const free = withCost(headers, 0);
-  return free.filter((_, at) => free[at - (at % 2)] !== 'x-culvert-cost-usd');
+  return free.filter((_, at) => !ofAnswerAlone.has(free[at - (at % 2)] ?? ''));
 }
