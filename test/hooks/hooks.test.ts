@@ -191,6 +191,20 @@ test('a hook changes and refuses answers, whole and streamed', async (t) => {
   assert.match(await refused.text(), /No secrets/);
 });
 
+test('a hook gets the texts of answers of other families, and no words of their formats', async (t) => {
+  const module = moduleOf(
+    'families',
+    `onAnswer: ({ texts }) => ({ texts: texts.map(({ text }, at) => ({ at, text: text.toUpperCase() })) })`,
+  );
+  const gateway = await withHooks(t, { families: { module } });
+  upstream.script('/v1/completions', ['text=one.']);
+  const answer = await gateway.fetch('/v1/completions', { json: { model: 'chat', prompt: 'One?' } });
+  const { id, object, model, choices } = (await answer.json()) as JsonObject;
+  assert.match(String(id), /^cmpl-/);
+  assert.deepEqual([object, model], ['text_completion', 'plain']);
+  assert.deepEqual(choices, [{ index: 0, text: 'ONE.', logprobs: null, finish_reason: 'stop' }]);
+});
+
 test('onAnswer sees a whole stream before its caller does', async (t) => {
   const module = moduleOf(
     'whole',

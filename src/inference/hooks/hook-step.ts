@@ -113,13 +113,20 @@ class RunningHook {
   }
 
   async #answer(on: 'onAnswer' | 'onEvent', texts: readonly JudgedText[]): Promise<Failure | readonly string[]> {
-    const sentTexts = texts.map(({ kind, choice, text }) => ({ kind, choice, text }));
-    const check = (reply: unknown) => answerReply(reply, texts.length);
+    const places = [...texts.keys()].filter((at) => texts[at]?.kind !== 'label');
+    const sentTexts = texts
+      .filter(({ kind }) => kind !== 'label')
+      .map(({ kind, choice, text }) => ({ kind, choice, text }));
+    if (places.length === 0) return texts.map(({ text }) => text);
+    const check = (reply: unknown) => answerReply(reply, places.length);
     const { value, failure } = await this.#ask(on, { ...this.#facts, texts: sentTexts }, check);
     if (failure !== null) return failure;
     if (value?.refuse !== undefined) return this.#refused(value.refuse);
     const changed = texts.map(({ text }) => text);
-    for (const { at, text } of value?.texts ?? []) changed[at] = text;
+    for (const { at, text } of value?.texts ?? []) {
+      const place = places[at];
+      if (place !== undefined) changed[place] = text;
+    }
     return changed;
   }
 
