@@ -16,6 +16,7 @@ import { postJson } from '../../../upstream/transport/get-json.ts';
 import { asCaller } from '../../models/connections.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
 import type { RuledFacts } from '../../spine/ruled.ts';
+import { readsRequests } from '../../spine/steps/before.ts';
 import { bindTo } from './bind-request.ts';
 import { type NamingCount, readForCount } from './count-request.ts';
 import { candidatesOf, requestedAlias } from './endpoint.ts';
@@ -76,11 +77,23 @@ export async function countTokens(services: CountServices, call: CountCall): Pro
   if (isFailure(as)) return as;
   const first = await reachingTarget(services, snapshot, { ...call, ...as }, { ...read, model: as.model });
   if (isFailure(first)) return first;
+  // Guards and hooks read and change what a provider gets, and a request that is only counted passes none.
+  if (isReadHere(snapshot, call, as)) return countHere(services, snapshot, call, first);
   const counted = await countThere(services, snapshot, call, read, first);
   // The text here is not all that a model would read.
   const nativeOnly = read.extras?.nativeOnly ?? null;
   if (counted === null && nativeOnly !== null) return nativeOnly;
   return counted ?? countHere(services, snapshot, call, first);
+}
+
+function isReadHere(
+  snapshot: Snapshot,
+  { callerHeaders }: Pick<CountCall, 'callerHeaders'>,
+  { model, principal }: CountedAs,
+): boolean {
+  if (snapshot.steps === null) return false;
+  const alias = requestedAlias(snapshot, model, principal);
+  return !isFailure(alias) && readsRequests(snapshot, { requestId: '', principal, callerHeaders }, alias);
 }
 
 async function countedAs(

@@ -163,6 +163,17 @@ function attemptedOf(running: readonly RunningStep[]): ModelCall['attempted'] {
   };
 }
 
+/** Whether steps read the texts of such requests: nobody else gets them before. */
+export function readsRequests(
+  { steps }: Snapshot,
+  about: Omit<StepRequest, 'endpoint' | 'alias'>,
+  alias: Alias,
+): boolean {
+  const begun =
+    steps?.of(about.principal, alias)?.map((step) => step.begin({ ...about, endpoint: 'chat', alias })) ?? [];
+  return begun.some((running) => running?.request !== undefined);
+}
+
 /** Why the steps of these callers let no session of this model begin: they see none of its texts. Null: they let it. */
 export function sessionRefusal(
   { steps }: Snapshot,
