@@ -25,7 +25,7 @@ export type TextPath = readonly (string | number)[];
 export interface TextChange {
   path: TextPath;
   /**
-   * `name`: the text is the name of the member at `path`, which can be read but not changed. `number`: its value, a
+   * `name`: the text is the name of the member at `path`, which only answers have changed. `number`: its value, a
    * number; a text that is no number becomes a string. Absent: its value, a string.
    */
   as?: 'name' | 'number';
@@ -227,7 +227,21 @@ export function exactly(json: string): JsonValue {
 export function withTexts(json: string, changes: readonly TextChange[]): string {
   let root = exactly(json);
   for (const change of changes) if (change.as !== 'name') root = withText(root, change, 0);
+  // Paths go by the names as they were, so the innermost are first.
+  const names = changes.filter(({ as }) => as === 'name').sort((one, other) => other.path.length - one.path.length);
+  for (const change of names) root = withName(root, change, 0);
   return JSON.stringify(root);
+}
+
+function withName(value: JsonValue, change: TextChange, depth: number): JsonValue {
+  const { path, text } = change;
+  if (typeof value === 'string') return JSON.stringify(withName(exactly(value), change, depth));
+  const step = path[depth] ?? '';
+  const holder = value as Record<string | number, JsonValue>;
+  if (depth === path.length - 1)
+    return Object.fromEntries(Object.entries(holder).map(([name, one]) => [name === step ? text : name, one]));
+  holder[step] = withName(holder[step] ?? null, change, depth + 1);
+  return value;
 }
 
 function withText(value: JsonValue, change: TextChange, depth: number): JsonValue {

@@ -1,4 +1,10 @@
-import { type TextKind, type TextPath, textsIn, withTexts } from '../../../formats/neutral/json-texts.ts';
+import {
+  type TextChange,
+  type TextKind,
+  type TextPath,
+  textsIn,
+  withTexts,
+} from '../../../formats/neutral/json-texts.ts';
 import { type Failure, FailureError } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import type { AnswerTextPlace, AnswerTexts, TextFilter } from '../../models/steps.ts';
@@ -22,7 +28,7 @@ export function filteredJson(texts: AnswerTexts, json: string, value: JsonValue,
     const filter = texts({ kind: part.kind, choice });
     const text = filter === null ? part.text : given(filter.push(part.text)) + given(filter.end());
     if (text === part.text) return [];
-    const isNumber = root === 'tool-arguments' && filter?.isNumber?.(part.text) === true;
+    const isNumber = root === 'tool-arguments' && part.as !== 'name' && filter?.isNumber?.(part.text) === true;
     return [{ ...part, ...(isNumber && { as: 'number' as const }), text }];
   });
   return changes.length === 0 ? json : withTexts(json, changes);
@@ -69,6 +75,7 @@ export class FilteredStream<C> {
     const type = typeof event.type === 'string' ? event.type : '';
     if (/\b(done|completed|failed|created)$/.test(type)) this.#close();
     else if (this.#queue.length >= heldMax) this.#close(this.#queue[0]);
+    const changes: TextChange[] = [];
     for (const { kind, path, as, text } of textsIn(event, 'assistant').parts) {
       if (kind === 'label') continue;
       const choice = choiceOf(event, path);
@@ -76,10 +83,10 @@ export class FilteredStream<C> {
       if (isPiece) this.#piece(held, [type, event.item_id, choice, path.at(-1)].join(), { kind, choice }, path, text);
       else {
         const passed = throughFilter(this.#texts, { kind, choice }, text);
-        if (passed !== text)
-          held.json = withTexts(held.json, [{ path, ...(as !== undefined && { as }), text: passed }]);
+        if (passed !== text) changes.push({ path, ...(as !== undefined && { as }), text: passed });
       }
     }
+    if (changes.length > 0) held.json = withTexts(held.json, changes);
     this.#queue.push(held);
     this.#flush();
   }
