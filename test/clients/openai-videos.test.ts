@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import OpenAI from 'openai';
 import { listening } from '../listening.ts';
 import { adminKey, otherKey, startGateway, testKey } from '../start-gateway.ts';
+import { until } from '../until.ts';
 import { clip, startVideos } from '../upstream-formats/start-videos.ts';
 
 /* OpenAI's SDK and its videos over OpenAI, Azure, Gemini and Vertex. */
@@ -381,6 +383,51 @@ test('a provider that answers nothing any more is named, and the request may be 
       return status(503)(error);
     });
   }
+});
+
+test('what a provider refuses of a video is its refusal, and a busy one is named in lists', async (t) => {
+  const { client, gateway, upstream } = await world(t);
+  const { id } = await client.videos.create({ model: 'film', prompt: 'A cat' });
+  upstream.refuseLooks(409);
+  const refused = await gateway.fetch(`/v1/videos/${id}`, { method: 'DELETE' });
+  const text = await refused.text();
+  assert.equal(refused.status, 409, text);
+  assert.match(text, /sora refused it \(409\): not now/);
+  assert.doesNotMatch(text, /key-[ab]/);
+  for (const busy of [401, 429, 500]) {
+    upstream.refuseLooks(busy);
+    assert.equal((await gateway.fetch(`/v1/videos/${id}`)).status, 503);
+  }
+  // Of both credentials of the provider.
+  upstream.refuseLooks(429, 429);
+  const { unlisted } = (await (await gateway.fetch('/v1/videos')).json()) as { unlisted: object[] };
+  assert.deepEqual(unlisted, [
+    { provider: 'sora', message: 'sora did not list its videos: it answered 429. Retry it.' },
+  ]);
+});
+
+test('a video that was deleted is forgotten: no provider is asked for it', async (t) => {
+  const { client, upstream } = await world(t);
+  const { id } = await client.videos.create({ model: 'film', prompt: 'A cat' });
+  await client.videos.delete(id);
+  const before = upstream.requests.length;
+  await assert.rejects(client.videos.retrieve(id), status(404));
+  await assert.rejects(client.videos.downloadContent(id), status(404));
+  assert.equal(upstream.requests.length, before);
+});
+
+test('HEAD of a video leaves its bytes at the provider', async (t) => {
+  const { client, gateway, upstream } = await world(t);
+  const { id } = await client.videos.create({ model: 'film', prompt: 'A cat' });
+  upstream.finish();
+  upstream.sendForEver();
+  const head = await gateway.fetch(`/v1/videos/${id}/content`, { method: 'HEAD' });
+  assert.deepEqual([head.status, head.headers.get('content-type')], [200, 'video/mp4']);
+  await until('nothing more comes', async () => {
+    const { pieces } = upstream;
+    await pause(50);
+    return upstream.pieces === pieces;
+  });
 });
 
 test('bad requests are 400 and name the field', async (t) => {

@@ -16,6 +16,12 @@ export interface VideoUpstream {
   failAll(): void;
   /** The next jobs of OpenAI's get these statuses. */
   refuse(...statuses: number[]): void;
+  /** The next looks at jobs of OpenAI's, lists and deletions get these statuses. */
+  refuseLooks(...statuses: number[]): void;
+  /** The bytes of a finished video come in pieces without an end. */
+  sendForEver(): void;
+  /** Pieces of such a video that were sent. */
+  readonly pieces: number;
   /** Where Google's links to files lead. */
   leadTo(url: string): void;
   /** It answers nothing any more. */
@@ -43,6 +49,9 @@ export async function startVideos(t: Pick<TestContext, 'after'>): Promise<VideoU
   const jobs = new Map<string, Job>();
   const requests: VideoRequest[] = [];
   const refusals: number[] = [];
+  const lookRefusals: number[] = [];
+  let isEndless = false;
+  let pieces = 0;
   let made = 0;
   let storage = '/storage';
   const url = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -73,6 +82,10 @@ export async function startVideos(t: Pick<TestContext, 'after'>): Promise<VideoU
 
     const [, rest] = /^\/v1\/videos(\/.*)?$/.exec(path) ?? [null, null];
     if (rest !== null) {
+      const lookRefusal = method === 'POST' ? undefined : lookRefusals.shift();
+      if (lookRefusal !== undefined) {
+        return json(lookRefusal, { error: { message: `not now, ${key}`, type: 'invalid_request_error' } });
+      }
       if (rest === undefined && method === 'POST') {
         const field = (name: string) =>
           new RegExp(`name="${name}"\\r\\n(?:[^\\r\\n]+\\r\\n)*\\r\\n([^\\r]*)\\r\\n`).exec(request.body)?.[1];
@@ -98,7 +111,16 @@ export async function startVideos(t: Pick<TestContext, 'after'>): Promise<VideoU
       }
       if (more === 'content') {
         if (job.state !== 'completed') return json(404, { error: { message: 'not ready' } });
-        response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': clip.length }).end(clip);
+        if (!isEndless) {
+          response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': clip.length }).end(clip);
+          return;
+        }
+        response.writeHead(200, { 'content-type': 'video/mp4' });
+        const timer = setInterval(() => {
+          pieces += 1;
+          response.write(clip);
+        }, 5);
+        response.on('close', () => clearInterval(timer));
         return;
       }
       if (method === 'DELETE') {
@@ -172,6 +194,13 @@ export async function startVideos(t: Pick<TestContext, 'after'>): Promise<VideoU
     finish: () => become('completed'),
     failAll: () => become('failed'),
     refuse: (...statuses) => refusals.push(...statuses),
+    refuseLooks: (...statuses) => lookRefusals.push(...statuses),
+    sendForEver: () => {
+      isEndless = true;
+    },
+    get pieces() {
+      return pieces;
+    },
     leadTo: (url) => {
       storage = url;
     },

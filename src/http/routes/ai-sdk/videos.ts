@@ -166,7 +166,8 @@ async function sendBase64(
   frame: ConstructorParameters<typeof Base64Delivery>[1],
 ): Promise<void> {
   const content = await videoContent(services, callerOf(exchange).tenant, id, new URLSearchParams());
-  await sendVideo(services.transport, new Base64Delivery(exchange.client, frame), content, headers);
+  const client = new Base64Delivery(exchange.client, frame);
+  await sendVideo(services.transport, { client, headers, takes: 'all' }, content);
 }
 
 function reasonOf({ error }: JsonObject): string {

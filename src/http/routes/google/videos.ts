@@ -5,6 +5,7 @@ import { FailureError } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Exchange } from '../../exchange.ts';
 import { writeJson } from '../../write-json.ts';
+import { videoCallerOf } from '../media/videos.ts';
 import { linkOf } from './names.ts';
 import { refuseAsGoogle } from './refusal.ts';
 
@@ -54,7 +55,7 @@ export async function shownVideo(services: Services, tenant: string, id: string,
 /** Its bytes as the provider sends them. Throws a FailureError while there are none. */
 export async function sendVideoFile(services: Services, exchange: Exchange, id: string): Promise<void> {
   const content = await videoContent(services, callerOf(exchange).tenant, id, new URLSearchParams());
-  await sendVideo(services.transport, exchange.client, content, exchange.admitted?.headers ?? []);
+  await sendVideo(services.transport, videoCallerOf(exchange), content);
 }
 
 function operationOf(job: JsonObject, model: string, id: string, link: string): JsonObject {

@@ -3,7 +3,7 @@ import { remixSchema, videoSchema } from '../../../formats/media/videos/read-req
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { type VideoInput, videoRemixEndpoint, videosEndpoint } from '../../../inference/families/videos/endpoint.ts';
 import { deleteVideo, tenantVideos, videoAt, videoContent } from '../../../inference/families/videos/jobs.ts';
-import { sendVideo } from '../../../inference/families/videos/stream-content.ts';
+import { sendVideo, type VideoCaller } from '../../../inference/families/videos/stream-content.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
 import { FailureError, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
@@ -58,10 +58,15 @@ export function videoRoutes(services: Services): Route[] {
     free('DELETE', '/v1/videos/:id', 'Delete a video', ({ tenant, id }) => deleteVideo(services, tenant, id)),
     free('GET', '/v1/videos/:id/content', 'Download a video', async ({ exchange, tenant, id, query }) => {
       const content = await videoContent(services, tenant, id, query);
-      await sendVideo(services.transport, exchange.client, content, exchange.admitted?.headers ?? []);
+      await sendVideo(services.transport, videoCallerOf(exchange), content);
       return null;
     }),
   ];
+}
+
+/** Caller of a video's bytes: of a HEAD request, of its headers alone. */
+export function videoCallerOf({ client, admitted, request }: Exchange): VideoCaller {
+  return { client, headers: admitted?.headers ?? [], takes: request.method === 'HEAD' ? 'head' : 'all' };
 }
 
 /** Null: it was answered already. */

@@ -20,6 +20,12 @@ export interface GivenObjectsParts {
 /** The credential that gave the ids of an answer. */
 export type GivingAttempt = Pick<RouteAttempt, 'target' | 'credential'>;
 
+/** The target that gave an id, and its credential. */
+export interface GivingPlace {
+  target: { id: string };
+  credential: { id: string };
+}
+
 /** The time for which OpenAI keeps responses. */
 const objectRetentionMs = 30 * 24 * 3_600_000;
 /**
@@ -92,7 +98,7 @@ export class GivenObjects {
   }
 
   /** Forgets an object that its tenant has deleted at its provider. Never throws. */
-  forget(tenant: string, { target, credential }: GivingAttempt, id: string): void {
+  forget(tenant: string, { target, credential }: GivingPlace, id: string): void {
     const row = { idHash: hashOf(id), tenant, target: target.id, credential: credential.id, expiresMs: 0 };
     this.#waiting.set(keyOf(row), row);
     this.#put();

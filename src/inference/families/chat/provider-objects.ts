@@ -6,7 +6,7 @@ import { type Failure, FailureError } from '../../../kernel/failure.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
 import type { ConfiguredProvider } from '../../models/connections.ts';
 import { type Bound, bindCandidates, type KnownObject, unknownObjectFailure } from './bind-candidates.ts';
-import { GivenObjects, type GivenObjectsParts, type GivingAttempt, hashOf } from './given-objects.ts';
+import { GivenObjects, type GivenObjectsParts, type GivingAttempt, type GivingPlace, hashOf } from './given-objects.ts';
 
 /**
  * Ownership of objects at providers: an id in an answer serves the tenant that received it, and goes to the credential
@@ -18,7 +18,7 @@ export interface ProviderObjects {
   /** Remembers ids that an attempt's answer gave to a tenant. Never throws: what cannot be written is tried again. */
   give(tenant: string, attempt: GivingAttempt, ids: readonly string[]): void;
   /** Forgets an object that the tenant has deleted there. Never throws. */
-  forget(tenant: string, attempt: GivingAttempt, id: string): void;
+  forget(tenant: string, place: GivingPlace, id: string): void;
   /**
    * Resolves when these ids are written, so that they outlive this process: before their answer goes out. After ten
    * seconds without the database it resolves too. Null: they are written. Never rejects.
@@ -66,7 +66,7 @@ export function createProviderObjects(parts: GivenObjectsParts): ProviderObjects
   return {
     ready: () => objects.ready(),
     give: (tenant, attempt, ids) => objects.give(tenant, attempt, ids),
-    forget: (tenant, attempt, id) => objects.forget(tenant, attempt, id),
+    forget: (tenant, place, id) => objects.forget(tenant, place, id),
     recorded: (tenant, ids) => objects.recorded(tenant, ids),
     async bind(query) {
       try {

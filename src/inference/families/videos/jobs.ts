@@ -5,7 +5,7 @@ import type { CredentialHeaders } from '../../../formats/providers/credential-he
 import { encodeGet, type UpstreamAddress } from '../../../formats/providers/encode.ts';
 import { scrubMembers } from '../../../formats/providers/scrub-members.ts';
 import { type Failure, FailureError, invalid } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, stringOr } from '../../../kernel/json.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import { type WholeRequest, wholeAnswer } from '../../../upstream/transport/whole-answer.ts';
 import { type VideoServices, videoNotFound } from './services.ts';
@@ -29,7 +29,7 @@ export type VideoContent =
 type Asking = Pick<VideoServices, 'objects' | 'snapshot' | 'transport' | 'videoSealer' | 'giveBack'>;
 
 const timeoutMs = 60_000;
-/** A page of a list; the lists of others wait for it. */
+/** All pages of a list; the lists of others wait for it. */
 const listTimeoutMs = 10_000;
 const connectTimeoutMs = 3_000;
 /** Vertex puts a clip into its answer, in base64. */
@@ -88,7 +88,11 @@ async function givenBackIfFailed({ giveBack }: Asking, tenant: string, jobs: rea
 /** Removes a video at its provider; a 400 where that cannot. */
 export async function deleteVideo(asking: Asking, tenant: string, id: string): Promise<JsonObject> {
   const home = await videoHome(asking, tenant, id);
-  if (home.facts.format === 'openai') return ask(asking, home, { method: 'DELETE', path: jobPath(home, id) }, id);
+  if (home.facts.format === 'openai') {
+    const deleted = await ask(asking, home, { method: 'DELETE', path: jobPath(home, id) }, id);
+    asking.objects.forget(tenant, { target: { id: home.target }, credential: { id: home.credential } }, id);
+    return deleted;
+  }
   const message = `${home.connection.name} cannot delete videos; Google removes them on its side.`;
   throw new FailureError(invalid('video_id', message));
 }
@@ -209,14 +213,15 @@ async function listedVideos(asking: Asking, home: VideoHome): Promise<JsonObject
     message: `${name} did not list its videos: it ${how}. Retry it.`,
   });
   const rows: JsonObject[] = [];
+  const deadline = AbortSignal.timeout(listTimeoutMs);
   for (let page = 0; page < pagesMax; page++) {
     const last = rows.at(-1)?.id;
     const after = last === undefined ? '' : `&after=${encodeURIComponent(String(last))}`;
     const path = listPath(home, `limit=${pageRows}${after}`);
-    const answered = await tried(asking, home, { method: 'GET', path }, listTimeoutMs);
+    const answered = await tried(asking, home, { method: 'GET', path }, deadline);
     if (answered === null) return without('did not answer');
     const { status, json } = answered;
-    if (status >= 500) return without(`answered ${status}`);
+    if (mayAnswerLater(status)) return without(`answered ${status}`);
     const list = status === 200 && isObject(json) ? json : {};
     const data = Array.isArray(list.data) ? list.data.filter(isObject) : [];
     rows.push(...data.map((job) => shownJob(job, home.connection)));
@@ -242,12 +247,26 @@ function pathOf({ connection, facts }: VideoHome): [path: string, query: string 
   return [path, query];
 }
 
-/** A JSON answer of a video's home; throws a 404, or a 503 when it does not answer. */
+/** A JSON answer of a video's home. Throws a 404, the refusal of the provider, or a 503 when it does not answer. */
 async function ask(asking: Asking, home: VideoHome, request: HomeRequest, id: string): Promise<JsonObject> {
   const { status, json } = await askOnce(asking, home, request);
   if (status >= 200 && status <= 299 && isObject(json)) return json;
   if (status === 404) throw new FailureError(videoNotFound(id));
-  throw new FailureError(unanswered(home.connection, `answered ${status}`));
+  throw new FailureError(refusalOf(home.connection, status, json) ?? unanswered(home.connection, `answered ${status}`));
+}
+
+/** Statuses of a provider that may answer the same request later. */
+function mayAnswerLater(status: number): boolean {
+  return status === 408 || status === 429 || status >= 500;
+}
+
+/** Refusal of what the caller wants of a video, such as to delete one that is being made. Null: it is no such refusal. */
+function refusalOf(connection: ProviderConnection, status: number, json: unknown): Failure | null {
+  const isOfOperator = status === 401 || status === 402 || status === 403;
+  if (status < 400 || isOfOperator || mayAnswerLater(status)) return null;
+  const error = isObject(json) && isObject(json.error) ? scrubMembers(json.error, connection) : {};
+  const message = `${connection.name} refused it (${status}): ${stringOr(error.message, 'without a reason')}`;
+  return { kind: 'upstream-refused', status, message, provider: connection.name, param: null };
 }
 
 interface HomeRequest {
@@ -259,7 +278,7 @@ interface HomeRequest {
 
 /** Whatever its status. Throws a 503 when no answer came. */
 async function askOnce(asking: Asking, home: CalledHome, request: HomeRequest): Promise<HomeAnswer> {
-  const answered = await tried(asking, home, request, timeoutMs);
+  const answered = await tried(asking, home, request, AbortSignal.timeout(timeoutMs));
   if (answered === null) throw new FailureError(unanswered(home.connection, 'did not answer'));
   return answered;
 }
@@ -276,12 +295,11 @@ async function tried(
   { transport }: Asking,
   { connection, headers }: CalledHome,
   { method, path, body }: HomeRequest,
-  withinMs: number,
+  deadline: AbortSignal,
 ): Promise<HomeAnswer | null> {
   const { route, authorize } = encodeGet(connection, path, headers);
   const sent = body === undefined ? headers.get : headers.whole;
   const request = { origin: connection.origin, route, authorize, method, path, body: body ?? null, headers: sent };
-  const deadline = AbortSignal.timeout(withinMs);
   const bounds = { connectTimeoutMs, bytesMax: answerBytesMax, deadline };
   const answered = await wholeAnswer(transport, request, bounds).catch(() => null);
   return answered && { status: answered.status, json: parsed(answered.bytes) };

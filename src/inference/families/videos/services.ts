@@ -18,6 +18,8 @@ export interface VideoServices extends SpineServices {
 export interface VideoObjects {
   ready(): Promise<unknown>;
   give(tenant: string, attempt: Pick<RouteAttempt, 'target' | 'credential'>, ids: readonly string[]): void;
+  /** Forgets an id that the tenant has deleted there. Never throws. */
+  forget(tenant: string, place: { target: { id: string }; credential: { id: string } }, id: string): void;
   /** Resolves when these ids are written: before their answer goes out. Null: they are. */
   recorded(tenant: string, ids: readonly string[]): Promise<void> | null;
   /**

@@ -11,13 +11,16 @@ const silenceMs = 60_000;
 const redirectsMax = 3;
 const googleHosts = /\.(googleapis|googleusercontent)\.com$/;
 
+/** Caller of a video. `head`: it takes the headers alone, and the bytes stay at the provider. */
+export interface VideoCaller {
+  client: Delivery;
+  headers: readonly string[];
+  takes: 'all' | 'head';
+}
+
 /** Sends a video's bytes as they come; nothing of it is kept here. Ends the client's answer. */
-export async function sendVideo(
-  transport: Transport,
-  client: Delivery,
-  content: VideoContent,
-  headers: readonly string[],
-): Promise<void> {
+export async function sendVideo(transport: Transport, caller: VideoCaller, content: VideoContent): Promise<void> {
+  const { client, headers } = caller;
   if (content.kind === 'bytes') {
     client.start('bytes', [...headers, 'content-type', content.type], 200);
     client.chunk(content.bytes);
@@ -26,7 +29,7 @@ export async function sendVideo(
   }
   let address: Pick<UpstreamAddress, 'origin' | 'route' | 'path' | 'headers' | 'authorize'> = content.address;
   for (let redirects = 0; redirects <= redirectsMax; redirects++) {
-    const leads = await streamed(transport, client, address, headers);
+    const leads = await streamed(transport, caller, address);
     if (leads === null) return;
     const url = URL.parse(leads, address.origin + address.path);
     if (
@@ -54,9 +57,8 @@ export async function sendVideo(
 /** Where it leads; null: the client has its answer. */
 function streamed(
   transport: Transport,
-  client: Delivery,
+  { client, headers, takes }: VideoCaller,
   address: Pick<UpstreamAddress, 'origin' | 'route' | 'path' | 'headers' | 'authorize'>,
-  headers: readonly string[],
 ): Promise<string | null> {
   return new Promise((resolve) => {
     let isOver = false;
@@ -86,6 +88,11 @@ function streamed(
           if (status !== 200) return refused(whyNot(status));
           const type = head.get('content-type') ?? 'video/mp4';
           client.start('bytes', [...headers, 'content-type', type], 200);
+          if (takes === 'all') return;
+          isOver = true;
+          running.abort();
+          client.end(null);
+          resolve(null);
         },
         data(chunk) {
           if (!isOver && client.chunk(chunk) === 'behind') running.pause();
