@@ -188,6 +188,8 @@ test('design §6 what is wrong is 400 and names its field; nothing of it reaches
     assert.match(error.message, words);
   }
   assert.equal((await refused({ model: 'nobody' })).code, 404);
+  // Mistral reads files of its account by such a field.
+  assert.match((await refused({ model: 't', file_id: 'file-of-another' })).message, /'file_id' names was not found/);
   assert.equal(first.forms.length, before);
   await emptied();
   assert.equal((await ask({ model: 'stt-1', prompt: 'x'.repeat(32_768) })).status, 200, 'the longest prompt');

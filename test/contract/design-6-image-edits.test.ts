@@ -97,6 +97,21 @@ test('design §6: a picture and its mask reach the upstream as they are, with al
   assert.deepEqual([units, usage.images], [2, 2]);
 });
 
+test('ids of files at the provider are refused in a form, as in JSON', async () => {
+  clear();
+  for (const field of ['file_id', 'images[0][file_id]']) {
+    const named = await edit([
+      ['model', 'pic'],
+      ['image', png(1)],
+      ['prompt', 'x'],
+      [field, 'file-of-another'],
+    ]);
+    assert.equal(named.status, 404, field);
+    assert.match(await named.text(), /file_id' names was not found/);
+  }
+  assert.equal(first.calls.length, 0);
+});
+
 test('a variation is an edit that says so, of one picture and without words of the caller', async () => {
   clear();
   const vary = (...parts: Part[]) => edit([['model', 'pic'], ...parts], {}, '/v1/images/variations');

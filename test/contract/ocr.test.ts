@@ -81,3 +81,12 @@ test('a model whose provider does not serve it, and a body without a model, are 
     assert.deepEqual([answer.status, error.param], [400, 'model'], error.message);
   }
 });
+
+test('a file at the provider cannot be named: it may be of another key', async (t) => {
+  const { gateway, first, second } = await setUp(t);
+  const document = { type: 'file', file_id: '6f0f1a1e-1f0c-4b7e-9c3e-0c6a3d1b2a10' };
+  const answer = await gateway.fetch('/v1/ocr', { json: { ...json, document } });
+  assert.equal(answer.status, 404);
+  assert.match(await answer.text(), /"param":"document\.file_id"/);
+  assert.deepEqual([...first.asked, ...second.asked], []);
+});

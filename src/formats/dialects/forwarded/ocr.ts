@@ -1,9 +1,14 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { reportedCount, type Usage } from '../../neutral/usage.ts';
 import { boolean, object } from '../fields.ts';
+import { objectNotFound } from '../named-objects.ts';
+import { objects } from '../openai-chat/read-request.ts';
 import type { ForwardedEndpoint } from './endpoint.ts';
 import { readUnstreamed, schemaBesideModel } from './read-fields.ts';
 import { faultInList, readWholeInPassing } from './read-whole.ts';
+
+// Documents are no text: their URLs may hold megabytes of base64.
+const readFields = readUnstreamed(() => 0);
 
 /** The text of documents and pictures as markdown, page by page: Mistral's format. */
 export const ocr: ForwardedEndpoint = {
@@ -11,8 +16,10 @@ export const ocr: ForwardedEndpoint = {
   cost: 1,
   path: '/v1/ocr',
   summary: 'Read the text of a document or a picture',
-  // Documents are no text: their URLs may hold megabytes of base64.
-  readRequest: readUnstreamed(() => 0),
+  readRequest(raw, body, scan) {
+    const [named] = objects.find(body);
+    return named === undefined ? readFields(raw, body, scan) : objectNotFound(named.field);
+  },
   requestSchema: () =>
     schemaBesideModel(
       { document: object, include_image_base64: boolean },

@@ -10,6 +10,7 @@ import type { Alias } from '../../models/alias.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
 import type { Endpoint, Plan, PlannedRequest, Trials } from '../../spine/endpoint.ts';
 import { contentOfForm, type UploadedForm } from '../../spine/form-content.ts';
+import { objectInForm } from '../../spine/form-objects.ts';
 import type { Job } from '../../spine/job.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
 import { plainQuery, plainTarget } from '../../spine/plain-request.ts';
@@ -60,7 +61,7 @@ export function imageEditsEndpoint(services: ImageServices): Endpoint<ImageEditI
     id: 'image-edit',
     cost: 'image',
     async read(_call, { form, linkBase }) {
-      const read = readEditForm(form.fields);
+      const read = objectInForm(form) ?? readEditForm(form.fields);
       if (isFailure(read)) return read;
       const edit = await readEditFiles(form);
       if (isFailure(edit)) return edit;

@@ -10,6 +10,7 @@ import type { Target } from '../../../routing/target.ts';
 import { runAttempts } from '../../spine/attempts/run-attempts.ts';
 import type { Endpoint, Plan, Trials } from '../../spine/endpoint.ts';
 import { contentOfForm, type UploadedForm } from '../../spine/form-content.ts';
+import { objectInForm } from '../../spine/form-objects.ts';
 import type { Job } from '../../spine/job.ts';
 import { plainQuery } from '../../spine/plain-request.ts';
 import { readableForm } from '../../spine/readable-input.ts';
@@ -35,7 +36,8 @@ export function transcriptionEndpoint(
     id,
     cost: 'transcription',
     async read({ principal }, form) {
-      const request = readTranscriptionRequest(form.fields, id === 'translation' ? 'translate' : 'transcribe');
+      const task = id === 'translation' ? 'translate' : 'transcribe';
+      const request = objectInForm(form) ?? readTranscriptionRequest(form.fields, task);
       if (isFailure(request)) return request;
       const file = fileOf(form);
       if (isFailure(file)) return file;

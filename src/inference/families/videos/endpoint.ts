@@ -1,8 +1,8 @@
 import type { Principal } from '../../../books/auth/principal.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import { objectNotFound } from '../../../formats/dialects/named-objects.ts';
+import { membersOfForm } from '../../../formats/media/form-members.ts';
 import { pictureStartBytes, pictureTypeOfStart } from '../../../formats/media/images/picture-type.ts';
-import { membersOfForm } from '../../../formats/media/videos/form-members.ts';
 import type { VideoRequest } from '../../../formats/media/videos/format.ts';
 import { videoFormats } from '../../../formats/media/videos/index.ts';
 import { readRemix, readVideoRequest, secondsDefault } from '../../../formats/media/videos/read-request.ts';

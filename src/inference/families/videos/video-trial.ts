@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
+import { formOfMembers } from '../../../formats/media/form-members.ts';
 import { pictureEnding } from '../../../formats/media/images/picture-type.ts';
 import { fieldPart, filePartHead, formEnd, formType } from '../../../formats/media/transcription/form-body.ts';
-import { formOfMembers } from '../../../formats/media/videos/form-members.ts';
 import { lossesOf } from '../../../formats/media/videos/format.ts';
 import { videoFormats } from '../../../formats/media/videos/index.ts';
 import { readVeoOperation } from '../../../formats/media/videos/veo.ts';

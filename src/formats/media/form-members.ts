@@ -1,5 +1,5 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import type { FormPart } from '../transcription/form-body.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import type { FormPart } from './transcription/form-body.ts';
 
 /** `a[b][]`: OpenAI's SDKs write the members of objects and the items of lists so. */
 const bracketed = /^([^[\]]+)((?:\[[^[\]]*\]){1,8})$/;
