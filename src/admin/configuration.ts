@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { openEntries } from '../books/auth/entry-secrets.ts';
 import { exportConfig } from '../config/export-config.ts';
+import { emptyFile } from '../config/load.ts';
 import { fragmentKey, mergeStored } from '../config/merge-stored.ts';
 import type { ConfigProblem } from '../config/problem.ts';
 import { redact } from '../config/redact.ts';
@@ -64,6 +65,8 @@ export function configurationOperations(parts: AdminParts, records: Records): Op
       body: 'yaml',
       reply: checkedSchema,
       run({ body }) {
+        if (body.trim() === '')
+          return { ok: false, errors: [{ line: 1, column: 1, path: '', message: emptyFile }], warnings: [] };
         const result = parts.checkConfig(body);
         return result.ok
           ? { ok: true, errors: [], warnings: result.warnings.map(shown) }

@@ -67,6 +67,9 @@ function withoutFile({ env, implicitProviders = [] }: LoadOptions): ConfigResult
   return { ...checkConfigText('', 'culvert.yaml', env, { implicitProviders }), ...nowhere };
 }
 
+/** Why a file without content is refused. */
+export const emptyFile = 'the file is empty; delete it to run without one';
+
 function readText(file: string): { ok: true; text: string } | { ok: false; message: string } {
   try {
     const facts = statSync(file);
@@ -74,7 +77,7 @@ function readText(file: string): { ok: true; text: string } | { ok: false; messa
     if (facts.size > configBytesMax) return { ok: false, message: 'the file is larger than 4 MB' };
     const text = readFileSync(file, 'utf8');
     // Cut to nothing by a full disk, or about to be written: all defaults would be in force, without a key.
-    if (text.trim() === '') return { ok: false, message: 'the file is empty; delete it to run without one' };
+    if (text.trim() === '') return { ok: false, message: emptyFile };
     return { ok: true, text };
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';

@@ -179,6 +179,8 @@ test('a text is checked as the configuration file would be, with line and column
   assert.deepEqual([line, column, path], [4, 11, 'plans.free.rpn']);
   assert.match(message, /did you mean 'rpm'/);
   assert.equal((await admin.ok('POST', '/config/check', '{{{')).ok, false);
+  const empty = await admin.ok('POST', '/config/check', ' \n');
+  assert.match(empty.errors[0].message, /^the file is empty/, 'as a reload says');
   assert.equal((await admin.ok('GET', '/plans')).data.length, 1);
 });
 
