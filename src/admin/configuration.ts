@@ -28,6 +28,16 @@ const settingSchema = z.object({
 
 const checkedSchema = z.object({ ok: z.boolean(), errors: z.array(problemSchema), warnings: z.array(problemSchema) });
 
+const checkedAsEmpty = { ok: false, errors: [{ line: 1, column: 1, path: '', message: emptyFile }], warnings: [] };
+
+const reloadedSchema = z.object({
+  ok: z.literal(true),
+  errors: z.array(problemSchema).max(0),
+  at_next_start: z
+    .array(z.string())
+    .describe('Settings that differ from those of the start, and that only a start takes, such as server.port.'),
+});
+
 /** `/config`: the configuration in force, and what a given text would become. */
 export function configurationOperations(parts: AdminParts, records: Records): Operation[] {
   return [
@@ -65,8 +75,7 @@ export function configurationOperations(parts: AdminParts, records: Records): Op
       body: 'yaml',
       reply: checkedSchema,
       run({ body }) {
-        if (body.trim() === '')
-          return { ok: false, errors: [{ line: 1, column: 1, path: '', message: emptyFile }], warnings: [] };
+        if (body.trim() === '') return checkedAsEmpty;
         const result = parts.checkConfig(body);
         return result.ok
           ? { ok: true, errors: [], warnings: result.warnings.map(shown) }
@@ -84,10 +93,10 @@ export function configurationOperations(parts: AdminParts, records: Records): Op
           force: z.boolean().default(false).describe('Take the file although it drops every declared key.'),
         })
         .prefault({}),
-      reply: z.object({ ok: z.literal(true), errors: z.array(problemSchema).max(0) }),
+      reply: reloadedSchema,
       async run({ body }) {
         const reloaded = await parts.reload(body.force ? 'force' : 'careful');
-        if (reloaded.ok) return { ok: true as const, errors: [] };
+        if (reloaded.ok) return { ok: true as const, errors: [], at_next_start: [...(reloaded.atNextStart ?? [])] };
         const message = 'The configuration file was not loaded. The old configuration stays in force.';
         return refuseWith(
           { kind: 'invalid-request', param: null, message },

@@ -149,4 +149,7 @@ export interface AdminSetup {
 /** `careful`: a configuration that would drop every declared key changes nothing either. */
 export type ReloadMode = 'careful' | 'force';
 
-export type Reloaded = { ok: true; config: Config } | { ok: false; errors: readonly ConfigProblem[] };
+/** `atNextStart`: changed settings that only a start takes, such as `server.port`. */
+export type Reloaded =
+  | { ok: true; config: Config; atNextStart?: readonly string[] }
+  | { ok: false; errors: readonly ConfigProblem[] };

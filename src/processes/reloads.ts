@@ -69,15 +69,14 @@ export class Reloads {
       return next;
     }
     const { config } = next;
-    for (const key of needsRestart(this.#current, config)) {
-      log.warn(`${key} changed: it takes effect at the next start`);
-    }
+    const atNextStart = needsRestart(this.#parts.loaded.config, config);
+    for (const key of atNextStart) log.warn(`${key} changed: it takes effect at the next start`);
     this.#current = config;
     log.level = config.telemetry.log.level;
     await this.#parts.apply(config);
     log.info(`configuration reloaded (${why})`);
     flush();
-    return { ok: true, config };
+    return { ok: true, config, atNextStart };
   }
 
   /** Its files are not looked at any more. */

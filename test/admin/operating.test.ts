@@ -186,7 +186,7 @@ test('a text is checked as the configuration file would be, with line and column
 
 test('a reload that finds errors is a 400 that lists them', async (t) => {
   const admin = await openAdmin(t);
-  assert.deepEqual(await admin.ok('POST', '/config/reload'), { ok: true, errors: [] });
+  assert.deepEqual(await admin.ok('POST', '/config/reload'), { ok: true, errors: [], at_next_start: [] });
   const problem = { file: 'culvert.yaml', line: 3, column: 5, path: 'plans', message: 'expected a mapping' };
   admin.setReload({ ok: false, errors: [problem] });
   const { status, json } = await admin.call('POST', '/config/reload');

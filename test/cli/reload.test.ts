@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { stringify } from 'yaml';
 import { overUpstreams, startGateway } from '../start-gateway.ts';
-import { startProcess, temporaryFolder } from '../start-process.ts';
+import { runCommand, startProcess, temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
 
 const key = 'sk-cv-reload-test-1';
@@ -57,6 +57,27 @@ test('a changed file and SIGHUP reload: a new alias is there, the running stream
 
   // Its alias is gone, its stream is not.
   assert.match(await streamed, /data: \[DONE\]\n\n$/);
+});
+
+test('a reload names the settings that wait for the next start, until they are as before', async (t) => {
+  const cwd = temporaryFolder(t);
+  const admin = { key: 'sk-cv-admin-reload-test-0001' };
+  const write = (port: number) =>
+    writeFileSync(join(cwd, 'culvert.yaml'), stringify({ server: { port }, admin, autodetect: 'off' }));
+  write(0);
+  const gateway = await startProcess(t, { cwd, args: [] });
+  const reload = async () => {
+    const headers = { authorization: `Bearer ${admin.key}` };
+    const answer = await fetch(`${gateway.url}/admin/v1/config/reload`, { method: 'POST', headers });
+    return answer.json();
+  };
+  write(1);
+  assert.deepEqual(await reload(), { ok: true, errors: [], at_next_start: ['server.port'] });
+  const command = await runCommand(['reload', '--url', gateway.url], { cwd });
+  assert.equal(command.stdout, 'The configuration was reloaded.\n');
+  assert.equal(command.stderr, 'warning: server.port changed: it takes effect at the next start.\n');
+  write(0);
+  assert.deepEqual(await reload(), { ok: true, errors: [], at_next_start: [] });
 });
 
 test('F40, F54: 100 reloads under load, rotating the provider key, lose no request', async (t) => {

@@ -7,6 +7,8 @@ interface Reloaded {
   ok: boolean;
   /** The server's own file. */
   file: string | null;
+  /** Settings that wait for the next start. */
+  at_next_start: readonly string[];
   errors: readonly { line: number; column: number; path: string; message: string }[];
 }
 
@@ -19,20 +21,22 @@ export interface ReloadFlags extends AdminFlags {
 export async function reload(flags: ReloadFlags, parts: CliParts): Promise<number> {
   const reply = await withAdmin(flags, parts, async (admin): Promise<Reloaded> => {
     if (admin.server === null) throw new CommandFailed('No server runs here, so there is nothing to reload.');
-    const errors = await admin
+    const { errors, at_next_start = [] } = await admin
       .request('POST', '/config/reload', flags.force ? { body: { force: true } } : {})
-      .then(() => [])
+      .then((answer) => ({ errors: [], ...(answer as Partial<Pick<Reloaded, 'at_next_start'>>) }))
       .catch((error: unknown) => {
         const found = error instanceof AdminRefused ? errorsIn(error.text) : null;
         if (found === null) throw error;
-        return found;
+        return { errors: found, at_next_start: [] };
       });
     const { file } = (await admin.request('GET', '/config')) as Pick<Reloaded, 'file'>;
-    return { ok: errors.length === 0, file, errors };
+    return { ok: errors.length === 0, file, errors, at_next_start };
   });
   if (flags.json) printJson(reply);
-  else if (reply.ok) print('The configuration was reloaded.');
-  else {
+  else if (reply.ok) {
+    print('The configuration was reloaded.');
+    for (const setting of reply.at_next_start) note(`warning: ${setting} changed: it takes effect at the next start.`);
+  } else {
     for (const { line, column, path, message } of reply.errors)
       note(`${reply.file ?? 'culvert.yaml'}:${line}:${column} ${path === '' ? message : `${path}: ${message}`}`);
     note('The old configuration stays in use.');

@@ -94,10 +94,15 @@ function Reload() {
   const may = useMay('settings', 'write');
   const [problems, setProblems] = useState<readonly Problem[]>([]);
   const reload = useMutation({
-    mutationFn: (force: boolean) => call('POST', '/admin/v1/config/reload', { body: { force } }),
-    onSuccess() {
+    mutationFn: (force: boolean) =>
+      call<{ at_next_start: readonly string[] }>('POST', '/admin/v1/config/reload', { body: { force } }),
+    onSuccess({ at_next_start: waiting }) {
       setProblems([]);
-      toast('The configuration file was reloaded.');
+      toast(
+        waiting.length === 0
+          ? 'The configuration file was reloaded.'
+          : `The configuration file was reloaded. At the next start: ${waiting.join(', ')}.`,
+      );
       void client.invalidateQueries();
     },
     onError(error) {
