@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path';
 import { type DataFolder, dataFolderAt } from '../stores/sqlite/data-folder.ts';
 
-/** Parts of a data folder that a restore replaces, each whole: databases, folders, and the file that holds the secret. */
+/** Parts of a data folder that a restore replaces, each whole: databases, folders, and the files that hold secrets. */
 export const databaseNames: readonly string[] = ['culvert.db', 'ledger.db'];
 export const pageNames: readonly string[] = [
   'pages.db',
@@ -12,11 +12,14 @@ export const pageNames: readonly string[] = [
   'bodies.db',
   'vector-stores.db',
 ];
-export const localNames: readonly string[] = ['vectors', 'files', 'secret'];
+const secretNames: readonly string[] = ['secret', 'secret.earlier'];
+export const localNames: readonly string[] = ['vectors', 'files', ...secretNames];
 
 /** Parts that hold something that nothing makes again. */
 export function dataIn(folder: DataFolder, names: readonly string[]): string[] {
-  const paths = names.filter((name) => name !== 'files' && name !== 'secret').map((name) => join(folder.path, name));
+  const paths = names
+    .filter((name) => name !== 'files' && !secretNames.includes(name))
+    .map((name) => join(folder.path, name));
   return paths.filter((path) => existsSync(path) && (!path.endsWith('vectors') || readdirSync(path).length > 0));
 }
 
@@ -48,8 +51,8 @@ export async function replaceData(
     mkdirSync(side.path, { mode: 0o700 });
     await make(side.path);
     const made = names.filter((name) => existsSync(join(side.path, name)));
-    // A backup of a server whose secret is configured holds none: then the one that is here may be needed.
-    const replaced = names.filter((name) => name !== 'secret' || made.includes(name));
+    // A backup of a server whose secret is configured holds none: then those that are here may be needed.
+    const replaced = names.filter((name) => !secretNames.includes(name) || made.includes('secret'));
     const setAside = replaced
       .map((name) => join(folder.path, name))
       .filter((path) => existsSync(path))

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { writeBackupFile } from '../../src/cli/backup-file.ts';
@@ -8,7 +8,7 @@ import type { CliParts } from '../../src/cli/parts.ts';
 import type { BackupRow } from '../../src/stores/backup-row.ts';
 import { dataFolderAt } from '../../src/stores/sqlite/data-folder.ts';
 import { lockDataFolder } from '../../src/stores/sqlite/data-folder-lock.ts';
-import { temporaryFolder } from '../start-process.ts';
+import { runCommand, startProcess, temporaryFolder } from '../start-process.ts';
 
 const rows: BackupRow[] = [{ table: 'account', row: { id: 'dev' } }];
 
@@ -81,4 +81,37 @@ test('a damaged backup touches nothing, not even an empty folder', async (t) => 
   await assert.rejects(run({ yes: true }), /damaged/);
   assert.deepEqual(written, []);
   assert.ok(!existsSync(dataDir));
+});
+
+test('what a secret before the last one sealed is opened after a restore', async (t) => {
+  const admin = { key: 'sk-cv-admin-restore-test-0001' };
+  const configured = () => {
+    const cwd = temporaryFolder(t);
+    const config = { server: { port: 0 }, admin, storage: { data_dir: './data' }, autodetect: 'off' };
+    writeFileSync(join(cwd, 'culvert.yaml'), JSON.stringify(config));
+    return cwd;
+  };
+  const [from, to] = [configured(), configured()];
+  const first = await startProcess(t, { cwd: from, args: [] });
+  const authorization = `Bearer ${readFileSync(join(from, 'data', 'api.key'), 'utf8').trim()}`;
+  const headers = { authorization, 'content-type': 'application/json' };
+  const body = JSON.stringify({ model: 'sim/chat', input: 'Keep this' });
+  const made = await fetch(`${first.url}/v1/responses`, { method: 'POST', headers, body });
+  const { id } = (await made.json()) as { id: string };
+  assert.equal((await runCommand(['secret', 'rotate', '--url', first.url], { cwd: from })).code, 0);
+  assert.equal((await runCommand(['backup', 'b.gz'], { cwd: from })).code, 0);
+  await first.stop();
+  assert.equal((await runCommand(['restore', join(from, 'b.gz')], { cwd: to })).code, 0);
+  const second = await startProcess(t, { cwd: to, args: [] });
+  assert.equal((await fetch(`${second.url}/v1/responses/${id}`, { headers })).status, 200);
+  assert.equal(statSync(join(to, 'data', 'secret.earlier')).mode & 0o777, 0o600);
+  await second.stop();
+
+  // Earlier secrets of the folder itself would open nothing of the backup.
+  writeFileSync(join(to, 'data', 'secret.earlier'), 'those of the folder\n');
+  assert.equal((await runCommand(['restore', join(from, 'b.gz'), '--yes'], { cwd: to })).code, 0);
+  assert.equal(
+    readFileSync(join(to, 'data', 'secret.earlier'), 'utf8'),
+    readFileSync(join(from, 'data', 'secret.earlier'), 'utf8'),
+  );
 });
