@@ -1,4 +1,5 @@
 import {
+  exactly,
   type TextChange,
   type TextKind,
   type TextPath,
@@ -6,7 +7,7 @@ import {
   withTexts,
 } from '../../../formats/neutral/json-texts.ts';
 import { type Failure, FailureError } from '../../../kernel/failure.ts';
-import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { AnswerTextPlace, AnswerTexts, TextFilter } from '../../models/steps.ts';
 
 /** Text that a filter let through. Throws a FailureError. */
@@ -24,14 +25,47 @@ export function throughFilter(texts: AnswerTexts, place: AnswerTextPlace, text: 
 /** A JSON text whose strings have passed their filters. `root`: kind of those that say no more. */
 export function filteredJson(texts: AnswerTexts, json: string, value: JsonValue, root: TextKind, choice = 0): string {
   const { parts } = textsIn(value, root, root === 'tool-arguments' ? 'free' : 'known');
+  const pieced = root === 'assistant' ? inPieces(value) : [];
+  const isPiece = ({ path }: TextChange) => pieced.some((piece) => piece.every((step, at) => step === path[at]));
   const changes = parts.flatMap((part) => {
+    if (isPiece(part)) return [];
     const filter = texts({ kind: part.kind, choice });
     const text = filter === null ? part.text : given(filter.push(part.text)) + given(filter.end());
     if (text === part.text) return [];
     const isNumber = root === 'tool-arguments' && part.as !== 'name' && filter?.isNumber?.(part.text) === true;
     return [{ ...part, ...(isNumber && { as: 'number' as const }), text }];
   });
-  return changes.length === 0 ? json : withTexts(json, changes);
+  return changes.length === 0 ? json : withoutPieces(withTexts(json, changes), pieced);
+}
+
+/** Members that repeat the text next to them in pieces. No filter finds there what it finds in the text. */
+const repeating = ['words', 'tokens', 'logprobs'];
+
+/** Places of such members: of a transcript, of its segments, and of a completion's choices. */
+function inPieces(answer: JsonValue): TextPath[] {
+  if (!isObject(answer)) return [];
+  const { segments, choices } = answer;
+  const inside = (name: string, list: JsonValue | undefined) =>
+    Array.isArray(list) ? list.flatMap((one, at) => piecesOf(one, [name, at])) : [];
+  return [...piecesOf(answer, []), ...inside('segments', segments), ...inside('choices', choices)];
+}
+
+function piecesOf(holder: JsonValue, path: TextPath): TextPath[] {
+  if (!isObject(holder) || (typeof holder.text !== 'string' && holder.type !== 'transcript.text.delta')) return [];
+  return repeating.filter((name) => (holder[name] ?? null) !== null).map((name) => [...path, name]);
+}
+
+/** The JSON text without these members. Choices have log probabilities of null. */
+function withoutPieces(json: string, pieced: readonly TextPath[]): string {
+  if (pieced.length === 0) return json;
+  const answer = exactly(json);
+  for (const path of pieced) {
+    const holder = path.slice(0, -1).reduce((value, step) => (value as JsonObject)[step]!, answer) as JsonObject;
+    const name = String(path.at(-1));
+    if (path[0] === 'choices') holder[name] = null;
+    else delete holder[name];
+  }
+  return JSON.stringify(answer);
 }
 
 interface HeldEvent<C> {
@@ -71,6 +105,12 @@ export class FilteredStream<C> {
 
   /** Throws a FailureError. */
   take(json: string, event: JsonObject, carry: C): void {
+    const pieced = inPieces(event);
+    if (pieced.length > 0) {
+      // The text goes on in the next events: nobody knows yet what will be found.
+      const without = withoutPieces(json, pieced);
+      return this.take(without, JSON.parse(without) as JsonObject, carry);
+    }
     const held: HeldEvent<C> = { json, carry, holds: 0 };
     const type = typeof event.type === 'string' ? event.type : '';
     if (/\b(done|completed|failed|created)$/.test(type)) this.#close();
