@@ -206,6 +206,27 @@ test('a caller that begins to speak stops the answer, and hears of it', async (t
   await caller.closed;
 });
 
+test('an answer that is cut is incomplete, and one that fails says why', async (t) => {
+  const caller = await open(t, { output_modalities: ['text'] });
+  const answered = async (spec: string) => {
+    upstream.script('/v1/chat/completions', [spec]);
+    caller.send('conversation.item.create', userSays('Hello'));
+    return caller.response();
+  };
+  for (const [finish, reason] of [
+    ['length', 'max_output_tokens'],
+    ['content_filter', 'content_filter'],
+  ]) {
+    const { status, status_details, output } = await answered(`text=One.;finish=${finish}`);
+    assert.deepEqual([status, status_details], ['incomplete', { type: 'incomplete', reason }]);
+    assert.equal((output as JsonObject[])[0]!.status, 'incomplete');
+  }
+  const { status, status_details } = await answered('status=400');
+  const { type, code, message } = (status_details as { error: JsonObject }).error;
+  assert.deepEqual([status, type, code], ['failed', 'invalid_request_error', 'upstream_refused']);
+  assert.match(String(message), /answered 400/);
+});
+
 test('functions that the model calls end its response, and their results go to it', async (t) => {
   const tools = [
     { type: 'function', name: 'add', description: 'Adds.', parameters: { type: 'object', properties: {} } },

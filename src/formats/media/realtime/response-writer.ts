@@ -73,9 +73,11 @@ export class EventWriter {
 
 /** End of a response, in OpenAI's words. */
 export interface ResponseEnd {
-  status: 'completed' | 'cancelled' | 'failed';
-  /** Reason of a cancelled one: `turn_detected`, `client_cancelled`; of a failed one, its message. */
+  status: 'completed' | 'cancelled' | 'incomplete' | 'failed';
+  /** Reason of a cancelled one: `turn_detected`, `client_cancelled`; of an incomplete one: `max_output_tokens`, `content_filter`. */
   reason?: string;
+  /** Error of a failed one. */
+  error?: JsonObject;
   usage: JsonObject | null;
 }
 
@@ -142,11 +144,9 @@ export class ResponseWriter {
     this.#endItem({ ...item, id, status: 'completed', arguments: callArguments });
   }
 
-  done({ status, reason, usage }: ResponseEnd): void {
+  done({ status, reason, error, usage }: ResponseEnd): void {
     this.#endMessage(status === 'completed' ? 'completed' : 'incomplete');
-    const failure =
-      status === 'failed' ? { error: { type: 'upstream_error', code: null, message: reason ?? '' } } : { reason };
-    const details = status === 'completed' ? null : { type: status, ...failure };
+    const details = status === 'completed' ? null : { type: status, ...(status === 'failed' ? { error } : { reason }) };
     const response = {
       id: this.id,
       object: 'realtime.response',

@@ -21,6 +21,8 @@ const sentenceCharsMin = 24;
 /** One response: the chat model's words, and their sound. */
 export class CascadeAnswer {
   usage: JsonObject | null = null;
+  /** Why the model's words end early, in OpenAI's word; null: they do not. */
+  cut: 'max_output_tokens' | 'content_filter' | null = null;
   readonly #parts: AnswerParts;
   readonly #settings: SessionSettings;
   readonly #response: ResponseWriter;
@@ -50,7 +52,8 @@ export class CascadeAnswer {
     const failure = await steps.chat({ call, signal: this.#signal }, body, (chunk) => this.#chunk(chunk));
     if (failure === null) this.#speak(this.#unspoken);
     const unspoken = await this.#speech;
-    if (!this.#signal.aborted) {
+    // Arguments of a call may be cut as the words are.
+    if (!this.#signal.aborted && this.cut === null) {
       for (const { id, name, arguments: given } of this.#calls) this.#response.call(id, name, given);
     }
     return failure ?? unspoken;
@@ -59,7 +62,10 @@ export class CascadeAnswer {
   #chunk({ choices, usage }: JsonObject): void {
     if (isObject(usage)) this.usage = usageOf(usage);
     const [choice] = Array.isArray(choices) ? choices : [];
-    const delta = isObject(choice) && isObject(choice.delta) ? choice.delta : {};
+    const { delta: given, finish_reason: finish } = isObject(choice) ? choice : {};
+    if (finish === 'length') this.cut = 'max_output_tokens';
+    else if (finish === 'content_filter') this.cut = finish;
+    const delta = isObject(given) ? given : {};
     if (typeof delta.content === 'string' && delta.content !== '') this.#words(delta.content);
     for (const call of Array.isArray(delta.tool_calls) ? delta.tool_calls : []) {
       if (!isObject(call)) continue;

@@ -324,8 +324,14 @@ export class CascadeEnd implements SessionEnd {
     this.#answering = null;
     const { usage } = made;
     if (stop.signal.aborted) return response.done({ status: 'cancelled', reason: answering.reason, usage });
-    if (failure === null) return response.done({ status: 'completed', usage });
-    response.done({ status: 'failed', reason: failure.kind, usage });
+    if (failure === null) {
+      const { cut } = made;
+      return response.done(
+        cut === null ? { status: 'completed', usage } : { status: 'incomplete', reason: cut, usage },
+      );
+    }
+    const { type = null, code = null, message = '' } = this.#parts.errorEvent(failure).error as JsonObject;
+    response.done({ status: 'failed', error: { type, code, message }, usage });
     this.#failed(failure);
   }
 
