@@ -231,6 +231,34 @@ test('a wrong offer is a 400, and a call to a model without WebRTC too', async (
   }
 });
 
+test('a model that holds no such sessions gets no client secret, and one that talks by a cascade no call', async (t) => {
+  const own = await startGateway(t, {
+    providers: { up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'k' } },
+    models: {
+      embed: { type: 'embedding', targets: ['up/m'] },
+      talk: { targets: ['up/m'], realtime: { transcription: 'hears', speech: 'speaks' } },
+      hears: { type: 'transcription', targets: ['up/m'] },
+      speaks: { type: 'speech', targets: ['up/m'] },
+    },
+  });
+  const transcribing = (model: string) => ({ type: 'transcription', audio: { input: { transcription: { model } } } });
+  for (const [session, status] of [
+    [{ model: 'embed' }, 400],
+    [{ model: 'talk' }, 200],
+    [transcribing('talk'), 400],
+    [transcribing('hears'), 200],
+  ] as const) {
+    const answer = await own.fetch('/v1/realtime/client_secrets', { json: { session } });
+    assert.equal(answer.status, status, await answer.text());
+  }
+  const posts = upstream.posts.length;
+  const call = { method: 'POST', body: offer, headers: { 'content-type': 'application/sdp' } };
+  const refused = await own.fetch('/v1/realtime/calls?model=talk', call);
+  assert.equal(refused.status, 400);
+  assert.match(await refused.text(), /'talk' takes no WebRTC\. Open a WebSocket/);
+  assert.equal(upstream.posts.length, posts);
+});
+
 test('settings that nest too deeply, and a call that only transcribes, are a 400', async () => {
   const deep = '['.repeat(100_000) + ']'.repeat(100_000);
   for (const body of [

@@ -3,6 +3,7 @@ import { callerIdOf } from '../../../books/auth/principal.ts';
 import type { JsonSchema } from '../../../formats/dialects/described-check.ts';
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import { transcriptionModelIn } from '../../../formats/media/realtime/session-settings.ts';
+import { notRealtime, notTranscribing } from '../../../inference/families/realtime/held-session.ts';
 import type { RealtimeServices } from '../../../inference/families/realtime/services.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
@@ -93,9 +94,11 @@ async function answer(
   if (raw === null) return;
   const read = Buffer.isBuffer(raw) ? readRequest(raw, form) : raw;
   if (isFailure(read)) return refused(read);
-  const { model, session, lifeS } = read;
+  const { model, kind, session, lifeS } = read;
   const alias = services.snapshot().models.resolve(model, callerOf({ principal }));
   if (isFailure(alias)) return refused(alias);
+  const wrong = kind === 'transcription' ? notTranscribing(alias) : notRealtime(alias);
+  if (wrong !== null) return refused(wrong);
   const expiresS = Math.floor(services.clock.wallMs() / 1_000) + lifeS;
   const value = secrets.issue({
     keyId: callerIdOf(callerOf({ principal })),
@@ -119,6 +122,7 @@ const tooLong = invalid(
 
 interface SecretRequest {
   model: string;
+  kind: 'realtime' | 'transcription';
   /** The settings, without the model. */
   session: JsonObject;
   lifeS: number;
@@ -142,7 +146,7 @@ function readRequest(raw: Buffer, form: 'present' | 'older'): SecretRequest | Fa
     const path = `${place}${type === 'realtime' ? 'model' : 'audio.input.transcription.model'}`;
     return invalid(path, `${path} must name a model.`);
   }
-  return { model, session: form === 'present' ? { type, ...others } : others, lifeS };
+  return { model, kind: type, session: form === 'present' ? { type, ...others } : others, lifeS };
 }
 
 function lifeOf(expires: JsonValue | undefined): number | Failure {

@@ -66,6 +66,12 @@ export function notRealtime({ id, type }: Pick<Alias, 'id' | 'type'>): Failure |
   return invalid('model', message);
 }
 
+/** The refusal of a model that writes down no speech; null: it does. */
+export function notTranscribing({ id, type }: Pick<Alias, 'id' | 'type'>): Failure | null {
+  if (type === 'transcription') return null;
+  return invalid('model', `The model '${id}' does not transcribe. Use one of the type 'transcription'.`);
+}
+
 /**
  * Reserves the first response of a session and reaches a target for it, in the order and with the failover of every
  * request; a refusal is the call's answer. Then `hold` has the session until its end.

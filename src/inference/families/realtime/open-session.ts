@@ -6,7 +6,7 @@ import { responseTurns, transcriptionTurns } from '../../../formats/media/realti
 import { findVoice, unknownVoices } from '../../../formats/media/speech/voices.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import { pathOf } from '../../../formats/providers/connection.ts';
-import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { randomBase62 } from '../../../kernel/ids.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
@@ -18,7 +18,7 @@ import { statusFault, transportFault } from '../../spine/attempts/attempt-faults
 import { type HeaderList, refuse } from '../../spine/sink.ts';
 import { CascadeEnd, type CascadeParts } from './cascade-end.ts';
 import { GeminiEnd } from './gemini-end.ts';
-import { type HeldSession, holdSession, notRealtime, type SessionCall } from './held-session.ts';
+import { type HeldSession, holdSession, notRealtime, notTranscribing, type SessionCall } from './held-session.ts';
 import { runSession } from './realtime-session.ts';
 import { ruledSession } from './ruled-session.ts';
 import type { RealtimeServices } from './services.ts';
@@ -105,9 +105,8 @@ function cascadeOf(services: RealtimeServices, { model, kind, call }: SocketCall
   const alias = models.resolve(model, call.principal);
   if (isFailure(alias)) return alias;
   if (kind === 'transcription') {
-    if (alias.type !== 'transcription') {
-      return invalid('model', `The model '${model}' does not transcribe. Use one of the type 'transcription'.`);
-    }
+    const wrong = notTranscribing(alias);
+    if (wrong !== null) return wrong;
     const holds = ({ target }: RouteCandidate) => holdsTranscriptions(providers.get(target.provider));
     return alias.candidates.some(holds) ? null : { transcription: model, answers: null };
   }

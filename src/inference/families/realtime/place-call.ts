@@ -5,11 +5,12 @@ import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import { responseTurns } from '../../../formats/media/realtime/turn-events.ts';
 import { fieldPart, formEnd, formType } from '../../../formats/media/transcription/form-body.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
-import { isFailure } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import type { RouteAttempt } from '../../../routing/route.ts';
 import { NoAnswer, wholeAnswer } from '../../../upstream/transport/whole-answer.ts';
+import type { Alias } from '../../models/alias.ts';
 import type { ConfiguredProvider } from '../../models/connections.ts';
 import { statusFault } from '../../spine/attempts/attempt-faults.ts';
 import { refuse, sendWhole } from '../../spine/sink.ts';
@@ -46,7 +47,7 @@ export async function placeCall(services: RealtimeServices, offeredCall: Offered
   const { call, model, sdp, settings, ending, errorEvent } = offered;
   const alias = services.snapshot().models.resolve(model, call.principal);
   // `holdSession` refuses a model that does not exist.
-  const wrong = isFailure(alias) ? null : notRealtime(alias);
+  const wrong = isFailure(alias) ? null : (notRealtime(alias) ?? noCalls(alias));
   if (wrong !== null) return refuse(call.sink, wrong, call.admitted.headers);
   const reach = (attempt: RouteAttempt, to: ConfiguredProvider, signal: AbortSignal) =>
     offerTo(services, attempt, to, { sdp, settings: settings ?? {}, signal });
@@ -92,6 +93,12 @@ export async function placeCall(services: RealtimeServices, offeredCall: Offered
       }
     },
   );
+}
+
+/** The refusal of a model that talks over several models here: nobody at a provider could take the call. */
+function noCalls({ id, realtime }: Pick<Alias, 'id' | 'realtime'>): Failure | null {
+  if (realtime === undefined) return null;
+  return invalid('model', `The model '${id}' takes no WebRTC. Open a WebSocket at /v1/realtime, or use another model.`);
 }
 
 /** The caller of a call, who talks to the provider directly. */
