@@ -36,7 +36,7 @@ export function secretOperations(parts: AdminParts, records: Records, entryRecor
             .boolean()
             .default(false)
             .describe(
-              'Earlier secrets of the data folder are deleted. What they sealed is lost: replies kept for Idempotency-Key, links of pictures and headers of crawls.',
+              'Earlier secrets of the data folder are deleted. What they sealed is lost: responses, conversations, files, batches, vector stores, kept bodies, replies kept for Idempotency-Key, links of pictures and headers of crawls.',
             ),
         })
         .prefault({}),

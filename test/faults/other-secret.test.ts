@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { adminKey, overUpstreams } from '../start-gateway.ts';
+import { adminKey, overUpstreams, testKey } from '../start-gateway.ts';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';
 import { temporaryFolder } from '../start-process.ts';
 import { redisMissing, startRedis } from '../start-redis.ts';
@@ -47,4 +48,67 @@ test('a replica that cannot open what others opened gets no traffic while they s
 
   for (const one of [right, both]) one.process.kill('SIGTERM');
   await until('the last one serves what it can', () => ready(wrong));
+});
+
+test('what a secret sealed that is gone is left out of lists, says so when it is read, and comes back with its secret', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const dataDir = join(temporaryFolder(t), 'data');
+  const [old, fresh] = ['o'.repeat(44), 'f'.repeat(44)] as const;
+  let running: Awaited<ReturnType<typeof startGatewayProcess>> | null = null;
+  const restarted = async (secret: string, earlier: readonly string[] = []) => {
+    if (running !== null) {
+      const ended = once(running.process, 'exit');
+      running.process.kill('SIGTERM');
+      await ended;
+    }
+    const storage = { data_dir: dataDir, secret, earlier_secrets: earlier };
+    running = await startGatewayProcess(t, { ...overUpstreams(upstream.url), storage });
+    return running.url;
+  };
+  const headers = { authorization: `Bearer ${testKey}` };
+  const read = async (url: string, path: string) => {
+    const answer = await fetch(`${url}${path}`, { headers });
+    return { status: answer.status, json: (await answer.json()) as { id: string; data: { id: string }[] } };
+  };
+  const send = async (url: string, path: string, body: object) => {
+    const form = body instanceof FormData;
+    const answer = await fetch(`${url}${path}`, {
+      method: 'POST',
+      headers: { ...headers, ...(!form && { 'content-type': 'application/json' }) },
+      body: form ? body : JSON.stringify(body),
+    });
+    assert.ok(answer.ok, path);
+    return ((await answer.json()) as { id: string }).id;
+  };
+  const make = async (url: string) => {
+    const line = { custom_id: '1', method: 'POST', url: '/v1/embeddings', body: { model: 'none', input: 'x' } };
+    const form = new FormData();
+    form.set('purpose', 'batch');
+    form.set('file', new Blob([JSON.stringify(line)]), 'lines.jsonl');
+    const file = await send(url, '/v1/files', form);
+    const batch = { input_file_id: file, endpoint: '/v1/embeddings', completion_window: '24h' };
+    return {
+      '/v1/files': file,
+      '/v1/batches': await send(url, '/v1/batches', batch),
+      '/v1/vector_stores': await send(url, '/v1/vector_stores', { name: 'Recipes', file_ids: [file] }),
+      '/v1/responses': await send(url, '/v1/responses', { model: 'chat', input: 'Hi' }),
+      '/v1/conversations': await send(url, '/v1/conversations', { metadata: { a: 'b' } }),
+    };
+  };
+  const before = await make(await restarted(old));
+  const url = await restarted(fresh);
+  const after = await make(url);
+  for (const [path, id] of Object.entries(before)) {
+    const { status, json } = await read(url, `${path}/${id}`);
+    assert.equal(status, 404, path);
+    assert.match(JSON.stringify(json), /sealed with another storage\.secret/, path);
+    if (path === '/v1/responses' || path === '/v1/conversations') continue;
+    const listed = await read(url, path);
+    const ids = listed.json.data.map((one) => one.id);
+    assert.deepEqual([ids.includes(id), ids.includes(after[path as keyof typeof after])], [false, true], path);
+  }
+  const both = await restarted(fresh, [old]);
+  for (const [path, id] of [...Object.entries(before), ...Object.entries(after)])
+    assert.equal((await read(both, `${path}/${id}`)).json.id, id);
 });

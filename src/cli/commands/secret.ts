@@ -11,7 +11,12 @@ export const secret: CommandBody = {
     rotate: overAdmin({
       description:
         'seal stored credentials again, with the current storage.secret or with a new secret of the data folder',
-      options: [['--forget', 'forget earlier secrets of the data folder, and lose what only they open']],
+      options: [
+        [
+          '--forget',
+          'forget earlier secrets of the data folder, and lose what only they open: responses, files, batches, vector stores',
+        ],
+      ],
       example: 'culvert secret rotate',
       work: () => rotate,
     }),
@@ -37,7 +42,7 @@ async function rotate(flags: AdminFlags & { forget?: boolean }, parts: CliParts)
     );
     if (source === 'configuration' && earlier === 'remembered')
       print(
-        'You can remove storage.earlier_secrets once every replica has run rotate or was restarted with the new secret.',
+        'Keep storage.earlier_secrets as long as something from before must be opened: responses, files, batches and vector stores (docs/admin-api.md, The secret).',
       );
   }
   if (left.length > 0) note(`No secret known here opens ${left.join(', ')}. Remove them, and add them again.`);

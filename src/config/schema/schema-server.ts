@@ -221,7 +221,9 @@ export const storageSchema = z
       .array(signingSecret())
       .max(10)
       .default([])
-      .describe('What secret was before: it still opens what it sealed. `culvert secret rotate` seals that anew.'),
+      .describe(
+        'What secret was before: it still opens what it sealed. `culvert secret rotate` seals credentials anew; responses, files, batches and vector stores stay sealed with it.',
+      ),
     reserve: size()
       .optional()
       .describe(

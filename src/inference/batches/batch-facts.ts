@@ -2,6 +2,7 @@ import type { CallerNote } from '../../books/auth/caller-note.ts';
 import type { BatchRow } from '../../books/metering/batch-store.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Sealer } from '../../kernel/seal.ts';
+import { Unopenable } from '../../kernel/unopenable.ts';
 import type { BatchPart } from './upstream/batch-part.ts';
 
 /** Sealed facts of a batch that its row does not show. */
@@ -53,7 +54,7 @@ export function madeWith(batch: Batch): Omit<BatchFacts, 'errors'> {
 /** Throws for a row that another secret sealed. */
 export function openBatch(sealer: Sealer, { facts: sealed, ...row }: BatchRow): Batch {
   const facts = sealer.open(sealed, contextOf(row.id));
-  if (facts === null) throw new Error(`the batch ${row.id} was sealed with another storage.secret`);
+  if (facts === null) throw new Unopenable(`The batch '${row.id}'`);
   return { ...row, ...(JSON.parse(facts.toString('utf8')) as BatchFacts) };
 }
 

@@ -3,6 +3,7 @@ import type { BatchFormat, BatchRow, ListedBatches } from '../../books/metering/
 import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import { newSortedId } from '../../kernel/ids.ts';
 import { type JobIntervals, LeasedJobs } from '../../kernel/leased-jobs.ts';
+import { openable } from '../../kernel/unopenable.ts';
 import { type Batch, type BatchFacts, openBatch, sealFacts } from './batch-facts.ts';
 import type { BatchParts } from './batch-parts.ts';
 import { runBatch } from './batch-run.ts';
@@ -93,7 +94,7 @@ export function createBatches(parts: BatchesParts): Batches {
     },
     async list(listed) {
       const rows = await store.listBatches({ ...listed, nowMs: clock.wallMs() });
-      return rows.map((row) => openBatch(sealer, row));
+      return openable(rows, (row) => openBatch(sealer, row));
     },
     async cancel(tenant, format, id) {
       if ((await find(tenant, format, id)) === null) return null;

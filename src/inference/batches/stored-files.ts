@@ -4,6 +4,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { newPlainSortedId } from '../../kernel/ids.ts';
 import type { Sealer } from '../../kernel/seal.ts';
+import { openable, Unopenable } from '../../kernel/unopenable.ts';
 import type { FileContents } from './file-contents.ts';
 
 /** Files of tenants, opened and sealed on their way from and to the store. None of them is ever whole in memory. */
@@ -54,7 +55,7 @@ export const purposes = ['batch', 'user_data', 'assistants', 'vision', 'fine-tun
 export const shownPurposes: readonly string[] = [...purposes, 'batch_output'];
 
 /** Some of its content is gone, or another secret sealed it: no later attempt can read it. */
-export class UnreadableFile extends Error {}
+export class UnreadableFile extends Unopenable {}
 
 /** Bytes of a file that are read, sealed and written in one turn of the loop, before they are sealed. */
 export const chunkBytes = 1024 * 1024;
@@ -97,7 +98,7 @@ export function createStoredFiles(parts: StoredFilesParts): StoredFiles {
       return row === null ? null : opened(row);
     },
     async list(listed) {
-      return (await store.listFiles({ ...listed, nowMs: clock.wallMs() })).map(opened);
+      return openable(await store.listFiles({ ...listed, nowMs: clock.wallMs() }), opened);
     },
     async remove(tenant, id) {
       const row = await store.findFile(tenant, id, clock.wallMs());
@@ -126,7 +127,7 @@ export function createStoredFiles(parts: StoredFilesParts): StoredFiles {
       for (let seq = 0; seq * chunkBytes < bytes; seq++) {
         const sealed = await contents.get(id, seq);
         if (sealed === null)
-          throw new UnreadableFile(`the file ${id} ends before its length: it was deleted meanwhile`);
+          throw new UnreadableFile(`The file '${id}'`, 'ends before its length: it was deleted meanwhile.');
         yield sealer.open(sealed, sealedAs({ id, tenant }, seq)) ?? unreadable(id);
       }
     },
@@ -234,7 +235,7 @@ export function sealedAs({ tenant, id }: Pick<FileRow, 'tenant' | 'id'>, part: n
 }
 
 function unreadable(id: string): never {
-  throw new UnreadableFile(`the file ${id} was sealed with another storage.secret`);
+  throw new UnreadableFile(`The file '${id}'`);
 }
 
 function isRead(id: string): string {

@@ -2,6 +2,7 @@ import type { CallerNote } from '../../books/auth/caller-note.ts';
 import type { StoreCounts, StoreFileRow, StoreRow } from '../../books/metering/vector-store-rows.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Sealer } from '../../kernel/seal.ts';
+import { Unopenable } from '../../kernel/unopenable.ts';
 
 /** Sealed facts of a vector store that its row does not show. */
 export interface StoreFacts {
@@ -81,7 +82,7 @@ function sealed(sealer: Sealer, of: Owned, facts: object): Buffer {
 
 function opened<T>(sealer: Sealer, of: Owned, facts: Uint8Array): T {
   const plain = sealer.open(facts, contextOf(of));
-  if (plain === null) throw new Error(`'${of.id}' was sealed with another storage.secret`);
+  if (plain === null) throw new Unopenable(`'${of.id}'`);
   return JSON.parse(plain.toString('utf8')) as T;
 }
 

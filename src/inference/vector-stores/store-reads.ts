@@ -9,6 +9,7 @@ import type {
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import type { Sealer } from '../../kernel/seal.ts';
+import { openable } from '../../kernel/unopenable.ts';
 import { openFile, openStore, type StoreFile, type VectorStore } from './store-facts.ts';
 
 export interface StoreBatch extends StoreBatchRow {
@@ -33,17 +34,16 @@ export function createStoreReads({
   sealer: Sealer;
   clock: Pick<Clock, 'wallMs'>;
 }) {
-  async function opened(found: readonly StoreRow[]): Promise<VectorStore[]> {
+  async function opener(found: readonly StoreRow[]): Promise<(row: StoreRow) => VectorStore> {
     const ids = found.map(({ id }) => id);
     const counts = await rows.counts('store', ids);
-    return found.map((row) => openStore(sealer, row, counts.get(row.id) ?? noFiles, clock.wallMs()));
+    return (row) => openStore(sealer, row, counts.get(row.id) ?? noFiles, clock.wallMs());
   }
 
   async function store(tenant: string, id: string): Promise<VectorStore> {
     const row = await rows.findStore(tenant, id);
-    const [found] = row === null ? [] : await opened([row]);
-    if (found === undefined) throw notFound(`There is no vector store '${id}'. It may belong to another key.`);
-    return found;
+    if (row === null) throw notFound(`There is no vector store '${id}'. It may belong to another key.`);
+    return (await opener([row]))(row);
   }
 
   return {
@@ -55,7 +55,8 @@ export function createStoreReads({
       return found;
     },
     async list(tenant: string, { after, before, ...page }: ListPage): Promise<VectorStore[]> {
-      return opened(await rows.listStores(tenant, { ...page, from: placeOf(after, before) }));
+      const found = await rows.listStores(tenant, { ...page, from: placeOf(after, before) });
+      return openable(found, await opener(found));
     },
     async file(tenant: string, storeId: string, id: string): Promise<StoreFile> {
       await store(tenant, storeId);
@@ -73,7 +74,7 @@ export function createStoreReads({
         throw new FailureError(invalid(param, `'${param}' names no file of this list: '${beyond}'.`));
       }
       const place = placeOf(after && from, before && from);
-      return (await rows.listFiles(of, { ...page, from: place })).map((row) => openFile(sealer, row));
+      return openable(await rows.listFiles(of, { ...page, from: place }), (row) => openFile(sealer, row));
     },
     async batch(tenant: string, storeId: string, id: string): Promise<StoreBatch> {
       await store(tenant, storeId);

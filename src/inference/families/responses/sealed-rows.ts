@@ -1,6 +1,7 @@
 import type { ItemRow } from '../../../books/metering/response-store.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Sealer } from '../../../kernel/seal.ts';
+import { Unopenable } from '../../../kernel/unopenable.ts';
 
 export type StoredItem = JsonObject & { id: string };
 
@@ -25,7 +26,7 @@ export function sealedRows(sealer: Sealer): SealedRows {
       sealer.seal(Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)), contextOf(tenant, id, what)),
     text(sealed, tenant, id, what) {
       const plain = sealer.open(sealed, contextOf(tenant, id, what));
-      if (plain === null) throw new Error(`the ${what} of ${id} was sealed with another storage.secret`);
+      if (plain === null) throw new Unopenable(`The ${what} of '${id}'`);
       return plain.toString('utf8');
     },
     open: <T>(sealed: Uint8Array, tenant: string, id: string, what: What) =>
