@@ -111,7 +111,19 @@ export function parseInstantMs(text: string): number | undefined {
 /** An http(s) URL without credentials; the output has no trailing slash, so that paths can be appended. */
 /** A time zone's IANA name. */
 export function timeZone() {
-  return z.string().max(64).refine(isTimeZone, 'expected a time zone of the IANA list, such as Europe/Berlin or UTC');
+  return z
+    .string()
+    .max(64)
+    .refine(isTimeZone, 'expected a time zone of the IANA list, such as Europe/Berlin or UTC')
+    .overwrite(inItsCase);
+}
+
+/** `europe/berlin` is the same zone as `Europe/Berlin`, whose month may be closed. */
+function inItsCase(name: string): string {
+  if (!isTimeZone(name)) return name;
+  const { timeZone: known } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions();
+  // For an older name of a zone it is another one.
+  return known.toLowerCase() === name.toLowerCase() ? known : name;
 }
 
 function isTimeZone(name: string): boolean {

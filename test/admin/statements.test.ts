@@ -75,6 +75,7 @@ test('a closed statement never changes, whatever is recalculated or settled late
   assert.equal(applied.requests, 1);
   const late = await settle(admin, '2025-05-31T23:59:00Z');
   assert.deepEqual(await admin.ok('GET', path), closed);
+  assert.deepEqual(await admin.ok('GET', `${path}&time_zone=utc`), closed, 'in another spelling of its zone too');
   // Another zone is not closed: it says what was charged at first.
   const { totals } = await admin.ok('GET', `${path}&time_zone=Africa/Abidjan`);
   assert.deepEqual([totals.requests, totals.unpriced_requests], [2, 0]);
