@@ -126,3 +126,21 @@ test('requests for a provider as they are go nowhere under a guard that has to r
     }
   }
 });
+
+test('pages of crawls and batches are stored under no guard that has to read them', async () => {
+  const orders = [
+    ['/v1/tools/crawl', { url: `http://${place}/`, limit: 1 }],
+    ['/v1/tools/batch/scrape', { urls: [`http://${place}/`] }],
+  ] as const;
+  for (const [path, json] of orders) {
+    for (const name of names) {
+      for (const on of sides) {
+        const headers = { authorization: `Bearer ${keyOf(name, on)}` };
+        const response = await gateway.fetch(path, { json, headers });
+        const text = await response.text();
+        assert.equal(response.status, name === 'observe' ? 200 : 400, text);
+        if (name !== 'observe') assert.match(text, new RegExp(`The guard '${name}-${on}' cannot read`));
+      }
+    }
+  }
+});

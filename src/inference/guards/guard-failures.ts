@@ -11,10 +11,15 @@ export type Unreadable =
   | 'a request of this kind'
   | 'a part of this request'
   | 'a part of the answer'
-  | 'the answer of this request';
+  | 'the answer of this request'
+  | 'pages of a crawl or a batch';
 
 /** `what` the guard cannot read. */
 export function cannotRead(name: string, what: Unreadable): Failure {
+  if (what === 'pages of a crawl or a batch') {
+    const message = `The guard '${name}' cannot read ${what}. Scrape each page alone, or ask the operator to set on_error: allow for this guard.`;
+    return { kind: 'guard-blocked', guard: name, message };
+  }
   const ofAnswer = what === 'the answer of this request' ? ', because it is not text' : '';
   const such =
     what === 'a request of this kind' || ofAnswer !== ''

@@ -33,7 +33,7 @@ import { continuedIn, isRead, masked, shareOf } from './guard-share.ts';
 import { GuardedText } from './guarded-text.ts';
 import { MaskBook } from './mask-book.ts';
 import type { AskingParts } from './outside-services.ts';
-import { type GuardRule, RunningGuard, textlessEndpoints } from './running-guard.ts';
+import { type GuardRule, RunningGuard, unreadEndpoints } from './running-guard.ts';
 
 /** Counts verdicts for the metrics. */
 export type CountVerdict = (guard: string, verdict: string) => void;
@@ -185,7 +185,7 @@ function joined(
   running: Running,
 ): RunningStep {
   reports.push(running.report);
-  const step = textlessEndpoints.has(endpoint)
+  const step = unreadEndpoints.has(endpoint)
     ? withUnreadAnswer(endpoint, running)
     : endpoint === 'passthrough'
       ? asSession(running.step())

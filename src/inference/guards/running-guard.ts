@@ -5,7 +5,7 @@ import { cannotRead, type Unreadable, unanswered } from './guard-failures.ts';
 import type { GuardReport } from './guard-report.ts';
 
 /** Names in the ledger of endpoints whose answers are pictures, speech or videos. */
-export const textlessEndpoints: ReadonlySet<string> = new Set([
+const textlessEndpoints: ReadonlySet<string> = new Set([
   'image',
   'image-edit',
   'image-variation',
@@ -13,6 +13,12 @@ export const textlessEndpoints: ReadonlySet<string> = new Set([
   'video',
   'video-remix',
 ]);
+
+/** Name of the endpoint whose answers are pages that are stored, and not sent. */
+const crawledPages = 'crawl-page';
+
+/** Names in the ledger of endpoints whose answers no guard reads. */
+export const unreadEndpoints: ReadonlySet<string> = new Set([...textlessEndpoints, crawledPages]);
 
 /** One configured guard, whatever it looks for. */
 export interface GuardRule {
@@ -62,7 +68,8 @@ export class RunningGuard<R extends GuardRule = GuardRule> {
     const looks = on.includes('output') && action !== 'route' && this.reads('assistant');
     // Speech says the text of its request.
     const isKnown = endpoint === 'speech' && on.includes('input') && check !== 'grounding' && this.reads('user');
-    return looks && !isKnown ? this.unread(1, 'the answer of this request') : null;
+    const what = endpoint === crawledPages ? 'pages of a crawl or a batch' : 'the answer of this request';
+    return looks && !isKnown ? this.unread(1, what) : null;
   }
 
   /** Nobody gave a verdict; null: it goes on all the same. `why`: the failure where it does not. */
