@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, type TestContext, test } from 'node:test';
-import { startGateway } from '../start-gateway.ts';
+import { adminKey, startGateway } from '../start-gateway.ts';
 import { startMcpServer } from '../start-mcp-server.ts';
 import { startUpstream } from '../start-upstream.ts';
+import { until } from '../until.ts';
 
 /*
  * The cells of ways that are no conversations: pages, calls of MCP servers, the vector store, embeddings, moderations, and
@@ -143,4 +144,22 @@ test('pages of crawls and batches are stored under no guard that has to read the
       }
     }
   }
+});
+
+test('whether a crawl may begin is no request of its own', async () => {
+  const json = { url: `http://${place}/`, limit: 1 };
+  const headers = { authorization: `Bearer ${keyOf('observe', 'output')}` };
+  const begun = (await (await gateway.fetch('/v1/tools/crawl', { json, headers })).json()) as { id: string };
+  const rows = async () => {
+    const asked = await fetch(`${gateway.url}/admin/v1/requests?account=observe&limit=500`, {
+      headers: { authorization: `Bearer ${adminKey}` },
+    });
+    const { data } = (await asked.json()) as { data: { endpoint: string; status: number }[] };
+    return data.filter(({ endpoint }) => endpoint === 'crawl-page');
+  };
+  await until('the crawl is done', async () => {
+    const answer = await gateway.fetch(`/v1/tools/crawl/${begun.id}`, { headers });
+    return ((await answer.json()) as { status: string }).status === 'completed' && (await rows()).length > 0;
+  });
+  assert.deepEqual([...new Set((await rows()).map(({ status }) => status))], [200]);
 });

@@ -71,6 +71,8 @@ export interface Done {
   status?: number;
   /** It kept a thread or the browser busy until it failed or was left, so it is paid. */
   worked?: boolean;
+  /** It was only to be known whether it may begin: its reservation ends without a row. */
+  checked?: true;
   /** Its result stays, so it is paid even if its caller left meanwhile. */
   lasting?: boolean;
   /** Milli-units of the part that was done; absent: all. */
@@ -150,7 +152,8 @@ export async function runWork<I, R extends ReadRequest, P extends WorkPlan>(
       if (call.answerTexts !== undefined || call.gate !== undefined) done = await passedWork(call.sink, done);
     }
   } finally {
-    if (held !== null) settle(held, done, hasLeft, plan.mcp);
+    if (done.checked === true) held?.release();
+    else if (held !== null) settle(held, done, hasLeft, plan.mcp);
   }
   return null;
 }

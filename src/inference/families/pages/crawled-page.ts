@@ -58,7 +58,9 @@ function crawledPageEndpoint(storage: StorageBook): WorkEndpoint<Pick<CrawledPag
       return { charge: { endpoint: 'crawl-page', alias: '', tier: null, costMilli } };
     },
     async work({ request }) {
-      const { end, failure } = await request.work();
+      const ended = await request.work();
+      if (ended === nothing) return { body: null, failure: null, checked: true };
+      const { end, failure } = ended;
       if (end === 'got') return { body: '', failure: null };
       return { body: null, failure, status: 502, worked: end === 'worked' };
     },
