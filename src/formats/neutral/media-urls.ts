@@ -1,12 +1,12 @@
 import { directMember } from '../../kernel/known-entry.ts';
 import type { MediaSource, NeutralMessage, NeutralPart, NeutralRequest } from './request.ts';
 
-/** An image or file at a URL. */
+/** An image, a sound, a video or a file at a URL. */
 export interface MediaUrl {
   url: string;
   /** The part that names it, in the caller's body. */
   param: string;
-  kind: 'image' | 'document';
+  kind: 'image' | 'audio' | 'video' | 'document';
 }
 
 /** Fetched content, by URL. */

@@ -19,7 +19,7 @@ export type WorkerOrder =
 
 const bodies = new Map<number, AnyBody>();
 
-threadPort().on('message', (message: WorkerOrder) => {
+threadPort().on('message', async (message: WorkerOrder) => {
   if (message.kind === 'release') {
     bodies.delete(message.body);
     return;
@@ -30,8 +30,7 @@ threadPort().on('message', (message: WorkerOrder) => {
     if (message.kind === 'look') return look(id, message.raw, message.bodyKind, message.look);
     const body = bodies.get(message.body);
     if (body === undefined) return threadPort().postMessage({ id, result: bodyLost });
-    const encoded = encode(body, message.order);
-    if (encoded instanceof Promise) throw new Error('a body in a worker encodes synchronously');
+    const encoded = await encode(body, message.order);
     if (isFailure(encoded) || 'neededMedia' in encoded) return threadPort().postMessage({ id, result: encoded });
     const { bytes } = encoded;
     const copy = new Uint8Array(Buffer.from(bytes as string));

@@ -18,7 +18,7 @@ import type { BodyMembers, Provider, ProviderQuirks } from '../../../formats/pro
 import { applyQuirks, quirksOf } from '../../../formats/providers/quirks.ts';
 import { anthropic } from '../../../formats/providers/services/anthropic.ts';
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
-import type { JsonObject, JsonScan } from '../../../kernel/json.ts';
+import type { JsonObject, JsonScan, JsonValue } from '../../../kernel/json.ts';
 import { type MemberSurvey, parseBody, surveyMembers } from '../../../kernel/parse-object.ts';
 import { type EncodedBody, encodeForwarded, type ForwardOrder, membersFor } from '../../spine/encode-forwarded.ts';
 import type { RequestBody, RequestFacts } from '../../spine/request-body.ts';
@@ -131,20 +131,58 @@ function bodyOf(conversation: ReadConversation, named: readonly NamedObject[]): 
       echo: request.echo,
       extras: extras === null && named.length === 0 ? null : { ...(extras ?? noExtras), named },
     },
-    encode(order) {
-      const withItems = order.items === undefined ? request : (request.withItems?.(order.items) ?? request);
-      const isAsItCame = order.dialect === dialectId && order.turn === undefined;
-      const encoded = isAsItCame ? encodeForwarded(withItems, order, fitOf(order).quirks) : converted(withItems, order);
-      if (isFailure(encoded) || 'neededMedia' in encoded) return encoded;
-      if (order.promptCache !== undefined && !decidesOnCaching(callers)) {
-        encoded.bytes = withPromptCache(encoded.bytes, order.dialect, order.promptCache);
-      }
-      if (order.schema !== 'wanted') return encoded;
-      return { ...encoded, schema: schemaOf(request) };
-    },
+    encode: (order) =>
+      dialectId === 'openai-chat' && isInNetwork(order) && hasParts(callers)
+        ? encodeInline(conversation, order, encode)
+        : encode(order),
     canonical: (part) => (extras === null ? canonicalRead(conversation, part) : null),
     release() {},
   };
+
+  /** Whether a body that would go on as it is names media by address, which an engine would fetch. */
+  function namesMedia(order: EncodeOrder): boolean {
+    return dialectId !== 'openai-chat' && isInNetwork(order) && mediaUrlsIn(request.neutral()).length > 0;
+  }
+
+  function encode(order: EncodeOrder): EncodedConversation | NeededMedia | Failure {
+    const withItems = order.items === undefined ? request : (request.withItems?.(order.items) ?? request);
+    const isAsItCame = order.dialect === dialectId && order.turn === undefined && !namesMedia(order);
+    const encoded = isAsItCame ? encodeForwarded(withItems, order, fitOf(order).quirks) : converted(withItems, order);
+    if (isFailure(encoded) || 'neededMedia' in encoded) return encoded;
+    if (order.promptCache !== undefined && !decidesOnCaching(callers)) {
+      encoded.bytes = withPromptCache(encoded.bytes, order.dialect, order.promptCache);
+    }
+    if (order.schema !== 'wanted') return encoded;
+    return { ...encoded, schema: schemaOf(request) };
+  }
+}
+
+/** Whether the target is an engine in the operator's network, which would fetch media with its reach there. */
+function isInNetwork({ provider }: EncodeOrder): boolean {
+  return providerTypes.get(provider)?.local === true;
+}
+
+/** Whether a message of a body in OpenAI's format has more than a text: an object or a list in any of its members. */
+function hasParts({ messages }: JsonObject): boolean {
+  const hasInner = (message: JsonValue) =>
+    typeof message === 'object' && message !== null && Object.values(message).some((one) => typeof one === 'object');
+  return Array.isArray(messages) && messages.some(hasInner);
+}
+
+type Encode = (order: EncodeOrder) => EncodedConversation | NeededMedia | Failure;
+
+/** The same with the content of media in place of their addresses. */
+async function encodeInline(conversation: ReadConversation, order: EncodeOrder, encode: Encode) {
+  const { remoteMediaIn, withRemoteMedia } = await import('../../../formats/dialects/openai-chat/remote-media.ts');
+  const { body, dialect } = conversation;
+  const neededMedia = remoteMediaIn(body);
+  if (neededMedia.length === 0) return encode(order);
+  const { media, ...rest } = order;
+  if (media === undefined) return { neededMedia };
+  const inlined = withRemoteMedia(body, media);
+  if (isFailure(inlined)) return inlined;
+  const again = readConversation(Buffer.from(JSON.stringify(inlined)), dialect);
+  return isFailure(again) ? again : again.encode(rest);
 }
 
 function schemaOf(request: CallerRequest): JsonObject | undefined {
@@ -176,7 +214,7 @@ function converted(callers: CallerRequest, order: EncodeOrder): EncodedBody | Ne
   }
   const { quirks, omit, members: ofProvider, fits, encodeRequest } = fitOf(order);
   const dialect = dialects[order.dialect];
-  if (dialect.mediaByUrl === 'fetch') {
+  if (dialect.mediaByUrl === 'fetch' || isInNetwork(order)) {
     const needed = mediaUrlsIn(neutral);
     if (needed.length > 0) {
       if (order.media === undefined) return { neededMedia: inCallerFields(needed, request) };

@@ -75,6 +75,8 @@ export function createMediaFetcher(parts: { rules: () => FetchRules; resolve: Re
 
 const acceptOf = {
   image: 'image/*',
+  audio: 'audio/*',
+  video: 'video/*',
   document: 'application/pdf, text/*;q=0.9, application/json;q=0.8',
 } as const satisfies Record<MediaUrl['kind'], string>;
 
@@ -92,12 +94,19 @@ function readFetched(medium: MediaUrl, fetched: Fetched): ReadMedia | Failure {
 function typeFor(kind: MediaUrl['kind'], body: Buffer, contentType: string): string | null {
   const known = mediaTypeOf(body);
   if (kind === 'image') return known?.startsWith('image/') ? known : null;
-  if (known !== null) return known;
   const declared = contentType.replace(/;.*/s, '').trim().toLowerCase();
+  // Sound and videos have too many forms to be known by their first bytes.
+  if (kind === 'audio' || kind === 'video') return /^(audio|video)\/[\w.+-]+$/.test(declared) ? declared : null;
+  if (known !== null) return known;
   return declared === 'application/json' || declared.startsWith('text/') ? 'text/plain' : null;
 }
 
-const wordOf = { image: 'picture', document: 'file' } as const satisfies Record<MediaUrl['kind'], string>;
+const wordOf = {
+  image: 'picture',
+  audio: 'sound',
+  video: 'video',
+  document: 'file',
+} as const satisfies Record<MediaUrl['kind'], string>;
 
 function refuse({ kind, param }: MediaUrl, why: string): Failure {
   const message = `The ${wordOf[kind]} of '${param}' could not be fetched: ${why}. Send its content inline instead.`;
