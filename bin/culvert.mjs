@@ -5,9 +5,8 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import module from 'node:module';
 import { dirname, join } from 'node:path';
-import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import v8 from 'node:v8';
+import { keepMemorySmall } from './v8-memory.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const major = Number(process.versions.node.split('.')[0]);
@@ -31,9 +30,7 @@ if (major < 24) {
   const { directory } = module.enableCompileCache();
   // Threads and children find it in their environment.
   if (directory !== undefined) process.env.NODE_COMPILE_CACHE ??= directory;
-  sizeYoungGeneration();
-  // A start keeps most of what it allocates: collections during it took 20 ms of its 500.
-  setTimeout(collectOldSoon, 5_000).unref();
+  keepMemorySmall();
   const entry = await entryFile();
   // So that stacks name the sources' files and lines, which the bundle has not.
   if (entry.endsWith('.js')) module.setSourceMapsSupport(true, { nodeModules: true });
@@ -57,52 +54,4 @@ async function entryFile() {
   if (!existsSync(stamp)) return source;
   const { sourceStamp } = await import('../scripts/source-stamp.mjs');
   return readFileSync(stamp, 'utf8') === sourceStamp(root) ? built : source;
-}
-
-/**
- * V8 lets the old generation double before it collects it, and pages that were used once stay resident. Measured over
- * 100,000 requests: 193 to 198 MB instead of 214, ten more collections, 1.3 µs a request. Realtime sessions lift it
- * (`src/kernel/threads/old-generation.ts`).
- */
-function collectOldSoon() {
-  v8.setFlagsFromString('--heap-growing-percent=20');
-}
-
-/**
- * V8 lets its young generation grow with the machine's memory, to 128 MB here, which costs memory and saves a gateway
- * nothing while few requests run at once. Its limit is fixed once the process runs, but whether it may grow is not: it may
- * until it is large enough, and again after V8 has shrunk it in a quiet hour. Looked at after each collection, since under
- * load it doubles at each. Measured at 100,000 requests: stopped at 32 MB they cost 100 µs of CPU each and 190 to 250 MB
- * of memory; at 8 MB 130 µs and 205 to 280 MB, since more is taken for old; never stopped 100 µs and 305 to 340 MB.
- *
- * With hundreds of requests at once, each collection finds most of it alive, copies that, and takes it for old: 512
- * callers cost 270 µs each in 32 MB, 155 in 64. So it may double wherever a third outlives one collection after another.
- */
-function sizeYoungGeneration() {
-  const [usualBytes, mostBytes] = [32 * 1024 * 1024, 128 * 1024 * 1024];
-  const fullAfter = 4;
-  let mayGrow = true;
-  let full = 0;
-  const regulate = () => {
-    const young = v8.getHeapSpaceStatistics().find((space) => space.space_name === 'new_space');
-    const size = young?.space_size ?? 0;
-    const may = size < (full >= fullAfter ? mostBytes : usualBytes);
-    if (may === mayGrow) return;
-    mayGrow = may;
-    full = 0;
-    v8.setFlagsFromString(`--semi-space-growth-factor=${may ? 2 : 1}`);
-  };
-  const collections = new PerformanceObserver((list) => {
-    if (list.getEntries().every(({ detail }) => detail.kind !== constants.NODE_PERFORMANCE_GC_MINOR)) return;
-    const young = v8.getHeapSpaceStatistics().find((space) => space.space_name === 'new_space');
-    // Half of it is empty until the next collection copies to there.
-    full = young.space_used_size > young.space_size / 6 ? full + 1 : 0;
-    regulate();
-    if (!mayGrow) collections.disconnect();
-  });
-  setInterval(() => {
-    regulate();
-    collections.observe({ entryTypes: ['gc'] });
-  }, 200).unref();
-  collections.observe({ entryTypes: ['gc'] });
 }

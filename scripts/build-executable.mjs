@@ -76,7 +76,7 @@ function packed(dist) {
     ['package.json', Buffer.from(manifest)],
     ['LICENSE', readFileSync(join(root, 'LICENSE'))],
     ['LICENSE-node', readFileSync(licenceOfNode())],
-    ['bin/culvert.mjs', readFileSync(join(root, 'bin', 'culvert.mjs'))],
+    ...contentsOf(join(root, 'bin'), ['**'], 'bin/'),
     ...contentsOf(dist, ['**'], 'dist/'),
     ...peersHeld(peerDependencies).flatMap((name) => {
       const path = `node_modules/${name}`;
