@@ -210,3 +210,23 @@ test("a service's own members reach it in its own format: OpenAI's, and Google's
   const model = 'models/gemini-embedding-001';
   assert.deepEqual(body.requests, [{ title: 'Own', model, content, taskType: 'CODE_RETRIEVAL_QUERY' }]);
 });
+
+test('an engine gets no member by which it would fetch addresses, and the answer names it', async (t) => {
+  const upstream = await startUpstream();
+  t.after(upstream.close);
+  for (const [type, field] of [
+    ['infinity', 'modality'],
+    ['vllm', 'messages'],
+    ['sglang', 'messages'],
+  ] as const) {
+    const gateway = await startGateway(t, {
+      providers: { there: { type, base_url: upstream.url + (type === 'infinity' ? '' : '/v1') } },
+      models: { e: { type: 'embedding', targets: ['there/m'] } },
+    });
+    const json = { model: 'e', input: ['http://10.0.0.1/a.png'], [field]: 'image', further: 1 };
+    const answer = await gateway.fetch(embeddingsPath, { json });
+    assert.equal(answer.headers.get('x-culvert-dropped'), field, await answer.text());
+    const { body } = upstream.requests().at(-1)! as unknown as { body: Record<string, unknown> };
+    assert.deepEqual([field in body, body.further], [false, 1]);
+  }
+});

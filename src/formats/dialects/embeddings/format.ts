@@ -75,6 +75,8 @@ export interface EmbeddingFacts {
   encodingField?: string;
   /** Takes the end user's id as `user`. */
   takesUser?: true;
+  /** OpenAI's format only: further members by which an engine in the operator's network would fetch what a caller names. */
+  without?: readonly string[];
 }
 
 /** The facts that encoding needs: plain data. */

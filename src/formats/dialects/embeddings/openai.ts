@@ -39,7 +39,13 @@ function encode(order: EmbeddingOrder): EncodedEmbeddings {
   if (dimensions !== null) body[facts.dimensionsField ?? 'dimensions'] = dimensions;
   Object.assign(body, inputTypeMember(order));
   if (request.user !== null && facts.takesUser) body.user = request.user;
-  return { body, losses: lossesOf(order, { extra: 'taken' }) };
+  const losses = lossesOf(order, { extra: 'taken' });
+  for (const field of facts.without ?? []) {
+    if (!Object.hasOwn(request.extra, field)) continue;
+    delete body[field];
+    losses.push({ field, why: 'unsupported' });
+  }
+  return { body, losses };
 }
 
 /** `index` says which input each is of: all of them once, or none of them has one. */

@@ -9,5 +9,12 @@ export const infinity = openAiLike({
   local: true,
   paths: { chat: null },
   forwards: { rerank: '/rerank' },
-  embeds: { ...openAiEmbeddings, batch: 256, dimensions: 'asked', encoding: 'base64', takesUser: true },
+  embeds: {
+    ...openAiEmbeddings,
+    batch: 256,
+    dimensions: 'asked',
+    encoding: 'base64',
+    takesUser: true,
+    without: ['modality'],
+  },
 });

@@ -7,6 +7,6 @@ export const sglang = openAiLike({
   baseUrl: 'http://127.0.0.1:30000/v1',
   local: true,
   forwards: { completions: '/completions', rerank: '/rerank' },
-  embeds: { ...openAiEmbeddings, takesTokens: true },
+  embeds: { ...openAiEmbeddings, takesTokens: true, without: ['messages'] },
   tooLong: [/input \((?<sent>\d+) tokens\) is longer than the model's context length \((?<most>\d+) tokens\)/i],
 });

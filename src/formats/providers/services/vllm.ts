@@ -7,7 +7,14 @@ export const vllm = openAiLike({
   baseUrl: 'http://127.0.0.1:8000/v1',
   local: true,
   forwards: { completions: '/completions', rerank: '/rerank' },
-  embeds: { ...openAiEmbeddings, batch: 256, takesTokens: true, dimensions: 'asked', encoding: 'asked' },
+  embeds: {
+    ...openAiEmbeddings,
+    batch: 256,
+    takesTokens: true,
+    dimensions: 'asked',
+    encoding: 'asked',
+    without: ['messages'],
+  },
   // Its times are those of segments.
   transcription: { ...openAiTranscription, timestamps: 'segments' },
   tooLong: [
