@@ -203,6 +203,7 @@ test('a failed video of Google’s says why', async (t) => {
   upstream.failAll();
   const failed = await client.videos.retrieve(video.id);
   assert.deepEqual([failed.status, failed.error], ['failed', { code: '3', message: 'no' }]);
+  await assert.rejects(client.videos.downloadContent(video.id), /no content\. It failed/);
 });
 
 test('a video serves the key that began it: for others it is not there', async (t) => {

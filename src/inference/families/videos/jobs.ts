@@ -118,7 +118,8 @@ export async function videoContent(
   }
   const { job, video } = await operationAt(asking, home, tenant, id);
   if (video === null) {
-    throw new FailureError(invalid('video_id', `The video is not finished: its status is ${String(job.status)}.`));
+    const why = job.status === 'failed' ? 'It failed.' : `It is not finished: its status is ${String(job.status)}.`;
+    throw new FailureError(invalid('video_id', `The video has no content. ${why}`));
   }
   return contentAt(video, home);
 }
