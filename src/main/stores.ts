@@ -49,6 +49,7 @@ import {
   openSqliteReplyStore,
   openSqliteResponseStore,
   openVectorStoreTables,
+  refuseNewerDatabases,
 } from '../stores/sqlite/stores.ts';
 import { createVectorRegistry } from '../stores/vectors/vector-registry.ts';
 import { createPatient, toLogAndStderr } from './patient-start.ts';
@@ -78,6 +79,7 @@ async function openEmbedded({ folder, clock, seat, order, onTrouble }: StoreOpti
   // One server a folder: whatever ran under another boot runs no more, unless another worker has it.
   const isOver = seat?.isOver ?? ((boot: string) => boot !== bootId);
   const others = seat === undefined ? 'alone' : 'may-live';
+  if (seat === undefined) refuseNewerDatabases(folder.path);
   // A statement that meets damage does not know its file.
   const accounts = naming(folder.culvertDb, () => openSqliteAccountStore(folder.culvertDb));
   const { ledger, counters, tally, pace } =

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
@@ -9,7 +9,7 @@ import { newRequestId } from '../../src/kernel/ids.ts';
 import { connect } from '../../src/stores/postgres/database.ts';
 import { migrate as migratePostgres } from '../../src/stores/postgres/open.ts';
 import { migrations as postgresMigrations } from '../../src/stores/postgres/schema.ts';
-import { culvertMigrations } from '../../src/stores/sqlite/culvert-schema.ts';
+import { culvertMigrations, responseMigrations } from '../../src/stores/sqlite/culvert-schema.ts';
 import { type DataFolder, openDataFolder } from '../../src/stores/sqlite/data-folder.ts';
 import { openDatabase } from '../../src/stores/sqlite/database.ts';
 import { ledgerMigrations } from '../../src/stores/sqlite/ledger-schema.ts';
@@ -141,6 +141,31 @@ describe('upgrades and going back, run as programs', { concurrency: true }, () =
       new RegExp(`^\\S+${words}put \\S+before-schema-${known} in its place and remove its -wal file\\.\\n$`),
     );
     assert.deepEqual([versionOf(folder.culvertDb), versionOf(folder.ledgerDb)], [known + 1, 1]);
+  });
+
+  test('a start also refuses a newer database that it opens only when a request needs it', async (t) => {
+    const { cwd, folder } = firstVersion(t);
+    const known = responseMigrations.length;
+    const file = join(folder.path, 'responses.db');
+    const database = openDatabase(file, 'fsync', 250);
+    migrate(database, responseMigrations);
+    database.exec(`PRAGMA user_version = ${known + 1}`);
+    database.close();
+    const config = readFileSync(join(cwd, 'culvert.yaml'), 'utf8');
+    writeFileSync(join(cwd, 'two.yaml'), config.replace('port: 0', 'port: 0\n  processes: 2'));
+    for (const file of ['culvert.yaml', 'two.yaml']) {
+      const { code, stderr } = await runCommand(['start', '--config', file], { cwd });
+      assert.equal(code, 1);
+      assert.match(
+        stderr,
+        /(^|\n)\S+responses\.db was written by a newer Culvert .*; run that version, or restore a backup/,
+      );
+    }
+    assert.deepEqual(
+      [versionOf(folder.culvertDb), versionOf(folder.ledgerDb)],
+      [1, 1],
+      'before it changes another one',
+    );
   });
 
   test('a backup of an earlier data folder is refused rather than bring it up to date', async (t) => {

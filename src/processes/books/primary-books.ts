@@ -8,6 +8,7 @@ import { putNewest } from '../../kernel/put-newest.ts';
 import type { Log } from '../../observe/log.ts';
 import type { DataFolder } from '../../stores/sqlite/data-folder.ts';
 import { lookForDamage } from '../../stores/sqlite/integrity.ts';
+import { refuseNewerDatabases } from '../../stores/sqlite/stores.ts';
 import type { SharedPace } from '../../tools/crawl/shared-pace.ts';
 import type { BooksStanding } from '../books-offers.ts';
 import type { BooksOfWorkers } from '../workers.ts';
@@ -26,20 +27,18 @@ export interface PrimaryBooks extends BooksOfWorkers {
 
 const lookMs = 1_000;
 
-/** Opens the ledger, and charges what an earlier start left open. */
-export async function openPrimaryBooks({
-  config,
-  folder,
-  bootId,
-  clock,
-  log,
-}: {
+interface PrimaryBooksParts {
   config: Config;
   folder: DataFolder;
   bootId: string;
   clock: Clock;
   log: Log;
-}): Promise<PrimaryBooks> {
+}
+
+/** Opens the ledger, and charges what an earlier start left open. */
+export async function openPrimaryBooks(parts: PrimaryBooksParts): Promise<PrimaryBooks> {
+  const { config, folder, bootId, clock, log } = parts;
+  refuseNewerDatabases(folder.path);
   const onTrouble = (message: string) => log.error(message);
   /** Bodies of events that are about to be written. */
   const bodies = new Map<string, string>();

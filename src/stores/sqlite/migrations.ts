@@ -34,10 +34,7 @@ export function migrate(database: Database, migrations: readonly Migration[]): s
   naming(database.file, () => database.exec('BEGIN IMMEDIATE'));
   try {
     const { current, pending } = migrationState(database, migrations);
-    if (current > migrations.length) {
-      const copy = copyBeforeSchema(database.file, migrations.length);
-      throw new NewerSchema(database.file, current, migrations.length, existsSync(copy) ? copy : null);
-    }
+    if (current > migrations.length) throw newerSchema(database.file, current, migrations.length);
     for (const migration of pending) {
       database.exec(migration.sql);
       database.exec(`PRAGMA user_version = ${migration.version}`);
@@ -51,6 +48,12 @@ export function migrate(database: Database, migrations: readonly Migration[]): s
       throw error;
     });
   }
+}
+
+/** The error for a file of a later version, which names the copy that this one can use where there is one. */
+export function newerSchema(file: string, found: number, known: number): NewerSchema {
+  const copy = copyBeforeSchema(file, known);
+  return new NewerSchema(file, found, known, existsSync(copy) ? copy : null);
 }
 
 function userVersion(database: Pick<Database, 'prepare'>): number {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -26,9 +26,9 @@ import {
   responseMigrations,
   vectorStoreMigrations,
 } from './culvert-schema.ts';
-import { naming, openDatabase } from './database.ts';
+import { naming, openDatabase, sqliteCode } from './database.ts';
 import { createHousekeeper, createLateCheckpoint, type Housekeeper } from './housekeeper.ts';
-import { migrateWithCopy, migrationState } from './migrations.ts';
+import { migrateWithCopy, migrationState, newerSchema } from './migrations.ts';
 import { tablesIn } from './tables.ts';
 
 /** Longest wait of a start for another that migrates. */
@@ -115,6 +115,43 @@ export async function readSqliteAccounts(file: string): Promise<Stored> {
     if (folder !== null) rmSync(folder, { recursive: true, force: true });
   }
 }
+
+/** Databases of the data folder that are opened when a request first needs them. */
+const openedLater: Readonly<Record<string, readonly Migration[]>> = {
+  'crawl.db': crawlMigrations,
+  'responses.db': responseMigrations,
+  'batches.db': batchMigrations,
+  'bodies.db': bodyMigrations,
+  'vector-stores.db': vectorStoreMigrations,
+};
+
+/**
+ * Throws the error of the first database that a newer Culvert wrote, though it is opened later: a server would start, and
+ * then answer with errors. One that cannot be read is left to its first use, since the rest can be served.
+ */
+export function refuseNewerDatabases(folder: string): void {
+  for (const [name, migrations] of Object.entries(openedLater)) {
+    const file = join(folder, name);
+    if (existsSync(file)) refuseNewer(file, migrations);
+  }
+}
+
+function refuseNewer(file: string, migrations: readonly Migration[]): void {
+  let current = 0;
+  try {
+    const database = new DatabaseSync(file, { readOnly: true, timeout: lookTimeoutMs });
+    try {
+      ({ current } = migrationState(database, migrations));
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    if (sqliteCode(error) === null) throw error;
+  }
+  if (current > migrations.length) throw newerSchema(file, current, migrations.length);
+}
+
+const lookTimeoutMs = 250;
 
 /** Which processes are over. */
 interface Boots {
