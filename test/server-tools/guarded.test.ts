@@ -53,6 +53,9 @@ const guards = {
   lenient: { ...result, action: 'block', on_error: 'allow' },
   'mask-definition': { ...definition, action: 'mask' },
   'block-definition': { ...definition, action: 'block' },
+  hears: { check: 'words', words: ['it did not work', 'zebrafish.example'], action: 'mask', on: ['output'] },
+  stops: { check: 'words', words: ['it did not work', 'zebrafish.example'], action: 'block', on: ['output'] },
+  'hears-definition': { ...definition, on: ['output'], action: 'mask' },
   email: { check: 'personal-data', kinds: ['email'], action: 'mask' },
 };
 const guarded = (target: string, name: string) => ({ targets: [target], guards: [name] });
@@ -72,6 +75,8 @@ const gateway = await startGateway(t as TestContext, {
     ...Object.fromEntries(Object.keys(guards).map((name) => [name, guarded('chat/mock/ok', name)])),
     'claude-mask': guarded('claude/mock/ok', 'mask'),
     'claude-block': guarded('claude/mock/ok', 'block'),
+    'claude-hears': guarded('claude/mock/ok', 'hears'),
+    'claude-stops': guarded('claude/mock/ok', 'stops'),
     email: guarded('calling/m', 'email'),
   },
 });
@@ -149,6 +154,47 @@ for (const format of Object.keys(formats)) {
     });
   }
 }
+
+const searchInMessages: Ask = (model, _, stream) => ({
+  path: '/v1/messages',
+  json: {
+    model: `claude-${model}`,
+    stream,
+    max_tokens: 500,
+    messages: asked('web_search'),
+    tools: [{ type: 'web_search_20250305', name: 'web_search' }],
+  },
+});
+for (const [format, order] of Object.entries({ ...formats, 'a search in Messages': searchInMessages })) {
+  // Of a call in chat the caller sees the words of the model alone.
+  if (format === 'chat') continue;
+  const isSearch = format.startsWith('a search');
+  for (const stream of [false, true]) {
+    test(`guards of answers read what the caller sees of a result: ${format}, ${stream ? 'streamed' : 'whole'}`, async () => {
+      const answered = async (model: string) => {
+        upstream.clear();
+        const { path, json } = order(model, 'fail', stream);
+        upstream.script(path, ['ok', `text=${isSearch ? 'See 【1】.' : 'Done.'}`]);
+        const response = await gateway.fetch(path, { method: 'POST', json });
+        return { status: response.status, text: await response.text() };
+      };
+      const secret = isSearch ? /zebrafish\.example/ : /It did not work/;
+      const masked = await answered('hears');
+      assert.equal(masked.status, 200, masked.text);
+      assert.doesNotMatch(masked.text, secret);
+      assert.match(masked.text, /<WORD_1>/);
+      const stopped = await answered('stops');
+      assert.match(stopped.text, /The guard 'stops' does not let the answer pass/);
+      assert.doesNotMatch(stopped.text, secret);
+    });
+  }
+}
+
+test('guards of answers read the list of a server that the caller sees', async () => {
+  const { status, text } = await ask('Responses', 'hears-definition');
+  assert.equal(status, 200, text);
+  assert.match(text, /"name":"add","description":"<WORD_1>\."/);
+});
 
 test('a guard flags a result, and one that routes refuses it: its model has begun', async () => {
   const flagged = await ask('chat', 'flag');

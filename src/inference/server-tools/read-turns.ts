@@ -1,10 +1,14 @@
 import { type TextKind, type TextPath, type Texts, textsIn, withTexts } from '../../formats/neutral/json-texts.ts';
 import type { NeutralMessage, NeutralPart, NeutralTool } from '../../formats/neutral/request.ts';
-import { type Failure, isFailure } from '../../kernel/failure.ts';
+import type { ServerResult, ServerToolStep } from '../../formats/neutral/server-tool.ts';
+import { type Failure, FailureError, isFailure } from '../../kernel/failure.ts';
+import type { AnswerTexts } from '../models/steps.ts';
 import type { ModelCall } from '../spine/model-call.ts';
+import { filteredJson } from '../spine/steps/filtered-text.ts';
 
 /** The steps of a request that look at what is added to it. */
 type Looks = Pick<ModelCall, 'turns' | 'withhold'>;
+type Answered = Pick<ModelCall, 'answerTexts'>;
 
 /** Turns as the model may get them, once the steps of the request have read them. */
 export async function readTurns(
@@ -20,10 +24,39 @@ export async function readTools(
   looks: Looks,
   tools: readonly NeutralTool[],
 ): Promise<readonly NeutralTool[] | Failure> {
-  // Types of objects that an index can be made of.
   const textsOf = (added: { tools: readonly NeutralTool[] }) => textsIn(JSON.parse(JSON.stringify(added)));
   const read = await throughLooks(looks, { tools }, textsOf);
   return isFailure(read) ? read : read.tools;
+}
+
+/** The result as the caller may see it, once the filters of its answer have read it. */
+export function readResult(call: Answered, result: ServerResult): ServerResult | Failure {
+  const { failure, sources, text } = result;
+  const read = throughFilters(call, { failure, sources, text }, 'tool-result');
+  return isFailure(read) ? read : { ...result, ...read };
+}
+
+/** The list of a server's tools as the caller may see it. */
+export function readList(call: Answered, step: ServerToolStep): ServerToolStep | Failure {
+  if (step.at !== 'listed') return step;
+  const read = throughFilters(call, { tools: step.tools }, 'tool-definition');
+  return isFailure(read) ? read : { ...step, ...read };
+}
+
+function throughFilters<T extends { text: string } | { tools: unknown }>(
+  { answerTexts }: Answered,
+  shown: T,
+  kind: TextKind,
+): T | Failure {
+  if (answerTexts === undefined) return shown;
+  const json = JSON.stringify(shown);
+  try {
+    const texts: AnswerTexts = (place) => answerTexts({ ...place, isBeside: true });
+    return JSON.parse(filteredJson(texts, json, JSON.parse(json), kind)) as T;
+  } catch (error) {
+    if (error instanceof FailureError) return error.failure;
+    throw error;
+  }
 }
 
 async function throughLooks<T extends { messages: unknown } | { tools: unknown }>(

@@ -7,6 +7,7 @@ import type {
   RequestedServerTools,
   ServerCall,
   ServerResult,
+  ServerSource,
   ServerToolStep,
   WebFetchTool,
   WebSearchTool,
@@ -42,6 +43,9 @@ export interface ToolRun {
   read: {
     turns(messages: readonly NeutralMessage[]): Promise<readonly NeutralMessage[] | Failure>;
     tools(tools: readonly NeutralTool[]): Promise<readonly NeutralTool[] | Failure>;
+    /** The same for the caller, who sees results and lists. */
+    result(result: ServerResult): ServerResult | Failure;
+    list(step: ServerToolStep): ServerToolStep | Failure;
   };
   /** The caller is shown what happens. */
   show(events: readonly NeutralEvent[]): void;
@@ -84,6 +88,7 @@ export class ToolRunner {
   #calls = 0;
   #ids = 0;
   #servers: OpenedServers | null = null;
+  readonly #listed: NeutralEvent[] = [];
 
   constructor(run: ToolRun) {
     this.#run = run;
@@ -105,6 +110,11 @@ export class ToolRunner {
     const opened = await openServers(ports, owner, servers, taken, this.#bounds());
     if (isFailure(opened)) return opened;
     this.#servers = opened;
+    for (const step of opened.steps) {
+      const shown = this.#run.read.list(step);
+      if (isFailure(shown)) return shown;
+      this.#listed.push({ type: 'server-tool', choice: 0, step: shown });
+    }
     const functions = await this.#run.read.tools(opened.offered.map((one) => one.function));
     if (isFailure(functions)) return functions;
     this.#offer(opened.offered.map((one, at) => ({ ...one, function: functions[at] ?? one.function })));
@@ -116,8 +126,8 @@ export class ToolRunner {
   }
 
   /** Events that show the caller the lists of MCP servers, before the first turn. */
-  get listed(): NeutralEvent[] {
-    return (this.#servers?.steps ?? []).map((step) => ({ type: 'server-tool', choice: 0, step }));
+  get listed(): readonly NeutralEvent[] {
+    return this.#listed;
   }
 
   get offered(): NeutralTool[] {
@@ -230,8 +240,24 @@ export class ToolRunner {
   ): Promise<CallEnd> {
     const read = await this.#run.read.turns([{ role: 'tool', parts: [end.part] }]);
     if (isFailure(read)) return { ...end, wrong: end.wrong ?? read };
-    this.#tell({ at: 'done', ...done });
+    const result = this.#run.read.result(done.result);
+    if (isFailure(result)) return { ...end, wrong: end.wrong ?? result };
+    this.#cite(done.result.sources, result.sources);
+    this.#tell({ at: 'done', call: done.call, result });
     return { ...end, part: read[0]?.parts[0] ?? end.part };
+  }
+
+  /** Citations name the sources as the caller sees them. */
+  #cite(found: readonly ServerSource[], shown: readonly ServerSource[]): void {
+    const { sources } = this.#run.marks;
+    for (const [at, { url, title }] of found.entries()) {
+      const as = shown[at];
+      if (as === undefined || (as.url === url && as.title === title)) continue;
+      for (const [place, source] of sources.entries()) {
+        if (source.url === url && source.title === title)
+          sources[place] = { ...source, url: as.url, title: as.title, quote: source.quote === '' ? '' : as.quote };
+      }
+    }
   }
 
   async #search(call: TurnCall, { of }: OfferedTool): Promise<CallEnd> {

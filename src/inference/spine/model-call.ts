@@ -57,6 +57,7 @@ export type RunCall = Pick<
   | 'stepHeaders'
   | 'attempted'
   | 'turns'
+  | 'answerTexts'
   | 'withhold'
 >;
 
