@@ -216,7 +216,7 @@ test('quota that runs out stops a crawl with what it has; without any it does no
   const { body } = await post(gateway, { url: site.url });
   const end = await ended(gateway, body.id);
   assert.deepEqual([end.status, end.data.length, end.creditsUsed], ['failed', 3, 3]);
-  assert.match(end.error, /^Stopped: Rate limit exceeded: month/);
+  assert.match(end.error, /^Stopped: Rate limit exceeded: 30-day window/);
   assert.equal(site.asked.length, 3);
   const again = await post(gateway, { url: site.url });
   assert.deepEqual([again.status, again.body.success], [429, false]);
