@@ -100,7 +100,6 @@ export type AgentConfig = z.output<typeof agentSchema>;
 export type McpServerConfig = z.output<typeof mcpServerSchema>;
 export type PlanConfig = z.output<typeof planSchema>;
 export type AlertReceiver = Checked['telemetry']['alerts']['to'][number];
-export type StatementReceiver = Checked['telemetry']['statements']['to'][number];
 export type SinkConfig = Checked['telemetry']['sinks'][number];
 export type S3Config = z.output<typeof s3Schema>;
 export type KeyLimitsConfig = z.output<typeof keyLimitsSchema>;

@@ -36,3 +36,6 @@ export const seenProcessesMax = 2_000;
 
 /** Most addresses that are kept of the use of one key. */
 export const keyPlacesMax = 20;
+
+/** Allowed amount of a limit that only warns or counts: more than any use, and a whole number for every store. */
+export const endless = Number.MAX_SAFE_INTEGER;

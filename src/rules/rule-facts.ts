@@ -60,9 +60,6 @@ export const factTypes = {
   now: 'google.protobuf.Timestamp',
 } as const satisfies Record<Named, string>;
 
-/** Kinds of media in a request. */
-export const mediaKinds = ['image', 'audio'] as const;
-
 /** Headers that hold secrets: no condition sees them. */
 export const secretHeaders: ReadonlySet<string> = new Set([
   'authorization',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { endless } from '../../src/books/metering/counters.ts';
+import { endless } from '../../src/kernel/limits.ts';
+
 import { RedisCounters } from '../../src/stores/redis/counters.ts';
 import { until } from '../until.ts';
 import { enter, limitOf, mustHold, newAsker, usedOf } from './counter-requests.ts';

@@ -45,9 +45,6 @@ export interface Limit {
   part?: { kind: 'user' | 'tag' | 'model'; value: string };
 }
 
-/** Allowed amount of a limit that only warns or counts: more than any use, and a whole number for every store. */
-export const endless = Number.MAX_SAFE_INTEGER;
-
 /** State of a limit: its use, and what is left. */
 export interface LimitState {
   /** Whole number of the measure. Includes the cost of this request once it is admitted. */

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Config, configSchema } from '../../config/schema.ts';
+import { endless } from '../../kernel/limits.ts';
 import type { Principal } from '../auth/principal.ts';
-import { endless, type Limit } from './counters.ts';
+import type { Limit } from './counters.ts';
 import { createPlanBook, planAllows } from './plan-book.ts';
 
 const configOf = (text: Record<string, unknown>): Config => configSchema.parse(text);

@@ -55,8 +55,6 @@ const loggerSchema = z
         context.addIssue({ code: 'custom', path: [member], message: `${type} has no such setting` });
   });
 
-export type LoggerConfig = z.output<typeof loggerSchema>;
-
 export const loggersSchema = z
   .array(loggerSchema)
   .max(10)

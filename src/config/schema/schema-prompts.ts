@@ -4,7 +4,6 @@ import { modelName } from './schema-models.ts';
 import { parametersSchema } from './schema-parameters.ts';
 
 const variableTypes = ['string', 'number', 'boolean'] as const;
-export type VariableType = (typeof variableTypes)[number];
 
 export const variableName = z
   .string()

@@ -1,5 +1,6 @@
 import type { Entry, Scope } from '../../books/metering/counters.ts';
 import { every } from '../../kernel/every.ts';
+import { endless } from '../../kernel/limits.ts';
 import { placesKey } from './keys.ts';
 import type { Leases } from './leases.ts';
 import type { Turns } from './operation-turns.ts';
@@ -9,9 +10,6 @@ const lookEveryMs = 10_000;
 
 /** Scopes in one question. */
 const batchMax = 500;
-
-/** `endless` of the port. */
-const endless = Number.MAX_SAFE_INTEGER;
 
 /** A running request in a scope that limits no places. */
 interface Running {

@@ -1,5 +1,6 @@
+import { endless } from '../../../kernel/limits.ts';
 import type { LimitHeaderForm } from '../admission.ts';
-import { endless, type Full, type Limit, type LimitState } from '../counters.ts';
+import type { Full, Limit, LimitState } from '../counters.ts';
 import { spans } from '../window.ts';
 import { amountOf } from './quota-message.ts';
 

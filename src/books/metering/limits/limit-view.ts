@@ -1,5 +1,6 @@
+import { endless } from '../../../kernel/limits.ts';
 import type { Principal } from '../../auth/principal.ts';
-import { type Counters, endless, type Limit, type LimitState, type Scope } from '../counters.ts';
+import type { Counters, Limit, LimitState, Scope } from '../counters.ts';
 import type { KeyLimits, Plan } from '../plan.ts';
 import { calendarLimit, creditLimit, limit, runBudget, withSoft } from '../plan-book.ts';
 import { accountScope, keyScope } from '../scope.ts';

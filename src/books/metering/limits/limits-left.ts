@@ -1,6 +1,7 @@
 import { FailureError } from '../../../kernel/failure.ts';
+import { endless } from '../../../kernel/limits.ts';
 import type { Principal } from '../../auth/principal.ts';
-import { type Counters, endless, type Limit, type LimitState, type Measure } from '../counters.ts';
+import type { Counters, Limit, LimitState, Measure } from '../counters.ts';
 import type { RequestParts } from '../part-budgets.ts';
 
 /** Shares that are left of the fullest limits of a caller, 0 to 1; 1 where it has none. */

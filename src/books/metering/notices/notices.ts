@@ -1,7 +1,8 @@
 import { every } from '../../../kernel/every.ts';
+import { endless } from '../../../kernel/limits.ts';
 import type { Principal } from '../../auth/principal.ts';
 import type { ObserveLimits } from '../admission.ts';
-import { endless, type Limit, type LimitState } from '../counters.ts';
+import type { Limit, LimitState } from '../counters.ts';
 import { createNoticeDelivery, type DeliveryParts } from './notice-delivery.ts';
 import { type Mover, softLimitOf, thresholdNotice } from './notice-message.ts';
 
