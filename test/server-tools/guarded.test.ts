@@ -242,6 +242,27 @@ test('the server gets the values of a call, and the model gets back the words th
   assert.equal(result!.content, 'xxx');
 });
 
+test('the server gets the values of a call that its caller has approved', async () => {
+  scripted.bodies = [];
+  scripted.arguments = JSON.stringify({ chars: 3, to: '<EMAIL_1>' });
+  const tools = [{ ...mcp, require_approval: 'always' }];
+  const respond = async (json: object) => {
+    const answer = await gateway.fetch('/v1/responses', { json: { model: 'email', tools, ...json } });
+    assert.equal(answer.status, 200, await answer.clone().text());
+    return (await answer.json()) as { id: string; output: JsonObject[] };
+  };
+  const args = '{"chars":3,"to":"ann@example.org"}';
+  const asking = await respond({ input: 'Write to ann@example.org.' });
+  const question = asking.output.find(({ type }) => type === 'mcp_approval_request');
+  assert.equal(question?.arguments, args);
+  const approval = { type: 'mcp_approval_response', approval_request_id: question?.id, approve: true };
+  const { output } = await respond({ previous_response_id: asking.id, input: [approval] });
+  const call = output.find(({ type }) => type === 'mcp_call');
+  assert.deepEqual([call?.arguments, call?.output], [args, 'xxx']);
+  assert.equal(scripted.bodies.length, 2);
+  assert.doesNotMatch(JSON.stringify(scripted.bodies), /ann@/);
+});
+
 test('hooks change and refuse results, and name no other model any more', async () => {
   const changed = await ask('chat', 'hooked');
   assert.equal(changed.status, 200, changed.text);

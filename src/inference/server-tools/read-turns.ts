@@ -1,4 +1,11 @@
-import { type TextKind, type TextPath, type Texts, textsIn, withTexts } from '../../formats/neutral/json-texts.ts';
+import {
+  jsonIn,
+  type TextKind,
+  type TextPath,
+  type Texts,
+  textsIn,
+  withTexts,
+} from '../../formats/neutral/json-texts.ts';
 import type { NeutralMessage, NeutralPart, NeutralTool } from '../../formats/neutral/request.ts';
 import type { ServerResult, ServerToolStep } from '../../formats/neutral/server-tool.ts';
 import { type Failure, FailureError, isFailure } from '../../kernel/failure.ts';
@@ -36,6 +43,13 @@ export function readResult(call: Answered, result: ServerResult): ServerResult |
   return isFailure(read) ? read : { ...result, ...read };
 }
 
+/** Arguments that came with the request, with the values that guards have taken out of it: as if the model made the call. */
+export function readArguments({ answerTexts }: Answered, argumentsJson: string): string | Failure {
+  const value = answerTexts === undefined ? null : jsonIn(argumentsJson);
+  if (answerTexts === undefined || value === null) return argumentsJson;
+  return failureOr(() => filteredJson(answerTexts, argumentsJson, value, 'tool-arguments'));
+}
+
 /** The list of a server's tools as the caller may see it. */
 export function readList(call: Answered, step: ServerToolStep): ServerToolStep | Failure {
   if (step.at !== 'listed') return step;
@@ -50,9 +64,13 @@ function throughFilters<T extends { text: string } | { tools: unknown }>(
 ): T | Failure {
   if (answerTexts === undefined) return shown;
   const json = JSON.stringify(shown);
+  const texts: AnswerTexts = (place) => answerTexts({ ...place, isBeside: true });
+  return failureOr(() => JSON.parse(filteredJson(texts, json, JSON.parse(json), kind)) as T);
+}
+
+function failureOr<T>(filter: () => T): T | Failure {
   try {
-    const texts: AnswerTexts = (place) => answerTexts({ ...place, isBeside: true });
-    return JSON.parse(filteredJson(texts, json, JSON.parse(json), kind)) as T;
+    return filter();
   } catch (error) {
     if (error instanceof FailureError) return error.failure;
     throw error;

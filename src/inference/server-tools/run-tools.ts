@@ -43,6 +43,8 @@ export interface ToolRun {
   read: {
     turns(messages: readonly NeutralMessage[]): Promise<readonly NeutralMessage[] | Failure>;
     tools(tools: readonly NeutralTool[]): Promise<readonly NeutralTool[] | Failure>;
+    /** Arguments of a call that the caller has approved. */
+    arguments(argumentsJson: string): string | Failure;
     /** The same for the caller, who sees results and lists. */
     result(result: ServerResult): ServerResult | Failure;
     list(step: ServerToolStep): ServerToolStep | Failure;
@@ -179,7 +181,9 @@ export class ToolRunner {
       const call: TurnCall = { id, name: tool?.function.name ?? `${label}__${name}`, argumentsJson };
       let part = partOf(call, tool === undefined ? 'There is no such tool.' : 'The user does not want this call.');
       if (approve && tool?.mcp !== undefined) {
-        const end = await this.#callServer(call, tool, id);
+        const given = this.#run.read.arguments(argumentsJson);
+        if (isFailure(given)) return { messages, costMilli, wrong: wrong ?? given };
+        const end = await this.#callServer({ ...call, argumentsJson: given }, tool, id);
         costMilli += end.costMilli;
         wrong ??= end.wrong;
         part = end.part ?? part;

@@ -17,7 +17,7 @@ import type { SpineServices } from '../spine/services.ts';
 import type { Bytes, Chunk, Failed, Sink } from '../spine/sink.ts';
 import { refusalHeaders } from '../spine/steps/changed-headers.ts';
 import { LoopAnswer } from './loop-answer.ts';
-import { readList, readResult, readTools, readTurns } from './read-turns.ts';
+import { readArguments, readList, readResult, readTools, readTurns } from './read-turns.ts';
 import { ToolRunner } from './run-tools.ts';
 import type { ServerToolPorts } from './tool-ports.ts';
 import { TurnReader } from './turn-reader.ts';
@@ -71,6 +71,7 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
     read: {
       turns: (added) => readTurns(planned.call, added),
       tools: (added) => readTools(planned.call, added),
+      arguments: (argumentsJson) => readArguments(planned.call, argumentsJson),
       result: (result) => readResult(planned.call, result),
       list: (step) => readList(planned.call, step),
     },
