@@ -34,11 +34,13 @@ function collectOldSoon() {
  * V8 lets its young generation grow with the machine's memory, to 128 MB here, which costs memory and saves a gateway
  * nothing while few requests run at once. Its limit is fixed once the process runs, but by how much it grows at once is
  * not: to what is enough, and again after V8 has shrunk it at rest (by doubling, eight callers would cost 1.5 times as much
- * for 10,000 requests, since little of theirs outlives a collection). Measured at 100,000 requests: stopped at 32 MB they cost 100 µs of CPU each and 190 to 250 MB
- * of memory; at 8 MB 130 µs and 205 to 280 MB, since more is taken for old; never stopped 100 µs and 305 to 340 MB.
+ * for 10,000 requests, since little of theirs outlives a collection). Measured at 100,000 requests: stopped at 32 MB they
+ * cost 100 µs of CPU each and 190 to 250 MB of memory; at 8 MB 130 µs and 205 to 280 MB, since more is taken for old; never
+ * stopped 100 µs and 305 to 340 MB.
  *
  * With hundreds of requests at once, each collection finds most of it alive, copies that, and takes it for old: 512
- * callers cost 270 µs each in 32 MB, 155 in 64. So it may double wherever a third outlives one collection after another.
+ * callers cost 270 µs each in 32 MB, 155 in 64. So it may double wherever a third outlives one collection after another
+ * (docs/decisions/0061).
  */
 function sizeYoungGeneration() {
   let enoughBytes = youngUsualBytes;

@@ -108,7 +108,6 @@ export function parseInstantMs(text: string): number | undefined {
   return Number.isNaN(ms) || !dayExists ? undefined : ms;
 }
 
-/** An http(s) URL without credentials; the output has no trailing slash, so that paths can be appended. */
 /** A time zone's IANA name. */
 export function timeZone() {
   return z
@@ -135,6 +134,7 @@ function isTimeZone(name: string): boolean {
   }
 }
 
+/** An http(s) URL without credentials; the output has no trailing slash, so that paths can be appended. */
 export function httpUrl() {
   const example = 'expected an http:// or https:// URL';
   return z
