@@ -20,7 +20,7 @@ import { titleOf } from './must-hold.ts';
 const home = join(import.meta.dirname, 'from-responses');
 
 const targets: readonly { name: string; order: Pick<EncodeOrder, 'provider' | 'dialect' | 'model'> }[] = [
-  { name: 'chat', order: { provider: 'vllm', dialect: 'openai-chat', model: 'some-model' } },
+  { name: 'chat', order: { provider: 'nebius', dialect: 'openai-chat', model: 'some-model' } },
   { name: 'messages', order: { provider: 'anthropic', dialect: 'anthropic-messages', model: 'claude-sonnet-4-5' } },
   { name: 'gemini', order: { provider: 'gemini', dialect: 'gemini', model: 'gemini-2.5-flash' } },
 ];

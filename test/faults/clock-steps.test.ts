@@ -78,8 +78,11 @@ test('F28 the clock is set back an hour and forward an hour while it runs: no fa
   const [passed, wasFirst] = [await passing(3, otherKey), isFirstMinute()];
   assert.ok(passed === 2 || !wasFirst, `${passed}: calls of this minute are still of this minute, and no others`);
   if (isFirstMinute()) {
+    const askedMs = performance.now();
     const calmMs = await waitMs(() => ask(url, {}, otherKey), 'minute');
-    assert.ok(calmMs > 0 && calmMs <= minuteMs + slackMs, `${calmMs} ms`);
+    // The gateway reads the two clocks one after the other, and a busy machine may stop it in between.
+    const tookMs = performance.now() - askedMs;
+    assert.ok(calmMs > 0 && calmMs <= minuteMs + slackMs + tookMs, `${calmMs} ms, after ${tookMs} ms`);
   }
 
   gateway.kill('SIGKILL');
