@@ -6,7 +6,7 @@ import vm from 'node:vm';
 /** A start keeps most of what it allocates: collections during it took 20 ms of its 500. */
 const startMs = 5_000;
 const youngUsualBytes = 32 * 1024 * 1024;
-const youngMostBytes = 128 * 1024 * 1024;
+const youngMostBytes = 64 * 1024 * 1024;
 /** Collections in a row that a third of the young generation outlives. */
 const fullMost = 4;
 const lookMs = 200;
