@@ -38,7 +38,7 @@ export function createMediaFetcher(parts: { rules: () => FetchRules; resolve: Re
 
     const work = async () => {
       for (let one = queue.shift(); one !== undefined && failure === null; one = queue.shift()) {
-        const options = { guard, bytesMax: bytesLeft, timeoutMs, accept: acceptOf[one.kind], signal: all };
+        const options = { guard, bytesMax: bytesLeft, timeoutMs, accept: kinds[one.kind].accept, signal: all };
         const read = readFetched(one, await guardedFetch(one.url, options));
         if (!isFailure(read)) bytesLeft -= read.bytes;
         if (!isFailure(read) && bytesLeft >= 0) {
@@ -73,12 +73,13 @@ export function createMediaFetcher(parts: { rules: () => FetchRules; resolve: Re
   };
 }
 
-const acceptOf = {
-  image: 'image/*',
-  audio: 'audio/*',
-  video: 'video/*',
-  document: 'application/pdf, text/*;q=0.9, application/json;q=0.8',
-} as const satisfies Record<MediaUrl['kind'], string>;
+/** The types to accept of each kind, and its word in messages. */
+const kinds = {
+  image: { accept: 'image/*', word: 'picture' },
+  audio: { accept: 'audio/*', word: 'sound' },
+  video: { accept: 'video/*', word: 'video' },
+  document: { accept: 'application/pdf, text/*;q=0.9, application/json;q=0.8', word: 'file' },
+} as const satisfies Record<MediaUrl['kind'], { accept: string; word: string }>;
 
 type ReadMedia = { mediaType: string; base64: string; bytes: number };
 
@@ -86,7 +87,7 @@ function readFetched(medium: MediaUrl, fetched: Fetched): ReadMedia | Failure {
   if (!fetched.ok) return refuse(medium, fetched.message);
   if (fetched.status < 200 || fetched.status >= 300) return refuse(medium, `its server answered ${fetched.status}`);
   const mediaType = typeFor(medium.kind, fetched.body, fetched.contentType);
-  if (mediaType === null) return refuse(medium, `its content is not a ${wordOf[medium.kind]}`);
+  if (mediaType === null) return refuse(medium, `its content is not a ${kinds[medium.kind].word}`);
   const { body } = fetched;
   return { mediaType, base64: body.toString('base64'), bytes: body.length };
 }
@@ -101,15 +102,8 @@ function typeFor(kind: MediaUrl['kind'], body: Buffer, contentType: string): str
   return declared === 'application/json' || declared.startsWith('text/') ? 'text/plain' : null;
 }
 
-const wordOf = {
-  image: 'picture',
-  audio: 'sound',
-  video: 'video',
-  document: 'file',
-} as const satisfies Record<MediaUrl['kind'], string>;
-
 function refuse({ kind, param }: MediaUrl, why: string): Failure {
-  const message = `The ${wordOf[kind]} of '${param}' could not be fetched: ${why}. Send its content inline instead.`;
+  const message = `The ${kinds[kind].word} of '${param}' could not be fetched: ${why}. Send its content inline instead.`;
   return invalid(param, message);
 }
 
