@@ -1,6 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { isMainThread } from 'node:worker_threads';
-import { type Failure, FailureError, invalid, isFailure } from './failure.ts';
+import { type Failure, invalid, isFailure } from './failure.ts';
 import {
   isObject,
   type JsonObject,
@@ -61,13 +61,6 @@ export function parseObject(raw: Buffer, whole = 'The body', widthMax?: JsonWidt
   if (!isObject(body)) return refused('must be a JSON object.');
   const ambiguous = ambiguityOf(raw, latin1, body, scan, whole);
   return ambiguous ?? { body, scan };
-}
-
-/** The same as `parseObject`; throws a FailureError. */
-export function objectIn(raw: Buffer): JsonObject {
-  const parsed = parseObject(raw);
-  if (isFailure(parsed)) throw new FailureError(parsed);
-  return parsed.body;
 }
 
 /** Names that mean something else than a member to careless readers. No API has parameters called so. */

@@ -4,7 +4,7 @@ import type { Route } from '../../src/http/exchange.ts';
 import { adminRoutes } from '../../src/http/routes/server/admin.ts';
 import { openApiRoute } from '../../src/http/routes/server/openapi.ts';
 import { createGatewayServer } from '../../src/http/server.ts';
-import { objectIn } from '../../src/kernel/parse-object.ts';
+import { parseObject } from '../../src/kernel/parse-object.ts';
 import { createRoom } from '../../src/kernel/sharing/room.ts';
 import { type Answer, openAdmin } from './open-admin.ts';
 
@@ -12,7 +12,7 @@ const adminKey = 'sk-cv-admin-of-tests';
 const userKey = 'sk-cv-user-of-tests';
 const config = { keys: [{ key: userKey, account: 'dev', name: 'laptop' }] };
 
-const onLoop = { readObject: (_tenant: string, raw: Buffer) => ({ body: objectIn(raw) }) };
+const onLoop = { readObject: (_tenant: string, raw: Buffer) => parseObject(raw) };
 
 /** The server with the admin API alone. */
 async function serve(t: { after(fn: () => unknown): void }) {

@@ -72,6 +72,19 @@ test('a store is made, found, listed, changed and deleted', async () => {
   await assert.rejects(vectorStores.retrieve(store.id), { status: 404 });
 });
 
+test('metadata and attributes may have a member that failures have, too', async () => {
+  const metadata = { kind: 'conflict' };
+  const store = await vectorStores.create({ metadata });
+  assert.deepEqual((await vectorStores.update(store.id, { metadata })).metadata, metadata);
+  const { id, attributes } = await vectorStores.files.create(store.id, {
+    file_id: await upload('A text.', 'a.txt'),
+    attributes: { kind: 'not-found' },
+  });
+  assert.deepEqual(attributes, { kind: 'not-found' });
+  const changed = await vectorStores.files.update(id, { vector_store_id: store.id, attributes: { kind: 'internal' } });
+  assert.deepEqual(changed.attributes, { kind: 'internal' });
+});
+
 test('a file is uploaded, read, found by its words, shown and removed', async () => {
   const store = await newStore();
   const file = await added(store, 'A baker makes bread of flour, water and salt.', 'bread.txt');

@@ -28,10 +28,12 @@ export function conversationsRoutes(services: Services): Route[] {
       path,
       'Begin a conversation',
       async (call) => {
-        const metadata = checkedMetadata(call.body.metadata ?? {});
+        const checked = checkedMetadata(call.body.metadata ?? {});
+        if (isFailure(checked)) return checked;
         const begun = checkedItems(call.body.items ?? []);
+        if (isFailure(begun)) return begun;
         const why = await storageRefusal(services, call);
-        return why ?? shownConversation(await responses.putConversation(call.tenant, metadata, begun));
+        return why ?? shownConversation(await responses.putConversation(call.tenant, checked.metadata, begun));
       },
       { metadata: metadataSchema, items: itemsSchema },
       large,
@@ -42,7 +44,9 @@ export function conversationsRoutes(services: Services): Route[] {
       one,
       "Change a conversation's metadata",
       async (call) => {
-        await responses.setMetadata(call.tenant, idOf(call), checkedMetadata(call.body.metadata ?? {}));
+        const checked = checkedMetadata(call.body.metadata ?? {});
+        if (isFailure(checked)) return checked;
+        await responses.setMetadata(call.tenant, idOf(call), checked.metadata);
         return shown(services, call, idOf(call));
       },
       { metadata: metadataSchema },
@@ -68,6 +72,7 @@ function itemsRoutes(services: Services): Route[] {
       'Add items to a conversation',
       async (call) => {
         const added = checkedItems(call.body.items);
+        if (isFailure(added)) return added;
         const why = await storageRefusal(services, call);
         if (why !== null) return why;
         if (await responses.addItems(call.tenant, idOf(call), added)) return listOf(added, added.length);
@@ -77,12 +82,14 @@ function itemsRoutes(services: Services): Route[] {
       large,
     ),
     storedRoute('GET', items, 'Items of a conversation', async (call) => {
-      const { after, limit, order } = pageIn(call.query);
+      const page = pageIn(call.query);
+      if (isFailure(page)) return page;
+      const { after, limit, order } = page;
       const conversation = await shown(services, call, idOf(call));
       if (isFailure(conversation)) return conversation;
       // Callers remove items as they list them: the last of a page may be gone when they ask for the next.
       const known = after === null || (await responses.hasPlace(call.tenant, idOf(call), after));
-      if (!known) throw notOfList('after', after);
+      if (!known) return notOfList('after', after);
       return listOf(await responses.items(call.tenant, idOf(call), { order, after, limit: limit + 1 }), limit);
     }),
     storedRoute('GET', `${items}/:item`, 'An item of a conversation', async (call) => {

@@ -5,9 +5,9 @@ import { feedbackRecord, requestRecord } from '../../books/metering/request-reco
 import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { FailureError, invalid } from '../../kernel/failure.ts';
+import { allRead, type Failure, FailureError, invalid, isFailure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import { objectIn } from '../../kernel/parse-object.ts';
+import { parseObject } from '../../kernel/parse-object.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
@@ -49,15 +49,20 @@ export function requestsRoute(ledger: Pick<Ledger, 'list'>): Route {
         const { account, keyId } = callerOf(exchange);
         const parameters = new URLSearchParams(exchange.search);
         const session = parameters.get('session');
+        const read = allRead<{ class: 'any' | 'ok' | 'failed'; limit: number }>({
+          class: oneOf(parameters, 'class', ['any', 'ok', 'failed']) ?? 'any',
+          limit: wholeOf(parameters, 'limit', listLimitMax) ?? listLimit,
+        });
+        if (isFailure(read)) return refuse(exchange.client, read, []);
         const { events, next } = await ledger.list({
           accounts: [account],
           where: {
             key: keyId,
-            class: oneOf(parameters, 'class', ['any', 'ok', 'failed']) ?? 'any',
+            class: read.class,
             ...(session !== null && session !== '' && { session: { name: session } }),
           },
           ...{ sinceMs: null, untilMs: null, after: null },
-          limit: wholeOf(parameters, 'limit', listLimitMax) ?? listLimit,
+          limit: read.limit,
           cursor: parameters.get('cursor'),
         });
         const data = events.map((event) => requestRecord(event, 'caller'));
@@ -120,11 +125,13 @@ export function feedbackRoute(parts: FeedbackParts): Route {
     dialect: openAiChat,
     body: { schema: () => z.toJSONSchema(feedbackSchema, { io: 'input' }) as JsonObject },
     async handle(exchange) {
+      const raw = await readJsonBody(exchange, feedbackBytesMax);
+      if (raw === null) return;
+      const read = Buffer.isBuffer(raw) ? parseObject(raw) : raw;
       try {
-        const raw = await readJsonBody(exchange, feedbackBytesMax);
-        if (raw === null) return;
-        if (!Buffer.isBuffer(raw)) throw new FailureError(raw);
-        writeJson(exchange, 200, await recordFeedback(parts, exchange, objectIn(raw)));
+        const recorded = isFailure(read) ? read : await recordFeedback(parts, exchange, read.body);
+        if (isFailure(recorded)) refuse(exchange.client, recorded, []);
+        else writeJson(exchange, 200, recorded);
       } catch (error) {
         if (!(error instanceof FailureError)) throw error;
         refuse(exchange.client, error.failure, []);
@@ -137,26 +144,27 @@ async function recordFeedback(
   { ledger, clock }: FeedbackParts,
   exchange: Exchange,
   body: JsonObject,
-): Promise<JsonObject> {
+): Promise<JsonObject | Failure> {
   const ratings = feedbackIn(body);
+  if (isFailure(ratings)) return ratings;
   const id = exchange.params.id ?? '';
   const request = await ledger.find(id, callerOf(exchange).account);
-  if (request === null) throw new FailureError(noRequest(id));
+  if (request === null) return noRequest(id);
   const feedback: Feedback = { ...ratings, requestId: request.requestId, atMs: clock.wallMs() };
   if ((await ledger.experiments.rate(feedback, request, metricsPerRequestMax)) === 'too-many') {
     const message = `The request has feedback in ${metricsPerRequestMax} metrics, which is the most. Rate one of these anew.`;
-    throw new FailureError(invalid('metric', message));
+    return invalid('metric', message);
   }
   return { object: 'feedback', request_id: request.requestId, ...feedbackRecord(feedback) };
 }
 
-/** Throws FailureError for what is wrong in the body. */
-function feedbackIn(body: JsonObject): Omit<Feedback, 'requestId' | 'atMs'> {
+/** A failure names the field. */
+function feedbackIn(body: JsonObject): Omit<Feedback, 'requestId' | 'atMs'> | Failure {
   const parsed = feedbackSchema.safeParse(body);
   if (parsed.success) return { ...parsed.data, comment: parsed.data.comment ?? null };
   const [issue] = parsed.error.issues;
   const unknown = issue?.code === 'unrecognized_keys' ? issue.keys[0]?.slice(0, 80) : undefined;
   const field = unknown ?? String(issue?.path[0] ?? '');
   const what = unknown === undefined ? issue?.message : 'is not known. Feedback has metric, value and comment.';
-  throw new FailureError(invalid(field, `'${field}' ${what}`));
+  return invalid(field, `'${field}' ${what}`);
 }

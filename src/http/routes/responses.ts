@@ -8,7 +8,6 @@ import { chainItems, expandedForCount, responseNotFound } from '../../inference/
 import { followRun, followStored } from '../../inference/families/responses/follow-response.ts';
 import { refuse, type Sink, sendWhole } from '../../inference/spine/sink.ts';
 import { FailureError, invalid, isFailure } from '../../kernel/failure.ts';
-import type { JsonObject } from '../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { asReceived, bodyHandler, modelCallOf } from '../model-call.ts';
 import { readJsonBody } from '../read-body.ts';
@@ -160,9 +159,10 @@ function startingAfter(query: URLSearchParams): number {
 }
 
 /** All that its model read: what it continues, then its own. */
-async function inputItems(services: Services, { tenant, params, query, exchange }: StoredCall): Promise<JsonObject> {
+async function inputItems(services: Services, { tenant, params, query, exchange }: StoredCall) {
   const id = params.id ?? '';
   const page = pageIn(query);
+  if (isFailure(page)) return page;
   const stored = await services.responses.find(tenant, id);
   if (stored === null) {
     return atProvider(services, tenant, id, { method: 'GET', rest: `/input_items${queryOf(exchange.search)}` });

@@ -5,7 +5,7 @@ import { refuse } from '../../inference/spine/sink.ts';
 import { type Failure, FailureError, isFailure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { offLoopBodyBytes } from '../../kernel/limits.ts';
-import { objectIn } from '../../kernel/parse-object.ts';
+import { parseObject } from '../../kernel/parse-object.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
@@ -91,5 +91,5 @@ async function objectOf(
   const raw = await readJsonBody(exchange, objects === null ? offLoopBodyBytes : largeBytesMax);
   if (raw === null) return null;
   if (!Buffer.isBuffer(raw)) return raw;
-  return objects === null ? { body: objectIn(raw) } : objects.readObject(callerOf(exchange).tenant, raw);
+  return objects === null ? parseObject(raw) : objects.readObject(callerOf(exchange).tenant, raw);
 }

@@ -9,7 +9,7 @@ import { videosEndpoint } from '../../../inference/families/videos/endpoint.ts';
 import { videoAt, videoContent } from '../../../inference/families/videos/jobs.ts';
 import { sendVideo } from '../../../inference/families/videos/stream-content.ts';
 import { BufferedAnswer, bufferAnswer } from '../../../inference/spine/buffered-answer.ts';
-import { FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { bodyHandler } from '../../model-call.ts';
@@ -115,7 +115,9 @@ async function awaited(services: Services, exchange: Exchange, { id, headers, lo
     for (let everyMs = firstLookMs; ; everyMs = Math.min(2 * everyMs, lookEveryMs)) {
       await pause(everyMs, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return;
-      const job = await videoAt(services, tenant, id);
+      const found = await videoAt(services, tenant, id);
+      if (isFailure(found)) return client.end({ failure: found, headers });
+      const { job } = found;
       if (job.status === 'completed') break;
       if (job.status === 'failed') {
         return client.end({ failure: invalid(null, reasonOf(job)), headers });
@@ -126,11 +128,12 @@ async function awaited(services: Services, exchange: Exchange, { id, headers, lo
       }
     }
     const warnings = JSON.stringify(warningsOf(lost));
-    await sendBase64(services, exchange, id, headers, {
+    const failure = await sendBase64(services, exchange, id, headers, {
       form: 'events',
       before: `data: {"type":"result","warnings":${warnings},"videos":[{"type":"base64",`,
       after: '}]}\n\n',
     });
+    if (failure !== null) client.end({ failure, headers });
   } catch (error) {
     if (!(error instanceof FailureError)) throw error;
     client.end({ failure: error.failure, headers });
@@ -144,30 +147,36 @@ async function answerStatus(services: Services, exchange: Exchange): Promise<voi
   if (typeof id !== 'string') return void refused(exchange, id);
   const headers = [...(exchange.admitted?.headers ?? [])];
   try {
-    const job = await videoAt(services, callerOf(exchange).tenant, id);
+    const found = await videoAt(services, callerOf(exchange).tenant, id);
+    if (isFailure(found)) return void refused(exchange, found);
+    const { job } = found;
     if (job.status === 'failed') return writeJson(exchange, 200, { status: 'error', error: reasonOf(job) }, headers);
     if (job.status !== 'completed') return writeJson(exchange, 200, { status: 'pending' }, headers);
-    await sendBase64(services, exchange, id, headers, {
+    const failure = await sendBase64(services, exchange, id, headers, {
       form: 'bytes',
       before: '{"status":"completed","videos":[{"type":"base64",',
       after: '}]}',
     });
+    if (failure !== null) refused(exchange, failure);
   } catch (error) {
     if (!(error instanceof FailureError)) throw error;
     refused(exchange, error.failure);
   }
 }
 
+/** Sends the bytes of a video within `frame`. A failure while there are none; null: they were sent. */
 async function sendBase64(
   services: Services,
   exchange: Exchange,
   id: string,
   headers: readonly string[],
   frame: ConstructorParameters<typeof Base64Delivery>[1],
-): Promise<void> {
+): Promise<Failure | null> {
   const content = await videoContent(services, callerOf(exchange).tenant, id, new URLSearchParams());
+  if (isFailure(content)) return content;
   const client = new Base64Delivery(exchange.client, frame);
   await sendVideo(services.transport, { client, headers, takes: 'all' }, content);
+  return null;
 }
 
 function reasonOf({ error }: JsonObject): string {

@@ -1,13 +1,21 @@
 import { extname } from 'node:path';
 import { anthropicMessages } from '../../../formats/dialects/anthropic-messages/index.ts';
 import { type StoredFile, shownPurposes } from '../../../inference/batches/stored-files.ts';
-import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Route } from '../../exchange.ts';
 import type { FormField } from '../../read-multipart.ts';
 import { pageAround, placeIn, shownPage } from '../list-page.ts';
 import { type StoredCall, type StoredPlace, storedRoute } from '../stored-route.ts';
-import { type FileFormat, type FilesParts, fieldOf, fileOf, removeFile, sendFile, uploadFile } from './file-calls.ts';
+import {
+  aboutFile,
+  type FileFormat,
+  type FilesParts,
+  fieldOf,
+  removeFile,
+  sendFile,
+  uploadFile,
+} from './file-calls.ts';
 
 const place: StoredPlace = { endpoint: 'files', dialect: anthropicMessages };
 const path = '/v1/files';
@@ -23,7 +31,6 @@ const idsMax = 100;
 
 /** `/v1/files` as Anthropic's SDKs ask for it (`client.beta.files`): the same files as OpenAI's. */
 export function anthropicFilesRoutes(parts: FilesParts): Route[] {
-  const found = ({ tenant, params }: StoredCall) => fileOf(parts, tenant, params.id ?? '');
   return [
     {
       method: 'POST',
@@ -37,16 +44,22 @@ export function anthropicFilesRoutes(parts: FilesParts): Route[] {
       handle: (exchange) => uploadFile(parts, exchange, format),
     },
     storedRoute('GET', path, 'The files of this key', (call) => pageOf(parts, call), {}, place),
-    storedRoute('GET', one, 'A file', async (call) => shownFile(await found(call)), {}, place),
+    storedRoute(
+      'GET',
+      one,
+      'A file',
+      aboutFile(parts, async (file) => shownFile(file)),
+      {},
+      place,
+    ),
     storedRoute(
       'DELETE',
       one,
       'Delete a file',
-      async (call) => {
-        const { id } = await found(call);
-        await removeFile(parts, call.exchange, id);
+      aboutFile(parts, async ({ id }, { exchange }) => {
+        await removeFile(parts, exchange, id);
         return { id, type: 'file_deleted' };
-      },
+      }),
       {},
       place,
     ),
@@ -54,10 +67,10 @@ export function anthropicFilesRoutes(parts: FilesParts): Route[] {
       'GET',
       `${one}/content`,
       'The content of a file',
-      async (call) => {
-        await sendFile(call.exchange, await parts.files(), await found(call));
+      aboutFile(parts, async (file, { exchange }) => {
+        await sendFile(exchange, await parts.files(), file);
         return null;
-      },
+      }),
       {},
       place,
     ),
@@ -69,10 +82,13 @@ async function pageOf(parts: FilesParts, { tenant, query }: StoredCall): Promise
   const ids = [...query.getAll('ids[]'), ...query.getAll('ids')];
   if (ids.length > 0) return pageOfIds(parts, tenant, [...new Set(ids)]);
   const after = placeIn(query, 'page', idPrefix) ?? placeIn(query, 'after_id', idPrefix);
+  if (isFailure(after)) return after;
   const files = await parts.files();
-  const { rows, more, isBefore } = await pageAround(query, { idPrefix, after }, (page) =>
-    files.list({ tenant, purposes: shownPurposes, ...page }),
+  const page = await pageAround(query, { idPrefix, after }, (bounds) =>
+    files.list({ tenant, purposes: shownPurposes, ...bounds }),
   );
+  if (isFailure(page)) return page;
+  const { rows, more, isBefore } = page;
   return { ...shownPage(rows.map(shownFile), more), next_page: isBefore || !more ? null : (rows.at(-1)?.id ?? null) };
 }
 

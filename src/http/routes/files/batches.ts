@@ -43,6 +43,7 @@ export function batchesRoutes(parts: BatchesRouteParts): Route[] {
       'The batches of this key',
       async ({ tenant, query }) => {
         const page = listed(query, { limitMax: 100, limit: 20, idPrefix: 'batch_' });
+        if (isFailure(page)) return page;
         const batches = await parts.batches();
         const found = await batches.list({ tenant, ...page, limit: page.limit + 1, format: 'openai' });
         return listOf(found.map(shownBatch), page.limit);
@@ -81,7 +82,8 @@ async function begin(
   if (typeof window !== 'string') return wrongWindow();
   const windowMs = windowOf(window);
   if (isFailure(windowMs)) return windowMs;
-  const metadata = body.metadata === undefined || body.metadata === null ? null : checkedMetadata(body.metadata);
+  const checked = body.metadata == null ? { metadata: null } : checkedMetadata(body.metadata);
+  if (isFailure(checked)) return checked;
   const outputKeptForMs = isObject(expiry) ? expiryOf(expiry, 'output_expires_after') : null;
   if (isFailure(outputKeptForMs)) return outputKeptForMs;
   const full = await parts.services.storage.mayKeep(account);
@@ -95,7 +97,7 @@ async function begin(
   const owner = { tenant, account, keyId: callerIdOf(callerOf(exchange)) };
   const facts = { format: 'openai', endpoint, inputFile, windowMs, window } as const;
   const batches = await parts.batches();
-  return shownBatch(await batches.create(owner, { ...facts, metadata, headers: {}, outputKeptForMs }));
+  return shownBatch(await batches.create(owner, { ...facts, ...checked, headers: {}, outputKeptForMs }));
 }
 
 function wrong(param: string, what: string): Failure {

@@ -17,6 +17,7 @@ import { identityHeaders } from '../../delivery.ts';
 import { callerOf, type Exchange } from '../../exchange.ts';
 import { type FormField, type Multipart, readMultipart } from '../../read-multipart.ts';
 import { writeJson } from '../../write-json.ts';
+import type { StoredCall } from '../stored-route.ts';
 
 export interface FilesParts {
   services: Services;
@@ -44,11 +45,21 @@ export async function removeFile(parts: FilesParts, exchange: Exchange, id: stri
   await parts.vectorStores.removeFile({ principal, requestId: exchange.requestId }, id);
 }
 
-/** The file of this key. Throws a FailureError where there is none. */
-export async function fileOf({ files }: FilesParts, tenant: string, id: string): Promise<StoredFile> {
+/** The file of this key. */
+export async function fileOf({ files }: FilesParts, tenant: string, id: string): Promise<StoredFile | Failure> {
   const file = await (await files()).find(tenant, id);
-  if (file === null || !shownPurposes.includes(file.purpose)) throw new FailureError(fileNotFound(id));
-  return file;
+  return file !== null && shownPurposes.includes(file.purpose) ? file : fileNotFound(id);
+}
+
+/** Answers a call about the file of this key that its path names; a 404 where there is none. */
+export function aboutFile(
+  parts: FilesParts,
+  answer: (file: StoredFile, call: StoredCall) => Promise<JsonObject | null>,
+) {
+  return async (call: StoredCall) => {
+    const file = await fileOf(parts, call.tenant, call.params.id ?? '');
+    return isFailure(file) ? file : answer(file, call);
+  };
 }
 
 /** Characters that no name on a disk has, or that show one in another order. */

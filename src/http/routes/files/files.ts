@@ -8,7 +8,15 @@ import { listed, listOf, oneOf } from '../list-page.ts';
 import { answersFileThere } from '../provider-objects.ts';
 import { type StoredPlace, storedRoute } from '../stored-route.ts';
 import { anthropicFilesRoutes } from './anthropic-files.ts';
-import { type FileFormat, type FilesParts, fieldOf, fileOf, removeFile, sendFile, uploadFile } from './file-calls.ts';
+import {
+  aboutFile,
+  type FileFormat,
+  type FilesParts,
+  fieldOf,
+  removeFile,
+  sendFile,
+  uploadFile,
+} from './file-calls.ts';
 import { expiryOf, retentionSchema, shownFile } from './openai-file.ts';
 import { uploadsRoutes } from './uploads.ts';
 
@@ -40,7 +48,6 @@ function alsoThere({ services }: FilesParts, route: Route): Route {
 }
 
 function openAiFilesRoutes(parts: FilesParts): Route[] {
-  const found = (tenant: string, id: string) => fileOf(parts, tenant, id);
   return [
     {
       method: 'POST',
@@ -58,7 +65,9 @@ function openAiFilesRoutes(parts: FilesParts): Route[] {
       'The files of this key',
       async ({ tenant, query }) => {
         const page = listed(query, { limitMax: 10_000, limit: 10_000, idPrefix: 'file-' });
+        if (isFailure(page)) return page;
         const purpose = oneOf(query, 'purpose', shownPurposes);
+        if (isFailure(purpose)) return purpose;
         const files = await (await parts.files()).list({
           tenant,
           ...page,
@@ -74,7 +83,7 @@ function openAiFilesRoutes(parts: FilesParts): Route[] {
       'GET',
       one,
       'A file',
-      async ({ tenant, params }) => shownFile(await found(tenant, params.id ?? '')),
+      aboutFile(parts, async (file) => shownFile(file)),
       {},
       place,
     ),
@@ -82,11 +91,10 @@ function openAiFilesRoutes(parts: FilesParts): Route[] {
       'DELETE',
       one,
       'Delete a file',
-      async ({ tenant, params, exchange }) => {
-        const { id } = await found(tenant, params.id ?? '');
+      aboutFile(parts, async ({ id }, { exchange }) => {
         await removeFile(parts, exchange, id);
         return { id, object: 'file', deleted: true };
-      },
+      }),
       {},
       place,
     ),
@@ -94,10 +102,10 @@ function openAiFilesRoutes(parts: FilesParts): Route[] {
       'GET',
       `${one}/content`,
       'The content of a file',
-      async ({ tenant, params, exchange }) => {
-        await sendFile(exchange, await parts.files(), await found(tenant, params.id ?? ''));
+      aboutFile(parts, async (file, { exchange }) => {
+        await sendFile(exchange, await parts.files(), file);
         return null;
-      },
+      }),
       {},
       place,
     ),

@@ -12,7 +12,7 @@ import { resultsPurpose } from '../../../inference/batches/write-results.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import type { ObjectReader } from '../../../inference/spine/body-reader.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
-import { FailureError, factsOf, invalid, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, factsOf, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { jsonPieces } from '../../json-pieces.ts';
@@ -43,11 +43,10 @@ const storedHeaders = ['anthropic-version', 'anthropic-beta'] as const;
 /** `/v1/messages/batches`: Anthropic's batches of messages, over any provider. */
 export function messageBatchesRoutes(parts: MessageBatchesParts): Route[] {
   const base = ({ request }: Exchange) => linkBaseOf(request, parts.services.snapshot().config.server);
-  const found = async ({ tenant, params }: StoredCall): Promise<Batch> => {
+  const found = async ({ tenant, params }: StoredCall): Promise<Batch | Failure> => {
     const id = params.id ?? '';
     const batch = await (await parts.batches()).find(tenant, 'anthropic', id);
-    if (batch === null) throw new FailureError(batchNotFound(id));
-    return batch;
+    return batch ?? batchNotFound(id);
   };
   const route = (...[method, path, summary, answer]: Parameters<typeof storedRoute>) =>
     storedRoute(method, path, summary, answer, {}, place);
@@ -64,33 +63,38 @@ export function messageBatchesRoutes(parts: MessageBatchesParts): Route[] {
       handle: (exchange) => begin(parts, exchange, base(exchange)),
     },
     route('GET', path, 'The batches of messages of this key', async (call) => {
-      const { rows, more } = await pageOf(call, await parts.batches());
+      const page = await pageOf(call, await parts.batches());
+      if (isFailure(page)) return page;
       const link = base(call.exchange);
       return shownPage(
-        rows.map((batch) => shownBatch(batch, link)),
-        more,
+        page.rows.map((batch) => shownBatch(batch, link)),
+        page.more,
       );
     }),
-    route('GET', one, 'A batch of messages', async (call) => shownBatch(await found(call), base(call.exchange))),
+    route('GET', one, 'A batch of messages', async (call) => {
+      const batch = await found(call);
+      return isFailure(batch) ? batch : shownBatch(batch, base(call.exchange));
+    }),
     route('GET', `${one}/results`, 'The results of a batch of messages', async (call) => {
       const batch = await found(call);
+      if (isFailure(batch)) return batch;
       const files = await parts.files();
       const file = batch.outputFile === null ? null : await files.find(call.tenant, batch.outputFile);
-      if (file === null)
-        throw new FailureError(invalid(null, `The batch '${batch.id}' has no results yet: it has not ended.`));
+      if (file === null) return invalid(null, `The batch '${batch.id}' has no results yet: it has not ended.`);
       await sendFile(call.exchange, files, file);
       return null;
     }),
     route('POST', `${one}/cancel`, 'Stop a batch of messages', async (call) => {
-      const { id } = await found(call);
-      const batch = await (await parts.batches()).cancel(call.tenant, 'anthropic', id);
-      return shownBatch(batch ?? (await found(call)), base(call.exchange));
+      const before = await found(call);
+      if (isFailure(before)) return before;
+      const batch = (await (await parts.batches()).cancel(call.tenant, 'anthropic', before.id)) ?? (await found(call));
+      return isFailure(batch) ? batch : shownBatch(batch, base(call.exchange));
     }),
     route('DELETE', one, 'Delete a batch of messages that has ended', async (call) => {
-      const { id, ending, outputFile } = await found(call);
-      if (ending === null) {
-        throw new FailureError(invalid(null, `The batch '${id}' has not ended. Cancel it, and delete it then.`));
-      }
+      const batch = await found(call);
+      if (isFailure(batch)) return batch;
+      const { id, ending, outputFile } = batch;
+      if (ending === null) return invalid(null, `The batch '${id}' has not ended. Cancel it, and delete it then.`);
       if (outputFile !== null) await (await parts.files()).remove(call.tenant, outputFile);
       await (await parts.batches()).remove(call.tenant, id);
       return { id, type: 'message_batch_deleted' };
@@ -168,8 +172,9 @@ async function* linesIn(pieces: AsyncIterable<Buffer>, tenant: string, objects: 
 }
 
 /** The batches of the page that is asked for. */
-function pageOf({ tenant, query }: StoredCall, batches: Batches) {
+async function pageOf({ tenant, query }: StoredCall, batches: Batches) {
   const after = placeIn(query, 'after_id', idPrefix);
+  if (isFailure(after)) return after;
   return pageAround(query, { idPrefix, after }, (page) => batches.list({ tenant, format: 'anthropic', ...page }));
 }
 

@@ -200,9 +200,11 @@ async function found(parts: GoogleBatchesParts, tenant: string, id: string): Pro
   return batch ?? batchNotFound(`batches/${id.slice(0, 80)}`);
 }
 
-async function listed(parts: GoogleBatchesParts, { tenant, query }: StoredCall): Promise<JsonObject> {
+async function listed(parts: GoogleBatchesParts, { tenant, query }: StoredCall): Promise<JsonObject | Failure> {
   const limit = wholeOf(query, 'pageSize', 1_000) ?? 50;
+  if (isFailure(limit)) return limit;
   const after = pageTokenIn(query, 'genbatch_');
+  if (isFailure(after)) return after;
   const batches = await (await parts.batches()).list({
     tenant,
     format: 'gemini',

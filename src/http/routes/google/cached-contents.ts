@@ -131,9 +131,12 @@ async function create(
   }
 }
 
-async function listed(parts: CacheParts, { tenant, query }: StoredCall): Promise<JsonObject> {
+async function listed(parts: CacheParts, { tenant, query }: StoredCall): Promise<JsonObject | Failure> {
   const size = wholeOf(query, 'pageSize', 1_000) ?? 50;
-  const found = await (await cachesIn(parts)).list(tenant, pageTokenIn(query, ''), size + 1);
+  if (isFailure(size)) return size;
+  const after = pageTokenIn(query, '');
+  if (isFailure(after)) return after;
+  const found = await (await cachesIn(parts)).list(tenant, after, size + 1);
   const page = found.slice(0, size);
   const last = page.at(-1);
   return {

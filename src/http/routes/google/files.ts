@@ -1,6 +1,6 @@
 import { gemini } from '../../../formats/dialects/gemini/index.ts';
 import { type StoredFile, shownPurposes } from '../../../inference/batches/stored-files.ts';
-import { type Failure, FailureError } from '../../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Route } from '../../exchange.ts';
 import { type FilesParts, fileOf, removeFile, sendFile } from '../files/file-calls.ts';
@@ -27,11 +27,13 @@ export function googleFilesRoutes(parts: UploadParts): Route[] {
   });
 }
 
-type Answer = (parts: UploadParts, call: StoredCall) => Promise<JsonObject | null>;
+type Answer = (parts: UploadParts, call: StoredCall) => Promise<JsonObject | Failure | null>;
 
-async function listed(parts: UploadParts, { tenant, query, exchange }: StoredCall): Promise<JsonObject> {
+async function listed(parts: UploadParts, { tenant, query, exchange }: StoredCall): Promise<JsonObject | Failure> {
   const size = wholeOf(query, 'pageSize', 100) ?? 10;
+  if (isFailure(size)) return size;
   const after = pageTokenIn(query, '');
+  if (isFailure(after)) return after;
   const found = await (await parts.files()).list({
     tenant,
     order: 'desc',
@@ -48,35 +50,33 @@ async function listed(parts: UploadParts, { tenant, query, exchange }: StoredCal
   };
 }
 
-async function shown(parts: UploadParts, { tenant, params, exchange }: StoredCall): Promise<JsonObject | null> {
+async function shown(
+  parts: UploadParts,
+  { tenant, params, exchange }: StoredCall,
+): Promise<JsonObject | Failure | null> {
   const [, name = '', isContent] = /^(.*?)(:download)?$/s.exec(params.id ?? '') ?? [];
   const video = videoOfFile(name);
   if (video !== null && isContent === undefined) {
     return shownVideo(parts.services, tenant, video, linkOf(parts, exchange));
   }
-  if (video !== null) {
-    await sendVideoFile(parts.services, exchange, video);
-    return null;
-  }
+  if (video !== null) return sendVideoFile(parts.services, exchange, video);
   const file = await found(parts, tenant, name);
+  if (isFailure(file)) return file;
   if (isContent === undefined) return shownFile(file, linkOf(parts, exchange));
   await sendFile(exchange, await parts.files(), file);
   return null;
 }
 
-async function removed(parts: UploadParts, { tenant, params, exchange }: StoredCall): Promise<JsonObject> {
-  const { id } = await found(parts, tenant, params.id ?? '');
-  await removeFile(parts, exchange, id);
+async function removed(parts: UploadParts, { tenant, params, exchange }: StoredCall): Promise<JsonObject | Failure> {
+  const file = await found(parts, tenant, params.id ?? '');
+  if (isFailure(file)) return file;
+  await removeFile(parts, exchange, file.id);
   return {};
 }
 
-async function found(parts: FilesParts, tenant: string, name: string): Promise<StoredFile> {
-  try {
-    return await fileOf(parts, tenant, fileIdOf(name));
-  } catch (error) {
-    if (!(error instanceof FailureError) || error.failure.kind !== 'not-found') throw error;
-    throw new FailureError(noFile(name));
-  }
+async function found(parts: FilesParts, tenant: string, name: string): Promise<StoredFile | Failure> {
+  const file = await fileOf(parts, tenant, fileIdOf(name));
+  return isFailure(file) ? noFile(name) : file;
 }
 
 function noFile(name: string): Failure {

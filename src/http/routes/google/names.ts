@@ -1,4 +1,5 @@
 import type { Services } from '../../../inference/endpoints/services.ts';
+import type { Failure } from '../../../kernel/failure.ts';
 import type { Exchange, Route } from '../../exchange.ts';
 import { linkBaseOf } from '../../link-base.ts';
 import { withOtherFormat } from '../../other-format.ts';
@@ -21,7 +22,7 @@ export function fileIdOf(name: string): string {
 }
 
 /** Page token of a list whose ids begin so, as `placeIn` reads it; null: the first page, for which some send ''. */
-export function pageTokenIn(query: URLSearchParams, idPrefix: string): string | null {
+export function pageTokenIn(query: URLSearchParams, idPrefix: string): string | Failure | null {
   return query.get('pageToken') === '' ? null : placeIn(query, 'pageToken', idPrefix);
 }
 

@@ -4,10 +4,10 @@ import { gemini } from '../../../formats/dialects/gemini/index.ts';
 import type { ResumableFiles } from '../../../inference/batches/resumable-files.ts';
 import type { StoredFile } from '../../../inference/batches/stored-files.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
-import { FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { offLoopBodyBytes } from '../../../kernel/limits.ts';
-import { objectIn } from '../../../kernel/parse-object.ts';
+import { parseObject } from '../../../kernel/parse-object.ts';
 import { callerOf, type Exchange, headerOf, type Route } from '../../exchange.ts';
 import { bodyPieces } from '../../json-pieces.ts';
 import { readJsonBody } from '../../read-body.ts';
@@ -40,69 +40,87 @@ export function fileUploadRoute(parts: UploadParts, version: string, shown: Show
     dialect: gemini,
     body: { schema: uploadSchema },
     async handle(exchange) {
+      const headers = exchange.admitted?.headers ?? [];
       try {
-        await taken(parts, exchange, path, shown);
+        const done = await runCommands(parts, exchange, path, shown);
+        if (isFailure(done)) return refuse(exchange.client, done, headers);
+        const { status, body = {}, more = [] } = done;
+        writeJson(exchange, 200, body, [...headers, 'x-goog-upload-status', status, ...more]);
       } catch (error) {
         if (!(error instanceof FailureError)) throw error;
-        refuse(exchange.client, error.failure, exchange.admitted?.headers ?? []);
+        refuse(exchange.client, error.failure, headers);
       }
     },
   };
 }
 
-async function taken(parts: UploadParts, exchange: Exchange, path: string, shown: Shown): Promise<void> {
+/** Answer to the commands of a request. */
+interface CommandAnswer {
+  status: 'active' | 'final' | 'cancelled';
+  /** Default: an empty object. */
+  body?: JsonObject;
+  /** Further headers: flat name, value… */
+  more?: string[];
+}
+
+/** Does what the commands of a request name. Rejects with a FailureError where its bytes cannot be taken. */
+async function runCommands(
+  parts: UploadParts,
+  exchange: Exchange,
+  path: string,
+  shown: Shown,
+): Promise<CommandAnswer | Failure> {
   const protocol = headerOf(exchange, 'x-goog-upload-protocol');
   const commands = (headerOf(exchange, 'x-goog-upload-command') ?? '').split(',').map((one) => one.trim());
   const uploadId = new URLSearchParams(exchange.search).get('upload_id');
-  const answer = (status: Status, body: JsonObject, more: string[] = []) => {
-    const headers = exchange.admitted?.headers ?? [];
-    writeJson(exchange, 200, body, [...headers, 'x-goog-upload-status', status, ...more]);
-  };
   if (uploadId === null) {
-    if (protocol !== 'resumable' || commands[0] !== 'start') throw wrongProtocol();
-    const { id } = await begin(parts, exchange);
+    if (protocol !== 'resumable' || commands[0] !== 'start') return wrongProtocol();
+    const begun = await begin(parts, exchange);
+    if (isFailure(begun)) return begun;
+    const { id } = begun;
     const ticket = parts.tickets.issue(callerIdOf(callerOf(exchange)), id);
     const url = `${linkOf(parts, exchange)}${path}?upload_id=${id}&upload_protocol=resumable&upload_ticket=${ticket}`;
     const more = ['x-goog-upload-url', url, 'x-goog-upload-control-url', url];
-    return answer('active', {}, [...more, 'x-goog-upload-chunk-granularity', '1']);
+    return { status: 'active', more: [...more, 'x-goog-upload-chunk-granularity', '1'] };
   }
   const files = await parts.resumable();
   const file = await files.find(callerOf(exchange).tenant, uploadId);
-  if (file === null) throw noUpload(uploadId);
+  if (file === null) return noUpload(uploadId);
   const isLast = commands.includes('finalize');
   if (commands.includes('cancel')) {
     await files.cancel(file);
-    return answer('cancelled', {});
+    return { status: 'cancelled' };
   }
-  if (commands.includes('query')) return answer('active', {}, ['x-goog-upload-size-received', String(file.bytes)]);
-  if (!commands.includes('upload') && !isLast) throw wrongProtocol();
+  const received = (bytes: number): CommandAnswer => ({
+    status: 'active',
+    more: ['x-goog-upload-size-received', String(bytes)],
+  });
+  if (commands.includes('query')) return received(file.bytes);
+  if (!commands.includes('upload') && !isLast) return wrongProtocol();
   const bytes = await append(parts, files, exchange, file);
-  if (!isLast) return answer('active', {}, ['x-goog-upload-size-received', String(bytes)]);
+  if (isFailure(bytes)) return bytes;
+  if (!isLast) return received(bytes);
   await files.finish(file);
-  answer('final', { file: shown({ ...file, bytes }, linkOf(parts, exchange)) });
+  return { status: 'final', body: { file: shown({ ...file, bytes }, linkOf(parts, exchange)) } };
 }
 
-type Status = 'active' | 'final' | 'cancelled';
-
-async function begin(parts: UploadParts, exchange: Exchange): Promise<StoredFile> {
+async function begin(parts: UploadParts, exchange: Exchange): Promise<StoredFile | Failure> {
   const { account, tenant } = callerOf(exchange);
   const declared = Number(headerOf(exchange, 'x-goog-upload-header-content-length') ?? 0);
-  if (declared > fileBytesMax) throw new FailureError({ kind: 'body-too-large', limitBytes: fileBytesMax });
+  if (declared > fileBytesMax) return { kind: 'body-too-large', limitBytes: fileBytesMax };
   const hasBody = (exchange.request.headers['content-length'] ?? '0') !== '0';
   const raw = hasBody ? await readJsonBody(exchange, offLoopBodyBytes) : Buffer.from('{}');
-  if (raw === null) throw new FailureError({ kind: 'request-timeout', message: 'The request body broke off.' });
-  if (!Buffer.isBuffer(raw)) throw new FailureError(raw);
-  const { file = {} } = objectIn(raw);
-  if (!isObject(file))
-    throw new FailureError(invalid('file', '\'file\' must be an object, such as {"displayName":"a"}.'));
+  if (raw === null) return { kind: 'request-timeout', message: 'The request body broke off.' };
+  const read = Buffer.isBuffer(raw) ? parseObject(raw) : raw;
+  if (isFailure(read)) return read;
+  const { file = {} } = read.body;
+  if (!isObject(file)) return invalid('file', '\'file\' must be an object, such as {"displayName":"a"}.');
   const { name, displayName, display_name: inSnakeCase } = file;
   if (name !== undefined && name !== null && name !== '') {
-    throw new FailureError(
-      invalid('file.name', "'file.name' cannot be chosen here. Leave it out, and set 'displayName'."),
-    );
+    return invalid('file.name', "'file.name' cannot be chosen here. Leave it out, and set 'displayName'.");
   }
   const full = await parts.services.storage.mayKeep(account);
-  if (full !== null) throw new FailureError(full);
+  if (full !== null) return full;
   const shownName = displayName ?? inSnakeCase ?? headerOf(exchange, 'x-goog-upload-file-name');
   const mediaType = headerOf(exchange, 'x-goog-upload-header-content-type') ?? file.mimeType ?? file.mime_type;
   return (await parts.resumable()).begin(tenant, {
@@ -113,20 +131,20 @@ async function begin(parts: UploadParts, exchange: Exchange): Promise<StoredFile
   });
 }
 
-/** Resolves to all bytes that are kept. */
+/** Appends the body. Resolves to the number of all bytes that are kept. */
 async function append(
   parts: UploadParts,
   files: ResumableFiles,
   exchange: Exchange,
   file: StoredFile,
-): Promise<number> {
+): Promise<number | Failure> {
   const offset = Number(headerOf(exchange, 'x-goog-upload-offset') ?? 0);
   if (offset !== file.bytes) {
     const message = `This upload has ${file.bytes} bytes so far. Send what follows, with X-Goog-Upload-Offset: ${file.bytes}.`;
-    throw new FailureError(invalid('X-Goog-Upload-Offset', message));
+    return invalid('X-Goog-Upload-Offset', message);
   }
   const hold = await parts.services.storage.hold(callerOf(exchange).account);
-  if (isFailure(hold)) throw new FailureError(hold);
+  if (isFailure(hold)) return hold;
   try {
     return await files.append(file, held(bodyPieces(exchange, fileBytesMax - file.bytes), hold), hold);
   } finally {
@@ -134,15 +152,15 @@ async function append(
   }
 }
 
-function wrongProtocol(): FailureError {
+function wrongProtocol(): Failure {
   const message =
     'Files come by the resumable protocol. Begin with X-Goog-Upload-Protocol: resumable and X-Goog-Upload-Command: start. Then send the bytes to the X-Goog-Upload-URL of the answer, with X-Goog-Upload-Command: upload, finalize.';
-  return new FailureError(invalid('X-Goog-Upload-Protocol', message));
+  return invalid('X-Goog-Upload-Protocol', message);
 }
 
-function noUpload(id: string): FailureError {
+function noUpload(id: string): Failure {
   const message = `There is no upload '${id.slice(0, 80)}'. It has ended, or was left for a day, or belongs to another key. Begin a new one.`;
-  return new FailureError({ kind: 'not-found', param: 'upload_id', message });
+  return { kind: 'not-found', param: 'upload_id', message };
 }
 
 function uploadSchema() {

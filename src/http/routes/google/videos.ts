@@ -1,7 +1,7 @@
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { videoAt, videoContent } from '../../../inference/families/videos/jobs.ts';
 import { sendVideo } from '../../../inference/families/videos/stream-content.ts';
-import { FailureError } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Exchange } from '../../exchange.ts';
 import { writeJson } from '../../write-json.ts';
@@ -18,8 +18,9 @@ export async function answersOperation(services: Services, exchange: Exchange): 
   if (model === undefined || id === undefined) return false;
   const headers = exchange.admitted?.headers ?? [];
   try {
-    const job = await videoAt(services, callerOf(exchange).tenant, id);
-    writeJson(exchange, 200, operationOf(job, model, id, linkOf({ services }, exchange)), headers);
+    const found = await videoAt(services, callerOf(exchange).tenant, id);
+    if (isFailure(found)) refuseAsGoogle(services, exchange, found);
+    else writeJson(exchange, 200, operationOf(found.job, model, id, linkOf({ services }, exchange)), headers);
   } catch (error) {
     if (!(error instanceof FailureError)) throw error;
     refuseAsGoogle(services, exchange, error.failure);
@@ -38,9 +39,16 @@ export function videoOfFile(name: string): string | null {
   return hex === undefined ? null : Buffer.from(hex, 'hex').toString('utf8');
 }
 
-/** A finished video as a file of Google's. Throws a FailureError where the key has none. */
-export async function shownVideo(services: Services, tenant: string, id: string, link: string): Promise<JsonObject> {
-  const job = await videoAt(services, tenant, id);
+/** A video as a file of Google's; a 404 where the key has none. */
+export async function shownVideo(
+  services: Services,
+  tenant: string,
+  id: string,
+  link: string,
+): Promise<JsonObject | Failure> {
+  const found = await videoAt(services, tenant, id);
+  if (isFailure(found)) return found;
+  const { job } = found;
   const uri = `${link}/v1beta/files/${fileOf(id)}`;
   return {
     name: `files/${fileOf(id)}`,
@@ -52,10 +60,12 @@ export async function shownVideo(services: Services, tenant: string, id: string,
   };
 }
 
-/** Its bytes as the provider sends them. Throws a FailureError while there are none. */
-export async function sendVideoFile(services: Services, exchange: Exchange, id: string): Promise<void> {
+/** Sends a video's bytes as they come from the provider. A failure while there are none; null: they were sent. */
+export async function sendVideoFile(services: Services, exchange: Exchange, id: string): Promise<Failure | null> {
   const content = await videoContent(services, callerOf(exchange).tenant, id, new URLSearchParams());
+  if (isFailure(content)) return content;
   await sendVideo(services.transport, videoCallerOf(exchange), content);
+  return null;
 }
 
 function operationOf(job: JsonObject, model: string, id: string, link: string): JsonObject {

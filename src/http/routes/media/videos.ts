@@ -5,7 +5,7 @@ import { type VideoInput, videoRemixEndpoint, videosEndpoint } from '../../../in
 import { deleteVideo, tenantVideos, videoAt, videoContent } from '../../../inference/families/videos/jobs.ts';
 import { sendVideo, type VideoCaller } from '../../../inference/families/videos/stream-content.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
-import { FailureError, invalid } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { bodyHandler, uploadHandler } from '../../model-call.ts';
@@ -54,10 +54,14 @@ export function videoRoutes(services: Services): Route[] {
       })),
     },
     free('GET', '/v1/videos', 'List your videos', ({ tenant, query }) => listed(services, tenant, query)),
-    free('GET', '/v1/videos/:id', 'Ask how far a video is', ({ tenant, id }) => videoAt(services, tenant, id)),
+    free('GET', '/v1/videos/:id', 'Ask how far a video is', async ({ tenant, id }) => {
+      const found = await videoAt(services, tenant, id);
+      return isFailure(found) ? found : { json: found.job };
+    }),
     free('DELETE', '/v1/videos/:id', 'Delete a video', ({ tenant, id }) => deleteVideo(services, tenant, id)),
     free('GET', '/v1/videos/:id/content', 'Download a video', async ({ exchange, tenant, id, query }) => {
       const content = await videoContent(services, tenant, id, query);
+      if (isFailure(content)) return content;
       await sendVideo(services.transport, videoCallerOf(exchange), content);
       return null;
     }),
@@ -69,13 +73,13 @@ export function videoCallerOf({ client, admitted, request }: Exchange): VideoCal
   return { client, headers: admitted?.headers ?? [], takes: request.method === 'HEAD' ? 'head' : 'all' };
 }
 
-/** Null: it was answered already. */
+/** Resolves to the body of an answer, whose members a provider may name; null: it was answered already. */
 type Answer = (call: {
   exchange: Exchange;
   tenant: string;
   id: string;
   query: URLSearchParams;
-}) => Promise<JsonObject | null>;
+}) => Promise<{ json: JsonObject } | Failure | null>;
 
 async function answered(exchange: Exchange, answer: Answer): Promise<void> {
   const { tenant } = callerOf(exchange);
@@ -83,7 +87,8 @@ async function answered(exchange: Exchange, answer: Answer): Promise<void> {
   try {
     const query = new URLSearchParams(exchange.search);
     const result = await answer({ exchange, tenant, id: exchange.params.id ?? '', query });
-    if (result !== null) writeJson(exchange, 200, result, headers);
+    if (isFailure(result)) refuse(exchange.client, result, headers);
+    else if (result !== null) writeJson(exchange, 200, result.json, headers);
   } catch (error) {
     if (!(error instanceof FailureError)) throw error;
     refuse(exchange.client, error.failure, headers);
@@ -91,21 +96,25 @@ async function answered(exchange: Exchange, answer: Answer): Promise<void> {
 }
 
 /** A page, as OpenAI has it: `limit`, `after`, `order`. `unlisted` names providers whose videos are missing. */
-async function listed(services: Services, tenant: string, query: URLSearchParams): Promise<JsonObject> {
+async function listed(
+  services: Services,
+  tenant: string,
+  query: URLSearchParams,
+): Promise<{ json: JsonObject } | Failure> {
   const limit = Number(query.get('limit') ?? 20);
   if (!(Number.isInteger(limit) && limit >= 0 && limit <= 100)) {
-    throw new FailureError(invalid('limit', "'limit' is a whole number, 0 to 100."));
+    return invalid('limit', "'limit' is a whole number, 0 to 100.");
   }
-  const { videos: newestFirst, unlisted } = await tenantVideos(services, tenant);
+  const found = await tenantVideos(services, tenant);
+  if (isFailure(found)) return found;
+  const { videos: newestFirst, unlisted } = found;
   const all = query.get('order') === 'asc' ? newestFirst.toReversed() : newestFirst;
   const after = query.get('after');
   // Behind a video that was deleted meanwhile the list begins anew: where it was is not known.
   const from = after === null ? 0 : all.findIndex(({ id }) => id === after) + 1;
   if (after !== null && from === 0 && (await services.objects.homeOf(tenant, after)) === null) {
-    throw notOfList('after', after);
+    return notOfList('after', after);
   }
-  return {
-    ...listOf(all.slice(from, from + limit + 1), limit),
-    ...(unlisted.length > 0 && { unlisted: unlisted.map((one) => ({ ...one })) }),
-  };
+  const page = listOf(all.slice(from, from + limit + 1), limit);
+  return { json: unlisted.length === 0 ? page : { ...page, unlisted: unlisted.map((one) => ({ ...one })) } };
 }

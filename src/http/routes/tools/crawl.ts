@@ -1,8 +1,8 @@
 import { callerIdOf } from '../../../books/auth/principal.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
-import { type Failure, FailureError } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
-import { objectIn } from '../../../kernel/parse-object.ts';
+import { parseObject } from '../../../kernel/parse-object.ts';
 import type { CrawlKind, CrawlOptions } from '../../../tools/crawl/crawl-options.ts';
 import type { CrawlOwner } from '../../../tools/crawl/crawl-ports.ts';
 import { runningMax } from '../../../tools/crawl/crawls.ts';
@@ -72,8 +72,9 @@ function routesAt(parts: CrawlParts, place: CrawlPlace, dialect: Route['dialect'
 async function beginCrawl(parts: CrawlParts, exchange: Exchange, place: CrawlPlace): Promise<Failure | null> {
   const raw = await readJsonBody(exchange, bodyBytesMax);
   if (raw === null) return null;
-  if (!Buffer.isBuffer(raw)) return raw;
-  const body = objectIn(raw);
+  const parsed = Buffer.isBuffer(raw) ? parseObject(raw) : raw;
+  if (isFailure(parsed)) return parsed;
+  const { body } = parsed;
   const { kind, api, at } = place;
   const v1 = api === 'firecrawl-v1';
   const fields = new ToolFields(v1 ? inV2[kind](body) : body);

@@ -2,21 +2,13 @@ import type { StoreCounts, StoreFileStatus } from '../../../books/metering/vecto
 import type { StoreFile, VectorStore } from '../../../inference/vector-stores/store-facts.ts';
 import type { StoreBatch } from '../../../inference/vector-stores/store-reads.ts';
 import type { StoreCaller, VectorStores } from '../../../inference/vector-stores/vector-stores.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { callerOf } from '../../exchange.ts';
 import { writeJson } from '../../write-json.ts';
 import { listOf, oneOf } from '../list-page.ts';
 import type { StoredCall } from '../stored-route.ts';
-import {
-  attributesOf,
-  changedFacts,
-  fileOf,
-  filesOfBatch,
-  filesOfStore,
-  listPageOf,
-  modelOf,
-  storeFacts,
-} from './fields.ts';
+import { attributesOf, changedFacts, fileOf, filesOfBatch, listPageOf, newStoreOf } from './fields.ts';
 import { type SearchParts, searchStore } from './search.ts';
 
 export interface VectorStoreCallsParts extends SearchParts {
@@ -24,7 +16,7 @@ export interface VectorStoreCallsParts extends SearchParts {
   model(): string;
 }
 
-type Call = (call: StoredCall) => Promise<JsonObject | null>;
+type Call = (call: StoredCall) => Promise<JsonObject | Failure | null>;
 export type VectorStoreCalls = ReturnType<typeof vectorStoreCalls>;
 
 const statuses: readonly StoreFileStatus[] = ['in_progress', 'completed', 'failed', 'cancelled'];
@@ -38,12 +30,13 @@ function storeCalls(parts: VectorStoreCallsParts) {
   const { stores, model } = parts;
   return {
     async create(call) {
-      const { body } = call;
-      const made = await stores.create(callOf(call), storeFacts(body), modelOf(body) ?? model(), filesOfStore(body));
-      return shownStore(made);
+      const read = newStoreOf(call.body);
+      if (isFailure(read)) return read;
+      return shownStore(await stores.create(callOf(call), read.facts, read.model ?? model(), read.files));
     },
     async list({ tenant, query }) {
       const page = listPageOf(query, 'vs_');
+      if (isFailure(page)) return page;
       const found = await stores.list(tenant, { ...page, limit: page.limit + 1 });
       return pageOf(found.map(shownStore), page);
     },
@@ -51,7 +44,8 @@ function storeCalls(parts: VectorStoreCallsParts) {
       return shownStore(await stores.store(tenant, params.id ?? ''));
     },
     async change({ tenant, params, body }) {
-      return shownStore(await stores.change(tenant, params.id ?? '', changedFacts(body)));
+      const changed = changedFacts(body);
+      return isFailure(changed) ? changed : shownStore(await stores.change(tenant, params.id ?? '', changed));
     },
     async remove(call) {
       const id = call.params.id ?? '';
@@ -65,7 +59,8 @@ function storeCalls(parts: VectorStoreCallsParts) {
 function fileCalls({ stores, passages }: VectorStoreCallsParts) {
   return {
     async attach(call) {
-      return shownFile(await stores.attach(callOf(call), call.params.id ?? '', fileOf(call.body)));
+      const file = fileOf(call.body);
+      return isFailure(file) ? file : shownFile(await stores.attach(callOf(call), call.params.id ?? '', file));
     },
     listFiles: (call) => listFiles(stores, call, null),
     async findFile(call) {
@@ -74,8 +69,10 @@ function fileCalls({ stores, passages }: VectorStoreCallsParts) {
     },
     async changeFile(call) {
       const { params, body } = call;
-      const attributes = attributesOf(body.attributes, 'attributes');
-      return shownFile(await stores.changeAttributes(callOf(call), params.id ?? '', params.file ?? '', attributes));
+      const read = attributesOf(body.attributes, 'attributes');
+      if (isFailure(read)) return read;
+      const { id = '', file = '' } = params;
+      return shownFile(await stores.changeAttributes(callOf(call), id, file, read.attributes));
     },
     async removeFile(call) {
       const { id = '', file = '' } = call.params;
@@ -94,7 +91,8 @@ function fileCalls({ stores, passages }: VectorStoreCallsParts) {
 function batchCalls({ stores }: VectorStoreCallsParts) {
   return {
     async attachBatch(call) {
-      return shownBatch(await stores.attachBatch(callOf(call), call.params.id ?? '', filesOfBatch(call.body)));
+      const files = filesOfBatch(call.body);
+      return isFailure(files) ? files : shownBatch(await stores.attachBatch(callOf(call), call.params.id ?? '', files));
     },
     async findBatch(call) {
       const { tenant, params } = call;
@@ -125,9 +123,11 @@ async function listFiles(
   stores: VectorStores,
   { tenant, params, query }: StoredCall,
   batch: string | null,
-): Promise<JsonObject> {
+): Promise<JsonObject | Failure> {
   const page = listPageOf(query, 'file-');
-  const status = oneOf(query, 'filter', statuses) as StoreFileStatus | null;
+  if (isFailure(page)) return page;
+  const status = oneOf(query, 'filter', statuses);
+  if (isFailure(status)) return status;
   const of = { store: params.id ?? '', batch, status };
   const found = await stores.listFiles(tenant, of, { ...page, limit: page.limit + 1 });
   return pageOf(found.map(shownFile), page);

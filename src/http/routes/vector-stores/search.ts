@@ -2,7 +2,7 @@ import { attributeKey } from '../../../inference/families/vectors/search-files.t
 import { refusedFilter, vectorFilter } from '../../../inference/server-tools/file-filter.ts';
 import type { FoundPassage, Passages } from '../../../inference/vector-stores/passages.ts';
 import type { StoreCaller, VectorStores } from '../../../inference/vector-stores/vector-stores.ts';
-import { FailureError, isFailure } from '../../../kernel/failure.ts';
+import { allRead, type Failure, FailureError, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { writeJson } from '../../write-json.ts';
 import type { StoredCall } from '../stored-route.ts';
@@ -18,28 +18,31 @@ const queriesMax = 10;
 const queryCharsMax = 4_096;
 const rankers = ['auto', 'none', 'default-2024-11-15'];
 
-/** Passages of a store that are nearest to the queries. It answers itself, because a header names what was left out. */
+/**
+ * Answers with the passages of a store that are nearest to the queries: a header names the field that was left out. A
+ * failure is not answered.
+ */
 export async function searchStore(
   { stores, passages }: SearchParts,
   { tenant, params, body, exchange }: StoredCall,
   caller: StoreCaller,
-): Promise<null> {
-  const queries = queriesOf(body.query);
-  const { max_num_results: most = 10 } = body;
-  if (!isWhole(most, 1, resultsMax)) throw wrong('max_num_results', `must be a whole number from 1 to ${resultsMax}`);
-  const searchOptions = { filter: filterOf(body.filters), resultsMax: most, scoreMin: scoreOf(body.ranking_options) };
+): Promise<Failure | null> {
+  const read = searchOf(body);
+  if (isFailure(read)) return read;
+  const { queries, ...searchOptions } = read;
   const store = await stores.usable(tenant, params.id ?? '');
   await stores.touch(store);
   const found: FoundPassage[] = [];
   try {
     for (const query of queries) found.push(...(await passages.search(caller, store.id, { ...searchOptions, query })));
   } catch (error) {
-    throw error instanceof FailureError ? new FailureError(refusedFilter(error.failure, 'filters')) : error;
+    if (!(error instanceof FailureError)) throw error;
+    return refusedFilter(error.failure, 'filters');
   }
   const answer = {
     object: 'vector_store.search_results.page',
     search_query: queries,
-    data: best(found, most).map(({ file, name, score, attributes, text }) => ({
+    data: best(found, read.resultsMax).map(({ file, name, score, attributes, text }) => ({
       file_id: file,
       filename: name,
       score,
@@ -67,7 +70,26 @@ function best(found: readonly FoundPassage[], most: number): FoundPassage[] {
   return once.slice(0, most);
 }
 
-function queriesOf(query: JsonValue | undefined): string[] {
+interface Search {
+  queries: string[];
+  resultsMax: number;
+  filter: JsonObject | null;
+  /** Null: any. */
+  scoreMin: number | null;
+}
+
+function searchOf(body: JsonObject): Search | Failure {
+  const { query, max_num_results: most = 10, filters, ranking_options: options } = body;
+  const fits = isWhole(most, 1, resultsMax);
+  return allRead<Search>({
+    queries: queriesOf(query),
+    resultsMax: fits ? most : wrong('max_num_results', `must be a whole number from 1 to ${resultsMax}`),
+    filter: filterOf(filters),
+    scoreMin: scoreOf(options),
+  });
+}
+
+function queriesOf(query: JsonValue | undefined): string[] | Failure {
   const all = typeof query === 'string' ? [query] : query;
   const fits =
     Array.isArray(all) &&
@@ -75,25 +97,22 @@ function queriesOf(query: JsonValue | undefined): string[] {
     all.length <= queriesMax &&
     all.every((one) => typeof one === 'string' && one.trim() !== '' && one.length <= queryCharsMax);
   if (fits) return all as string[];
-  throw wrong('query', `must be a text of at most ${queryCharsMax} characters, or a list of at most ${queriesMax}`);
+  return wrong('query', `must be a text of at most ${queryCharsMax} characters, or a list of at most ${queriesMax}`);
 }
 
-function filterOf(filters: JsonValue | undefined): JsonObject | null {
+function filterOf(filters: JsonValue | undefined): JsonObject | Failure | null {
   if (filters == null) return null;
-  if (!isObject(filters)) throw wrong('filters', 'must be an object');
-  const filter = vectorFilter(filters, 'filters', attributeKey);
-  if (isFailure(filter)) throw new FailureError(filter);
-  return filter;
+  return isObject(filters) ? vectorFilter(filters, 'filters', attributeKey) : wrong('filters', 'must be an object');
 }
 
 /** Least score; null: any. */
-function scoreOf(options: JsonValue | undefined): number | null {
+function scoreOf(options: JsonValue | undefined): number | Failure | null {
   if (options == null) return null;
-  if (!isObject(options)) throw wrong('ranking_options', 'must be an object');
+  if (!isObject(options)) return wrong('ranking_options', 'must be an object');
   const { ranker, score_threshold: least } = options;
   if (ranker != null && !rankers.includes(ranker as string))
-    throw wrong('ranking_options.ranker', `must be one of ${rankers.join(', ')}`);
+    return wrong('ranking_options.ranker', `must be one of ${rankers.join(', ')}`);
   if (least == null) return null;
   if (typeof least === 'number' && least >= 0 && least <= 1) return least === 0 ? null : least;
-  throw wrong('ranking_options.score_threshold', 'must be a number from 0 to 1');
+  return wrong('ranking_options.score_threshold', 'must be a number from 0 to 1');
 }

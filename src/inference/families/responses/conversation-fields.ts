@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../../../formats/dialects/described-check.ts';
 import { checkRequest } from '../../../formats/dialects/openai-responses/request-fields.ts';
-import { FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { newRequestId } from '../../../kernel/ids.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { storedItems } from './input-items.ts';
@@ -20,28 +20,28 @@ export const metadataSchema: JsonSchema = {
   additionalProperties: { type: 'string', maxLength: valueCharsMax },
 };
 
-/** Items as they are kept, by the check of a request's input. Throws a FailureError that names the field. */
-export function checkedItems(items: JsonValue | undefined): StoredItem[] {
+/** Items as they are kept, by the check of a request's input. A failure names the field. */
+export function checkedItems(items: JsonValue | undefined): StoredItem[] | Failure {
   if (!Array.isArray(items) || items.length > itemsMax) {
-    throw new FailureError(invalid('items', `'items' must be an array of at most ${itemsMax} items.`));
+    return invalid('items', `'items' must be an array of at most ${itemsMax} items.`);
   }
   // What one of several calls holds may answer a call of another: only a conversation tells which.
   const checked = checkRequest({ model: 'any', conversation: 'conv', input: items });
   const failure = isFailure(checked) ? checked : checked.vendors;
   if (failure?.kind === 'invalid-request') {
     const param = failure.param?.replace(/^input/, 'items') ?? 'items';
-    throw new FailureError(invalid(param, failure.message.replaceAll("'input", "'items")));
+    return invalid(param, failure.message.replaceAll("'input", "'items"));
   }
   return storedItems(items, saltOfId(newRequestId(Date.now())));
 }
 
-/** Throws a FailureError that names the field. */
-export function checkedMetadata(metadata: JsonValue | undefined): JsonObject {
+/** Metadata within its bounds. A failure names the field. */
+export function checkedMetadata(metadata: JsonValue | undefined): { metadata: JsonObject } | Failure {
   const pairs = isObject(metadata) ? Object.entries(metadata) : [];
   const fits = pairs.every(
     ([key, value]) => key.length <= keyCharsMax && typeof value === 'string' && value.length <= valueCharsMax,
   );
-  if (isObject(metadata) && fits && pairs.length <= pairsMax) return metadata;
+  if (isObject(metadata) && fits && pairs.length <= pairsMax) return { metadata };
   const message = `'metadata' must be an object of at most ${pairsMax} strings of up to ${valueCharsMax} characters, with names of up to ${keyCharsMax}.`;
-  throw new FailureError(invalid('metadata', message));
+  return invalid('metadata', message);
 }

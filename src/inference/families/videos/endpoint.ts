@@ -115,11 +115,14 @@ async function sourceOf(
 ): Promise<{ home: VideoHome; seconds: number } | Failure> {
   try {
     const home = await videoHome(services, tenant, id);
+    if (isFailure(home)) return home;
     if (home.facts.format !== 'openai') {
       const message = `${home.connection.name} cannot remix videos. Make a new one with the prompt of the remix.`;
       return invalid('video_id', message);
     }
-    const seconds = Number((await videoAt(services, tenant, id)).seconds);
+    const found = await videoAt(services, tenant, id);
+    if (isFailure(found)) return found;
+    const seconds = Number(found.job.seconds);
     return { home, seconds: Number.isInteger(seconds) && seconds > 0 ? seconds : secondsDefault };
   } catch (error) {
     if (error instanceof FailureError) return error.failure;

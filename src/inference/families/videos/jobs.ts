@@ -4,7 +4,7 @@ import type { ProviderConnection } from '../../../formats/providers/connection.t
 import type { CredentialHeaders } from '../../../formats/providers/credential-headers.ts';
 import { encodeGet, type UpstreamAddress } from '../../../formats/providers/encode.ts';
 import { scrubMembers } from '../../../formats/providers/scrub-members.ts';
-import { type Failure, FailureError, invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, stringOr } from '../../../kernel/json.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import { type WholeRequest, wholeAnswer } from '../../../upstream/transport/whole-answer.ts';
@@ -42,21 +42,24 @@ export function sealedVideoId({ videoSealer }: Asking, tenant: string, operation
   return idPrefix + videoSealer.seal(Buffer.from(JSON.stringify(operation)), tenant).toString('base64url');
 }
 
-function operationOf({ videoSealer }: Asking, tenant: string, id: string): VideoOperation {
+function operationOf({ videoSealer }: Asking, tenant: string, id: string): VideoOperation | Failure {
   const sealed = id.startsWith(idPrefix) ? Buffer.from(id.slice(idPrefix.length), 'base64url') : Buffer.alloc(0);
   const plain = videoSealer.open(sealed, tenant);
-  if (plain === null) throw new FailureError(videoNotFound(id));
-  return JSON.parse(plain.toString('utf8')) as VideoOperation;
+  return plain === null ? videoNotFound(id) : (JSON.parse(plain.toString('utf8')) as VideoOperation);
 }
 
-/** Throws a 404 for an id that the tenant was never given. */
-export async function videoHome({ objects, snapshot }: Asking, tenant: string, id: string): Promise<VideoHome> {
+/** Home of a video; a 404 for an id that the tenant was never given. */
+export async function videoHome(
+  { objects, snapshot }: Asking,
+  tenant: string,
+  id: string,
+): Promise<VideoHome | Failure> {
   const home = await objects.homeOf(tenant, id);
   const connection = [...snapshot().providers.values()].find(
     (one) => home !== null && one.connection.credentials.has(home.credential),
   )?.connection;
   if (home === null || connection === undefined || connection.videos === null) {
-    throw new FailureError(videoNotFound(id));
+    return videoNotFound(id);
   }
   return {
     connection,
@@ -67,12 +70,14 @@ export async function videoHome({ objects, snapshot }: Asking, tenant: string, i
 }
 
 /** A video's job as its provider tells it, in OpenAI's form. */
-export async function videoAt(asking: Asking, tenant: string, id: string): Promise<JsonObject> {
+export async function videoAt(asking: Asking, tenant: string, id: string): Promise<{ job: JsonObject } | Failure> {
   const home = await videoHome(asking, tenant, id);
-  if (home.facts.format !== 'openai') return (await operationAt(asking, home, tenant, id)).job;
-  const job = await ask(asking, home, { method: 'GET', path: jobPath(home, id) }, id);
-  await givenBackIfFailed(asking, tenant, [job]);
-  return shownJob(job, home.connection);
+  if (isFailure(home)) return home;
+  if (home.facts.format !== 'openai') return operationAt(asking, home, tenant, id);
+  const answer = await ask(asking, home, { method: 'GET', path: jobPath(home, id) }, id);
+  if (isFailure(answer)) return answer;
+  await givenBackIfFailed(asking, tenant, [answer.json]);
+  return { job: shownJob(answer.json, home.connection) };
 }
 
 /** Why a video failed, in words that callers may see. */
@@ -85,16 +90,18 @@ async function givenBackIfFailed({ giveBack }: Asking, tenant: string, jobs: rea
   for (const { id, status } of jobs) if (status === 'failed') await giveBack.failed(tenant, String(id));
 }
 
-/** Removes a video at its provider; a 400 where that cannot. */
-export async function deleteVideo(asking: Asking, tenant: string, id: string): Promise<JsonObject> {
+/** Removes a video at its provider, and resolves to the provider's answer; a 400 where that cannot. */
+export async function deleteVideo(asking: Asking, tenant: string, id: string): Promise<{ json: JsonObject } | Failure> {
   const home = await videoHome(asking, tenant, id);
+  if (isFailure(home)) return home;
   if (home.facts.format === 'openai') {
     const deleted = await ask(asking, home, { method: 'DELETE', path: jobPath(home, id) }, id);
+    if (isFailure(deleted)) return deleted;
     asking.objects.forget(tenant, { target: { id: home.target }, credential: { id: home.credential } }, id);
     return deleted;
   }
   const message = `${home.connection.name} cannot delete videos; Google removes them on its side.`;
-  throw new FailureError(invalid('video_id', message));
+  return invalid('video_id', message);
 }
 
 /** Where a finished video's bytes are; a 400 while it is not finished. `search`: the caller's query. */
@@ -103,52 +110,63 @@ export async function videoContent(
   tenant: string,
   id: string,
   search: URLSearchParams,
-): Promise<VideoContent> {
+): Promise<VideoContent | Failure> {
   const home = await videoHome(asking, tenant, id);
+  if (isFailure(home)) return home;
   const variant = search.get('variant');
   if (variant !== null && !['video', 'thumbnail', 'spritesheet'].includes(variant)) {
-    throw new FailureError(invalid('variant', "'variant' is 'video', 'thumbnail' or 'spritesheet'."));
+    return invalid('variant', "'variant' is 'video', 'thumbnail' or 'spritesheet'.");
   }
   if (home.facts.format === 'openai') {
     const path = jobPath(home, id, `/content${variant === null ? '' : `?variant=${variant}`}`);
     return { kind: 'upstream', address: encodeGet(home.connection, path, home.headers) };
   }
   if (variant !== null && variant !== 'video') {
-    throw new FailureError(invalid('variant', `${home.connection.name} has no ${variant} of a video.`));
+    return invalid('variant', `${home.connection.name} has no ${variant} of a video.`);
   }
-  const { job, video } = await operationAt(asking, home, tenant, id);
+  const operation = await operationAt(asking, home, tenant, id);
+  if (isFailure(operation)) return operation;
+  const { job, video } = operation;
   if (video === null) {
     const why = job.status === 'failed' ? 'It failed.' : `It is not finished: its status is ${String(job.status)}.`;
-    throw new FailureError(invalid('video_id', `The video has no content. ${why}`));
+    return invalid('video_id', `The video has no content. ${why}`);
   }
   return contentAt(video, home);
 }
 
-function contentAt(video: VeoVideo, { connection, headers }: VideoHome): VideoContent {
+function contentAt(video: VeoVideo, { connection, headers }: VideoHome): VideoContent | Failure {
   if ('base64' in video) return { kind: 'bytes', bytes: Buffer.from(video.base64, 'base64'), type: video.mediaType };
   if ('bucket' in video) {
     const message = `The video is in the operator's bucket: ${connection.name} has the setting to keep it there.`;
-    throw new FailureError(invalid('video_id', message));
+    return invalid('video_id', message);
   }
   const url = URL.parse(video.uri);
   // The credential goes to its own service alone.
   if (url?.origin !== connection.origin) {
     const message = `${connection.name} answered with a link that leads elsewhere.`;
-    throw new FailureError({ kind: 'overloaded', message });
+    return { kind: 'overloaded', message };
   }
   const address = encodeGet(connection, url.pathname + url.search, headers);
   return { kind: 'upstream', address: { ...address, origin: connection.origin } };
 }
 
-async function operationAt(asking: Asking, home: VideoHome, tenant: string, id: string) {
+async function operationAt(
+  asking: Asking,
+  home: VideoHome,
+  tenant: string,
+  id: string,
+): Promise<{ job: JsonObject; video: VeoVideo | null } | Failure> {
   const operation = operationOf(asking, tenant, id);
+  if (isFailure(operation)) return operation;
   const { path, body } = home.facts.operation!(operation.model, operation.name);
   const below = home.connection.basePath + path;
   const request =
     body === null
       ? ({ method: 'GET', path: below } as const)
       : ({ method: 'POST', path: below, body: JSON.stringify(body) } as const);
-  const read = readVeoOperation(await ask(asking, home, request, id), id, operation);
+  const answer = await ask(asking, home, request, id);
+  if (isFailure(answer)) return answer;
+  const read = readVeoOperation(answer.json, id, operation);
   await givenBackIfFailed(asking, tenant, [read.job]);
   return { ...read, job: shownJob(read.job, home.connection) };
 }
@@ -170,7 +188,7 @@ export interface Unlisted {
 export async function tenantVideos(
   asking: Asking,
   tenant: string,
-): Promise<{ videos: JsonObject[]; unlisted: readonly Unlisted[] }> {
+): Promise<{ videos: JsonObject[]; unlisted: readonly Unlisted[] } | Failure> {
   const providers = [...asking.snapshot().providers.values()];
   const homes = providers.flatMap(({ connection }) =>
     connection.videos?.format !== 'openai'
@@ -180,7 +198,7 @@ export async function tenantVideos(
   const google = providers.find(({ connection }) => connection.videos?.format === 'veo');
   if (homes.length === 0 && google !== undefined) {
     const message = `${google.connection.name} keeps no list of videos. Keep the ids that POST /v1/videos gives you.`;
-    throw new FailureError(invalid(null, message));
+    return invalid(null, message);
   }
   const found = await Promise.all(
     homes.map(({ connection, credential, headers }) =>
@@ -190,7 +208,7 @@ export async function tenantVideos(
   const lists = found.filter((one) => Array.isArray(one));
   const unlisted = found.flatMap((one) => (Array.isArray(one) ? [] : [one]));
   if (lists.length === 0 && unlisted[0] !== undefined) {
-    throw new FailureError({ kind: 'overloaded', message: unlisted[0].message });
+    return { kind: 'overloaded', message: unlisted[0].message };
   }
   // Keys of one project, and providers that share a key, list the same videos.
   const all = [...new Map(lists.flat().map((video) => [video.id, video])).values()];
@@ -248,12 +266,19 @@ function pathOf({ connection, facts }: VideoHome): [path: string, query: string 
   return [path, query];
 }
 
-/** A JSON answer of a video's home. Throws a 404, the refusal of the provider, or a 503 when it does not answer. */
-async function ask(asking: Asking, home: VideoHome, request: HomeRequest, id: string): Promise<JsonObject> {
-  const { status, json } = await askOnce(asking, home, request);
-  if (status >= 200 && status <= 299 && isObject(json)) return json;
-  if (status === 404) throw new FailureError(videoNotFound(id));
-  throw new FailureError(refusalOf(home.connection, status, json) ?? unanswered(home.connection, `answered ${status}`));
+/** A JSON answer of a video's home; a 404, the refusal of the provider, or a 503 when it does not answer. */
+async function ask(
+  asking: Asking,
+  home: VideoHome,
+  request: HomeRequest,
+  id: string,
+): Promise<{ json: JsonObject } | Failure> {
+  const answered = await tried(asking, home, request, AbortSignal.timeout(timeoutMs));
+  if (answered === null) return unanswered(home.connection, 'did not answer');
+  const { status, json } = answered;
+  if (status >= 200 && status <= 299 && isObject(json)) return { json };
+  if (status === 404) return videoNotFound(id);
+  return refusalOf(home.connection, status, json) ?? unanswered(home.connection, `answered ${status}`);
 }
 
 /** Statuses of a provider that may answer the same request later. */
@@ -277,13 +302,6 @@ interface HomeRequest {
   body?: string;
 }
 
-/** Whatever its status. Throws a 503 when no answer came. */
-async function askOnce(asking: Asking, home: CalledHome, request: HomeRequest): Promise<HomeAnswer> {
-  const answered = await tried(asking, home, request, AbortSignal.timeout(timeoutMs));
-  if (answered === null) throw new FailureError(unanswered(home.connection, 'did not answer'));
-  return answered;
-}
-
 type CalledHome = Pick<VideoHome, 'connection' | 'headers'>;
 
 interface HomeAnswer {
@@ -291,7 +309,7 @@ interface HomeAnswer {
   json: unknown;
 }
 
-/** Null when no answer came. */
+/** Answer of a video's home, whatever its status; null when none came. */
 async function tried(
   { transport }: Asking,
   { connection, headers }: CalledHome,
