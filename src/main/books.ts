@@ -6,7 +6,7 @@ import { urlOf } from '../http/connections/listening.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { FailureError } from '../kernel/failure.ts';
 import { StartRefused } from '../processes/lifetime.ts';
-import type { Seat } from '../processes/seat.ts';
+import type { Seat } from '../processes/worker-seat.ts';
 import type { Stores } from '../stores/opened-stores.ts';
 import { openSecrets, type Secrets } from '../stores/secrets.ts';
 import { type DataFolder, openDataFolder } from '../stores/sqlite/data-folder.ts';

@@ -19,7 +19,7 @@ import { culvert } from '../kernel/command-form.ts';
 import { FailureError, factsOf, isFailure } from '../kernel/failure.ts';
 import type { Log } from '../observe/log.ts';
 import { StartRefused } from '../processes/lifetime.ts';
-import type { Seat } from '../processes/seat.ts';
+import type { Seat } from '../processes/worker-seat.ts';
 import { ensureAdminKey, keyFiles, readIfThere, replaceFile } from '../stores/sqlite/data-folder.ts';
 import type { Books } from './books.ts';
 

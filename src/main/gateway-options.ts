@@ -5,7 +5,7 @@ import type { LocalServer } from '../formats/providers/probe-local.ts';
 import type { SnapshotParts } from '../inference/models/keep-snapshot.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
 import type { Log } from '../observe/log.ts';
-import type { Seat } from '../processes/seat.ts';
+import type { Seat } from '../processes/worker-seat.ts';
 
 export interface GatewayOptions extends Pick<SnapshotParts, 'steps'> {
   config: Config;

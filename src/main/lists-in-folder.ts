@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import type { SnapshotParts } from '../inference/models/keep-snapshot.ts';
-import type { Seat } from '../processes/seat.ts';
+import type { Seat } from '../processes/worker-seat.ts';
 import { type DataFolder, readIfThere, replaceFile } from '../stores/sqlite/data-folder.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 

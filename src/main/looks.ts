@@ -8,7 +8,7 @@ import type { Services } from '../inference/endpoints/services.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { FailureError } from '../kernel/failure.ts';
 import type { SendMail } from '../net/send-mail.ts';
-import type { Seat } from '../processes/seat.ts';
+import type { Seat } from '../processes/worker-seat.ts';
 import type { DataFolder } from '../stores/sqlite/data-folder.ts';
 import type { createBackupDownload } from './backup-download.ts';
 import type { OpenedMcp } from './mcp.ts';

@@ -51,7 +51,7 @@ import { openCrawls } from '../inference/families/pages/open-crawls.ts';
 import { createBackgroundRuns } from '../inference/families/responses/background.ts';
 import { createCrawlSink } from '../inference/families/vectors/crawl-sink.ts';
 import { type Metrics, renderSum } from '../observe/metrics.ts';
-import type { Seat } from '../processes/seat.ts';
+import type { Seat } from '../processes/worker-seat.ts';
 import { createVectorOperator } from '../vectors/vector-operator.ts';
 import { serverLooks } from './looks.ts';
 import { openReports } from './reports.ts';

@@ -12,7 +12,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { every } from '../kernel/every.ts';
 import { namingLate, openEmbeddedBooks } from '../processes/books/embedded-books.ts';
 import { StartRefused } from '../processes/lifetime.ts';
-import type { Seat } from '../processes/seat.ts';
+import type { Seat } from '../processes/worker-seat.ts';
 import { createMcpGrantStore } from '../stores/accounts/mcp-grant-store.ts';
 import { createSessionStore } from '../stores/accounts/session-store.ts';
 import { createAlertStore } from '../stores/answers/alert-store.ts';

@@ -1,6 +1,6 @@
 import { createLog } from '../observe/log.ts';
 import { outliveErrors, StartRefused } from '../processes/lifetime.ts';
-import { takeSeat } from '../processes/seat.ts';
+import { takeSeat } from '../processes/worker-seat.ts';
 import type { Gateway } from './gateway.ts';
 import { announce, openGatewayOf, type StartOptions } from './start.ts';
 

@@ -1,6 +1,6 @@
 import { addTo } from '../kernel/sharing/elsewhere.ts';
 import type { Link } from './link.ts';
-import type { WorkerOffers } from './seat.ts';
+import type { WorkerOffers } from './worker-seat.ts';
 
 type WorkerLink = Pick<Link<WorkerOffers>, 'notify'>;
 

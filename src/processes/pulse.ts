@@ -2,7 +2,7 @@ import type { SeenProcess } from '../books/metering/replicas.ts';
 import { every } from '../kernel/every.ts';
 import { endedShownMs } from '../kernel/limits.ts';
 import type { Link } from './link.ts';
-import type { WorkerOffers } from './seat.ts';
+import type { WorkerOffers } from './worker-seat.ts';
 
 /** Each worker is asked for its facts so often, one question at a time. */
 const askEveryMs = 1_000;

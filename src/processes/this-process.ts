@@ -4,7 +4,7 @@ import type { ProcessFacts, Replicas, SeenProcess } from '../books/metering/repl
 import type { Config } from '../config/schema.ts';
 import type { Signer } from '../kernel/sign.ts';
 import { serverOf } from './boots.ts';
-import type { Given } from './seat.ts';
+import type { Given } from './worker-seat.ts';
 
 /** Settings that differ between replicas, although both do the same. */
 const perReplica = ['server.host', 'server.port', 'server.processes', 'storage.data_dir', 'storage.secret'];

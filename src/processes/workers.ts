@@ -14,9 +14,9 @@ import { StartRefused } from './lifetime.ts';
 import type { Link } from './link.ts';
 import { Pulse } from './pulse.ts';
 import { withTakenAtStart } from './reloads.ts';
-import { type Given, type PrimaryOffers, type Standing, vectorsStream, type WorkerOffers } from './seat.ts';
 import { Spares } from './spares.ts';
 import { askAll, bodiesAt, Hearing, isLook } from './wait-for-reports.ts';
+import { type Given, type PrimaryOffers, type Standing, vectorsStream, type WorkerOffers } from './worker-seat.ts';
 
 export interface WorkersParts {
   count: number;

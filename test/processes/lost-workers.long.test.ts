@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parse, stringify } from 'yaml';
-import { findInTurns } from '../../src/processes/seat.ts';
+import { findInTurns } from '../../src/processes/worker-seat.ts';
 import { startGatewayProcess } from '../faults/gateway-process.ts';
 import { assertWithin, busyness } from '../machine-load.ts';
 import { adminKey, overUpstreams } from '../start-gateway.ts';

@@ -4,7 +4,7 @@ import { isObject, type JsonValue } from '../../kernel/json.ts';
 import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from '../spine/sink.ts';
 import type { KeepingEvents } from './collected-events.ts';
 import { type CachedAnswer, cachedBytesMax } from './packed-entry.ts';
-import { dataOf, isJson } from './renewed.ts';
+import { dataOf, isJson } from './renewed-ids.ts';
 
 /** Passes an answer on, and keeps it once it is complete: bytes of a family with one format. */
 export class KeepingSink implements Sink {

@@ -17,7 +17,7 @@ import { gatedSink } from '../spine/steps/gated-events.ts';
 import { noteRefusal } from '../spine/steps/refused-answer.ts';
 import type { Landed } from './flight.ts';
 import { type CachedAnswer, type CachedBytes, type CachedPassed, withoutId } from './packed-entry.ts';
-import { isJson, renewed } from './renewed.ts';
+import { isJson, renewed } from './renewed-ids.ts';
 import { renewedPassed } from './renewed-passed.ts';
 
 /** Answers a request with what is kept. Ends the client's answer in every case. */

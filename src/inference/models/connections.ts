@@ -4,7 +4,7 @@ import { withCallersCredential } from '../../formats/providers/callers-credentia
 import { providerTypes } from '../../formats/providers/catalog.ts';
 import { type ConnectionFacts, createConnection, type ProviderConnection } from '../../formats/providers/connection.ts';
 import type { Provider } from '../../formats/providers/provider.ts';
-import { createRoute } from '../../upstream/transport/create-route.ts';
+import { createRoute } from '../../upstream/transport/network-route.ts';
 import { type Authorizer, NotAuthorized } from '../../upstream/transport/upstream-call.ts';
 import { authorizerFor, regionOf } from './authorizer-for.ts';
 

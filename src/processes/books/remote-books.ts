@@ -13,7 +13,7 @@ import type { SharedTally } from '../../books/metering/tally.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
 import type { SharedPace } from '../../tools/crawl/shared-pace.ts';
 import type { BooksStanding, Reserved, SentList, SentStates } from '../books-offers.ts';
-import type { Seat } from '../seat.ts';
+import type { Seat } from '../worker-seat.ts';
 import { remotePort } from './ports.ts';
 
 /** Questions of a worker that wait for an answer; further ones are refused. */

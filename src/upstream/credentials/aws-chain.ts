@@ -1,6 +1,6 @@
 import { installCommand, isInstalled } from '../../kernel/optional-package.ts';
 import { NotAuthorized } from '../transport/upstream-call.ts';
-import type { Perishable } from './renewed.ts';
+import type { Perishable } from './expiring-credential.ts';
 
 /** Keys that sign requests to AWS. */
 export interface AwsKeys {

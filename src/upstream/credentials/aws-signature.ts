@@ -8,7 +8,7 @@ import {
   type UpstreamUpload,
 } from '../transport/upstream-call.ts';
 import { type AwsKeys, type AwsSource, findAwsKeys } from './aws-chain.ts';
-import { createRenewed } from './renewed.ts';
+import { createRenewed } from './expiring-credential.ts';
 
 /** Signs each request (Signature Version 4) with keys of AWS's chain, which are renewed before they expire. */
 export function awsAuthorizer(source: AwsSource, service: string, clock: Clock): Authorizer {

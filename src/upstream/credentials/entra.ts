@@ -4,7 +4,7 @@ import { withoutSecrets } from '../../kernel/secret-spellings.ts';
 import { getJson, type JsonAnswer, postJson } from '../transport/get-json.ts';
 import { type Authorizer, NotAuthorized, type Transport, type UpstreamRoute } from '../transport/upstream-call.ts';
 import { clientAssertion } from './client-assertion.ts';
-import { createRenewed, type Perishable } from './renewed.ts';
+import { createRenewed, type Perishable } from './expiring-credential.ts';
 
 /** Identity at Microsoft's Entra ID; what is absent comes from the environment, by the names of Azure's own SDKs. */
 export interface EntraFacts {

@@ -10,7 +10,7 @@ import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { installCommand, isInstalled } from '../../kernel/optional-package.ts';
 import { withoutSecrets } from '../../kernel/secret-spellings.ts';
 import { type Authorizer, NotAuthorized, type UpstreamRequest } from '../transport/upstream-call.ts';
-import { createRenewed } from './renewed.ts';
+import { createRenewed } from './expiring-credential.ts';
 
 /** Identity at Google; empty: Google's Application Default Credentials. */
 export interface GoogleFacts {

@@ -3,7 +3,7 @@ import { isObject } from '../../kernel/json.ts';
 import { withoutSecrets } from '../../kernel/secret-spellings.ts';
 import { postJson } from '../transport/get-json.ts';
 import { type Authorizer, NotAuthorized, type Transport, type UpstreamRoute } from '../transport/upstream-call.ts';
-import { createRenewed, type Perishable } from './renewed.ts';
+import { createRenewed, type Perishable } from './expiring-credential.ts';
 
 const publicAddress = 'https://iam.cloud.ibm.com';
 const timeoutMs = 10_000;

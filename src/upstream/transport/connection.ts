@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { buildConnector, Client, Dispatcher } from 'undici';
 import type { Connect, Opening } from './connect.ts';
-import { type ExchangeHandler, givenUp, Seat } from './seat.ts';
+import { type ExchangeHandler, givenUp, Seat } from './exchange-handler.ts';
 
 export interface ConnectionParts {
   origin: URL;

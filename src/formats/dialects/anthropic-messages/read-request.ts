@@ -12,11 +12,11 @@ import type {
 } from '../../neutral/request.ts';
 import { estimatedInput } from '../../neutral/usage.ts';
 import type { AnswerHead, CallerRequest, CountedRequest, ForwardTarget } from '../dialect.ts';
-import { someExtras } from '../extras.ts';
 import { fallbackModelsOf } from '../fallback-models.ts';
 import { fieldNames, placeFields } from '../field-table.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
 import { memberKinds, type NamingRules, objectsBy } from '../named-objects.ts';
+import { someExtras } from '../request-extras.ts';
 import { decodeContent, Losses } from './decode-messages.ts';
 import { historyForAnthropic } from './history-for-anthropic.ts';
 import { checkRequest, endUserOf, isNames, requestFields } from './request-fields.ts';

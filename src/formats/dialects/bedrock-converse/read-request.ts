@@ -10,9 +10,9 @@ import type {
 } from '../../neutral/request.ts';
 import { estimatedInput } from '../../neutral/usage.ts';
 import type { CallerRequest, ForwardTarget } from '../dialect.ts';
-import { someExtras } from '../extras.ts';
 import { type ForwardBody, gatewayOnlyFields } from '../forward-body.ts';
 import { memberKinds, objectsBy } from '../named-objects.ts';
+import { someExtras } from '../request-extras.ts';
 import { decodeSystem, decodeTools, decodeTurns, mayHoldSealed, withoutSealed } from './decode-messages.ts';
 import { withOperatorFields } from './encode-request.ts';
 import { modelFieldsOf } from './model-fields.ts';

@@ -10,7 +10,7 @@ import { cleanUser } from '../fields.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
 import { findNamed, memberKinds, type NamedObject, type NamingRules, objectsBy } from '../named-objects.ts';
 import { decodeMessage } from './decode-messages.ts';
-import { extrasOf } from './extras.ts';
+import { extrasOf } from './read-extras.ts';
 import { checkRequest, customTools, requestFields } from './request-fields.ts';
 import { takesSignatures, withoutSignatures } from './thought-signature.ts';
 import { type ChatRequest, openAiChatId } from './wire.ts';

@@ -1,6 +1,6 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import type { MediaRequest } from './request.ts';
+import type { MediaRequest } from './media-request.ts';
 
 /** Default of Veo's models. */
 const secondsDefault = 8;

@@ -7,8 +7,7 @@ import {
   speechAnswer,
   transcriptionAnswer,
   warningsOf,
-} from '../../../formats/media/ai-sdk/answer.ts';
-import { type MediaKind, mediaSchema } from '../../../formats/media/ai-sdk/fields.ts';
+} from '../../../formats/media/ai-sdk/media-answer.ts';
 import {
   type ConvertedCall,
   imageCallOf,
@@ -17,7 +16,8 @@ import {
   rerankCallOf,
   speechCallOf,
   transcriptionCallOf,
-} from '../../../formats/media/ai-sdk/request.ts';
+} from '../../../formats/media/ai-sdk/media-request.ts';
+import { type MediaKind, mediaSchema } from '../../../formats/media/ai-sdk/request-checks.ts';
 import { timestampsOf } from '../../../formats/media/transcription/format.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { forwardedEndpoint } from '../../../inference/families/forwarded/endpoint.ts';

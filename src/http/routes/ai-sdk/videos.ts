@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { videoErrorFrame } from '../../../formats/dialects/ai-sdk/errors.ts';
 import { aiSdk } from '../../../formats/dialects/ai-sdk/index.ts';
-import { warningsOf } from '../../../formats/media/ai-sdk/answer.ts';
-import { mediaSchema, operationIn, videoStatusSchema } from '../../../formats/media/ai-sdk/fields.ts';
-import { mediaWords, videoCallOf } from '../../../formats/media/ai-sdk/request.ts';
+import { warningsOf } from '../../../formats/media/ai-sdk/media-answer.ts';
+import { mediaWords, videoCallOf } from '../../../formats/media/ai-sdk/media-request.ts';
+import { mediaSchema, operationIn, videoStatusSchema } from '../../../formats/media/ai-sdk/request-checks.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { videosEndpoint } from '../../../inference/families/videos/endpoint.ts';
 import { videoAt, videoContent } from '../../../inference/families/videos/jobs.ts';

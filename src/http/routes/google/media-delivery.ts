@@ -1,5 +1,5 @@
 import { StringDecoder } from 'node:string_decoder';
-import { mediaAnswer, picturesIn, predictions, soundPart } from '../../../formats/media/gemini/answer.ts';
+import { mediaAnswer, picturesIn, predictions, soundPart } from '../../../formats/media/gemini/media-answer.ts';
 import type { AnswerForm, Bytes, Delivery, Failed, HeaderList, Pace } from '../../../inference/spine/sink.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';

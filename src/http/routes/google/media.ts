@@ -3,7 +3,7 @@ import {
   pictureRequestOf,
   predictedPicturesOf,
   speechRequestOf,
-} from '../../../formats/media/gemini/request.ts';
+} from '../../../formats/media/gemini/media-request.ts';
 import { videoRequestOf } from '../../../formats/media/gemini/video-request.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { speechEndpoint } from '../../../inference/families/speech/endpoint.ts';

@@ -6,9 +6,9 @@ import type {
   UpstreamDialect,
 } from '../../../formats/dialects/dialect.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
-import { noExtras } from '../../../formats/dialects/extras.ts';
 import type { NamedObject } from '../../../formats/dialects/named-objects.ts';
 import { decidesOnCaching, type PromptCacheOrder, withPromptCache } from '../../../formats/dialects/prompt-cache.ts';
+import { noExtras } from '../../../formats/dialects/request-extras.ts';
 import { fitToolNames } from '../../../formats/neutral/fit-tool-names.ts';
 import type { Loss } from '../../../formats/neutral/loss.ts';
 import { type FetchedMedia, type MediaUrl, mediaUrlsIn, withMediaInline } from '../../../formats/neutral/media-urls.ts';

@@ -20,6 +20,9 @@ import { checksOf } from './checked-answer.ts';
 import { contentOf } from './content-of.ts';
 import { type ConversationBody, type ConversationFacts, readConversation } from './conversation-body.ts';
 import { type Conversation, conversationTrial } from './conversation-trial.ts';
+import { callsOf, runChoices } from './fan-out.ts';
+import { createRequestMedia, type RequestMedia } from './fetch-media.ts';
+import { passedAnswers } from './passed-answers.ts';
 import {
   answersAlone,
   type ChatCall,
@@ -29,10 +32,7 @@ import {
   trialsWithExtras,
   type UnboundPlan,
   withFiles,
-} from './extras.ts';
-import { callsOf, runChoices } from './fan-out.ts';
-import { createRequestMedia, type RequestMedia } from './fetch-media.ts';
-import { passedAnswers } from './passed-answers.ts';
+} from './plan-extras.ts';
 import type { ChatServices, PlanServices } from './services.ts';
 
 /** Endpoint of conversations in the cost table and the ledger, and the prefix of its answers' ids. */

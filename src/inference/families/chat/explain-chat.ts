@@ -19,8 +19,8 @@ import { canonicalConversation } from './canonical.ts';
 import { type ConversationBody, type ConversationFacts, readConversation } from './conversation-body.ts';
 import { prepareFor } from './conversation-trial.ts';
 import { type ConversationEndpoint, planOf } from './endpoint.ts';
-import { answersAlone, type ChatPlan, withFiles } from './extras.ts';
 import { nothingFetched } from './fetch-media.ts';
+import { answersAlone, type ChatPlan, withFiles } from './plan-extras.ts';
 import type { ExplainServices, PlanServices } from './services.ts';
 
 export interface ChatQuestion extends Question {

@@ -13,7 +13,7 @@ import { addableBody } from '../../spine/prompted.ts';
 import type { Sink } from '../../spine/sink.ts';
 import type { ConversationBody } from '../chat/conversation-body.ts';
 import { chatEndpoint } from '../chat/endpoint.ts';
-import type { ChatPlan } from '../chat/extras.ts';
+import type { ChatPlan } from '../chat/plan-extras.ts';
 import { type Continued, ContinuedInputs, withNewItems } from './continued-input.ts';
 import { conversationNotFound, expanded, previousNotFound } from './expand.ts';
 import { inputItems, storedItems } from './input-items.ts';

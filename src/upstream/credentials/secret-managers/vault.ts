@@ -5,7 +5,7 @@ import { systemClock } from '../../../kernel/clock.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { getJson, type JsonAnswer, postJson } from '../../transport/get-json.ts';
 import type { UpstreamRoute } from '../../transport/upstream-call.ts';
-import { createRenewed, type Perishable } from '../renewed.ts';
+import { createRenewed, type Perishable } from '../expiring-credential.ts';
 import {
   type ManagerParts,
   managerTimeoutMs,

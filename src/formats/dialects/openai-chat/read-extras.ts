@@ -1,7 +1,7 @@
 import type { Failure } from '../../../kernel/failure.ts';
 import type { RequestExtras } from '../dialect.ts';
-import { someExtras } from '../extras.ts';
 import { fallbackModelsOf } from '../fallback-models.ts';
+import { someExtras } from '../request-extras.ts';
 import { serverToolsOf } from './server-tools.ts';
 import type { ChatRequest } from './wire.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeClock } from '../../../test/fake-clock.ts';
-import { createRenewed } from './renewed.ts';
+import { createRenewed } from './expiring-credential.ts';
 
 /** Tokens `token 1`, `token 2`… which are good for an hour, given when the test says so. */
 function scripted() {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { cert, key } from '../../../test/upstream-certificate.ts';
-import { createRoute, type RouteFacts } from './create-route.ts';
+import { createRoute, type RouteFacts } from './network-route.ts';
 
 const nothing: RouteFacts = { proxy: undefined, ca: undefined, cert: undefined, key: undefined };
 

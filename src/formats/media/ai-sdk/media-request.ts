@@ -2,7 +2,7 @@ import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { ratioOf, sizesOfRatios, sizeText, whyNotSize } from '../../neutral/image-size.ts';
 import type { ImageModelFacts } from '../images/format.ts';
-import { invalidMediaField, type MediaKind, unknownMediaFields } from './fields.ts';
+import { invalidMediaField, type MediaKind, unknownMediaFields } from './request-checks.ts';
 
 /** A call of the AI SDK as a body of OpenAI's format, which the families take, and what that cannot say. */
 export interface ConvertedCall {
