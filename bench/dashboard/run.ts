@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { bucketsOf } from '../../src/books/metering/scope.ts';
+import { bucketsOf } from '../../src/books/metering/counter-scope.ts';
 import { crashedEvent } from '../../src/books/metering/settlement.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { connect } from '../../src/stores/postgres/database.ts';

@@ -3,8 +3,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { bucketsOf } from '../../src/books/metering/counter-scope.ts';
 import type { ReservationRow, UsageEvent } from '../../src/books/metering/ledger.ts';
-import { bucketsOf } from '../../src/books/metering/scope.ts';
 import { crashedEvent } from '../../src/books/metering/settlement.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';

@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bucketsOf } from '../../src/books/metering/scope.ts';
+import { bucketsOf } from '../../src/books/metering/counter-scope.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { newRequestId } from '../../src/kernel/ids.ts';
 import { openDatabase } from '../../src/stores/sqlite/database.ts';

@@ -1,6 +1,6 @@
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { bucketsOf } from '../../src/books/metering/counter-scope.ts';
 import type { ReservationRow, UsageEvent } from '../../src/books/metering/ledger.ts';
-import { bucketsOf } from '../../src/books/metering/scope.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { openDatabase } from '../../src/stores/sqlite/database.ts';
 import { ledgerMigrations } from '../../src/stores/sqlite/ledger-schema.ts';

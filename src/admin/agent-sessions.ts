@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { isUnpriced } from '../books/ledger/columns.ts';
 import type { RequestQuery, UsageEvent } from '../books/metering/ledger.ts';
+import { requestedAccounts } from './account-scope.ts';
 import { filter, listOf, pageFields, pastInstant, timeField, unpricedField } from './fields.ts';
 import { jsonOperation, type Operation } from './operation.ts';
 import { pageByPlace } from './page.ts';
 import type { AdminParts } from './parts.ts';
 import { periodOf } from './requests.ts';
-import { requestedAccounts } from './scope.ts';
 
 /** Most requests that one answer is made of, the newest, and how many are read at once. */
 const requestsMax = 2_000;

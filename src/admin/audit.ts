@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { AuditQuery, AuditRow } from '../books/auth/account-store.ts';
+import { type AccountScope, isWithin } from './account-scope.ts';
 import type { Records } from './directory.ts';
 import { definedMembers, filter, listOf, pageFields, pastInstant, timeField } from './fields.ts';
 import { jsonOperation, type Operation } from './operation.ts';
 import { encoded, placeOf } from './page.ts';
 import type { AdminParts } from './parts.ts';
-import { type AccountScope, isWithin } from './scope.ts';
 
 const auditSchema = z.object({
   id: z.int(),

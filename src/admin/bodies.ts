@@ -2,11 +2,11 @@ import { z } from 'zod';
 import type { BodyRow } from '../books/metering/body-store.ts';
 import type { FoundBodies } from '../inference/endpoints/body-keeper.ts';
 import { invalid } from '../kernel/failure.ts';
+import { requestedAccounts } from './account-scope.ts';
 import type { Records } from './directory.ts';
 import { filter, listOf, pageFields, pastInstant, timeField } from './fields.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import type { AdminParts } from './parts.ts';
-import { requestedAccounts } from './scope.ts';
 
 const bodyRow = z.object({
   request: z.string().describe('Id of the request, whose bodies `/admin/v1/requests/{id}` shows.'),

@@ -8,10 +8,10 @@ import { redact } from '../config/redact.ts';
 import type { GroupRoles } from '../config/schema/schema-dashboard.ts';
 import type { Config } from '../config/schema.ts';
 import { writtenSettings } from '../config/written-settings.ts';
+import type { AccountScope } from './account-scope.ts';
 import type { Directory, KnownPlan, Records } from './directory.ts';
 import { jsonOperation, type Operation, refuse, refuseWith, textOperation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
-import type { AccountScope } from './scope.ts';
 
 const problemSchema = z.object({
   line: z.int(),

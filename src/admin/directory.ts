@@ -5,10 +5,10 @@ import { accountsInForce, type ExtraBudget } from '../config/declared.ts';
 import { filePlans, isBuiltInPlan } from '../config/schema/schema-plans.ts';
 import type { Config, DataRuleConfig, PartBudgetConfig } from '../config/schema.ts';
 import { FailureError } from '../kernel/failure.ts';
+import type { AccountScope } from './account-scope.ts';
 import { refuse } from './operation.ts';
 import { inOrderOf } from './page.ts';
 import type { AdminParts } from './parts.ts';
-import type { AccountScope } from './scope.ts';
 
 export type Origin = 'configuration' | 'admin api';
 

@@ -3,12 +3,12 @@ import { addresseeOf, planFor } from '../books/metering/notices/addressee.ts';
 import { type AlertMessage, alertSubject } from '../books/metering/notices/alert-message.ts';
 import { type QuotaMessage, quotaSubject } from '../books/metering/notices/notice-message.ts';
 import type { ListedNotice } from '../books/metering/notices/notice-store.ts';
+import { type AccountScope, isWithin } from './account-scope.ts';
 import type { Records } from './directory.ts';
 import { listOf, pageFields, timeField } from './fields.ts';
 import { jsonOperation, type Operation } from './operation.ts';
 import { encoded, groupsOf } from './page.ts';
 import type { AdminParts } from './parts.ts';
-import { type AccountScope, isWithin } from './scope.ts';
 import { type StatementMessage, statementSubject } from './statements/statement-message.ts';
 
 const kinds = ['alerts', 'quota', 'statement'] as const;

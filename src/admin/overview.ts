@@ -5,6 +5,7 @@ import type { UsageGroup, UsageQuery, UsageRow } from '../books/metering/ledger.
 import { usageRecord } from '../books/metering/usage-record.ts';
 import { invalid } from '../kernel/failure.ts';
 import { usageRowsMax } from '../kernel/limits.ts';
+import { type AccountScope, requestedAccounts } from './account-scope.ts';
 import type { Records } from './directory.ts';
 import { accountOf } from './entries/accounts.ts';
 import { filter, pastInstant, timeField, usedFields } from './fields.ts';
@@ -12,7 +13,6 @@ import { jsonOperation, type Operation, refuse } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 import { pointsIn } from './points.ts';
 import { periodOf } from './requests.ts';
-import { type AccountScope, requestedAccounts } from './scope.ts';
 import { type TroubleWatch, wrongSchema } from './troubles/wrong.ts';
 import { usageRow } from './usage/usage.ts';
 

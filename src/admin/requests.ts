@@ -6,6 +6,7 @@ import { agentPrefix } from '../config/schema/schema-agents.ts';
 import { mcpSeparator } from '../config/schema/schema-mcp.ts';
 import { invalid } from '../kernel/failure.ts';
 import { requestIdMs } from '../kernel/ids.ts';
+import { requestedAccounts } from './account-scope.ts';
 import { csvLine } from './csv.ts';
 import type { Records } from './directory.ts';
 import { definedMembers, filter, listLimitMax, pageFields, pastInstant } from './fields.ts';
@@ -13,7 +14,6 @@ import { keysTagged } from './key-tags.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 import { detailedRequestSchema, requestListReply, type requestSchema } from './request-schema.ts';
-import { requestedAccounts } from './scope.ts';
 
 const filters = {
   account: filter('Only those of this account.'),

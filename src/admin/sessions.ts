@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { KnownSession, Sessions } from '../books/auth/sessions.ts';
 import type { Failure } from '../kernel/failure.ts';
+import type { AccountScope } from './account-scope.ts';
 import type { Records } from './directory.ts';
 import { listOf, pageFields, timeField } from './fields.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import { pageByPlace } from './page.ts';
 import type { AdminParts } from './parts.ts';
-import type { AccountScope } from './scope.ts';
 
 const sessionSchema = z.object({
   id: z.string(),

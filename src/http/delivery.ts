@@ -6,7 +6,7 @@ import { keepAliveAfterMs, readerBufferBytesMax, readerStallTimeoutMs } from '..
 import { validateHeaderName, validateHeaderValue } from '../kernel/web/node-http.ts';
 import { type Exchange, errorContextOf, type Route } from './exchange.ts';
 import { readOnAfterAnswer } from './read-on.ts';
-import { refusalOf, retryHeaders } from './refusal.ts';
+import { refusalOf, retryHeaders } from './refused-request.ts';
 import { openWire } from './stream-wire.ts';
 
 const keepAliveComment = ': keep-alive\n\n';

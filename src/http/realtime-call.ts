@@ -7,7 +7,7 @@ import { type Failure, factsOf, invalid, isFailure } from '../kernel/failure.ts'
 import { newRequestId } from '../kernel/ids.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import { type Exchange, errorContextOf } from './exchange.ts';
-import { refusalOf } from './refusal.ts';
+import { refusalOf } from './refused-request.ts';
 
 /** A model and the settings of its session. */
 export interface RequestedSession {

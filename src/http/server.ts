@@ -15,7 +15,7 @@ import { http2Connection, type UnreadBytes } from './connections/http2-preface.t
 import { responseOf } from './connections/pipelined.ts';
 import type { Overload } from './overload.ts';
 import { Reception, type ReceptionParts } from './receive-request.ts';
-import { rawFailure, rawRefusal } from './refusal.ts';
+import { rawFailure, rawRefusal } from './refused-request.ts';
 import { defaultDialect } from './route-table.ts';
 
 export interface ServerParts extends ReceptionParts {

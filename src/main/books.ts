@@ -8,10 +8,10 @@ import { FailureError } from '../kernel/failure.ts';
 import { StartRefused } from '../processes/lifetime.ts';
 import type { Seat } from '../processes/worker-seat.ts';
 import type { Stores } from '../stores/opened-stores.ts';
-import { openSecrets, type Secrets } from '../stores/secrets.ts';
 import { type DataFolder, openDataFolder } from '../stores/sqlite/data-folder.ts';
 import { lockDataFolder, watchDataFolder } from '../stores/sqlite/data-folder-lock.ts';
 import { lookForDamage } from '../stores/sqlite/integrity.ts';
+import { openSecrets, type Secrets } from '../stores/storage-secrets.ts';
 import { openStores } from './stores.ts';
 
 /** Where everything is recorded. */

@@ -9,7 +9,7 @@ import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { createSealer } from '../kernel/seal.ts';
 import type { Stores } from '../stores/opened-stores.ts';
-import type { Secrets } from '../stores/secrets.ts';
+import type { Secrets } from '../stores/storage-secrets.ts';
 import type { Callers } from './callers.ts';
 
 export interface OpenedDashboard {

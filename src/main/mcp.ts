@@ -11,7 +11,7 @@ import type { ResolveAddresses } from '../net/fetch-guard.ts';
 import { createMcpGrants, mcpGrantsPurpose } from '../tools/mcp/grants.ts';
 import { createGuardedServers, type GuardedServers } from '../tools/mcp/guarded-servers.ts';
 import { createMcpLogins, type FinishedLogin } from '../tools/mcp/logins.ts';
-import type { Standing } from '../tools/mcp/looks.ts';
+import type { Standing } from '../tools/mcp/service-health.ts';
 import { createUpstreamServers, type UpstreamServers } from '../tools/mcp/upstream-servers.ts';
 import { createUpstreamTools, type UpstreamTools } from '../tools/mcp/upstream-tools.ts';
 import type { ProxyOf } from '../upstream/transport/proxy.ts';

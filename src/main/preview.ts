@@ -3,8 +3,8 @@ import type { Stored } from '../books/auth/account-store.ts';
 import { createSetup } from '../books/auth/setup.ts';
 import type { Config } from '../config/schema.ts';
 import { snapshotOfStart } from '../inference/models/snapshot-of-start.ts';
-import { openSecrets } from '../stores/secrets.ts';
 import { dataFolderAt } from '../stores/sqlite/data-folder.ts';
+import { openSecrets } from '../stores/storage-secrets.ts';
 import { listsInFolder } from './lists-in-folder.ts';
 
 /** The snapshot that a start would serve here. */

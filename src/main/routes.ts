@@ -17,7 +17,7 @@ import { signedFilesRoute } from '../http/routes/files/signed-files.ts';
 import { forwardedRoutes } from '../http/routes/forwarded.ts';
 import { googleBatchesRoutes } from '../http/routes/google/batches.ts';
 import { googleFilesRoutes } from '../http/routes/google/files.ts';
-import { withGoogleFormat } from '../http/routes/google/names.ts';
+import { withGoogleFormat } from '../http/routes/google/resource-names.ts';
 import { mcpRoutes } from '../http/routes/mcp.ts';
 import { mcpLoginRoute } from '../http/routes/mcp-login.ts';
 import { mcpUpstreamRoutes } from '../http/routes/mcp-upstream.ts';
@@ -53,9 +53,9 @@ import { createCrawlSink } from '../inference/families/vectors/crawl-sink.ts';
 import { type Metrics, renderSum } from '../observe/metrics.ts';
 import type { Seat } from '../processes/worker-seat.ts';
 import { createVectorOperator } from '../vectors/vector-operator.ts';
-import { serverLooks } from './looks.ts';
 import { openReports } from './reports.ts';
 import type { RoutesParts } from './routes-parts.ts';
+import { serverLooks } from './server-state.ts';
 import { adminSetup } from './setup.ts';
 
 /** Every route, with the vector store and the web tools behind them. */

@@ -3,7 +3,7 @@ import type { Setup } from '../books/auth/setup.ts';
 import { probeGet } from '../formats/providers/probe-get.ts';
 import { probeLocalServers } from '../formats/providers/probe-local.ts';
 import { createSealer } from '../kernel/seal.ts';
-import type { Secrets } from '../stores/secrets.ts';
+import type { Secrets } from '../stores/storage-secrets.ts';
 
 /** How long a change of a provider waits for its list of models. */
 const providersListedMaxMs = 2_000;

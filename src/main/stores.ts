@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { bucketsOf, callMilliIn, scopesOf } from '../books/metering/counter-scope.ts';
 import type { Counters } from '../books/metering/counters.ts';
 import { MemoryCounters } from '../books/metering/memory-counters.ts';
 import type { RecordOrder } from '../books/metering/record-store.ts';
-import { bucketsOf, callMilliIn, scopesOf } from '../books/metering/scope.ts';
 import { crashedEvent } from '../books/metering/settlement.ts';
 import { booksWithOpen, createLocalOnLoss } from '../books/metering/state-loss.ts';
 import type { Config } from '../config/schema.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accountScope } from '../../src/books/metering/scope.ts';
+import { accountScope } from '../../src/books/metering/counter-scope.ts';
 import { reservationRow, usageEvent } from '../stores/rows.ts';
 import { type Answer, type OpenAdmin, openAdmin } from './open-admin.ts';
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { declaredKeyId } from '../../src/books/auth/key-directory.ts';
 import { blankEvent } from '../../src/books/ledger/columns.ts';
+import { bucketsOf } from '../../src/books/metering/counter-scope.ts';
 import type { UsageAttempt, UsageEvent } from '../../src/books/metering/ledger.ts';
-import { bucketsOf } from '../../src/books/metering/scope.ts';
 import { crashedEvent } from '../../src/books/metering/settlement.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { newRequestId } from '../../src/kernel/ids.ts';

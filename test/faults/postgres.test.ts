@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { bucketsOf, scopesOf } from '../../src/books/metering/counter-scope.ts';
 import type { Ledger } from '../../src/books/metering/ledger.ts';
-import { bucketsOf, scopesOf } from '../../src/books/metering/scope.ts';
 import { crashedEvent } from '../../src/books/metering/settlement.ts';
 import { type Clock, systemClock } from '../../src/kernel/clock.ts';
 import { FailureError } from '../../src/kernel/failure.ts';

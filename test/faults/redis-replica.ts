@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test';
+import { callMilliIn, scopesOf } from '../../src/books/metering/counter-scope.ts';
 import type { Counters, Full, Held, Unavailable } from '../../src/books/metering/counters.ts';
-import { callMilliIn, scopesOf } from '../../src/books/metering/scope.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { RedisCounters } from '../../src/stores/redis/counters.ts';
 import { booked, type FakeBooks } from '../stores/counter-books.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { callMilliIn, scopesOf } from '../../src/books/metering/counter-scope.ts';
 import type { Full, Held, Limit, Unavailable } from '../../src/books/metering/counters.ts';
-import { callMilliIn, scopesOf } from '../../src/books/metering/scope.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { type Random, seededRandom } from '../../src/kernel/random.ts';
 import { RedisCounters } from '../../src/stores/redis/counters.ts';

@@ -1,6 +1,6 @@
+import { bucketsOf } from '../../src/books/metering/counter-scope.ts';
 import type { BucketRow, QuotaBooks, QuotaSeed, RecentCall, Scope } from '../../src/books/metering/counters.ts';
 import type { ReservationRow, UsageEvent } from '../../src/books/metering/ledger.ts';
-import { bucketsOf } from '../../src/books/metering/scope.ts';
 
 /** Parts of the event of a finished request that move quota. */
 export type Booked = Pick<

@@ -1,6 +1,6 @@
+import { callMilliIn, scopesOf } from '../../src/books/metering/counter-scope.ts';
 import type { Counters } from '../../src/books/metering/counters.ts';
 import { MemoryCounters } from '../../src/books/metering/memory-counters.ts';
-import { callMilliIn, scopesOf } from '../../src/books/metering/scope.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { RedisCounters } from '../../src/stores/redis/counters.ts';
 import { fakeClock } from '../fake-clock.ts';

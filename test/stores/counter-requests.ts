@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
+import { scopesOf } from '../../src/books/metering/counter-scope.ts';
 import type { Counters, Full, Held, Limit, LimitState, Measure, Scope } from '../../src/books/metering/counters.ts';
-import { scopesOf } from '../../src/books/metering/scope.ts';
 import type { SpanName } from '../../src/books/metering/window.ts';
 import { until } from '../until.ts';
 

@@ -7,13 +7,13 @@ import type { ProviderObjectStore } from '../../src/books/auth/provider-object-s
 import type { SessionStore } from '../../src/books/auth/session-store.ts';
 import type { BatchStore } from '../../src/books/metering/batch-store.ts';
 import type { BodyStore } from '../../src/books/metering/body-store.ts';
+import { bucketsOf } from '../../src/books/metering/counter-scope.ts';
 import type { Ledger } from '../../src/books/metering/ledger.ts';
 import type { AlertStore } from '../../src/books/metering/notices/alert-store.ts';
 import type { NoticeStore } from '../../src/books/metering/notices/notice-store.ts';
 import type { RecordOrder } from '../../src/books/metering/record-store.ts';
 import type { ReplyStore } from '../../src/books/metering/reply-store.ts';
 import type { ResponseStore } from '../../src/books/metering/response-store.ts';
-import { bucketsOf } from '../../src/books/metering/scope.ts';
 import { crashedEvent } from '../../src/books/metering/settlement.ts';
 import type { VectorStoreRows } from '../../src/books/metering/vector-store-rows.ts';
 import { type Clock, systemClock } from '../../src/kernel/clock.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { bucketsOf } from '../../src/books/metering/counter-scope.ts';
 import type { Returned } from '../../src/books/metering/counters.ts';
 import { createGiveBack, giveBackEndpoint } from '../../src/books/metering/give-back.ts';
 import type { Ledger } from '../../src/books/metering/ledger.ts';
-import { bucketsOf } from '../../src/books/metering/scope.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { drivers, type StoreUnderTest } from './drivers.ts';
 import { reservationRow, usageEvent } from './rows.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { bucketsOf, nanoUsd, scopesOf } from '../../src/books/metering/counter-scope.ts';
 import type { BucketRow } from '../../src/books/metering/counters.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../src/books/metering/ledger.ts';
-import { bucketsOf, nanoUsd, scopesOf } from '../../src/books/metering/scope.ts';
 import { drivers } from './drivers.ts';
 import { reservationRow, usageEvent } from './rows.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { callMilliIn, scopesOf } from '../../src/books/metering/scope.ts';
+import { callMilliIn, scopesOf } from '../../src/books/metering/counter-scope.ts';
 import { spans } from '../../src/books/metering/window.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { RedisCounters } from '../../src/stores/redis/counters.ts';

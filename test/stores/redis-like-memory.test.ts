@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { callMilliIn, scopesOf } from '../../src/books/metering/counter-scope.ts';
 import type { Counters, Held, Limit, Measure } from '../../src/books/metering/counters.ts';
 import { MemoryCounters } from '../../src/books/metering/memory-counters.ts';
-import { callMilliIn, scopesOf } from '../../src/books/metering/scope.ts';
 import type { SpanName } from '../../src/books/metering/window.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { RedisCounters } from '../../src/stores/redis/counters.ts';

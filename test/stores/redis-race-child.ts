@@ -1,5 +1,5 @@
+import { callMilliIn, scopesOf } from '../../src/books/metering/counter-scope.ts';
 import type { QuotaBooks } from '../../src/books/metering/counters.ts';
-import { callMilliIn, scopesOf } from '../../src/books/metering/scope.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { RedisCounters } from '../../src/stores/redis/counters.ts';
 import { limitOf, newAsker } from './counter-requests.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { TopUp } from '../../books/auth/account-store.ts';
 import type { Operator } from '../../books/auth/operator.ts';
+import { nanoUsd } from '../../books/metering/counter-scope.ts';
 import { readCredit } from '../../books/metering/limits/limit-view.ts';
 import { amountOf } from '../../books/metering/limits/quota-message.ts';
-import { nanoUsd } from '../../books/metering/scope.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import { csvLine } from '../csv.ts';

@@ -3,12 +3,12 @@ import type { Change, OperatorRow } from '../../books/auth/account-store.ts';
 import { isoOrNull, operatorFacts } from '../../books/auth/key-facts.ts';
 import type { Operator } from '../../books/auth/operator.ts';
 import type { Failure } from '../../kernel/failure.ts';
+import { requestedAccounts } from '../account-scope.ts';
 import type { Records } from '../directory.ts';
 import { filter, timeField } from '../fields.ts';
 import { type Operation, refuse } from '../operation.ts';
 import { inOrderOf } from '../page.ts';
 import { mayNotGive, roles } from '../roles.ts';
-import { requestedAccounts } from '../scope.ts';
 import { entryOperations } from './entry-operations.ts';
 import { byGroups, managerOf, managers } from './operators.ts';
 

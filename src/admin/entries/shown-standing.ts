@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Standing } from '../../tools/mcp/looks.ts';
+import type { Standing } from '../../tools/mcp/service-health.ts';
 import { timeField } from '../fields.ts';
 
 /** Health of a service elsewhere, in lists. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { accountScope, keyScope } from '../../books/metering/counter-scope.ts';
 import { isUnlimited, readableLimits, readableTierLimits } from '../../books/metering/limits/limit-view.ts';
 import { amountOf } from '../../books/metering/limits/quota-message.ts';
 import type { KeyLimits, Plan } from '../../books/metering/plan.ts';
-import { accountScope, keyScope } from '../../books/metering/scope.ts';
 import { type SpanName, spans } from '../../books/metering/window.ts';
 import { timeField } from '../fields.ts';
 import { refuse } from '../operation.ts';

@@ -3,11 +3,11 @@ import type { Operator } from '../../books/auth/operator.ts';
 import type { UsageEvent } from '../../books/metering/ledger.ts';
 import type { RouteConfig } from '../../config/schema.ts';
 import { isObject } from '../../kernel/json.ts';
+import { requestedAccounts } from '../account-scope.ts';
 import { listLimitMax, pastInstant } from '../fields.ts';
 import { refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import { periodOf } from '../requests.ts';
-import { requestedAccounts } from '../scope.ts';
 
 type ClassifyConfig = NonNullable<RouteConfig['classify']>;
 

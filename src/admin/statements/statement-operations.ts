@@ -4,11 +4,11 @@ import { sumDelayMs } from '../../books/ledger/day-sums.ts';
 import { zoneMonth } from '../../books/ledger/zone-days.ts';
 import type { UsageRow } from '../../books/metering/ledger.ts';
 import { invalid } from '../../kernel/failure.ts';
+import { requestedAccounts } from '../account-scope.ts';
 import type { Records } from '../directory.ts';
 import { accountOf } from '../entries/accounts.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
-import { requestedAccounts } from '../scope.ts';
 import { statementCsv } from './statement-csv.ts';
 import { statementPage } from './statement-page.ts';
 import {

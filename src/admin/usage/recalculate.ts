@@ -4,12 +4,12 @@ import { isUnpriced } from '../../books/ledger/columns.ts';
 import { type Repriced, repricedMax } from '../../books/ledger/repricing.ts';
 import { type Priced, repriced } from '../../books/metering/reprice.ts';
 import type { Snapshot } from '../../inference/models/snapshot.ts';
+import { requestedAccounts } from '../account-scope.ts';
 import type { Records } from '../directory.ts';
 import { definedMembers, filter, listLimitMax, pastInstant, timeField } from '../fields.ts';
 import { jsonOperation, type Operation } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import { periodOf } from '../requests.ts';
-import { requestedAccounts } from '../scope.ts';
 
 /** One call looks at requests for so long, and at so many of them; the next goes on from there. */
 const stepMs = 5_000;

@@ -5,12 +5,12 @@ import { type VariantResult, variantResults } from '../../books/metering/experim
 import { aliasFor } from '../../config/alias-pattern.ts';
 import type { ModelConfig } from '../../config/schema.ts';
 import { shapeOf } from '../../inference/models/create-alias.ts';
+import { requestedAccounts } from '../account-scope.ts';
 import { csvLine } from '../csv.ts';
 import { filter, pastInstant, timeField } from '../fields.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import { periodOf } from '../requests.ts';
-import { requestedAccounts } from '../scope.ts';
 
 const query = z.strictObject({
   account: filter('Only requests of this account.'),

@@ -7,6 +7,7 @@ import { usageRecord } from '../../books/metering/usage-record.ts';
 import { timeZone } from '../../config/scalars.ts';
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import { exportedRowsMax, usageRowsMax } from '../../kernel/limits.ts';
+import { requestedAccounts } from '../account-scope.ts';
 import { csvLine } from '../csv.ts';
 import type { Directory, Records } from '../directory.ts';
 import { accountOf } from '../entries/accounts.ts';
@@ -25,7 +26,6 @@ import { jsonOperation, type Operation, refuse, textOperation } from '../operati
 import { pageByPlace } from '../page.ts';
 import type { AdminParts } from '../parts.ts';
 import { periodOf } from '../requests.ts';
-import { requestedAccounts } from '../scope.ts';
 import { largestParts } from './largest-parts.ts';
 
 /** Rows of a group, but for the one of all others. */

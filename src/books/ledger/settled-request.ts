@@ -45,7 +45,7 @@ export interface SettledFacts {
     endpoint: string;
     alias: string;
     tier: string | null;
-    /** See `Counted` in metering/scope.ts. */
+    /** See `Counted` in metering/counter-scope.ts. */
     furtherScopes?: string;
     /** Wall-clock ms of arrival. */
     atMs: number;

@@ -15,8 +15,8 @@ export type Measure = 'calls' | 'units' | 'tokens' | 'usd';
 
 /**
  * Owner of a shared count: `a:<account>`, `k:<tenant>`, and with a tier `a:<account>#<tier>`, `k:<tenant>#<tier>`
- * (`scopesOf` in scope.ts makes them). `b:<account>/…` is an end user, tag or model, and `c:<account>` counts what the
- * account's credit pays, without an end. All scopes of one request belong to one account.
+ * (`scopesOf` in counter-scope.ts makes them). `b:<account>/…` is an end user, tag or model, and `c:<account>` counts what
+ * the account's credit pays, without an end. All scopes of one request belong to one account.
  */
 export type Scope = string;
 
@@ -193,6 +193,6 @@ export interface RecentCall {
   atMs: number;
   tenant: string;
   tier: string | null;
-  /** Decides its weight (`callMilliIn` in scope.ts). */
+  /** Decides its weight (`callMilliIn` in counter-scope.ts). */
   endpoint: string;
 }

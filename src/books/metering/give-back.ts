@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
+import { nanoUsd, scopesOf } from './counter-scope.ts';
 import type { Counters } from './counters.ts';
 import type { Ledger, UsageEvent } from './ledger.ts';
 import type { ReplyStore } from './reply-store.ts';
-import { nanoUsd, scopesOf } from './scope.ts';
 
 /**
  * Gives back the charges of jobs that failed after their request had ended, each once, no matter which process finds

@@ -1,6 +1,6 @@
+import { accountOfScope, callMilliIn, isPartScope } from './counter-scope.ts';
 import type { BucketRow, QuotaBooks, RecentCall, Scope } from './counters.ts';
 import { type QuotaClock, RollingScope } from './rolling-sum.ts';
-import { accountOfScope, callMilliIn, isPartScope } from './scope.ts';
 import { spans } from './window.ts';
 
 /** Number of scopes whose usage is in memory. An idle one is read from the ledger again when it comes back. */

@@ -1,6 +1,7 @@
 import { BriefMap } from '../../kernel/brief-map.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
+import { milliPerCall } from './counter-scope.ts';
 import type {
   Counters,
   Entry,
@@ -18,7 +19,6 @@ import type {
 } from './counters.ts';
 import { LoadedScopes, loadedScopesMax, ScopesFull } from './loaded-scopes.ts';
 import { CalendarSum, QuotaClock, type RollingScope, type RollingSum } from './rolling-sum.ts';
-import { milliPerCall } from './scope.ts';
 import { type Span, spans } from './window.ts';
 
 /** Maximum number of concurrent requests that hold units: far more than a process can serve. */

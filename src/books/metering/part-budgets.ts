@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import type { PartBudgetConfig } from '../../config/schema.ts';
 import { matchesGlob } from '../auth/model-glob.ts';
+import { nanoUsd, partScope } from './counter-scope.ts';
 import type { Counters, Limit, LimitState } from './counters.ts';
 import { amountOf } from './limits/quota-message.ts';
-import { nanoUsd, partScope } from './scope.ts';
 import { CalendarPeriod, type PeriodName, type WindowName } from './window.ts';
 
 /** Parts of a request that budgets within an account look at. */

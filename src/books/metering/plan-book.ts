@@ -6,12 +6,12 @@ import { endless } from '../../kernel/limits.ts';
 import type { PlanRow } from '../auth/account-store.ts';
 import { matchesGlob } from '../auth/model-glob.ts';
 import { type Principal, serverPlan } from '../auth/principal.ts';
+import { accountScope, creditScope, freeScope, keyScope, nanoUsd, runScope, scopesOf } from './counter-scope.ts';
 import type { Entry, Limit, LimitState, Measure, Scope } from './counters.ts';
 import { type LimitHeaders, limitHeaders } from './limits/limit-headers.ts';
 import { partLimits, type RequestParts } from './part-budgets.ts';
 import type { CalendarBudget, KeyLimits, Plan, SoftLimits } from './plan.ts';
 import { extraOf, limitsOfKey, planOf, raisedBy } from './plan-rules.ts';
-import { accountScope, creditScope, freeScope, keyScope, nanoUsd, runScope, scopesOf } from './scope.ts';
 import { type SpanName, type WindowName, windowNames } from './window.ts';
 
 /** The plans in force: those of the configuration and those made through the admin API, the file's first. */

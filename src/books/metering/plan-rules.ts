@@ -1,8 +1,8 @@
 import type { ExtraBudget } from '../../config/declared.ts';
 import { parseInstantMs } from '../../config/scalars.ts';
 import type { Config, KeyLimitsConfig, PlanConfig } from '../../config/schema.ts';
+import { nanoUsd } from './counter-scope.ts';
 import type { CalendarBudget, KeyLimits, Plan, SoftLimits, TierLimits } from './plan.ts';
-import { nanoUsd } from './scope.ts';
 import { CalendarPeriod, periodNames, type WindowName } from './window.ts';
 
 /** Amounts as written: a number, `off`, or nothing. */

@@ -11,13 +11,13 @@ import type {
   ObserveLimits,
   Reservation,
 } from './admission.ts';
+import { milliPerCall } from './counter-scope.ts';
 import type { Counters, EntryAnswer, Full, Held, Limit, LimitState, Spent, Unavailable } from './counters.ts';
 import type { Ledger, ReservationRow } from './ledger.ts';
 import { limitsLeft } from './limits/limits-left.ts';
 import { quotaExceeded } from './limits/quota-message.ts';
 import type { RequestParts } from './part-budgets.ts';
 import type { LimitSet, PlanBook } from './plan-book.ts';
-import { milliPerCall } from './scope.ts';
 
 export interface LimitedAdmissionParts {
   counters: Pick<Counters, 'enter' | 'hold' | 'settle' | 'read'>;

@@ -1,6 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
+import { everGrainMs } from './counter-scope.ts';
 import type { BucketRow, LimitState, Measure } from './counters.ts';
-import { everGrainMs } from './scope.ts';
 import {
   bucketAt,
   bucketLeavesAtMs,

@@ -12,11 +12,11 @@ import type {
   Settlement,
   UsageOrigin,
 } from './admission.ts';
+import { nanoUsd } from './counter-scope.ts';
 import type { Counters, Limit } from './counters.ts';
 import type { Ledger, ReservationRow, UsageEvent } from './ledger.ts';
 import type { Plan } from './plan.ts';
 import type { PlanBook } from './plan-book.ts';
-import { nanoUsd } from './scope.ts';
 
 /** `settled` receives each before the ledger closes it; `plans` are those in force. */
 export function createSettlement(

@@ -1,6 +1,6 @@
 import { every } from '../../kernel/every.ts';
+import { accountOfScope, bucketsOf } from './counter-scope.ts';
 import type { Counters, QuotaBooks } from './counters.ts';
-import { accountOfScope, bucketsOf } from './scope.ts';
 
 /** Counters that are elsewhere, and can be lost. */
 export interface SharedCounters extends Counters {

@@ -6,7 +6,7 @@ import type { Snapshot } from '../../inference/models/snapshot.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { secretBytesMin } from '../../kernel/seal.ts';
 import type { DataFolder } from '../../stores/sqlite/data-folder.ts';
-import type { Standing } from '../../tools/mcp/looks.ts';
+import type { Standing } from '../../tools/mcp/service-health.ts';
 import type { UpstreamServer } from '../../tools/mcp/upstream-server.ts';
 import type { UpstreamServers } from '../../tools/mcp/upstream-servers.ts';
 import { capabilityFindings, toolFindings } from './capabilities.ts';

@@ -12,8 +12,8 @@ import type { ImportResult } from './imported.ts';
 import { bodyOf, isModelName, nameRule } from './litellm-deployment.ts';
 import { budgetOf } from './litellm-limits.ts';
 import { typeByName } from './litellm-model-info.ts';
-import { uniqueName } from './names.ts';
 import { isWritable, listOfTexts, objectOf, plain, reference, textOr } from './plain-values.ts';
+import { uniqueName } from './unique-name.ts';
 
 /** Models and keys of the files, as ours. */
 interface Found {

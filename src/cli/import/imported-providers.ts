@@ -2,8 +2,8 @@ import type { JsonObject } from '../../kernel/json.ts';
 import { knownEntry } from '../../kernel/known-entry.ts';
 import type { Deployment, ProviderFacts } from './litellm-deployment.ts';
 import type { Settings } from './litellm-settings.ts';
-import { uniqueName } from './names.ts';
 import type { Notes } from './notes.ts';
+import { uniqueName } from './unique-name.ts';
 
 export interface ImportedProviders {
   /** By name, as `providers:` holds them. */

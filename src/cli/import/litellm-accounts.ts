@@ -8,9 +8,9 @@ import { dashboardTeam, importKeys, type Owner } from './litellm-keys.ts';
 import { columnsLeftOut, noteOtherTables } from './litellm-left-out.ts';
 import { limitsOf, tightest } from './litellm-limits.ts';
 import { readScopes, type Scope, type Scopes } from './litellm-scopes.ts';
-import { uniqueName } from './names.ts';
 import type { Notes } from './notes.ts';
 import { isWritable, plain, textOr } from './plain-values.ts';
+import { uniqueName } from './unique-name.ts';
 
 /** Accounts, plans and keys of a database. `groupsOfModels`: aliases of the new file with the access groups of each. */
 export function importAccounts(

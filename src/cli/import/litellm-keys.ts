@@ -5,9 +5,9 @@ import type { LiteLlmRows } from './litellm-database.ts';
 import { columnsLeftOut } from './litellm-left-out.ts';
 import { limitsOf, tightest } from './litellm-limits.ts';
 import type { Scope, Scopes } from './litellm-scopes.ts';
-import { uniqueName } from './names.ts';
 import type { Notes } from './notes.ts';
 import { textOr } from './plain-values.ts';
+import { uniqueName } from './unique-name.ts';
 
 /** Keys that LiteLLM's dashboard makes for each login. */
 export const dashboardTeam = 'litellm-dashboard';

@@ -1,9 +1,9 @@
 import type { Principal } from '../../books/auth/principal.ts';
 import { type RunKeys, runLengthMax } from '../../books/auth/run-keys.ts';
 import { guestPrefixes } from '../../books/auth/tokens/token-caller.ts';
+import { nanoUsd } from '../../books/metering/counter-scope.ts';
 import type { Limit } from '../../books/metering/counters.ts';
 import type { PlanBook } from '../../books/metering/plan-book.ts';
-import { nanoUsd } from '../../books/metering/scope.ts';
 import type { JsonSchema } from '../../formats/dialects/described-check.ts';
 import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import type { Snapshot } from '../../inference/models/snapshot.ts';

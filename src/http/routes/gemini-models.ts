@@ -5,7 +5,7 @@ import { invalid, isFailure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { callerOf, type Exchange } from '../exchange.ts';
 import { writeJson } from '../write-json.ts';
-import { refuseAsGoogle } from './google/refusal.ts';
+import { refuseAsGoogle } from './google/refuse-as-google.ts';
 import { answersOperation } from './google/videos.ts';
 
 const pageDefault = 50;

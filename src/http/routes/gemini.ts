@@ -15,7 +15,7 @@ import { describeGeminiModel, listGeminiModels } from './gemini-models.ts';
 import { batchMethodOf, beginGoogleBatch, type GoogleBatchesParts } from './google/batches.ts';
 import { type CacheParts, withStoredCache } from './google/cached-contents.ts';
 import { mediaHandler } from './google/media.ts';
-import { googleVersions } from './google/names.ts';
+import { googleVersions } from './google/resource-names.ts';
 
 /**
  * `POST /v1beta/models/{model}:generateContent` and `:streamGenerateContent`, also below `/v1`: Google's format over any

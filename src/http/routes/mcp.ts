@@ -16,7 +16,7 @@ import type { ApiCall } from '../../tools/mcp/mcp-tools.ts';
 import type { UpstreamTools } from '../../tools/mcp/upstream-tools.ts';
 import { callerOf, type Exchange, errorContextOf, headerOf, type Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
-import { refusalOf } from '../refusal.ts';
+import { refusalOf } from '../refused-request.ts';
 import { EventedAnswer } from './mcp-answer.ts';
 import { RunningCalls } from './mcp-running.ts';
 

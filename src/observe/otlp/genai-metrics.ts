@@ -2,7 +2,7 @@ import type { Resource } from '@opentelemetry/resources';
 import type { DataPoint, Histogram, HistogramMetricData, MetricProducer } from '@opentelemetry/sdk-metrics';
 import type { TracedAttempt } from '../../kernel/trace.ts';
 import { Buckets, seriesCellsMax } from '../metrics.ts';
-import { metricBounds, metricNames, names, operationOf, providerOf } from './names.ts';
+import { metricBounds, metricNames, names, operationOf, providerOf } from './semantic-conventions.ts';
 import { serverOf } from './span-parts.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { names } from './names.ts';
+import { names } from './semantic-conventions.ts';
 import { type ReadSpan, readSpans } from './span-reader.ts';
 import type { AttributeValue } from './span-writer.ts';
 

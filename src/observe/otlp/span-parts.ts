@@ -1,5 +1,5 @@
 import type { TracedAttempt, TracedRecord, TracedStep, TraceEnd } from '../../kernel/trace.ts';
-import { finishOf, names, operationOf, providerOf } from './names.ts';
+import { finishOf, names, operationOf, providerOf } from './semantic-conventions.ts';
 import { type SharedPart, sharedPart } from './span-writer.ts';
 
 /** Shared parts that are kept; beyond it they are made again. */

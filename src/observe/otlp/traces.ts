@@ -10,7 +10,7 @@ import type {
   Traces,
 } from '../../kernel/trace.ts';
 import type { GenAiMetrics } from './genai-metrics.ts';
-import { names } from './names.ts';
+import { names } from './semantic-conventions.ts';
 import {
   attemptFacts,
   attemptPart,

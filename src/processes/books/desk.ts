@@ -1,3 +1,4 @@
+import { nanoUsd } from '../../books/metering/counter-scope.ts';
 import type {
   Counters,
   EntryAnswer,
@@ -9,7 +10,6 @@ import type {
   Unavailable,
 } from '../../books/metering/counters.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
-import { nanoUsd } from '../../books/metering/scope.ts';
 import { crashedEvent } from '../../books/metering/settlement.ts';
 import { CalendarPeriod } from '../../books/metering/window.ts';
 import { FailureError } from '../../kernel/failure.ts';

@@ -1,7 +1,7 @@
+import { bucketsOf } from '../../books/metering/counter-scope.ts';
 import type { Counters } from '../../books/metering/counters.ts';
 import { MemoryCounters } from '../../books/metering/memory-counters.ts';
 import type { RecordOrder } from '../../books/metering/record-store.ts';
-import { bucketsOf } from '../../books/metering/scope.ts';
 import { crashedEvent } from '../../books/metering/settlement.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { DataFolder } from '../../stores/sqlite/data-folder.ts';

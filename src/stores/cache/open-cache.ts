@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CacheEntry, CacheStore } from '../../books/metering/cache-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Secrets } from '../secrets.ts';
 import type { DataFolder } from '../sqlite/data-folder.ts';
+import type { Secrets } from '../storage-secrets.ts';
 import { placeOf, sealPurpose } from './seal-context.ts';
 import type { SealsItself } from './sqlite-cache.ts';
 

@@ -9,7 +9,7 @@ import { backoffMs } from '../../kernel/backoff.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { silentMaxMs } from '../patience.ts';
 import { keysOf } from '../redis/keys.ts';
-import { errorMessage } from '../redis/refusal.ts';
+import { errorMessage } from '../redis/redis-errors.ts';
 import type { Script } from '../redis/script.ts';
 import { openWire, type Reply, type Wire } from '../redis/wire.ts';
 import { createTroubleReport } from '../trouble-report.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { postgresMissing, startPostgres } from '../../../test/start-postgres.ts';
 import { reservationRow, usageEvent } from '../../../test/stores/rows.ts';
-import { bucketsOf } from '../../books/metering/scope.ts';
+import { bucketsOf } from '../../books/metering/counter-scope.ts';
 import { crashedEvent } from '../../books/metering/settlement.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import type { BackupRow } from '../backup-row.ts';

@@ -19,6 +19,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { withinMs } from '../../kernel/within-ms.ts';
 import { bookedMaxMs, seedWaitMaxMs } from '../patience.ts';
+import { Slots } from './concurrency-slots.ts';
 import { Headroom, statesAfter } from './headroom.ts';
 import { createRedisHints, hintScript } from './hint-channel.ts';
 import { openKey, placesKey, scopeKey } from './keys.ts';
@@ -35,7 +36,6 @@ import type { Script } from './script.ts';
 import type { SeedFacts } from './seed-fields.ts';
 import { createSeeding, type Seeding } from './seeding.ts';
 import { createSettlements, type Settlements } from './settlements.ts';
-import { Slots } from './slots.ts';
 import { createSweep, type Sweep } from './sweep.ts';
 import { createTakes, type Takes } from './takes.ts';
 import { createRedisTally, tallyScript } from './tally.ts';
@@ -77,7 +77,7 @@ export interface RedisCountersOptions {
   booksId: string;
   /** The ledger that all processes over these counters share. */
   books: QuotaBooks;
-  /** Functions of books/metering/scope.ts. */
+  /** Functions of books/metering/counter-scope.ts. */
   rules: Pick<SeedFacts, 'scopesOf' | 'callMilliIn'>;
   clock: Clock;
   /** For the operator's log: that nothing can be admitted, and that it can again. */

@@ -7,8 +7,8 @@ import { createTroubleReport, type TroubleReport } from '../trouble-report.ts';
 import { epochKey, keysOf } from './keys.ts';
 import { pulseScript } from './lua-leases.ts';
 import { epochScript } from './lua-seed.ts';
+import { cannotServe, errorMessage } from './redis-errors.ts';
 import { evictionPolicy } from './redis-facts.ts';
-import { cannotServe, errorMessage } from './refusal.ts';
 import type { Script } from './script.ts';
 import { NoReply, openWire, type Reply, type Wire } from './wire.ts';
 

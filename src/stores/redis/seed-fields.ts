@@ -55,7 +55,7 @@ const hourMs = 3_600_000;
 export function seedScope(account: string, scope: Scope, facts: SeedFacts): ScopeSeed {
   const { seed, entries, nowMs } = facts;
   const sums = new Sums();
-  // `creditScope` of books/metering/scope.ts, of which the books have one bucket.
+  // `creditScope` of books/metering/counter-scope.ts, of which the books have one bucket.
   const isCredit = scope.startsWith('c:');
   for (const row of seed.buckets) if (row.scope === scope && !isCredit) addRow(sums, row, nowMs);
   const running = new Map<string, { requestId: string; quotaMs: number; costMilli: number }>();

@@ -57,7 +57,7 @@ export const bootTable: Ddl = `
   CREATE TABLE @boot (id TEXT PRIMARY KEY, seen_ms WHOLE NOT NULL) KEYED;`;
 
 export const bucketTables: Ddl = `
-  -- Settled use as the rolling windows count it (metering/scope.ts bucketsOf). Minutes live 5 hours, hours 30 days.
+  -- Settled use as the rolling windows count it (metering/counter-scope.ts bucketsOf). Minutes live 5 hours, hours 30 days.
   CREATE TABLE @quota_bucket (
     scope TEXT NOT NULL,
     grain_ms WHOLE NOT NULL,

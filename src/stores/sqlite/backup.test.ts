@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { reservationRow, usageEvent } from '../../../test/stores/rows.ts';
-import { bucketsOf } from '../../books/metering/scope.ts';
+import { bucketsOf } from '../../books/metering/counter-scope.ts';
 import { crashedEvent } from '../../books/metering/settlement.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { createNoticeStore } from '../answers/notice-store.ts';

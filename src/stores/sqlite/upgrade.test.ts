@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { bucketsOf } from '../../books/metering/scope.ts';
+import { bucketsOf } from '../../books/metering/counter-scope.ts';
 import { crashedEvent } from '../../books/metering/settlement.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { newRequestId } from '../../kernel/ids.ts';

@@ -3,8 +3,8 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Transport } from '../../upstream/transport/upstream-call.ts';
 import type { ConfiguredService } from '../mcp/followed.ts';
-import { Looks, type Standing } from '../mcp/looks.ts';
 import { McpFault } from '../mcp/mcp-fault.ts';
+import { Looks, type Standing } from '../mcp/service-health.ts';
 import { type AgentCard, type AgentInterface, cardUrlOf, readAgentCard, shownCard } from './agent-card.ts';
 import {
   AgentError,

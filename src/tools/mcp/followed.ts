@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { every } from '../../kernel/every.ts';
 import { withinMs } from '../../kernel/within-ms.ts';
-import type { Standing } from './looks.ts';
+import type { Standing } from './service-health.ts';
 
 /** A service elsewhere that the configuration names. */
 export interface ConfiguredService<Config> {

@@ -1,8 +1,8 @@
 import type { McpServerConfig } from '../../config/schema.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { firstAgainMs, Looks, type Standing } from './looks.ts';
 import { McpFault, type McpFaultReason } from './mcp-fault.ts';
 import { isOffered, type Offered } from './offered.ts';
+import { firstAgainMs, Looks, type Standing } from './service-health.ts';
 import type { CallBounds, McpSession } from './session.ts';
 
 export interface UpstreamParts {

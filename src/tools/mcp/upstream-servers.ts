@@ -9,9 +9,9 @@ import type { Transport } from '../../upstream/transport/upstream-call.ts';
 import type { AuthorizationFetchParts } from './authorization-fetch.ts';
 import { type FollowedServices, followServices } from './followed.ts';
 import type { McpGrants } from './grants.ts';
-import type { Standing } from './looks.ts';
 import type { McpFetch } from './mcp-fetch.ts';
 import type { HttpApi, OpenApiServer } from './openapi/openapi-session.ts';
+import type { Standing } from './service-health.ts';
 import { type UpstreamParts, UpstreamServer } from './upstream-server.ts';
 
 /** The MCP servers of the configuration. */

@@ -5,7 +5,7 @@ import type { CollectionMemory } from './collection-memory.ts';
 import type { CollectionRow } from './collection-row.ts';
 import { finish, type Steps } from './index/resumable-steps.ts';
 import type { PointTable } from './point-table.ts';
-import { createSlots, type Slots } from './slots.ts';
+import { createSlots, type Slots } from './row-slots.ts';
 import { DamagedRows } from './storage-trouble.ts';
 import { namedRows, unnamedRows, type VectorRows, type VectorTables } from './vector-rows.ts';
 

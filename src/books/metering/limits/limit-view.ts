@@ -1,9 +1,9 @@
 import { endless } from '../../../kernel/limits.ts';
 import type { Principal } from '../../auth/principal.ts';
+import { accountScope, keyScope } from '../counter-scope.ts';
 import type { Counters, Limit, LimitState, Scope } from '../counters.ts';
 import type { KeyLimits, Plan } from '../plan.ts';
 import { calendarLimit, creditLimit, limit, runBudget, withSoft } from '../plan-book.ts';
-import { accountScope, keyScope } from '../scope.ts';
 import { type PeriodName, type WindowName, windowNames } from '../window.ts';
 import { amountOf } from './quota-message.ts';
 

@@ -16,7 +16,7 @@ import { writeJson } from '../../write-json.ts';
 import { held } from '../files/message-batches.ts';
 import { wholeOf } from '../list-page.ts';
 import { type StoredCall, type StoredPlace, storedRoute } from '../stored-route.ts';
-import { fileNameOf, googleVersions, pageTokenIn } from './names.ts';
+import { fileNameOf, googleVersions, pageTokenIn } from './resource-names.ts';
 
 export interface GoogleBatchesParts {
   services: Services;

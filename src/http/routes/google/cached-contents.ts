@@ -15,7 +15,7 @@ import type { JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { wholeOf } from '../list-page.ts';
 import { type StoredCall, type StoredPlace, storedRoute } from '../stored-route.ts';
-import { googleVersions, pageTokenIn } from './names.ts';
+import { googleVersions, pageTokenIn } from './resource-names.ts';
 
 export interface CacheParts {
   services: Services;

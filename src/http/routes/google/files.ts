@@ -6,7 +6,7 @@ import type { Route } from '../../exchange.ts';
 import { type FilesParts, fileOf, removeFile, sendFile } from '../files/file-calls.ts';
 import { wholeOf } from '../list-page.ts';
 import { type StoredCall, type StoredPlace, storedRoute } from '../stored-route.ts';
-import { fileIdOf, fileNameOf, googleVersions, linkOf, pageTokenIn } from './names.ts';
+import { fileIdOf, fileNameOf, googleVersions, linkOf, pageTokenIn } from './resource-names.ts';
 import { fileUploadRoute, type UploadParts } from './upload.ts';
 import { sendVideoFile, shownVideo, videoOfFile } from './videos.ts';
 

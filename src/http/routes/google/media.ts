@@ -15,7 +15,7 @@ import { callerOf, type Exchange } from '../../exchange.ts';
 import { asReceived, bodyHandler } from '../../model-call.ts';
 import { imageHandlers } from '../media/image-handlers.ts';
 import { MediaDelivery, type MediaFacts } from './media-delivery.ts';
-import { linkOf } from './names.ts';
+import { linkOf } from './resource-names.ts';
 
 type Read = (body: JsonObject, model: string) => MediaRequest | Failure;
 

@@ -14,7 +14,7 @@ import { readJsonBody } from '../../read-body.ts';
 import { writeJson } from '../../write-json.ts';
 import { type FilesParts, fileBytesMax, fileNameCharsMax } from '../files/file-calls.ts';
 import { held } from '../files/message-batches.ts';
-import { linkOf } from './names.ts';
+import { linkOf } from './resource-names.ts';
 
 export interface UploadParts extends FilesParts {
   resumable(): Promise<ResumableFiles>;

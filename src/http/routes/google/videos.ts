@@ -6,8 +6,8 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Exchange } from '../../exchange.ts';
 import { writeJson } from '../../write-json.ts';
 import { videoCallerOf } from '../media/videos.ts';
-import { linkOf } from './names.ts';
-import { refuseAsGoogle } from './refusal.ts';
+import { refuseAsGoogle } from './refuse-as-google.ts';
+import { linkOf } from './resource-names.ts';
 
 const operationPath = /^(.+)\/operations\/([^/]+)$/s;
 const videoFile = /^video((?:[0-9a-f]{2})+)$/;

@@ -16,7 +16,7 @@ import type { Elsewhere } from '../../../kernel/sharing/elsewhere.ts';
 import { acceptWebSocket, handshakeFault } from '../../accept-web-socket.ts';
 import { type Exchange, errorContextOf } from '../../exchange.ts';
 import { modelCallOf } from '../../model-call.ts';
-import { refusalOf } from '../../refusal.ts';
+import { refusalOf } from '../../refused-request.ts';
 import { errorMessage, TurnDelivery } from './turn-delivery.ts';
 import { unmadeResponse } from './unmade-response.ts';
 

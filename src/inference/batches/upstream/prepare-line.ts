@@ -1,6 +1,6 @@
 import type { Admission, Claim, Settlement } from '../../../books/metering/admission.ts';
 import type { ExpectedUse } from '../../../books/metering/batch-store.ts';
-import { nanoUsd } from '../../../books/metering/scope.ts';
+import { nanoUsd } from '../../../books/metering/counter-scope.ts';
 import { builtInData, keeping } from '../../../config/data-rules.ts';
 import { usdOf } from '../../../formats/neutral/price.ts';
 import type { BatchFacts } from '../../../formats/providers/provider.ts';

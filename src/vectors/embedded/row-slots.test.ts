@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { createSlots } from './slots.ts';
+import { createSlots } from './row-slots.ts';
 
 test('gaps between the slots that are used are filled first', () => {
   const slots = createSlots(6, () => [0, 2, 5]);

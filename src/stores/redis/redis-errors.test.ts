@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cannotServe, errorMessage } from './refusal.ts';
+import { cannotServe, errorMessage } from './redis-errors.ts';
 
 const sha = 'b01e47d9aa03e0ba8af1757b580ee71756f392b2';
 
