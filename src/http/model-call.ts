@@ -15,7 +15,7 @@ import type { Exchange, Route } from './exchange.ts';
 import { isNamed, LoggedSink, loggedBytesMax } from './log-bodies.ts';
 import { readJsonBody, wrongMediaType } from './read-body.ts';
 import { type Multipart, readMultipart } from './read-multipart.ts';
-import { tagOf } from './tag.ts';
+import { tagOf } from './tag-header.ts';
 import { TracedSink } from './traced-content.ts';
 
 /** Input of an endpoint: a body, and the parts of the request outside of it. */

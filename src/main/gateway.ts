@@ -22,7 +22,7 @@ import type { Trace } from '../kernel/trace.ts';
 import { openSpool } from '../net/spool.ts';
 import { requestLog } from '../observe/log.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
-import { serverOf } from '../processes/boots.ts';
+import { serverOf } from '../processes/boot-names.ts';
 import { StartRefused } from '../processes/lifetime.ts';
 import type { ThisProcess } from '../processes/this-process.ts';
 import { watchUnopened } from '../processes/unopened-entries.ts';

@@ -15,7 +15,7 @@ import type { ResolveAddresses } from '../net/fetch-guard.ts';
 import type { SendMail } from '../net/send-mail.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { ProxyOf } from '../upstream/transport/proxy.ts';
-import type { VectorWorkers } from '../vectors/workers.ts';
+import type { VectorWorkers } from '../vectors/worker-pool.ts';
 import type { Books } from './books.ts';
 import type { Callers } from './callers.ts';
 import type { OpenedDashboard } from './dashboard.ts';

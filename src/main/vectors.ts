@@ -8,7 +8,7 @@ import type { DataFolder } from '../stores/sqlite/data-folder.ts';
 import { createRoute } from '../upstream/transport/network-route.ts';
 import type { ProxyOf } from '../upstream/transport/proxy.ts';
 import type { QdrantWay } from '../vectors/qdrant/qdrant-connection.ts';
-import { createVectorWorkers, type VectorWorkers } from '../vectors/workers.ts';
+import { createVectorWorkers, type VectorWorkers } from '../vectors/worker-pool.ts';
 
 export interface VectorsOptions {
   config: Config;

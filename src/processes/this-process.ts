@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ProcessFacts, Replicas, SeenProcess } from '../books/metering/replicas.ts';
 import type { Config } from '../config/schema.ts';
 import type { Signer } from '../kernel/sign.ts';
-import { serverOf } from './boots.ts';
+import { serverOf } from './boot-names.ts';
 import type { Given } from './worker-seat.ts';
 
 /** Settings that differ between replicas, although both do the same. */

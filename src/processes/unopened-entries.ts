@@ -1,6 +1,6 @@
 import type { Replicas } from '../books/metering/replicas.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { serverOf } from './boots.ts';
+import { serverOf } from './boot-names.ts';
 
 interface UnopenedParts {
   options: { seat?: { given: { boot: string } } };

@@ -10,8 +10,8 @@ import { createElsewhere, type Elsewhere } from '../kernel/sharing/elsewhere.ts'
 import type { SeriesValues } from '../observe/metrics.ts';
 import type { HealthHint } from '../routing/health-hints.ts';
 import type { BooksOffers, BooksStanding } from './books-offers.ts';
-import { isBootOver } from './boots.ts';
-import { createLink, type Link } from './link.ts';
+import { isBootOver } from './boot-names.ts';
+import { createLink, type Link } from './process-link.ts';
 
 /** Setup that a worker starts with. */
 export interface Given {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { carriedDialects, catalog } from '../../src/formats/providers/catalog.ts';
-import { createConnection } from '../../src/formats/providers/connection.ts';
+import { createConnection } from '../../src/formats/providers/provider-connection.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { startGateway, type TestGateway } from '../start-gateway.ts';
 import { startUpstream, type Upstream } from '../start-upstream.ts';

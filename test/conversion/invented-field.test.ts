@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { requestFields as messagesFields } from '../../src/formats/dialects/anthropic-messages/request-fields.ts';
 import type { SharedDialectId } from '../../src/formats/dialects/dialect.ts';
-import { string } from '../../src/formats/dialects/fields.ts';
 import { generationFields } from '../../src/formats/dialects/gemini/request-fields.ts';
 import { requestFields as chatFields } from '../../src/formats/dialects/openai-chat/request-fields.ts';
 import { requestFields as responsesFields } from '../../src/formats/dialects/openai-responses/request-fields.ts';
+import { string } from '../../src/formats/dialects/value-checks.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 
 /*

@@ -1,5 +1,4 @@
 import { isObject, type JsonObject } from '../../kernel/json.ts';
-import { type FieldTable, noteLeftOut, type Reader, readFields } from './field-table.ts';
 import {
   type ForeignSource,
   nothingToImport,
@@ -8,6 +7,7 @@ import {
   readSources,
   type Shape,
 } from './foreign-sources.ts';
+import { type FieldTable, noteLeftOut, type Reader, readFields } from './import-fields.ts';
 import type { ImportResult } from './imported.ts';
 import { bodyOf, isModelName, nameRule } from './litellm-deployment.ts';
 import { budgetOf } from './litellm-limits.ts';

@@ -1,5 +1,4 @@
 import { isObject, type JsonObject, parsedJson } from '../../kernel/json.ts';
-import { type FieldTable, noteLeftOut, readFields } from './field-table.ts';
 import {
   type ForeignSource,
   nothingToImport,
@@ -8,6 +7,7 @@ import {
   readSources,
   type Shape,
 } from './foreign-sources.ts';
+import { type FieldTable, noteLeftOut, readFields } from './import-fields.ts';
 import type { ImportResult } from './imported.ts';
 import { importModels } from './imported-models.ts';
 import { importProviders } from './imported-providers.ts';

@@ -1,6 +1,6 @@
 import { accountNameFrom } from '../../config/schema/schema-accounts.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import { noteLeftOut } from './field-table.ts';
+import { noteLeftOut } from './import-fields.ts';
 import type { ImportedConfig } from './imported.ts';
 import { type AccessGroups, accessGroups, modelsInAll, modelsOf } from './litellm-allowed-models.ts';
 import type { LiteLlmRows, LiteLlmTable } from './litellm-database.ts';

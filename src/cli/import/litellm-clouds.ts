@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../kernel/json.ts';
-import { type FieldTable, type Reader, readFields } from './field-table.ts';
+import { type FieldTable, type Reader, readFields } from './import-fields.ts';
 import type { Path } from './notes.ts';
 import { isWritable, objectOf, plain, textOf, type Values, type VariableKind } from './plain-values.ts';
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../kernel/json.ts';
-import { filled, noteLeftOut } from './field-table.ts';
+import { filled, noteLeftOut } from './import-fields.ts';
 import { type AccessGroups, modelsInAll, modelsOf } from './litellm-allowed-models.ts';
 import type { LiteLlmRows } from './litellm-database.ts';
 import { columnsLeftOut } from './litellm-left-out.ts';

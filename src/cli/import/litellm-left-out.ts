@@ -1,6 +1,6 @@
 import { culvert } from '../../kernel/command-form.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import { type FieldTable, isEmpty } from './field-table.ts';
+import { type FieldTable, isEmpty } from './import-fields.ts';
 import { type LiteLlmRows, type LiteLlmTable, rowsMax } from './litellm-database.ts';
 import type { Notes } from './notes.ts';
 

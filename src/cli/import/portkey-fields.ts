@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../kernel/json.ts';
-import type { FieldTable, Reader } from './field-table.ts';
 import type { Place } from './foreign-sources.ts';
+import type { FieldTable, Reader } from './import-fields.ts';
 import { bodyOf } from './litellm-deployment.ts';
 import { objectOf, secondsOf } from './plain-values.ts';
 

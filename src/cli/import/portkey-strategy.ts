@@ -1,5 +1,5 @@
 import { isObject } from '../../kernel/json.ts';
-import { noteLeftOut } from './field-table.ts';
+import { noteLeftOut } from './import-fields.ts';
 import { listOfTexts, objectOf } from './plain-values.ts';
 import { type Config, fields, withSnakeCase } from './portkey-fields.ts';
 

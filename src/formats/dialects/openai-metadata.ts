@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import type { Loss } from '../neutral/loss.ts';
 import { described } from './described-check.ts';
-import { mapOf, stringOf } from './fields.ts';
+import { mapOf, stringOf } from './value-checks.ts';
 
 const text = stringOf(0, 512);
 

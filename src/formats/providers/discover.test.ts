@@ -3,9 +3,9 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { aliasTable } from '../../inference/models/create-alias.ts';
 import { providerTypes } from './catalog.ts';
-import { createConnection, type ProviderConnection } from './connection.ts';
 import { type DiscoveryGet, discoverModels } from './discover.ts';
 import type { DiscoveredModel } from './provider.ts';
+import { createConnection, type ProviderConnection } from './provider-connection.ts';
 import { listedModelsMax, readModelList } from './read-model-list.ts';
 
 function connection(type: string, name = type): ProviderConnection {

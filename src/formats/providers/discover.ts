@@ -1,8 +1,8 @@
 import { readError } from '../dialects/openai-chat/errors.ts';
 import type { FaultClass } from '../neutral/outcome.ts';
 import { classifyError } from './classify.ts';
-import type { ProviderConnection } from './connection.ts';
 import type { DiscoveredModel } from './provider.ts';
+import type { ProviderConnection } from './provider-connection.ts';
 import { listedModelsMax, readModelList } from './read-model-list.ts';
 import { scrub } from './scrub.ts';
 

@@ -1,8 +1,8 @@
 import type { Authorizer, UpstreamRoute } from '../../upstream/transport/upstream-call.ts';
 import type { DialectId } from '../dialects/dialect.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
-import type { ProviderConnection } from './connection.ts';
 import { type CredentialHeaders, printable } from './credential-headers.ts';
+import type { ProviderConnection } from './provider-connection.ts';
 import { anthropic } from './services/anthropic.ts';
 
 /** Address and headers of a request: the parts of an `UpstreamRequest` that the provider decides. */

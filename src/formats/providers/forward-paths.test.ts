@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { providerTypes } from './catalog.ts';
-import { createConnection } from './connection.ts';
 import { encodeUpstream } from './encode.ts';
+import { createConnection } from './provider-connection.ts';
 
 function connect(type: string, baseUrl: string | null) {
   const provider = providerTypes.get(type)!;

@@ -1,6 +1,6 @@
 import type { DialectId } from '../dialects/dialect.ts';
 import type { ServerTool } from '../neutral/server-tool.ts';
-import type { ProviderConnection } from './connection.ts';
+import type { ProviderConnection } from './provider-connection.ts';
 
 /** Models that search the web for each answer: `gpt-4o-search-preview`, Perplexity's. */
 const searching = /\bsearch\b|\bsonar\b/i;

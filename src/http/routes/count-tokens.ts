@@ -10,7 +10,7 @@ import { type Failure, isFailure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
-import { tagOf } from '../tag.ts';
+import { tagOf } from '../tag-header.ts';
 import { writeJson } from '../write-json.ts';
 
 /** Path where a request's input is counted but not answered, with its format. */

@@ -1,4 +1,4 @@
-import { isGiven } from '../../formats/dialects/fields.ts';
+import { isGiven } from '../../formats/dialects/value-checks.ts';
 import { lossHeaderName } from '../../formats/neutral/loss.ts';
 import { isObject, type JsonValue } from '../../kernel/json.ts';
 import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from '../spine/sink.ts';

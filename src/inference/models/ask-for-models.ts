@@ -1,6 +1,6 @@
-import type { ProviderConnection } from '../../formats/providers/connection.ts';
 import type { CredentialHeaders } from '../../formats/providers/credential-headers.ts';
 import { encodeGet } from '../../formats/providers/encode.ts';
+import type { ProviderConnection } from '../../formats/providers/provider-connection.ts';
 import { getJson, type JsonAnswer, postJson } from '../../upstream/transport/get-json.ts';
 import type { Transport } from '../../upstream/transport/upstream-call.ts';
 

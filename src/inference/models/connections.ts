@@ -2,8 +2,12 @@ import { credentialsOf } from '../../config/declared.ts';
 import type { Config, ProviderConfig } from '../../config/schema.ts';
 import { withCallersCredential } from '../../formats/providers/callers-credential.ts';
 import { providerTypes } from '../../formats/providers/catalog.ts';
-import { type ConnectionFacts, createConnection, type ProviderConnection } from '../../formats/providers/connection.ts';
 import type { Provider } from '../../formats/providers/provider.ts';
+import {
+  type ConnectionFacts,
+  createConnection,
+  type ProviderConnection,
+} from '../../formats/providers/provider-connection.ts';
 import { createRoute } from '../../upstream/transport/network-route.ts';
 import { type Authorizer, NotAuthorized } from '../../upstream/transport/upstream-call.ts';
 import { authorizerFor, regionOf } from './authorizer-for.ts';

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/schema.ts';
-import type { ProviderConnection } from '../../formats/providers/connection.ts';
 import { embeddingRank, givesDimensions } from '../../formats/providers/embedding-models.ts';
 import type { DiscoveredModel } from '../../formats/providers/provider.ts';
+import type { ProviderConnection } from '../../formats/providers/provider-connection.ts';
 import type { Target } from '../../routing/target.ts';
 import type { KnownModels } from './alias.ts';
 import type { ConfiguredProvider } from './connections.ts';

@@ -1,8 +1,8 @@
 import type { Config } from '../../config/schema.ts';
 import { engineProvider } from '../../engines/embedding-engine.ts';
 import { imageModelFacts } from '../../formats/media/images/format.ts';
-import type { ProviderConnection } from '../../formats/providers/connection.ts';
 import type { DiscoveredModel } from '../../formats/providers/provider.ts';
+import type { ProviderConnection } from '../../formats/providers/provider-connection.ts';
 import type { KnownModels } from './alias.ts';
 import type { ConfiguredProvider } from './connections.ts';
 

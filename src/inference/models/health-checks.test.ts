@@ -4,7 +4,7 @@ import { fakeClock } from '../../../test/fake-clock.ts';
 import { targetOf } from '../../../test/simulation/routing-samples.ts';
 import type { OutcomeClass } from '../../formats/neutral/outcome.ts';
 import { providerTypes } from '../../formats/providers/catalog.ts';
-import { createConnection } from '../../formats/providers/connection.ts';
+import { createConnection } from '../../formats/providers/provider-connection.ts';
 import { createHealth } from '../../routing/health.ts';
 import { standingOf } from '../../routing/lane.ts';
 import type { UpstreamObserver, UpstreamRequest } from '../../upstream/transport/upstream-call.ts';

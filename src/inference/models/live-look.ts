@@ -1,9 +1,9 @@
 import { readError } from '../../formats/dialects/openai-chat/errors.ts';
-import type { ProviderConnection } from '../../formats/providers/connection.ts';
 import type { CredentialHeaders } from '../../formats/providers/credential-headers.ts';
 import { type Discovery, discoverModels } from '../../formats/providers/discover.ts';
 import { encodeGet } from '../../formats/providers/encode.ts';
 import type { DiscoveredModel } from '../../formats/providers/provider.ts';
+import type { ProviderConnection } from '../../formats/providers/provider-connection.ts';
 import { scrub } from '../../formats/providers/scrub.ts';
 import { getJson } from '../../upstream/transport/get-json.ts';
 import type { Transport } from '../../upstream/transport/upstream-call.ts';

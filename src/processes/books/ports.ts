@@ -6,7 +6,7 @@ import type { StatementBook } from '../../books/metering/statement-book.ts';
 import type { SharedTally } from '../../books/metering/tally.ts';
 import type { SharedPace } from '../../tools/crawl/shared-pace.ts';
 import type { BooksOffers } from '../books-offers.ts';
-import type { Link } from '../link.ts';
+import type { Link } from '../process-link.ts';
 
 type Answer<F> = F extends (...args: never[]) => infer R ? R : never;
 

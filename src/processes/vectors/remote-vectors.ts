@@ -4,9 +4,9 @@ import { createBodyMemory } from '../../vectors/body-memory.ts';
 import type { Prepared, RankTexts } from '../../vectors/vector-engine.ts';
 import type { VectorStore } from '../../vectors/vector-store.ts';
 import type { StoreMethod } from '../../vectors/worker-messages.ts';
-import type { VectorWorkers } from '../../vectors/workers.ts';
+import type { VectorWorkers } from '../../vectors/worker-pool.ts';
 import { createByteLink } from '../byte-link.ts';
-import type { Link } from '../link.ts';
+import type { Link } from '../process-link.ts';
 import type { SentPrepared, VectorsOffers } from './vectors-offers.ts';
 
 /** Calls that were paid are reported with the next call, and after this time without one. */

@@ -3,7 +3,6 @@ import { every } from '../../kernel/every.ts';
 import { upstreamBodyBytesMax } from '../../kernel/limits.ts';
 import { type Connect, type ConnectOptions, createConnect } from './connect.ts';
 import { Connection, type ConnectionKeeper, type ConnectionParts } from './connection.ts';
-import { type ConnectionSource, Exchange, type ExchangeHost } from './exchange.ts';
 import { createLookup } from './lookup.ts';
 import type { ForwardProxy, ProxyOf } from './proxy.ts';
 import { systemTime, type Time } from './timers.ts';
@@ -18,6 +17,7 @@ import {
   type UpstreamRequest,
   type UpstreamRoute,
 } from './upstream-call.ts';
+import { type ConnectionSource, Exchange, type ExchangeHost } from './upstream-exchange.ts';
 
 export interface TransportOptions {
   /** How names become addresses; default: our own cache before the system's name servers. */

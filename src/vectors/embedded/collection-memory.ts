@@ -9,7 +9,7 @@ import type { Ranked } from './index/vector-index.ts';
 import { IndexesUnderWay, type IndexSource } from './indexes-under-way.ts';
 import { PartMissing } from './part-missing.ts';
 import type { PointRow } from './point-table.ts';
-import type { ReadRows } from './read-rows.ts';
+import type { ReadRows } from './row-cache.ts';
 
 /** Effect of a write on a slot. An absent member stayed as it was. */
 export type Change =

@@ -11,7 +11,7 @@ import { IndexMemory } from './index-memory.ts';
 import { LeastRecent } from './least-recent.ts';
 import { checkedPointsMax, checkRows, type OpenCollection } from './open-collection.ts';
 import type { PointTable } from './point-table.ts';
-import { createReadRows } from './read-rows.ts';
+import { createReadRows } from './row-cache.ts';
 import type { RowWatch } from './row-watch.ts';
 import { SharedRoom } from './shared-room.ts';
 import { DamagedRows } from './storage-trouble.ts';

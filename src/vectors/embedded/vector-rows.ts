@@ -2,8 +2,8 @@ import { freeMemory } from '../../kernel/free-memory.ts';
 import type { VectorSpec } from '../collection.ts';
 import { isMulti, isSparse, type VectorValue } from '../point.ts';
 import type { CollectionRow } from './collection-row.ts';
-import type { FieldTable } from './field-table.ts';
 import type { RowPart } from './index/vector-index.ts';
+import type { FieldTable } from './named-vector-rows.ts';
 import type { PointTable } from './point-table.ts';
 import { decodeVector } from './vector-values.ts';
 

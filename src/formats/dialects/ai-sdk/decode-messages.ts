@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, stringOr } from '../../../kernel/json.ts';
 import type { MediaSource, NeutralMessage, NeutralPart, NeutralRole } from '../../neutral/request.ts';
-import { unseal, withoutProof } from '../anthropic-messages/seal.ts';
+import { unseal, withoutProof } from '../anthropic-messages/sealed-proof.ts';
 import { ours, vendor } from './wire.ts';
 
 /** Checked messages in the neutral form. */

@@ -11,9 +11,9 @@ import type {
 } from '../../neutral/request.ts';
 import { estimatedInput } from '../../neutral/usage.ts';
 import type { CallerRequest } from '../dialect.ts';
-import { cleanUser } from '../fields.ts';
 import { memberKinds, objectsBy } from '../named-objects.ts';
 import { someExtras } from '../request-extras.ts';
+import { cleanUser } from '../value-checks.ts';
 import { cacheOf, decodePrompt } from './decode-messages.ts';
 import { optionsOf } from './provider-options.ts';
 import { invalidFieldIn, unknownFieldsIn } from './request-fields.ts';

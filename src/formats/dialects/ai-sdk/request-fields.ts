@@ -18,7 +18,7 @@ import {
   string,
   stringOf,
   textOr,
-} from '../fields.ts';
+} from '../value-checks.ts';
 
 const messagesMax = 100_000;
 const partsMax = 10_000;

@@ -8,7 +8,7 @@ import type { Usage } from '../../neutral/usage.ts';
 import { type CompleteJson, createCompleteJson } from '../complete-json.ts';
 import type { BlockSink, OpenedBlock } from './block-sink.ts';
 import type { AnswerOptions } from './read-request.ts';
-import { type Sealed, seal, thoughtItself, withProof } from './seal.ts';
+import { type Sealed, seal, thoughtItself, withProof } from './sealed-proof.ts';
 import { callBlock, resultBlock } from './server-tool-blocks.ts';
 
 type ToolStart = NeutralEvent & { type: 'tool-call-start' };

@@ -13,8 +13,8 @@ import {
   string,
   stringOf,
   within,
-} from '../fields.ts';
-import { thoughtItself, unseal, withoutProof } from './seal.ts';
+} from '../value-checks.ts';
+import { thoughtItself, unseal, withoutProof } from './sealed-proof.ts';
 import { type CallerBlock, type CallerMessage, vendor } from './wire.ts';
 
 const rolesSend = "one of 'user', 'assistant', 'system'";
@@ -123,7 +123,7 @@ function block(value: JsonValue): Complaint | null {
   }
 }
 
-/** Ids may carry the proof over a thought; see seal.ts. */
+/** Ids may carry the proof over a thought; see sealed-proof.ts. */
 const idCharsMax = 65_536;
 
 const resultContent: Check = (value) => {

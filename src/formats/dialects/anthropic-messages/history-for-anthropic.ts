@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import { vendorCitations } from './citations.ts';
-import { unseal } from './seal.ts';
+import { unseal } from './sealed-proof.ts';
 import { isGatewayStep } from './server-tool-blocks.ts';
 import type { CallerBlock, CallerBody, CallerMessage } from './wire.ts';
 

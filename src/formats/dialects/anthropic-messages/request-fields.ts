@@ -5,6 +5,7 @@ import { bodySchema, described, schemaOf } from '../described-check.ts';
 import type { EncodeTarget } from '../dialect.ts';
 import { fallbackNames } from '../fallback-models.ts';
 import { type Checked, checkFields, fieldTable, judged, writtenFields } from '../field-table.ts';
+import { clamp, firstTexts, from, tokenLimit, when } from '../taken-fields.ts';
 import {
   anyJson,
   arrayOf,
@@ -19,8 +20,7 @@ import {
   string,
   stringOf,
   turnsOf,
-} from '../fields.ts';
-import { clamp, firstTexts, from, tokenLimit, when } from '../taken-fields.ts';
+} from '../value-checks.ts';
 import { cacheOf, type Losses, messages, systemContent } from './decode-messages.ts';
 import type { ModelRules } from './model-rules.ts';
 import { type CallerBody, type CustomTool, isCustomTool, type MessagesBody } from './wire.ts';

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, stringOr } from '../../../kernel/json.ts';
 import type { MediaSource, NeutralMessage, NeutralPart, NeutralTool } from '../../neutral/request.ts';
-import { type Sealed, unseal, withoutProof } from '../anthropic-messages/seal.ts';
+import { type Sealed, unseal, withoutProof } from '../anthropic-messages/sealed-proof.ts';
 import { mediaTypeOf } from './media-types.ts';
 import { vendor } from './wire.ts';
 

@@ -18,7 +18,7 @@ import {
   optional,
   string,
   stringOf,
-} from '../fields.ts';
+} from '../value-checks.ts';
 
 const messagesMax = 100_000;
 const blocksMax = 10_000;

@@ -17,7 +17,7 @@ import {
   oneOf,
   string,
   textOr,
-} from '../fields.ts';
+} from '../value-checks.ts';
 
 const messagesMax = 100_000;
 const partsMax = 10_000;

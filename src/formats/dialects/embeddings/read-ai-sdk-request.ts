@@ -3,8 +3,8 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { EmbeddingRequest } from '../../neutral/embedding.ts';
 import { bodySchema, type JsonSchema } from '../described-check.ts';
 import { checkFields } from '../field-table.ts';
-import { arrayOf, asFailure, integerIn, object, string, textOr } from '../fields.ts';
 import { withFirst } from '../gemini/path-members.ts';
+import { arrayOf, asFailure, integerIn, object, string, textOr } from '../value-checks.ts';
 import { dimensionsMax, inputsMax, readEmbeddingRequest } from './read-request.ts';
 
 const texts = arrayOf(string, 1, inputsMax, 'texts');

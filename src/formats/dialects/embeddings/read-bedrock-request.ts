@@ -14,7 +14,7 @@ import {
   oneOf,
   string,
   stringOf,
-} from '../fields.ts';
+} from '../value-checks.ts';
 import { dimensionsMax, inputsMax, readEmbeddingRequest } from './read-request.ts';
 
 const dimensions = integerIn(1, dimensionsMax);

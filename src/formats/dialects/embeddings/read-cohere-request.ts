@@ -3,7 +3,18 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import { type EmbeddingRequest, vectorTypes } from '../../neutral/embedding.ts';
 import { bodySchema, type JsonSchema } from '../described-check.ts';
 import { checkFields } from '../field-table.ts';
-import { anyJson, arrayOf, asFailure, byType, integerIn, members, needed, oneOf, string, stringOf } from '../fields.ts';
+import {
+  anyJson,
+  arrayOf,
+  asFailure,
+  byType,
+  integerIn,
+  members,
+  needed,
+  oneOf,
+  string,
+  stringOf,
+} from '../value-checks.ts';
 import { dimensionsMax, inputsMax, readEmbeddingRequest } from './read-request.ts';
 
 const textPart = byType("an object such as {'type': 'text', 'text': '…'}", "'text': pictures cannot be embedded here", {

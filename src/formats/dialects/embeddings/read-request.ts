@@ -2,9 +2,19 @@ import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import { type EmbeddingInputs, type EmbeddingRequest, inputTypeOf } from '../../neutral/embedding.ts';
 import { type Complaint, described, type JsonSchema, schemaOf } from '../described-check.ts';
-import { arrayOf, asFailure, cleanUser, complain, integerIn, oneOf, optional, string, stringOf } from '../fields.ts';
 import { gatewayOnlyFields } from '../forward-body.ts';
 import { invalidFieldIn, schemaBesideModel } from '../forwarded/read-fields.ts';
+import {
+  arrayOf,
+  asFailure,
+  cleanUser,
+  complain,
+  integerIn,
+  oneOf,
+  optional,
+  string,
+  stringOf,
+} from '../value-checks.ts';
 
 /** Inputs of one request (design §6). */
 export const inputsMax = 2_048;

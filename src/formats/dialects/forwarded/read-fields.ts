@@ -4,8 +4,8 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { noNeeds } from '../../neutral/request.ts';
 import { estimatedTokens } from '../../neutral/usage.ts';
 import { bodySchema, type JsonSchema } from '../described-check.ts';
-import { asFailure, type Check, cleanUser, complain, stringOf, within } from '../fields.ts';
 import { prepareForTarget } from '../openai-chat/read-request.ts';
+import { asFailure, type Check, cleanUser, complain, stringOf, within } from '../value-checks.ts';
 import type { ForwardedEndpoint, ForwardedRequest } from './endpoint.ts';
 
 /** Fields of an endpoint in addition to those that all have in common. */

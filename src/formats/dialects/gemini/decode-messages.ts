@@ -13,7 +13,7 @@ import {
   optional,
   required,
   string,
-} from '../fields.ts';
+} from '../value-checks.ts';
 import { noSignature, vendor } from './wire.ts';
 
 const anyLength = Number.POSITIVE_INFINITY;

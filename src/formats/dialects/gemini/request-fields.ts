@@ -5,6 +5,7 @@ import type { NeutralRequest, NeutralTool, NeutralToolChoice } from '../../neutr
 import { bodySchema, described, type JsonSchema, schemaOf } from '../described-check.ts';
 import type { EncodeTarget } from '../dialect.ts';
 import { type Checked, checkFields, fieldTable, judged, placeFields, writtenFields } from '../field-table.ts';
+import { clamp, firstTexts, from, tokenLimit, type Write, when } from '../taken-fields.ts';
 import {
   anyJson,
   arrayOf,
@@ -20,8 +21,7 @@ import {
   optional,
   string,
   turnsOf,
-} from '../fields.ts';
-import { clamp, firstTexts, from, tokenLimit, type Write, when } from '../taken-fields.ts';
+} from '../value-checks.ts';
 import {
   contents,
   decodeContents,

@@ -15,7 +15,7 @@ import {
   oneOf,
   string,
   wordOr,
-} from '../fields.ts';
+} from '../value-checks.ts';
 
 const messagesMax = 100_000;
 const toolsMax = 128;

@@ -13,7 +13,7 @@ import {
   string,
   stringOf,
   within,
-} from '../fields.ts';
+} from '../value-checks.ts';
 import { thoughtIn } from './read-thought.ts';
 import { signatureIn } from './thought-signature.ts';
 import { type ChatMessage, type ChatPart, type ChatToolCall, openAiChatId } from './wire.ts';

@@ -4,6 +4,8 @@ import type { NeutralRequest, NeutralResponseFormat, NeutralTool, NeutralToolCho
 import { bodySchema, type Complaint } from '../described-check.ts';
 import { fallbackEntries, fallbackNames } from '../fallback-models.ts';
 import { type Checked, checkFields, fieldTable, judged, writtenFields } from '../field-table.ts';
+import { metadata } from '../openai-metadata.ts';
+import { asIs, firstTexts, from, tokenLimit } from '../taken-fields.ts';
 import {
   anyJson,
   arrayOf,
@@ -26,9 +28,7 @@ import {
   turnsOf,
   within,
   wordOr,
-} from '../fields.ts';
-import { metadata } from '../openai-metadata.ts';
-import { asIs, firstTexts, from, tokenLimit } from '../taken-fields.ts';
+} from '../value-checks.ts';
 import { messages } from './decode-messages.ts';
 import type { ChatFunction, ChatRequest } from './wire.ts';
 

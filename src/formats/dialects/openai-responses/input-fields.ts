@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { type Complaint, described, type JsonSchema, schemaOf } from '../described-check.ts';
-import { type Check, complain, eachOf, oneOf, optional, required, string, stringOf, within } from '../fields.ts';
+import { type Check, complain, eachOf, oneOf, optional, required, string, stringOf, within } from '../value-checks.ts';
 
 const inputSend = 'a string or an array of input items';
 

@@ -4,6 +4,8 @@ import type { NeutralRequest, NeutralResponseFormat, NeutralTool, NeutralToolCho
 import { bodySchema, type Complaint, type JsonSchema } from '../described-check.ts';
 import { fallbackEntries, fallbackNames } from '../fallback-models.ts';
 import { type Checked, checkFields, fieldTable, judged, writtenFields } from '../field-table.ts';
+import { metadata } from '../openai-metadata.ts';
+import { from, tokenLimit } from '../taken-fields.ts';
 import {
   anyJson,
   arrayOf,
@@ -24,9 +26,7 @@ import {
   textOr,
   within,
   wordOr,
-} from '../fields.ts';
-import { metadata } from '../openai-metadata.ts';
-import { from, tokenLimit } from '../taken-fields.ts';
+} from '../value-checks.ts';
 import { input, orphanOutput } from './input-fields.ts';
 import type { ResponsesRequest, WireTool } from './wire.ts';
 

@@ -12,7 +12,7 @@ import {
   numberIn,
   object,
   string,
-} from '../../dialects/fields.ts';
+} from '../../dialects/value-checks.ts';
 
 /** Models of the AI SDK that neither chat nor embed, by the last part of their path. */
 export type MediaKind = 'image' | 'speech' | 'transcription' | 'reranking' | 'video';

@@ -1,6 +1,8 @@
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import { described, type JsonSchema } from '../../dialects/described-check.ts';
+import { gatewayOnlyFields } from '../../dialects/forward-body.ts';
+import { invalidFieldIn, schemaBesideModel } from '../../dialects/forwarded/read-fields.ts';
 import {
   arrayOf,
   asFailure,
@@ -12,9 +14,7 @@ import {
   optional,
   required,
   stringOf,
-} from '../../dialects/fields.ts';
-import { gatewayOnlyFields } from '../../dialects/forward-body.ts';
-import { invalidFieldIn, schemaBesideModel } from '../../dialects/forwarded/read-fields.ts';
+} from '../../dialects/value-checks.ts';
 import { type ImageOutput, type ImageRequest, imagesMax } from '../../neutral/image.ts';
 import type { ImageSize } from '../../neutral/image-size.ts';
 

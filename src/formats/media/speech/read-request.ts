@@ -1,6 +1,8 @@
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { JsonSchema } from '../../dialects/described-check.ts';
+import { gatewayOnlyFields } from '../../dialects/forward-body.ts';
+import { invalidFieldIn, schemaBesideModel } from '../../dialects/forwarded/read-fields.ts';
 import {
   asFailure,
   cleanUser,
@@ -13,9 +15,7 @@ import {
   string,
   stringOf,
   textOr,
-} from '../../dialects/fields.ts';
-import { gatewayOnlyFields } from '../../dialects/forward-body.ts';
-import { invalidFieldIn, schemaBesideModel } from '../../dialects/forwarded/read-fields.ts';
+} from '../../dialects/value-checks.ts';
 import { type AudioFormat, audioFormats, type SpeechRequest, standardVoices } from '../../neutral/speech.ts';
 import { isNewer, isStandard } from './voices.ts';
 

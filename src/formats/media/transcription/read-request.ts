@@ -1,6 +1,8 @@
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { described, type JsonSchema } from '../../dialects/described-check.ts';
+import { gatewayOnlyFields } from '../../dialects/forward-body.ts';
+import { invalidFieldIn, schemaBesideModel } from '../../dialects/forwarded/read-fields.ts';
 import {
   arrayOf,
   asFailure,
@@ -11,9 +13,7 @@ import {
   oneOf,
   string,
   stringOf,
-} from '../../dialects/fields.ts';
-import { gatewayOnlyFields } from '../../dialects/forward-body.ts';
-import { invalidFieldIn, schemaBesideModel } from '../../dialects/forwarded/read-fields.ts';
+} from '../../dialects/value-checks.ts';
 import {
   type TranscriptFormat,
   type TranscriptionRequest,

@@ -8,8 +8,8 @@ import { callerOf } from '../../exchange.ts';
 import { writeJson } from '../../write-json.ts';
 import { listOf, oneOf } from '../list-page.ts';
 import type { StoredCall } from '../stored-route.ts';
-import { attributesOf, changedFacts, fileOf, filesOfBatch, listPageOf, newStoreOf } from './fields.ts';
 import { type SearchParts, searchStore } from './search.ts';
+import { attributesOf, changedFacts, fileOf, filesOfBatch, listPageOf, newStoreOf } from './store-fields.ts';
 
 export interface VectorStoreCallsParts extends SearchParts {
   /** Alias of the embedding model, where a caller names none. */

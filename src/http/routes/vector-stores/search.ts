@@ -6,7 +6,7 @@ import { allRead, type Failure, FailureError, isFailure } from '../../../kernel/
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { writeJson } from '../../write-json.ts';
 import type { StoredCall } from '../stored-route.ts';
-import { isWhole, wrong } from './fields.ts';
+import { isWhole, wrong } from './store-fields.ts';
 
 export interface SearchParts {
   stores: VectorStores;

@@ -1,5 +1,5 @@
-import { type ProviderConnection, pathOf } from '../../../formats/providers/connection.ts';
 import type { PathAt } from '../../../formats/providers/provider.ts';
+import { type ProviderConnection, pathOf } from '../../../formats/providers/provider-connection.ts';
 import { scrub } from '../../../formats/providers/scrub.ts';
 import { isObject, type JsonObject, parsedJson } from '../../../kernel/json.ts';
 import { streamedAnswer } from '../../../upstream/transport/streamed-answer.ts';

@@ -6,7 +6,7 @@ import { pictureEnding } from '../../../formats/media/images/picture-type.ts';
 import { fieldPart, filePartHead, formEnd, formType } from '../../../formats/media/transcription/form-body.ts';
 import type { ImageRequest } from '../../../formats/neutral/image.ts';
 import type { Loss } from '../../../formats/neutral/loss.ts';
-import type { ProviderConnection } from '../../../formats/providers/connection.ts';
+import type { ProviderConnection } from '../../../formats/providers/provider-connection.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import type { Target } from '../../../routing/target.ts';
 import type { UpstreamUpload } from '../../../upstream/transport/upstream-call.ts';

@@ -5,7 +5,7 @@ import { withTranscriptionModel } from '../../../formats/media/realtime/session-
 import { responseTurns, transcriptionTurns } from '../../../formats/media/realtime/turn-events.ts';
 import { findVoice, unknownVoices } from '../../../formats/media/speech/voices.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
-import { pathOf } from '../../../formats/providers/connection.ts';
+import { pathOf } from '../../../formats/providers/provider-connection.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { randomBase62 } from '../../../kernel/ids.ts';
 import type { JsonObject } from '../../../kernel/json.ts';

@@ -1,5 +1,5 @@
-import type { ProviderConnection } from '../../../formats/providers/connection.ts';
 import { encodeGet } from '../../../formats/providers/encode.ts';
+import type { ProviderConnection } from '../../../formats/providers/provider-connection.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
 import { getJson } from '../../../upstream/transport/get-json.ts';

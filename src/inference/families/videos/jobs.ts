@@ -1,8 +1,8 @@
 import type { VideoFacts, VideoOperation } from '../../../formats/media/videos/format.ts';
 import { readVeoOperation, type VeoVideo } from '../../../formats/media/videos/veo.ts';
-import type { ProviderConnection } from '../../../formats/providers/connection.ts';
 import type { CredentialHeaders } from '../../../formats/providers/credential-headers.ts';
 import { encodeGet, type UpstreamAddress } from '../../../formats/providers/encode.ts';
+import type { ProviderConnection } from '../../../formats/providers/provider-connection.ts';
 import { scrubMembers } from '../../../formats/providers/scrub-members.ts';
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, stringOr } from '../../../kernel/json.ts';

@@ -2,7 +2,7 @@ import type { UpstreamDialect, UpstreamError } from '../../../formats/dialects/d
 import { codeForCallers } from '../../../formats/dialects/fault-inside.ts';
 import { type Fault, type FaultClass, fault } from '../../../formats/neutral/outcome.ts';
 import { classByText, classifyError, ruledClass } from '../../../formats/providers/classify.ts';
-import type { ProviderConnection } from '../../../formats/providers/connection.ts';
+import type { ProviderConnection } from '../../../formats/providers/provider-connection.ts';
 import { scrub, scrubbedWord } from '../../../formats/providers/scrub.ts';
 import { scrubMembers } from '../../../formats/providers/scrub-members.ts';
 import { tooLongIn } from '../../../formats/providers/too-long-errors.ts';

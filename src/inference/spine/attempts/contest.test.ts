@@ -5,7 +5,7 @@ import { fakeClock } from '../../../../test/fake-clock.ts';
 import { plainNeeds, queryOf, targetOf } from '../../../../test/simulation/routing-samples.ts';
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import { providerTypes } from '../../../formats/providers/catalog.ts';
-import { createConnection } from '../../../formats/providers/connection.ts';
+import { createConnection } from '../../../formats/providers/provider-connection.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import { seededRandom } from '../../../kernel/random.ts';
 import { createRoute } from '../../../routing/create-route.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
-import type { ProviderConnection } from '../../../formats/providers/connection.ts';
 import { encodeGet } from '../../../formats/providers/encode.ts';
+import type { ProviderConnection } from '../../../formats/providers/provider-connection.ts';
 import { isObject, type JsonObject, parsedJson } from '../../../kernel/json.ts';
 import { wholeAnswer } from '../../../upstream/transport/whole-answer.ts';
 import type { AttemptParts } from '../job.ts';

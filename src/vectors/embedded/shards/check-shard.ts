@@ -1,5 +1,5 @@
 import { openCollectionTable } from '../collection-table.ts';
-import { openFieldTable } from '../field-table.ts';
+import { openFieldTable } from '../named-vector-rows.ts';
 import { checkRows } from '../open-collection.ts';
 import { openPointTable } from '../point-table.ts';
 import { DamagedRows } from '../storage-trouble.ts';

@@ -9,7 +9,7 @@ import type { NeutralPart } from '../../neutral/request.ts';
 import type { AnswerHead } from '../dialect.ts';
 import { fold } from './encode-answer.ts';
 import { anthropicMessages } from './index.ts';
-import { seal, unseal, withoutProof, withProof } from './seal.ts';
+import { seal, unseal, withoutProof, withProof } from './sealed-proof.ts';
 
 const vendor = fc.constantFrom('gemini', 'openai-responses', 'thought');
 const payload = fc.string({ unit: 'binary', minLength: 1, maxLength: 200 }).filter((text) => text.isWellFormed());

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createReadRows } from './read-rows.ts';
+import { createReadRows } from './row-cache.ts';
 import { SharedRoom } from './shared-room.ts';
 
 function counted(payload: (slot: number) => string | null) {

@@ -9,7 +9,7 @@ import { everything, spec, upsert } from '../../test/fixtures/temporary-vector-s
 import type { Failure } from '../kernel/failure.ts';
 import { shardOf } from './embedded/shards/shard-of.ts';
 import type { Embedded, Prepared, VectorCall } from './vector-engine.ts';
-import { createVectorWorkers, type VectorWorkers, type VectorWorkersOptions } from './workers.ts';
+import { createVectorWorkers, type VectorWorkers, type VectorWorkersOptions } from './worker-pool.ts';
 
 test('a call is read in one step and done in another, bytes in and bytes out', async (t) => {
   const { workers, call } = start(t);
