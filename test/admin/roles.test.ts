@@ -110,11 +110,13 @@ async function twoAccounts(t: { after(fn: () => unknown): void }) {
 
 type World = Awaited<ReturnType<typeof twoAccounts>>;
 
+type Paths = Record<string, Record<string, { parameters: { name: string; in: string; required: boolean }[] }>>;
+/** The same for every configuration. */
+let paths: Paths | null = null;
+
 /** Every operation that there is, with its path's and query's fields filled in. */
 function operationsOf({ admin }: World, fields: Readonly<Record<string, string>>) {
-  const { paths } = admin.api.openApi() as {
-    paths: Record<string, Record<string, { parameters: { name: string; in: string; required: boolean }[] }>>;
-  };
+  paths ??= (admin.api.openApi() as { paths: Paths }).paths;
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { parameters }]) => {
       const asked = parameters.filter((one) => one.in === 'query' && (one.required || one.name === 'account'));
