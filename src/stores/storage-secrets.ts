@@ -1,7 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { createSealer, type Sealer } from '../kernel/seal.ts';
 import { createSigner, type Signer } from '../kernel/sign.ts';
-import { type DataFolder, forgetEarlierSecrets, renewSecret, secretsOf } from './sqlite/data-folder.ts';
+import {
+  type DataFolder,
+  forgetEarlierSecrets,
+  presentSecrets,
+  renewSecret,
+  secretMark,
+  secretsOf,
+} from './sqlite/data-folder.ts';
 
 /** Secrets with which this server seals and signs: `storage.secret`, or the data folder's. */
 export interface Secrets {
@@ -29,19 +36,20 @@ export function openSecrets(
     return { ...byNow(() => configured), source: 'configuration', renew: elsewhere, forgetEarlier: elsewhere };
   }
   let known: readonly string[] | null = null;
+  let mark: string | null = null;
+  // Another process may have renewed them: what it seals must open here, and what is sealed here must last.
   const all = () => {
-    known ??= secretsOf(folder, mint);
+    const markNow = secretMark(folder);
+    if (known === null) known = secretsOf(folder, mint);
+    else if (markNow !== mark) known = presentSecrets(folder) ?? known;
+    mark = markNow;
     return known;
-  };
-  const changed = (change: () => void) => () => {
-    change();
-    known = null;
   };
   return {
     ...byNow(all),
     source: 'data folder',
-    renew: changed(() => renewSecret(folder, mint)),
-    forgetEarlier: changed(() => forgetEarlierSecrets(folder)),
+    renew: () => renewSecret(folder, mint),
+    forgetEarlier: () => forgetEarlierSecrets(folder),
   };
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { makeFolder } from '../../kernel/make-folder.ts';
 import { secretBytesMin } from '../../kernel/seal.ts';
@@ -51,12 +51,15 @@ export function keyFiles(folder: Pick<DataFolder, 'path'>): { admin: string; fir
 export function ensureAdminKey(folder: DataFolder, mint: () => string): { key: string; created: boolean } {
   const file = keyFiles(folder).admin;
   const stored = readIfThere(file)?.trim();
-  if (stored !== undefined && stored !== '') return { key: stored, created: false };
-  const key = mint();
+  return stored ? { key: stored, created: false } : madeOnce(file, stored, mint());
+}
+
+/** Writes a secret where there is none, or returns the one that another process has just written: workers start at once. */
+function madeOnce(file: string, stored: string | undefined, key: string): { key: string; created: boolean } {
   const temporary = `${file}.${process.pid}`;
   replaceFile(temporary, `${key}\n`);
   try {
-    // At a reload all workers make one. The first one counts.
+    // The first one counts.
     if (stored === undefined) linkSync(temporary, file);
     else renameSync(temporary, file);
   } catch {
@@ -77,13 +80,9 @@ export function ensureAdminKey(folder: DataFolder, mint: () => string): { key: s
  * what it opens.
  */
 export function ensureSecret(folder: DataFolder, mint: () => string): string {
-  const file = join(folder.path, 'secret');
+  const file = secretFile(folder);
   const stored = readIfThere(file)?.trim();
-  if (stored === undefined || stored === '') {
-    const secret = mint();
-    replaceFile(file, `${secret}\n`);
-    return secret;
-  }
+  if (!stored) return madeOnce(file, stored, mint()).key;
   if (Buffer.byteLength(stored) < secretBytesMin) {
     throw new SecretCutShort(
       `${file} holds fewer than ${secretBytesMin} bytes. Put the earlier file back, or remove this one to begin again`,
@@ -122,16 +121,35 @@ export function secretsOf(folder: DataFolder, mint: () => string): readonly stri
   return [ensureSecret(folder, mint), ...earlierOf(folder)];
 }
 
+/** The same while the server runs; null: the file is gone or cut short, which is no reason for another secret. */
+export function presentSecrets(folder: DataFolder): readonly string[] | null {
+  const secret = readIfThere(secretFile(folder))?.trim() ?? '';
+  return Buffer.byteLength(secret) < secretBytesMin ? null : [secret, ...earlierOf(folder)];
+}
+
+/** Changes with each change of the secrets; '': there is none. Costs some 2 µs. */
+export function secretMark(folder: DataFolder): string {
+  const facts = statSync(secretFile(folder), { throwIfNoEntry: false });
+  return facts === undefined ? '' : `${facts.ino} ${facts.ctimeMs}`;
+}
+
 /** Makes a new secret. The old one still opens what it sealed, until `forgetEarlierSecrets`. */
 export function renewSecret(folder: DataFolder, mint: () => string): void {
   const before = secretsOf(folder, mint);
   // First, so that a crash between the two loses nothing.
   replaceFile(earlierFile(folder), `${before.slice(0, earlierMax).join('\n')}\n`);
-  replaceFile(join(folder.path, 'secret'), `${mint()}\n`);
+  replaceFile(secretFile(folder), `${mint()}\n`);
 }
 
+/** The secret's file is written anew: by its mark other processes know. */
 export function forgetEarlierSecrets(folder: DataFolder): void {
+  const [secret] = presentSecrets(folder) ?? [];
   rmSync(earlierFile(folder), { force: true });
+  if (secret !== undefined) replaceFile(secretFile(folder), `${secret}\n`);
+}
+
+function secretFile(folder: Pick<DataFolder, 'path'>): string {
+  return join(folder.path, 'secret');
 }
 
 function earlierOf(folder: DataFolder): string[] {
