@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { giveBackEndpoint } from '../../src/books/metering/give-back.ts';
 import type { UsageEvent } from '../../src/books/metering/ledger.ts';
 import { reservationRow, usageEvent } from '../stores/rows.ts';
 import { type OpenAdmin, openAdmin } from './open-admin.ts';
@@ -70,6 +71,21 @@ test('priced requests are recalculated only where it is asked for, and what stoo
   // 0.003 → 0.005, half of that for the batch, and 0.01 → 0.005.
   assert.deepEqual([all.requests, all.unclear, all.old_usd, all.new_usd], [3, 1, 0.0145, 0.0125]);
   assert.equal((await admin.ok('GET', `/requests/${batch.requestId}`)).cost_usd, 0.0025);
+});
+
+test('what was given back follows the request that had paid, however its price is made', async (t) => {
+  const price = { input: 2, output: 10, request: 0.01, above: [{ input_tokens: 500, input: 4 }] };
+  const admin = await openAdmin(t, configOf());
+  const paid = await settle(admin, {});
+  const back = { endpoint: giveBackEndpoint, inputTokens: -1_000, outputTokens: -100, costMilli: -paid.costMilli };
+  await settle(admin, { ...back, route: { attempts: [], of: paid.requestId } });
+  for (const input of [4, 8]) {
+    admin.configure(configOf({ ...price, above: [{ input_tokens: 500, input }] }));
+    const done = await admin.ok('POST', '/usage/recalculate', { apply: true, requests: 'all' });
+    assert.deepEqual([done.requests, done.new_usd], [2, 0]);
+    const { data } = await admin.ok('GET', '/usage?group_by=model');
+    assert.deepEqual([data[0].cost_usd, data[0].unpriced_requests], [0, 0]);
+  }
 });
 
 test('a recalculation goes on where a call ended, and refuses a span that is turned round', async (t) => {

@@ -4,6 +4,8 @@ import { bucketsOf } from '../../src/books/metering/counter-scope.ts';
 import type { Returned } from '../../src/books/metering/counters.ts';
 import { createGiveBack, giveBackEndpoint } from '../../src/books/metering/give-back.ts';
 import type { Ledger } from '../../src/books/metering/ledger.ts';
+import { repriced } from '../../src/books/metering/reprice.ts';
+import { createPrice } from '../../src/formats/neutral/price.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { drivers, type StoreUnderTest } from './drivers.ts';
 import { reservationRow, usageEvent } from './rows.ts';
@@ -14,8 +16,14 @@ async function processOf(store: StoreUnderTest, bootId: string, dies = false) {
   const replies = await store.replies(bootId);
   const returned: Returned[] = [];
   const dead = new Promise<never>(() => {});
-  const written: Pick<Ledger, 'open' | 'close' | 'find' | 'flush'> = dies
-    ? { open: ledger.open, find: (id, account) => ledger.find(id, account), close: () => {}, flush: () => dead }
+  const written: Pick<Ledger, 'open' | 'close' | 'find' | 'flush' | 'reprice'> = dies
+    ? {
+        open: ledger.open,
+        find: (id, account) => ledger.find(id, account),
+        close: () => {},
+        flush: () => dead,
+        reprice: ledger.reprice,
+      }
     : ledger;
   const giveBack = createGiveBack({
     ledger: written,
@@ -72,6 +80,48 @@ for (const driver of drivers) {
     assert.equal((await givenBack(second.ledger)).length, 1);
     await second.end();
   });
+
+  for (const [charged, later] of [
+    [null, 0.8],
+    [0.2, 0.8],
+    [0.8, 0.2],
+  ] as const) {
+    const name = `a job that failed after a recalculation (${charged} → ${later} USD) gets back what budgets counted`;
+    test(`${driver.name}: ${name}`, { skip }, async (t) => {
+      const store = await driver.create();
+      t.after(() => store.remove());
+      const { ledger, giveBack, returned, end } = await processOf(store, 'boot-1');
+      const row = reservationRow({ costMilli: 8_000, endpoint: 'video', furtherScopes: 'c:dev' });
+      await giveBack.paidBy(row.tenant, 'video_1', row.requestId);
+      await ledger.open(row);
+      const used = { videoSeconds: 8, inputTokens: 0, outputTokens: 0, route: { attempts: [] } };
+      const before = usageEvent(row, { ...used, costUsd: charged });
+      ledger.close(before);
+      await ledger.flush();
+      const after = repriced(before, () => createPrice([{ rates: { videoSecond: later / 8 } }]));
+      assert.ok(typeof after !== 'string');
+      assert.equal(await ledger.reprice([{ before, after }], Date.now()), 1);
+      assert.equal(await giveBack.failed(row.tenant, 'video_1'), true);
+      const counted = Math.round((charged ?? 0) * 1e9);
+      assert.deepEqual(
+        returned.map(({ usdNano }) => usdNano),
+        [counted],
+      );
+      for (const { usdNano } of await ledger.buckets(['a:dev', 'k:dev/test', 'c:dev'])) assert.equal(usdNano, 0);
+      assert.deepEqual(
+        (await givenBack(ledger)).map(({ costUsd }) => costUsd),
+        [-later],
+      );
+      const hourMs = 3_600_000;
+      const span = { fromMs: Date.now() - hourMs, toMs: Date.now() + hourMs };
+      const sums = await ledger.usage({ accounts: null, where: {}, groupBy: 'account', splitBy: null, ...span });
+      assert.deepEqual(
+        sums.map(({ costUsd }) => costUsd),
+        [0],
+      );
+      await end();
+    });
+  }
 
   test(`${driver.name}: who dies while giving back is followed by one who does it, once`, { skip }, async (t) => {
     const store = await driver.create();

@@ -2,7 +2,9 @@ import { z } from 'zod';
 import type { Operator } from '../../books/auth/operator.ts';
 import { isUnpriced } from '../../books/ledger/columns.ts';
 import { type Repriced, repricedMax } from '../../books/ledger/repricing.ts';
-import { type Priced, repriced } from '../../books/metering/reprice.ts';
+import { giveBackEndpoint } from '../../books/metering/give-back.ts';
+import type { UsageEvent } from '../../books/metering/ledger.ts';
+import { type Priced, repriced, repricedBack } from '../../books/metering/reprice.ts';
 import type { Snapshot } from '../../inference/models/snapshot.ts';
 import { requestedAccounts } from '../account-scope.ts';
 import type { Records } from '../directory.ts';
@@ -90,6 +92,13 @@ async function recalculated(
     ...{ sinceMs: fromMs, untilMs: toMs, after: null, limit: listLimitMax },
   };
   const priceOf = pricesOf(parts.snapshot());
+  const byRequest = (event: UsageEvent) =>
+    request.requests === 'all' || isUnpriced(event) ? repriced(event, priceOf) : 'the same';
+  const presentCost = async (event: UsageEvent) => {
+    if (event.endpoint !== giveBackEndpoint) return byRequest(event);
+    const paid = await ledger.find(String(event.route.of), event.account);
+    return repricedBack(event, paid, paid === null ? 'unclear' : byRequest(paid));
+  };
   const untilMs = clock.monotonicMs() + stepMs;
   const sums = createSums();
   let examined = 0;
@@ -99,7 +108,7 @@ async function recalculated(
     const changes: Repriced[] = [];
     for (const before of page.events) {
       examined += 1;
-      const after = request.requests === 'all' || isUnpriced(before) ? repriced(before, priceOf) : 'the same';
+      const after = await presentCost(before);
       if (typeof after === 'string') sums.left(after);
       else changes.push({ before, after });
     }

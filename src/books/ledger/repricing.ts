@@ -4,14 +4,16 @@ import { type Column, columnsOf, eventTable, type UsageEvent } from './columns.t
 import { lateSums } from './day-sums.ts';
 import { type TrafficRow, TrafficSums, trafficGrainsMs, trafficRetentionMs, trafficSums } from './minute-sums.ts';
 
-/** A settled request, and the same with another cost: `costUsd`, `savedUsd` and the costs of its attempts may differ. */
+/** A settled request, and the same with another cost: `costUsd`, `savedUsd`, and the costs that its route names may differ. */
 export interface Repriced {
   before: UsageEvent;
   after: UsageEvent;
 }
 
 /** Columns of `usage_event` that may change. */
-export const changedColumns = eventTable.filter(({ name }) => ['cost_usd', 'saved_usd', 'attempts'].includes(name));
+export const changedColumns = eventTable.filter(({ name }) =>
+  ['cost_usd', 'saved_usd', 'route', 'attempts'].includes(name),
+);
 
 /** At most so many are changed in one commit, for which settlements wait: some ms. */
 export const repricedMax = 200;

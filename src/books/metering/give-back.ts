@@ -4,6 +4,7 @@ import { nanoUsd, scopesOf } from './counter-scope.ts';
 import type { Counters } from './counters.ts';
 import type { Ledger, UsageEvent } from './ledger.ts';
 import type { ReplyStore } from './reply-store.ts';
+import { chargedUsd, repricedBack } from './reprice.ts';
 
 /**
  * Gives back the charges of jobs that failed after their request had ended, each once, no matter which process finds
@@ -17,7 +18,7 @@ export interface GiveBack {
 }
 
 export interface GiveBackParts {
-  ledger: Pick<Ledger, 'open' | 'close' | 'find' | 'flush'>;
+  ledger: Pick<Ledger, 'open' | 'close' | 'find' | 'flush' | 'reprice'>;
   counters: Pick<Counters, 'giveBack'>;
   /** Keeps both: jobs by request, and what is being given back by whom. */
   replies: Pick<ReplyStore, 'take' | 'keep' | 'release'>;
@@ -115,7 +116,7 @@ async function giveBackPayer(parts: GiveBackParts, payer: string): Promise<'give
 }
 
 async function writeOpposite(
-  { ledger, counters, bootId }: GiveBackParts,
+  { ledger, counters, bootId, clock }: GiveBackParts,
   paid: UsageEvent,
   requestId: string,
 ): Promise<void> {
@@ -136,13 +137,18 @@ async function writeOpposite(
     costMilli: 0,
   };
   await ledger.open({ ...booked, bootId, inputTokensEstimate: 0 });
-  ledger.close(opposite(paid, requestId));
+  // Budgets get back what they counted, and sums what they show: a recalculation has changed these alone.
+  const charged = { ...paid, costUsd: chargedUsd(paid) };
+  const back = opposite(charged, requestId);
+  ledger.close(back);
   await ledger.flush();
+  const after = repricedBack(back, paid, 'the same');
+  if (typeof after !== 'string') await ledger.reprice([{ before: back, after }], clock.wallMs());
   counters.giveBack({
     account,
     scopes: scopesOf(paid),
     costMilli: paid.costMilli,
-    usdNano: nanoUsd(paid.costUsd),
+    usdNano: nanoUsd(charged.costUsd),
     quotaMs,
     settledMs,
   });

@@ -35,9 +35,32 @@ export function repriced(
     savedUsd: usesCache ? cacheSavedUsd(usage, price, atMs) : event.savedUsd,
     route: {
       ...event.route,
+      chargedUsd: chargedUsd(event),
       attempts: event.route.attempts.map((one) => (one === answered ? { ...one, costUsd: listUsd } : one)),
     },
   };
+}
+
+/** The cost of a request at its settlement, which budgets counted: a recalculation writes it down. */
+export function chargedUsd({ route, costUsd }: Pick<UsageEvent, 'route' | 'costUsd'>): number | null {
+  return route.chargedUsd === undefined ? costUsd : (route.chargedUsd as number | null);
+}
+
+/**
+ * A row that gave `paid` back, with the opposite of what that costs now; or why it stays. `now`: `paid` by the present
+ * price, where it is recalculated too.
+ */
+export function repricedBack(
+  back: UsageEvent,
+  paid: UsageEvent | null,
+  now: ReturnType<typeof repriced>,
+): ReturnType<typeof repriced> {
+  if (paid === null) return 'unclear';
+  const { costUsd } = typeof now === 'string' ? paid : now;
+  if (costUsd === null) return now;
+  const nextUsd = 0 - costUsd;
+  if (nextUsd === back.costUsd) return 'the same';
+  return { ...back, costUsd: nextUsd, route: { ...back.route, chargedUsd: chargedUsd(back) } };
 }
 
 /** Usage for which a request was charged: of its answer, with parts that its row lacks, where the record has it. */
