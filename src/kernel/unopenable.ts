@@ -14,14 +14,72 @@ export class Unopenable extends FailureError {
   }
 }
 
-/** The rows of a list that can be opened: one that cannot must not take the whole list away. */
-export function openable<Row, Opened>(rows: readonly Row[], open: (row: Row) => Opened): Opened[] {
-  return rows.flatMap((row) => {
-    try {
-      return [open(row)];
-    } catch (error) {
-      if (error instanceof Unopenable) return [];
-      throw error;
+/** Rows behind this one of a list; null: those that it begins with. */
+type ReadRows<Row> = (behind: Row | null, limit: number) => Promise<readonly Row[]>;
+
+/** Rows that are read in the place of others, at least, and how often. */
+const refillRows = 200;
+const refillsMax = 50;
+
+/**
+ * Up to `limit` rows of a list that can be opened. Further rows are read for those that cannot, which must neither take the
+ * list away nor end it early.
+ */
+export async function openable<Row, Opened>(
+  limit: number,
+  { read, opener, leftOut }: OpenableList<Row, Opened>,
+): Promise<Opened[]> {
+  const opened: Opened[] = [];
+  let left = 0;
+  let behind: Row | null = null;
+  for (let refills = 0; refills <= refillsMax; refills++) {
+    const needed = refills === 0 ? limit : Math.max(limit - opened.length, refillRows);
+    const rows = await read(behind, needed);
+    const open = await opener(rows);
+    for (const row of rows) {
+      if (opened.length === limit) break;
+      try {
+        opened.push(open(row));
+      } catch (error) {
+        if (!(error instanceof Unopenable)) throw error;
+        left += 1;
+      }
     }
-  });
+    behind = rows.at(-1) ?? null;
+    if (rows.length < needed || opened.length === limit) break;
+  }
+  leftOut.note(left);
+  return opened;
+}
+
+interface OpenableList<Row, Opened> {
+  read: ReadRows<Row>;
+  opener(rows: readonly Row[]): ((row: Row) => Opened) | Promise<(row: Row) => Opened>;
+  leftOut: Pick<LeftOut, 'note'>;
+}
+
+const lineIntervalMs = 60_000;
+
+/** Entries that lists leave out, for the operator's log: callers cannot know of them. */
+export class LeftOut {
+  readonly #monotonicMs: () => number;
+  readonly #log: (message: string) => void;
+  #entries = 0;
+  #loggedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: { monotonicMs(): number }, log: (message: string) => void) {
+    this.#monotonicMs = () => clock.monotonicMs();
+    this.#log = log;
+  }
+
+  /** Counts them. A line says how many there were since the last one, a minute ago or more. */
+  note(entries: number): void {
+    if (entries === 0) return;
+    this.#entries += entries;
+    const nowMs = this.#monotonicMs();
+    if (nowMs - this.#loggedMs < lineIntervalMs) return;
+    this.#log(`lists left out ${this.#entries} of their entries: each ${anotherSecret}`);
+    this.#entries = 0;
+    this.#loggedMs = nowMs;
+  }
 }

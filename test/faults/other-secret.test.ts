@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { adminKey, overUpstreams, testKey } from '../start-gateway.ts';
+import { adminKey, overUpstreams, testKey, testProcesses } from '../start-gateway.ts';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';
 import { temporaryFolder } from '../start-process.ts';
 import { redisMissing, startRedis } from '../start-redis.ts';
@@ -53,7 +54,8 @@ test('a replica that cannot open what others opened gets no traffic while they s
 test('what a secret sealed that is gone is left out of lists, says so when it is read, and comes back with its secret', async (t) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());
-  const dataDir = join(temporaryFolder(t), 'data');
+  const folder = temporaryFolder(t);
+  const [dataDir, log] = [join(folder, 'data'), join(folder, 'log')];
   const [old, fresh] = ['o'.repeat(44), 'f'.repeat(44)] as const;
   let running: Awaited<ReturnType<typeof startGatewayProcess>> | null = null;
   const restarted = async (secret: string, earlier: readonly string[] = []) => {
@@ -63,7 +65,7 @@ test('what a secret sealed that is gone is left out of lists, says so when it is
       await ended;
     }
     const storage = { data_dir: dataDir, secret, earlier_secrets: earlier };
-    running = await startGatewayProcess(t, { ...overUpstreams(upstream.url), storage });
+    running = await startGatewayProcess(t, { ...overUpstreams(upstream.url), storage }, { log });
     return running.url;
   };
   const headers = { authorization: `Bearer ${testKey}` };
@@ -111,4 +113,21 @@ test('what a secret sealed that is gone is left out of lists, says so when it is
   const both = await restarted(fresh, [old]);
   for (const [path, id] of [...Object.entries(before), ...Object.entries(after)])
     assert.equal((await read(both, `${path}/${id}`)).json.id, id);
+
+  const again = await restarted(old);
+  const third = await send(again, '/v1/vector_stores', { name: 'More' });
+  for (const page of [`limit=1&after=${third}`, `limit=1&order=asc&before=${third}`]) {
+    const { json } = await read(again, `/v1/vector_stores?${page}`);
+    assert.deepEqual(
+      json.data.map(({ id }) => id),
+      [before['/v1/vector_stores']],
+      'what is left out ends no list',
+    );
+  }
+  assert.equal((await read(again, '/v1/batches?limit=1')).json.data[0]?.id, before['/v1/batches']);
+  assert.equal((await read(again, '/v1/files?limit=1')).json.data.length, 1);
+  const lines = () =>
+    (readFileSync(log, 'utf8').match(/lists left out \d+ of their entries: each was sealed/g) ?? []).length;
+  await until('the log has a line of it', () => lines() > 0);
+  assert.ok(lines() <= testProcesses, 'one a minute');
 });

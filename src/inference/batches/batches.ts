@@ -3,7 +3,7 @@ import type { BatchFormat, BatchRow, ListedBatches } from '../../books/metering/
 import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import { newSortedId } from '../../kernel/ids.ts';
 import { type JobIntervals, LeasedJobs } from '../../kernel/leased-jobs.ts';
-import { openable } from '../../kernel/unopenable.ts';
+import { type LeftOut, openable } from '../../kernel/unopenable.ts';
 import { type Batch, type BatchFacts, openBatch, sealFacts } from './batch-facts.ts';
 import type { BatchParts } from './batch-parts.ts';
 import { runBatch } from './batch-run.ts';
@@ -39,6 +39,7 @@ export interface NewBatchRequest extends Omit<BatchFacts, 'errors' | 'caller'> {
 
 export interface BatchesParts extends BatchParts {
   callers: LastingCallers;
+  leftOut: LeftOut;
   /** For the operator's log. */
   onTrouble(message: string): void;
 }
@@ -92,10 +93,7 @@ export function createBatches(parts: BatchesParts): Batches {
       void leased.look();
       return (await find(owner.tenant, format, id))!;
     },
-    async list(listed) {
-      const rows = await store.listBatches({ ...listed, nowMs: clock.wallMs() });
-      return openable(rows, (row) => openBatch(sealer, row));
-    },
+    list: (listed) => listedBatches(parts, listed),
     async cancel(tenant, format, id) {
       if ((await find(tenant, format, id)) === null) return null;
       await store.cancel(tenant, id, clock.wallMs());
@@ -111,6 +109,18 @@ export function createBatches(parts: BatchesParts): Batches {
       await leased.release();
     },
   };
+}
+
+function listedBatches(
+  { store, sealer, clock, leftOut }: BatchesParts,
+  listed: Omit<ListedBatches, 'nowMs'>,
+): Promise<Batch[]> {
+  const nowMs = clock.wallMs();
+  return openable<BatchRow, Batch>(listed.limit, {
+    read: (behind, limit) => store.listBatches({ ...listed, after: behind?.id ?? listed.after, limit, nowMs }),
+    opener: () => (row) => openBatch(sealer, row),
+    leftOut,
+  });
 }
 
 /** Removes what is over: lines of batches that have ended, batches and files whose time is over. */

@@ -56,7 +56,7 @@ export function openBatches({ services, uploads, ledger, ...options }: BatchesOp
 
   async function open() {
     const { store, others, files, resumable } = await uploads.open();
-    const { sealer, clock, retentionMs, onStored } = uploads;
+    const { sealer, clock, leftOut, retentionMs, onStored } = uploads;
     const batches = createBatches({
       store,
       files,
@@ -66,6 +66,7 @@ export function openBatches({ services, uploads, ledger, ...options }: BatchesOp
       holding,
       sealer,
       clock,
+      leftOut,
       retentionMs,
       onStored,
       publicUrl: () => snapshot().config.server.public_url,

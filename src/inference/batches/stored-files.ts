@@ -4,7 +4,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { newPlainSortedId } from '../../kernel/ids.ts';
 import type { Sealer } from '../../kernel/seal.ts';
-import { openable, Unopenable } from '../../kernel/unopenable.ts';
+import { type LeftOut, openable, Unopenable } from '../../kernel/unopenable.ts';
 import type { FileContents } from './file-contents.ts';
 
 /** Files of tenants, opened and sealed on their way from and to the store. None of them is ever whole in memory. */
@@ -68,6 +68,7 @@ export interface StoredFilesParts {
   /** Made for this purpose alone. */
   sealer: Sealer;
   clock: Clock;
+  leftOut: LeftOut;
   retentionMs(): number;
   /** Called with the bytes that are kept, for the account's storage; below 0: with those removed. */
   onStored(tenant: string, bytes: number): void;
@@ -97,9 +98,7 @@ export function createStoredFiles(parts: StoredFilesParts): StoredFiles {
       const row = await store.findFile(tenant, id, clock.wallMs());
       return row === null ? null : opened(row);
     },
-    async list(listed) {
-      return openable(await store.listFiles({ ...listed, nowMs: clock.wallMs() }), opened);
-    },
+    list: (listed) => listedFiles(parts, listed),
     async remove(tenant, id) {
       const row = await store.findFile(tenant, id, clock.wallMs());
       if (row === null) return false;
@@ -142,6 +141,18 @@ export function createStoredFiles(parts: StoredFilesParts): StoredFiles {
     },
   };
   return files;
+}
+
+function listedFiles(
+  { store, sealer, clock, leftOut }: StoredFilesParts,
+  listed: Omit<ListedFiles, 'nowMs'>,
+): Promise<StoredFile[]> {
+  const nowMs = clock.wallMs();
+  return openable<FileRow, StoredFile>(listed.limit, {
+    read: (behind, limit) => store.listFiles({ ...listed, after: behind?.id ?? listed.after, limit, nowMs }),
+    opener: () => (row) => openedRow(sealer, row),
+    leftOut,
+  });
 }
 
 /** The row of a file without any bytes yet. */

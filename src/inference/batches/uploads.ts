@@ -3,6 +3,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { RemovableFiles } from '../../kernel/file-store.ts';
 import { OpenedOnce } from '../../kernel/opened-once.ts';
 import type { Sealer } from '../../kernel/seal.ts';
+import type { LeftOut } from '../../kernel/unopenable.ts';
 import type { FindUpload } from '../families/chat/inline-uploads.ts';
 import { contentsInFiles, contentsInRows } from './file-contents.ts';
 import { createResumableFiles, type ResumableFiles } from './resumable-files.ts';
@@ -22,6 +23,7 @@ export interface UploadsParts {
   bucket: RemovableFiles | null;
   sealer: Sealer;
   clock: Clock;
+  leftOut: LeftOut;
   retentionMs(): number;
   /** Counts what is kept for the account's storage. */
   onStored(tenant: string, bytes: number): void;
@@ -35,7 +37,7 @@ export interface OpenUploads {
 }
 
 /** Files of `/v1/files`. */
-export interface Uploads extends Pick<UploadsParts, 'sealer' | 'clock' | 'retentionMs' | 'onStored'> {
+export interface Uploads extends Pick<UploadsParts, 'sealer' | 'clock' | 'leftOut' | 'retentionMs' | 'onStored'> {
   open(): Promise<OpenUploads>;
   /** Whether there may be some already. */
   mayHaveStored(): boolean;

@@ -15,7 +15,7 @@ import type { StoreCaller, VectorStores } from './vector-stores.ts';
 export interface VectorStoresOptions {
   services: ServeServices;
   stores: StoredVectorStores;
-  uploads: Pick<Uploads, 'open'>;
+  uploads: Pick<Uploads, 'open' | 'leftOut'>;
   endpoint: VectorEndpoint;
   /** Reads HTML and PDFs. */
   extracting: Pick<ExtractPool, 'extract'>;
@@ -62,6 +62,7 @@ export function openVectorStores(options: VectorStoresOptions): OpenedVectorStor
       rows,
       passages,
       onTrouble,
+      leftOut: uploads.leftOut,
       files: async () => (await uploads.open()).files,
       filesMax: () => config().vectors.stores.files,
       readText: createFileReader(extracting),

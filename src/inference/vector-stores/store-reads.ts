@@ -9,7 +9,7 @@ import type {
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import type { Sealer } from '../../kernel/seal.ts';
-import { openable } from '../../kernel/unopenable.ts';
+import { type LeftOut, openable } from '../../kernel/unopenable.ts';
 import { openFile, openStore, type StoreFile, type VectorStore } from './store-facts.ts';
 
 export interface StoreBatch extends StoreBatchRow {
@@ -28,10 +28,12 @@ export type StoreReads = ReturnType<typeof createStoreReads>;
 export function createStoreReads({
   rows,
   sealer,
+  leftOut,
   clock,
 }: {
   rows: VectorStoreRows;
   sealer: Sealer;
+  leftOut: LeftOut;
   clock: Pick<Clock, 'wallMs'>;
 }) {
   async function opener(found: readonly StoreRow[]): Promise<(row: StoreRow) => VectorStore> {
@@ -55,8 +57,8 @@ export function createStoreReads({
       return found;
     },
     async list(tenant: string, { after, before, ...page }: ListPage): Promise<VectorStore[]> {
-      const found = await rows.listStores(tenant, { ...page, from: placeOf(after, before) });
-      return openable(found, await opener(found));
+      const read = (page: RowPage) => rows.listStores(tenant, page);
+      return pageOf({ ...page, from: placeOf(after, before) }, { read, opener, leftOut });
     },
     async file(tenant: string, storeId: string, id: string): Promise<StoreFile> {
       await store(tenant, storeId);
@@ -73,8 +75,10 @@ export function createStoreReads({
         const param = after === null ? 'before' : 'after';
         throw new FailureError(invalid(param, `'${param}' names no file of this list: '${beyond}'.`));
       }
-      const place = placeOf(after && from, before && from);
-      return openable(await rows.listFiles(of, { ...page, from: place }), (row) => openFile(sealer, row));
+      return pageOf(
+        { ...page, from: placeOf(after && from, before && from) },
+        { read: (page) => rows.listFiles(of, page), opener: () => (row) => openFile(sealer, row), leftOut },
+      );
     },
     async batch(tenant: string, storeId: string, id: string): Promise<StoreBatch> {
       await store(tenant, storeId);
@@ -84,6 +88,27 @@ export function createStoreReads({
       return { ...row, counts: counts.get(id) ?? noFiles };
     },
   };
+}
+
+/** The rows of a page that can be opened, in the order of the list. */
+async function pageOf<Row extends { id: string }, Opened>(
+  { from, ...page }: RowPage,
+  {
+    read,
+    ...list
+  }: Omit<Parameters<typeof openable<Row, Opened>>[1], 'read'> & {
+    read(page: RowPage): Promise<readonly Row[]>;
+  },
+): Promise<Opened[]> {
+  const side = from?.side ?? 'after';
+  // Before a place, the nearest row is the last.
+  const ordered = <T>(rows: readonly T[]) => (side === 'before' ? rows.toReversed() : [...rows]);
+  const found = await openable<Row, Opened>(page.limit, {
+    ...list,
+    read: async (behind, limit) =>
+      ordered(await read({ ...page, limit, from: behind === null ? from : { id: behind.id, side } })),
+  });
+  return ordered(found);
 }
 
 const noFiles: StoreCounts = { in_progress: 0, completed: 0, failed: 0, cancelled: 0, bytes: 0 };

@@ -10,6 +10,7 @@ import { type Failure, FailureError } from '../../kernel/failure.ts';
 import { newSortedId } from '../../kernel/ids.ts';
 import { type JobIntervals, LeasedJobs } from '../../kernel/leased-jobs.ts';
 import type { Sealer } from '../../kernel/seal.ts';
+import type { LeftOut } from '../../kernel/unopenable.ts';
 import { fileNotFound } from '../batches/batches.ts';
 import type { StoredFiles } from '../batches/stored-files.ts';
 import type { Passages } from './passages.ts';
@@ -32,6 +33,7 @@ export interface VectorStoresParts extends ReadingParts {
   passages: Passages;
   sealer: Sealer;
   clock: Clock;
+  leftOut: LeftOut;
   /** Files that a store may have. */
   filesMax(): number;
   /** For the operator's log. */
