@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { openEntries } from '../books/auth/entry-secrets.ts';
+import type { Operator } from '../books/auth/operator.ts';
 import { exportConfig } from '../config/export-config.ts';
 import { emptyFile } from '../config/load.ts';
 import { fragmentKey, mergeStored } from '../config/merge-stored.ts';
@@ -94,17 +95,30 @@ export function configurationOperations(parts: AdminParts, records: Records): Op
         })
         .prefault({}),
       reply: reloadedSchema,
-      async run({ body }) {
-        const reloaded = await parts.reload(body.force ? 'force' : 'careful');
-        if (reloaded.ok) return { ok: true as const, errors: [], at_next_start: [...(reloaded.atNextStart ?? [])] };
-        const message = 'The configuration file was not loaded. The old configuration stays in force.';
-        return refuseWith(
-          { kind: 'invalid-request', param: null, message },
-          { ok: false, errors: reloaded.errors.map(shown) },
-        );
-      },
+      run: ({ body, operator }) => reload(parts, records, body.force, operator),
     }),
   ];
+}
+
+/** Takes the file, and writes that into the audit log. */
+async function reload(
+  parts: AdminParts,
+  records: Records,
+  force: boolean,
+  { name: actor }: Operator,
+): Promise<z.input<typeof reloadedSchema>> {
+  const reloaded = await parts.reload(force ? 'force' : 'careful');
+  if (!reloaded.ok) {
+    const message = 'The configuration file was not loaded. The old configuration stays in force.';
+    return refuseWith(
+      { kind: 'invalid-request', param: null, message },
+      { ok: false, errors: reloaded.errors.map(shown) },
+    );
+  }
+  const at_next_start = [...(reloaded.atNextStart ?? [])];
+  const subject = parts.configFile ?? 'configuration';
+  await records.note({ actor, action: 'config.reload', subject, after: { force, at_next_start } });
+  return { ok: true, errors: [], at_next_start };
 }
 
 /** Without what other accounts have. */

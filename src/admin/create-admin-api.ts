@@ -87,7 +87,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...windowOperations(parts, records),
     ...explainOperations(parts, records),
     ...doctorOperations(parts, watch),
-    ...backupOperations(parts),
+    ...backupOperations(parts, records),
     ...overviewOperations(parts, records, watch),
     ...requestOperations(parts, records),
     ...bodyRuleOperations(parts, records),

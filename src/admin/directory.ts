@@ -78,6 +78,8 @@ export interface Records {
   current(scope: AccountScope): Promise<Directory>;
   /** All or nothing, with its audit row; counts in this process when it resolves. */
   apply(changes: readonly Change[], audit: Omit<AuditEntry, 'atMs'>): Promise<'done' | 'exists' | 'absent'>;
+  /** An audit row of what was done elsewhere, or given out. A store that fails does not undo that: it goes to `onStoreError`. */
+  note(audit: Pick<AuditEntry, 'actor' | 'action' | 'subject' | 'after'>): Promise<void>;
   /** For functions of auth that change the store themselves. */
   changing<T>(change: () => Promise<T>): Promise<T>;
   /** For other reads. */
@@ -118,6 +120,9 @@ export function createRecords(parts: AdminParts): Records {
         return scope === null ? seen.directory : within(seen.directory, scope);
       }),
     apply: (changes, audit) => changing(() => parts.store.apply(changes, { atMs: parts.clock.wallMs(), ...audit })),
+    async note(audit) {
+      await parts.store.apply([], { atMs: parts.clock.wallMs(), before: null, ...audit }).catch(parts.onStoreError);
+    },
     changing,
     asking,
   };

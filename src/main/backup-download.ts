@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { createReadStream, readdirSync, rmSync } from 'node:fs';
+import { createReadStream, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { FailureError } from '../kernel/failure.ts';
+import { removeLeftBehind } from '../kernel/sharing/left-behind.ts';
 import type { DataFolder } from '../stores/sqlite/data-folder.ts';
 import type { BackupOrder } from './backup-worker.ts';
 
@@ -22,10 +23,8 @@ export function createBackupDownload(folder: DataFolder) {
       throw new FailureError({ kind: 'conflict', message });
     }
     running = true;
-    // Removes what a dead process left.
-    for (const name of readdirSync(folder.path))
-      if (name.startsWith(prefix)) rmSync(join(folder.path, name), { recursive: true, force: true });
-    const file = join(folder.path, `${prefix}${randomUUID()}.gz`);
+    removeLeftBehind(folder.path, prefix);
+    const file = join(folder.path, `${prefix}${process.pid}-${randomUUID()}.gz`);
     const end = () => {
       rmSync(file, { force: true });
       running = false;

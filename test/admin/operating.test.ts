@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startUpstream } from '../start-upstream.ts';
-import { openAdmin } from './open-admin.ts';
+import { type Answer, openAdmin } from './open-admin.ts';
 
 function over(url: string) {
   return {
@@ -190,6 +190,12 @@ test('a reload that finds errors is a 400 that lists them', async (t) => {
   const problem = { file: 'culvert.yaml', line: 3, column: 5, path: 'plans', message: 'expected a mapping' };
   admin.setReload({ ok: false, errors: [problem] });
   const { status, json } = await admin.call('POST', '/config/reload');
+  const { data } = await admin.ok('GET', '/audit?action=config.reload');
+  assert.deepEqual(
+    data.map(({ after }: Answer) => after),
+    [{ force: false, at_next_start: [] }],
+    'only what was loaded',
+  );
   const { file: _file, ...shown } = problem;
   assert.deepEqual([status, json.ok, json.errors], [400, false, [shown]]);
   assert.equal(json.error.code, 400);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { adminKey, startGateway } from '../start-gateway.ts';
@@ -38,4 +39,25 @@ test('a backup is downloaded while requests are served: whole, and nothing of it
     [],
   );
   assert.equal((await gateway.fetch('/admin/v1/backup')).status, 403, 'a caller may not');
+  const audit = await gateway.fetch('/admin/v1/audit?action=backup.download', { headers });
+  const { data } = (await audit.json()) as { data: { actor: string }[] };
+  assert.deepEqual(
+    data.map(({ actor }) => actor),
+    isOneAtATime ? ['admin'] : ['admin', 'admin'],
+  );
+});
+
+test('a look at the headers of a backup leaves the way free, and so does a process that died', async (t) => {
+  const gateway = await startGateway(t);
+  const headers = { authorization: `Bearer ${adminKey}` };
+  const ofOthers = [`backup-download-${process.ppid}-a.gz`, 'backup-download-99999999-b.gz'] as const;
+  for (const name of ofOthers) writeFileSync(join(gateway.dataDir, name), '');
+  for (let turn = 0; turn < 2; turn += 1) {
+    assert.equal((await gateway.fetch('/admin/v1/backup', { method: 'HEAD', headers })).status, 200);
+    const answer = await gateway.fetch('/admin/v1/backup', { headers });
+    assert.equal(answer.status, 200, 'the one before has ended');
+    await answer.arrayBuffer();
+  }
+  const left = readdirSync(gateway.dataDir).filter((name) => name.startsWith('backup-'));
+  assert.deepEqual(left, [ofOthers[0]], 'another worker may still be writing its own');
 });

@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { culvert } from '../../kernel/command-form.ts';
+import { isAlive } from '../../kernel/sharing/left-behind.ts';
 import { downloadFile } from './download-file.ts';
 import {
   addingProgress,
@@ -64,16 +65,6 @@ function refuseSecond(folder: ExtrasFolder, id: string, nowMs: number): void {
   const pid = addingProgress(folder, id, nowMs)?.pid;
   if (pid === undefined || pid === process.pid || !isAlive(pid)) return;
   throw new AddFailed(`Process ${pid} is downloading ${id}. ${culvert} add --list says how far it is.`);
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // It is there, and another user's.
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
-  }
 }
 
 async function enoughDisk(folder: ExtrasFolder, bytes: number): Promise<void> {

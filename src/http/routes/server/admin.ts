@@ -94,14 +94,21 @@ async function write(exchange: Exchange, { status, contentType, body }: AdminRep
     return;
   }
   response.writeHead(status, headers);
-  if (request.method !== 'HEAD') await writePieces(response, body);
+  await writePieces(response, body, request.method === 'HEAD' ? 'head' : 'all');
   response.end();
 }
 
-/** No faster than the caller reads; one who leaves, or reads nothing for 60 s, ends it. */
-async function writePieces(response: ServerResponse, pieces: AsyncIterable<string | Uint8Array>): Promise<void> {
+/**
+ * No faster than the caller reads; one who leaves, or reads nothing for 60 s, ends it. The first piece is read of a `head`,
+ * too: only what has begun gives up what it holds.
+ */
+async function writePieces(
+  response: ServerResponse,
+  pieces: AsyncIterable<string | Uint8Array>,
+  part: 'head' | 'all',
+): Promise<void> {
   for await (const piece of pieces) {
-    if (response.destroyed) return;
+    if (response.destroyed || part === 'head') return;
     if (piece.length > 0 && !response.write(piece)) await readOn(response);
   }
 }
