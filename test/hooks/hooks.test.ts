@@ -205,6 +205,47 @@ test('a hook gets the texts of answers of other families, and no words of their 
   assert.deepEqual(choices, [{ index: 0, text: 'ONE.', logprobs: null, finish_reason: 'stop' }]);
 });
 
+test('a hook that changes each text leaves the ids of vector stores, moderations and rankings alone', async (t) => {
+  const every = ({ sign }: { sign: string }) =>
+    `({ texts }) => ({ texts: texts.map(({ text }, at) => ({ at, text: text + '${sign}' })) })`;
+  const module = moduleOf('every', `onRequest: ${every({ sign: ' one' })}, onAnswer: ${every({ sign: ' two' })}`);
+  const models = {
+    embed: { type: 'embedding', targets: ['culvert/culvert-lexical-1024'] },
+    judge: { type: 'moderation', targets: ['up1/omni-moderation-latest'] },
+  };
+  const gateway = await withHooks(
+    t,
+    { every: { module } },
+    { models, vectors: { stores: { embedding_model: 'embed' } } },
+  );
+  const call = async (path: string, json?: object, method = json === undefined ? 'GET' : 'POST') => {
+    const answer = await gateway.fetch(path, { method, ...(json !== undefined && { json }) });
+    const text = await answer.text();
+    assert.equal(answer.status, 200, text);
+    return JSON.parse(text) as Record<string, never> & { id: string; status: string; data: JsonObject[] };
+  };
+  const form = new FormData();
+  form.set('purpose', 'assistants');
+  form.set('file', new Blob(['A text about cheese.']), 'cheese.txt');
+  const { id } = (await (await gateway.fetch('/v1/files', { method: 'POST', body: form })).json()) as { id: string };
+  const store = await call('/v1/vector_stores', { name: 'Food', file_ids: [id] });
+  const file = `/v1/vector_stores/${store.id}/files/${id}`;
+  await until('the file is read', async () => (await call(file)).status === 'completed');
+  const search = () => call(`/v1/vector_stores/${store.id}/search`, { query: 'cheese' });
+  const [found] = (await search()).data;
+  assert.deepEqual(
+    [found!.file_id, found!.filename, found!.content],
+    [id, 'cheese.txt one two', [{ type: 'text', text: 'A text about cheese. one two' }]],
+  );
+  assert.deepEqual((await call(`${file}/content`)).data, [{ type: 'text', text: 'A text about cheese. one two' }]);
+  await call(file, undefined, 'DELETE');
+  assert.deepEqual((await search()).data, [], 'what was removed is found no more');
+  const { results } = (await call('/v1/moderations', { model: 'judge', input: 'Hello' })) as unknown as {
+    results: JsonObject[];
+  };
+  assert.deepEqual((results[0]!.category_applied_input_types as JsonObject).violence, ['text']);
+});
+
 test('onAnswer sees a whole stream before its caller does', async (t) => {
   const module = moduleOf(
     'whole',

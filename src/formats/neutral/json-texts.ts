@@ -1,3 +1,4 @@
+import { isSortedId } from '../../kernel/ids.ts';
 import { isObject, type JsonObject, type JsonValue, nestsDeeper } from '../../kernel/json.ts';
 import { jsonDepthMax } from '../../kernel/limits.ts';
 
@@ -61,7 +62,7 @@ const kinds = kindTable({
   document: 'documents passages',
   metadata: 'user user_id safety_identifier prompt_cache_key',
   label:
-    'type role id model name call_id tool_call_id tool_use_id object status detail effort format media_type mimeType mime_type encoding_format finish_reason stop_reason voice size quality language service_tier truncation previous_response_id conversation tool_choice phase event_id item_id response_id taskId contextId messageId artifactId',
+    'type role id model name call_id tool_call_id tool_use_id object status detail effort format media_type mimeType mime_type encoding_format finish_reason stop_reason voice size quality language service_tier truncation embedding_model distance previous_response_id conversation tool_choice phase event_id item_id response_id taskId contextId messageId artifactId',
 });
 const roles = kindTable({
   system: 'system developer',
@@ -78,6 +79,8 @@ const free = kindTable({
   query: 'filter',
   user: 'variables',
 });
+/** Members that hold words of a format alone, at any depth. */
+const labelled = new Set(['category_applied_input_types', 'api_version', 'with_payload']);
 const bytes = new Set([
   ...['data', 'file_data', 'b64_json', 'bytesBase64Encoded', 'bytes'],
   ...['image', 'images', 'audio', 'mask', 'blob'],
@@ -138,6 +141,7 @@ function aroundMember(name: string, value: JsonValue | undefined, { kind, holder
   if (name === 'input' && isCall(holder)) return { kind: 'tool-arguments', free: true, holder };
   const freeKind = free.get(name) ?? (isFreeObject(name, value, kind, holder) ? kind : undefined);
   if (freeKind !== undefined) return { kind: freeKind, free: true, holder };
+  if (labelled.has(name) && kind !== 'document') return { kind: 'label', free: false, holder };
   const named = kinds.get(name) ?? kind;
   // A label is one word: a list or an object of this name holds something else. Documents have members of any name.
   const isLabel = typeof value === 'string' && (kind !== 'document' || name === 'id');
@@ -176,7 +180,14 @@ function visitText(text: string, path: TextPath, { kind, free, holder }: Around,
   if (unread !== null && unread !== 'elsewhere') return;
   const inner = kind === 'tool-arguments' ? jsonIn(text) : null;
   if (inner !== null) visit(inner, path, { kind, free: true, holder: null }, found);
+  else if (free && (isStoreId(text) || (kind === 'query' && path.at(-1) === 'key')))
+    found.parts.push({ path, kind: 'label', text });
   else found.parts.push({ path, kind: unread === 'elsewhere' ? 'address' : kind, text });
+}
+
+/** Ids in the points of vector stores: were they changed, nobody would find the passages of a file to remove them. */
+function isStoreId(text: string): boolean {
+  return isSortedId('file-', text) || isSortedId('vsf_', text);
 }
 
 /** Kind of the content that a text is or names, which nobody can read; null: it is a text. */

@@ -113,9 +113,9 @@ class RunningHook {
   }
 
   async #answer(on: 'onAnswer' | 'onEvent', texts: readonly JudgedText[]): Promise<Failure | readonly string[]> {
-    const places = [...texts.keys()].filter((at) => texts[at]?.kind !== 'label');
+    const places = [...texts.keys()].filter((at) => texts[at]?.kind !== 'label' && texts[at]?.isName !== true);
     const sentTexts = texts
-      .filter(({ kind }) => kind !== 'label')
+      .filter((_, at) => places.includes(at))
       .map(({ kind, choice, text }) => ({ kind, choice, text }));
     if (places.length === 0) return texts.map(({ text }) => text);
     const check = (reply: unknown) => answerReply(reply, places.length);

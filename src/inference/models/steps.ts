@@ -137,6 +137,8 @@ export interface AnswerTextPlace {
   choice: number;
   /** In a part that is no text, such as a source. */
   isBeside?: true;
+  /** The name of a member, which its owner or a model chose. */
+  isName?: true;
 }
 
 /** Takes a text in pieces and gives those that may go on, or the failure that ends the answer. */

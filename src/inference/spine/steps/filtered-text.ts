@@ -29,7 +29,7 @@ export function filteredJson(texts: AnswerTexts, json: string, value: JsonValue,
   const isPiece = ({ path }: TextChange) => pieced.some((piece) => piece.every((step, at) => step === path[at]));
   const changes = parts.flatMap((part) => {
     if (isPiece(part)) return [];
-    const filter = texts({ kind: part.kind, choice });
+    const filter = texts({ kind: part.kind, choice, ...(part.as === 'name' && { isName: true }) });
     const text = filter === null ? part.text : given(filter.push(part.text)) + given(filter.end());
     if (text === part.text) return [];
     const isNumber = root === 'tool-arguments' && part.as !== 'name' && filter?.isNumber?.(part.text) === true;
@@ -122,7 +122,7 @@ export class FilteredStream<C> {
       const isPiece = path.at(-1) === 'delta' || (path[0] === 'choices' && path.at(-1) === 'text');
       if (isPiece) this.#piece(held, [type, event.item_id, choice, path.at(-1)].join(), { kind, choice }, path, text);
       else {
-        const passed = throughFilter(this.#texts, { kind, choice }, text);
+        const passed = throughFilter(this.#texts, { kind, choice, ...(as === 'name' && { isName: true }) }, text);
         if (passed !== text) changes.push({ path, ...(as !== undefined && { as }), text: passed });
       }
     }
