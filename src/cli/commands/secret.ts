@@ -40,9 +40,9 @@ async function rotate(flags: AdminFlags & { forget?: boolean }, parts: CliParts)
     print(
       `Sealed again: ${resealed}, with ${source === 'configuration' ? 'storage.secret' : 'a new secret of the data folder'}.`,
     );
-    if (source === 'configuration' && earlier === 'remembered')
+    if (earlier === 'remembered')
       print(
-        'Keep storage.earlier_secrets as long as something from before must be opened: responses, files, batches and vector stores (docs/admin-api.md, The secret).',
+        `${source === 'configuration' ? 'Keep storage.earlier_secrets as long as something from before must be opened' : 'All else from before stays sealed by the earlier secrets, which the data folder remembers'}: responses, files, batches and vector stores (docs/admin-api.md, The secret).`,
       );
   }
   if (left.length > 0) note(`No secret known here opens ${left.join(', ')}. Remove them, and add them again.`);

@@ -5,7 +5,16 @@ import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { ensureAdminKey, ensureSecret, openDataFolder } from './data-folder.ts';
+import {
+  ensureAdminKey,
+  ensureSecret,
+  forgetEarlierSecrets,
+  openDataFolder,
+  presentSecrets,
+  renewSecret,
+  secretMark,
+  secretsOf,
+} from './data-folder.ts';
 import { lockDataFolder, lockOwner } from './data-folder-lock.ts';
 
 function place(t: TestContext): string {
@@ -76,6 +85,19 @@ test('the secret is made once, 0600, and a second start finds it', (t) => {
     first,
   );
   assert.equal(statSync(join(folder.path, 'secret')).mode & 0o777, 0o600);
+});
+
+test('every earlier secret is remembered, however often it is renewed, until all are forgotten', (t) => {
+  const folder = openDataFolder(place(t));
+  let made = 0;
+  const mint = () => `${made++}`.padEnd(43, 'x');
+  const [first] = secretsOf(folder, mint);
+  for (let turn = 0; turn < 12; turn += 1) renewSecret(folder, mint);
+  assert.deepEqual([secretsOf(folder, mint).length, secretsOf(folder, mint).at(-1)], [13, first]);
+  const mark = secretMark(folder);
+  forgetEarlierSecrets(folder);
+  assert.deepEqual(presentSecrets(folder), ['12'.padEnd(43, 'x')]);
+  assert.notEqual(secretMark(folder), mark, 'other processes notice');
 });
 
 test('S9 a secret file that was cut short stops the start and is left as it is', (t) => {

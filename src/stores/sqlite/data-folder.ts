@@ -113,9 +113,6 @@ export function readIfThere(file: string): string | undefined {
 /** The message says what to do. */
 export class SecretCutShort extends Error {}
 
-/** Earlier secrets that are remembered: who rotates more often has sealed anew what must last. */
-const earlierMax = 10;
-
 /** The secret of this folder, made by `mint` at the first call, and after it those that it had before. */
 export function secretsOf(folder: DataFolder, mint: () => string): readonly string[] {
   return [ensureSecret(folder, mint), ...earlierOf(folder)];
@@ -133,11 +130,11 @@ export function secretMark(folder: DataFolder): string {
   return facts === undefined ? '' : `${facts.ino} ${facts.ctimeMs}`;
 }
 
-/** Makes a new secret. The old one still opens what it sealed, until `forgetEarlierSecrets`. */
+/** Makes a new secret. Each earlier one still opens what it sealed, until `forgetEarlierSecrets`: vector stores last for ever. */
 export function renewSecret(folder: DataFolder, mint: () => string): void {
   const before = secretsOf(folder, mint);
   // First, so that a crash between the two loses nothing.
-  replaceFile(earlierFile(folder), `${before.slice(0, earlierMax).join('\n')}\n`);
+  replaceFile(earlierFile(folder), `${before.join('\n')}\n`);
   replaceFile(secretFile(folder), `${mint()}\n`);
 }
 
