@@ -39,9 +39,9 @@ export class ResponseDelivery implements Delivery {
   private behind = false;
   private ended = false;
   private form: AnswerForm = 'events';
-  /** How its events leave; null: as they are. */
+  /** Form that events leave in, other than `text/event-stream`; null: as they are. */
   private wire: ((chunk: Bytes) => Bytes) | null = null;
-  /** Text behind the last of them; absent: none. */
+  /** Text behind the last event; absent: none. */
   private closing: (() => string) | undefined;
   /** Headers of a whole answer, until it ends. */
   private headers: HeaderList = [];
@@ -62,7 +62,7 @@ export class ResponseDelivery implements Delivery {
     if (response.destroyed) this.disconnected = true;
     response.on('close', () => {
       this.stopTimers();
-      // The caller did not go: we left.
+      // This server has ended the connection, not the caller.
       if (response.writableFinished || this.brokenOff) return;
       this.disconnected = true;
       this.disconnectListener?.();
@@ -118,10 +118,10 @@ export class ResponseDelivery implements Delivery {
     }
     this.keepAlive?.refresh();
     const chunk = this.wire === null ? given : this.wire(given);
-    // One without bytes would be the end.
+    // A chunk without bytes would end the body.
     if (chunk.length === 0) return 'ready';
     const { response, unsent, inChunks } = this;
-    // Of ASCII, bytes are characters.
+    // A text of ASCII has as many bytes as characters.
     const isOther = typeof chunk === 'string' && Buffer.byteLength(chunk) !== chunk.length;
     const bytes = isOther ? Buffer.from(chunk) : chunk;
     const before = inChunks ? `${unsent}${bytes.length.toString(16)}\r\n` : unsent;
@@ -147,7 +147,7 @@ export class ResponseDelivery implements Delivery {
     const { response, unsent } = delivery;
     if (unsent === '') return;
     delivery.unsent = '';
-    // Or node would wait for another turn.
+    // Without this node would write in another turn of the loop.
     response.socket?.cork();
     response.write(unsent, 'latin1');
     response.socket?.uncork();
@@ -324,7 +324,7 @@ function writeHead(
   writer._storeHeader(`${head}\r\n`, lengthHeaders);
 }
 
-/** Throws where node would. */
+/** Checks a header as node does, and throws as node would. A value that passed is remembered in `fit`. */
 function lookOver(name: string, value: string, fit: Set<string> | null | undefined): void {
   validateHeaderName(name);
   validateHeaderValue(name, value);
@@ -338,7 +338,7 @@ interface HeadWriter {
   _storeHeader?(firstLine: string, headers: readonly string[]): void;
 }
 
-/** Values that were found fit, by name of the header; beyond it they are looked at again. */
+/** Most values of one header that are remembered as checked; at one more all are checked again. */
 const fitValuesMax = 1_000;
 
 /**
@@ -365,8 +365,8 @@ const madeHere = [
 ];
 
 /**
- * The same for many answers, so each value is looked at once. The names of limits in the policy are those of
- * `ratelimit`, which changes with every answer.
+ * Headers whose values are the same for many answers, so each value is checked once. The names of limits in the policy
+ * are those of `ratelimit`, which changes with every answer.
  */
 const seldomNew = [
   'content-type',
@@ -377,7 +377,7 @@ const seldomNew = [
   'x-culvert-model',
 ];
 
-/** How their lines begin, and which values were found fit; null where they need no look. */
+/** Beginning of each header's line, and the values that passed the check; `fit` null: its values need none. */
 const knownHeaders = new Map<string, { begin: string; fit: Set<string> | null }>();
 for (const name of madeHere) knownHeaders.set(name, { begin: `\r\n${name}: `, fit: null });
 for (const name of seldomNew) knownHeaders.set(name, { begin: `\r\n${name}: `, fit: new Set() });

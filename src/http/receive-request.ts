@@ -33,7 +33,7 @@ export interface ReceptionParts {
   clock: Clock;
   /** Checks who may enter. */
   keys: Pick<KeyRing, 'authenticate' | 'authenticateAdmin' | 'byGuest'>;
-  /** For browsers, which send a cookie instead of a key; null: there is no dashboard. */
+  /** Checks the cookies of browsers, which send no key; null: there is no dashboard. */
   sessions: SessionDoor | null;
   /** Counts wrong admin keys on all replicas; null: there is one process. */
   tally: SharedTally | null;
@@ -282,8 +282,8 @@ export class Reception {
   }
 
   /**
-   * The answer to a key that opens nothing here: after some of one address, that it comes too often. A right key always
-   * passes, or others at an operator's address could lock them out; at 16 characters and more, none is guessed so.
+   * Answer to a wrong admin key; after several of one address, that they come too often. A right key always passes:
+   * otherwise others could lock out an operator with the same address. No key of 16 characters is guessed at that rate.
    */
   private async wrongAdminKey(request: IncomingMessage, failure: Failure): Promise<Failure> {
     if (failure.kind !== 'unauthenticated' || failure === noKeySent) return failure;

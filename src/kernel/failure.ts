@@ -22,7 +22,7 @@ export type Failure =
   | { kind: 'not-found'; message: string; param?: string; code?: string }
   | { kind: 'method-not-allowed'; method: string; path: string; allowed: readonly string[] }
   | { kind: 'request-timeout'; message: string }
-  /** With `retryAfterMs` the same request may pass then. */
+  /** `retryAfterMs`: wait after which the same request may pass. */
   | { kind: 'conflict'; message: string; retryAfterMs?: number }
   | { kind: 'body-too-large'; limitBytes: number }
   | { kind: 'unsupported-media-type'; received: string | null; expected: string }
@@ -129,7 +129,7 @@ export const pageRefusalStatus = {
   page_unreachable: 502,
   page_too_large: 502,
   page_broken: 502,
-  // It came whole: asking again gives the same.
+  // The page came whole: a further request would give the same bytes.
   page_unreadable: 422,
   page_redirects: 502,
 } as const satisfies Record<PageRefusal, number>;
@@ -250,7 +250,7 @@ export function statusOf(failure: Failure): number {
   return hasGivenStatus ? failure.status : failureStatus[failure.kind];
 }
 
-/** By which clients know what a guard has refused. */
+/** Error code by which clients recognise the refusal of a guard. */
 export const guardBlockedCode = 'guard_blocked';
 
 /** The provider's own word and further members, of errors that it made itself. */
@@ -325,7 +325,7 @@ function messageOf(failure: Failure): string {
   }
 }
 
-/** "premature end" is what Continue knows a broken stream by, and asks again for. */
+/** Beginning of the message. Continue recognises a broken stream by "premature end", and asks again. */
 function whatFailed({ model, begun }: UpstreamsFailed): string {
   return begun === true
     ? `The answer of model '${model}' came to a premature end`
@@ -343,7 +343,7 @@ function whatHelps({ lasting }: UpstreamsFailed): string {
   return `A retry does not help: the operator must ${mends.join(', and ')}.`;
 }
 
-/** For one provider, and for more. */
+/** Advice for the operator by cause, for one provider and for several. */
 const mendOf: Readonly<Record<LastingCause['cause'], readonly [one: string, many: string]>> = {
   credential: ['change the credential of provider', 'change credentials of'],
   quota: ['raise the quota or the credit at provider', 'raise quotas or credits at'],

@@ -252,7 +252,7 @@ export class RollingScope {
   readonly #tokensByHour = new RollingSum(spans.month, spans.week);
   readonly #usdByMinute = new RollingSum(spans['5h']);
   readonly #usdByHour = new RollingSum(spans.month, spans.week, periodMaxMs);
-  /** All that was spent. It is seeded in the scope of credit alone. */
+  /** USD that were ever spent. Seeded in the scope of credit alone. */
   readonly usdEver = new EverSum();
   /** Requests that run now. */
   running = 0;
@@ -276,7 +276,7 @@ export class RollingScope {
     this.#unitsByHour.remove(nowMs, countedMs, costMilli);
   }
 
-  /** The same of USD. */
+  /** Takes USD back, likewise. */
   removeUsd(nowMs: number, countedMs: number, usdNano: number): void {
     this.#usdByMinute.remove(nowMs, countedMs, usdNano);
     this.#usdByHour.remove(nowMs, countedMs, usdNano);

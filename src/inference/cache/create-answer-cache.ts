@@ -73,7 +73,7 @@ interface Entered extends AnswerCacheParts {
   openSemantic(): Promise<SemanticCache>;
 }
 
-/** Where equal requests wait for each other; null: this one neither waits nor is waited for. */
+/** Name under which equal requests wait for one answer; null: this one neither waits nor is waited for. */
 function flightPlace(
   { scope, digest }: PartedKey,
   { use, maxAgeS, exact }: CacheDirectives,
@@ -165,9 +165,9 @@ interface Missed {
   endpoint: string;
   /** Others may take its stream while it comes. */
   isJoinable: boolean;
-  /** It says who asks, or something for a provider's books, which its answer may repeat. */
+  /** The request names its user, or has a label for a provider's records, and its answer may repeat either. */
   isLabelled: boolean;
-  /** Null: its answer is for it alone. */
+  /** Requests that wait for its answer; null: the answer is for this one alone. */
   flight: Flight | null;
   remove(): void;
   similar: Similar | null;
@@ -282,7 +282,7 @@ async function openSemanticCache(
   });
 }
 
-/** Null: no answer to a similar question may serve this one, and nobody learns from it. */
+/** Looks for the answer to a similar question. Null: none may serve this request, and its answer serves no other. */
 async function askSimilar(
   keyed: Keyed,
   { call, plan, snapshot }: Pick<PlannedRequest<unknown, Plan>, 'call' | 'plan' | 'snapshot'>,
@@ -360,7 +360,7 @@ function goingOn<R, P extends Plan>(
   return { call: { ...call, ...changed }, plan: { ...plan, headers }, end };
 }
 
-/** Null: nobody can say what this request has in common with others. */
+/** Parts of a request by which others are compared with it; null: they are not known. */
 async function canonicalOf<I, R extends RequestBody, P extends Plan>(
   { readable }: Endpoint<I, R, P>,
   { call, request }: PlannedRequest<R, P>,

@@ -37,25 +37,25 @@ export interface ToolRun {
   marks: SourceMarks;
   /** Ms until the whole answer must be there. */
   leftMs(): number;
-  /** Nobody waits for the answer any more. */
+  /** Aborts when nobody waits for the answer any more. */
   signal: AbortSignal;
-  /** Turns and functions as steps of the request let the model have them, or the refusal. */
+  /** Steps of the request: each gives the text as the model or the caller may have it, or refuses. */
   read: {
     turns(messages: readonly NeutralMessage[]): Promise<readonly NeutralMessage[] | Failure>;
     tools(tools: readonly NeutralTool[]): Promise<readonly NeutralTool[] | Failure>;
     /** Arguments of a call that the caller has approved. */
     arguments(argumentsJson: string): string | Failure;
-    /** The same for the caller, who sees results and lists. */
+    /** Results and lists as the caller may see them. */
     result(result: ServerResult): ServerResult | Failure;
     list(step: ServerToolStep): ServerToolStep | Failure;
   };
-  /** The caller is shown what happens. */
+  /** Shows the caller what happens. */
   show(events: readonly NeutralEvent[]): void;
 }
 
 /** The results of one turn's calls. */
 export interface TurnResults {
-  /** One a call, for the model; without those that the caller must approve first. */
+  /** Results for the model, one for each call that needs no approval. */
   parts: NeutralPart[];
   /** Milli-units that the calls cost. */
   costMilli: number;

@@ -68,7 +68,7 @@ export class Answer<C = Bytes> implements Watched {
     return this.trial?.paused ?? true;
   }
 
-  /** The maker of the answer has begun. */
+  /** Notes the time of the first content, once. */
   noteFirst(): void {
     if (this.firstTokenMs !== null) return;
     const nowMs = this.#contest.clock.monotonicMs();
@@ -106,7 +106,7 @@ export class Answer<C = Bytes> implements Watched {
   /** The headers that say who answered, over how many attempts, for how much and what was left out (design §6). */
   headers(facts: Omit<AnswerFacts, 'answer'>): string[] {
     const { job } = this.#contest;
-    // One that was held back has been counted.
+    // An answer that was held back has been counted among the attempts.
     const before = job.attemptsMade === null ? job.progress.attempts.length : job.attemptsMade();
     const made = before + (job.progress.heldBack !== null && this.trial === null ? 0 : 1);
     const { target } = this.attempt;
@@ -153,7 +153,7 @@ export function answeredElsewhere(): Fault {
 
 /** Maximum size before the first content: role chunks, message_start. */
 const heldBytesMax = 1024 * 1024;
-/** An event's, roughly. */
+/** Estimated size of a held event. */
 const eventBytes = 64;
 
 /** A stream, held back until its first content: what fails before that leaves no trace. */
@@ -191,7 +191,7 @@ export class StreamedAnswer<C extends Chunk> implements AttemptSink {
     return 'ready';
   }
 
-  /** Behind the headers a comment says it, which every reader of events skips. */
+  /** Reports losses in a comment once the headers have left: every reader of events skips comments. */
   lose(losses: readonly Loss[]): void {
     if (this.#held !== null) this.#facts = { ...this.#facts, losses: [...this.#facts.losses, ...losses] };
     else {

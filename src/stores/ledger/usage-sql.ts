@@ -58,12 +58,12 @@ export function usageParts(query: UsageQuery, summed: SummedDays): UsagePart[] {
   const endDay = Math.min(Math.floor(to / perDay), summed.days.to);
   const tableOf = (tables: readonly DayTable[]) => tables.find(({ key }) => knows(key, dimensions))?.name;
   const hours = tableOf(isByName ? nameHourTables : narrowHourTables);
-  /** Single requests are many: whole hours of them come from their table. */
+  /** Parts of a day. Single requests are many, so whole hours of them come from a table of hours. */
   const edge = (range: DayRange) =>
     edgeParts(source, isByName && query.exact !== true ? hours : undefined, range, summed.named);
   const counted = (all: readonly UsagePart[]) =>
     all.filter((part) => part.from < part.to).map((part) => withTotals(part, query, summed.narrow));
-  // Days are not kept by hour, and by user and tag not by these.
+  // Tables of days have no hours, and those by user and tag have neither provider nor endpoint.
   const hasDayTable =
     query.exact !== true &&
     !dimensions.has('hour') &&

@@ -13,11 +13,11 @@ const closeRetries = { firstMs: 50, maxMs: 1_000 };
 
 export interface OpenObserver {
   onOpened(requestId: string): void;
-  /** Refused, but perhaps in the table: it must not stay there. */
+  /** A reservation was refused whose row may have been written: the row must be removed. */
   onUnwanted(requestId: string): void;
   /** The error of the last statement; null when it passed. */
   onOutcome(error: unknown): void;
-  /** A request waits for long. */
+  /** Called when a request has waited for long. */
   onSlow(): void;
 }
 
@@ -34,7 +34,7 @@ interface WaitingOpen {
   reject(error: Error): void;
 }
 
-/** Why a reservation is refused while nothing else is known. */
+/** Reason of a refusal while no error of PostgreSQL is known. */
 const silent = 'PostgreSQL does not answer';
 
 /**
@@ -47,11 +47,11 @@ export class OpenQueue {
   readonly #patience: Pick<Patience, 'now' | 'leftMs'>;
   readonly #observer: OpenObserver;
   #queue: WaitingOpen[] = [];
-  /** Answered ones stay in the queue until a batch passes over them. */
+  /** Entries that nobody has answered. Answered ones stay in the queue until a batch passes over them. */
   #waiting = 0;
   #lanes = 0;
   #scheduled = false;
-  /** In a row. */
+  /** Statements that failed in a row. */
   #failures = 0;
   #fault = silent;
   #refusal: string | null = null;
@@ -107,7 +107,7 @@ export class OpenQueue {
     return this.#waiting;
   }
 
-  /** After the turn of the loop in which it came: those that came in it go together. */
+  /** Sends at the end of this turn of the loop, so that rows of one turn go together. */
   #schedule(): void {
     if (this.#scheduled || this.#lanes >= this.#lanesMax) return;
     this.#scheduled = true;

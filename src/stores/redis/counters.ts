@@ -42,7 +42,7 @@ import { createRedisTally, tallyScript } from './tally.ts';
 import { Unlimited } from './unlimited.ts';
 import type { Reply } from './wire.ts';
 
-/** A scope may be lost again behind its seed; not for ever. */
+/** Attempts to seed the scopes of one call: Redis may lose a scope again right after its seed. */
 const seedsPerAskMax = 3;
 
 const scripts: readonly Script[] = [
@@ -248,8 +248,8 @@ export class RedisCounters implements Counters {
 
   giveBack({ account, scopes, costMilli, usdNano, quotaMs, settledMs }: Returned): void {
     const amounts = [costMilli, usdNano, quotaMs, settledMs].map(String);
-    // One by one: a scope that must be seeded has it from the ledger already, and the others still count it. Where Redis
-    // is away, it counts on until it leaves its windows, or until Redis begins anew.
+    // Scope by scope: one that must be seeded gets the amount from the ledger, and the others still count it. Where
+    // Redis is away, the amount counts until it leaves its windows, or until Redis begins anew.
     for (const scope of scopes) {
       const plan = { keys: [openKey(account), scopeKey(account, scope)], args: [] };
       void this.#turns.ask('giveBack', plan, amounts);
@@ -258,7 +258,7 @@ export class RedisCounters implements Counters {
   }
 
   async read(account: string, limits: readonly Limit[]): Promise<readonly LimitState[]> {
-    // Looked at, too: what a dead process left would be shown until the account's next request.
+    // Swept like an account that calls: otherwise requests of a dead process would be shown until its next request.
     this.#sweep.used(account);
     const { answer } = await this.#ask('read', account, readPlan(account, limits, this.#wallMs()), []);
     return statesOf(known(answer), 1);
@@ -268,7 +268,7 @@ export class RedisCounters implements Counters {
     const keys = scopes.map((scope) => placesKey(account, scope));
     const { answer } = await this.#turns.ask('running', { keys, args: [] }, []);
     const limited = known(answer).slice(1) as number[];
-    // Nobody asks Redis for places that nothing limits: of those, the requests of this process are known.
+    // Redis knows no requests that nothing limits. Of those, this process knows its own.
     return scopes.map((scope, at) => (limited[at] ?? 0) + this.#unlimited.runningIn(scope));
   }
 

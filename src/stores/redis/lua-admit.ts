@@ -78,10 +78,10 @@ local ops = {}
 `;
 
 /**
- * Before the body. Values: request, milli-calls. Arguments of the plan: 1 number of scopes, 2 number of limits, then for each
- * limit its scope's place and what is allowed, then for each set of places what is allowed; keys of places come after
- * the scopes. Answers 0, (used, leaves at) of each limit, how many run in each set of places; 1, which of limits and
- * places, used, free at, now.
+ * Admits a call before its body is read. Values: request, milli-calls. Arguments of the plan: 1 number of scopes, 2
+ * number of limits, then for each limit its scope's place and what is allowed, then for each set of places what is
+ * allowed; keys of places come after the scopes. Answers 0, (used, leaves at) of each limit, how many run in each set
+ * of places; 1, which of limits and places, used, free at, now.
  */
 const enterOp = `
 local function callNames()
@@ -148,10 +148,10 @@ end
 `;
 
 /**
- * After the model. Values: request, milli-units. Arguments of the plan: 1 number of scopes to count in, 2 their names, 3 number
- * of scopes in all, 4 milli-calls for limits of calls, then for each limit its scope's place, measure, span, allowed,
- * rule. Answers 0, the instant at which the units count, and (used, leaves at) of each limit; 1, which limit, used,
- * free at, now.
+ * Holds units once the model is known. Values: request, milli-units. Arguments of the plan: 1 number of scopes to count
+ * in, 2 their names, 3 number of scopes in all, 4 milli-calls for limits of calls, then for each limit its scope's
+ * place, measure, span, allowed, rule. Answers 0, the instant at which the units count, and (used, leaves at) of each
+ * limit; 1, which limit, used, free at, now.
  */
 const holdOp = `
 local function holdNames(plan, counted)
@@ -266,7 +266,7 @@ function ops.giveBack(plan, at, n)
 end
 `;
 
-/** How full limits are. Arguments of the plan: for each limit its scope's place, measure, span. */
+/** Reads how full limits are. Arguments of the plan: for each limit its scope's place, measure, span. */
 const readOp = `
 function ops.read(plan)
   local args, names = plan.args, {}
@@ -290,8 +290,8 @@ end
 `;
 
 /**
- * The end of a hold. Values: request, milli-units kept, tokens, nano-USD. Arguments of the plan: the names of its scopes. Acts
- * once: on the entry of the request, in those scopes that count it as running.
+ * Settles a hold. Values: request, milli-units kept, tokens, nano-USD. Arguments of the plan: the names of its scopes.
+ * Acts once: on the entry of the request, in those scopes that count it as running.
  */
 const settleOp = `
 local spentNames = {'g', 'l'}

@@ -89,7 +89,7 @@ export function createLedgerWriter(
   /** Events since `begin`. */
   let written: UsageEvent[] = [];
   let isTrafficDue = false;
-  /** Earlier rows may belong to a day that is added up already. */
+  /** Wall-clock ms before which days may be added up already: rows from before it are added to their sums. */
   let lateMs = 0;
   let late: UsageEvent[] = [];
   /** Events in which caches had a part. */

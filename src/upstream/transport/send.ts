@@ -51,7 +51,9 @@ export interface TransportCounts {
   readonly connections: number;
 }
 
-/** How exact an exchange's timeouts are: they only guard an attempt's own. */
+/**
+ * Interval at which timeouts of exchanges are checked. It may be coarse, since an attempt has exact timers of its own.
+ */
 const sweepIntervalMs = 1_000;
 
 /** Undici is loaded with the first request, so that no start waits for it. */
@@ -63,7 +65,7 @@ export function createTransport(
 ): Transport & { readonly counts: Readonly<TransportCounts> } {
   const time = options.time ?? systemTime;
   const pools = new Pools(options, time);
-  /** Until undici is loaded, and until they are authorized. */
+  /** Exchanges that wait for undici to be loaded, or for their authorization. */
   const waiting = new Set<Exchange>();
   let state: 'open' | 'closing' = 'open';
   const counts = {
@@ -143,9 +145,9 @@ function openHost(
   return { host, idle: () => new Promise((resolve) => onIdle.push(resolve)) };
 }
 
-/** Opens sockets that carry no HTTP. Their ways are kept, so that TLS sessions are resumed. */
+/** Opens sockets that carry no HTTP. The connector of an origin is kept, so that TLS sessions are resumed. */
 function bareConnect(pools: Pools): Transport['connect'] {
-  /** By origin and route: as many as there are configured providers. */
+  /** Connectors by origin and route: as many as there are configured providers. */
   const ways = new Map<string, Connect>();
   return ({ origin, route, connectTimeoutMs }, connected) => {
     const place = `${route?.id} ${origin}`;
@@ -160,7 +162,9 @@ function bareConnect(pools: Pools): Transport['connect'] {
 
 const noHeaders: readonly string[] = Object.freeze([]);
 
-/** Rejects where the authorizer throws: the observer is not called before `send` has returned. */
+/**
+ * Headers that authorize a request. Rejects where the authorizer throws, so that no observer is called within `send`.
+ */
 function proofOf(
   request: UpstreamRequest,
   authorize: Authorizer,
@@ -173,7 +177,7 @@ function proofOf(
   }
 }
 
-/** Words of other errors may hold anything. */
+/** Failure of an authorization. The message of an unknown error is left out, since it may hold a secret. */
 function notAuthorized(error: unknown): TransportError {
   const message = error instanceof NotAuthorized ? error.message : 'the request could not be authorized';
   return { kind: 'not-authorized', message };
@@ -238,7 +242,7 @@ class Pools {
     this.pools.clear();
   }
 
-  /** How sockets to an origin are opened, and through which proxy. */
+  /** Connector that opens sockets to an origin, and its proxy; null: none. */
   wayTo(
     origin: URL,
     route: UpstreamRoute | undefined,
@@ -295,22 +299,22 @@ export const restAfterAnswerMs = 5;
 const distrustMs = 600_000;
 
 interface PoolParts extends ConnectionParts {
-  /** When requests to an http:// origin go to a proxy. */
+  /** Proxy for requests to an http:// origin; null: none. */
   proxy: ForwardProxy | null;
   monotonicMs: () => number;
   restMs: number;
 }
 
 /**
- * The connections to one origin, as many as there are exchanges at once, or as their streams need: how many that may be is
- * admission's matter. Not undici's `Pool`: that one looks through all busy clients, twice a request.
+ * The connections to one origin, as many as there are exchanges at once, or as their streams need: how many that may be
+ * is admission's matter. Not undici's `Pool`: that one looks through all busy clients, twice a request.
  */
 class ConnectionPool implements ConnectionSource, ConnectionKeeper {
   /** When it was last asked for a connection, by the transport's count of requests. */
   lastUsed = 0;
   /**
-   * Exchanges at work, each at its `place`. Not a Set: each table that one leaves behind holds the requests that stood in
-   * it, which keeps all that they made from being collected young (measured: 55 µs a request).
+   * Exchanges at work, each at its `place`. Not a Set: each table that one leaves behind holds the requests that stood
+   * in it, which keeps all that they made from being collected young (measured: 55 µs a request).
    */
   readonly running: Exchange[] = [];
   readonly pathStart: string;
@@ -318,9 +322,9 @@ class ConnectionPool implements ConnectionSource, ConnectionKeeper {
   private readonly parts: PoolParts;
   /** The latest released is taken first: the least likely to be closed by the peer, and the others may run dry. */
   private readonly idle: Connection[] = [];
-  /** Since their answers, in the order of those. */
+  /** Connections that pause after an answer, for `restMs`; in the order of their answers. */
   private readonly resting: Connection[] = [];
-  /** Over HTTP/2, which others may use too. */
+  /** Connections over HTTP/2, each of which may carry several exchanges. */
   private readonly shared: Connection[] = [];
   private readonly all = new Set<Connection>();
   private distrustedUntilMs = Number.NEGATIVE_INFINITY;

@@ -113,9 +113,9 @@ class AnswerDecoder implements StreamDecoder {
       case 'message_delta':
         if (!this.#started) this.#startMessage({});
         if (isObject(data.delta)) this.#stop(data.delta);
-        if (this.#counts.take(data.usage)) this.#say({ type: 'usage', usage: this.#counts.usage() });
+        if (this.#counts.take(data.usage)) this.#emit({ type: 'usage', usage: this.#counts.usage() });
         else if (this.#counts.impossible) {
-          this.#say({ type: 'usage', usage: this.#counts.usage(), impossible: true });
+          this.#emit({ type: 'usage', usage: this.#counts.usage(), impossible: true });
         }
         return true;
       case 'message_stop':
@@ -123,12 +123,12 @@ class AnswerDecoder implements StreamDecoder {
         if (this.#early !== null) this.#stop(this.#early);
         this.#over = true;
         // Without a reason nobody can tell a whole answer from a cut one.
-        if (this.#finished) this.#say({ type: 'end' });
+        if (this.#finished) this.#emit({ type: 'end' });
         else this.#fail('The answer ended without a stop reason.');
         return true;
       case 'error':
         this.#over = true;
-        this.#say({ type: 'failed', fault: faultOfError(data) });
+        this.#emit({ type: 'failed', fault: faultOfError(data) });
         return true;
       // Anthropic asks clients to ignore event types they do not know; ping is one that means nothing.
       default:
@@ -138,7 +138,7 @@ class AnswerDecoder implements StreamDecoder {
 
   #fail(message: string): void {
     this.#over = true;
-    this.#say({ type: 'failed', fault: fault('malformed', message) });
+    this.#emit({ type: 'failed', fault: fault('malformed', message) });
   }
 
   /** `message` is empty where a server leaves its message_start out. */
@@ -147,9 +147,9 @@ class AnswerDecoder implements StreamDecoder {
     this.#started = true;
     if (first) {
       const { id, model } = message;
-      this.#say({ type: 'start', id: stringOr(id, null), model: stringOr(model, null), createdS: null });
+      this.#emit({ type: 'start', id: stringOr(id, null), model: stringOr(model, null), createdS: null });
     }
-    if (this.#counts.take(message.usage)) this.#say({ type: 'usage', usage: this.#counts.usage() });
+    if (this.#counts.take(message.usage)) this.#emit({ type: 'usage', usage: this.#counts.usage() });
     if (!first) return;
     if (typeof message.stop_reason === 'string') this.#early = message;
     if (!Array.isArray(message.content)) return;
@@ -164,7 +164,7 @@ class AnswerDecoder implements StreamDecoder {
 
   #openBlock(index: number, block: JsonObject): void {
     if (this.#open.has(index)) this.#closeBlock(index);
-    if (this.#lastPart !== null && block.type === this.#lastPart) this.#say({ type: 'part-end', choice: 0 });
+    if (this.#lastPart !== null && block.type === this.#lastPart) this.#emit({ type: 'part-end', choice: 0 });
     switch (block.type) {
       case 'text':
         this.#lastPart = 'text';
@@ -181,7 +181,7 @@ class AnswerDecoder implements StreamDecoder {
         this.#lastPart = null;
         this.#open.set(index, { kind: 'ignored' });
         if (typeof block.data === 'string') {
-          this.#say({ type: 'redacted-reasoning', choice: 0, data: block.data, vendor });
+          this.#emit({ type: 'redacted-reasoning', choice: 0, data: block.data, vendor });
         }
         return;
       case 'tool_use': {
@@ -199,7 +199,7 @@ class AnswerDecoder implements StreamDecoder {
         }
         const call = this.#toolCalls++;
         this.#open.set(index, { kind: 'tool', call, input: block.input, argumentsSeen: false });
-        this.#say({ type: 'tool-call-start', choice: 0, call, id: stringOr(block.id, ''), name });
+        this.#emit({ type: 'tool-call-start', choice: 0, call, id: stringOr(block.id, ''), name });
         return;
       }
       default:
@@ -213,11 +213,11 @@ class AnswerDecoder implements StreamDecoder {
     if (block === undefined) return;
     this.#open.delete(index);
     if (block.kind === 'thinking' && block.signature !== '') {
-      this.#say({ type: 'reasoning-signature', choice: 0, signature: block.signature, vendor });
+      this.#emit({ type: 'reasoning-signature', choice: 0, signature: block.signature, vendor });
     } else if (block.kind === 'text') {
       const span = { start: block.start, end: this.#textLength };
       for (const one of block.citations ?? []) {
-        this.#say({ type: 'citation', choice: 0, citation: readCitation(one, span) });
+        this.#emit({ type: 'citation', choice: 0, citation: readCitation(one, span) });
       }
     } else if (block.kind === 'vendor') this.#vendorPart(block);
     else if ((block.kind === 'tool' || block.kind === 'unwrapped') && !block.argumentsSeen) {
@@ -262,19 +262,19 @@ class AnswerDecoder implements StreamDecoder {
       toolCalls: this.#toolCalls,
       unwrapped: this.#unwrapped,
     });
-    this.#say({ type: 'finish', choice: 0, reason, stopSequence: stringOr(sequence, null) });
+    this.#emit({ type: 'finish', choice: 0, reason, stopSequence: stringOr(sequence, null) });
   }
 
   #text(type: 'text-delta' | 'reasoning-delta', text: JsonValue | undefined): void {
     if (typeof text !== 'string' || text === '') return;
     if (type === 'text-delta') this.#textLength += text.length;
-    this.#say({ type, choice: 0, text });
+    this.#emit({ type, choice: 0, text });
   }
 
   #cite(index: number, citation: JsonValue | undefined): void {
     if (!isObject(citation)) return;
     const block = this.#open.get(index);
-    if (block?.kind !== 'text') this.#say({ type: 'citation', choice: 0, citation: readCitation(citation, null) });
+    if (block?.kind !== 'text') this.#emit({ type: 'citation', choice: 0, citation: readCitation(citation, null) });
     else {
       block.citations ??= [];
       block.citations.push(citation);
@@ -286,18 +286,18 @@ class AnswerDecoder implements StreamDecoder {
     const field = stringOr(block.type, '');
     if (field === '') return;
     const whole = inputJson === '' ? block : { ...block, input: parsedData(inputJson) ?? {} };
-    this.#say({ type: 'vendor-part', choice: 0, vendor, field, block: whole });
+    this.#emit({ type: 'vendor-part', choice: 0, vendor, field, block: whole });
   }
 
   #arguments(block: OpenBlock & { kind: 'tool' | 'unwrapped' }, argumentsJson: string): void {
     if (argumentsJson === '') return;
     block.argumentsSeen = true;
-    if (block.kind === 'tool') this.#say({ type: 'tool-call-delta', choice: 0, call: block.call, argumentsJson });
+    if (block.kind === 'tool') this.#emit({ type: 'tool-call-delta', choice: 0, call: block.call, argumentsJson });
     else this.#text('text-delta', argumentsJson);
   }
 
   /** A list of one is made for one event: a list that grows would take seventeen places. */
-  #say(event: NeutralEvent): void {
+  #emit(event: NeutralEvent): void {
     if (this.#events.length === 0) this.#events = [event];
     else this.#events.push(event);
   }

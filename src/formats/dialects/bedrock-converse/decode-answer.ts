@@ -140,11 +140,11 @@ class AnswerDecoder implements StreamDecoder {
         this.#usage(data.usage);
         if (!this.#finished) return true;
         this.#over = true;
-        this.#say({ type: 'end' });
+        this.#emit({ type: 'end' });
         return true;
       case 'error':
         this.#over = true;
-        this.#say({ type: 'failed', fault: faultOfError(data) });
+        this.#emit({ type: 'failed', fault: faultOfError(data) });
         return true;
       default:
         // Bedrock adds events over time.
@@ -155,7 +155,7 @@ class AnswerDecoder implements StreamDecoder {
   #start(): void {
     if (this.#started) return;
     this.#started = true;
-    this.#say({ type: 'start', id: null, model: null, createdS: null });
+    this.#emit({ type: 'start', id: null, model: null, createdS: null });
   }
 
   #openTool(index: number, { toolUseId, name: toolName }: JsonObject): void {
@@ -169,7 +169,7 @@ class AnswerDecoder implements StreamDecoder {
     }
     const call = this.#toolCalls++;
     this.#place(index, { kind: 'tool', call, argumentsSeen: false });
-    this.#say({ type: 'tool-call-start', choice: 0, call, id: stringOr(toolUseId, ''), name });
+    this.#emit({ type: 'tool-call-start', choice: 0, call, id: stringOr(toolUseId, ''), name });
   }
 
   /** The format of a picture comes before its bytes. */
@@ -182,7 +182,10 @@ class AnswerDecoder implements StreamDecoder {
     if (this.#open.has(index)) this.#close(index);
     if (this.#open.size >= openBlocksMax) {
       this.#over = true;
-      this.#say({ type: 'failed', fault: fault('malformed', `the answer has more than ${openBlocksMax} open blocks`) });
+      this.#emit({
+        type: 'failed',
+        fault: fault('malformed', `the answer has more than ${openBlocksMax} open blocks`),
+      });
     } else this.#open.set(index, block);
   }
 
@@ -190,7 +193,7 @@ class AnswerDecoder implements StreamDecoder {
   #part(index: number, kind: 'text' | 'reasoning'): OpenBlock {
     const open = this.#open.get(index);
     if (open !== undefined) return open;
-    if (this.#lastPart === kind) this.#say({ type: 'part-end', choice: 0 });
+    if (this.#lastPart === kind) this.#emit({ type: 'part-end', choice: 0 });
     this.#lastPart = kind;
     const block: OpenBlock =
       kind === 'text' ? { kind, start: this.#textLength, citations: [] } : { kind, signature: '' };
@@ -217,12 +220,12 @@ class AnswerDecoder implements StreamDecoder {
   #reasoning(index: number, { text, signature, redactedContent }: JsonObject): void {
     if (typeof redactedContent === 'string') {
       this.#lastPart = null;
-      this.#say({ type: 'redacted-reasoning', choice: 0, data: redactedContent, vendor });
+      this.#emit({ type: 'redacted-reasoning', choice: 0, data: redactedContent, vendor });
       return;
     }
     const block = this.#part(index, 'reasoning');
     if (block.kind !== 'reasoning') return;
-    if (typeof text === 'string' && text !== '') this.#say({ type: 'reasoning-delta', choice: 0, text });
+    if (typeof text === 'string' && text !== '') this.#emit({ type: 'reasoning-delta', choice: 0, text });
     else if (typeof signature === 'string') block.signature += signature;
   }
 
@@ -231,7 +234,7 @@ class AnswerDecoder implements StreamDecoder {
     const open = this.#open.get(index);
     const type = stringOr(format, open?.kind === 'image' ? open.format : 'png');
     const media = producedMedia(`image/${type}`, source.bytes);
-    this.#say({ type: 'media', choice: 0, media });
+    this.#emit({ type: 'media', choice: 0, media });
   }
 
   #close(index: number): void {
@@ -239,11 +242,11 @@ class AnswerDecoder implements StreamDecoder {
     if (block === undefined) return;
     this.#open.delete(index);
     if (block.kind === 'reasoning' && block.signature !== '') {
-      this.#say({ type: 'reasoning-signature', choice: 0, signature: block.signature, vendor });
+      this.#emit({ type: 'reasoning-signature', choice: 0, signature: block.signature, vendor });
     } else if (block.kind === 'text') {
       const span = { start: block.start, end: this.#textLength };
       for (const one of block.citations) {
-        this.#say({ type: 'citation', choice: 0, citation: { ...readCitation(one), span } });
+        this.#emit({ type: 'citation', choice: 0, citation: { ...readCitation(one), span } });
       }
     } else if ((block.kind === 'tool' || block.kind === 'unwrapped') && !block.argumentsSeen) {
       this.#arguments(block, '{}');
@@ -253,14 +256,14 @@ class AnswerDecoder implements StreamDecoder {
   #arguments(block: OpenBlock & { kind: 'tool' | 'unwrapped' }, argumentsJson: string): void {
     if (argumentsJson === '') return;
     block.argumentsSeen = true;
-    if (block.kind === 'tool') this.#say({ type: 'tool-call-delta', choice: 0, call: block.call, argumentsJson });
+    if (block.kind === 'tool') this.#emit({ type: 'tool-call-delta', choice: 0, call: block.call, argumentsJson });
     else this.#text(argumentsJson);
   }
 
   #text(text: string): void {
     if (text === '') return;
     this.#textLength += text.length;
-    this.#say({ type: 'text-delta', choice: 0, text });
+    this.#emit({ type: 'text-delta', choice: 0, text });
   }
 
   #stop({ stopReason, additionalModelResponseFields: modelFields }: JsonObject): void {
@@ -268,7 +271,7 @@ class AnswerDecoder implements StreamDecoder {
     for (const index of [...this.#open.keys()]) this.#close(index);
     if (stopReason.startsWith('malformed_')) {
       this.#over = true;
-      this.#say({ type: 'failed', fault: fault('malformed', `the model's output was malformed (${stopReason})`) });
+      this.#emit({ type: 'failed', fault: fault('malformed', `the model's output was malformed (${stopReason})`) });
       return;
     }
     this.#finished = true;
@@ -277,7 +280,7 @@ class AnswerDecoder implements StreamDecoder {
       unwrapped: this.#unwrapped,
     });
     const stopSequence = isObject(modelFields) ? stringOr(modelFields.stop_sequence, null) : null;
-    this.#say({ type: 'finish', choice: 0, reason, stopSequence });
+    this.#emit({ type: 'finish', choice: 0, reason, stopSequence });
   }
 
   #usage(usage: JsonValue | undefined): void {
@@ -291,14 +294,14 @@ class AnswerDecoder implements StreamDecoder {
     const counted: Usage = { inputTokens: (input ?? 0) + read + written, outputTokens: output ?? 0 };
     if (usage.cacheReadInputTokens !== undefined) counted.cachedInputTokens = read;
     if (usage.cacheWriteInputTokens !== undefined) counted.cacheWriteTokens = written;
-    this.#say({
+    this.#emit({
       type: 'usage',
       usage: counted,
       ...(reportsInvalidCount(usage, counts) && { impossible: true as const }),
     });
   }
 
-  #say(event: NeutralEvent): void {
+  #emit(event: NeutralEvent): void {
     if (this.#events.length === 0) this.#events = [event];
     else this.#events.push(event);
   }

@@ -132,7 +132,7 @@ class AnswerDecoder implements StreamDecoder {
   #start(id: JsonValue | undefined): void {
     if (this.#started) return;
     this.#started = true;
-    this.#say({ type: 'start', id: stringOr(id, null), model: null, createdS: null });
+    this.#emit({ type: 'start', id: stringOr(id, null), model: null, createdS: null });
   }
 
   #content(index: number, { text, thinking }: JsonObject, place: 'start' | 'delta'): void {
@@ -146,12 +146,12 @@ class AnswerDecoder implements StreamDecoder {
   }
 
   #part(kind: 'text' | 'thinking'): void {
-    if (this.#lastPart === kind) this.#say({ type: 'part-end', choice: 0 });
+    if (this.#lastPart === kind) this.#emit({ type: 'part-end', choice: 0 });
     this.#lastPart = kind;
   }
 
   #thought(text: string): void {
-    if (text !== '') this.#say({ type: 'reasoning-delta', choice: 0, text });
+    if (text !== '') this.#emit({ type: 'reasoning-delta', choice: 0, text });
   }
 
   #text(index: number, text: string): void {
@@ -159,7 +159,7 @@ class AnswerDecoder implements StreamDecoder {
     if (block !== undefined) block.text += text;
     else if (this.#texts.size < textBlocksMax) this.#texts.set(index, { start: this.#textLength, text });
     this.#textLength += text.length;
-    if (text !== '') this.#say({ type: 'text-delta', choice: 0, text });
+    if (text !== '') this.#emit({ type: 'text-delta', choice: 0, text });
   }
 
   #call(index: number, { id, function: fn }: JsonObject): void {
@@ -171,7 +171,7 @@ class AnswerDecoder implements StreamDecoder {
       this.#calls.set(index, this.#unwrapped === 1 ? null : undefined);
     } else {
       this.#calls.set(index, this.#toolCalls);
-      this.#say({ type: 'tool-call-start', choice: 0, call: this.#toolCalls, id: stringOr(id, ''), name });
+      this.#emit({ type: 'tool-call-start', choice: 0, call: this.#toolCalls, id: stringOr(id, ''), name });
       this.#toolCalls += 1;
     }
     this.#arguments(index, fn);
@@ -186,7 +186,7 @@ class AnswerDecoder implements StreamDecoder {
     const text = this.#argumentsOf.get(index) ?? new ArgumentsText();
     this.#argumentsOf.set(index, text);
     const argumentsJson = text.next(piece);
-    if (argumentsJson !== '') this.#say({ type: 'tool-call-delta', choice: 0, call, argumentsJson });
+    if (argumentsJson !== '') this.#emit({ type: 'tool-call-delta', choice: 0, call, argumentsJson });
   }
 
   #citation(event: JsonObject): void {
@@ -194,7 +194,7 @@ class AnswerDecoder implements StreamDecoder {
     if (typeof event.type === 'string' && event.type !== 'TEXT_CONTENT') return;
     const index = reportedCount(event.content_index);
     const block = index === null ? [...this.#texts.values()].at(-1) : this.#texts.get(index);
-    for (const citation of citationsOf(event, block)) this.#say({ type: 'citation', choice: 0, citation });
+    for (const citation of citationsOf(event, block)) this.#emit({ type: 'citation', choice: 0, citation });
   }
 
   #end({ finish_reason: word, error, usage }: JsonObject): void {
@@ -202,14 +202,14 @@ class AnswerDecoder implements StreamDecoder {
     const reason = stringOr(word, '').toLowerCase();
     if (reason === '' || reason === 'error' || reason === 'timeout') {
       const why = stringOr(error, reason === 'timeout' ? 'the generation took too long' : 'the generation failed');
-      this.#say({ type: 'failed', fault: fault('transient', why) });
+      this.#emit({ type: 'failed', fault: fault('transient', why) });
       return;
     }
     const made = { toolCalls: this.#toolCalls, unwrapped: this.#unwrapped };
     const neutral = finishReasonOf(reason, reasons, made);
-    this.#say({ type: 'finish', choice: 0, reason: neutral, stopSequence: null });
+    this.#emit({ type: 'finish', choice: 0, reason: neutral, stopSequence: null });
     this.#usage(usage);
-    this.#say({ type: 'end' });
+    this.#emit({ type: 'end' });
   }
 
   /**
@@ -229,7 +229,7 @@ class AnswerDecoder implements StreamDecoder {
     const read = reportedCount(cached);
     // The template is cached as well, and is none of the billed input.
     if (read !== null) counted.cachedInputTokens = Math.min(read, counted.inputTokens);
-    this.#say({ type: 'usage', usage: counted, ...(impossible && { impossible: true as const }) });
+    this.#emit({ type: 'usage', usage: counted, ...(impossible && { impossible: true as const }) });
   }
 
   #failed(body: JsonObject): void {
@@ -237,10 +237,10 @@ class AnswerDecoder implements StreamDecoder {
     const error = readError(body);
     const found =
       error === null ? fault('malformed', 'the answer has no message') : faultInside(body, error, classOfError);
-    this.#say({ type: 'failed', fault: found });
+    this.#emit({ type: 'failed', fault: found });
   }
 
-  #say(event: NeutralEvent): void {
+  #emit(event: NeutralEvent): void {
     if (this.#events.length === 0) this.#events = [event];
     else this.#events.push(event);
   }

@@ -46,9 +46,9 @@ interface Candidate {
 
 interface CandidateEnd {
   word: string;
-  /** For a reader who gets nothing else. */
+  /** Google's message about the end, for a reader who gets nothing else. */
   why: string;
-  /** Its chunk has the usage. */
+  /** The chunk with this reason has the usage too. */
   counted: boolean;
 }
 
@@ -86,13 +86,13 @@ class AnswerDecoder implements StreamDecoder {
       one.end === null ? [] : [{ choice, one, end: one.end }],
     );
     if (ended.length === 0 || ended.length < this.#candidates.size) {
-      if (this.#lastUsage !== null) this.#say(this.#lastUsage);
-      this.#say({ type: 'failed', fault: fault('truncated', 'the answer ended without a finishReason') });
+      if (this.#lastUsage !== null) this.#emit(this.#lastUsage);
+      this.#emit({ type: 'failed', fault: fault('truncated', 'the answer ended without a finishReason') });
       return this.#events;
     }
     for (const { choice, one, end } of ended) this.#finishCandidate(one, choice, end);
-    if (this.#lastUsage !== null) this.#say(this.#lastUsage);
-    this.#say({ type: 'end' });
+    if (this.#lastUsage !== null) this.#emit(this.#lastUsage);
+    this.#emit({ type: 'end' });
     return this.#events;
   }
 
@@ -111,7 +111,7 @@ class AnswerDecoder implements StreamDecoder {
     const error = readError(data);
     if (error !== null) {
       this.#over = true;
-      this.#say({ type: 'failed', fault: faultOfError(data, error) });
+      this.#emit({ type: 'failed', fault: faultOfError(data, error) });
       return true;
     }
     const usage = usageOf(data.usageMetadata);
@@ -138,7 +138,7 @@ class AnswerDecoder implements StreamDecoder {
   /** Usage goes behind the reasons. */
   #count(event: Extract<NeutralEvent, { type: 'usage' }>): void {
     for (const { end } of this.#candidates.values()) if (end !== null) this.#lastUsage = event;
-    if (this.#lastUsage !== event) this.#say(event);
+    if (this.#lastUsage !== event) this.#emit(event);
   }
 
   #start(data: JsonObject): void {
@@ -147,7 +147,7 @@ class AnswerDecoder implements StreamDecoder {
     const id = stringOr(data.responseId, null);
     // Ids that we make must differ between the turns of a conversation.
     if (id !== null) this.#idPrefix = `call_${id.replace(/[^\w-]/g, '_').slice(0, 32)}_`;
-    this.#say({ type: 'start', id, model: stringOr(data.modelVersion, null), createdS: secondsOf(data.createTime) });
+    this.#emit({ type: 'start', id, model: stringOr(data.modelVersion, null), createdS: secondsOf(data.createTime) });
   }
 
   #candidateAt(choice: number): Candidate | null {
@@ -180,7 +180,7 @@ class AnswerDecoder implements StreamDecoder {
       if (part.thought !== true) return this.#readText(part.text, signature, candidate, choice);
       if (part.text !== '') {
         candidate.openThought = true;
-        this.#say({ type: 'reasoning-delta', choice, text: part.text });
+        this.#emit({ type: 'reasoning-delta', choice, text: part.text });
       }
     } else if (this.#readMedia(part, signature, candidate, choice)) return;
     else this.#vendorPart(part, choice);
@@ -195,32 +195,32 @@ class AnswerDecoder implements StreamDecoder {
     candidate.openThought = false;
     candidate.hasContent = true;
     candidate.text += text;
-    this.#say({ type: 'text-delta', choice, text });
+    this.#emit({ type: 'text-delta', choice, text });
   }
 
-  /** False: it is none. */
+  /** Reads a part with media; false: the part has none. */
   #readMedia({ inlineData, fileData, thought }: JsonObject, signature: string, candidate: Candidate, choice: number) {
     // Images drawn on the way to the final one are thoughts of this vendor alone.
     if (thought === true) return false;
     const proof = signature === '' ? {} : { signature, vendor };
     if (isObject(inlineData)) {
       const media = producedMedia(stringOr(inlineData.mimeType, ''), stringOr(inlineData.data, ''));
-      this.#say({ type: 'media', choice, media: { ...media, ...proof } });
+      this.#emit({ type: 'media', choice, media: { ...media, ...proof } });
     } else if (isObject(fileData) && typeof fileData.fileUri === 'string') {
       const kind = stringOr(fileData.mimeType, '').startsWith('image/') ? 'image' : 'file';
-      this.#say({ type: 'media', choice, media: { kind, source: { kind: 'url', url: fileData.fileUri }, ...proof } });
+      this.#emit({ type: 'media', choice, media: { kind, source: { kind: 'url', url: fileData.fileUri }, ...proof } });
     } else return false;
     candidate.hasContent = true;
     candidate.openThought = false;
     return true;
   }
 
-  /** Code that it ran, tools of Google's, drafts of pictures: named by the member that holds it. */
+  /** Passes on a part of this vendor alone, such as code that it ran or the draft of a picture, named by its member. */
   #vendorPart(part: JsonObject, choice: number): void {
     const member = Object.keys(part).find((name) => isObject(part[name]));
     if (member === undefined) return;
     const field = part.thought === true ? 'thoughts' : member;
-    this.#say({ type: 'vendor-part', choice, vendor, field, block: { part } });
+    this.#emit({ type: 'vendor-part', choice, vendor, field, block: { part } });
   }
 
   #readCall(called: JsonObject, signature: string, candidate: Candidate, choice: number): void {
@@ -237,20 +237,20 @@ class AnswerDecoder implements StreamDecoder {
     candidate.hasContent = true;
     const proof = signature === '' ? {} : { signature, vendor };
     const shownId = id || `${this.#idPrefix}${choice === 0 ? '' : `${choice}_`}${call}`;
-    this.#say({ type: 'tool-call-start', choice, call, id: shownId, name: callersName(name), ...proof });
+    this.#emit({ type: 'tool-call-start', choice, call, id: shownId, name: callersName(name), ...proof });
     if (called.willContinue === true || Array.isArray(called.partialArgs)) {
       candidate.growing = { call, id, args: new PartialArguments() };
       return this.#growCall(called, candidate, choice);
     }
     const argumentsJson = isObject(called.args) ? JSON.stringify(called.args) : '{}';
-    this.#say({ type: 'tool-call-delta', choice, call, argumentsJson });
+    this.#emit({ type: 'tool-call-delta', choice, call, argumentsJson });
   }
 
   #growCall(called: JsonObject, candidate: Candidate, choice: number): void {
     const { call, args } = candidate.growing!;
     args.add(called.partialArgs);
     // No text yet, but a sign of life for those who time the answer.
-    if (called.willContinue === true) this.#say({ type: 'tool-call-delta', choice, call, argumentsJson: '' });
+    if (called.willContinue === true) this.#emit({ type: 'tool-call-delta', choice, call, argumentsJson: '' });
     else this.#closeCall(candidate, choice);
   }
 
@@ -259,7 +259,7 @@ class AnswerDecoder implements StreamDecoder {
     if (candidate.growing === null) return;
     const { call, args } = candidate.growing;
     candidate.growing = null;
-    this.#say({ type: 'tool-call-delta', choice, call, argumentsJson: args.json() });
+    this.#emit({ type: 'tool-call-delta', choice, call, argumentsJson: args.json() });
   }
 
   /** `counted`: the same chunk has the usage. */
@@ -281,7 +281,7 @@ class AnswerDecoder implements StreamDecoder {
   #prove(signature: string, candidate: Candidate, choice: number): void {
     if (signature === '' || !candidate.openThought) return;
     candidate.openThought = false;
-    this.#say({ type: 'reasoning-signature', choice, signature, vendor });
+    this.#emit({ type: 'reasoning-signature', choice, signature, vendor });
   }
 
   /** Gives the citations, once, at the end: their places are those in the whole text. */
@@ -291,8 +291,8 @@ class AnswerDecoder implements StreamDecoder {
   }
 
   #citeAll(block: JsonObject, found: readonly Citation[], choice: number): void {
-    this.#say({ type: 'vendor-part', choice, vendor, field: null, block });
-    for (const citation of found) this.#say({ type: 'citation', choice, citation });
+    this.#emit({ type: 'vendor-part', choice, vendor, field: null, block });
+    for (const citation of found) this.#emit({ type: 'citation', choice, citation });
   }
 
   #finishCandidate(candidate: Candidate, choice: number, { word, why, counted }: CandidateEnd): void {
@@ -300,18 +300,18 @@ class AnswerDecoder implements StreamDecoder {
     this.#cite(candidate, choice);
     const { textSignature, text } = candidate;
     if (textSignature !== '' && text !== '')
-      this.#say({ type: 'text-signature', choice, signature: textSignature, vendor });
+      this.#emit({ type: 'text-signature', choice, signature: textSignature, vendor });
     const reason = finishReasonOf(word, candidate.calls);
     if (reason === 'content-filter' && !candidate.hasContent) {
-      this.#say({ type: 'refusal-delta', choice, text: why, ours: true });
+      this.#emit({ type: 'refusal-delta', choice, text: why, ours: true });
     }
     // After results of tools Google's models may end a turn without a word. A count of zero is left out.
     const answered = !candidate.hasContent && counted && reason === 'stop';
-    this.#say({ type: 'finish', choice, reason, stopSequence: null, ...(answered && { answered }) });
+    this.#emit({ type: 'finish', choice, reason, stopSequence: null, ...(answered && { answered }) });
   }
 
   /** A list of one is made for one event: a list that grows would take seventeen places. */
-  #say(event: NeutralEvent): void {
+  #emit(event: NeutralEvent): void {
     if (this.#events.length === 0) this.#events = [event];
     else this.#events.push(event);
   }
@@ -373,7 +373,7 @@ export function usageOf(metadata: JsonValue | undefined): Usage | null {
   return usage;
 }
 
-/** Counts by what was heard, seen, said and drawn. */
+/** Counts of tokens by modality: field of the neutral form, Google's field, Google's name of the modality. */
 const countsByModality = [
   ['audioInputTokens', 'promptTokensDetails', 'AUDIO'],
   ['imageInputTokens', 'promptTokensDetails', 'IMAGE'],
@@ -389,7 +389,7 @@ function countOf(details: JsonValue | undefined, modality: string): number {
   return isObject(found) ? (reportedCount(found.tokenCount) ?? 0) : 0;
 }
 
-/** Its earlier counts are not believed any more. */
+/** Whether a count is one that no request can have. Earlier counts of the same answer are ignored, too, then. */
 export function hasInvalidCount(metadata: JsonValue | undefined): boolean {
   return isObject(metadata) && reportsInvalidCount(metadata, mainCounts);
 }

@@ -122,7 +122,7 @@ interface AnswerIdentity {
 const finishWords = {
   stop: 'STOP',
   'stop-sequence': 'STOP',
-  // It has no word for calls.
+  // Google has no reason for an answer that ends with calls.
   'tool-calls': 'STOP',
   pause: 'STOP',
   length: 'MAX_TOKENS',
@@ -165,17 +165,17 @@ class AnswerParts {
       case 'text-delta':
         if (event.text === '') return;
         this.#sources.text(event.choice, event.text);
-        return this.#say(event.choice, { text: event.text });
+        return this.#emit(event.choice, { text: event.text });
       case 'refusal-delta':
-        if (event.text !== '') this.#say(event.choice, { text: event.text });
+        if (event.text !== '') this.#emit(event.choice, { text: event.text });
         return;
       case 'media':
-        return this.#say(event.choice, {
+        return this.#emit(event.choice, {
           ...mediaPart(event.media),
           ...proofOf(event.media.signature, event.media.vendor),
         });
       case 'audio-delta':
-        if (typeof event.audio.transcript === 'string') this.#say(event.choice, { text: event.audio.transcript });
+        if (typeof event.audio.transcript === 'string') this.#emit(event.choice, { text: event.audio.transcript });
         if (typeof event.audio.data === 'string') this.lost.add('audio');
         return;
       case 'citation':
@@ -183,15 +183,15 @@ class AnswerParts {
       case 'vendor-part':
         return this.#vendorPart(event);
       case 'reasoning-delta':
-        if (event.text !== '' && this.#showsThoughts) this.#say(event.choice, { text: event.text, thought: true });
+        if (event.text !== '' && this.#showsThoughts) this.#emit(event.choice, { text: event.text, thought: true });
         return;
       case 'reasoning-signature':
         if (this.#showsThoughts) {
-          this.#say(event.choice, { text: '', thought: true, ...proofOf(event.signature, event.vendor) });
+          this.#emit(event.choice, { text: '', thought: true, ...proofOf(event.signature, event.vendor) });
         }
         return;
       case 'text-signature':
-        return this.#say(event.choice, { text: '', ...proofOf(event.signature, event.vendor) });
+        return this.#emit(event.choice, { text: '', ...proofOf(event.signature, event.vendor) });
       case 'tool-call-start':
         return this.#openCall(event);
       case 'tool-call-delta': {
@@ -239,7 +239,7 @@ class AnswerParts {
     }
   }
 
-  #say(choice: number, part: JsonObject): void {
+  #emit(choice: number, part: JsonObject): void {
     this.#closeCalls(choice, 'whole');
     this.#sink.part(choice, part);
   }
@@ -247,7 +247,7 @@ class AnswerParts {
   #vendorPart({ choice, vendor: from, field, block }: Extract<NeutralEvent, { type: 'vendor-part' }>): void {
     if (from !== vendor) {
       if (field !== null) this.lost.add(field);
-    } else if (isObject(block.part)) this.#say(choice, block.part);
+    } else if (isObject(block.part)) this.#emit(choice, block.part);
     else this.#sources.addMembers(choice, block);
   }
 
@@ -273,11 +273,11 @@ class Sources {
   /** The member of the answer; undefined: nothing is known of the prompt. */
   promptFeedback: JsonObject | undefined = undefined;
   readonly #lost: Set<string>;
-  /** By choice: what sources are said to be of. */
+  /** Text of each choice, to which the places of its sources refer. */
   readonly #texts: string[] = [];
   readonly #grounding = new Map<number, Grounding>();
-  /** Google's members, by choice. */
-  readonly #own = new Map<number, JsonObject>();
+  /** Members of a candidate that came from Google itself, by choice. */
+  readonly #members = new Map<number, JsonObject>();
 
   /** `lost` gets the names of parts without a place. */
   constructor(lost: Set<string>) {
@@ -296,7 +296,7 @@ class Sources {
   }
 
   addMembers(choice: number, members: JsonObject): void {
-    this.#own.set(choice, { ...this.#own.get(choice), ...members });
+    this.#members.set(choice, { ...this.#members.get(choice), ...members });
   }
 
   /** Findings of Azure's filter in Google's form: a candidate has no place for Azure's members. */
@@ -312,8 +312,8 @@ class Sources {
 
   of(choice: number): JsonObject | undefined {
     const found = this.#grounding.get(choice);
-    if (found === undefined) return this.#own.get(choice);
-    return { groundingMetadata: found.metadata(this.#texts[choice] ?? ''), ...this.#own.get(choice) };
+    if (found === undefined) return this.#members.get(choice);
+    return { groundingMetadata: found.metadata(this.#texts[choice] ?? ''), ...this.#members.get(choice) };
   }
 }
 

@@ -24,7 +24,7 @@ class ChunkDecoder implements StreamDecoder {
   #malformed = 0;
   /** End of each choice, by its index. */
   readonly #finishes = new Map<number, FinishEvent>();
-  /** Usage behind them. */
+  /** Usage, which is given after the ends. */
   #usage: NeutralEvent[] = [];
 
   constructor(options: DecodeOptions | undefined) {
@@ -166,7 +166,7 @@ export class ChunkReader {
   #started = false;
   /** Findings of Azure's filter in the prompt; undefined: none came. */
   #promptFiltered: JsonValue[] | undefined;
-  /** The usage has come, and nothing was said since. */
+  /** The usage has come, and no content since. */
   #counted = false;
   /** `[DONE]` has come. */
   #marked = false;

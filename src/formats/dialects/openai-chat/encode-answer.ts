@@ -60,12 +60,12 @@ class ChunkEncoder implements StreamEncoder {
         return '';
       case 'text-delta': {
         this.#choiceAt(event.choice).textLength += event.text.length;
-        return this.#say(event.choice, `{"content":${JSON.stringify(event.text)}}`);
+        return this.#emit(event.choice, `{"content":${JSON.stringify(event.text)}}`);
       }
       case 'reasoning-delta':
-        return this.#say(event.choice, `{"reasoning_content":${JSON.stringify(event.text)}}`);
+        return this.#emit(event.choice, `{"reasoning_content":${JSON.stringify(event.text)}}`);
       case 'refusal-delta':
-        return this.#say(event.choice, `{"refusal":${JSON.stringify(event.text)}}`);
+        return this.#emit(event.choice, `{"refusal":${JSON.stringify(event.text)}}`);
       case 'tool-call-start': {
         const call = {
           index: event.call,
@@ -75,16 +75,16 @@ class ChunkEncoder implements StreamEncoder {
           ...extraContentOf(event),
         };
         this.#choiceAt(event.choice).callHasArguments[event.call] = false;
-        return this.#say(event.choice, `{"tool_calls":[${JSON.stringify(call)}]}`);
+        return this.#emit(event.choice, `{"tool_calls":[${JSON.stringify(call)}]}`);
       }
       case 'tool-call-delta': {
         if (event.argumentsJson === '') return '';
         const text = JSON.stringify(event.argumentsJson);
         this.#choiceAt(event.choice).callHasArguments[event.call] = true;
-        return this.#say(event.choice, `{"tool_calls":[{"index":${event.call},"function":{"arguments":${text}}}]}`);
+        return this.#emit(event.choice, `{"tool_calls":[{"index":${event.call},"function":{"arguments":${text}}}]}`);
       }
       case 'audio-delta':
-        return this.#say(event.choice, `{"audio":${JSON.stringify(event.audio)}}`);
+        return this.#emit(event.choice, `{"audio":${JSON.stringify(event.audio)}}`);
       case 'media':
         return this.#picture(event.choice, event.media);
       case 'citation':
@@ -95,7 +95,7 @@ class ChunkEncoder implements StreamEncoder {
         return '';
       }
       case 'logprobs':
-        return this.#say(
+        return this.#emit(
           event.choice,
           '{}',
           `,"logprobs":${JSON.stringify(event.logprobs)},"finish_reason":null}]}\n\n`,
@@ -111,7 +111,7 @@ class ChunkEncoder implements StreamEncoder {
         this.#closed = true;
         return '';
       case 'text-signature':
-        if (event.vendor === google) return this.#say(event.choice, JSON.stringify(extraContentOf(event)));
+        if (event.vendor === google) return this.#emit(event.choice, JSON.stringify(extraContentOf(event)));
         this.#lose('signature');
         return '';
       // Parts without a word in this format.
@@ -129,7 +129,7 @@ class ChunkEncoder implements StreamEncoder {
       return '';
     }
     const index = this.#choiceAt(choice).pictures++;
-    return this.#say(choice, `{"images":[${JSON.stringify(wirePicture(media, index))}]}`);
+    return this.#emit(choice, `{"images":[${JSON.stringify(wirePicture(media, index))}]}`);
   }
 
   #annotate(choice: number, annotation: JsonObject): void {
@@ -146,7 +146,7 @@ class ChunkEncoder implements StreamEncoder {
   }
 
   /** A chunk, behind one with the role if this is the first thing that the choice says. */
-  #say(choice: number, delta: string, end = chunkEnd): string {
+  #emit(choice: number, delta: string, end = chunkEnd): string {
     const sent = this.#choiceAt(choice);
     const { opening } = sent;
     if (sent.begun) return opening + delta + end;
@@ -182,15 +182,15 @@ class ChunkEncoder implements StreamEncoder {
     for (const [call, hasArguments] of sent.callHasArguments.entries()) {
       // Clients parse the arguments, and an empty string is not JSON.
       if (hasArguments === false) {
-        frames += this.#say(choice, `{"tool_calls":[{"index":${call},"function":{"arguments":"{}"}}]}`);
+        frames += this.#emit(choice, `{"tool_calls":[{"index":${call},"function":{"arguments":"{}"}}]}`);
       }
     }
     const annotations = this.#annotations?.get(choice);
-    if (annotations !== undefined) frames += this.#say(choice, `{"annotations":${JSON.stringify(annotations)}}`);
+    if (annotations !== undefined) frames += this.#emit(choice, `{"annotations":${JSON.stringify(annotations)}}`);
     const { inChoice, beside } = filters === undefined ? noFilters : filterTexts(filters);
     const end = `,"logprobs":null,"finish_reason":"${finishReasons[reason]}"${inChoice}}]${beside}}\n\n`;
     sent.finished = true;
-    return frames + this.#say(choice, '{}', end);
+    return frames + this.#emit(choice, '{}', end);
   }
 
   #end(): string {

@@ -132,7 +132,7 @@ class AnswerDecoder implements StreamDecoder {
   #start(response: JsonObject | null): void {
     if (this.#started) return;
     this.#started = true;
-    this.#say({
+    this.#emit({
       type: 'start',
       id: stringOr(response?.id),
       model: stringOr(response?.model),
@@ -156,7 +156,7 @@ class AnswerDecoder implements StreamDecoder {
     };
     this.#items.set(index, item);
     if (type === 'reasoning') {
-      if (this.#lastThought) this.#say({ type: 'part-end', choice: 0 });
+      if (this.#lastThought) this.#emit({ type: 'part-end', choice: 0 });
       this.#lastThought = true;
     } else this.#lastThought = false;
     if (type === 'message') this.#partStart = this.#textLength;
@@ -166,8 +166,8 @@ class AnswerDecoder implements StreamDecoder {
       const id = stringOr(wire.call_id) ?? stringOr(wire.id) ?? '';
       const name = stringOr(wire.name) ?? '';
       const custom = type === 'custom_tool_call';
-      this.#say({ type: 'tool-call-start', choice: 0, call: item.call, id, name, ...(custom && { custom: true }) });
-      if (custom) this.#say({ type: 'tool-call-delta', choice: 0, call: item.call, argumentsJson: '{"input":"' });
+      this.#emit({ type: 'tool-call-start', choice: 0, call: item.call, id, name, ...(custom && { custom: true }) });
+      if (custom) this.#emit({ type: 'tool-call-delta', choice: 0, call: item.call, argumentsJson: '{"input":"' });
     }
     return item;
   }
@@ -178,14 +178,14 @@ class AnswerDecoder implements StreamDecoder {
     item.shown = 'something';
     if (item.type === 'function_call') item.text ??= new ArgumentsText();
     const argumentsJson = item.text === null ? JSON.stringify(text).slice(1, -1) : item.text.next(text);
-    if (argumentsJson !== '') this.#say({ type: 'tool-call-delta', choice: 0, call: item.call, argumentsJson });
+    if (argumentsJson !== '') this.#emit({ type: 'tool-call-delta', choice: 0, call: item.call, argumentsJson });
   }
 
   #thoughtDelta(item: Item, form: 'summary' | 'text', text: string): void {
     item.thoughtForm ??= form;
     if (text === '' || item.thoughtForm !== form) return;
     item.shown = 'something';
-    this.#say({ type: 'reasoning-delta', choice: 0, text });
+    this.#emit({ type: 'reasoning-delta', choice: 0, text });
   }
 
   /** Parts of the finished item that the deltas did not have. */
@@ -207,7 +207,7 @@ class AnswerDecoder implements StreamDecoder {
         }
         if (typeof wire.encrypted_content === 'string' && wire.encrypted_content !== '') {
           const signature = wire.encrypted_content;
-          this.#say({ type: 'reasoning-signature', choice: 0, signature, vendor: openAiResponsesId });
+          this.#emit({ type: 'reasoning-signature', choice: 0, signature, vendor: openAiResponsesId });
           // The signature closed the thought.
           this.#lastThought = false;
         }
@@ -230,7 +230,7 @@ class AnswerDecoder implements StreamDecoder {
   #closeString(item: Item): void {
     if (item.done || item.type !== 'custom_tool_call') return;
     item.done = true;
-    this.#say({ type: 'tool-call-delta', choice: 0, call: item.call, argumentsJson: '"}' });
+    this.#emit({ type: 'tool-call-delta', choice: 0, call: item.call, argumentsJson: '"}' });
   }
 
   #end(response: JsonObject): void {
@@ -245,16 +245,16 @@ class AnswerDecoder implements StreamDecoder {
     const items = [...this.#items.values()];
     const answered = items.every(({ shown }) => shown === 'nothing') && items.some(({ type }) => isHosted(type));
     const reason = reasonOf(response, this.#calls);
-    this.#say({ type: 'finish', choice: 0, reason, stopSequence: null, ...(answered && { answered }) });
+    this.#emit({ type: 'finish', choice: 0, reason, stopSequence: null, ...(answered && { answered }) });
     const usage = neutralUsage(response.usage);
-    if (usage !== null) this.#say({ type: 'usage', usage });
-    this.#say({ type: 'end' });
+    if (usage !== null) this.#emit({ type: 'usage', usage });
+    this.#emit({ type: 'end' });
     this.#over = true;
   }
 
   #fail(body: JsonObject): void {
     this.#over = true;
-    this.#say({ type: 'failed', fault: faultInside(body) });
+    this.#emit({ type: 'failed', fault: faultInside(body) });
   }
 
   #delta(type: string, index: number, event: JsonObject): void {
@@ -268,17 +268,17 @@ class AnswerDecoder implements StreamDecoder {
         if (text !== '') {
           item.shown = 'something';
           this.#textLength += text.length;
-          this.#say({ type: 'text-delta', choice: 0, text });
+          this.#emit({ type: 'text-delta', choice: 0, text });
         }
         return this.#logprobs(event.logprobs);
       case 'response.refusal.delta':
         if (text === '') return;
         item.shown = 'something';
-        this.#say({ type: 'refusal-delta', choice: 0, text });
+        this.#emit({ type: 'refusal-delta', choice: 0, text });
         return;
       case 'response.content_part.added':
         // The first part needs no boundary before it.
-        if (item.shown === 'something') this.#say({ type: 'part-end', choice: 0 });
+        if (item.shown === 'something') this.#emit({ type: 'part-end', choice: 0 });
         this.#partStart = this.#textLength;
         return;
       case 'response.output_text.annotation.added':
@@ -303,11 +303,11 @@ class AnswerDecoder implements StreamDecoder {
       if (!isObject(part)) continue;
       const text = part.type === 'refusal' ? part.refusal : part.text;
       if (typeof text !== 'string' || text === '') continue;
-      if (parts > 0) this.#say({ type: 'part-end', choice: 0 });
+      if (parts > 0) this.#emit({ type: 'part-end', choice: 0 });
       parts += 1;
       this.#partStart = this.#textLength;
       if (part.type !== 'refusal') this.#textLength += text.length;
-      this.#say({ type: part.type === 'refusal' ? 'refusal-delta' : 'text-delta', choice: 0, text });
+      this.#emit({ type: part.type === 'refusal' ? 'refusal-delta' : 'text-delta', choice: 0, text });
       for (const annotation of Array.isArray(part.annotations) ? part.annotations : []) this.#cite(annotation);
       this.#logprobs(part.logprobs);
     }
@@ -328,12 +328,12 @@ class AnswerDecoder implements StreamDecoder {
   #cite(annotation: JsonValue | undefined): void {
     if (!isObject(annotation)) return;
     const citation = citationOf(annotation, this.#partStart);
-    if (citation !== null) this.#say({ type: 'citation', choice: 0, citation });
+    if (citation !== null) this.#emit({ type: 'citation', choice: 0, citation });
     else this.#vendorPart('annotations', { annotation });
   }
 
   #vendorPart(field: string, block: JsonObject): void {
-    this.#say({ type: 'vendor-part', choice: 0, vendor: openAiResponsesId, field, block });
+    this.#emit({ type: 'vendor-part', choice: 0, vendor: openAiResponsesId, field, block });
   }
 
   /** A picture that was not drawn in the end has no `result`. */
@@ -342,7 +342,7 @@ class AnswerDecoder implements StreamDecoder {
     if (typeof result !== 'string' || result === '') return;
     const media = producedMedia(`image/${typeof format === 'string' && format !== '' ? format : 'png'}`, result);
     if (typeof prompt === 'string' && prompt !== '') media.prompt = prompt;
-    this.#say({
+    this.#emit({
       type: 'media',
       choice: 0,
       media: { ...media, vendorPart: { vendor: openAiResponsesId, block: item } },
@@ -351,11 +351,11 @@ class AnswerDecoder implements StreamDecoder {
 
   #logprobs(value: JsonValue | undefined): void {
     if (!Array.isArray(value) || value.length === 0) return;
-    this.#say({ type: 'logprobs', choice: 0, logprobs: { content: value, refusal: null } });
+    this.#emit({ type: 'logprobs', choice: 0, logprobs: { content: value, refusal: null } });
   }
 
   /** A list of one is made for one event: a list that grows would take seventeen places. */
-  #say(event: NeutralEvent): void {
+  #emit(event: NeutralEvent): void {
     if (this.#events.length === 0) this.#events = [event];
     else this.#events.push(event);
   }

@@ -44,8 +44,8 @@ export class GeminiLive {
   #results: JsonObject[] = [];
   /** Sound that the caller commits itself is between two marks. */
   #activity: 'none' | 'open' | 'committed' = 'none';
-  /** Items were added that no response was asked for. */
-  #heard: { item: string; transcript: string } | null = null;
+  /** The caller's item for its present speech, and the transcript so far; null: it does not speak. */
+  #speech: { item: string; transcript: string } | null = null;
 
   constructor(facts: GeminiLiveFacts, sinks: GeminiLiveSinks) {
     this.#facts = facts;
@@ -135,21 +135,21 @@ export class GeminiLive {
   }
 
   #commit(): void {
-    const item = this.#hear();
+    const item = this.#speechItem();
     this.#events.write('input_audio_buffer.committed', { previous_item_id: null, item_id: item });
     if (this.#activity === 'open') this.#activity = 'committed';
     else this.#up({ realtimeInput: { audioStreamEnd: true } });
   }
 
-  /** Id of the caller's item for its present speech. */
-  #hear(): string {
-    if (this.#heard === null) {
-      this.#heard = { item: this.#events.id('item'), transcript: '' };
+  /** Id of the caller's item for its present speech, which is added with its first piece. */
+  #speechItem(): string {
+    if (this.#speech === null) {
+      this.#speech = { item: this.#events.id('item'), transcript: '' };
       const content = [{ type: 'input_audio', transcript: null }];
-      const { item: id } = this.#heard;
+      const { item: id } = this.#speech;
       this.#events.item({ id, object: 'realtime.item', type: 'message', role: 'user', status: 'completed', content });
     }
-    return this.#heard.item;
+    return this.#speech.item;
   }
 
   #createItem(event: RealtimeEvent): void {
@@ -201,13 +201,13 @@ export class GeminiLive {
     if (interrupted === true && this.#response !== null) {
       this.#cancelled ??= 'turn_detected';
       // By this callers stop what they play.
-      this.#events.write('input_audio_buffer.speech_started', { audio_start_ms: 0, item_id: this.#hear() });
+      this.#events.write('input_audio_buffer.speech_started', { audio_start_ms: 0, item_id: this.#speechItem() });
     }
     const parts = isObject(modelTurn) && Array.isArray(modelTurn.parts) ? modelTurn.parts : [];
     for (const part of parts) if (isObject(part)) this.#part(part);
     if (isObject(output) && typeof output.text === 'string' && this.#settings.output === 'audio') {
       const { text } = output;
-      this.#say((response) => response.text(text));
+      this.#write((response) => response.text(text));
     }
     if (turnComplete === true) this.#end();
   }
@@ -215,19 +215,19 @@ export class GeminiLive {
   #part({ inlineData, text, thought }: JsonObject): void {
     if (isObject(inlineData) && typeof inlineData.data === 'string') {
       const { data } = inlineData;
-      this.#say((response) => response.audio(data));
+      this.#write((response) => response.audio(data));
     } else if (typeof text === 'string' && thought !== true && this.#settings.output === 'text') {
-      this.#say((response) => response.text(text));
+      this.#write((response) => response.text(text));
     }
   }
 
   #transcribe(delta: string): void {
-    const item_id = this.#hear();
-    this.#heard!.transcript += delta;
+    const item_id = this.#speechItem();
+    this.#speech!.transcript += delta;
     this.#events.write('conversation.item.input_audio_transcription.delta', { item_id, content_index: 0, delta });
   }
 
-  #say(write: (response: ResponseWriter) => void): void {
+  #write(write: (response: ResponseWriter) => void): void {
     const response = this.#begin();
     if (this.#cancelled === null) write(response);
   }
@@ -235,9 +235,9 @@ export class GeminiLive {
   /** Gemini begins responses itself when the caller has said all. */
   #begin(): ResponseWriter {
     if (this.#response === null) {
-      if (this.#heard !== null) {
-        const { item: item_id, transcript } = this.#heard;
-        this.#heard = null;
+      if (this.#speech !== null) {
+        const { item: item_id, transcript } = this.#speech;
+        this.#speech = null;
         const transcription = { item_id, content_index: 0, transcript };
         if (transcript !== '')
           this.#events.write('conversation.item.input_audio_transcription.completed', transcription);
@@ -254,7 +254,7 @@ export class GeminiLive {
       const { name } = call;
       const id = typeof call.id === 'string' ? call.id : this.#events.id('call');
       this.#calls.set(id, name);
-      this.#say((response) => response.call(id, name, JSON.stringify(call.args ?? {})));
+      this.#write((response) => response.call(id, name, JSON.stringify(call.args ?? {})));
     }
     // It waits for their results now: to OpenAI's callers that is the end of a response.
     this.#end();
@@ -351,7 +351,7 @@ function partOf(part: JsonValue): JsonObject[] {
   return typeof content === 'string' ? [{ text: content }] : [];
 }
 
-/** In OpenAI's words. */
+/** Usage in OpenAI's form. */
 function usageOf(metadata: JsonObject): JsonObject {
   const count = (name: string) => reportedCount(metadata[name]) ?? 0;
   const input = count('promptTokenCount') + count('toolUsePromptTokenCount');

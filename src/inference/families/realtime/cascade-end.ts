@@ -104,7 +104,10 @@ export class CascadeEnd implements SessionEnd {
     return this.#pace;
   }
 
-  /** It makes no more than a response at a time, which has the bounds of each call. But events are answered by events. */
+  /**
+   * Slows the caller down, whose events are answered by events. A response need not be paused: there is one at a time,
+   * within the bounds of each call.
+   */
   pause(): void {
     this.#pace = 'behind';
   }
@@ -119,7 +122,7 @@ export class CascadeEnd implements SessionEnd {
     this.#listener = null;
     this.#left.abort();
     this.#answering?.stop.abort();
-    // Of calls that were left, the settlement is their own.
+    // Calls that were aborted settle themselves.
     queueMicrotask(() => listener?.closed(code, reason));
   }
 
@@ -138,7 +141,7 @@ export class CascadeEnd implements SessionEnd {
         this.#soundBytes = 0;
         // Nobody is asked, and paid, for nothing.
         if (sound.length === 0) return this.#events.error(noSound, null, event.event_id, codeOfNoSound);
-        return this.#heard(sound, this.#events.id('item'), 'waits');
+        return this.#takeTurn(sound, this.#events.id('item'), 'waits');
       }
       case 'input_audio_buffer.clear':
         this.#sound = [];
@@ -195,11 +198,13 @@ export class CascadeEnd implements SessionEnd {
     }
     this.#events.write('input_audio_buffer.speech_stopped', { audio_end_ms: found.atMs, item_id: this.#speaking });
     const { turns } = this.#settings;
-    this.#heard(found.sound, this.#speaking, turns.by === 'silence' && turns.responds ? 'responds' : 'waits');
+    this.#takeTurn(found.sound, this.#speaking, turns.by === 'silence' && turns.responds ? 'responds' : 'waits');
   }
 
-  /** One turn of the caller. */
-  #heard(sound: Buffer, itemId: string, then: 'responds' | 'waits'): void {
+  /**
+   * Takes one turn of the caller: its item is added at once, and transcribed and answered after the turns before it.
+   */
+  #takeTurn(sound: Buffer, itemId: string, then: 'responds' | 'waits'): void {
     const full = this.#fullTurns();
     if (full !== null) return this.#events.error(full, null, null);
     // Its place in the conversation is where the caller ended, not where its transcript comes.
@@ -210,7 +215,7 @@ export class CascadeEnd implements SessionEnd {
     this.#after(async () => {
       const { answers } = this.#parts;
       const transcript = await this.#transcriptOf(sound);
-      if (typeof transcript !== 'string') return this.#unheard(itemId, transcript);
+      if (typeof transcript !== 'string') return this.#transcriptionFailed(itemId, transcript);
       this.#transcribed(speechItem(itemId, 'completed', transcript), transcript);
       if (this.#settings.transcribes || answers === null) {
         const usage = { type: 'duration', seconds: sound.length / (sampleRateHz * 2) };
@@ -234,7 +239,7 @@ export class CascadeEnd implements SessionEnd {
     return steps.transcribe({ call, signal: this.#left.signal }, transcription, wav, this.#settings.hints);
   }
 
-  /** Transcribes sounds of a message in their turn. Returns why it cannot; null: it can. */
+  /** Transcribes sounds of a message in their turn. Returns a message where it cannot; null: it can. */
   #transcribe(sounds: readonly string[], then: (transcripts: readonly string[] | null) => void): string | null {
     const read = sounds.map((base64) => {
       const bytes = decodedSound(base64);
@@ -260,8 +265,8 @@ export class CascadeEnd implements SessionEnd {
     return null;
   }
 
-  /** In a session that only transcribes, the caller gets the item of the failure. */
-  #unheard(item_id: string, failure: Failure): void {
+  /** Reports a turn that could not be transcribed: by its item where the session only transcribes, else as an error. */
+  #transcriptionFailed(item_id: string, failure: Failure): void {
     this.#transcribed(speechItem(item_id, 'incomplete', null), '');
     if (this.#parts.answers === null && !this.#left.signal.aborted) {
       const { error } = this.#parts.errorEvent(failure);
@@ -284,7 +289,7 @@ export class CascadeEnd implements SessionEnd {
       });
   }
 
-  /** Why no turn can wait now; null: one can. */
+  /** Message that too many turns wait; null: one more can. */
   #fullTurns(): string | null {
     if (this.#turnsWaiting < turnsWaitingMax) return null;
     return `${turnsWaitingMax} turns are already waiting for their answers. Wait for one.`;
