@@ -392,6 +392,11 @@ export class FailureError extends Error {
   }
 }
 
+/** A 400 for a field: `must` goes on from its name, as in `must be a number`. */
+export function invalidField(param: string, must: string): InvalidRequest {
+  return invalid(param, `'${param}' ${must}.`);
+}
+
 /** A 400; `param` is the field's path as the caller wrote it, null for the request as a whole. */
 export function invalid(param: string | null, message: string): InvalidRequest {
   return { kind: 'invalid-request', param, message };

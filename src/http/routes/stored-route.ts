@@ -73,6 +73,12 @@ export function storedRoute(
   };
 }
 
+/** Calls about one kind of object: `storedRoute` without its last argument. */
+export function storedRoutes(place: StoredPlace) {
+  return (...[method, path, summary, answer, properties]: Parameters<typeof storedRoute>) =>
+    storedRoute(method, path, summary, answer, properties, place);
+}
+
 /** Answers with an object whose members are not ours: it may have a member `kind`, as a Failure has. */
 export function sendForeign(exchange: Exchange, answer: JsonObject): null {
   writeJson(exchange, 200, answer, exchange.admitted?.headers ?? []);

@@ -52,7 +52,7 @@ export interface TransportCounts {
 }
 
 /**
- * Interval at which timeouts of exchanges are checked. It may be coarse, since an attempt has exact timers of its own.
+ * Interval at which timeouts of exchanges are checked. It may be coarse, since each attempt has exact timers.
  */
 const sweepIntervalMs = 1_000;
 

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../../kernel/json.ts';
 import type { Route } from '../../exchange.ts';
 import type { FormField } from '../../read-multipart.ts';
 import { pageAround, placeIn, shownPage } from '../list-page.ts';
-import { type StoredCall, type StoredPlace, storedRoute } from '../stored-route.ts';
+import { type StoredCall, type StoredPlace, storedRoutes } from '../stored-route.ts';
 import {
   aboutFile,
   type FileFormat,
@@ -18,6 +18,7 @@ import {
 } from './file-calls.ts';
 
 const place: StoredPlace = { endpoint: 'files', dialect: anthropicMessages };
+const route = storedRoutes(place);
 const path = '/v1/files';
 const one = `${path}/:id`;
 const idPrefix = 'file-';
@@ -43,16 +44,14 @@ export function anthropicFilesRoutes(parts: FilesParts): Route[] {
       body: { form: 'multipart/form-data', schema: uploadSchema },
       handle: (exchange) => uploadFile(parts, exchange, format),
     },
-    storedRoute('GET', path, 'The files of this key', (call) => pageOf(parts, call), {}, place),
-    storedRoute(
+    route('GET', path, 'The files of this key', (call) => pageOf(parts, call)),
+    route(
       'GET',
       one,
       'A file',
       aboutFile(parts, async (file) => shownFile(file)),
-      {},
-      place,
     ),
-    storedRoute(
+    route(
       'DELETE',
       one,
       'Delete a file',
@@ -60,10 +59,8 @@ export function anthropicFilesRoutes(parts: FilesParts): Route[] {
         await removeFile(parts, exchange, id);
         return { id, type: 'file_deleted' };
       }),
-      {},
-      place,
     ),
-    storedRoute(
+    route(
       'GET',
       `${one}/content`,
       'The content of a file',
@@ -71,8 +68,6 @@ export function anthropicFilesRoutes(parts: FilesParts): Route[] {
         await sendFile(exchange, await parts.files(), file);
         return null;
       }),
-      {},
-      place,
     ),
   ];
 }

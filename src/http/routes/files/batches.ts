@@ -5,11 +5,11 @@ import { type Batches, batchNotFound, fileNotFound } from '../../../inference/ba
 import type { StoredFiles } from '../../../inference/batches/stored-files.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { checkedMetadata, metadataSchema } from '../../../inference/families/responses/conversation-fields.ts';
-import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, invalidField, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Route } from '../../exchange.ts';
 import { listed, listOf } from '../list-page.ts';
-import { type StoredCall, type StoredPlace, storedRoute } from '../stored-route.ts';
+import { type StoredCall, type StoredPlace, storedRoutes } from '../stored-route.ts';
 import { expiryOf } from './openai-file.ts';
 
 export interface BatchesRouteParts {
@@ -21,6 +21,7 @@ export interface BatchesRouteParts {
 }
 
 const place: StoredPlace = { endpoint: 'batches', dialect: openAiChat };
+const route = storedRoutes(place);
 const path = '/v1/batches';
 const one = `${path}/:id`;
 
@@ -36,36 +37,19 @@ export function batchesRoutes(parts: BatchesRouteParts): Route[] {
   const shown = (batch: Batch | null, { params }: StoredCall): JsonObject | Failure =>
     batch === null ? batchNotFound(params.id ?? '') : shownBatch(batch);
   return [
-    storedRoute('POST', path, 'Begin a batch of requests', (call) => begin(parts, call), properties, place),
-    storedRoute(
-      'GET',
-      path,
-      'The batches of this key',
-      async ({ tenant, query }) => {
-        const page = listed(query, { limitMax: 100, limit: 20, idPrefix: 'batch_' });
-        if (isFailure(page)) return page;
-        const batches = await parts.batches();
-        const found = await batches.list({ tenant, ...page, limit: page.limit + 1, format: 'openai' });
-        return listOf(found.map(shownBatch), page.limit);
-      },
-      {},
-      place,
+    route('POST', path, 'Begin a batch of requests', (call) => begin(parts, call), properties),
+    route('GET', path, 'The batches of this key', async ({ tenant, query }) => {
+      const page = listed(query, { limitMax: 100, limit: 20, idPrefix: 'batch_' });
+      if (isFailure(page)) return page;
+      const batches = await parts.batches();
+      const found = await batches.list({ tenant, ...page, limit: page.limit + 1, format: 'openai' });
+      return listOf(found.map(shownBatch), page.limit);
+    }),
+    route('GET', one, 'A batch', async (call) =>
+      shown(await (await parts.batches()).find(call.tenant, 'openai', call.params.id ?? ''), call),
     ),
-    storedRoute(
-      'GET',
-      one,
-      'A batch',
-      async (call) => shown(await (await parts.batches()).find(call.tenant, 'openai', call.params.id ?? ''), call),
-      {},
-      place,
-    ),
-    storedRoute(
-      'POST',
-      `${one}/cancel`,
-      'Stop a batch',
-      async (call) => shown(await (await parts.batches()).cancel(call.tenant, 'openai', call.params.id ?? ''), call),
-      {},
-      place,
+    route('POST', `${one}/cancel`, 'Stop a batch', async (call) =>
+      shown(await (await parts.batches()).cancel(call.tenant, 'openai', call.params.id ?? ''), call),
     ),
   ];
 }
@@ -75,9 +59,9 @@ async function begin(
   { tenant, account, exchange, body }: StoredCall,
 ): Promise<JsonObject | Failure> {
   const { endpoint, input_file_id: inputFile, completion_window: window, output_expires_after: expiry } = body;
-  if (typeof inputFile !== 'string') return wrong('input_file_id', 'must be the id of a file');
+  if (typeof inputFile !== 'string') return invalidField('input_file_id', 'must be the id of a file');
   if (typeof endpoint !== 'string' || !parts.endpoints.includes(endpoint)) {
-    return wrong('endpoint', `must be one of ${parts.endpoints.join(', ')}`);
+    return invalidField('endpoint', `must be one of ${parts.endpoints.join(', ')}`);
   }
   if (typeof window !== 'string') return wrongWindow();
   const windowMs = windowOf(window);
@@ -90,18 +74,14 @@ async function begin(
   if (full !== null) return full;
   const file = await (await parts.files()).find(tenant, inputFile);
   if (file === null) return fileNotFound(inputFile, 'input_file_id');
-  if (file.purpose !== 'batch') return wrong('input_file_id', "must be a file with the purpose 'batch'");
+  if (file.purpose !== 'batch') return invalidField('input_file_id', "must be a file with the purpose 'batch'");
   if (file.expiresMs < parts.services.clock.wallMs() + windowMs) {
-    return wrong('input_file_id', 'must be a file that does not expire before the completion_window ends');
+    return invalidField('input_file_id', 'must be a file that does not expire before the completion_window ends');
   }
   const owner = { tenant, account, keyId: callerIdOf(callerOf(exchange)) };
   const facts = { format: 'openai', endpoint, inputFile, windowMs, window } as const;
   const batches = await parts.batches();
   return shownBatch(await batches.create(owner, { ...facts, ...checked, headers: {}, outputKeptForMs }));
-}
-
-function wrong(param: string, what: string): Failure {
-  return invalid(param, `'${param}' ${what}.`);
 }
 
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 24 * 3_600_000 };
@@ -115,7 +95,7 @@ function windowOf(window: string): number | Failure {
 }
 
 function wrongWindow(): Failure {
-  return wrong('completion_window', 'must be a time from 1s to 7d, such as 24h');
+  return invalidField('completion_window', 'must be a time from 1s to 7d, such as 24h');
 }
 
 function shownBatch(batch: Batch): JsonObject {

@@ -6,7 +6,7 @@ import { withOtherFormat } from '../../other-format.ts';
 import type { FormField } from '../../read-multipart.ts';
 import { listed, listOf, oneOf } from '../list-page.ts';
 import { answersFileThere } from '../provider-objects.ts';
-import { type StoredPlace, storedRoute } from '../stored-route.ts';
+import { type StoredPlace, storedRoutes } from '../stored-route.ts';
 import { anthropicFilesRoutes } from './anthropic-files.ts';
 import {
   aboutFile,
@@ -21,6 +21,7 @@ import { expiryOf, retentionSchema, shownFile } from './openai-file.ts';
 import { uploadsRoutes } from './uploads.ts';
 
 const place: StoredPlace = { endpoint: 'files', dialect: openAiChat };
+const route = storedRoutes(place);
 const path = '/v1/files';
 const one = `${path}/:id`;
 
@@ -59,35 +60,26 @@ function openAiFilesRoutes(parts: FilesParts): Route[] {
       body: { form: 'multipart/form-data', schema: uploadSchema },
       handle: (exchange) => uploadFile(parts, exchange, format),
     },
-    storedRoute(
-      'GET',
-      path,
-      'The files of this key',
-      async ({ tenant, query }) => {
-        const page = listed(query, { limitMax: 10_000, limit: 10_000, idPrefix: 'file-' });
-        if (isFailure(page)) return page;
-        const purpose = oneOf(query, 'purpose', shownPurposes);
-        if (isFailure(purpose)) return purpose;
-        const files = await (await parts.files()).list({
-          tenant,
-          ...page,
-          limit: page.limit + 1,
-          purposes: purpose === null ? shownPurposes : [purpose],
-        });
-        return listOf(files.map(shownFile), page.limit);
-      },
-      {},
-      place,
-    ),
-    storedRoute(
+    route('GET', path, 'The files of this key', async ({ tenant, query }) => {
+      const page = listed(query, { limitMax: 10_000, limit: 10_000, idPrefix: 'file-' });
+      if (isFailure(page)) return page;
+      const purpose = oneOf(query, 'purpose', shownPurposes);
+      if (isFailure(purpose)) return purpose;
+      const files = await (await parts.files()).list({
+        tenant,
+        ...page,
+        limit: page.limit + 1,
+        purposes: purpose === null ? shownPurposes : [purpose],
+      });
+      return listOf(files.map(shownFile), page.limit);
+    }),
+    route(
       'GET',
       one,
       'A file',
       aboutFile(parts, async (file) => shownFile(file)),
-      {},
-      place,
     ),
-    storedRoute(
+    route(
       'DELETE',
       one,
       'Delete a file',
@@ -95,10 +87,8 @@ function openAiFilesRoutes(parts: FilesParts): Route[] {
         await removeFile(parts, exchange, id);
         return { id, object: 'file', deleted: true };
       }),
-      {},
-      place,
     ),
-    storedRoute(
+    route(
       'GET',
       `${one}/content`,
       'The content of a file',
@@ -106,8 +96,6 @@ function openAiFilesRoutes(parts: FilesParts): Route[] {
         await sendFile(exchange, await parts.files(), file);
         return null;
       }),
-      {},
-      place,
     ),
   ];
 }

@@ -19,7 +19,7 @@ import { jsonPieces } from '../../json-pieces.ts';
 import { linkBaseOf } from '../../link-base.ts';
 import { writeJson } from '../../write-json.ts';
 import { pageAround, placeIn, shownPage } from '../list-page.ts';
-import { type StoredCall, type StoredPlace, storedRoute } from '../stored-route.ts';
+import { type StoredCall, type StoredPlace, storedRoutes } from '../stored-route.ts';
 import { sendFile } from './file-calls.ts';
 
 export interface MessageBatchesParts {
@@ -29,6 +29,7 @@ export interface MessageBatchesParts {
 }
 
 const place: StoredPlace = { endpoint: 'message-batches', dialect: anthropicMessages };
+const route = storedRoutes(place);
 const path = '/v1/messages/batches';
 const one = `${path}/:id`;
 
@@ -48,8 +49,6 @@ export function messageBatchesRoutes(parts: MessageBatchesParts): Route[] {
     const batch = await (await parts.batches()).find(tenant, 'anthropic', id);
     return batch ?? batchNotFound(id);
   };
-  const route = (...[method, path, summary, answer]: Parameters<typeof storedRoute>) =>
-    storedRoute(method, path, summary, answer, {}, place);
   return [
     {
       method: 'POST',

@@ -16,11 +16,12 @@ import { OpenedOnce } from '../../../kernel/opened-once.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { readMultipart } from '../../read-multipart.ts';
 import { writeJson } from '../../write-json.ts';
-import { type StoredCall, type StoredPlace, storedRoute } from '../stored-route.ts';
+import { type StoredCall, type StoredPlace, storedRoutes } from '../stored-route.ts';
 import { type FilesParts, fileBytesMax, fileNameCharsMax } from './file-calls.ts';
 import { expiryOf, retentionSchema, shownFile } from './openai-file.ts';
 
 const place: StoredPlace = { endpoint: 'files', dialect: openAiChat };
+const route = storedRoutes(place);
 const path = '/v1/uploads';
 const one = `${path}/:id`;
 
@@ -35,7 +36,7 @@ export function uploadsRoutes(parts: FilesParts): Route[] {
   const { clock } = parts.services;
   const { open: uploads } = new OpenedOnce(async () => createPartUploads(await parts.files(), () => clock.wallMs()));
   return [
-    storedRoute(
+    route(
       'POST',
       path,
       'Begin an upload in parts',
@@ -52,7 +53,6 @@ export function uploadsRoutes(parts: FilesParts): Route[] {
         purpose: { type: 'string', enum: [...purposes] },
         expires_after: retentionSchema,
       },
-      place,
     ),
     {
       method: 'POST',
@@ -64,7 +64,7 @@ export function uploadsRoutes(parts: FilesParts): Route[] {
       body: { form: 'multipart/form-data', schema: partSchema },
       handle: (exchange) => addPart(parts, exchange, uploads),
     },
-    storedRoute(
+    route(
       'POST',
       `${one}/complete`,
       'Make a file of the parts of an upload',
@@ -80,15 +80,9 @@ export function uploadsRoutes(parts: FilesParts): Route[] {
         part_ids: { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: partsMax },
         md5: { type: 'string' },
       },
-      place,
     ),
-    storedRoute(
-      'POST',
-      `${one}/cancel`,
-      'Cancel an upload, and remove its parts',
-      async (call) => shownUpload(await (await uploads()).cancel(await found(uploads, call))),
-      {},
-      place,
+    route('POST', `${one}/cancel`, 'Cancel an upload, and remove its parts', async (call) =>
+      shownUpload(await (await uploads()).cancel(await found(uploads, call))),
     ),
   ];
 }

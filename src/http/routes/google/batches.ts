@@ -9,13 +9,13 @@ import { type StoredFile, type StoredFiles, shownPurposes } from '../../../infer
 import { resultsPurpose } from '../../../inference/batches/write-results.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
-import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, invalid, invalidField, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { writeJson } from '../../write-json.ts';
 import { held } from '../files/message-batches.ts';
 import { wholeOf } from '../list-page.ts';
-import { type StoredCall, type StoredPlace, storedRoute } from '../stored-route.ts';
+import { type StoredCall, type StoredPlace, storedRoutes } from '../stored-route.ts';
 import { fileNameOf, googleVersions, pageTokenIn } from './resource-names.ts';
 
 export interface GoogleBatchesParts {
@@ -26,6 +26,7 @@ export interface GoogleBatchesParts {
 
 const windowMs = 24 * 3_600_000;
 const place: StoredPlace = { endpoint: 'batches', dialect: gemini };
+const route = storedRoutes(place);
 /** Largest results that an operation holds itself. A batch with more names its file alone: writing it holds the loop. */
 const inlineBytesMax = 8 * 1024 * 1024;
 /** Lines of this size are read in one turn of the loop. */
@@ -49,8 +50,6 @@ export function googleBatchesRoutes(parts: GoogleBatchesParts): Route[] {
   return googleVersions.flatMap((version) => {
     const path = `/${version}/batches`;
     const one = `${path}/:id`;
-    const route = (...[method, at, summary, answer]: Parameters<typeof storedRoute>) =>
-      storedRoute(method, at, summary, answer, {}, place);
     return [
       route('GET', path, "The batches of this key, in Google's format", (call) => listed(parts, call)),
       route('GET', one, "A batch, in Google's format", async (call) => {
@@ -112,7 +111,7 @@ async function begin(
   if (isFailure(alias)) return alias;
   const batch = isObject(body.batch) ? body.batch : {};
   const config = batch.inputConfig ?? batch.input_config;
-  if (!isObject(config)) return wrong('batch.inputConfig', 'must have requests, or the fileName of a file');
+  if (!isObject(config)) return invalidField('batch.inputConfig', 'must have requests, or the fileName of a file');
   const { displayName, display_name: inSnakeCase = displayName } = batch;
   const fileName = config.fileName ?? config.file_name;
   const full = await services.storage.mayKeep(account);
@@ -150,13 +149,13 @@ async function namedFile(
 ): Promise<string | Failure> {
   const field = 'batch.inputConfig.fileName';
   const id = typeof name === 'string' ? uploadOfUri(name) : null;
-  if (id === null) return wrong(field, 'must be the name of a file, such as files/abc');
+  if (id === null) return invalidField(field, 'must be the name of a file, such as files/abc');
   const file = await (await files()).find(tenant, id);
   if (file === null || !shownPurposes.includes(file.purpose)) {
     return fileNotFound(String(name).slice(0, 80), field);
   }
   if (file.expiresMs < services.clock.wallMs() + windowMs) {
-    return wrong(field, 'must be a file that does not expire within 24 hours');
+    return invalidField(field, 'must be a file that does not expire within 24 hours');
   }
   return id;
 }
@@ -169,10 +168,11 @@ async function inlineFile(
 ): Promise<string | Failure> {
   const field = 'batch.inputConfig.requests.requests';
   const requests = isObject(wrapped) ? wrapped.requests : wrapped;
-  if (!Array.isArray(requests) || requests.length === 0) return wrong(field, 'must be a list of at least one request');
+  if (!Array.isArray(requests) || requests.length === 0)
+    return invalidField(field, 'must be a list of at least one request');
   const lines: Buffer[] = [];
   for (const [at, one] of requests.entries()) {
-    if (!isObject(one) || !isObject(one.request)) return wrong(`${field}[${at}].request`, 'must be an object');
+    if (!isObject(one) || !isObject(one.request)) return invalidField(`${field}[${at}].request`, 'must be an object');
     const { request, metadata } = one;
     lines.push(Buffer.from(`${JSON.stringify({ key: String(at), ...(metadata != null && { metadata }), request })}\n`));
   }
@@ -189,10 +189,6 @@ async function inlineFile(
 
 async function* piecesOf(lines: readonly Buffer[]): AsyncGenerator<Buffer> {
   yield* lines;
-}
-
-function wrong(param: string, what: string): Failure {
-  return invalid(param, `'${param}' ${what}.`);
 }
 
 async function found(parts: GoogleBatchesParts, tenant: string, id: string): Promise<Batch | Failure> {

@@ -14,7 +14,7 @@ import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/
 import type { JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { wholeOf } from '../list-page.ts';
-import { type StoredCall, type StoredPlace, storedRoute } from '../stored-route.ts';
+import { type StoredCall, storedRoutes } from '../stored-route.ts';
 import { googleVersions, pageTokenIn } from './resource-names.ts';
 
 export interface CacheParts {
@@ -28,7 +28,7 @@ const lifetimeMsMax = 30 * 24 * 3_600_000;
 /** Google's `cachedContents` (`client.caches`): beginnings of requests that are kept here, for models of any provider. */
 export function cachedContentsRoutes(parts: CacheParts): Route[] {
   const { services } = parts;
-  const place: StoredPlace = { endpoint: 'cached-contents', dialect: gemini, objects: services.bodies };
+  const route = storedRoutes({ endpoint: 'cached-contents', dialect: gemini, objects: services.bodies });
   const caches = () => cachesIn(parts);
   const properties = { model: { type: 'string' }, displayName: { type: 'string' }, ...timeProperties };
   return googleVersions.flatMap((version) => {
@@ -37,7 +37,7 @@ export function cachedContentsRoutes(parts: CacheParts): Route[] {
     const shown = (facts: CachedContentFacts | null, { params }: StoredCall) =>
       facts === null ? cacheNotFound(params.name ?? '', 'name') : shownCache(facts);
     return [
-      storedRoute(
+      route(
         'POST',
         path,
         'Cache the beginning of requests under a name',
@@ -46,18 +46,12 @@ export function cachedContentsRoutes(parts: CacheParts): Route[] {
           return isFailure(made) ? made : shownCache(made);
         },
         { ...(requestSchema().properties as JsonObject), ...properties },
-        place,
       ),
-      storedRoute('GET', path, 'The cached beginnings of this key', (call) => listed(parts, call), {}, place),
-      storedRoute(
-        'GET',
-        one,
-        'A cached beginning',
-        async (call) => shown(await (await caches()).find(call.tenant, call.params.name ?? ''), call),
-        {},
-        place,
+      route('GET', path, 'The cached beginnings of this key', (call) => listed(parts, call)),
+      route('GET', one, 'A cached beginning', async (call) =>
+        shown(await (await caches()).find(call.tenant, call.params.name ?? ''), call),
       ),
-      storedRoute(
+      route(
         'PATCH',
         one,
         'Change when a cached beginning expires',
@@ -68,19 +62,11 @@ export function cachedContentsRoutes(parts: CacheParts): Route[] {
           return shown(await (await caches()).keepUntil(call.tenant, call.params.name ?? '', expiresMs), call);
         },
         timeProperties,
-        place,
       ),
-      storedRoute(
-        'DELETE',
-        one,
-        'Delete a cached beginning',
-        async (call) => {
-          const name = call.params.name ?? '';
-          return (await (await caches()).remove(call.tenant, name)) ? {} : cacheNotFound(name, 'name');
-        },
-        {},
-        place,
-      ),
+      route('DELETE', one, 'Delete a cached beginning', async (call) => {
+        const name = call.params.name ?? '';
+        return (await (await caches()).remove(call.tenant, name)) ? {} : cacheNotFound(name, 'name');
+      }),
     ];
   });
 }

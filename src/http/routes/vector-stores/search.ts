@@ -2,11 +2,11 @@ import { attributeKey } from '../../../inference/families/vectors/search-files.t
 import { refusedFilter, vectorFilter } from '../../../inference/server-tools/file-filter.ts';
 import type { FoundPassage, Passages } from '../../../inference/vector-stores/passages.ts';
 import type { StoreCaller, VectorStores } from '../../../inference/vector-stores/vector-stores.ts';
-import { allRead, type Failure, FailureError, isFailure } from '../../../kernel/failure.ts';
+import { allRead, type Failure, FailureError, invalidField, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { writeJson } from '../../write-json.ts';
 import type { StoredCall } from '../stored-route.ts';
-import { isWhole, wrong } from './store-fields.ts';
+import { isWhole } from './store-fields.ts';
 
 export interface SearchParts {
   stores: VectorStores;
@@ -83,7 +83,7 @@ function searchOf(body: JsonObject): Search | Failure {
   const fits = isWhole(most, 1, resultsMax);
   return allRead<Search>({
     queries: queriesOf(query),
-    resultsMax: fits ? most : wrong('max_num_results', `must be a whole number from 1 to ${resultsMax}`),
+    resultsMax: fits ? most : invalidField('max_num_results', `must be a whole number from 1 to ${resultsMax}`),
     filter: filterOf(filters),
     scoreMin: scoreOf(options),
   });
@@ -97,22 +97,27 @@ function queriesOf(query: JsonValue | undefined): string[] | Failure {
     all.length <= queriesMax &&
     all.every((one) => typeof one === 'string' && one.trim() !== '' && one.length <= queryCharsMax);
   if (fits) return all as string[];
-  return wrong('query', `must be a text of at most ${queryCharsMax} characters, or a list of at most ${queriesMax}`);
+  return invalidField(
+    'query',
+    `must be a text of at most ${queryCharsMax} characters, or a list of at most ${queriesMax}`,
+  );
 }
 
 function filterOf(filters: JsonValue | undefined): JsonObject | Failure | null {
   if (filters == null) return null;
-  return isObject(filters) ? vectorFilter(filters, 'filters', attributeKey) : wrong('filters', 'must be an object');
+  return isObject(filters)
+    ? vectorFilter(filters, 'filters', attributeKey)
+    : invalidField('filters', 'must be an object');
 }
 
 /** Least score; null: any. */
 function scoreOf(options: JsonValue | undefined): number | Failure | null {
   if (options == null) return null;
-  if (!isObject(options)) return wrong('ranking_options', 'must be an object');
+  if (!isObject(options)) return invalidField('ranking_options', 'must be an object');
   const { ranker, score_threshold: least } = options;
   if (ranker != null && !rankers.includes(ranker as string))
-    return wrong('ranking_options.ranker', `must be one of ${rankers.join(', ')}`);
+    return invalidField('ranking_options.ranker', `must be one of ${rankers.join(', ')}`);
   if (least == null) return null;
   if (typeof least === 'number' && least >= 0 && least <= 1) return least === 0 ? null : least;
-  return wrong('ranking_options.score_threshold', 'must be a number from 0 to 1');
+  return invalidField('ranking_options.score_threshold', 'must be a number from 0 to 1');
 }

@@ -2,7 +2,7 @@ import { checkedMetadata } from '../../../inference/families/responses/conversat
 import type { Chunking, FileAttributes, StoreFacts } from '../../../inference/vector-stores/store-facts.ts';
 import type { ListPage } from '../../../inference/vector-stores/store-reads.ts';
 import type { AttachedFile } from '../../../inference/vector-stores/vector-stores.ts';
-import { allRead, type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
+import { allRead, type Failure, invalidField, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { listed, placeIn } from '../list-page.ts';
 
@@ -71,7 +71,7 @@ function filesOfStore(body: JsonObject): AttachedFile[] | Failure {
 /** A file with its own members; `at`: its path in the body, with a dot behind it. */
 export function fileOf(body: JsonObject, at = ''): AttachedFile | Failure {
   const { file_id: file } = body;
-  if (typeof file !== 'string' || file === '') return wrong(`${at}file_id`, 'must be the id of a file');
+  if (typeof file !== 'string' || file === '') return invalidField(`${at}file_id`, 'must be the id of a file');
   const settings = settingsOf(body, at);
   return isFailure(settings) ? settings : { file, ...settings };
 }
@@ -88,7 +88,7 @@ function settingsOf(body: JsonObject, at: string): Omit<AttachedFile, 'file'> | 
 /** The files of a batch: `file_ids` with what holds for all of them, or `files` with their own. */
 export function filesOfBatch(body: JsonObject): AttachedFile[] | Failure {
   const { file_ids: ids, files } = body;
-  if ((ids == null) === (files == null)) return wrong('file_ids', "or 'files' must be there, and not both");
+  if ((ids == null) === (files == null)) return invalidField('file_ids', "or 'files' must be there, and not both");
   if (files == null) {
     const settings = settingsOf(body, '');
     if (isFailure(settings)) return settings;
@@ -96,10 +96,10 @@ export function filesOfBatch(body: JsonObject): AttachedFile[] | Failure {
     return isFailure(named) ? named : several(named.map((file) => ({ file, ...settings })));
   }
   if (!Array.isArray(files) || files.length > filesMax)
-    return wrong('files', `must be a list of at most ${filesMax} objects`);
+    return invalidField('files', `must be a list of at most ${filesMax} objects`);
   const read: AttachedFile[] = [];
   for (const [at, one] of files.entries()) {
-    const file = isObject(one) ? fileOf(one, `files[${at}].`) : wrong(`files[${at}]`, 'must be an object');
+    const file = isObject(one) ? fileOf(one, `files[${at}].`) : invalidField(`files[${at}]`, 'must be an object');
     if (isFailure(file)) return file;
     read.push(file);
   }
@@ -121,7 +121,7 @@ export function attributesOf(
   });
   if (pairs !== null && fits && pairs.length <= attributesMax) return { attributes: value as FileAttributes };
   const names = `names of up to ${attributeNameCharsMax} characters without quotes and backslashes`;
-  return wrong(
+  return invalidField(
     at,
     `must be an object of at most ${attributesMax} members with ${names}: texts of up to ${attributeCharsMax} characters, numbers or booleans`,
   );
@@ -133,21 +133,21 @@ export function listPageOf(query: URLSearchParams, idPrefix: string): ListPage |
   if (isFailure(page)) return page;
   const before = placeIn(query, 'before', idPrefix);
   if (isFailure(before)) return before;
-  if (page.after !== null && before !== null) return wrong('before', "and 'after' exclude each other");
+  if (page.after !== null && before !== null) return invalidField('before', "and 'after' exclude each other");
   return { ...page, before };
 }
 
 function several(files: AttachedFile[]): AttachedFile[] | Failure {
-  if (files.length === 0) return wrong('file_ids', 'must name at least one file');
+  if (files.length === 0) return invalidField('file_ids', 'must name at least one file');
   const names = new Set(files.map(({ file }) => file));
-  if (names.size < files.length) return wrong('file_ids', 'names a file twice');
+  if (names.size < files.length) return invalidField('file_ids', 'names a file twice');
   return files;
 }
 
 function idsOf(ids: JsonValue | undefined): string[] | Failure {
   if (ids == null) return [];
   const fits = Array.isArray(ids) && ids.length <= filesMax && ids.every((id) => typeof id === 'string' && id !== '');
-  if (!fits) return wrong('file_ids', `must be a list of at most ${filesMax} ids of files`);
+  if (!fits) return invalidField('file_ids', `must be a list of at most ${filesMax} ids of files`);
   return [...new Set(ids as string[])];
 }
 
@@ -156,16 +156,16 @@ function chunkingOf(strategy: JsonValue | undefined, at: string): Chunking | Fai
   const { type, static: how } = isObject(strategy) ? strategy : {};
   if (type === 'auto') return autoChunking;
   if (type !== 'static' || !isObject(how)) {
-    return wrong(at, `must be {"type": "auto"} or {"type": "static", "static": {…}}`);
+    return invalidField(at, `must be {"type": "auto"} or {"type": "static", "static": {…}}`);
   }
   const { max_chunk_size_tokens: size, chunk_overlap_tokens: overlap } = how;
   if (!isWhole(size, sizeTokensMin, sizeTokensMax)) {
     const range = `a whole number from ${sizeTokensMin} to ${sizeTokensMax}`;
-    return wrong(`${at}.static.max_chunk_size_tokens`, `must be ${range}`);
+    return invalidField(`${at}.static.max_chunk_size_tokens`, `must be ${range}`);
   }
   if (!isWhole(overlap, 0, Math.floor(size / 2))) {
     const range = 'a whole number from 0 to half of max_chunk_size_tokens';
-    return wrong(`${at}.static.chunk_overlap_tokens`, `must be ${range}`);
+    return invalidField(`${at}.static.chunk_overlap_tokens`, `must be ${range}`);
   }
   return { sizeTokens: size, overlapTokens: overlap };
 }
@@ -173,21 +173,17 @@ function chunkingOf(strategy: JsonValue | undefined, at: string): Chunking | Fai
 function daysOf(expiry: JsonValue | undefined): number | Failure | null {
   if (expiry == null) return null;
   const { anchor, days } = isObject(expiry) ? expiry : {};
-  if (anchor !== 'last_active_at') return wrong('expires_after.anchor', 'must be last_active_at');
+  if (anchor !== 'last_active_at') return invalidField('expires_after.anchor', 'must be last_active_at');
   if (isWhole(days, 1, daysMax)) return days;
-  return wrong('expires_after.days', `must be a whole number from 1 to ${daysMax}`);
+  return invalidField('expires_after.days', `must be a whole number from 1 to ${daysMax}`);
 }
 
 function textOf(value: JsonValue | undefined, at: string, charsMax: number): string | Failure | null {
   if (value == null) return null;
   if (typeof value === 'string' && value.length <= charsMax) return value;
-  return wrong(at, `must be a text of at most ${charsMax} characters`);
+  return invalidField(at, `must be a text of at most ${charsMax} characters`);
 }
 
 export function isWhole(value: JsonValue | undefined, min: number, max: number): value is number {
   return Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
-}
-
-export function wrong(param: string, must: string): Failure {
-  return invalid(param, `'${param}' ${must}.`);
 }
