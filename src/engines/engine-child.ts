@@ -145,7 +145,7 @@ export class EngineChild {
 
   #start(): EngineRun {
     const run = new EngineRun(this.#entry, this.#timer, {
-      received: (of, message) => this.#heard(of, message),
+      received: (of, message) => this.#receive(of, message),
       ended: (of, how) => this.#ended(of, how),
     });
     this.#loaded = false;
@@ -154,7 +154,7 @@ export class EngineChild {
     return run;
   }
 
-  #heard(run: EngineRun, message: FromHost): void {
+  #receive(run: EngineRun, message: FromHost): void {
     if (run !== this.#run) return;
     if (message.kind === 'loaded') {
       this.#loaded = true;

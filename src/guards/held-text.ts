@@ -9,7 +9,7 @@ export class HeldText {
   /** Half a character. */
   #half = '';
   /** Units of the whole text before `text`. */
-  #gone = 0;
+  #releasedUnits = 0;
   #cuts: { at: number; units: number }[] = [];
   #seen: { of: string; as: SeenText | null } = { of: '', as: null };
 
@@ -41,7 +41,7 @@ export class HeldText {
     const start = seen === null ? at - contextChars : seen.beginning(seen.placeOf(at) - contextChars);
     if (start <= 0) return;
     const released = Math.min(start, at);
-    this.#gone = this.placeOf(released);
+    this.#releasedUnits = this.placeOf(released);
     this.#cuts = this.#cuts.filter((cut) => cut.at > released).map((cut) => ({ ...cut, at: cut.at - released }));
     this.text = this.text.slice(released);
     this.from -= released;
@@ -49,7 +49,7 @@ export class HeldText {
 
   /** A place of `text` in the whole text. */
   placeOf(at: number): number {
-    let place = this.#gone + at;
+    let place = this.#releasedUnits + at;
     for (const cut of this.#cuts) if (cut.at <= at) place += cut.units;
     return place;
   }

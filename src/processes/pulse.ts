@@ -28,7 +28,7 @@ interface PulsedWorker {
 /** The heartbeat of all workers, by which the primary knows their load, and which of them hangs. */
 export class Pulse {
   readonly #workers = new Map<string, PulsedWorker & { seen: SeenProcess; silentTurns: number }>();
-  #gone: SeenProcess[] = [];
+  #ended: SeenProcess[] = [];
   #stop: (() => void) | null = null;
 
   begin(worker: PulsedWorker): void {
@@ -43,14 +43,14 @@ export class Pulse {
     const seen = this.#workers.get(id)?.seen;
     if (seen === undefined) return;
     this.#workers.delete(id);
-    this.#gone = [...this.#gone.slice(1 - endedMax), { ...seen, seenMs: Date.now(), over: true }];
+    this.#ended = [...this.#ended.slice(1 - endedMax), { ...seen, seenMs: Date.now(), over: true }];
   }
 
   /** Replicas that serve, and those that ended a while ago. */
   seen(): SeenProcess[] {
     const sinceMs = Date.now() - endedShownMs;
-    this.#gone = this.#gone.filter(({ seenMs }) => seenMs > sinceMs);
-    return [...[...this.#workers.values()].map(({ seen }) => seen), ...this.#gone];
+    this.#ended = this.#ended.filter(({ seenMs }) => seenMs > sinceMs);
+    return [...[...this.#workers.values()].map(({ seen }) => seen), ...this.#ended];
   }
 
   stop(): void {

@@ -42,14 +42,14 @@ export class Hearing {
 
   #begin(): Promise<void> {
     this.#next = null;
-    this.#running = this.#heard().finally(() => {
+    this.#running = this.#allDelivered().finally(() => {
       this.#running = null;
     });
     return this.#running;
   }
 
   /** Messages of a worker come in their order, so its answer follows all that it said. */
-  #heard(): Promise<void> {
+  #allDelivered(): Promise<void> {
     return askAll(this.#links(), (link) => link.ask('delivered'), waitMaxMs);
   }
 }

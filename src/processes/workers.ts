@@ -85,7 +85,7 @@ export class Workers {
   readonly #spares: Spares;
   readonly #failedStart = Promise.withResolvers<never>();
   /** Counts of workers that are gone: a sum that fell would read as a restart of the server. */
-  #countsOfGone: Promise<SeriesValues> = Promise.resolve([]);
+  #countsOfEnded: Promise<SeriesValues> = Promise.resolve([]);
   #phase: 'starting' | 'serving' | 'stopping' = 'starting';
   #address = '';
 
@@ -326,14 +326,17 @@ export class Workers {
     });
     const all = Promise.allSettled(answers);
     await withinMs(measureMaxMs, all, null);
-    return [await this.#countsOfGone, ...this.#places.flatMap(({ measured }) => (measured === null ? [] : [measured]))];
+    return [
+      await this.#countsOfEnded,
+      ...this.#places.flatMap(({ measured }) => (measured === null ? [] : [measured])),
+    ];
   }
 
   #keepCounts(place: Place): void {
     const { measured } = place;
     if (measured === null) return;
     place.measured = null;
-    this.#countsOfGone = this.#countsOfGone.then((before) => sumOfCounts([before, measured]));
+    this.#countsOfEnded = this.#countsOfEnded.then((before) => sumOfCounts([before, measured]));
   }
 
   #ended(place: Place, how: string | number): void {

@@ -121,7 +121,7 @@ export class SuccessShare {
     this.#inRow = 0;
     this.#all.succeeded.add(nowMs);
     if (this.#recent < 1) this.#moveRecent(1, nowMs);
-    if (this.#tenants !== null) this.#tell(tenant, 'succeeded', nowMs);
+    if (this.#tenants !== null) this.#countForTenant(tenant, 'succeeded', nowMs);
   }
 
   /** Every failure; what else it says, `failed` tells, once for a request. */
@@ -133,7 +133,7 @@ export class SuccessShare {
   failed(tenant: string, nowMs: number): void {
     this.#all.failed.add(nowMs);
     this.#remember(tenant);
-    this.#tell(tenant, 'failed', nowMs);
+    this.#countForTenant(tenant, 'failed', nowMs);
     if (!this.followsTenant(tenant, nowMs)) this.#moveRecent(0, nowMs);
   }
 
@@ -230,7 +230,7 @@ export class SuccessShare {
     this.#tenants.set(tenant, { tenant: newCounts(), others: newCounts() });
   }
 
-  #tell(tenant: string, outcome: 'succeeded' | 'failed', nowMs: number): void {
+  #countForTenant(tenant: string, outcome: 'succeeded' | 'failed', nowMs: number): void {
     for (const [name, counts] of this.#tenants!) {
       (name === tenant ? counts.tenant : counts.others)[outcome].add(nowMs);
     }

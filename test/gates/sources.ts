@@ -132,7 +132,7 @@ function lookAt(file: string, text: string, found: Sources): void {
 
 function addPrivateNames(file: string, text: string, node: Node, found: Pick<Sources, 'privateNames'>): void {
   for (const named of declaredBy(node)) {
-    const name = textOf(text, named).replace(/[?:!].*$/s, '');
+    const name = textOf(text, named).replace(/^#|[?:!].*$/gs, '');
     if (isPrivate(name)) found.privateNames.push(`${file}:${lineAt(text, named.start)} ${name}`);
   }
 }
@@ -152,7 +152,7 @@ function declaredBy(node: Node): Node[] {
   if (node.type === 'ObjectPattern') {
     for (const { shorthand, value } of properties) if (shorthand === false) all.push(value);
   }
-  return all.filter((one): one is Node => one?.type === 'Identifier');
+  return all.filter((one): one is Node => one?.type === 'Identifier' || one?.type === 'PrivateIdentifier');
 }
 
 interface Parts {

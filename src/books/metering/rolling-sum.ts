@@ -25,7 +25,7 @@ export class RollingSum {
   readonly #longBuckets: number;
   readonly #shortBuckets: number;
   /** Maximum age of a bucket in the arrays: calendar months are longer than the longest span. */
-  readonly #keptBuckets: number;
+  readonly #bucketsRetained: number;
   /** Bucket numbers, ascending; those before `#longFirst` are dead. */
   readonly #buckets: number[] = [];
   readonly #amounts: number[] = [];
@@ -42,7 +42,7 @@ export class RollingSum {
     this.#long = long;
     this.#longBuckets = long.spanMs / long.bucketMs;
     this.#shortBuckets = short.spanMs / short.bucketMs;
-    this.#keptBuckets = Math.ceil(retentionMs / long.bucketMs);
+    this.#bucketsRetained = Math.ceil(retentionMs / long.bucketMs);
   }
 
   /** Counts in the bucket of now; nothing when the amount is none. */
@@ -60,7 +60,7 @@ export class RollingSum {
   seed(nowMs: number, bucket: number, amount: number): void {
     this.#expire(nowMs);
     const age = this.#bucketNow - bucket;
-    if (amount > 0 && age >= 0 && age <= this.#keptBuckets) {
+    if (amount > 0 && age >= 0 && age <= this.#bucketsRetained) {
       this.#append(bucket, amount);
       this.#skip();
     }
@@ -168,9 +168,9 @@ export class RollingSum {
   }
 
   #closeUp(): void {
-    const oldest = this.#bucketNow - this.#keptBuckets;
+    const oldest = this.#bucketNow - this.#bucketsRetained;
     let dead = this.#longFirst;
-    if (this.#keptBuckets > this.#longBuckets) {
+    if (this.#bucketsRetained > this.#longBuckets) {
       dead = 0;
       while (dead < this.#longFirst && (this.#buckets[dead] ?? oldest) < oldest) dead++;
     }

@@ -38,7 +38,7 @@ class Bridge {
   readonly #headers: Record<string, string>;
   readonly #send: (message: JSONRPCMessage) => Promise<void>;
   /** Requests under way, by id. */
-  readonly #asked = new Map<RequestId, AbortController>();
+  readonly #pending = new Map<RequestId, AbortController>();
   readonly #running = new Set<Promise<void>>();
 
   constructor(url: string, key: string, send: (message: JSONRPCMessage) => Promise<void>) {
@@ -54,7 +54,7 @@ class Bridge {
   carry(message: JSONRPCMessage): void {
     // The caller no longer waits. The server learns it when that connection ends.
     if ('method' in message && message.method === 'notifications/cancelled') {
-      this.#asked.get(message.params?.requestId as RequestId)?.abort();
+      this.#pending.get(message.params?.requestId as RequestId)?.abort();
       return;
     }
     const id = 'method' in message && 'id' in message ? message.id : null;
@@ -68,12 +68,12 @@ class Bridge {
   }
 
   abandon(): void {
-    for (const pending of this.#asked.values()) pending.abort();
+    for (const pending of this.#pending.values()) pending.abort();
   }
 
   async #post(message: JSONRPCMessage, id: RequestId | null): Promise<void> {
     const leaving = new AbortController();
-    if (id !== null) this.#asked.set(id, leaving);
+    if (id !== null) this.#pending.set(id, leaving);
     try {
       const answer = await this.#answerTo(message, leaving.signal);
       if (id !== null) await this.#send(answer ?? failed(id, 'The server gave no answer.'));
@@ -83,12 +83,12 @@ class Bridge {
       if (id === null) note(reason);
       else await this.#send(failed(id, reason));
     } finally {
-      if (id !== null) this.#asked.delete(id);
+      if (id !== null) this.#pending.delete(id);
     }
   }
 
   /** The answer in a stream, whose notifications are passed on as they come; null: it has none. */
-  async #answerAmong(body: ReadableStream<Uint8Array>): Promise<JSONRPCMessage | null> {
+  async #answerInStream(body: ReadableStream<Uint8Array>): Promise<JSONRPCMessage | null> {
     let answer: JSONRPCMessage | null = null;
     // Each event of the server is one line of JSON.
     for await (const line of createInterface({ input: Readable.fromWeb(body as WebStream), crlfDelay: Infinity })) {
@@ -106,7 +106,7 @@ class Bridge {
     const init = { method: 'POST', headers, body: JSON.stringify(message), signal };
     const response = await reach(this.#url, '/mcp', init);
     if (response.body !== null && response.headers.get('content-type')?.startsWith('text/event-stream'))
-      return this.#answerAmong(response.body);
+      return this.#answerInStream(response.body);
     const text = await response.text();
     if (!response.ok) {
       const answered = answerIn(text, message);

@@ -99,7 +99,7 @@ export class Flight {
 class SharedClient implements Client {
   readonly #caller: Client;
   readonly #othersWait: () => boolean;
-  #onGone: (() => void) | null = null;
+  #disconnectListener: (() => void) | null = null;
   #onDrain: (() => void) | null = null;
   #sink: LeadingSink | null = null;
 
@@ -121,7 +121,7 @@ class SharedClient implements Client {
   }
 
   onDisconnect(listener: () => void): void {
-    this.#onGone = listener;
+    this.#disconnectListener = listener;
   }
 
   onDrain(listener: () => void): void {
@@ -139,14 +139,14 @@ class SharedClient implements Client {
   }
 
   nobodyWaits(): void {
-    if (this.#caller.disconnected) this.#onGone?.();
+    if (this.#caller.disconnected) this.#disconnectListener?.();
   }
 
   #callerLeft(): void {
     this.#sink?.drop();
     // A reader that was behind takes no more: what comes for the others must not wait for it.
     if (this.#othersWait()) this.#onDrain?.();
-    else this.#onGone?.();
+    else this.#disconnectListener?.();
   }
 }
 

@@ -207,7 +207,7 @@ export class ToolRunner {
     return AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   }
 
-  #tell(step: ServerToolStep): void {
+  #showStep(step: ServerToolStep): void {
     this.#run.show([{ type: 'server-tool', choice: 0, step }]);
   }
 
@@ -224,7 +224,7 @@ export class ToolRunner {
     if (args === null) return refused(call, 'The arguments must be a JSON object.');
     const { argumentsJson } = call;
     if (approvalId === null && needsApproval(of as McpServerTool, { name, session })) {
-      this.#tell({ at: 'approval', call: { kind: 'mcp', id: call.id, label, name, argumentsJson, approvalId } });
+      this.#showStep({ at: 'approval', call: { kind: 'mcp', id: call.id, label, name, argumentsJson, approvalId } });
       return { part: null, costMilli: 0, wrong: null };
     }
     const made: ServerCall = { kind: 'mcp', id: this.#newId(), label, name, argumentsJson, approvalId };
@@ -247,7 +247,7 @@ export class ToolRunner {
     const result = this.#run.read.result(done.result);
     if (isFailure(result)) return { ...end, wrong: end.wrong ?? result };
     this.#cite(done.result.sources, result.sources);
-    this.#tell({ at: 'done', call: done.call, result });
+    this.#showStep({ at: 'done', call: done.call, result });
     return { ...end, part: read[0]?.parts[0] ?? end.part };
   }
 
@@ -294,13 +294,13 @@ export class ToolRunner {
     if (this.isSpent) return false;
     const made = this.#callsOf.get(of) ?? 0;
     const isAllowed = made < (of.callsMax ?? Number.POSITIVE_INFINITY);
-    this.#tell({ at: 'called', call });
+    this.#showStep({ at: 'called', call });
     if (isAllowed) {
       this.#calls++;
       this.#callsOf.set(of, made + 1);
     } else {
       const result = { failure: noFurtherCall, code: 'max_uses_exceeded', sources: [], text: noFurtherCall } as const;
-      this.#tell({ at: 'done', call, result });
+      this.#showStep({ at: 'done', call, result });
     }
     return isAllowed;
   }

@@ -26,14 +26,14 @@ export class SourceMarks {
   #last = '';
 
   text(delta: string): NeutralEvent[] {
-    if (this.sources.length === 0) return this.#say(delta);
+    if (this.sources.length === 0) return this.#emit(delta);
     const events: NeutralEvent[] = [];
     let rest = this.#held + delta;
     this.#held = '';
     for (;;) {
       const at = rest.indexOf(open);
       if (at < 0) break;
-      events.push(...this.#say(rest.slice(0, at)));
+      events.push(...this.#emit(rest.slice(0, at)));
       rest = rest.slice(at);
       const end = rest.indexOf(close);
       if (end < 0 && rest.length <= markCharsMax) {
@@ -44,17 +44,17 @@ export class SourceMarks {
       events.push(...this.#mark(whole));
       rest = rest.slice(whole.length);
     }
-    return [...events, ...this.#say(rest)];
+    return [...events, ...this.#emit(rest)];
   }
 
   /** Gives what was held back as text: something else follows. */
   flush(): NeutralEvent[] {
     const held = this.#held;
     this.#held = '';
-    return this.#say(held);
+    return this.#emit(held);
   }
 
-  #say(text: string): NeutralEvent[] {
+  #emit(text: string): NeutralEvent[] {
     if (text === '') return [];
     this.#length += text.length;
     this.#last = text.slice(-1);
@@ -64,7 +64,7 @@ export class SourceMarks {
   #mark(text: string): NeutralEvent[] {
     const named = (numbers.exec(text)?.[1] ?? '').split(/[,，、]/).map((one) => this.sources[Number(one) - 1]);
     const known = named.filter((source) => source !== undefined);
-    if (known.length < named.length) return this.#say(text);
+    if (known.length < named.length) return this.#emit(text);
     return known.flatMap((source) => this.#cite(source));
   }
 
@@ -73,9 +73,9 @@ export class SourceMarks {
     const about = { ...(fileId !== undefined && { fileId }), ...(document !== undefined && { document }) };
     const citation = { url, title, quote, ...about };
     if (url === null) return [{ type: 'citation', choice: 0, citation }];
-    const gap = this.#length === 0 || /\s/.test(this.#last) ? [] : this.#say(' ');
+    const gap = this.#length === 0 || /\s/.test(this.#last) ? [] : this.#emit(' ');
     const start = this.#length;
-    const link = this.#say(`([${hostOf(url)}](${url.replaceAll('(', '%28').replaceAll(')', '%29')}))`);
+    const link = this.#emit(`([${hostOf(url)}](${url.replaceAll('(', '%28').replaceAll(')', '%29')}))`);
     return [
       ...gap,
       ...link,

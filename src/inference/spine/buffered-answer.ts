@@ -31,14 +31,14 @@ export class BufferedAnswer implements Delivery {
   #status = 200;
   #headers: HeaderList = [];
   readonly #pieces: Buffer[] = [];
-  #goneListener: (() => void) | null = null;
+  #disconnectListener: (() => void) | null = null;
 
   get committed(): boolean {
     return this.outcome !== null;
   }
 
   onDisconnect(listener: () => void): void {
-    this.#goneListener = listener;
+    this.#disconnectListener = listener;
   }
 
   /** It takes all at once. */
@@ -50,7 +50,7 @@ export class BufferedAnswer implements Delivery {
   leave(): void {
     if (this.disconnected || this.committed) return;
     this.disconnected = true;
-    this.#goneListener?.();
+    this.#disconnectListener?.();
   }
 
   start(_form: AnswerForm, headers: HeaderList, status = 200): void {

@@ -4,7 +4,7 @@ import type { Client } from './sink.ts';
 export class ChildClient implements Client {
   disconnected: boolean;
   readonly #parent: Client;
-  #goneListener: (() => void) | null = null;
+  #disconnectListener: (() => void) | null = null;
   #drainListener: (() => void) | null = null;
 
   constructor(parent: Client) {
@@ -17,7 +17,7 @@ export class ChildClient implements Client {
   }
 
   onDisconnect(listener: () => void): void {
-    this.#goneListener = listener;
+    this.#disconnectListener = listener;
   }
 
   onDrain(listener: () => void): void {
@@ -27,7 +27,7 @@ export class ChildClient implements Client {
   leave(): void {
     if (this.disconnected) return;
     this.disconnected = true;
-    this.#goneListener?.();
+    this.#disconnectListener?.();
   }
 
   drained(): void {

@@ -137,7 +137,7 @@ export class PassedStream implements AnswerReader {
   }
 
   /** At once: the caller may use each of them from now on. */
-  #tellGiven(): void {
+  #reportGiven(): void {
     const { given } = this.#reader.seen;
     if (given === undefined || given.length === this.#given) return;
     this.#onGiven!(given.slice(this.#given));
@@ -210,7 +210,7 @@ export class PassedStream implements AnswerReader {
       runEnd = event.end;
     }
     if (runStart !== -1) out = join(out, this.#splitter.bytes.subarray(runStart, runEnd));
-    if (this.#onGiven !== undefined) this.#tellGiven();
+    if (this.#onGiven !== undefined) this.#reportGiven();
     return out;
   }
 }

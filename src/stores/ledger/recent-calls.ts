@@ -20,7 +20,7 @@ const disorderMs = 5_000;
  * would otherwise read a minute of everybody's events. A ring of 16 bytes a call that doubles while it is full.
  */
 export class RecentCalls {
-  readonly #keptMs: number;
+  readonly #retentionMs: number;
   #times = new Float64Array(firstCapacity);
   #callers: Caller[] = new Array(firstCapacity);
   #head = 0;
@@ -29,7 +29,7 @@ export class RecentCalls {
   #last: Caller | null = null;
 
   constructor(retentionMs: number) {
-    this.#keptMs = retentionMs;
+    this.#retentionMs = retentionMs;
   }
 
   add(atMs: number, caller: Caller): void {
@@ -41,7 +41,7 @@ export class RecentCalls {
       before.endpoint === caller.endpoint &&
       before.account === caller.account;
     const known = isSame ? before : this.#theOne(caller);
-    while (this.#size > 0 && atMs - this.#times[this.#head]! >= this.#keptMs) this.#forgetOldest();
+    while (this.#size > 0 && atMs - this.#times[this.#head]! >= this.#retentionMs) this.#forgetOldest();
     if (this.#size === recentCallsMax) this.#forgetOldest();
     else if (this.#size === this.#times.length) this.#widen();
     const at = (this.#head + this.#size) % this.#times.length;

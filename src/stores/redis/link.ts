@@ -134,7 +134,7 @@ export class Link {
     if (wire !== null && this.#state === 'ready' && !wire.slow()) void this.#runOn(wire, pulseScript, [], []);
   }
 
-  #tell(text: string | null): void {
+  #reportTrouble(text: string | null): void {
     this.#trouble = text;
     this.#loss = text;
     this.#report.look();
@@ -154,7 +154,7 @@ export class Link {
     this.#wire?.destroy();
     this.#wire = null;
     this.#state = 'lost';
-    this.#tell(`Redis is lost: ${reason}`);
+    this.#reportTrouble(`Redis is lost: ${reason}`);
     this.#later(backoffMs(++this.#losses, retryPauses), () => void this.#connect());
   }
 
@@ -214,7 +214,7 @@ export class Link {
     if (this.#wire !== on || this.#round !== mine) return;
     this.#state = 'ready';
     this.#losses = 0;
-    this.#tell(null);
+    this.#reportTrouble(null);
     const wake = this.#waiters;
     this.#waiters = [];
     for (const one of wake) one();

@@ -57,7 +57,7 @@ export class UpstreamServer {
   readonly #parts: UpstreamParts;
   readonly #looks: Looks;
   readonly #tenants = new Map<string, Held>();
-  #own: McpSession | null = null;
+  #session: McpSession | null = null;
   #state: 'open' | 'closed' = 'open';
 
   constructor(parts: UpstreamParts) {
@@ -145,15 +145,15 @@ export class UpstreamServer {
   async close(): Promise<void> {
     this.#state = 'closed';
     this.#looks.stop();
-    const sessions = [this.#own, ...[...this.#tenants.values()].map(({ session }) => session)];
-    this.#own = null;
+    const sessions = [this.#session, ...[...this.#tenants.values()].map(({ session }) => session)];
+    this.#session = null;
     this.#tenants.clear();
     await Promise.all(sessions.map((session) => session?.close()));
     await this.#parts.release();
   }
 
   async #askLists(): Promise<McpFault | null> {
-    const found = await this.#ownLists();
+    const found = await this.#listsInSession();
     if (this.#state === 'closed') return null;
     this.#closeIdle(this.#parts.clock.monotonicMs());
     if (found instanceof McpFault) return found;
@@ -162,26 +162,26 @@ export class UpstreamServer {
   }
 
   /** A server that was started again knows no session of before: it is asked in a new one. */
-  async #ownLists(): Promise<Offered | McpFault> {
+  async #listsInSession(): Promise<Offered | McpFault> {
     const lists = await this.#listsOnce();
     return lists instanceof McpFault && lostReasons.has(lists.reason) ? this.#listsOnce() : lists;
   }
 
   async #listsOnce(): Promise<Offered | McpFault> {
     const bounds = { timeoutMs: lookTimeoutMs };
-    if (this.#own?.isOpen() !== true) {
+    if (this.#session?.isOpen() !== true) {
       const opened = await this.#parts.open({ timeoutMs: this.#openTimeoutMs });
       if (opened instanceof McpFault) return opened;
       if (this.#state === 'closed') {
         await opened.close();
         return new McpFault('aborted', 'was closed meanwhile');
       }
-      this.#own = opened;
+      this.#session = opened;
     }
-    const lists = await this.#own.lists(bounds);
+    const lists = await this.#session.lists(bounds);
     if (lists instanceof McpFault) {
-      const session = this.#own;
-      this.#own = null;
+      const session = this.#session;
+      this.#session = null;
       await session?.close();
     }
     return lists;

@@ -178,7 +178,7 @@ class BrowserThread {
     this.ended = over.promise;
     // It keeps no process alive: the caller that waits for a page does.
     worker.unref();
-    worker.on('message', (message: FromRenderThread) => void this.#heard(message));
+    worker.on('message', (message: FromRenderThread) => void this.#receive(message));
     worker.on('error', (error: Error) => parts.onTrouble(`the thread of the browser broke: ${error.message}`));
     worker.on('exit', () => {
       this.#runs = false;
@@ -202,7 +202,7 @@ class BrowserThread {
     return new Promise((settle) => {
       let late: NodeJS.Timeout | null = null;
       const leave = () => {
-        this.#tell({ kind: 'leave', id });
+        this.#post({ kind: 'leave', id });
         late = setTimeout(() => void worker.terminate(), this.#parts.leaveMaxMs);
         late.unref();
       };
@@ -221,19 +221,19 @@ class BrowserThread {
       });
       worker.ref();
       signal.addEventListener('abort', leave, { once: true });
-      this.#tell({ kind: 'visit', visit: { ...visit, id, follow: mayFollow === null ? 'anywhere' : 'as-allowed' } });
+      this.#post({ kind: 'visit', visit: { ...visit, id, follow: mayFollow === null ? 'anywhere' : 'as-allowed' } });
     });
   }
 
   /** Has it close its browser; resolves when it is gone, by force where that takes too long. */
   async end(): Promise<void> {
-    this.#tell({ kind: 'close' });
+    this.#post({ kind: 'close' });
     const late = setTimeout(() => void this.#worker.terminate(), closeMaxMs);
     await this.ended;
     clearTimeout(late);
   }
 
-  async #heard(message: FromRenderThread): Promise<void> {
+  async #receive(message: FromRenderThread): Promise<void> {
     switch (message.kind) {
       case 'visited':
         return this.#pages.get(message.id)?.end(message.end);
@@ -243,7 +243,7 @@ class BrowserThread {
       case 'trouble':
         return this.#parts.onTrouble(message.message);
       case 'ask':
-        return this.#tell({ kind: 'reply', to: message.ask, reply: await this.#replyTo(message.question) });
+        return this.#post({ kind: 'reply', to: message.ask, reply: await this.#replyTo(message.question) });
     }
   }
 
@@ -253,7 +253,7 @@ class BrowserThread {
     return mayFollow === null ? false : mayFollow(new URL(question.url)).catch(() => false);
   }
 
-  #tell(message: ToRenderThread): void {
+  #post(message: ToRenderThread): void {
     this.#worker.postMessage(message);
   }
 }

@@ -22,7 +22,7 @@ export class IndexMemory {
   readonly #room: ReadVectorsRoom;
   readonly #sparseBytesMax: number;
   readonly #watch: RowWatch;
-  readonly #tell: (message: string) => void;
+  readonly #report: (message: string) => void;
   readonly #users = new LeastRecent<CollectionMemory>();
 
   constructor(bytesMax: number, { watch, report }: { watch: RowWatch; report(message: string): void }) {
@@ -30,7 +30,7 @@ export class IndexMemory {
     this.#room = new ReadVectorsRoom(this.#arena);
     this.#sparseBytesMax = Math.floor(this.#arena.bytesMax * sparseShare);
     this.#watch = watch;
-    this.#tell = report;
+    this.#report = report;
     if (this.#arena.warning !== null) report(`vectors: ${this.#arena.warning}`);
   }
 
@@ -76,7 +76,7 @@ export class IndexMemory {
           rows,
           room: (bytes) => this.#heapRoom(owner, bytes),
           tooLarge: () =>
-            this.#tell(
+            this.#report(
               `vectors: the sparse vectors '${vector.name}' of collection '${collection}' (${rows.count()} points) do not fit vectors.memory; they are searched on the disk, slower`,
             ),
         });
@@ -91,7 +91,7 @@ export class IndexMemory {
       if (opened !== null) return opened;
       if (!this.#giveBack(owner)) break;
     }
-    this.#tell(
+    this.#report(
       `vectors: collection '${name}' (${index.rows.count()} points of ${index.size} components) does not fit vectors.memory; it is served from the disk, slower`,
     );
     return createDiskIndex(index);

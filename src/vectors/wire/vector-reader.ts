@@ -56,7 +56,7 @@ export class VectorReader {
   readonly #texts: string[] = [];
   readonly #places: Float32Array[] = [];
   /** Other collections, whose points are named. */
-  readonly #lookedIn = new Set<string>();
+  readonly #otherCollections = new Set<string>();
 
   /** `body`: its `model` or `embedding_model` is that of all its texts. Throws a FailureError (400). */
   constructor(spec: CollectionSpec, body: JsonObject, purpose: TextsToEmbed['purpose'], lifted: LiftedVectors) {
@@ -75,13 +75,13 @@ export class VectorReader {
 
   /** Throws a FailureError (400) for one too many. */
   lookIn(collection: string, at: string): void {
-    this.#lookedIn.add(collection);
-    if (this.#lookedIn.size > otherCollectionsMax)
+    this.#otherCollections.add(collection);
+    if (this.#otherCollections.size > otherCollectionsMax)
       refuse(at, `at most ${otherCollectionsMax} other collections a call`);
   }
 
   get otherCollections(): ReadonlySet<string> {
-    return this.#lookedIn;
+    return this.#otherCollections;
   }
 
   get collection(): CollectionSpec {

@@ -161,7 +161,7 @@ export class ChunkReader {
   /** `unnumbered` of each choice. */
   unnumbered: DeltaState['unnumbered'];
   readonly #usageOf: UsageOf;
-  readonly #choicesAsked: number;
+  readonly #choicesRequested: number;
   readonly #choices = new Map<number, Choice>();
   #started = false;
   /** Findings of Azure's filter in the prompt; undefined: none came. */
@@ -174,7 +174,7 @@ export class ChunkReader {
   /** `usageOf`: the vendor's form of usage. `choicesRequested`: `n` of the request. */
   constructor(usageOf: UsageOf = usual, choicesRequested = 1) {
     this.#usageOf = usageOf;
-    this.#choicesAsked = choicesRequested;
+    this.#choicesRequested = choicesRequested;
   }
 
   /** Appends the events of `chunk`. */
@@ -203,7 +203,7 @@ export class ChunkReader {
   /** True if every choice that was asked for, and every one that began, has its finish reason after its content. */
   isComplete(): boolean {
     for (const choice of this.#choices.values()) if (!choice.finished) return false;
-    return this.#choices.size > 0 && (this.#marked || this.#choices.size >= this.#choicesAsked);
+    return this.#choices.size > 0 && (this.#marked || this.#choices.size >= this.#choicesRequested);
   }
 
   hasStarted(): boolean {

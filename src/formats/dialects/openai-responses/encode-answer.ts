@@ -148,7 +148,7 @@ class Answer {
       case 'end':
         return this.#end();
       case 'audio-delta':
-        return this.#spoken(event.audio);
+        return this.#transcript(event.audio);
       // The caller of this writes the error frame.
       case 'failed':
         return;
@@ -338,7 +338,7 @@ class Answer {
   }
 
   /** The words of a spoken answer. */
-  #spoken({ transcript, data }: JsonObject): void {
+  #transcript({ transcript, data }: JsonObject): void {
     if (typeof transcript === 'string') this.#text('text', transcript);
     if (typeof data === 'string') this.lost.add('audio');
   }

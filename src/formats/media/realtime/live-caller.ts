@@ -36,7 +36,7 @@ export class LiveCaller {
   #calls: JsonObject[] = [];
   readonly #open = new Set<string>();
   /** Items of the caller's of which pieces were written down already. */
-  readonly #heard = new Set<string>();
+  readonly #transcribing = new Set<string>();
 
   constructor(setup: LiveSetup, sinks: LiveCallerSinks) {
     this.#setup = setup;
@@ -70,11 +70,11 @@ export class LiveCaller {
         this.#isInterrupted = false;
         return;
       case 'response.output_audio.delta':
-        return this.#says({ inlineData: { mimeType: 'audio/pcm;rate=24000', data: jsonText(event.delta) } });
+        return this.#sendPart({ inlineData: { mimeType: 'audio/pcm;rate=24000', data: jsonText(event.delta) } });
       case 'response.output_text.delta':
-        return this.#says({ text: jsonText(event.delta) });
+        return this.#sendPart({ text: jsonText(event.delta) });
       case 'response.output_audio_transcript.delta':
-        if (this.#setup.transcribes.output) this.#tell({ outputTranscription: { text: jsonText(event.delta) } });
+        if (this.#setup.transcribes.output) this.#sendContent({ outputTranscription: { text: jsonText(event.delta) } });
         return;
       case 'conversation.item.input_audio_transcription.delta':
       case 'conversation.item.input_audio_transcription.completed':
@@ -160,18 +160,18 @@ export class LiveCaller {
     return type.startsWith('audio/') ? [{ type: 'input_audio', audio: this.#sinks.sound(base64, rateOf(type)) }] : [];
   }
 
-  #says(part: JsonObject): void {
-    if (!this.#isInterrupted) this.#tell({ modelTurn: { role: 'model', parts: [part] } });
+  #sendPart(part: JsonObject): void {
+    if (!this.#isInterrupted) this.#sendContent({ modelTurn: { role: 'model', parts: [part] } });
   }
 
-  #tell(serverContent: JsonObject): void {
+  #sendContent(serverContent: JsonObject): void {
     this.#sinks.down({ serverContent });
   }
 
   #interrupt(): void {
     if (this.#isInterrupted) return;
     this.#isInterrupted = true;
-    this.#tell({ interrupted: true });
+    this.#sendContent({ interrupted: true });
   }
 
   #transcribed({ type, item_id, delta, transcript }: RealtimeEvent): void {
@@ -179,10 +179,10 @@ export class LiveCaller {
     const item = jsonText(item_id);
     const isWhole = type.endsWith('.completed');
     const text = jsonText(isWhole ? transcript : delta);
-    const isKnown = this.#heard.has(item);
-    if (isWhole) this.#heard.delete(item);
-    else this.#heard.add(item);
-    if (text !== '' && !(isWhole && isKnown)) this.#tell({ inputTranscription: { text } });
+    const isKnown = this.#transcribing.has(item);
+    if (isWhole) this.#transcribing.delete(item);
+    else this.#transcribing.add(item);
+    if (text !== '' && !(isWhole && isKnown)) this.#sendContent({ inputTranscription: { text } });
   }
 
   #item(item: JsonValue | undefined): void {
@@ -205,7 +205,7 @@ export class LiveCaller {
     if (status === 'cancelled') this.#interrupt();
     // Google's models wait for the results then, and their turn goes on behind them.
     else if (functionCalls.length > 0) return this.#sinks.down({ toolCall: { functionCalls }, usageMetadata });
-    else this.#tell({ generationComplete: true });
+    else this.#sendContent({ generationComplete: true });
     this.#sinks.down({ serverContent: { turnComplete: true }, usageMetadata });
   }
 

@@ -48,7 +48,7 @@ const fieldsOf: Record<MediaFacts['kind'], Words> = {
 
 /** The caller as a family of media sees it: takes an answer in OpenAI's format, and gives it on in Google's. */
 export class MediaDelivery extends PassedDelivery {
-  readonly #asked: MediaFacts;
+  readonly #requested: MediaFacts;
   #headers: HeaderList = [];
   #started = false;
   /** A piece of bytes may end within a character. */
@@ -61,7 +61,7 @@ export class MediaDelivery extends PassedDelivery {
 
   constructor(next: Delivery, requested: MediaFacts) {
     super(next);
-    this.#asked = requested;
+    this.#requested = requested;
   }
 
   override get committed(): boolean {
@@ -70,32 +70,32 @@ export class MediaDelivery extends PassedDelivery {
 
   override expect(earlyHeaders: HeaderList): void {
     // Comments of a stream would be in front of a whole answer.
-    if (this.#asked.form === 'events') this.next.expect(earlyHeaders);
+    if (this.#requested.form === 'events') this.next.expect(earlyHeaders);
   }
 
   override start(_form: AnswerForm, headers: HeaderList): void {
     this.#started = true;
-    const { kind, lost } = this.#asked;
+    const { kind, lost } = this.#requested;
     this.#headers = convertedHeaders(headers, lost, fieldsOf[kind]);
-    if (this.#asked.form === 'events') this.next.start('events', this.#headers);
+    if (this.#requested.form === 'events') this.next.start('events', this.#headers);
   }
 
   override chunk(chunk: Bytes): Pace {
-    if (this.#asked.form === 'whole') this.#chars += chunk.length;
+    if (this.#requested.form === 'whole') this.#chars += chunk.length;
     if (this.#chars > wholeCharsMax) return 'ready';
     this.#text += typeof chunk === 'string' ? chunk : this.#decoder.write(chunk);
-    if (this.#asked.kind !== 'sound') return 'ready';
+    if (this.#requested.kind !== 'sound') return 'ready';
     const events = this.#text.split('\n\n');
     this.#text = events.pop() ?? '';
     const pieces = events.flatMap((event) => this.#soundIn(event));
     if (pieces.length === 0) return 'ready';
-    if (this.#asked.form === 'events') return this.next.chunk(pieces.map((piece) => this.#framed(piece)).join(''));
+    if (this.#requested.form === 'events') return this.next.chunk(pieces.map((piece) => this.#framed(piece)).join(''));
     for (const piece of pieces) this.#sound.push(Buffer.from(piece, 'base64'));
     return 'ready';
   }
 
   override end(failed: Failed | null): void {
-    const { kind, form } = this.#asked;
+    const { kind, form } = this.#requested;
     const inWords = fieldsOf[kind];
     if (failed !== null) return this.next.end({ ...failed, failure: failureIn(inWords, failed.failure) });
     if (this.#chars > wholeCharsMax) return this.next.end({ failure: tooLarge, headers: this.#headers });
@@ -106,7 +106,7 @@ export class MediaDelivery extends PassedDelivery {
   }
 
   #answer(): JsonObject {
-    const { kind, form, model } = this.#asked;
+    const { kind, form, model } = this.#requested;
     if (kind === 'sound') {
       const parts = form === 'whole' ? [soundPart(Buffer.concat(this.#sound).toString('base64'))] : [];
       return mediaAnswer(parts, model, { usage: this.#usage });
@@ -119,7 +119,7 @@ export class MediaDelivery extends PassedDelivery {
   }
 
   #framed(base64: string): string {
-    return `data: ${JSON.stringify(mediaAnswer([soundPart(base64)], this.#asked.model, null))}\r\n\r\n`;
+    return `data: ${JSON.stringify(mediaAnswer([soundPart(base64)], this.#requested.model, null))}\r\n\r\n`;
   }
 
   /** Base64 of an event's sound. */

@@ -19,7 +19,7 @@ export class TurnDelivery implements Delivery {
   readonly #context: () => ErrorContext;
   readonly #frames = new ResponseFrames();
   #ended = false;
-  #goneListener: (() => void) | null = null;
+  #disconnectListener: (() => void) | null = null;
   #drainListener: (() => void) | null = null;
 
   constructor(socket: SocketEnd, context: () => ErrorContext) {
@@ -28,7 +28,7 @@ export class TurnDelivery implements Delivery {
   }
 
   onDisconnect(listener: () => void): void {
-    this.#goneListener = listener;
+    this.#disconnectListener = listener;
   }
 
   onDrain(listener: () => void): void {
@@ -45,7 +45,7 @@ export class TurnDelivery implements Delivery {
   leave(): void {
     if (this.disconnected || this.#ended) return;
     this.disconnected = true;
-    this.#goneListener?.();
+    this.#disconnectListener?.();
   }
 
   /** Every answer is a stream, since that is what is asked for. */

@@ -34,7 +34,7 @@ export class Templates {
   async of({ filter, text, row }: TemplateQuestion, parts: string): Promise<QuestionTemplate | null> {
     const at = `${filter.scope} ${filter.digest}`;
     const place = { scope: filter.scope, digest: `t.${hash('sha256', filter.digest, 'base64url')}` };
-    const known = this.#known.get(at) ?? (await this.#kept(place)) ?? { texts: new Map<string, string>() };
+    const known = this.#known.get(at) ?? (await this.#load(place)) ?? { texts: new Map<string, string>() };
     putNewest(this.#known, at, known, filtersMax);
     if ('template' in known) return known.template;
     // Spellings of one question have more in common than their template.
@@ -50,7 +50,7 @@ export class Templates {
     return template;
   }
 
-  async #kept({ scope, digest }: CacheKey): Promise<Known | null> {
+  async #load({ scope, digest }: CacheKey): Promise<Known | null> {
     try {
       const found = await withinMs(lookMsMax, this.#store.get(scope, digest), 'late');
       return found === null || found === 'late'

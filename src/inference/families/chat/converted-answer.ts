@@ -36,9 +36,9 @@ export class ConvertedAnswer implements AnswerReader {
   readonly #toolNames: CallersToolNames | undefined;
   #contentChars = 0;
   /** It is not content: a citation, or a reason why there is none. */
-  #tells = false;
+  #hasMarks = false;
   /** Id of the spoken answer. */
-  #spoken = '';
+  #audioId = '';
 
   /**
    * The client's usage has the estimate when the upstream never gives its input tokens. `onGiven`: for an upstream of
@@ -73,9 +73,9 @@ export class ConvertedAnswer implements AnswerReader {
   }
 
   /** Chunks repeat the id of what they continue. */
-  #spoke(id: JsonValue | undefined): void {
-    if (typeof id !== 'string' || id === this.#spoken) return;
-    this.#spoken = id;
+  #noteAudioId(id: JsonValue | undefined): void {
+    if (typeof id !== 'string' || id === this.#audioId) return;
+    this.#audioId = id;
     this.#onGiven?.([{ id, nameable: 'always' }]);
   }
 
@@ -95,7 +95,7 @@ export class ConvertedAnswer implements AnswerReader {
         this.usage = event.impossible === true ? null : event.usage;
         if (this.usage === null) continue;
       } else if (event.type === 'end') {
-        if (this.contentEvents === 0 && !this.#tells && countsNoOutput(this.usage)) {
+        if (this.contentEvents === 0 && !this.#hasMarks && countsNoOutput(this.usage)) {
           this.fault = emptyAnswer;
           break;
         }
@@ -106,11 +106,11 @@ export class ConvertedAnswer implements AnswerReader {
         if (event.id !== null) this.#onGiven?.([{ id: event.id, nameable: 'if-kept' }]);
       } else {
         const chars = contentChars(event);
-        if (chars === null) this.#tells ||= standsForContent(event);
+        if (chars === null) this.#hasMarks ||= standsForContent(event);
         else {
           this.contentEvents++;
           this.#contentChars += chars;
-          if (event.type === 'audio-delta') this.#spoke(event.audio.id);
+          if (event.type === 'audio-delta') this.#noteAudioId(event.audio.id);
         }
       }
       if (event.type === 'finish') this.finishReason = event.reason;

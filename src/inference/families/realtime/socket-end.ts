@@ -57,7 +57,7 @@ export class SocketEnd implements SessionEnd {
     socket.on('error', () => undefined);
     socket.on('message', (data, binary) => {
       this.#answered = true;
-      this.#heard(data as Buffer, binary);
+      this.#receive(data as Buffer, binary);
     });
     socket.on('close', (code, reason) => {
       this.#stopPing();
@@ -77,10 +77,10 @@ export class SocketEnd implements SessionEnd {
   leaveAt(frame: Frame, binary: boolean): void {
     this.#socket.pause();
     this.#listener = null;
-    this.#heard(frame, binary);
+    this.#receive(frame, binary);
   }
 
-  #heard(frame: Frame, binary: boolean): void {
+  #receive(frame: Frame, binary: boolean): void {
     if (this.#listener === null) this.#early.push((next) => next.frame(frame, binary));
     else this.#listener.frame(frame, binary);
   }

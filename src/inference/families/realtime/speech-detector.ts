@@ -28,7 +28,7 @@ export class SpeechDetector {
   #speaking = false;
   #loudMs = 0;
   #quietMs = 0;
-  #heardMs = 0;
+  #receivedMs = 0;
 
   constructor(times: DetectorTimes, soundMaxMs: number) {
     this.#times = times;
@@ -48,7 +48,7 @@ export class SpeechDetector {
   }
 
   #frame(frame: Buffer): DetectedSpeech | null {
-    this.#heardMs += frameMs;
+    this.#receivedMs += frameMs;
     this.#frames.push(frame);
     const isLoud = loudness(frame) >= speechLevel;
     this.#loudMs = isLoud ? this.#loudMs + frameMs : 0;
@@ -56,7 +56,7 @@ export class SpeechDetector {
     if (!this.#speaking) {
       if (this.#loudMs >= speechMinMs) {
         this.#speaking = true;
-        return { kind: 'begins', atMs: this.#heardMs - this.#loudMs };
+        return { kind: 'begins', atMs: this.#receivedMs - this.#loudMs };
       }
       const framesMax = Math.ceil((this.#times.prefixMs + speechMinMs) / frameMs);
       if (this.#frames.length > framesMax) this.#frames.shift();
@@ -66,7 +66,7 @@ export class SpeechDetector {
     const sound = Buffer.concat(this.#frames);
     this.#frames = [];
     this.#speaking = false;
-    return { kind: 'ends', atMs: this.#heardMs, sound };
+    return { kind: 'ends', atMs: this.#receivedMs, sound };
   }
 }
 

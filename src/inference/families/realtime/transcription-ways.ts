@@ -20,7 +20,7 @@ export class TranscriptionWays implements Sink {
   /** Each piece of speech has to be a call. */
   isByCalls = false;
   readonly #next: Sink;
-  #asked = 0;
+  #attempts = 0;
   #lacking = 0;
 
   constructor(next: Sink) {
@@ -29,7 +29,7 @@ export class TranscriptionWays implements Sink {
 
   /** Notes how a provider refused a session. */
   missed(to: ConfiguredProvider, { status, code }: Fault): void {
-    this.#asked += 1;
+    this.#attempts += 1;
     if (!noAddress.has(status) || code === 'model_not_found') return;
     this.#lacking += 1;
     lacking.add(to);
@@ -44,7 +44,7 @@ export class TranscriptionWays implements Sink {
   }
 
   end(failed: Failed | null): void {
-    this.isByCalls = failed !== null && this.#asked > 0 && this.#asked === this.#lacking;
+    this.isByCalls = failed !== null && this.#attempts > 0 && this.#attempts === this.#lacking;
     if (!this.isByCalls) this.#next.end(failed);
   }
 }

@@ -28,7 +28,7 @@ export class BackgroundRun implements Delivery {
   #bytes = 0;
   #ended = false;
   readonly #followers = new Set<Follower>();
-  #goneListener: (() => void) | null = null;
+  #disconnectListener: (() => void) | null = null;
   /** The fields of the answer that place it among others: its id, what it continues and how it is kept. */
   readonly #place: JsonObject;
   readonly #nowMs: () => number;
@@ -53,7 +53,7 @@ export class BackgroundRun implements Delivery {
   }
 
   onDisconnect(listener: () => void): void {
-    this.#goneListener = listener;
+    this.#disconnectListener = listener;
   }
 
   /** It takes all at once, and waits in silence. */
@@ -79,7 +79,7 @@ export class BackgroundRun implements Delivery {
   cancel(): void {
     if (this.#ended) return;
     this.response = cancelledResponse(this.response);
-    this.#tell(`event: response.cancelled\ndata: ${JSON.stringify(this.#event('response.cancelled'))}\n\n`);
+    this.#publish(`event: response.cancelled\ndata: ${JSON.stringify(this.#event('response.cancelled'))}\n\n`);
     this.#leave();
   }
 
@@ -101,7 +101,7 @@ export class BackgroundRun implements Delivery {
   #leave(): void {
     this.disconnected = true;
     this.#finish();
-    this.#goneListener?.();
+    this.#disconnectListener?.();
   }
 
   #finish(): void {
@@ -115,23 +115,23 @@ export class BackgroundRun implements Delivery {
     const data = /^response\.(created|queued|in_progress|completed|incomplete|failed)$/.test(type)
       ? dataOf(text)
       : null;
-    if (!isObject(data) || !isObject(data.response)) return this.#tell(text);
+    if (!isObject(data) || !isObject(data.response)) return this.#publish(text);
     this.response = { ...data.response, ...this.#place };
-    this.#tell(`event: ${type}\ndata: ${JSON.stringify({ ...data, response: this.response })}\n\n`);
+    this.#publish(`event: ${type}\ndata: ${JSON.stringify({ ...data, response: this.response })}\n\n`);
   }
 
   #fail(failure: Failure): void {
     const { error } = openAiResponses.errorBody(failure, { requestId: this.requestId, nowMs: this.#nowMs() });
     const { message } = factsOf(failure, this.#nowMs());
     this.response = failedResponse(this.response, isObject(error) ? String(error.code) : 'server_error', message);
-    this.#tell(`event: response.failed\ndata: ${JSON.stringify(this.#event('response.failed'))}\n\n`);
+    this.#publish(`event: response.failed\ndata: ${JSON.stringify(this.#event('response.failed'))}\n\n`);
   }
 
   #event(type: string): JsonObject {
     return { type, sequence_number: this.#frames?.length ?? 0, response: this.response };
   }
 
-  #tell(frame: string): void {
+  #publish(frame: string): void {
     this.#bytes += frame.length;
     if (this.#bytes > framesBytesMax) this.#frames = null;
     this.#frames?.push(frame);

@@ -54,7 +54,7 @@ export class ContinuedInputs implements ChatInput {
     const alone = this.#chat.readable(call, raw);
     if (alone === null || (!mayContinue(raw) && !this.#changed.has(raw))) return alone;
     const wholeInput = async () => {
-      const found = await this.#lookedUp(call, raw);
+      const found = await this.#lookUp(call, raw);
       if (isFailure(found)) return found;
       const { whole, continued } = found;
       return { body: this.#chat.readable(call, whole) ?? alone, continued };
@@ -91,7 +91,7 @@ export class ContinuedInputs implements ChatInput {
     return written;
   }
 
-  #lookedUp(call: ModelCall, raw: Buffer): Promise<FoundTurns | Failure> {
+  #lookUp(call: ModelCall, raw: Buffer): Promise<FoundTurns | Failure> {
     const known = this.#wholes.get(raw);
     if (known !== undefined) return known;
     const looking = this.#look(call, raw);

@@ -70,7 +70,7 @@ export class KeepingSink implements Sink {
 
   async #endWhole(): Promise<void> {
     const response = this.#shown(JSON.parse(Buffer.concat(this.#whole).toString('utf8')) as JsonObject);
-    this.#next.chunk(JSON.stringify(await this.#kept(response)));
+    this.#next.chunk(JSON.stringify(await this.#stored(response)));
     this.#next.end(null);
     await this.#next.finished;
   }
@@ -79,13 +79,13 @@ export class KeepingSink implements Sink {
     const rest = this.#frames.rest();
     if (this.#end !== null) {
       const { type, data, response, behind } = this.#end;
-      this.#next.chunk(frameOf(type, data, await this.#kept(response)) + behind + rest);
+      this.#next.chunk(frameOf(type, data, await this.#stored(response)) + behind + rest);
     } else if (rest !== '') this.#next.chunk(rest);
     this.#next.end(null);
     await this.#next.finished;
   }
 
-  async #kept(response: JsonObject): Promise<JsonObject> {
+  async #stored(response: JsonObject): Promise<JsonObject> {
     return (await this.#keep(response)) ? response : { ...response, store: false };
   }
 

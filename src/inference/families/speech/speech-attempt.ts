@@ -53,7 +53,7 @@ class SpeechTrial implements Trial {
   readonly #answer: Answer;
   #plan: SpeechPlan;
   #stopped: Fault | null = null;
-  #spoken!: SpeechAnswer;
+  #speech!: SpeechAnswer;
   #call!: Attempt;
 
   constructor(
@@ -101,13 +101,13 @@ class SpeechTrial implements Trial {
 
   stop(why: Fault): void {
     this.#stopped ??= why;
-    this.#spoken.stop(why);
+    this.#speech.stop(why);
     this.#call.stop(why);
   }
 
   seen(served: boolean, outcome: Fault | null): AttemptSeen {
     const { status, bytes, usageSource } = this.#call.seen(false, outcome);
-    return { status, bytes, ...this.#spoken.seen(served, usageSource !== 'none') };
+    return { status, bytes, ...this.#speech.seen(served, usageSource !== 'none') };
   }
 
   /** Whether this machine can convert it into the requested format. */
@@ -144,7 +144,7 @@ class SpeechTrial implements Trial {
       return reader;
     });
     speechAnswer.losses = [...plan.losses, ...losses];
-    this.#spoken = speechAnswer;
+    this.#speech = speechAnswer;
     this.#call = new Attempt(this.#services, this.#job, attempt, body, speechAnswer);
   }
 }
@@ -187,7 +187,7 @@ class SpeechEngineTrial implements Trial {
   readonly #engine: SpeechEngine;
   readonly #made: SoundForm;
   readonly #answer: Answer;
-  readonly #spoken: SpeechAnswer;
+  readonly #speech: SpeechAnswer;
   readonly #stopped = new AbortController();
   /** Wakes the engine's loop that waits for the reader. */
   #onDrain: (() => void) | null = null;
@@ -213,7 +213,7 @@ class SpeechEngineTrial implements Trial {
     const { tenant, inputTokensEstimate } = job;
     const { transcoder } = services;
     const sound = { came: () => this.#made, reportedUsage: () => null };
-    this.#spoken = new SpeechAnswer(answer, { transcoder, tenant, request, plan, form, ...sound, inputTokensEstimate });
+    this.#speech = new SpeechAnswer(answer, { transcoder, tenant, request, plan, form, ...sound, inputTokensEstimate });
   }
 
   async run(): Promise<Fault | null> {
@@ -221,11 +221,11 @@ class SpeechEngineTrial implements Trial {
       this.#onDrain?.();
       this.#onDrain = null;
     };
-    this.#spoken.start({ resume, stop: (why) => this.stop(why) });
+    this.#speech.start({ resume, stop: (why) => this.stop(why) });
     try {
       const ended = await this.#speak();
       this.#fault ??= ended;
-      this.#fault = await this.#spoken.end(this.#fault);
+      this.#fault = await this.#speech.end(this.#fault);
     } finally {
       this.#stopped.abort();
     }
@@ -235,11 +235,11 @@ class SpeechEngineTrial implements Trial {
   stop(why: Fault): void {
     this.#fault ??= why;
     this.#stopped.abort();
-    this.#spoken.stop(why);
+    this.#speech.stop(why);
   }
 
   seen(served: boolean): AttemptSeen {
-    return { status: null, bytes: this.#bytes, ...this.#spoken.seen(served, this.#ran) };
+    return { status: null, bytes: this.#bytes, ...this.#speech.seen(served, this.#ran) };
   }
 
   /** Null when it has spoken all. */
@@ -252,16 +252,16 @@ class SpeechEngineTrial implements Trial {
     const limits = { ...this.#answer.attempt.target.timeouts, deadlineMs };
     const timers = engineTimers(clock, limits, 'made no audio', (found) => this.stop(found));
     this.#ran = true;
-    this.#spoken.open(this.#made);
+    this.#speech.open(this.#made);
     try {
       const ended = await followEngine(this.#engine.speak({ tenant, text, voice: this.#voice, speed, signal }), {
         timers,
         signal,
         take: (sound) => {
           if (sound.length === 0) return 'empty';
-          if (this.#bytes === 0) this.#spoken.content();
+          if (this.#bytes === 0) this.#speech.content();
           this.#bytes += sound.length;
-          return this.#spoken.chunk(sound) === 'ready' ? 'taken' : 'behind';
+          return this.#speech.chunk(sound) === 'ready' ? 'taken' : 'behind';
         },
         drained: () =>
           new Promise((resolve) => {

@@ -206,12 +206,12 @@ class TextEvents {
   #whole<E extends NeutralEvent & { choice: number }>(event: E): E {
     const json = JSON.stringify(event);
     const value = JSON.parse(json) as JsonValue;
-    this.#tellUnread(event, value);
+    this.#reportUnread(event, value);
     const texts: AnswerTexts = (place) => this.#texts({ ...place, isBeside: true });
     return JSON.parse(filteredJson(texts, json, value, 'assistant', event.choice));
   }
   /** Tells the filter of a choice's texts what is no text: a picture, a file, or its sound, which comes in many pieces. */
-  #tellUnread({ type, choice }: NeutralEvent & { choice: number }, value: JsonValue): void {
+  #reportUnread({ type, choice }: NeutralEvent & { choice: number }, value: JsonValue): void {
     const isSound = type === 'audio-delta';
     if (isSound && this.#sounding.has(choice)) return;
     if (isSound) this.#sounding.add(choice);

@@ -114,7 +114,7 @@ export class OpenApiServer {
   }
 
   /** Headers of the configuration, for the API alone: its document may be elsewhere. */
-  #ownHeaders(url: URL): string[] {
+  #configuredHeaders(url: URL): string[] {
     const { baseUrl, headers } = this.#api;
     if (baseUrl !== undefined && new URL(baseUrl).origin !== url.origin) return [];
     return Object.entries(headers).flatMap(([name, value]) => [name.toLowerCase(), value]);
@@ -131,7 +131,7 @@ export class OpenApiServer {
       AbortSignal.timeout(Math.max(1, Math.ceil(timeoutMs))),
       ...(signal === undefined ? [] : [signal]),
     ];
-    const fixed = this.#ownHeaders(url);
+    const fixed = this.#configuredHeaders(url);
     const accept = ['accept', 'application/json, text/*;q=0.9, */*;q=0.5', 'user-agent', 'culvert'];
     const request = {
       origin: url.origin,

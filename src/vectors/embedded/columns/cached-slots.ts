@@ -12,22 +12,22 @@ const bytesPerSlot = 2 * Uint32Array.BYTES_PER_ELEMENT;
 /** Slots that pass filters, until a row changes: callers repeat a few filters, such as that of one of their users. */
 export class CachedSlots {
   /** By the filter's text, the least recently used first. */
-  readonly #kept = new Map<string, Uint32Array>();
+  readonly #cached = new Map<string, Uint32Array>();
   #at = 0;
 
   get bytes(): number {
     let slots = 0;
-    for (const one of this.#kept.values()) slots += one.length;
+    for (const one of this.#cached.values()) slots += one.length;
     return slots * bytesPerSlot;
   }
 
   /** `at`: how often rows have changed. `select` is asked for slots that are not kept. Nobody may write to the result. */
   *of(filter: Filter, at: number, select: () => Steps<SlotSet>): Steps<Uint32Array> {
-    if (at !== this.#at) this.#kept.clear();
+    if (at !== this.#at) this.#cached.clear();
     this.#at = at;
     const text = textOf(filter);
-    const slots = (text === null ? undefined : this.#kept.get(text)) ?? slotsOf(yield* select());
-    if (text !== null && slots.length <= slotsMax && at === this.#at) putNewest(this.#kept, text, slots, filtersMax);
+    const slots = (text === null ? undefined : this.#cached.get(text)) ?? slotsOf(yield* select());
+    if (text !== null && slots.length <= slotsMax && at === this.#at) putNewest(this.#cached, text, slots, filtersMax);
     return slots;
   }
 }

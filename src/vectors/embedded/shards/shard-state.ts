@@ -63,7 +63,7 @@ export class ShardState {
   readonly group: GroupCommit;
   readonly images: IndexImages;
   /** By collection and vector, the write after which its index was last looked at. */
-  readonly #looked = new Map<string, number>();
+  readonly #seenAtWrite = new Map<string, number>();
   /** Rows of collections by tenant and name or alias, as they were after the commit of that number. */
   readonly #rows = new Map<string, CollectionRow>();
   #rowsAt = 0;
@@ -210,8 +210,8 @@ export class ShardState {
   keepImages(): Promise<void> {
     const work = async () => {
       for (const { key, image, place } of this.#images()) {
-        const isQuiet = this.#looked.get(place) === key.seq;
-        this.#looked.set(place, key.seq);
+        const isQuiet = this.#seenAtWrite.get(place) === key.seq;
+        this.#seenAtWrite.set(place, key.seq);
         if (isQuiet && !this.images.has(key, image)) await this.#keep(key, image, () => this.#closing);
       }
     };
