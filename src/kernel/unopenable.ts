@@ -48,38 +48,30 @@ export async function openable<Row, Opened>(
     behind = rows.at(-1) ?? null;
     if (rows.length < needed || opened.length === limit) break;
   }
-  leftOut.note(left);
+  leftOut(left);
   return opened;
 }
 
 interface OpenableList<Row, Opened> {
   read: ReadRows<Row>;
   opener(rows: readonly Row[]): ((row: Row) => Opened) | Promise<(row: Row) => Opened>;
-  leftOut: Pick<LeftOut, 'note'>;
+  leftOut: LeftOut;
 }
 
 const lineIntervalMs = 60_000;
 
-/** Entries that lists leave out, for the operator's log: callers cannot know of them. */
-export class LeftOut {
-  readonly #monotonicMs: () => number;
-  readonly #log: (message: string) => void;
-  #entries = 0;
-  #loggedMs = Number.NEGATIVE_INFINITY;
+/** Counts entries that a list leaves out, for the operator's log: callers cannot know of them. */
+export type LeftOut = (entries: number) => void;
 
-  constructor(clock: { monotonicMs(): number }, log: (message: string) => void) {
-    this.#monotonicMs = () => clock.monotonicMs();
-    this.#log = log;
-  }
-
-  /** Counts them. A line says how many there were since the last one, a minute ago or more. */
-  note(entries: number): void {
-    if (entries === 0) return;
-    this.#entries += entries;
-    const nowMs = this.#monotonicMs();
-    if (nowMs - this.#loggedMs < lineIntervalMs) return;
-    this.#log(`lists left out ${this.#entries} of their entries: each ${anotherSecret}`);
-    this.#entries = 0;
-    this.#loggedMs = nowMs;
-  }
+/** A line says how many there were since the last one, a minute ago or more. */
+export function createLeftOut(clock: { monotonicMs(): number }, log: (message: string) => void): LeftOut {
+  let all = 0;
+  let loggedMs = Number.NEGATIVE_INFINITY;
+  return (entries) => {
+    all += entries;
+    const nowMs = clock.monotonicMs();
+    if (entries === 0 || nowMs - loggedMs < lineIntervalMs) return;
+    log(`lists left out ${all} of their entries: each ${anotherSecret}`);
+    [all, loggedMs] = [0, nowMs];
+  };
 }

@@ -30,7 +30,7 @@ import type { SpineServices } from '../inference/spine/services.ts';
 import { type OpenedVectorStores, openVectorStores } from '../inference/vector-stores/open-vector-stores.ts';
 import { systemRandom } from '../kernel/random.ts';
 import type { Traces } from '../kernel/trace.ts';
-import { LeftOut } from '../kernel/unopenable.ts';
+import { createLeftOut } from '../kernel/unopenable.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -91,7 +91,7 @@ export function openServices(parts: ServicesParts): OpenedServices {
     sealer: secrets.sealer('batches'),
     clock,
     retentionMs: () => snapshot().config.storage.files_retention,
-    leftOut: new LeftOut(clock, (message) => parts.log.warn(message)),
+    leftOut: createLeftOut(clock, (message) => parts.log.warn(message)),
     onStored: (tenant, bytes) => storage.book.add(accountOfTenant(tenant), 'files', bytes),
   });
   const base = openBaseServices({ ...parts, uploads });

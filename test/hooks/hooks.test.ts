@@ -8,7 +8,9 @@ import { WebSocket } from 'ws';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { openCascade, sound, userSays } from '../contract/cascade-caller.ts';
+import { startAgent } from '../start-agent.ts';
 import { adminKey, otherKey, overUpstreams, startGateway, type TestGateway, testKey } from '../start-gateway.ts';
+import { startMcpServer } from '../start-mcp-server.ts';
 import { temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { until } from '../until.ts';
@@ -205,18 +207,23 @@ test('a hook gets the texts of answers of other families, and no words of their 
   assert.deepEqual(choices, [{ index: 0, text: 'ONE.', logprobs: null, finish_reason: 'stop' }]);
 });
 
-test('a hook that changes each text leaves the ids of vector stores, moderations and rankings alone', async (t) => {
+test('a hook that changes each text leaves ids and words of formats alone', async (t) => {
   const every = ({ sign }: { sign: string }) =>
     `({ texts }) => ({ texts: texts.map(({ text }, at) => ({ at, text: text + '${sign}' })) })`;
   const module = moduleOf('every', `onRequest: ${every({ sign: ' one' })}, onAnswer: ${every({ sign: ' two' })}`);
   const models = {
     embed: { type: 'embedding', targets: ['culvert/culvert-lexical-1024'] },
     judge: { type: 'moderation', targets: ['up1/omni-moderation-latest'] },
+    draw: { type: 'image', targets: ['up1/gpt-image-1'] },
   };
+  const [agent, mcp] = await Promise.all([startAgent(t), startMcpServer(t, { tools: ['greet'] })]);
   const gateway = await withHooks(
     t,
     { every: { module } },
-    { models, vectors: { stores: { embedding_model: 'embed' } } },
+    {
+      ...{ models, vectors: { stores: { embedding_model: 'embed' } } },
+      ...{ agents: { worker: { url: agent.url } }, mcp: { servers: { one: { url: mcp.url } } } },
+    },
   );
   const call = async (path: string, json?: object, method = json === undefined ? 'GET' : 'POST') => {
     const answer = await gateway.fetch(path, { method, ...(json !== undefined && { json }) });
@@ -244,6 +251,23 @@ test('a hook that changes each text leaves the ids of vector stores, moderations
     results: JsonObject[];
   };
   assert.deepEqual((results[0]!.category_applied_input_types as JsonObject).violence, ['text']);
+  const message = { kind: 'message', role: 'user', messageId: 'm1', parts: [{ kind: 'text', text: 'hello' }] };
+  const said = await call('/a2a/worker', { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message } });
+  const { kind, parts } = said.result as unknown as JsonObject;
+  assert.deepEqual(
+    [said.jsonrpc, kind, parts],
+    ['2.0', 'message', [{ kind: 'text', text: 'You said: hello one two' }]],
+  );
+  await call('/v1/mcp/call', { tool: 'one__greet', arguments: { name: 'Ann' } });
+  const order = { background: 'opaque', output_format: 'png', moderation: 'low' };
+  const drawn = await call('/v1/images/generations', {
+    model: 'draw',
+    prompt: 'A cat.',
+    ...order,
+    response_format: 'b64_json',
+  });
+  assert.deepEqual([drawn.background, drawn.output_format], ['opaque', 'png']);
+  assert.deepEqual(sentBody(), { ...sentBody(), ...order, prompt: 'A cat. one' });
 });
 
 test('onAnswer sees a whole stream before its caller does', async (t) => {

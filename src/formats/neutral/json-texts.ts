@@ -1,4 +1,3 @@
-import { isSortedId } from '../../kernel/ids.ts';
 import { isObject, type JsonObject, type JsonValue, nestsDeeper } from '../../kernel/json.ts';
 import { jsonDepthMax } from '../../kernel/limits.ts';
 
@@ -81,6 +80,11 @@ const free = kindTable({
 });
 /** Members that hold words of a format alone, at any depth. */
 const labelled = new Set(['category_applied_input_types', 'api_version', 'with_payload']);
+/** A member and its value where that is a word of a format: any other value of the member is a text. */
+const formatWord =
+  /^(jsonrpc=2\.0|kind=(message|task|status-update|artifact-update|text|file|data)|state=(TASK_STATE_[A-Z_]+|submitted|working|completed|failed|canceled|rejected|(input|auth)-required|unknown)|timestamp=\d{4}-\d\d-\d\dT[\d:.]+Z|tool=[\w-]+__[\w.-]+|background=(transparent|opaque|auto)|output_format=(png|jpeg|webp)|input_fidelity=(low|high)|moderation=(low|auto)|style=(vivid|natural)|response_format=(url|b64_json|json|text|srt|vtt|verbose_json|diarized_json|mp3|opus|aac|flac|wav|pcm))$/;
+/** Ids in the points of vector stores: were they changed, nobody would find the passages of a file to remove them. */
+const storeId = /^(file-|vsf_)[0-9a-z]{9}[0-9A-Za-z]{16}$/;
 const bytes = new Set([
   ...['data', 'file_data', 'b64_json', 'bytesBase64Encoded', 'bytes'],
   ...['image', 'images', 'audio', 'mask', 'blob'],
@@ -141,7 +145,9 @@ function aroundMember(name: string, value: JsonValue | undefined, { kind, holder
   if (name === 'input' && isCall(holder)) return { kind: 'tool-arguments', free: true, holder };
   const freeKind = free.get(name) ?? (isFreeObject(name, value, kind, holder) ? kind : undefined);
   if (freeKind !== undefined) return { kind: freeKind, free: true, holder };
-  if (labelled.has(name) && kind !== 'document') return { kind: 'label', free: false, holder };
+  // Most values are long, and none of these words is.
+  const isWord = typeof value === 'string' && value.length <= 200 && formatWord.test(`${name}=${value}`);
+  if ((isWord || labelled.has(name)) && kind !== 'document') return { kind: 'label', free: false, holder };
   const named = kinds.get(name) ?? kind;
   // A label is one word: a list or an object of this name holds something else. Documents have members of any name.
   const isLabel = typeof value === 'string' && (kind !== 'document' || name === 'id');
@@ -180,14 +186,9 @@ function visitText(text: string, path: TextPath, { kind, free, holder }: Around,
   if (unread !== null && unread !== 'elsewhere') return;
   const inner = kind === 'tool-arguments' ? jsonIn(text) : null;
   if (inner !== null) visit(inner, path, { kind, free: true, holder: null }, found);
-  else if (free && (isStoreId(text) || (kind === 'query' && path.at(-1) === 'key')))
+  else if (free && (storeId.test(text) || (kind === 'query' && path.at(-1) === 'key')))
     found.parts.push({ path, kind: 'label', text });
   else found.parts.push({ path, kind: unread === 'elsewhere' ? 'address' : kind, text });
-}
-
-/** Ids in the points of vector stores: were they changed, nobody would find the passages of a file to remove them. */
-function isStoreId(text: string): boolean {
-  return isSortedId('file-', text) || isSortedId('vsf_', text);
 }
 
 /** Kind of the content that a text is or names, which nobody can read; null: it is a text. */
