@@ -7,7 +7,7 @@ import { responsesEndpoint } from '../../inference/families/responses/endpoint.t
 import { chainItems, expandedForCount, responseNotFound } from '../../inference/families/responses/expand.ts';
 import { followRun, followStored } from '../../inference/families/responses/follow-response.ts';
 import { refuse, type Sink, sendWhole } from '../../inference/spine/sink.ts';
-import { FailureError, invalid, isFailure } from '../../kernel/failure.ts';
+import { type Failure, FailureError, invalidField, isFailure } from '../../kernel/failure.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { asReceived, bodyHandler, modelCallOf } from '../model-call.ts';
 import { readJsonBody } from '../read-body.ts';
@@ -64,16 +64,15 @@ export function responsesRoutes(services: Services, background: BackgroundRuns, 
       const stored = await responses.find(tenant, id);
       if (stored !== null && query.get('stream') === 'true') {
         const after = startingAfter(query);
+        if (isFailure(after)) return after;
         const headers = exchange.admitted?.headers ?? [];
         if (run !== null) await followRun(run, exchange.client, after, headers);
         else await followStored(responses, { tenant, id }, exchange.client, after, headers);
         return null;
       }
       const rest = queryOf(exchange.search);
-      return sendForeign(
-        exchange,
-        stored?.response ?? (await atProvider(services, tenant, id, { method: 'GET', rest })),
-      );
+      const found = stored?.response ?? (await atProvider(services, tenant, id, { method: 'GET', rest }));
+      return sendForeign(exchange, found);
     }),
     storedRoute('DELETE', '/v1/responses/:id', 'Delete a response', async ({ tenant, params, exchange }) => {
       const id = params.id ?? '';
@@ -151,11 +150,12 @@ async function answerOrBegin(
   await services.idempotency.once({ ...keyed, headers: admitted.headers }, begin);
 }
 
-function startingAfter(query: URLSearchParams): number {
+/** Number of the event that the caller has last; -1: none. */
+function startingAfter(query: URLSearchParams): number | Failure {
   const after = query.get('starting_after');
   if (after === null) return -1;
   if (/^\d{1,9}$/.test(after)) return Number(after);
-  throw new FailureError(invalid('starting_after', "'starting_after' must be the sequence_number of an event."));
+  return invalidField('starting_after', 'must be the sequence_number of an event');
 }
 
 /** All that its model read: what it continues, then its own. */
