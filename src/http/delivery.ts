@@ -104,7 +104,9 @@ export class ResponseDelivery implements Delivery {
       this.closing = wire.end;
     }
     const ofEvents = wire === undefined ? eventHeaders : ['content-type', wire.type, ...streamHeaders];
-    writeHead(this.exchange, status, form === 'bytes' ? streamHeaders : ofEvents, headers, null);
+    const lengthAt = form === 'bytes' ? headers.indexOf('content-length') : -1;
+    if (lengthAt === -1) writeHead(this.exchange, status, form === 'bytes' ? streamHeaders : ofEvents, headers, null);
+    else writeHead(this.exchange, status, streamHeaders, headers.toSpliced(lengthAt, 2), Number(headers[lengthAt + 1]));
     // Node would send each chunk as a list of four pieces, for twice as much.
     this.inChunks = this.response.chunkedEncoding;
     this.response.chunkedEncoding = false;

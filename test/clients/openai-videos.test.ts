@@ -339,6 +339,16 @@ for (const model of ['film', 'veo']) {
   });
 }
 
+test('a failed video that is deleted before anybody looked at it is given back', async (t) => {
+  const plans = { default: { windows: { '5h': 8 }, rpm: 'off' } };
+  const { client, upstream } = await world(t, { plans });
+  const begin = () => client.videos.create({ model: 'film', prompt: 'A cat', seconds: '8' });
+  const { id } = await begin();
+  upstream.failAll();
+  await client.videos.delete(id);
+  await begin();
+});
+
 test('limits count the seconds, and what begins nothing costs nothing', async (t) => {
   const { client, upstream } = await world(t, { plans: { default: { windows: { '5h': 10 }, rpm: 'off' } } });
   upstream.refuse(400);
@@ -416,6 +426,30 @@ test('a video that was deleted is forgotten: no provider is asked for it', async
   await assert.rejects(client.videos.downloadContent(id), status(404));
   assert.equal(upstream.requests.length, before);
 });
+
+for (const model of ['film', 'veo'])
+  test(`a download over ${model} says its length, and goes on where it broke off`, async (t) => {
+    const { client, gateway, upstream } = await world(t);
+    upstream.leadTo(`${upstream.url}/storage`);
+    const { id } = await client.videos.create({ model, prompt: 'A cat' });
+    upstream.finish();
+    const download = async (init: RequestInit) => {
+      const answer = await gateway.fetch(`/v1/videos/${id}/content`, init);
+      const told = ['content-length', 'content-range', 'accept-ranges'].map((name) => answer.headers.get(name));
+      return { told: [answer.status, ...told], bytes: await bytesOf(answer) };
+    };
+    const whole = [200, String(clip.length), null, 'bytes'];
+    assert.deepEqual(await download({}), { told: whole, bytes: clip });
+    assert.deepEqual(await download({ method: 'HEAD' }), { told: whole, bytes: Buffer.alloc(0) });
+    const last = `bytes 5-${clip.length - 1}/${clip.length}`;
+    assert.deepEqual(await download({ headers: { range: 'bytes=5-' } }), {
+      told: [206, String(clip.length - 5), last, 'bytes'],
+      bytes: clip.subarray(5),
+    });
+    const beyond = await download({ headers: { range: 'bytes=500-' } });
+    assert.deepEqual([beyond.told[0], beyond.told[2]], [416, `bytes */${clip.length}`]);
+    assert.match(beyond.bytes.toString(), /no bytes in the place that the header 'Range' names/);
+  });
 
 test('HEAD of a video leaves its bytes at the provider', async (t) => {
   const { client, gateway, upstream } = await world(t);

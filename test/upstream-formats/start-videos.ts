@@ -34,9 +34,23 @@ export interface VideoRequest {
   key: string;
   contentType: string;
   body: string;
+  range: string | undefined;
 }
 
 export const clip = Buffer.from('the bytes of a clip\0\xff', 'latin1');
+
+/** The clip, or the part of it from one byte on. */
+function sendClip(range: string | undefined, response: ServerResponse): void {
+  const from = Number(/^bytes=(\d+)-$/.exec(range ?? '')?.[1] ?? Number.NaN);
+  const type = { 'content-type': 'video/mp4', 'accept-ranges': 'bytes' };
+  const of = (first: number) => `bytes ${first}-${clip.length - 1}/${clip.length}`;
+  if (Number.isNaN(from)) response.writeHead(200, { ...type, 'content-length': clip.length }).end(clip);
+  else if (from >= clip.length) response.writeHead(416, { 'content-range': `bytes */${clip.length}` }).end();
+  else {
+    const head = { ...type, 'content-length': clip.length - from, 'content-range': of(from) };
+    response.writeHead(206, head).end(clip.subarray(from));
+  }
+}
 
 interface Job {
   id: string;
@@ -111,10 +125,7 @@ export async function startVideos(t: Pick<TestContext, 'after'>): Promise<VideoU
       }
       if (more === 'content') {
         if (job.state !== 'completed') return json(404, { error: { message: 'not ready' } });
-        if (!isEndless) {
-          response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': clip.length }).end(clip);
-          return;
-        }
+        if (!isEndless) return sendClip(request.range, response);
         response.writeHead(200, { 'content-type': 'video/mp4' });
         const timer = setInterval(() => {
           pieces += 1;
@@ -160,8 +171,7 @@ export async function startVideos(t: Pick<TestContext, 'after'>): Promise<VideoU
       return;
     }
     if (path === '/storage') {
-      response.writeHead(200, { 'content-type': 'video/mp4' }).end(clip);
-      return;
+      return sendClip(request.range, response);
     }
     json(404, { error: { message: `nothing at ${method} ${path}` } });
   }
@@ -173,7 +183,8 @@ export async function startVideos(t: Pick<TestContext, 'after'>): Promise<VideoU
       const { headers, method = '', url: path = '' } = incoming;
       const key = String(headers['x-goog-api-key'] ?? headers['api-key'] ?? headers.authorization ?? '');
       const body = Buffer.concat(pieces).toString('latin1');
-      const request = { method, path, key, contentType: headers['content-type'] ?? '', body };
+      const contentType = headers['content-type'] ?? '';
+      const request = { method, path, key, contentType, body, range: headers.range };
       // The lists of models that a start asks for are nothing to these tests.
       if (!/\/(models|deployments)(\?.*)?$/.test(path)) requests.push(request);
       answer(request, response);

@@ -175,7 +175,7 @@ async function sendBase64(
   const content = await videoContent(services, callerOf(exchange).tenant, id, new URLSearchParams());
   if (isFailure(content)) return content;
   const client = new Base64Delivery(exchange.client, frame);
-  await sendVideo(services.transport, { client, headers, takes: 'all' }, content);
+  await sendVideo(services.transport, { client, headers, takes: 'embedded', range: null }, content);
   return null;
 }
 

@@ -70,7 +70,8 @@ export function videoRoutes(services: Services): Route[] {
 
 /** Caller of a video's bytes: of a HEAD request, of its headers alone. */
 export function videoCallerOf({ client, admitted, request }: Exchange): VideoCaller {
-  return { client, headers: admitted?.headers ?? [], takes: request.method === 'HEAD' ? 'head' : 'all' };
+  const takes = request.method === 'HEAD' ? 'head' : 'file';
+  return { client, headers: admitted?.headers ?? [], takes, range: request.headers.range ?? null };
 }
 
 /** Resolves to the body of an answer, whose members a provider may name; null: it was answered already. */

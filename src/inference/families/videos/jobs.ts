@@ -23,7 +23,7 @@ export interface VideoHome {
 
 /** The content of a video: an address at its provider, or its bytes. */
 export type VideoContent =
-  | { kind: 'upstream'; address: UpstreamAddress }
+  | { kind: 'upstream'; address: UpstreamAddress; provider: string }
   | { kind: 'bytes'; bytes: Buffer; type: string };
 
 type Asking = Pick<VideoServices, 'objects' | 'snapshot' | 'transport' | 'videoSealer' | 'giveBack'>;
@@ -90,11 +90,16 @@ async function givenBackIfFailed({ giveBack }: Asking, tenant: string, jobs: rea
   for (const { id, status } of jobs) if (status === 'failed') await giveBack.failed(tenant, String(id));
 }
 
-/** Removes a video at its provider, and resolves to the provider's answer; a 400 where that cannot. */
+/**
+ * Removes a video at its provider, and resolves to the provider's answer; a 400 where that cannot. It is looked at
+ * before: nobody can see afterwards that it had failed.
+ */
 export async function deleteVideo(asking: Asking, tenant: string, id: string): Promise<{ json: JsonObject } | Failure> {
   const home = await videoHome(asking, tenant, id);
   if (isFailure(home)) return home;
   if (home.facts.format === 'openai') {
+    const seen = await videoAt(asking, tenant, id);
+    if (isFailure(seen)) return seen;
     const deleted = await ask(asking, home, { method: 'DELETE', path: jobPath(home, id) }, id);
     if (isFailure(deleted)) return deleted;
     asking.objects.forget(tenant, { target: { id: home.target }, credential: { id: home.credential } }, id);
@@ -119,7 +124,11 @@ export async function videoContent(
   }
   if (home.facts.format === 'openai') {
     const path = jobPath(home, id, `/content${variant === null ? '' : `?variant=${variant}`}`);
-    return { kind: 'upstream', address: encodeGet(home.connection, path, home.headers) };
+    return {
+      kind: 'upstream',
+      address: encodeGet(home.connection, path, home.headers),
+      provider: home.connection.name,
+    };
   }
   if (variant !== null && variant !== 'video') {
     return invalid('variant', `${home.connection.name} has no ${variant} of a video.`);
@@ -147,7 +156,7 @@ function contentAt(video: VeoVideo, { connection, headers }: VideoHome): VideoCo
     return { kind: 'overloaded', message };
   }
   const address = encodeGet(connection, url.pathname + url.search, headers);
-  return { kind: 'upstream', address: { ...address, origin: connection.origin } };
+  return { kind: 'upstream', address: { ...address, origin: connection.origin }, provider: connection.name };
 }
 
 async function operationAt(
