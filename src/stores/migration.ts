@@ -16,6 +16,8 @@ export interface SchemaState {
   current: number;
   /** Names of the steps that a start would take, in order. */
   pending: readonly string[];
+  /** A request takes the steps, the first that needs the database. */
+  later?: true;
 }
 
 /** Tables that a later version made. Its message is a sentence for the operator. */

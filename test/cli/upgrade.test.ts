@@ -104,6 +104,26 @@ describe('upgrades and going back, run as programs', { concurrency: true }, () =
     assert.match(await withKey(again.url, '/admin/v1/requests', adminKey), /"model":"smart"/);
   });
 
+  test('migrate also shows and changes databases that requests open', async (t) => {
+    const { cwd, folder } = firstVersion(t);
+    const file = join(folder.path, 'responses.db');
+    const database = openDatabase(file, 'fsync', 250);
+    migrate(database, responseMigrations.slice(0, 1));
+    database.close();
+    const steps = async (...args: string[]) => {
+      const { stdout } = await runCommand(['migrate', '--json', ...args], { cwd });
+      type Row = { database: string; pending?: string[]; applied?: string[] };
+      const row = (JSON.parse(stdout) as { data: Row[] }).data.find((one) => one.database === 'responses.db');
+      return row?.pending ?? row?.applied;
+    };
+    const names = responseMigrations.slice(1).map(({ name }) => name);
+    assert.deepEqual(await steps('--check'), names);
+    assert.equal(versionOf(file), 1);
+    assert.deepEqual(await steps(), names);
+    assert.deepEqual([versionOf(file), versionOf(`${file}.before-schema-1`)], [responseMigrations.length, 1]);
+    assert.deepEqual(await steps('--check'), []);
+  });
+
   test('a check of the new version reads what an earlier one stored, and changes nothing', async (t) => {
     const { cwd, folder } = firstVersion(t);
     for (const args of [['check'], ['doctor', '--json'], ['explain', 'body.json', '--key', 'dev/laptop']]) {

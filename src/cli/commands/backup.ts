@@ -44,7 +44,7 @@ export async function backup(file: string, flags: BackupFlags, parts: CliParts):
  * A backup of nothing would look like a success to an operator who runs it every night in the wrong folder.
  */
 async function refuseOtherSchema(config: Config, parts: CliParts): Promise<void> {
-  const schemas = await parts.migrations(config);
+  const schemas = (await parts.migrations(config)).filter(({ later }) => !later);
   if (schemas.every(({ current }) => current === 0)) {
     const { database, data_dir: folder } = config.storage;
     const place = database === 'sqlite' ? folder : 'The database of storage.database';

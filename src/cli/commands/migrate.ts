@@ -12,7 +12,10 @@ export interface MigrateFlags {
   quiet?: boolean;
 }
 
-/** `culvert migrate`: what the next start would do to the databases, now. With `--check` only says it: 1 = pending. */
+/**
+ * `culvert migrate`: what the next start and the first requests would do to the databases, now. With `--check` only says
+ * it: 1 = pending.
+ */
 export async function migrate(flags: MigrateFlags, parts: CliParts): Promise<number> {
   const config = readConfig(flags.config);
   const progress = createProgress(flags, 'blocks');

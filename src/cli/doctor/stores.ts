@@ -36,8 +36,13 @@ function stateFinding({ kind, trouble, version, maxmemoryPolicy }: StoreFacts['s
 }
 
 export function schemaFinding(states: readonly SchemaState[], server: 'runs' | 'none'): Finding {
-  const pending = states.flatMap(({ database, pending }) => pending.map((name) => `${database}: ${name}`));
+  const stepsOf = (some: readonly SchemaState[]) =>
+    some.flatMap(({ database, pending }) => pending.map((name) => `${database}: ${name}`));
+  const later = stepsOf(states.filter((state) => state.later));
+  const pending = [...stepsOf(states.filter((state) => !state.later)), ...(server === 'runs' ? [] : later)];
   const fresh = states.every(({ current }) => current === 0);
+  if (pending.length === 0 && later.length > 0)
+    return ok('schema', `up to date; the first request that needs it changes ${later.join(', ')}`);
   if (pending.length === 0) return ok('schema', 'up to date');
   if (fresh) return ok('schema', 'created at the first start');
   const message = `${pending.length} ${pending.length === 1 ? 'migration is' : 'migrations are'} pending (${pending.join(', ')})`;

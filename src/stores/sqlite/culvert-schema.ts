@@ -162,3 +162,12 @@ export const vectorStoreMigrations: readonly Migration[] = [
 export const crawlMigrations: readonly Migration[] = [
   { version: 1, name: 'crawls', sql: sqliteDdl(crawlTable, crawlPageTable('key TEXT', 'shape TEXT'), crawlHookTable) },
 ];
+
+/** Databases of the data folder that are opened when a request first needs them, and whose changed files are copied. */
+export const laterMigrations: Readonly<Record<string, readonly Migration[]>> = {
+  'crawl.db': crawlMigrations,
+  'responses.db': responseMigrations,
+  'batches.db': batchMigrations,
+  'bodies.db': bodyMigrations,
+  'vector-stores.db': vectorStoreMigrations,
+};

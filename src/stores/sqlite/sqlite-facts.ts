@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs';
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { accountTables, type BackupTable, ledgerTables } from '../backup-tables.ts';
-import type { SchemaState } from '../migration.ts';
-import { culvertMigrations, openCulvertDatabase } from './culvert-schema.ts';
+import type { Migration, SchemaState } from '../migration.ts';
+import { culvertMigrations, laterMigrations, openCulvertDatabase } from './culvert-schema.ts';
 import type { DataFolder } from './data-folder.ts';
-import { type Database, naming } from './database.ts';
+import { type Database, naming, openDatabase } from './database.ts';
 import { ledgerMigrations, openLedgerDatabase } from './ledger-schema.ts';
-import { migrationState } from './migrations.ts';
+import { migrate, migrateWithCopy, migrationState } from './migrations.ts';
+import { pageMigrations } from './page-store.ts';
 
 /** Facts of the embedded database, for `culvert doctor`. Makes and changes no file. */
 export interface SqliteFacts {
@@ -48,30 +49,55 @@ function nameOf(row: Readonly<Record<string, unknown>>): string {
   return String(row.name);
 }
 
-/** Makes and changes no file. */
+/** Makes and changes no file. Of databases that requests open, it names those that are there. */
 export function pendingMigrations(folder: DataFolder): SchemaState[] {
-  const files = [
-    [folder.culvertDb, culvertMigrations],
-    [folder.ledgerDb, ledgerMigrations],
-  ] as const;
-  return files.map(([path, migrations]) => {
-    const name = basename(path);
-    if (!existsSync(path)) return { database: name, current: 0, pending: migrations.map((step) => step.name) };
-    const database = naming(path, () => new DatabaseSync(path, { readOnly: true, timeout: lookTimeoutMs }));
+  const state = (path: string, migrations: readonly Migration[]): SchemaState => {
+    const database = basename(path);
+    if (!existsSync(path)) return { database, current: 0, pending: migrations.map(({ name }) => name) };
+    const opened = naming(path, () => new DatabaseSync(path, { readOnly: true, timeout: lookTimeoutMs }));
     try {
-      const state = naming(path, () => migrationState(database, migrations));
-      return { database: name, current: state.current, pending: state.pending.map((step) => step.name) };
+      const { current, pending } = naming(path, () => migrationState(opened, migrations));
+      return { database, current, pending: pending.map(({ name }) => name) };
     } finally {
-      database.close();
+      opened.close();
     }
-  });
+  };
+  return [
+    state(folder.culvertDb, culvertMigrations),
+    state(folder.ledgerDb, ledgerMigrations),
+    ...laterIn(folder).map(([path, migrations]) => ({ ...state(path, migrations), later: true as const })),
+  ];
 }
 
-/** Makes both files, or brings them up to date, as a start would. Throws what `whyUnusable` puts into words. */
+function laterIn(folder: DataFolder): [path: string, migrations: readonly Migration[]][] {
+  return Object.entries({ ...laterMigrations, [pagesFile]: pageMigrations })
+    .map(([name, migrations]): [string, readonly Migration[]] => [join(folder.path, name), migrations])
+    .filter(([path]) => existsSync(path));
+}
+
+const pagesFile = 'pages.db';
+
+/**
+ * Makes both files, or brings them up to date, as a start would, and those that are there of the databases that requests
+ * open. Throws what `whyUnusable` puts into words.
+ */
 export function migrateDataFolder(folder: DataFolder): void {
   openCulvertDatabase(folder.culvertDb, 'fsync').close();
   openLedgerDatabase(folder.ledgerDb).close();
+  for (const [path, migrations] of laterIn(folder)) {
+    const database = openDatabase(path, 'fsync', migrationBusyTimeoutMs);
+    try {
+      // Pages can be read again.
+      if (basename(path) === pagesFile) migrate(database, migrations);
+      else migrateWithCopy(database, migrations);
+    } finally {
+      database.close();
+    }
+  }
 }
+
+/** Longest wait for a server that migrates. */
+const migrationBusyTimeoutMs = 10_000;
 
 /** By the file that they are in. A request's primary key here is a number made of its id (ledger-writer.ts). */
 export const backupTables: Readonly<Record<keyof Pick<DataFolder, 'culvertDb' | 'ledgerDb'>, readonly BackupTable[]>> =

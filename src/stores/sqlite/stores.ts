@@ -22,6 +22,7 @@ import {
   bodyMigrations,
   crawlMigrations,
   culvertMigrations,
+  laterMigrations,
   openCulvertDatabase,
   responseMigrations,
   vectorStoreMigrations,
@@ -116,21 +117,12 @@ export async function readSqliteAccounts(file: string): Promise<Stored> {
   }
 }
 
-/** Databases of the data folder that are opened when a request first needs them. */
-const openedLater: Readonly<Record<string, readonly Migration[]>> = {
-  'crawl.db': crawlMigrations,
-  'responses.db': responseMigrations,
-  'batches.db': batchMigrations,
-  'bodies.db': bodyMigrations,
-  'vector-stores.db': vectorStoreMigrations,
-};
-
 /**
  * Throws the error of the first database that a newer Culvert wrote, though it is opened later: a server would start, and
  * then answer with errors. One that cannot be read is left to its first use, since the rest can be served.
  */
 export function refuseNewerDatabases(folder: string): void {
-  for (const [name, migrations] of Object.entries(openedLater)) {
+  for (const [name, migrations] of Object.entries(laterMigrations)) {
     const file = join(folder, name);
     if (existsSync(file)) refuseNewer(file, migrations);
   }
