@@ -92,9 +92,7 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
         refuse: (socket, message) => raw.refuse({ kind: 'overloaded', message }, socket),
         isAlwaysServed: (method, path) => reception.isAlwaysServed(method, path),
         isFree: (socket) => responseOf(socket) === null && !reception.isUpgraded(socket) && !http2.has(socket),
-        onTaken: () => {
-          reception.overload.accepted = true;
-        },
+        onTaken: () => reception.overload.tookConnection(),
         onDropped: parts.onDropped,
       });
       return listening;
@@ -105,6 +103,12 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
     },
   };
 }
+
+/**
+ * Connections that wait to be accepted, as far as the system allows (`net.core.somaxconn`). Of those beyond it, callers try
+ * again after 1, 3 and 7 seconds: with node's 511 a health check waited so long behind 3,000 that came at once.
+ */
+const backlog = 4_096;
 
 const serverOptions: ServerOptions = {
   maxHeaderSize: headerBytesMax,
@@ -174,7 +178,7 @@ function clientFailure(code: string | undefined): Failure {
 function listen(server: Server, host: string, port: number): Promise<{ host: string; port: number }> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, () => {
+    server.listen({ port, host, backlog }, () => {
       server.off('error', reject);
       const address = server.address();
       resolve({ host, port: typeof address === 'object' && address !== null ? address.port : port });
