@@ -147,7 +147,12 @@ function found(operations: readonly Operation[], method: AdminMethod, path: stri
     case 'found':
       return result;
     case 'other-method':
-      return refuse({ kind: 'method-not-allowed', method, path: path.slice(0, 200), allowed: result.allowed });
+      return refuse({
+        kind: 'method-not-allowed',
+        method,
+        path: `/admin/v1${path.slice(0, 200)}`,
+        allowed: result.allowed,
+      });
     case 'none': {
       const message = `There is no path /admin/v1${path.slice(0, 200)}. GET /openapi.json lists all paths.`;
       return refuse({ kind: 'not-found', message });

@@ -117,6 +117,7 @@ test('a path written another way is not found, an unknown method not allowed', a
   const wrong = await call('PUT', '/admin/v1/keys');
   assert.equal(wrong.status, 405);
   assert.equal(wrong.headers.get('allow'), 'GET, POST');
+  assert.match(await wrong.text(), /PUT is not allowed on \/admin\/v1\/keys; use GET or POST/);
 });
 
 test('bad bodies: no JSON 400, another type 415, more than 1 MB 413, never 500', async (t) => {

@@ -9,8 +9,11 @@ import { asked, chatPath, type ErrorBody, hello, serve } from './served.ts';
 // Over a provider of another format: one of the caller's own judges most of it itself (vendor-judges.test.ts).
 const { gateway, upstream } = await serve((url) => ({
   server: { body_limit: '2mb' },
-  models: { chat: { targets: ['elsewhere/mock/ok'] } },
-  providers: { elsewhere: { type: 'anthropic', base_url: `${url}/v1`, api_key: 'upstream-secret' } },
+  models: { chat: { targets: ['elsewhere/mock/ok'] }, other: { targets: ['openai/mock/ok'] } },
+  providers: {
+    elsewhere: { type: 'anthropic', base_url: `${url}/v1`, api_key: 'upstream-secret' },
+    openai: { type: 'openai', base_url: `${url}/v1`, api_key: 'upstream-secret' },
+  },
 }));
 
 /** Sends a body unchanged and expects a refusal: nothing forwarded, nothing charged. */
@@ -70,6 +73,32 @@ test("the table has every parameter of OpenAI's published description", () => {
     (name) => !(name in badParameters) && !passedOn.has(name),
   );
   assert.deepEqual(missing, []);
+});
+
+test("bytes with 'data:' before them are 400 naming the field, in each format", async () => {
+  const data = 'data:image/png;base64,iVBORw0KGgo=';
+  const source = { type: 'base64', media_type: 'image/png', data };
+  const said = (part: object) => [{ role: 'user', content: [part] }];
+  const sound = { type: 'input_audio', input_audio: { data, format: 'wav' } };
+  for (const [path, json, field] of [
+    [chatPath, { model: 'chat', messages: said(sound) }, 'messages[0].content[0].input_audio.data'],
+    ['/v1/responses', { model: 'chat', input: said(sound) }, 'input[0].content[0].input_audio.data'],
+    [
+      '/v1/messages',
+      { model: 'other', max_tokens: 9, messages: said({ type: 'image', source }) },
+      'messages[0].content[0].source.data',
+    ],
+    [
+      '/v1beta/models/other:generateContent',
+      { contents: [{ parts: [{ inlineData: { mimeType: 'image/png', data } }] }] },
+      'contents[0].parts[0].inlineData.data',
+    ],
+  ] as const) {
+    const answer = await gateway.fetch(path, { json });
+    const text = await answer.text();
+    assert.equal(answer.status, 400, text);
+    assert.ok(text.includes(field) && text.includes("without 'data:…;base64,' before them"), text);
+  }
 });
 
 test('a call of a custom tool without its input is 400 naming the field', async () => {

@@ -73,6 +73,13 @@ export const string: Check = described({ type: 'string' }, (value) =>
   typeof value === 'string' ? null : complain('', value, 'a string'),
 );
 
+/** Bytes as base64. Of them only the beginning is read: they are megabytes. */
+export const base64: Check = described({ type: 'string', minLength: 1 }, (value) =>
+  typeof value === 'string' && value !== '' && !value.startsWith('data:')
+    ? null
+    : complain('', value, "bytes as base64, without 'data:…;base64,' before them"),
+);
+
 /** `lengthMin` and `lengthMax` in UTF-16 units. */
 export function stringOf(lengthMin: number, lengthMax: number): Check {
   const send =

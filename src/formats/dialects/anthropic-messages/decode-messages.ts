@@ -3,6 +3,7 @@ import type { Loss } from '../../neutral/loss.ts';
 import type { MediaSource, NeutralPart } from '../../neutral/request.ts';
 import { type Complaint, described } from '../described-check.ts';
 import {
+  base64,
   boolean,
   type Check,
   complain,
@@ -138,7 +139,7 @@ const source: Check = (value) => {
     case 'base64':
       return (
         required(value, 'media_type', stringOf(1, 128), "its media type, such as 'image/png'") ??
-        required(value, 'data', string, 'its bytes as base64')
+        required(value, 'data', base64, 'its bytes as base64')
       );
     case 'url':
       return required(value, 'url', url, 'an https: URL');

@@ -11,6 +11,7 @@ import {
   object,
   oneOf,
   optional,
+  base64 as plainBase64,
   required,
   string,
 } from '../value-checks.ts';
@@ -20,7 +21,7 @@ const anyLength = Number.POSITIVE_INFINITY;
 
 const blob: Check = (value) =>
   isObject(value)
-    ? (required(value, 'mimeType', string, 'the media type') ?? required(value, 'data', string, 'base64'))
+    ? (required(value, 'mimeType', string, 'the media type') ?? required(value, 'data', plainBase64, 'base64'))
     : complain('', value, "an object with 'mimeType' and 'data'");
 
 const fileData: Check = (value) =>

@@ -4,6 +4,7 @@ import { argumentsOrEmpty } from '../arguments-text.ts';
 import { type Complaint, described, type JsonSchema } from '../described-check.ts';
 import {
   arrayOf,
+  base64,
   type Check,
   complain,
   eachOf,
@@ -148,8 +149,7 @@ const audioFormat = oneOf('wav', 'mp3');
 const inputAudio: Check = (value) => {
   if (!isObject(value)) return complain('', value, "an object with 'data' and 'format'");
   return (
-    required(value, 'data', stringOf(1, Number.MAX_SAFE_INTEGER), 'the audio as base64') ??
-    required(value, 'format', audioFormat, "'wav' or 'mp3'")
+    required(value, 'data', base64, 'the audio as base64') ?? required(value, 'format', audioFormat, "'wav' or 'mp3'")
   );
 };
 
