@@ -214,6 +214,7 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
       clock,
       onTrouble,
     });
+    await redis.whenServing();
     const { tally, hints } = redis;
     if (storage.on_state_loss === 'deny') return { counters: redis, tally, hints };
     const livingBoots = () => ledger.livingBoots();

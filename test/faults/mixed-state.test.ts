@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { overUpstreams } from '../start-gateway.ts';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';
 import { temporaryFolder } from '../start-process.ts';
 import { redisMissing, startRedis } from '../start-redis.ts';
-import { startGatewayProcess } from './gateway-process.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { chatOnce, startGatewayProcess } from './gateway-process.ts';
 
 test('a replica that counts in Redis does not start beside a server that counts in its own memory', {
   skip: postgresMissing || redisMissing,
@@ -31,4 +33,28 @@ test('a replica that counts in Redis does not start beside a server that counts 
   await ended;
   const changed = await startGatewayProcess(t, storage(redis.url, folder));
   assert.ok(changed.lives());
+});
+
+test('a start over an empty Redis serves its first request, and one over none goes on without it', {
+  skip: postgresMissing || redisMissing,
+}, async (t) => {
+  const [postgres, redis, upstream] = await Promise.all([startPostgres(t), startRedis(t), startUpstream()]);
+  t.after(() => upstream.close());
+  const plans = { default: { windows: { '5h': 1_000 }, rpm: 1_000 } };
+  const started = () =>
+    startGatewayProcess(t, {
+      ...overUpstreams(upstream.url),
+      plans,
+      storage: {
+        database: postgres.newDatabase(),
+        state: redis.url,
+        secret: 's'.repeat(32),
+        data_dir: temporaryFolder(t),
+      },
+    });
+  const first = await chatOnce((await started()).url);
+  assert.equal(first.status, 200, first.text);
+  await redis.kill();
+  const without = await chatOnce((await started()).url);
+  assert.equal(without.status, 503, without.text);
 });

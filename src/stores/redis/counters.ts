@@ -57,6 +57,9 @@ const scripts: readonly Script[] = [
   hintScript,
 ];
 
+/** How long a start waits for counters that begin anew, which takes 1.3 s. */
+const startMaxMs = 2_500;
+
 /** How long the end of this process waits for what it gives back. */
 const closeMaxMs = 300;
 
@@ -289,6 +292,17 @@ export class RedisCounters implements Counters {
   /** Resolves when requests can be admitted for the first time. */
   whenReady(): Promise<void> {
     return this.#link.whenReady();
+  }
+
+  /** The same, for a start, which goes on without them where Redis is away for longer. */
+  whenServing(): Promise<void> {
+    return new Promise((resolve) => {
+      const late = setTimeout(resolve, startMaxMs);
+      void this.whenReady().then(() => {
+        clearTimeout(late);
+        resolve();
+      });
+    });
   }
 
   /**
