@@ -16,9 +16,8 @@ const calmAfterMs = 500;
 /** Where turns that accept take longer on average, connections wait for each other. */
 const acceptTurnMs = 1;
 /**
- * The pace is judged by so many requests, and by so much time of full turns: a tenth of the longest wait, within these
- * bounds. It is an average over the longer of them. A hiccup refuses nobody: a collection of garbage took 111 ms of a
- * turn that began 23 requests.
+ * The pace is judged by so many requests, and by a tenth of the longest wait within these bounds, of full turns. It is an
+ * average over the longer. A hiccup refuses nobody: a collection of garbage took 111 ms of a turn that began 23 requests.
  */
 const paceMs = { least: 50, most: 500 };
 const paceRequests = 16;
@@ -110,9 +109,8 @@ export class Overload {
   }
 
   /**
-   * A connection was accepted. While each turn accepts one and is not short, others wait to be accepted, health checks
-   * too, and turns need not be late for that: 3,000 at once waited for 5 s, while some 100 were served. So requests take
-   * turns, which leaves time to accept.
+   * A connection was accepted. While each turn accepts one and is not short, others wait for that, health checks too: 3,000
+   * at once for 5 s, and no turn was late. So requests take turns, which leaves time to accept.
    */
   tookConnection(): void {
     this.accepted = true;
@@ -126,15 +124,12 @@ export class Overload {
       this.acceptTurns = 0;
       this.engaged = true;
       this.busyMs = nowMs;
-      if (!this.watching) this.look();
-      return;
+      return this.watching ? undefined : this.look();
     }
     // Behind the sockets of the next turn.
-    setImmediate(() =>
-      setImmediate(() => {
-        if (this.acceptTurns === turns) this.acceptTurns = 0;
-      }),
-    );
+    setImmediate(setImmediate, () => {
+      if (this.acceptTurns === turns) this.acceptTurns = 0;
+    });
   }
 
   /**

@@ -206,7 +206,7 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
   }
 
   async function openRedisCounters(): Promise<Pick<Stores, 'counters' | 'tally' | 'hints'>> {
-    const redis = new RedisCounters({
+    const redis = await RedisCounters.begun({
       url: storage.state,
       booksId: await patient(booksId),
       books: ledger,
@@ -214,7 +214,6 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
       clock,
       onTrouble,
     });
-    await redis.whenServing();
     const { tally, hints } = redis;
     if (storage.on_state_loss === 'deny') return { counters: redis, tally, hints };
     const livingBoots = () => ledger.livingBoots();

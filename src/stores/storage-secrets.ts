@@ -77,10 +77,7 @@ function byNow(all: () => readonly string[]): Pick<Secrets, 'all' | 'sealer' | '
     },
     signer(purpose) {
       const now = memoized((secrets) => createSigner(secrets, purpose));
-      return {
-        sign: (text) => now().sign(text),
-        isSigned: (text, signature) => now().isSigned(text, signature),
-      };
+      return { sign: (text) => now().sign(text), isSigned: (text, signature) => now().isSigned(text, signature) };
     },
   };
 }

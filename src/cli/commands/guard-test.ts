@@ -110,10 +110,7 @@ function ofLine(error: unknown, batch: readonly Line[]): unknown {
   const place = error instanceof AdminRefused ? /^cases\[(\d+)\]/.exec(error.param ?? '') : null;
   const line = place === null ? undefined : batch[Number(place[1])]?.line;
   if (line === undefined || !(error instanceof AdminRefused)) return error;
-  return new CommandFailed(`Line ${line}: ${error.message}`, 1, {
-    status: error.status,
-    param: error.param,
-  });
+  return new CommandFailed(`Line ${line}: ${error.message}`, 1, { status: error.status, param: error.param });
 }
 
 function linesOf(file: string): Line[] {

@@ -36,13 +36,10 @@ function stateFinding({ kind, trouble, version, maxmemoryPolicy }: StoreFacts['s
 }
 
 export function schemaFinding(states: readonly SchemaState[], server: 'runs' | 'none'): Finding {
-  const stepsOf = (some: readonly SchemaState[]) =>
-    some.flatMap(({ database, pending }) => pending.map((name) => `${database}: ${name}`));
-  const later = stepsOf(states.filter((state) => state.later));
-  const pending = [...stepsOf(states.filter((state) => !state.later)), ...(server === 'runs' ? [] : later)];
+  // A server that runs changes the others with the first request that needs them.
+  const opened = states.filter(({ later }) => server === 'none' || !later);
+  const pending = opened.flatMap(({ database, pending }) => pending.map((name) => `${database}: ${name}`));
   const fresh = states.every(({ current }) => current === 0);
-  if (pending.length === 0 && later.length > 0)
-    return ok('schema', `up to date; the first request that needs it changes ${later.join(', ')}`);
   if (pending.length === 0) return ok('schema', 'up to date');
   if (fresh) return ok('schema', 'created at the first start');
   const message = `${pending.length} ${pending.length === 1 ? 'migration is' : 'migrations are'} pending (${pending.join(', ')})`;

@@ -31,10 +31,7 @@ const aws: FieldTable = {
   aws_sts_endpoint: 'AWS’s chain takes it from AWS_ENDPOINT_URL_STS',
 };
 
-const google: FieldTable = {
-  vertex_project: ['project', text('text')],
-  vertex_location: ['region', regionOf],
-};
+const google: FieldTable = { vertex_project: ['project', text('text')], vertex_location: ['region', regionOf] };
 
 const person = 'Entra ID is asked as an application, a workload or a managed identity, not as a person';
 const azure: FieldTable = {

@@ -103,10 +103,7 @@ const newestBucket = `
   SELECT max((SELECT max(bucket) FROM culvert.quota_bucket
     WHERE scope = known.scope AND grain_ms = ${finestGrainMs})) AS bucket
   FROM known`;
-const openOf = {
-  name: 'open-of',
-  text: 'SELECT * FROM culvert.reservation WHERE account = $1 ORDER BY request_id',
-};
+const openOf = { name: 'open-of', text: 'SELECT * FROM culvert.reservation WHERE account = $1 ORDER BY request_id' };
 const settledOf = {
   name: 'settled-of',
   text: 'SELECT request_id, cost_milli FROM culvert.usage_event WHERE request_id = ANY($1)',

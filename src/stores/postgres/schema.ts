@@ -266,11 +266,7 @@ export const migrations: readonly Migration[] = [
   savedUsdMigration,
   cacheWriteTokensMigration,
   { version: 29, name: 'variants of models', sql: postgresDdl(ledger.variantColumn) },
-  {
-    version: 30,
-    name: 'what caches of models did',
-    sql: postgresDdl(ledger.cacheColumn, cacheUseIndex('culvert.')),
-  },
+  { version: 30, name: 'what caches of models did', sql: postgresDdl(ledger.cacheColumn, cacheUseIndex('culvert.')) },
   { version: 31, name: 'feedback to requests', sql: postgresDdl(feedbackTable) },
   { version: 32, name: 'guards of accounts and keys', sql: postgresDdl(accounts.guardColumns) },
   { version: 33, name: 'variants that were taken out', sql: postgresDdl(variantStateTable) },

@@ -66,10 +66,7 @@ const closeMaxMs = 300;
 const full = 1;
 const needsSeed = 3;
 
-const unavailable: Unavailable = {
-  kind: 'unavailable',
-  reason: 'the quota counters cannot be asked right now',
-};
+const unavailable: Unavailable = { kind: 'unavailable', reason: 'the quota counters cannot be asked right now' };
 
 export interface RedisCountersOptions {
   /** `redis[s]://[[user][:password]@]host[:port][/database]` */
@@ -158,6 +155,18 @@ export class RedisCounters implements Counters {
       () => clock.monotonicMs(),
     );
     this.#sweep = createSweep(this.#link, books, this.#settlements);
+  }
+
+  /** For a start: can admit, unless Redis is away for longer than counters take that begin anew. */
+  static begun(options: RedisCountersOptions): Promise<RedisCounters> {
+    const counters = new RedisCounters(options);
+    return new Promise((resolve) => {
+      const late = setTimeout(resolve, startMaxMs, counters);
+      void counters
+        .whenReady()
+        .then(() => resolve(counters))
+        .finally(() => clearTimeout(late));
+    });
   }
 
   enter(entry: Entry): EntryAnswer | Promise<EntryAnswer> {
@@ -292,17 +301,6 @@ export class RedisCounters implements Counters {
   /** Resolves when requests can be admitted for the first time. */
   whenReady(): Promise<void> {
     return this.#link.whenReady();
-  }
-
-  /** The same, for a start, which goes on without them where Redis is away for longer. */
-  whenServing(): Promise<void> {
-    return new Promise((resolve) => {
-      const late = setTimeout(resolve, startMaxMs);
-      void this.whenReady().then(() => {
-        clearTimeout(late);
-        resolve();
-      });
-    });
   }
 
   /**

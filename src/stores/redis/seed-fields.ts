@@ -12,12 +12,7 @@ export interface OpenEntry {
 /** Reads `quotaMs|milli-units|scopes`. */
 export function readEntry(requestId: string, text: string): OpenEntry {
   const [quotaMs, costMilli, ...scopes] = text.split('|');
-  return {
-    requestId,
-    quotaMs: Number(quotaMs),
-    costMilli: Number(costMilli),
-    scopes: scopes.join('|').split('\n'),
-  };
+  return { requestId, quotaMs: Number(quotaMs), costMilli: Number(costMilli), scopes: scopes.join('|').split('\n') };
 }
 
 /** The first fields of a scope's hash, and the running requests that it counts or no longer counts. */
@@ -105,20 +100,8 @@ const totals: readonly {
   { buckets: 'cs', total: 'c1', bucketMs: secondMs, spanMs: minuteMs, span: 'minute' },
   { buckets: 'ts', total: 't1', bucketMs: secondMs, spanMs: minuteMs, span: 'minute' },
   ...['u', 't', 'd'].flatMap((measure) => [
-    {
-      buckets: `${measure}m`,
-      total: `${measure}5`,
-      bucketMs: minuteMs,
-      spanMs: 5 * hourMs,
-      span: '5h' as const,
-    },
-    {
-      buckets: `${measure}h`,
-      total: `${measure}7`,
-      bucketMs: hourMs,
-      spanMs: 7 * 24 * hourMs,
-      span: 'week' as const,
-    },
+    { buckets: `${measure}m`, total: `${measure}5`, bucketMs: minuteMs, spanMs: 5 * hourMs, span: '5h' as const },
+    { buckets: `${measure}h`, total: `${measure}7`, bucketMs: hourMs, spanMs: 7 * 24 * hourMs, span: 'week' as const },
     {
       buckets: `${measure}h`,
       total: `${measure}30`,

@@ -28,10 +28,7 @@ export function createRedisTally(link: Pick<Link, 'run'>): SharedTally {
     const answer = await link.run(tallyScript, keys, [windowMs]);
     return typeof answer === 'string' ? null : talliedOf(answer, names.length);
   }
-  return {
-    read: (names) => readTally(names, ''),
-    add: (names, windowMs) => readTally(names, String(windowMs)),
-  };
+  return { read: (names) => readTally(names, ''), add: (names, windowMs) => readTally(names, String(windowMs)) };
 }
 
 function talliedOf(answer: readonly Reply[], names: number): Tallied[] {

@@ -15,23 +15,14 @@ import {
 import { crawlHookTable, crawlPageTable, crawlTable } from '../schema/crawls.ts';
 import { sqliteDdl } from '../schema/ddl.ts';
 import { namedVectors, vectorSettings, vectorStorePlaces, vectorStoreTables, vectorTables } from '../schema/vectors.ts';
-import { type Database, type Durability, openDatabase } from './database.ts';
-import { migrateWithCopy } from './migrations.ts';
-
-/** Longest wait of a start for another that migrates. */
-const migrationBusyTimeoutMs = 10_000;
+import type { Database, Durability } from './database.ts';
+import { migrateWithCopy, openMigrated } from './migrations.ts';
 
 /** Opens or creates `culvert.db`, brought up to date. A caller that finds it locked tries again (`transaction`). */
 export function openCulvertDatabase(file: string, durability: Durability): Database {
-  const database = openDatabase(file, durability, migrationBusyTimeoutMs);
-  try {
-    migrateWithCopy(database, culvertMigrations);
-    database.exec('PRAGMA busy_timeout = 0');
-    return database;
-  } catch (error) {
-    database.close();
-    throw error;
-  }
+  const database = openMigrated(file, durability, (opened) => migrateWithCopy(opened, culvertMigrations));
+  database.exec('PRAGMA busy_timeout = 0');
+  return database;
 }
 
 export const culvertMigrations: readonly Migration[] = [

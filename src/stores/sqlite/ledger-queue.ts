@@ -178,11 +178,7 @@ export class LedgerQueue {
   }
 
   gauges(): { queued: number; open: number; dropped: number } {
-    return {
-      queued: this.#opens.length + this.#closes.length,
-      open: this.#reserved.size,
-      dropped: this.#dropped,
-    };
+    return { queued: this.#opens.length + this.#closes.length, open: this.#reserved.size, dropped: this.#dropped };
   }
 
   #enqueue(close: WaitingClose): void {

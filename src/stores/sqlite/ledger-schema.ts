@@ -11,8 +11,8 @@ import { feedbackTable, variantStateTable } from '../schema/experiments.ts';
 import * as ledger from '../schema/ledger.ts';
 import { repricingDdl } from '../schema/repricing.ts';
 import { statementDdl } from '../schema/statements.ts';
-import { type Database, openDatabase } from './database.ts';
-import { migrateWithCopy } from './migrations.ts';
+import type { Database } from './database.ts';
+import { migrateWithCopy, openMigrated } from './migrations.ts';
 import { recordOrderSql } from './record-order.ts';
 
 /**
@@ -125,41 +125,13 @@ export const ledgerMigrations: readonly Migration[] = [
     name: 'tags, traffic by minute and hour, sums by day',
     sql: sqliteDdl(ledger.tagColumn, ledger.trafficTable, trafficOfPast(''), ledger.dayTables),
   },
-  {
-    version: 5,
-    name: 'sums by day of users and of tags',
-    sql: nameTablesSql('', 'INTEGER', 'STRICT, WITHOUT ROWID'),
-  },
-  {
-    version: 6,
-    name: 'order of records and positions of sinks',
-    sql: recordOrderSql,
-  },
-  {
-    version: 7,
-    name: 'seconds of videos',
-    sql: sqliteDdl(ledger.videoSecondsColumn),
-  },
-  {
-    version: 8,
-    name: 'what answers from the cache saved',
-    sql: sqliteDdl(ledger.savedUsdColumn),
-  },
-  {
-    version: 9,
-    name: "tokens written to providers' caches",
-    sql: sqliteDdl(ledger.cacheWriteColumn),
-  },
-  {
-    version: 10,
-    name: 'variants of models',
-    sql: sqliteDdl(ledger.variantColumn),
-  },
-  {
-    version: 11,
-    name: 'what caches of models did',
-    sql: sqliteDdl(ledger.cacheColumn, cacheUseIndex('')),
-  },
+  { version: 5, name: 'sums by day of users and of tags', sql: nameTablesSql('', 'INTEGER', 'STRICT, WITHOUT ROWID') },
+  { version: 6, name: 'order of records and positions of sinks', sql: recordOrderSql },
+  { version: 7, name: 'seconds of videos', sql: sqliteDdl(ledger.videoSecondsColumn) },
+  { version: 8, name: 'what answers from the cache saved', sql: sqliteDdl(ledger.savedUsdColumn) },
+  { version: 9, name: "tokens written to providers' caches", sql: sqliteDdl(ledger.cacheWriteColumn) },
+  { version: 10, name: 'variants of models', sql: sqliteDdl(ledger.variantColumn) },
+  { version: 11, name: 'what caches of models did', sql: sqliteDdl(ledger.cacheColumn, cacheUseIndex('')) },
   { version: 12, name: 'feedback to requests', sql: sqliteDdl(feedbackTable) },
   { version: 13, name: 'variants that were taken out', sql: sqliteDdl(variantStateTable) },
   { version: 14, name: "sums of providers' caches", sql: promptCacheIndex('') },
@@ -167,11 +139,7 @@ export const ledgerMigrations: readonly Migration[] = [
   { version: 16, name: 'sums of attempts', sql: sqliteDdl(attemptSumTable) },
   { version: 17, name: 'sums of caches', sql: `${sqliteDdl(cacheSumDdl)} ${cacheSumsOfPast('')}` },
   { version: 18, name: 'requests without a price, in sums', sql: unpricedOfPast('') },
-  {
-    version: 19,
-    name: 'budgets within accounts',
-    sql: sqliteDdl(ledger.furtherScopeColumns),
-  },
+  { version: 19, name: 'budgets within accounts', sql: sqliteDdl(ledger.furtherScopeColumns) },
   { version: 20, name: 'recalculations', sql: sqliteDdl(repricingDdl) },
   { version: 21, name: 'closed statements', sql: sqliteDdl(statementDdl) },
   { version: 22, name: 'sessions of requests', sql: sessionColumn('', 'key') },
@@ -179,8 +147,6 @@ export const ledgerMigrations: readonly Migration[] = [
   { version: 24, name: 'sums by hour of users and of tags', sql: sqliteDdl(hourDdl) },
 ];
 
-/** Longest wait of a start for another that migrates. */
-const migrationBusyTimeoutMs = 10_000;
 /**
  * A commit writes whole pages, mostly two or three, so small ones are cheaper (bench/ledger/row-cost.ts: at one open a
  * commit 20 µs a request where 4,096 bytes cost 22.5, at four 11.7 and 12.4); with 1,024 long rows spill.
@@ -189,12 +155,5 @@ const pageBytes = 2_048;
 
 /** Opens or creates `ledger.db`, brought up to date; every commit is durable. */
 export function openLedgerDatabase(file: string): Database {
-  const database = openDatabase(file, 'fsync', migrationBusyTimeoutMs, pageBytes);
-  try {
-    migrateWithCopy(database, ledgerMigrations);
-    return database;
-  } catch (error) {
-    database.close();
-    throw error;
-  }
+  return openMigrated(file, 'fsync', (database) => migrateWithCopy(database, ledgerMigrations), pageBytes);
 }

@@ -1,11 +1,32 @@
 import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { type Migration, NewerSchema } from '../migration.ts';
-import { type Database, naming, undo } from './database.ts';
+import { type Database, type Durability, naming, openDatabase, undo } from './database.ts';
 
 export interface MigrationState {
   current: number;
   pending: readonly Migration[];
+}
+
+/** Longest wait of a start for another that migrates. */
+const busyTimeoutMs = 10_000;
+
+/** Opens or creates a database that `bring` brings up to date. */
+export function openMigrated(
+  file: string,
+  durability: Durability,
+  bring: (database: Database) => void,
+  pageBytes?: 2_048 | 4_096,
+): Database {
+  const database = openDatabase(file, durability, busyTimeoutMs, pageBytes);
+  try {
+    bring(database);
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
 }
 
 /** The steps that `migrate` would take. */
@@ -13,6 +34,18 @@ export function migrationState(database: Pick<Database, 'prepare'>, migrations: 
   const current = userVersion(database);
   return { current, pending: migrations.filter((migration) => migration.version > current) };
 }
+
+/** The state of a file, which is not changed. */
+export function stateOfFile(file: string, migrations: readonly Migration[]): MigrationState {
+  const database = naming(file, () => new DatabaseSync(file, { readOnly: true, timeout: lookTimeoutMs }));
+  try {
+    return naming(file, () => migrationState(database, migrations));
+  } finally {
+    database.close();
+  }
+}
+
+const lookTimeoutMs = 250;
 
 /**
  * The same as `migrate`, for a file that cannot be made again: the file of an earlier version is copied first, so that

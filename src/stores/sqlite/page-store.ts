@@ -6,12 +6,10 @@ import type { Migration } from '../migration.ts';
 import { type PageDialect, pageReads } from '../web/page-reads.ts';
 import { columnsOf, pageBounds, pageCharsMax, searchedCharsMax, variantsMax } from '../web/page-rows.ts';
 import { isBeginning, searchedText } from '../web/page-words.ts';
-import { openDatabase, transaction } from './database.ts';
-import { migrate } from './migrations.ts';
+import { transaction } from './database.ts';
+import { migrate, openMigrated } from './migrations.ts';
 import { tablesIn } from './tables.ts';
 
-/** Longest wait of a start for another that migrates. */
-const migrationBusyTimeoutMs = 10_000;
 /** Pages removed in one transaction, some 20 ms: readers and writers of pages wait for it. */
 const prunedAtOnceMax = 50;
 
@@ -20,14 +18,8 @@ const prunedAtOnceMax = 50;
  * be read again.
  */
 export function openSqlitePageStore(file: string, bounds = pageBounds): PageStore & Corpus {
-  const database = openDatabase(file, 'checkpoint', migrationBusyTimeoutMs);
-  try {
-    migrate(database, pageMigrations);
-    database.exec('PRAGMA busy_timeout = 0');
-  } catch (error) {
-    database.close();
-    throw error;
-  }
+  const database = openMigrated(file, 'checkpoint', (opened) => migrate(opened, pageMigrations));
+  database.exec('PRAGMA busy_timeout = 0');
   const ofUrl = database.prepare(
     'SELECT id, variant FROM page WHERE tenant = ? AND url = ? ORDER BY fetched_ms DESC, id DESC',
   );

@@ -25,9 +25,7 @@ export type PageEnd = { ok: true; answer: unknown } | { ok: false; failure: Fail
  */
 export function createSqlitePageThread(file: string, bounds: PageBounds = pageBounds): Pages {
   const entry = new URL('./page-worker.ts', import.meta.url);
-  const thread = createWorkThread(entry, 'thread of kept pages', {
-    workerData: { file, bounds } satisfies PageFile,
-  });
+  const thread = createWorkThread(entry, 'thread of kept pages', { workerData: { file, bounds } satisfies PageFile });
   let used = false;
 
   async function call<Name extends keyof Pages>(

@@ -5,9 +5,9 @@ import { accountTables, type BackupTable, ledgerTables } from '../backup-tables.
 import type { Migration, SchemaState } from '../migration.ts';
 import { culvertMigrations, laterMigrations, openCulvertDatabase } from './culvert-schema.ts';
 import type { DataFolder } from './data-folder.ts';
-import { type Database, naming, openDatabase } from './database.ts';
+import { type Database, naming } from './database.ts';
 import { ledgerMigrations, openLedgerDatabase } from './ledger-schema.ts';
-import { migrate, migrateWithCopy, migrationState } from './migrations.ts';
+import { migrate, migrateWithCopy, openMigrated, stateOfFile } from './migrations.ts';
 import { pageMigrations } from './page-store.ts';
 
 /** Facts of the embedded database, for `culvert doctor`. Makes and changes no file. */
@@ -54,13 +54,8 @@ export function pendingMigrations(folder: DataFolder): SchemaState[] {
   const state = (path: string, migrations: readonly Migration[]): SchemaState => {
     const database = basename(path);
     if (!existsSync(path)) return { database, current: 0, pending: migrations.map(({ name }) => name) };
-    const opened = naming(path, () => new DatabaseSync(path, { readOnly: true, timeout: lookTimeoutMs }));
-    try {
-      const { current, pending } = naming(path, () => migrationState(opened, migrations));
-      return { database, current, pending: pending.map(({ name }) => name) };
-    } finally {
-      opened.close();
-    }
+    const { current, pending } = stateOfFile(path, migrations);
+    return { database, current, pending: pending.map(({ name }) => name) };
   };
   return [
     state(folder.culvertDb, culvertMigrations),
@@ -85,19 +80,11 @@ export function migrateDataFolder(folder: DataFolder): void {
   openCulvertDatabase(folder.culvertDb, 'fsync').close();
   openLedgerDatabase(folder.ledgerDb).close();
   for (const [path, migrations] of laterIn(folder)) {
-    const database = openDatabase(path, 'fsync', migrationBusyTimeoutMs);
-    try {
-      // Pages can be read again.
-      if (basename(path) === pagesFile) migrate(database, migrations);
-      else migrateWithCopy(database, migrations);
-    } finally {
-      database.close();
-    }
+    // Pages can be read again.
+    const bring = basename(path) === pagesFile ? migrate : migrateWithCopy;
+    openMigrated(path, 'fsync', (database) => bring(database, migrations)).close();
   }
 }
-
-/** Longest wait for a server that migrates. */
-const migrationBusyTimeoutMs = 10_000;
 
 /** By the file that they are in. A request's primary key here is a number made of its id (ledger-writer.ts). */
 export const backupTables: Readonly<Record<keyof Pick<DataFolder, 'culvertDb' | 'ledgerDb'>, readonly BackupTable[]>> =

@@ -27,13 +27,10 @@ import {
   responseMigrations,
   vectorStoreMigrations,
 } from './culvert-schema.ts';
-import { naming, openDatabase, sqliteCode } from './database.ts';
+import { naming, sqliteCode } from './database.ts';
 import { createHousekeeper, createLateCheckpoint, type Housekeeper } from './housekeeper.ts';
-import { migrateWithCopy, migrationState, newerSchema } from './migrations.ts';
+import { migrateWithCopy, migrationState, newerSchema, openMigrated, stateOfFile } from './migrations.ts';
 import { tablesIn } from './tables.ts';
-
-/** Longest wait of a start for another that migrates. */
-const migrationBusyTimeoutMs = 10_000;
 
 /** Tables whose commits a thread makes durable later. Upkeep that takes long may run there too. */
 export interface LateTables extends ClosableTables {
@@ -54,15 +51,9 @@ function openTables(options: {
   onTrouble: (message: string) => void;
 }): LateTables {
   const { file, noun, migrations, isOver, onTrouble, ...patience } = options;
-  const database = openDatabase(file, 'checkpoint', migrationBusyTimeoutMs);
-  try {
-    migrateWithCopy(database, migrations);
-    database.exec('PRAGMA busy_timeout = 0');
-    if (isOver !== undefined) database.define('boot_is_over', (boot) => (isOver(String(boot)) ? 1 : 0));
-  } catch (error) {
-    database.close();
-    throw error;
-  }
+  const database = openMigrated(file, 'checkpoint', (opened) => migrateWithCopy(opened, migrations));
+  database.exec('PRAGMA busy_timeout = 0');
+  if (isOver !== undefined) database.define('boot_is_over', (boot) => (isOver(String(boot)) ? 1 : 0));
   const housekeeper = createHousekeeper(file);
   const log = createLateCheckpoint(database, housekeeper, (error) =>
     onTrouble(`${noun}: checkpoint failed: ${String(error)}`),
@@ -100,7 +91,7 @@ export function openSqliteAccountStore(file: string): AccountStore {
  * version: of such a file it reads a copy, brought up to date in a folder for temporary files.
  */
 export async function readSqliteAccounts(file: string): Promise<Stored> {
-  const earlier = new DatabaseSync(file, { readOnly: true, timeout: migrationBusyTimeoutMs });
+  const earlier = new DatabaseSync(file, { readOnly: true, timeout: 10_000 });
   let folder: string | null = null;
   try {
     const { current, pending } = naming(file, () => migrationState(earlier, culvertMigrations));
@@ -131,19 +122,12 @@ export function refuseNewerDatabases(folder: string): void {
 function refuseNewer(file: string, migrations: readonly Migration[]): void {
   let current = 0;
   try {
-    const database = new DatabaseSync(file, { readOnly: true, timeout: lookTimeoutMs });
-    try {
-      ({ current } = migrationState(database, migrations));
-    } finally {
-      database.close();
-    }
+    ({ current } = stateOfFile(file, migrations));
   } catch (error) {
     if (sqliteCode(error) === null) throw error;
   }
   if (current > migrations.length) throw newerSchema(file, current, migrations.length);
 }
-
-const lookTimeoutMs = 250;
 
 /** Which processes are over. */
 interface Boots {

@@ -23,7 +23,7 @@ export interface VideoHome {
 
 /** The content of a video: an address at its provider, or its bytes. */
 export type VideoContent =
-  | { kind: 'upstream'; address: UpstreamAddress; provider: string }
+  | { kind: 'upstream'; address: UpstreamAddress }
   | { kind: 'bytes'; bytes: Buffer; type: string };
 
 type Asking = Pick<VideoServices, 'objects' | 'snapshot' | 'transport' | 'videoSealer' | 'giveBack'>;
@@ -124,11 +124,7 @@ export async function videoContent(
   }
   if (home.facts.format === 'openai') {
     const path = jobPath(home, id, `/content${variant === null ? '' : `?variant=${variant}`}`);
-    return {
-      kind: 'upstream',
-      address: encodeGet(home.connection, path, home.headers),
-      provider: home.connection.name,
-    };
+    return { kind: 'upstream', address: encodeGet(home.connection, path, home.headers) };
   }
   if (variant !== null && variant !== 'video') {
     return invalid('variant', `${home.connection.name} has no ${variant} of a video.`);
@@ -156,7 +152,7 @@ function contentAt(video: VeoVideo, { connection, headers }: VideoHome): VideoCo
     return { kind: 'overloaded', message };
   }
   const address = encodeGet(connection, url.pathname + url.search, headers);
-  return { kind: 'upstream', address: { ...address, origin: connection.origin }, provider: connection.name };
+  return { kind: 'upstream', address: { ...address, origin: connection.origin } };
 }
 
 async function operationAt(

@@ -1,7 +1,7 @@
 import type { UpstreamAddress } from '../../../formats/providers/encode.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import type { Transport, UpstreamHeaders } from '../../../upstream/transport/upstream-call.ts';
-import type { Delivery } from '../../spine/sink.ts';
+import type { Delivery, Failed } from '../../spine/sink.ts';
 import type { VideoContent } from './jobs.ts';
 
 const connectTimeoutMs = 3_000;
@@ -22,9 +22,7 @@ export interface VideoCaller {
   range: string | null;
 }
 
-interface Place extends Pick<UpstreamAddress, 'origin' | 'route' | 'path' | 'headers' | 'authorize'> {
-  provider: string;
-}
+type Place = Pick<UpstreamAddress, 'origin' | 'route' | 'path' | 'headers' | 'authorize'>;
 
 /** Headers of a file that its caller needs to show how far it is, and to go on where it broke off. */
 const fileHeaders = ['content-length', 'content-range', 'accept-ranges', 'etag', 'last-modified'];
@@ -33,10 +31,14 @@ const plainRange = /^bytes=[\d,\- ]{1,200}$/;
 
 /** Sends a video's bytes as they come; nothing of it is kept here. Ends the client's answer. */
 export async function sendVideo(transport: Transport, caller: VideoCaller, content: VideoContent): Promise<void> {
-  const { client, headers } = caller;
-  if (content.kind === 'bytes') return sendBytes(caller, content);
-  const { provider } = content;
-  let address: Place = { ...content.address, provider };
+  const { client, headers, takes } = caller;
+  if (content.kind === 'bytes') {
+    const length = takes === 'embedded' ? [] : ['content-length', String(content.bytes.length)];
+    client.start('bytes', [...headers, 'content-type', content.type, ...length], 200);
+    if (takes !== 'head') client.chunk(content.bytes);
+    return client.end(null);
+  }
+  let address: Place = content.address;
   for (let redirects = 0; redirects <= redirectsMax; redirects++) {
     const leads = await streamed(transport, caller, address);
     if (leads === null) return;
@@ -54,7 +56,6 @@ export async function sendVideo(transport: Transport, caller: VideoCaller, conte
       origin: url.origin,
       route: isUpstream ? content.address.route : undefined,
       path: url.pathname + url.search,
-      provider,
       ...proof,
     };
   }
@@ -64,87 +65,61 @@ export async function sendVideo(transport: Transport, caller: VideoCaller, conte
   });
 }
 
-/** A range that a server does not know is ignored (RFC 9110 §14.2). */
-function sendBytes({ client, headers, takes }: VideoCaller, { bytes, type }: Extract<VideoContent, { kind: 'bytes' }>) {
-  const length = takes === 'embedded' ? [] : ['content-length', String(bytes.length)];
-  client.start('bytes', [...headers, 'content-type', type, ...length], 200);
-  if (takes !== 'head') client.chunk(bytes);
-  client.end(null);
-}
-
 /** Where it leads; null: the client has its answer. */
 function streamed(
   transport: Transport,
   { client, headers, takes, range }: VideoCaller,
-  { provider, ...address }: Place,
+  address: Place,
 ): Promise<string | null> {
   return new Promise((resolve) => {
     let isOver = false;
     const part = takes === 'file' && range !== null && plainRange.test(range) ? ['range', range] : [];
-    const refused = (failure: Failure, more: readonly string[] = []) => {
+    const leave = (leads: string | null) => {
       isOver = true;
       running.abort();
-      client.end({ failure, headers: [...headers, ...more] });
+      resolve(leads);
+    };
+    const end = (failed: Failed | null) => {
+      client.end(failed);
       resolve(null);
     };
+    const times = { connectTimeoutMs, headersTimeoutMs: silenceMs, bodyTimeoutMs: silenceMs };
     const running = transport.send(
-      {
-        ...address,
-        headers: [...address.headers, ...part],
-        method: 'GET',
-        body: null,
-        connectTimeoutMs,
-        headersTimeoutMs: silenceMs,
-        bodyTimeoutMs: silenceMs,
-      },
+      { ...address, ...times, headers: [...address.headers, ...part], method: 'GET', body: null },
       {
         headers(status, head) {
           const leads = head.get('location');
-          if (status >= 300 && status <= 399 && leads !== undefined) {
-            isOver = true;
-            running.abort();
-            return resolve(leads);
+          if (status >= 300 && status <= 399 && leads !== undefined) return leave(leads);
+          if (status !== 200 && (status !== 206 || part.length === 0)) {
+            leave(null);
+            const lengths = status === 416 ? namedIn(head, ['content-range']) : [];
+            return client.end({ failure: whyNot(status), headers: [...headers, ...lengths] });
           }
-          const isPart = status === 206 && part.length > 0;
-          if (status !== 200 && !isPart)
-            return refused(whyNot(status, provider), status === 416 ? namedIn(head, ['content-range']) : []);
-          const type = head.get('content-type') ?? 'video/mp4';
-          // The lengths of an encoded file are not those of the bytes that leave here.
-          const isFile = takes !== 'embedded' && head.get('content-encoding') === undefined;
-          client.start(
-            'bytes',
-            [...headers, 'content-type', type, ...(isFile ? namedIn(head, fileHeaders) : [])],
-            status,
-          );
+          client.start('bytes', [...headers, ...fileHeadersOf(head, takes)], status);
           if (takes !== 'head') return;
-          isOver = true;
-          running.abort();
+          leave(null);
           client.end(null);
-          resolve(null);
         },
         data(chunk) {
           if (!isOver && client.chunk(chunk) === 'behind') running.pause();
         },
-        ended() {
-          if (isOver) return;
-          client.end(null);
-          resolve(null);
-        },
+        ended: () => (isOver ? undefined : end(null)),
         failed({ message }) {
-          if (isOver) return;
           const failure = { kind: 'overloaded', message: `The provider of the video ${message}. Retry it.` } as const;
-          client.end({ failure, headers });
-          resolve(null);
+          if (!isOver) end({ failure, headers });
         },
       },
     );
     client.onDrain(() => running.resume());
-    client.onDisconnect(() => {
-      isOver = true;
-      running.abort();
-      resolve(null);
-    });
+    client.onDisconnect(() => leave(null));
   });
+}
+
+/** The lengths of an encoded file are not those of the bytes that leave here. */
+function fileHeadersOf(head: UpstreamHeaders, takes: VideoCaller['takes']): string[] {
+  const type = ['content-type', head.get('content-type') ?? 'video/mp4'];
+  const isPlain = takes !== 'embedded' && head.get('content-encoding') === undefined;
+  return isPlain ? [...type, ...namedIn(head, fileHeaders)] : type;
 }
 
 function namedIn(head: UpstreamHeaders, names: readonly string[]): string[] {
@@ -154,9 +129,10 @@ function namedIn(head: UpstreamHeaders, names: readonly string[]): string[] {
   });
 }
 
-function whyNot(status: number, provider: string): Failure {
+function whyNot(status: number): Failure {
   if (status === 416) {
-    const message = "the video has no bytes in the place that the header 'Range' names.";
+    const provider = 'the provider of the video';
+    const message = "it has no bytes in the place that the header 'Range' names.";
     return { kind: 'upstream-refused', status, provider, message, param: null };
   }
   if (status === 404 || status === 400 || status === 409) {
