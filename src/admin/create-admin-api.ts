@@ -150,7 +150,7 @@ function found(operations: readonly Operation[], method: AdminMethod, path: stri
       return refuse({
         kind: 'method-not-allowed',
         method,
-        path: `/admin/v1${path.slice(0, 99)}`,
+        path: `/admin/v1${path.slice(0, 200)}`,
         allowed: result.allowed,
       });
     case 'none': {

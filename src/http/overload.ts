@@ -124,12 +124,15 @@ export class Overload {
       this.acceptTurns = 0;
       this.engaged = true;
       this.busyMs = nowMs;
-      return this.watching ? undefined : this.look();
+      if (!this.watching) this.look();
+      return;
     }
     // Behind the sockets of the next turn.
-    setImmediate(setImmediate, () => {
-      if (this.acceptTurns === turns) this.acceptTurns = 0;
-    });
+    setImmediate(() =>
+      setImmediate(() => {
+        if (this.acceptTurns === turns) this.acceptTurns = 0;
+      }),
+    );
   }
 
   /**

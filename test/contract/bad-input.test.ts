@@ -82,6 +82,7 @@ test("bytes with 'data:' before them are 400 naming the field, in each format", 
   const sound = { type: 'input_audio', input_audio: { data, format: 'wav' } };
   for (const [path, json, field] of [
     [chatPath, { model: 'chat', messages: said(sound) }, 'messages[0].content[0].input_audio.data'],
+    ['/v1/responses', { model: 'chat', input: said(sound) }, 'input[0].content[0].input_audio.data'],
     [
       '/v1/messages',
       { model: 'other', max_tokens: 9, messages: said({ type: 'image', source }) },

@@ -10,7 +10,7 @@ export interface MigrationState {
 }
 
 /** Longest wait of a start for another that migrates. */
-const busyTimeoutMs = 10_000;
+export const migrationBusyTimeoutMs = 10_000;
 
 /** Opens or creates a database that `bring` brings up to date. */
 export function openMigrated(
@@ -19,7 +19,7 @@ export function openMigrated(
   bring: (database: Database) => void,
   pageBytes?: 2_048 | 4_096,
 ): Database {
-  const database = openDatabase(file, durability, busyTimeoutMs, pageBytes);
+  const database = openDatabase(file, durability, migrationBusyTimeoutMs, pageBytes);
   try {
     bring(database);
     return database;

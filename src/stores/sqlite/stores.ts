@@ -29,7 +29,14 @@ import {
 } from './culvert-schema.ts';
 import { naming, sqliteCode } from './database.ts';
 import { createHousekeeper, createLateCheckpoint, type Housekeeper } from './housekeeper.ts';
-import { migrateWithCopy, migrationState, newerSchema, openMigrated, stateOfFile } from './migrations.ts';
+import {
+  migrateWithCopy,
+  migrationBusyTimeoutMs,
+  migrationState,
+  newerSchema,
+  openMigrated,
+  stateOfFile,
+} from './migrations.ts';
 import { tablesIn } from './tables.ts';
 
 /** Tables whose commits a thread makes durable later. Upkeep that takes long may run there too. */
@@ -91,7 +98,7 @@ export function openSqliteAccountStore(file: string): AccountStore {
  * version: of such a file it reads a copy, brought up to date in a folder for temporary files.
  */
 export async function readSqliteAccounts(file: string): Promise<Stored> {
-  const earlier = new DatabaseSync(file, { readOnly: true, timeout: 10_000 });
+  const earlier = new DatabaseSync(file, { readOnly: true, timeout: migrationBusyTimeoutMs });
   let folder: string | null = null;
   try {
     const { current, pending } = naming(file, () => migrationState(earlier, culvertMigrations));

@@ -1,6 +1,17 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { type Complaint, described, type JsonSchema, schemaOf } from '../described-check.ts';
-import { type Check, complain, eachOf, oneOf, optional, required, string, stringOf, within } from '../value-checks.ts';
+import {
+  base64,
+  type Check,
+  complain,
+  eachOf,
+  oneOf,
+  optional,
+  required,
+  string,
+  stringOf,
+  within,
+} from '../value-checks.ts';
 
 const inputSend = 'a string or an array of input items';
 
@@ -142,7 +153,7 @@ function isWebUrl(value: JsonValue): boolean {
 
 const audio: Check = (value) =>
   isObject(value)
-    ? (required(value, 'data', stringOf(1, Number.MAX_SAFE_INTEGER), 'the audio as base64') ??
+    ? (required(value, 'data', base64, 'the audio as base64') ??
       required(value, 'format', oneOf('wav', 'mp3'), "'wav' or 'mp3'"))
     : complain('', value, "an object with 'data' and 'format'");
 

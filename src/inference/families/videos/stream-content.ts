@@ -103,7 +103,9 @@ function streamed(
         data(chunk) {
           if (!isOver && client.chunk(chunk) === 'behind') running.pause();
         },
-        ended: () => (isOver ? undefined : end(null)),
+        ended() {
+          if (!isOver) end(null);
+        },
         failed({ message }) {
           const failure = { kind: 'overloaded', message: `The provider of the video ${message}. Retry it.` } as const;
           if (!isOver) end({ failure, headers });
