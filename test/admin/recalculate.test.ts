@@ -88,6 +88,21 @@ test('what was given back follows the request that had paid, however its price i
   }
 });
 
+test('recalculations at the same time report and audit what each of them changed', async (t) => {
+  const admin = await openAdmin(t, configOf());
+  for (let count = 0; count < 3; count += 1) await settle(admin, {});
+  admin.configure(configOf({ input: 2, output: 10 }));
+  const apply = () => admin.ok('POST', '/usage/recalculate', { apply: true });
+  const all = await Promise.all([apply(), apply(), apply()]);
+  assert.deepEqual(all.map(({ requests, new_usd }) => [requests, new_usd]).toSorted(), [
+    [0, 0],
+    [0, 0],
+    [3, 0.009],
+  ]);
+  const audit = await admin.ok('GET', '/audit?action=usage.recalculate');
+  assert.equal(audit.data.length, 1);
+});
+
 test('a recalculation goes on where a call ended, and refuses a span that is turned round', async (t) => {
   const admin = await openAdmin(t, configOf({ input: 2, output: 10 }));
   for (let at = 0; at < 3; at += 1) await settle(admin, {});

@@ -203,7 +203,7 @@ for (const driver of drivers) {
         const place = Math.floor(between.repriced * events.length);
         const before = events[place]!;
         const after = { ...before, costUsd: between.costNano / 1e9 };
-        assert.equal(await ledger.reprice([{ before, after }], nowMs), 1);
+        assert.deepEqual(await ledger.reprice([{ before, after }], nowMs), [before.requestId]);
         events[place] = after;
       }
       await check(asked);
@@ -380,7 +380,7 @@ for (const driver of drivers) {
     await later.shutdown();
     const last = events.at(-1)!;
     events[events.length - 1] = { ...last, costUsd: 3 };
-    assert.equal(await ledger.reprice([{ before: last, after: events.at(-1)! }], Date.now()), 1);
+    assert.deepEqual(await ledger.reprice([{ before: last, after: events.at(-1)! }], Date.now()), [last.requestId]);
     await ledger.prune(span.toMs);
     await check('all requests removed');
     await ledger.shutdown();

@@ -101,6 +101,14 @@ async function recalculated(
   };
   const untilMs = clock.monotonicMs() + stepMs;
   const sums = createSums();
+  /** A few at a time: settlements get in between. Another recalculation may have been first with some. */
+  const apply = async (changes: readonly Repriced[]) => {
+    for (let at = 0; at < changes.length; at += repricedMax) {
+      const few = changes.slice(at, at + repricedMax);
+      const changed = new Set(await ledger.reprice(few, nowMs));
+      sums.add(few.filter(({ before }) => changed.has(before.requestId)));
+    }
+  };
   let examined = 0;
   let cursor = request.cursor ?? null;
   do {
@@ -112,10 +120,8 @@ async function recalculated(
       if (typeof after === 'string') sums.left(after);
       else changes.push({ before, after });
     }
-    // A few at a time: settlements get in between.
-    for (let at = 0; request.apply && at < changes.length; at += repricedMax)
-      await ledger.reprice(changes.slice(at, at + repricedMax), nowMs);
-    sums.add(changes);
+    if (request.apply) await apply(changes);
+    else sums.add(changes);
     cursor = page.next;
   } while (cursor !== null && examined < stepRequestsMax && clock.monotonicMs() < untilMs);
   const reply: Recalculation = {

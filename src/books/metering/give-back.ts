@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
+import { requestIdAt } from '../../kernel/ids.ts';
+import { zoneMonth } from '../ledger/zone-days.ts';
 import { nanoUsd, scopesOf } from './counter-scope.ts';
 import type { Counters } from './counters.ts';
 import type { Ledger, UsageEvent } from './ledger.ts';
@@ -18,7 +20,7 @@ export interface GiveBack {
 }
 
 export interface GiveBackParts {
-  ledger: Pick<Ledger, 'open' | 'close' | 'find' | 'flush' | 'reprice'>;
+  ledger: Pick<Ledger, 'open' | 'close' | 'find' | 'flush' | 'reprice' | 'statements'>;
   counters: Pick<Counters, 'giveBack'>;
   /** Keeps both: jobs by request, and what is being given back by whom. */
   replies: Pick<ReplyStore, 'take' | 'keep' | 'release'>;
@@ -36,8 +38,8 @@ const crashesMax = 8;
 
 /**
  * A request is given back by a second row of the ledger with the negative amounts, at the same times: sums and windows
- * are then as if it had cost nothing. One process at a time may write it, until it is done. The next process looks for
- * the row first.
+ * are then as if it had cost nothing. Where its month is closed, the sums of the next one have the row. One process at a
+ * time may write it, until it is done. The next process looks for the row first.
  */
 export function createGiveBack(parts: GiveBackParts): GiveBack {
   const { replies, bootId, clock, onTrouble } = parts;
@@ -103,24 +105,44 @@ async function giveBackPayer(parts: GiveBackParts, payer: string): Promise<'give
   const { ledger } = parts;
   const paid = await ledger.find(payer, null);
   if (paid === null) return 'not settled';
-  for (let crashes = 0; crashes < crashesMax; crashes++) {
-    const id = giveBackId(payer, crashes);
-    const before = await ledger.find(id, null);
-    if (before !== null && before.class !== 'crashed') return 'given before';
-    if (before === null) {
-      await writeOpposite(parts, paid, id);
-      return 'given';
+  const times = await openTimes(ledger, paid.atMs);
+  let free: { requestId: string; atMs: number } | null = null;
+  // A row from before the last closing has an earlier time.
+  for (const atMs of times) {
+    free = null;
+    for (let crashes = 0; crashes < crashesMax && free === null; crashes++) {
+      const requestId = giveBackId(payer, crashes, atMs);
+      const before = await ledger.find(requestId, null);
+      if (before !== null && before.class !== 'crashed') return 'given before';
+      if (before === null) free = { requestId, atMs };
     }
   }
-  throw new Error(`${payer} was left unfinished ${crashesMax} times`);
+  if (free === null) throw new Error(`${payer} was left unfinished ${crashesMax} times`);
+  await writeOpposite(parts, paid, free);
+  return 'given';
+}
+
+/**
+ * Times for the row of a request of `paidMs`: that one, and then the closing of each month that contains the time before
+ * it. A closed statement never changes, so amounts of the last time are in the open ones.
+ */
+async function openTimes({ statements }: GiveBackParts['ledger'], paidMs: number): Promise<readonly number[]> {
+  const times = [paidMs];
+  const closed = (await statements.closed()).toSorted((a, b) => a.closedMs - b.closedMs);
+  for (const { month, timeZone, closedMs } of closed) {
+    const { fromMs, toMs } = zoneMonth(month, timeZone);
+    const atMs = times.at(-1) ?? paidMs;
+    if (fromMs <= atMs && atMs < toMs) times.push(closedMs);
+  }
+  return times;
 }
 
 async function writeOpposite(
   { ledger, counters, bootId, clock }: GiveBackParts,
   paid: UsageEvent,
-  requestId: string,
+  { requestId, atMs }: { requestId: string; atMs: number },
 ): Promise<void> {
-  const { atMs, account, keyId, tenant, alias, tier, quotaMs, settledMs, furtherScopes } = paid;
+  const { account, keyId, tenant, alias, tier, quotaMs, settledMs, furtherScopes } = paid;
   const endpoint = giveBackEndpoint;
   // What a crash charges for it is nothing.
   const booked = {
@@ -138,7 +160,7 @@ async function writeOpposite(
   };
   await ledger.open({ ...booked, bootId, inputTokensEstimate: 0 });
   // Budgets get back what they counted, and sums what they show: a recalculation has changed these alone.
-  const charged = { ...paid, costUsd: chargedUsd(paid) };
+  const charged = { ...paid, atMs, costUsd: chargedUsd(paid) };
   const back = opposite(charged, requestId);
   ledger.close(back);
   await ledger.flush();
@@ -156,10 +178,10 @@ async function writeOpposite(
 
 const done = { status: 200, sealed: null };
 
-/** Id with the time of the request that paid, so that the two rows are neighbours. */
-function giveBackId(payer: string, crashes: number): string {
+/** Id with the time of the row, by which the ledger finds it: mostly that of the request that paid. */
+function giveBackId(payer: string, crashes: number, atMs: number): string {
   const hex = createHash('sha256').update(`${payer} ${crashes}`).digest('hex');
-  return `${payer.slice(0, 'req_00000000-0000-'.length)}7${hex.slice(0, 3)}-8${hex.slice(3, 6)}-${hex.slice(6, 18)}`;
+  return `${requestIdAt(atMs)}-7${hex.slice(0, 3)}-8${hex.slice(3, 6)}-${hex.slice(6, 18)}`;
 }
 
 /** Every amount of the row below 0. */

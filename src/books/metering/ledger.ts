@@ -65,9 +65,10 @@ export interface Ledger extends QuotaBooks {
   promptCacheDays(query: CacheUseQuery): Promise<readonly PromptCacheDay[]>;
   /**
    * Gives settled requests another cost, in the ledger and in every sum of it, all in one commit; at most `repricedMax`.
-   * Resolves to how many: a request whose cost is not the one `before` any more stays. `atMs`: when it was asked for.
+   * Resolves to the ids of the changed ones: a request whose cost is not the one `before` any more stays. `atMs`: when it
+   * was asked for.
    */
-  reprice(changes: readonly Repriced[], atMs: number): Promise<number>;
+  reprice(changes: readonly Repriced[], atMs: number): Promise<readonly string[]>;
   /** Changes of `reprice` in requests of some hours, by account and model. */
   repriced(query: RepricedQuery): Promise<readonly RepricedRow[]>;
   /**

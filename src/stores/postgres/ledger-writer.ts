@@ -233,7 +233,7 @@ export function repriceRequests(
   connections: Connections,
   changes: readonly Repriced[],
   times: { atMs: number; nowMs: number },
-): Promise<number> {
+): Promise<readonly string[]> {
   return connections.transaction('write', async (run) => {
     const inTurn = changes.toSorted((a, b) => (a.before.requestId < b.before.requestId ? -1 : 1));
     const cells = inTurn.map(({ after }) => cellsOf(changedColumns, after));
@@ -244,7 +244,7 @@ export function repriceRequests(
     ]);
     const ids = new Set(rows.map((row) => row.request_id));
     const changed = changes.filter(({ before }) => ids.has(before.requestId));
-    if (changed.length === 0) return 0;
+    if (changed.length === 0) return [];
     const hours = repricedSums(changed, { ...times, summedMs: 0 });
     await addRollups.into(run, inOrder(hours.rollups, rollupKey));
     await addCacheSums.into(run, inOrder(hours.caches, cacheSumKey));
@@ -253,7 +253,7 @@ export function repriceRequests(
     for (const [at, { key }] of dayTables.entries()) await addToDays[at]?.into(run, inOrder(days[at] ?? [], key));
     await addTraffic.into(run, inOrder(hours.traffic, trafficKey));
     await addRepricing.into(run, hours.repricing);
-    return changed.length;
+    return [...ids];
   });
 }
 

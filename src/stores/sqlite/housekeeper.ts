@@ -32,7 +32,7 @@ export interface Housekeeper {
   cacheUses(query: CacheUseQuery): Promise<Jobs['cacheUses']['answer']>;
   promptCacheDays(query: CacheUseQuery): Promise<Jobs['promptCacheDays']['answer']>;
   results(query: ResultsQuery): Promise<Jobs['results']['answer']>;
-  reprice(changes: readonly Repriced[], atMs: number, nowMs: number): Promise<number>;
+  reprice(changes: readonly Repriced[], atMs: number, nowMs: number): Promise<readonly string[]>;
   repriced(query: RepricedQuery): Promise<Jobs['repriced']['answer']>;
   /** Finishes running jobs and ends the thread. */
   close(): Promise<void>;

@@ -46,7 +46,7 @@ export interface Jobs {
   promptCacheDays: { input: { query: CacheUseQuery }; answer: readonly PromptCacheDay[] };
   results: { input: { query: ResultsQuery }; answer: ExperimentRows };
   /** Answers how many requests were changed. */
-  reprice: { input: { changes: readonly Repriced[]; atMs: number; nowMs: number }; answer: number };
+  reprice: { input: { changes: readonly Repriced[]; atMs: number; nowMs: number }; answer: readonly string[] };
   repriced: { input: { query: RepricedQuery }; answer: readonly RepricedRow[] };
   close: { input: Record<never, never>; answer: number };
 }

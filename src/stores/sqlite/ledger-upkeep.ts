@@ -161,7 +161,7 @@ export function repriceRequests(
   database: Database,
   changes: readonly Repriced[],
   times: { atMs: number; nowMs: number },
-): Promise<number> {
+): Promise<readonly string[]> {
   const update = database.prepare(
     `UPDATE usage_event SET ${changedColumns.map(({ name }) => `${name} = ?`).join(', ')}
      WHERE key BETWEEN ? AND ? AND request_id = ? AND cost_usd IS ?`,
@@ -179,13 +179,13 @@ export function repriceRequests(
       const cells = cellsOf(changedColumns, after);
       return update.run(...cells, key, key + ledgerKeySpan, before.requestId, before.costUsd).changes === 1;
     });
-    if (changed.length === 0) return 0;
+    if (changed.length === 0) return [];
     const sums = repricedSums(changed, { ...times, summedMs: summedMs(database) });
     sums.rollups.forEach(into.rollups);
     for (const [at, rows] of sums.days.entries()) for (const row of rows) into.days[at]?.(row);
     sums.caches.forEach(into.caches);
     sums.traffic.forEach(into.traffic);
     sums.repricing.forEach(into.repricing);
-    return changed.length;
+    return changed.map(({ before }) => before.requestId);
   });
 }
