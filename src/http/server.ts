@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerOptions } from 'node:http';
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Failure, invalid } from '../kernel/failure.ts';
 import { newRequestId } from '../kernel/ids.ts';
@@ -29,7 +29,8 @@ export interface ServerParts extends ReceptionParts {
 }
 
 export interface GatewayServer {
-  listen(host: string, port: number): Promise<{ host: string; port: number }>;
+  /** `bound`: descriptor of a socket that has the port already. Without one, the port is opened. */
+  listen(host: string, port: number, bound?: number | null): Promise<{ host: string; port: number }>;
   /**
    * `draining` at once. For `delayMs` nothing else changes. Callers that have not noticed are still served, until none
    * comes for a moment or 2 s are over. Then the port closes. Each open connection closes after its next answer, or
@@ -83,8 +84,8 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
     get draining() {
       return reception.state !== 'open';
     },
-    async listen(host, port) {
-      const listening = await listen(server, host, port);
+    async listen(host, port, bound = null) {
+      const listening = await listen(server, host, port, bound);
       caps = capConnections(server, {
         perAddress: () => snapshot().config.server.connections_per_address,
         elsewhere: parts.elsewhere,
@@ -175,13 +176,21 @@ function clientFailure(code: string | undefined): Failure {
   }
 }
 
-function listen(server: Server, host: string, port: number): Promise<{ host: string; port: number }> {
+function listen(
+  server: Server,
+  host: string,
+  port: number,
+  bound: number | null,
+): Promise<{ host: string; port: number }> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ port, host, backlog }, () => {
+    server.once('listening', () => {
       server.off('error', reject);
       const address = server.address();
       resolve({ host, port: typeof address === 'object' && address !== null ? address.port : port });
     });
+    // A worker of `cluster` would take a bare descriptor for one of its primary.
+    if (bound === null) server.listen({ port, host, backlog });
+    else server.listen(new Socket({ fd: bound }), backlog);
   });
 }

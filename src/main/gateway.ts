@@ -185,7 +185,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   addTargetGauges(metrics, { health, snapshot, clock });
 
   const { host, port, public_url } = config.server;
-  const listen = listenBy(server, books);
+  const listen = listenBy(server, books, options.seat?.given.boundPort ?? null);
   const url = options.listens === 'when-asked' ? (public_url ?? urlOf(host, port)) : await listen(host, port);
   listens(url);
   void notices.start();
@@ -225,9 +225,9 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   };
 }
 
-function listenBy(server: GatewayServer, books: Pick<Books, 'announce'>): Gateway['listen'] {
+function listenBy(server: GatewayServer, books: Pick<Books, 'announce'>, bound: number | null): Gateway['listen'] {
   return async (host, port) => {
-    const address = await server.listen(host, port).catch((error: unknown) => {
+    const address = await server.listen(host, port, bound).catch((error: unknown) => {
       throw new StartRefused(whyNotListening(error, host, port));
     });
     const url = urlOf(host, address.port);

@@ -2,6 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import type { Readable } from 'node:stream';
 import { commandVariable, culvert } from '../kernel/command-form.ts';
 import { type Log, writeLines } from '../observe/log.ts';
+import { type HeldPort, holdPort } from './held-port.ts';
 import { createLink, type Link } from './process-link.ts';
 import { type Given, type PrimaryOffers, type WorkerOffers, workerVariable } from './worker-seat.ts';
 
@@ -29,13 +30,21 @@ interface SparesParts {
  * loaded.
  */
 export class Spares {
-  readonly #log: Log;
+  readonly #parts: SparesParts;
+  #port: HeldPort | null = null;
   #spare: Spare | null = null;
   #phase: 'none' | 'kept' | 'ended' = 'none';
   #diedMs = Number.NEGATIVE_INFINITY;
 
-  constructor({ program, form, vectors, log }: SparesParts) {
-    this.#log = log;
+  constructor(parts: SparesParts) {
+    this.#parts = parts;
+  }
+
+  /** Holds the port of the server for all that are forked from now on, until `end`. To be called before the first. */
+  async open(host: string, port: number): Promise<void> {
+    this.#port = await holdPort(host, port);
+    if (this.#phase === 'ended') return this.#release();
+    const { program, form, vectors } = this.#parts;
     // Workers accept from one socket: a connection that was handed to a worker just before its death hung for ever.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
     cluster.setupPrimary({
@@ -48,9 +57,14 @@ export class Spares {
         form === 'pretty' ? 'inherit' : 'pipe',
         'inherit',
         'ipc',
-        ...(vectors === null ? [] : (['pipe'] as const)),
+        vectors === null ? 'ignore' : 'pipe',
+        this.#port?.descriptor ?? 'ignore',
       ],
     });
+  }
+
+  get holdsPort(): boolean {
+    return this.#port !== null;
   }
 
   /** The start is over: from now on there is a spare. */
@@ -81,6 +95,13 @@ export class Spares {
   end(): void {
     this.#phase = 'ended';
     this.#spare?.worker.process.kill('SIGKILL');
+    this.#release();
+  }
+
+  /** The port closes with the last worker. */
+  #release(): void {
+    this.#port?.release();
+    this.#port = null;
   }
 
   #fork(): Spare {
@@ -91,7 +112,7 @@ export class Spares {
     worker.on('message', link.take);
     // Such as a message to one that has just died.
     worker.on('error', () => undefined);
-    if (worker.process.stdout !== null) passLines(worker.process.stdout, this.#log);
+    if (worker.process.stdout !== null) passLines(worker.process.stdout, this.#parts.log);
     return {
       worker,
       link,

@@ -26,6 +26,8 @@ export interface Given {
   /** Names it in what it keeps: see `boots`. */
   boot: string;
   standing: Standing;
+  /** Descriptor of the port that the primary holds; null: the worker opens it. */
+  boundPort: number | null;
   /** Name of its folder for uploads, which a worker that replaces it empties. */
   spool: string;
   /** Whether this worker makes the keys of a first start and prints the start table. */
@@ -105,6 +107,8 @@ export interface WorkerOffers {
 export const workerVariable = 'CULVERT_WORKER';
 /** Descriptor of a worker's stream to the embedded vectors. */
 export const vectorsStream = 4;
+/** Descriptor of the port in a worker, where the primary holds it. */
+export const heldPort = 5;
 
 /** The way of a worker to its primary. */
 export interface Seat {

@@ -16,7 +16,14 @@ import { Pulse } from './pulse.ts';
 import { withTakenAtStart } from './reloads.ts';
 import { Spares } from './spares.ts';
 import { askAll, bodiesAt, Hearing, isLook } from './wait-for-reports.ts';
-import { type Given, type PrimaryOffers, type Standing, vectorsStream, type WorkerOffers } from './worker-seat.ts';
+import {
+  type Given,
+  heldPort,
+  type PrimaryOffers,
+  type Standing,
+  vectorsStream,
+  type WorkerOffers,
+} from './worker-seat.ts';
 
 export interface WorkersParts {
   count: number;
@@ -174,12 +181,16 @@ export class Workers {
   }
 
   async #startAll(): Promise<void> {
+    const { host, port } = this.#startedWith.server;
+    await this.#spares.open(host, port);
     const [first, ...others] = this.#places;
     if (first !== undefined) await this.#started(first);
     await Promise.all(others.map((place) => this.#started(place)));
   }
 
   async #started(place: Place): Promise<void> {
+    // A signal came meanwhile.
+    if (this.#phase === 'stopping') return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#starts.set(place.number, resolve);
     this.#fork(place);
@@ -238,6 +249,7 @@ export class Workers {
       number,
       boot,
       standing: this.#standing(),
+      boundPort: this.#spares.holdsPort ? heldPort : null,
       spool: `spool-${number}`,
       greets: number === 1 && this.#phase === 'starting',
       form: this.#parts.form,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -57,6 +58,33 @@ overBoth('a killed worker has a successor within a second, once a spare has load
   const tookMs = performance.now() - diedMs;
   t.diagnostic(`${tookMs.toFixed(0)} ms`);
   assertWithin(tookMs, 1_000);
+});
+
+overBoth('while no worker lives, connections wait for the next one, and none is refused', async (t, over) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const gateway = await startProcesses(t, over, upstream.url);
+  const port = Number(new URL(gateway.url).port);
+  const refused: string[] = [];
+  const connecting = setInterval(() => {
+    const socket = connect(port, '127.0.0.1', () => socket.destroy());
+    // One that a worker had accepted is reset by its death.
+    socket.on('error', ({ code }: NodeJS.ErrnoException) => code === 'ECONNREFUSED' && refused.push(code));
+  }, 5);
+  t.after(() => clearInterval(connecting));
+  for (let round = 1; round <= 3; round++) {
+    const all = childrenOf(gateway.process.pid!);
+    for (const pid of all) process.kill(pid, 'SIGKILL');
+    await until('all are dead', () => !all.some((pid) => existsSync(`/proc/${pid}`)));
+    assert.equal((await ask(gateway.url, '/healthz')).status, 200);
+    await replaced(gateway, 2 * round);
+  }
+  assert.deepEqual(refused, []);
+  const ended = once(gateway.process, 'exit');
+  gateway.process.kill('SIGTERM');
+  assert.deepEqual(await ended, [0, null]);
+  clearInterval(connecting);
+  await assert.rejects(ask(gateway.url, '/healthz'), /ECONNREFUSED/);
 });
 
 overBoth('counters of /metrics never fall: a worker dies, and another one stands still', async (t, over) => {
