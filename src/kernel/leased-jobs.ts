@@ -1,6 +1,7 @@
 import type { Clock } from './clock.ts';
 import { every } from './every.ts';
 import { randomBase62 } from './ids.ts';
+import { createLeftOut, type LeftOut, Unopenable } from './unopenable.ts';
 
 export interface Lease {
   id: string;
@@ -26,7 +27,7 @@ export interface LeasedJobsParts<Job extends { id: string }> {
   noun: string;
   /**
    * Works at a job until its end, or until the signal is aborted: it has ended elsewhere, is lost to another process,
-   * or we stop. Rejects when the store fails: then the job is taken up again.
+   * or we stop. Rejects when the store fails, or with an Unopenable: then the job is taken up again.
    */
   work(job: Job, lease: Lease, signal: AbortSignal): Promise<void>;
   /** For the operator's log. */
@@ -36,6 +37,8 @@ export interface LeasedJobsParts<Job extends { id: string }> {
 const leaseMs = 30_000;
 /** A job whose store failed is left alone for so long. */
 const retryMs = 10_000;
+/** A job that no secret opens waits for an operator, who may add one. */
+const unopenableRetryMs = 60_000;
 
 export interface JobIntervals {
   lookMs: number;
@@ -60,9 +63,12 @@ export class LeasedJobs<Job extends { id: string }> {
   #lookAgain = false;
   #inTrouble = false;
   #stops: (() => void)[] = [];
+  readonly #unopened: LeftOut;
 
   constructor(parts: LeasedJobsParts<Job>) {
     this.#parts = parts;
+    const lineOf = (jobs: number) => `work at a ${parts.noun} rests, ${jobs} times since the last such line`;
+    this.#unopened = createLeftOut(parts.clock, parts.onTrouble, lineOf);
   }
 
   /** Looks for jobs, renews leases and sweeps, now and then until `stop`. Resolves when it has looked for jobs once. */
@@ -165,9 +171,12 @@ export class LeasedJobs<Job extends { id: string }> {
       untilMs,
       done: run()
         .catch(async (error: unknown) => {
-          onTrouble(`${noun} ${id} rests: ${error instanceof Error ? error.message : String(error)}`);
+          const isUnopenable = error instanceof Unopenable;
+          if (isUnopenable) this.#unopened(1);
+          else onTrouble(`${noun} ${id} rests: ${error instanceof Error ? error.message : String(error)}`);
           ending.abort();
-          await store.renew(lease, clock.wallMs() + retryMs).catch(() => false);
+          const restMs = isUnopenable ? unopenableRetryMs : retryMs;
+          await store.renew(lease, clock.wallMs() + restMs).catch(() => false);
         })
         .finally(() => {
           if (this.#jobs.get(id) === held) this.#jobs.delete(id);

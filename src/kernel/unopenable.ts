@@ -63,15 +63,19 @@ const lineIntervalMs = 60_000;
 /** Counts entries that a list leaves out, for the operator's log: callers cannot know of them. */
 export type LeftOut = (entries: number) => void;
 
-/** A line says how many there were since the last one, a minute ago or more. */
-export function createLeftOut(clock: { monotonicMs(): number }, log: (message: string) => void): LeftOut {
+/** A line says how many there were since the last one, a minute ago or more. `lineOf`: begins it. */
+export function createLeftOut(
+  clock: { monotonicMs(): number },
+  log: (message: string) => void,
+  lineOf = (entries: number) => `lists left out ${entries} of their entries`,
+): LeftOut {
   let all = 0;
   let loggedMs = Number.NEGATIVE_INFINITY;
   return (entries) => {
     all += entries;
     const nowMs = clock.monotonicMs();
     if (entries === 0 || nowMs - loggedMs < lineIntervalMs) return;
-    log(`lists left out ${all} of their entries: each ${anotherSecret}`);
+    log(`${lineOf(all)}: each ${anotherSecret}`);
     [all, loggedMs] = [0, nowMs];
   };
 }

@@ -1,4 +1,5 @@
 import { newRequestId } from '../../kernel/ids.ts';
+import { Unopenable } from '../../kernel/unopenable.ts';
 import { readBatchLine } from './batch-line.ts';
 import { type BatchRun, resultContext } from './batch-parts.ts';
 import { resultLine } from './line-result.ts';
@@ -65,7 +66,7 @@ async function* answeredLines({ batch, store, sealer }: BatchRun) {
     const rows = await store.results(batch.id, after, resultsAtOnce);
     for (const { seq, state, result } of rows) {
       const text = sealer.open(result, resultContext(batch, seq));
-      if (text === null) throw new Error('its results were sealed with another storage.secret');
+      if (text === null) throw new Unopenable(`An answer of the batch '${batch.id}'`);
       yield { seq, state, text: Buffer.concat([text, lineEnd]) };
       after = seq;
     }

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fakeClock } from '../../test/fake-clock.ts';
+import { until } from '../../test/until.ts';
+import { LeasedJobs } from './leased-jobs.ts';
+import { Unopenable } from './unopenable.ts';
+
+test('jobs that no secret opens rest for a minute, with one line in the log for all of them', async () => {
+  const clock = fakeClock();
+  const begunMs = clock.wallMs();
+  const freeMs = new Map([1, 2, 3].map((at) => [`batch_${at}`, begunMs]));
+  const lines: string[] = [];
+  const jobs = new LeasedJobs({
+    store: {
+      async lease(_worker, nowMs, untilMs) {
+        const free = [...freeMs].filter(([, atMs]) => atMs <= nowMs).map(([id]) => id);
+        for (const id of free) freeMs.set(id, untilMs);
+        return free.map((id) => ({ id }));
+      },
+      async renew({ id }, untilMs) {
+        freeMs.set(id, untilMs);
+        return true;
+      },
+      release: async () => undefined,
+    },
+    clock,
+    atOnceMax: 10,
+    noun: 'batch',
+    async work({ id }) {
+      throw new Unopenable(`The batch '${id}'`);
+    },
+    onTrouble: (line) => lines.push(line),
+  });
+  const minuteMs = 60_000;
+  for (let minutes = 0; minutes < 3; minutes += 1) {
+    await jobs.look();
+    await until('all rest', () => [...freeMs.values()].every((atMs) => atMs === clock.wallMs() + minuteMs));
+    clock.advance(minuteMs);
+  }
+  await jobs.stop();
+  assert.equal(lines.length, 3);
+  assert.match(
+    lines[2]!,
+    /^work at a batch rests, 3 times since the last such line: each was sealed with another storage\.secret/,
+  );
+});
