@@ -45,7 +45,7 @@ export interface Jobs {
   cacheUses: { input: { query: CacheUseQuery }; answer: readonly CacheUses[] };
   promptCacheDays: { input: { query: CacheUseQuery }; answer: readonly PromptCacheDay[] };
   results: { input: { query: ResultsQuery }; answer: ExperimentRows };
-  /** Answers how many requests were changed. */
+  /** Answers the ids of the requests that were changed. */
   reprice: { input: { changes: readonly Repriced[]; atMs: number; nowMs: number }; answer: readonly string[] };
   repriced: { input: { query: RepricedQuery }; answer: readonly RepricedRow[] };
   close: { input: Record<never, never>; answer: number };
