@@ -71,7 +71,9 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
   const prices = createPrices({ transport, clock, saved: parts.prices, warn: (message) => log.warn(message) });
   /** Not null: the price list is loaded for the first time. */
   let pricing: Promise<void> | null = null;
-  let simulator: RunningSimulator | null = null;
+  let simulator: Promise<RunningSimulator> | null = null;
+  let simulatorUrl: string | null = null;
+  let isClosed = false;
   const healthChecks = createHealthChecks({ clock, transport, health });
   let snapshot = await takeSnapshot();
   healthChecks.follow(snapshot);
@@ -88,11 +90,18 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
       out: parts.out,
       steps: [...configured, ...(parts.steps ?? [])],
       engines: parts.lookForEngines(),
-      simulatorUrl: simulator?.url ?? null,
+      simulatorUrl,
       nowMs: clock.wallMs(),
     });
     if (built.kind === 'needs-simulator') {
-      simulator = await parts.startSimulator();
+      // Nobody would close it.
+      if (isClosed) return snapshot;
+      // One for all who need it at once: another would never be closed.
+      simulator ??= parts.startSimulator().catch((error: unknown) => {
+        simulator = null;
+        throw error;
+      });
+      simulatorUrl = (await simulator).url;
       return takeSnapshot();
     }
     for (const problem of built.problems) log.warn(problem);
@@ -166,8 +175,9 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
       modelRefresh.stop();
     },
     async close() {
+      isClosed = true;
       healthChecks.stop();
-      await simulator?.close();
+      await (await simulator)?.close();
     },
   };
 }
