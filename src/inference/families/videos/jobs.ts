@@ -98,9 +98,11 @@ export async function deleteVideo(asking: Asking, tenant: string, id: string): P
   const home = await videoHome(asking, tenant, id);
   if (isFailure(home)) return home;
   if (home.facts.format === 'openai') {
-    const seen = await videoAt(asking, tenant, id);
+    const path = jobPath(home, id);
+    const seen = await ask(asking, home, { method: 'GET', path }, id);
     if (isFailure(seen)) return seen;
-    const deleted = await ask(asking, home, { method: 'DELETE', path: jobPath(home, id) }, id);
+    await givenBackIfFailed(asking, tenant, [seen.json]);
+    const deleted = await ask(asking, home, { method: 'DELETE', path }, id);
     if (isFailure(deleted)) return deleted;
     asking.objects.forget(tenant, { target: { id: home.target }, credential: { id: home.credential } }, id);
     return deleted;
