@@ -169,7 +169,6 @@ async function begin(principal: Principal, requestId: string, atMs: number, wait
     costMilli: 1_000,
     inputTokensEstimate: 40,
     atMs,
-    trace: null,
   };
   const reserved = await admission.reserve(claim);
   if (reserved.kind !== 'reserved') {

@@ -3,7 +3,6 @@ import { createGiveBack } from '../books/metering/give-back.ts';
 import type { Notices } from '../books/metering/notices/notices.ts';
 import { createLimitedAdmission } from '../books/metering/quota.ts';
 import { createSettledLimits, createSettlement } from '../books/metering/settlement.ts';
-import { tracedAdmission, tracedSettlement } from '../books/metering/traced-admission.ts';
 import type { Engines } from '../engines/local-engines.ts';
 import { createSchemaCheck } from '../guards/schema-check.ts';
 import { createBodyRoom } from '../http/read-body.ts';
@@ -145,9 +144,7 @@ function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServ
     retryBudget: createRetryBudget(),
     silence,
     plans,
-    admission: traces === null ? admission : tracedAdmission(admission, clock),
-    settlement: traces === null ? settlement : tracedSettlement(settlement, clock),
-    traces,
+    ...{ admission, settlement, traces },
     ...openStoring(parts),
     cache: createAnswerCache({
       ...parts.metrics,

@@ -201,6 +201,8 @@ export type RouteRecord = {
   malformedLines?: number;
   /** Headers of guards and other steps: name, value…; absent: none applied. */
   steps?: readonly string[];
+  /** The provider's batch that answered it; absent: none did. */
+  batch?: string;
   /** Rules for routes that applied, and those before the last of them that did not; absent: none are set up. */
   rules?: RulesRecord;
   /** For calls of MCP servers elsewhere. */

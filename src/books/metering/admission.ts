@@ -2,7 +2,6 @@ import type { Config } from '../../config/schema.ts';
 import type { Price } from '../../formats/neutral/price.ts';
 import type { Usage } from '../../formats/neutral/usage.ts';
 import type { Failure } from '../../kernel/failure.ts';
-import type { Trace } from '../../kernel/trace.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { SettledFacts, UsageOrigin } from '../ledger/settled-request.ts';
 import type { Held, Limit, LimitState, Spent } from './counters.ts';
@@ -89,8 +88,6 @@ export interface Claim {
   costMilli: number;
   inputTokensEstimate: number;
   atMs: number;
-  /** Null: nobody traces it. */
-  trace: Trace | null;
 }
 
 /** Quota held for a running request; settlement ends it. */

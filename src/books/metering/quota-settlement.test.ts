@@ -28,7 +28,6 @@ const claim: Claim = {
   costMilli: 2_000,
   inputTokensEstimate: 70,
   atMs: 1_750_000_000_000,
-  trace: null,
 };
 
 const finished: RequestFacts = {

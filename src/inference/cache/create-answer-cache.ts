@@ -84,6 +84,12 @@ function flightPlace(
   return isPlain && batched === undefined ? `${scope} ${digest}` : null;
 }
 
+/** Directives of the caller. An answer of a batch is paid: it is kept, and charged though one is kept already. */
+function directivesOf({ callerHeaders, batched }: ModelCall): CacheDirectives | Failure {
+  const named = readCacheDirectives(callerHeaders);
+  return isFailure(named) || typeof batched !== 'object' || named.use === 'off' ? named : { ...named, use: 'refresh' };
+}
+
 /** Requests that a caller waits for in turn, each of which its own limits refuse. */
 const handOversMax = 16;
 
@@ -97,10 +103,8 @@ async function enter<I, R extends RequestBody, P extends Plan>(
 ): Promise<CacheTurn<P>> {
   const { clock, cacheLookup, flights } = parts;
   const { call, plan, request } = planned;
-  const named = readCacheDirectives(call.callerHeaders);
-  if (isFailure(named)) return refused(call, named);
-  // An answer that is paid is kept, and charged though another one is kept already.
-  const directives = call.batched === 'answered' && named.use !== 'off' ? { ...named, use: 'refresh' as const } : named;
+  const directives = directivesOf(call);
+  if (isFailure(directives)) return refused(call, directives);
   const rule = plan.alias.cache;
   const form = rule === undefined || directives.use === 'off' ? null : (endpoint.keeps?.(request) ?? null);
   const part = rule?.semantic === undefined || directives.exact ? undefined : 'question';

@@ -39,7 +39,7 @@ export interface CallBounds {
   /** Takes the answer; absent: it is kept whole. */
   client?: BufferedAnswer;
   /** For a provider's own batch API; absent: it is asked now. */
-  batched?: ModelCall['batched'];
+  batched?: ChargedCall['batched'];
 }
 
 /** A call that Culvert makes, which begins now. */

@@ -30,6 +30,11 @@ export interface ChargedCall {
   preferences?: Pick<RoutingPreferences, 'session'>;
   /** Its session where neither headers nor body name one: the trace of its caller. Absent: there is none. */
   run?: string | undefined;
+  /**
+   * It is for a provider's own batch API. `prepared`: it runs up to where it would be sent, and nobody may wait for its
+   * answer. `answeredBy`: the batch there that has its answer, which is to be paid. Absent: it is asked now.
+   */
+  batched?: 'prepared' | { answeredBy: string } | undefined;
   /** Wall-clock and monotonic ms of arrival. */
   atMs: number;
   startedMs: number;
@@ -94,8 +99,10 @@ export async function holdCall(services: HoldParts, call: ChargedCall, charge: C
   const { endpoint, alias, tier, costMilli, inputTokensEstimate = 0, user = null } = charge;
   const tag = call.tag ?? charge.tag ?? null;
   // biome-ignore format: one literal, since a spread would be a copy for every request.
-  const claim: Claim = { requestId, principal, admitted, endpoint, alias, tier, user, tag, costMilli, inputTokensEstimate, atMs, trace };
+  const claim: Claim = { requestId, principal, admitted, endpoint, alias, tier, user, tag, costMilli, inputTokensEstimate, atMs };
+  const reservedMs = trace === null ? 0 : services.clock.monotonicMs();
   const reserved = await services.admission.reserve(claim);
+  if (trace !== null) noteStep(services, trace, 'reserve', reservedMs, reserved);
   if (reserved.kind !== 'reserved') return reserved;
   const held: HeldCall = {
     kind: 'held',
@@ -106,6 +113,7 @@ export async function holdCall(services: HoldParts, call: ChargedCall, charge: C
       const { progress, client, stream } = ended;
       const aborted = client.disconnected && progress.delivered !== 'whole';
       const target = progress.answeredBy?.target ?? null;
+      const settledMs = trace === null ? 0 : services.clock.monotonicMs();
       const event = services.settlement.settle(reserved, {
         claim,
         clientRequestId: call.clientRequestId,
@@ -135,7 +143,10 @@ export async function holdCall(services: HoldParts, call: ChargedCall, charge: C
         variant: ended.variant ?? null,
         route: routeOf(call, alias, ended),
       });
-      if (event === null || counts === 'no request') return;
+      if (event === null) return;
+      // It covers the request's part: the commit comes after it.
+      if (trace !== null) noteStep(services, trace, 'settle', settledMs, reserved);
+      if (counts === 'no request') return;
       trace?.settled(event);
       services.finished(event, trace);
     },
@@ -146,6 +157,17 @@ export async function holdCall(services: HoldParts, call: ChargedCall, charge: C
     },
   };
   return held;
+}
+
+/** A call of the stores is a step of its request's trace. */
+function noteStep(
+  { clock }: HoldParts,
+  trace: Trace,
+  name: string,
+  startedMs: number,
+  { kind }: Reservation | Failure,
+): void {
+  trace.step({ name, startedMs, endedMs: clock.monotonicMs(), error: kind === 'reserved' ? null : kind });
 }
 
 function routeOf(call: ChargedCall, alias: string, { progress, mcp, agent }: EndedJob): RouteRecord {
@@ -160,6 +182,7 @@ function routeOf(call: ChargedCall, alias: string, { progress, mcp, agent }: End
   if (call.prompt !== undefined) route.prompt = call.prompt;
   if (cacheAgeMs !== undefined) route.cacheAgeMs = cacheAgeMs;
   if (cacheSimilarity !== undefined) route.cacheSimilarity = cacheSimilarity;
+  if (typeof call.batched === 'object') route.batch = call.batched.answeredBy;
   if (call.stepHeaders !== undefined) route.steps = call.stepHeaders();
   return route;
 }

@@ -35,11 +35,6 @@ export interface ModelCall extends ChargedCall {
   attempted?: ((attempt: AttemptRecord) => void) | undefined;
   /** The model with the targets of the variant that was chosen; absent: none was. */
   variant?: Alias | undefined;
-  /**
-   * It is for a provider's own batch API. `prepared`: it runs up to where it would be sent, and nobody may wait for its
-   * answer. `answered`: the batch has its answer, which is to be paid. Absent: it is asked now.
-   */
-  batched?: 'prepared' | 'answered' | undefined;
 }
 
 /** Facts of it for attempts. */

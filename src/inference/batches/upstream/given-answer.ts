@@ -32,10 +32,6 @@ export function givenAnswers(services: Services): (path: string, given: GivenAns
       ...usual,
       health,
       transport: answering(usual.transport, body),
-      settlement: {
-        settle: (reservation, facts) =>
-          usual.settlement.settle(reservation, { ...facts, route: { ...facts.route, batch } }),
-      },
     });
     return (usual, owner, sent, bounds) => {
       const all = around(usual);
@@ -46,7 +42,7 @@ export function givenAnswers(services: Services): (path: string, given: GivenAns
           return isFailure(plan) ? plan : planForAnswer(plan, answeredBy);
         },
       }));
-      return knownEntry(endpoints, path)(all, owner, sent, { ...bounds, batched: 'answered' });
+      return knownEntry(endpoints, path)(all, owner, sent, { ...bounds, batched: { answeredBy: batch } });
     };
   };
 }
