@@ -1,33 +1,22 @@
-import { createServer } from 'node:http';
-import type { TestContext } from 'node:test';
-import { listening } from '../listening.ts';
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import type { Lifetime } from '../start-process.ts';
 
-/** An upstream that speaks 1 KB of text at a time, as fast as it is read, and never ends. */
-export async function endlessSpeaker(t: TestContext, type: 'openai' | 'anthropic') {
-  const { opening, delta } = wireOf(type, 'x'.repeat(1_000));
-  let sentBytes = 0;
-  let left = () => {};
+/**
+ * An upstream that speaks 1 KB of text at a time, as fast as it is read, and never ends. It has a thread: what speaks for
+ * many readers delays nothing that the test measures.
+ */
+export async function endlessSpeaker(t: Lifetime, type: 'openai' | 'anthropic') {
+  const sent = new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT);
+  const sentBytes = new BigInt64Array(sent);
+  const workerData = { ...wireOf(type, 'x'.repeat(1_000)), sent };
+  const thread = new Worker(new URL('./endless-speaker-thread.ts', import.meta.url), { workerData });
+  t.after(() => thread.terminate());
+  const [url] = (await once(thread, 'message')) as [string];
   const closed = new Promise<void>((resolve) => {
-    left = resolve;
+    thread.once('message', () => resolve());
   });
-  const server = createServer((request, response) => {
-    request.resume();
-    if (request.method !== 'POST') {
-      response.writeHead(404).end();
-      return;
-    }
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write(opening);
-    const speak = () => {
-      do sentBytes += delta.length;
-      while (response.write(delta));
-    };
-    response.on('drain', speak);
-    response.on('close', () => left());
-    speak();
-  });
-  const url = await listening(t, server);
-  return { url, closed, sentBytes: () => sentBytes };
+  return { url, closed, sentBytes: () => Number(Atomics.load(sentBytes, 0)) };
 }
 
 function wireOf(type: 'openai' | 'anthropic', text: string): { opening: string; delta: string } {
