@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import type { Principal } from '../books/auth/principal.ts';
 import type { Services } from '../inference/endpoints/services.ts';
 import { editFilesMax } from '../inference/families/images/image-edit.ts';
 import type { ModelCall } from '../inference/spine/model-call.ts';
@@ -43,7 +44,7 @@ export async function readEditBody(
     const pictures = picturesIn(images, mask);
     if (isFailure(pictures)) return pictures;
     for (const picture of pictures) {
-      const content = await contentOf(services, exchange, principal.tenant, picture);
+      const content = await contentOf(services, exchange, principal, picture);
       if (isFailure(content)) {
         await release();
         return content;
@@ -92,7 +93,7 @@ function paramOf({ field, value }: NamedPicture): string {
 async function contentOf(
   services: Services,
   exchange: Exchange,
-  tenant: string,
+  { account, tenant }: Principal,
   picture: NamedPicture,
 ): Promise<Buffer | Failure> {
   const { field, value } = picture;
@@ -103,14 +104,17 @@ async function contentOf(
   const head = dataUrl.exec(url.slice(0, 1_000))?.[0];
   if (head !== undefined) return Buffer.from(url.slice(head.length), 'base64');
   if (!/^https?:\/\//i.test(url)) return wrong(param, 'must be a data URL in base64, or begin with https://.');
+  const held = services.uploads.room.hold(account);
   const disconnected = new AbortController();
   const giveUp = () => disconnected.abort();
   exchange.response.once('close', giveUp);
   try {
-    const fetched = await services.media.fetch([{ url, param, kind: 'image' }], fetchTimeoutMs, disconnected.signal);
+    const named = [{ url, param, kind: 'image' }] as const;
+    const fetched = await services.media.fetch(named, { tenant, held }, fetchTimeoutMs, disconnected.signal);
     return isFailure(fetched) ? fetched : Buffer.from(fetched[url]!.base64, 'base64');
   } finally {
     exchange.response.off('close', giveUp);
+    held.giveBack();
   }
 }
 

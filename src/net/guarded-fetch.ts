@@ -14,6 +14,8 @@ export interface GuardedFetchOptions {
   bytesMax: number | ((contentType: string) => number);
   /** Result above `bytesMax`: `too-large`, or the part that came until then. Default: refuse. */
   whenTooLarge?: 'refuse' | 'cut';
+  /** Gets the size of each piece of the decompressed body as it comes; false: there is no room for more (`too-large`). */
+  take?: (bytes: number) => boolean;
   /** For everything: names, connections, redirects, the body. */
   timeoutMs: number;
   /** The `accept` header. */
@@ -221,7 +223,7 @@ function answerFrom(
 
 async function bodyOf(
   response: IncomingMessage,
-  { bytesMax: bound, whenTooLarge = 'refuse' }: GuardedFetchOptions,
+  { bytesMax: bound, whenTooLarge = 'refuse', take = () => true }: GuardedFetchOptions,
   signal: AbortSignal,
 ): Promise<{ body: Buffer; cut: boolean }> {
   const bytesMax = typeof bound === 'number' ? bound : bound(response.headers['content-type'] ?? '');
@@ -236,6 +238,7 @@ async function bodyOf(
     let bytes = 0;
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       bytes += chunk.length;
+      if (!take(chunk.length)) throw new Refused('too-large', 'there is no room for it');
       if (bytes <= bytesMax) chunks.push(chunk);
       else if (refuses) throw tooLarge();
       else {

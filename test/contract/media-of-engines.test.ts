@@ -9,12 +9,15 @@ import { startUpstream } from '../start-upstream.ts';
 
 const t = { after } as TestContext;
 const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
+/** More than the loop parses of a body. */
+const large = Buffer.concat([png, Buffer.alloc(2 * 1024 * 1024)]);
 const asked: string[] = [];
 const url = await listening(
   t,
   createServer((request, response) => {
     asked.push(request.url!);
     if (request.url === '/moved') return response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end();
+    if (request.url === '/large') return response.writeHead(200, { 'content-type': 'image/png' }).end(large);
     const type = request.url === '/clip' ? 'video/mp4' : 'image/png';
     return response.writeHead(200, { 'content-type': type }).end(png);
   }),
@@ -60,6 +63,14 @@ test('what a caller names by address is fetched here, and the engine gets its co
     assert.deepEqual([messages[0].content[1][part.type], top_k], [wanted, 7]);
   }
   assert.deepEqual(asked.splice(0), ['/a', '/clip']);
+});
+
+test('a picture that makes the body larger than what the loop parses is as good as a small one', async () => {
+  const answer = await chat('vllm', { type: 'image_url', image_url: { url: `${url}/large` } });
+  assert.equal(answer.status, 200, await answer.text());
+  // The upstream records the beginning alone.
+  assert.ok(JSON.stringify(sent()).includes(`data:image/png;base64,${png.toString('base64').slice(0, 20)}`));
+  assert.deepEqual(asked.splice(0), ['/large']);
 });
 
 test('no engine is asked for private addresses and paths, in any spelling of a field', async () => {

@@ -89,6 +89,8 @@ export interface Job<C = Bytes> {
   attempted?: ((attempt: AttemptRecord) => void) | undefined;
   /** Counts the attempts of the whole request, the one that runs left out; null: those of `progress`. */
   attemptsMade: (() => number) | null;
+  /** Called when it has ended, in whatever way: they give back what is held for it. Absent: nothing is. */
+  atEnd?: (() => void)[];
 }
 
 /** Progress so far; settlement and the explanation read it whatever way the request ends. */

@@ -233,6 +233,7 @@ export async function runPlan(
   } finally {
     const done = job.progress.calls;
     held.settle(job, done === calls ? undefined : (held.reserved.costMilli / calls) * done);
+    for (const giveBack of job.atEnd ?? []) giveBack();
   }
   return null;
 }
@@ -272,6 +273,7 @@ export function jobOf(
     given,
     attempted,
     attemptsMade: null,
+    atEnd: [],
     progress: newProgress(calls),
   };
 }

@@ -18,8 +18,9 @@ import type { BodyMembers, Provider, ProviderQuirks } from '../../../formats/pro
 import { applyQuirks, quirksOf } from '../../../formats/providers/quirks.ts';
 import { anthropic } from '../../../formats/providers/services/anthropic.ts';
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
-import type { JsonObject, JsonScan, JsonValue } from '../../../kernel/json.ts';
-import { type MemberSurvey, parseBody, surveyMembers } from '../../../kernel/parse-object.ts';
+import { type JsonObject, type JsonScan, type JsonValue, scanJson } from '../../../kernel/json.ts';
+import { jsonDepthMax } from '../../../kernel/limits.ts';
+import { type MemberSurvey, type ParsedObject, parseBody, surveyMembers } from '../../../kernel/parse-object.ts';
 import { type EncodedBody, encodeForwarded, type ForwardOrder, membersFor } from '../../spine/encode-forwarded.ts';
 import type { RequestBody, RequestFacts } from '../../spine/request-body.ts';
 import { canonicalRead, type ReadConversation } from './canonical.ts';
@@ -79,8 +80,10 @@ export interface NeededMedia {
 /** Parses and checks; the failure is a 400 in every case. */
 export function readConversation(raw: Buffer, dialect: CallerDialectId): ConversationBody | Failure {
   const parsed = parseBody(raw);
-  if (isFailure(parsed)) return parsed;
-  const { body, scan } = parsed;
+  return isFailure(parsed) ? parsed : readParsed(raw, parsed, dialect);
+}
+
+function readParsed(raw: Buffer, { body, scan }: ParsedObject, dialect: CallerDialectId): ConversationBody | Failure {
   const read = dialects[dialect].readRequest(raw, body, scan);
   if (isFailure(read)) return read;
   const named = namedIn(body, dialect, scan);
@@ -181,7 +184,9 @@ async function encodeInline(conversation: ReadConversation, order: EncodeOrder, 
   if (media === undefined) return { neededMedia };
   const inlined = withRemoteMedia(body, media);
   if (isFailure(inlined)) return inlined;
-  const again = readConversation(Buffer.from(JSON.stringify(inlined)), dialect);
+  // The loop may not parse so many bytes, nor does it need to: this is what was parsed, with longer texts.
+  const raw = Buffer.from(JSON.stringify(inlined));
+  const again = readParsed(raw, { body: inlined, scan: scanJson(raw, jsonDepthMax) }, dialect);
   return isFailure(again) ? again : again.encode(rest);
 }
 

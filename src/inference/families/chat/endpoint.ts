@@ -164,7 +164,9 @@ function trialsOf(
     betas: job.callerHeaders['anthropic-beta'] === undefined ? undefined : betasIn(job.callerHeaders),
     answerModel,
     media(client = call.client) {
-      media ??= createRequestMedia(services.media, {
+      media ??= createRequestMedia(services.media, services.uploads.room, {
+        principal: call.principal,
+        atEnd: (giveBack) => job.atEnd?.push(giveBack),
         leftMs: () => job.deadlineMs - services.clock.monotonicMs(),
         onDisconnect: (giveUp) => client.onDisconnect(giveUp),
       });

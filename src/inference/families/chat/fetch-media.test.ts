@@ -7,7 +7,8 @@ import { after, test } from 'node:test';
 import { mediaTypeOf } from '../../../formats/neutral/media-type.ts';
 import type { MediaUrl } from '../../../formats/neutral/media-urls.ts';
 import { isFailure } from '../../../kernel/failure.ts';
-import { createMediaFetcher, createRequestMedia } from './fetch-media.ts';
+import { createRoom } from '../../../kernel/sharing/room.ts';
+import { createMediaFetcher, createRequestMedia, type MediaRequest } from './fetch-media.ts';
 
 const pngStart = Buffer.from('89504e470d0a1a0a', 'hex');
 let asked: string[] = [];
@@ -37,17 +38,19 @@ const wanted = (path: string, i = 0, kind: MediaUrl['kind'] = 'image'): MediaUrl
   param: `messages[0].content[${i}]`,
   kind,
 });
+const room = createRoom('bodies', () => ({ bytesMax: 1024 ** 3, accountBytesMax: 1024 ** 3 }));
+const owner = (tenant = 'a', of = room) => ({ tenant, held: of.hold(tenant) });
 const patient = new AbortController().signal;
 
 async function refusal(list: readonly MediaUrl[], timeoutMs = 5_000): Promise<string> {
-  const failure = await fetcher().fetch(list, timeoutMs, patient);
+  const failure = await fetcher().fetch(list, owner(), timeoutMs, patient);
   assert.ok(isFailure(failure));
   return failure.kind === 'invalid-request' ? `${failure.param}: ${failure.message}` : failure.kind;
 }
 
 test('each URL is fetched once, however many parts name it', async () => {
   asked = [];
-  const fetched = await fetcher().fetch([wanted('/a'), wanted('/b', 1), wanted('/a', 2)], 5_000, patient);
+  const fetched = await fetcher().fetch([wanted('/a'), wanted('/b', 1), wanted('/a', 2)], owner(), 5_000, patient);
   assert.ok(!isFailure(fetched));
   assert.deepEqual(asked.sort(), ['/a', '/b']);
   assert.deepEqual(Object.keys(fetched).sort(), [`http://${place}/a`, `http://${place}/b`]);
@@ -56,7 +59,7 @@ test('each URL is fetched once, however many parts name it', async () => {
 
 test('files are told by their bytes, else by what their server calls them', async () => {
   const one = wanted('/f?type=text/csv;charset=utf-8', 0, 'document');
-  const fetched = await fetcher().fetch([one], 5_000, patient);
+  const fetched = await fetcher().fetch([one], owner(), 5_000, patient);
   assert.deepEqual(!isFailure(fetched) && fetched[one.url], { mediaType: 'text/plain', base64: btoa('a,b') });
   assert.match(
     await refusal([wanted('/f?type=application/zip', 3, 'document')]),
@@ -69,7 +72,7 @@ test('S18 a request gets 20 MB and 32 places in all', async () => {
   const six = 6 * 1024 * 1024;
   const large = Array.from({ length: 4 }, (_, i) => wanted(`/l${i}?bytes=${six}`, i));
   assert.match(await refusal(large), /larger than 20971520 bytes/);
-  assert.ok(!isFailure(await fetcher().fetch(large.slice(0, 3), 5_000, patient)));
+  assert.ok(!isFailure(await fetcher().fetch(large.slice(0, 3), owner(), 5_000, patient)));
   asked = [];
   const many = Array.from({ length: 33 }, (_, i) => wanted(`/m${i}`, i));
   assert.match(await refusal(many), /^messages\[0\]\.content\[32\]: .*at most 32/);
@@ -87,25 +90,60 @@ test('S17 places that are not excepted are refused, naming the part and no addre
   assert.doesNotMatch(said, /127\.0\.0\.1/);
 });
 
-test('above 64 requests at once the next is told to come again', async () => {
+test('S30 hanging media of one tenant leave another its own, and places are given back', async () => {
   const busy = fetcher();
   const leaving = new AbortController();
-  const running = Array.from({ length: 64 }, () => busy.fetch([wanted('/hang')], 5_000, leaving.signal));
-  const next = await busy.fetch([wanted('/a')], 5_000, patient);
+  const running = Array.from({ length: 64 }, () => busy.fetch([wanted('/hang')], owner(), 5_000, leaving.signal));
+  const next = await busy.fetch([wanted('/a')], owner(), 5_000, patient);
   assert.equal(isFailure(next) && next.kind, 'overloaded');
+  assert.ok(!isFailure(await busy.fetch([wanted('/a')], owner('b'), 5_000, patient)));
   leaving.abort();
   await Promise.all(running);
-  assert.ok(!isFailure(await busy.fetch([wanted('/a')], 5_000, patient)), 'places are given back');
+  assert.ok(!isFailure(await busy.fetch([wanted('/a')], owner(), 5_000, patient)));
+});
+
+test('S27 what comes takes room as it comes, and where there is none the caller may come again', async () => {
+  const mb = 1024 ** 2;
+  const small = createRoom('bodies', () => ({ bytesMax: 24 * mb, accountBytesMax: 12 * mb }));
+  const large = (at: number) => wanted(`/r${at}?bytes=${6 * mb}`, at);
+  const first = owner('a', small);
+  assert.ok(!isFailure(await fetcher().fetch([large(0)], first, 5_000, patient)));
+  const second = owner('a', small);
+  const refused = await fetcher().fetch([large(1)], second, 5_000, patient);
+  assert.equal(isFailure(refused) && refused.kind, 'overloaded');
+  assert.ok(!isFailure(await fetcher().fetch([large(2)], owner('b', small), 5_000, patient)), 'others have theirs');
+  for (const { held } of [first, second]) held.giveBack();
+  assert.ok(!isFailure(await fetcher().fetch([large(3)], owner('a', small), 5_000, patient)));
+});
+
+test('S18 media that come at once have 20 MB together', async () => {
+  const mb = 1024 ** 2;
+  const counted = createRoom('bodies', () => ({ bytesMax: 1024 * mb, accountBytesMax: 1024 * mb }));
+  const large = Array.from({ length: 4 }, (_, at) => wanted(`/t${at}?bytes=${19 * mb}`, at));
+  const refused = await fetcher().fetch(large, owner('a', counted), 5_000, patient);
+  assert.match(isFailure(refused) && refused.kind === 'invalid-request' ? refused.message : '', /larger than 20971520/);
+  assert.ok(counted.bytes <= (20 * mb * 4) / 3, `${counted.bytes} bytes were held`);
 });
 
 test('one request fetches once for all its attempts, and gives up when its caller goes', async () => {
   asked = [];
   const gone: (() => void)[] = [];
-  const media = createRequestMedia(fetcher(), { leftMs: () => 5_000, onDisconnect: (giveUp) => gone.push(giveUp) });
+  const ends: (() => void)[] = [];
+  const counted = createRoom('bodies', () => ({ bytesMax: 1_000, accountBytesMax: 1_000 }));
+  const request: MediaRequest = {
+    principal: { account: 'a', tenant: 'a' },
+    leftMs: () => 5_000,
+    onDisconnect: (giveUp) => gone.push(giveUp),
+    atEnd: (giveBack) => ends.push(giveBack),
+  };
+  const media = createRequestMedia(fetcher(), counted, request);
   const [first, second] = await Promise.all([media.get([wanted('/once')]), media.get([wanted('/once')])]);
   assert.equal(first, second);
   assert.deepEqual(asked, ['/once']);
-  const hanging = createRequestMedia(fetcher(), { leftMs: () => 5_000, onDisconnect: (giveUp) => gone.push(giveUp) });
+  assert.equal(counted.bytes, 144, 'base64 of 108 bytes');
+  for (const giveBack of ends) giveBack();
+  assert.equal(counted.bytes, 0);
+  const hanging = createRequestMedia(fetcher(), counted, request);
   const waiting = hanging.get([wanted('/hang')]);
   gone.at(-1)!();
   assert.ok(isFailure(await waiting));

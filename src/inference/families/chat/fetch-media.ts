@@ -1,13 +1,27 @@
+import type { Principal } from '../../../books/auth/principal.ts';
 import { mediaTypeOf } from '../../../formats/neutral/media-type.ts';
 import type { FetchedMedia, MediaUrl } from '../../../formats/neutral/media-urls.ts';
-import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
-import { createFetchGuard, type FetchRules, type ResolveAddresses } from '../../../net/fetch-guard.ts';
+import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
+import type { Room, RoomHold } from '../../../kernel/sharing/room.ts';
+import { createTurns } from '../../../kernel/sharing/turns.ts';
+import { createFetchGuard, type FetchGuard, type FetchRules, type ResolveAddresses } from '../../../net/fetch-guard.ts';
 import { type Fetched, guardedFetch } from '../../../net/guarded-fetch.ts';
 
 /** Fetches what callers name by URL, for targets that take it inline only. */
 export interface MediaFetcher {
-  /** All of it or the first failure: a 400 that names the part. `timeoutMs` is for all together. */
-  fetch(needed: readonly MediaUrl[], timeoutMs: number, signal: AbortSignal): Promise<FetchedMedia | Failure>;
+  /** All of it or the first failure: a 400 that names the part, or a 503. `timeoutMs` is for all together. */
+  fetch(
+    needed: readonly MediaUrl[],
+    owner: MediaOwner,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<FetchedMedia | Failure>;
+}
+
+/** Whose turn it takes, and the room that what came takes. */
+export interface MediaOwner {
+  tenant: string;
+  held: RoomHold;
 }
 
 /** Most different URLs of one request. */
@@ -15,62 +29,67 @@ const urlsMax = 32;
 /** Most bytes of one request, all together, as many as Google accepts inline. */
 const bytesMax = 20 * 1024 * 1024;
 const atOnceMax = 4;
-/** Most bytes of all requests together. Above it callers must retry. */
+const base64Growth = 4 / 3;
+/** Requests that fetch at once. */
 const runningMax = 64;
 const timeoutMaxMs = 15_000;
 
 /** `rules` are those in force. Every hop calls `resolve` again. */
 export function createMediaFetcher(parts: { rules: () => FetchRules; resolve: ResolveAddresses }): MediaFetcher {
-  let running = 0;
-
-  async function fetchAll(
-    needed: readonly MediaUrl[],
-    timeoutMs: number,
-    signal: AbortSignal,
-  ): Promise<FetchedMedia | Failure> {
-    const guard = createFetchGuard(parts.rules(), parts.resolve);
-    const stop = new AbortController();
-    const all = AbortSignal.any([signal, stop.signal]);
-    const media: Record<string, { mediaType: string; base64: string }> = Object.create(null);
-    const queue = [...needed];
-    let bytesLeft = bytesMax;
-    let failure: Failure | null = null;
-
-    const work = async () => {
-      for (let one = queue.shift(); one !== undefined && failure === null; one = queue.shift()) {
-        const options = { guard, bytesMax: bytesLeft, timeoutMs, accept: kinds[one.kind].accept, signal: all };
-        const read = readFetched(one, await guardedFetch(one.url, options));
-        if (!isFailure(read)) bytesLeft -= read.bytes;
-        if (!isFailure(read) && bytesLeft >= 0) {
-          media[one.url] = { mediaType: read.mediaType, base64: read.base64 };
-          continue;
-        }
-        const tooLarge = `it and the ones before it are larger than ${bytesMax} bytes`;
-        failure ??= isFailure(read) ? read : refuse(one, tooLarge);
-        stop.abort();
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(atOnceMax, needed.length) }, work));
-    return failure ?? media;
-  }
-
+  const running = createTurns({ name: 'Pictures to fetch', places: runningMax, waitingMax: 0, tenantWaitingMax: 0 });
   return {
-    async fetch(needed, timeoutMs, signal) {
+    async fetch(needed, { tenant, held }, timeoutMs, signal) {
       const different = [...new Map(needed.map((one) => [one.url, one])).values()];
       const last = different[urlsMax];
       if (last !== undefined) return refuse(last, `a request may name at most ${urlsMax} by URL`);
-      if (running >= runningMax) {
-        const message = 'Culvert is fetching too many pictures at once. Retry shortly, or send them inline.';
-        return { kind: 'overloaded', message };
-      }
-      running++;
+      const guard = createFetchGuard(parts.rules(), parts.resolve);
+      const order = { guard, held, timeoutMs: Math.min(timeoutMs, timeoutMaxMs), signal };
       try {
-        return await fetchAll(different, Math.min(timeoutMs, timeoutMaxMs), signal);
-      } finally {
-        running--;
+        return await running.run(tenant, null, () => fetchAll(different, order));
+      } catch (error) {
+        if (error instanceof FailureError) return error.failure;
+        throw error;
       }
     },
   };
+}
+
+interface FetchOrder {
+  guard: FetchGuard;
+  held: RoomHold;
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
+async function fetchAll(
+  needed: readonly MediaUrl[],
+  { guard, held, timeoutMs, signal }: FetchOrder,
+): Promise<FetchedMedia | Failure> {
+  const stop = new AbortController();
+  const all = AbortSignal.any([signal, stop.signal]);
+  const media: Record<string, FetchedMedia[string]> = Object.create(null);
+  const queue = [...needed];
+  let bytesLeft = bytesMax;
+  let failure: Failure | null = null;
+
+  const work = async () => {
+    for (let one = queue.shift(); one !== undefined && failure === null; one = queue.shift()) {
+      const medium = one;
+      const take = (bytes: number) => {
+        bytesLeft -= bytes;
+        if (bytesLeft < 0) failure ??= refuse(medium, `it and the others are larger than ${bytesMax} bytes`);
+        else failure ??= held.take(Math.ceil(bytes * base64Growth));
+        return failure === null;
+      };
+      const options = { guard, bytesMax, take, timeoutMs, accept: kinds[one.kind].accept, signal: all };
+      const read = readFetched(one, await guardedFetch(one.url, options));
+      if (isFailure(read)) failure ??= read;
+      else media[one.url] = read;
+      if (failure !== null) stop.abort();
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnceMax, needed.length) }, work));
+  return failure ?? media;
 }
 
 /** The types to accept of each kind, and its word in messages. */
@@ -81,15 +100,12 @@ const kinds = {
   document: { accept: 'application/pdf, text/*;q=0.9, application/json;q=0.8', word: 'file' },
 } as const satisfies Record<MediaUrl['kind'], { accept: string; word: string }>;
 
-type ReadMedia = { mediaType: string; base64: string; bytes: number };
-
-function readFetched(medium: MediaUrl, fetched: Fetched): ReadMedia | Failure {
+function readFetched(medium: MediaUrl, fetched: Fetched): FetchedMedia[string] | Failure {
   if (!fetched.ok) return refuse(medium, fetched.message);
   if (fetched.status < 200 || fetched.status >= 300) return refuse(medium, `its server answered ${fetched.status}`);
   const mediaType = typeFor(medium.kind, fetched.body, fetched.contentType);
   if (mediaType === null) return refuse(medium, `its content is not a ${kinds[medium.kind].word}`);
-  const { body } = fetched;
-  return { mediaType, base64: body.toString('base64'), bytes: body.length };
+  return { mediaType, base64: fetched.body.toString('base64') };
 }
 
 function typeFor(kind: MediaUrl['kind'], body: Buffer, contentType: string): string | null {
@@ -112,21 +128,28 @@ export interface RequestMedia {
   get(needed: readonly MediaUrl[]): Promise<FetchedMedia | Failure>;
 }
 
-/**
- * `leftMs`: the time that the request has left. `onDisconnect` gets a function that gives up when nobody waits any more. A
- * fetched or refused URL stays so for the request.
- */
-export function createRequestMedia(
-  fetcher: MediaFetcher,
-  request: { leftMs(): number; onDisconnect(giveUp: () => void): void },
-): RequestMedia {
+export interface MediaRequest {
+  principal: Pick<Principal, 'account' | 'tenant'>;
+  /** The time that it has left. */
+  leftMs(): number;
+  /** Gets a function that gives up when nobody waits any more. */
+  onDisconnect(giveUp: () => void): void;
+  /** Gets a function that gives back the room of what came, once nothing of the request needs it. */
+  atEnd(giveBack: () => void): void;
+}
+
+/** A fetched or refused URL stays so for the request. `room` is that for the bodies of all callers. */
+export function createRequestMedia(fetcher: MediaFetcher, room: Room, request: MediaRequest): RequestMedia {
   let fetching: Promise<FetchedMedia | Failure> | null = null;
   return {
     get(needed) {
       if (fetching === null) {
         const leaving = new AbortController();
         request.onDisconnect(() => leaving.abort());
-        fetching = fetcher.fetch(needed, Math.max(0, request.leftMs()), leaving.signal);
+        const { account, tenant } = request.principal;
+        const held = room.hold(account);
+        request.atEnd(() => held.giveBack());
+        fetching = fetcher.fetch(needed, { tenant, held }, Math.max(0, request.leftMs()), leaving.signal);
       }
       return fetching;
     },

@@ -24,7 +24,7 @@ export interface ChatServices extends SpineServices {
   /** Files that callers uploaded; `find` is null where a body may name none. */
   uploads: {
     find: FindUpload | null;
-    /** Room for the bodies of all callers: content put in place of an id counts as if it had come with them. */
+    /** Room for the bodies of all callers: content put in place of an id or a URL counts as if it had come with them. */
     room: Room;
   };
   /** Run tools for models; null for requests that have none. */
