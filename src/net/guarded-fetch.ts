@@ -65,7 +65,13 @@ export type Fetched =
       /** The body is the beginning of a larger one. */
       cut: boolean;
     } & Validators)
-  | { ok: false; reason: FetchRefusal; message: string };
+  | {
+      ok: false;
+      reason: FetchRefusal;
+      message: string;
+      /** The guard refuses the address itself, before any redirect. */
+      isFirst?: true;
+    };
 
 /** `blocked` is the guard's; the rest is the place's own doing. Messages name no address. */
 export type FetchRefusal = 'blocked' | 'unreachable' | 'timeout' | 'too-large' | 'redirects' | 'broken' | 'aborted';
@@ -89,7 +95,10 @@ export async function guardedFetch(text: string, options: GuardedFetchOptions): 
   try {
     return await follow(text, options, ending.signal);
   } catch (error) {
-    if (error instanceof Refused) return { ok: false, reason: error.reason, message: error.message };
+    if (error instanceof Refused) {
+      const { reason, message, isFirst } = error;
+      return { ok: false, reason, message, ...(isFirst && { isFirst }) };
+    }
     if (ending.signal.aborted) return ended(ending.signal);
     return { ok: false, reason: 'unreachable', message: 'its server could not be reached or broke the connection' };
   } finally {
@@ -100,9 +109,11 @@ export async function guardedFetch(text: string, options: GuardedFetchOptions): 
 
 class Refused extends Error {
   readonly reason: FetchRefusal;
-  constructor(reason: FetchRefusal, message: string) {
+  readonly isFirst: boolean;
+  constructor(reason: FetchRefusal, message: string, isFirst = false) {
     super(message);
     this.reason = reason;
+    this.isFirst = isFirst;
   }
 }
 
@@ -120,7 +131,8 @@ async function follow(text: string, options: GuardedFetchOptions, signal: AbortS
   for (let redirects = 0; ; redirects++) {
     const verdict = await beforeEnd(options.guard.check(url), signal);
     if (!verdict.ok) {
-      throw new Refused(verdict.reason === 'blocked' ? 'blocked' : 'unreachable', verdict.message);
+      const reason = verdict.reason === 'blocked' ? 'blocked' : 'unreachable';
+      throw new Refused(reason, verdict.message, redirects === 0);
     }
     const headers: Record<string, string> = {
       ...headersFor(url.origin === origin ? 'first' : 'another', options),

@@ -57,6 +57,12 @@ test('no robots.txt allows all, one that cannot be reached forbids all for ten m
   assert.equal(requests.length, 2);
 });
 
+test('a host that the guard refuses has no robots.txt, and one whose robots.txt leads there forbids all', async () => {
+  const refused = { ok: false, reason: 'blocked', message: '' } as const;
+  assert.equal(await answering(() => ({ ...refused, isFirst: true })).allows('http://10.0.0.1/x'), true);
+  assert.equal(await answering(() => refused).allows('https://e.org/x'), false);
+});
+
 test('where too many wait here nothing is known of the host: it is asked for the next time', async () => {
   let answer: PageFetched = { ok: false, reason: 'busy', message: '' };
   const { allows } = answering(() => answer);

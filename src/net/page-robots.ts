@@ -50,6 +50,8 @@ export function createRobotsCache({
     const fetched = await get(`${origin}/robots.txt`, signal);
     // A request that was aborted or refused here says nothing of the host.
     if (signal.aborted || (!fetched.ok && fetched.reason === 'busy')) return nothing;
+    // Nor does the guard's refusal of the host: its pages are refused by the guard, and not by a robots.txt.
+    if (!fetched.ok && fetched.reason === 'blocked' && fetched.isFirst) return everything;
     const reached = fetched.ok && fetched.status < 500;
     const rules = reached ? rulesIn(origin, fetched.status, fetched.body) : nothing;
     const entry = { untilMs: nowMs() + (reached ? lifetimeMs : unreachableLifetimeMs), rules };

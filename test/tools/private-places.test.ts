@@ -235,8 +235,21 @@ test('F27 a name that is public when a crawl begins, and private when its page i
     turns = 0;
     const { crawl, errors } = await crawled({ url: `http://turns.example:${innerPort}/`, ignoreRobotsTxt });
     assert.deepEqual([crawl.status, crawl.completed, crawl.failed], ['completed', 0, 1]);
-    assert.equal(errors.errors.length + errors.robotsBlocked.length, 1);
-    if (ignoreRobotsTxt) assert.match(JSON.stringify(errors.errors), /url_blocked/i);
+    assert.deepEqual([errors.errors.length, errors.robotsBlocked], [1, []]);
+    assert.equal(errors.errors[0].code, 'URL_BLOCKED');
+  }
+  assert.deepEqual(inner.asked, []);
+});
+
+test('S17 a crawled page that redirects to a private place is blocked by its address, and not by a robots.txt', async () => {
+  for (const ignoreRobotsTxt of [true, false]) {
+    const url = `${outer.url}/?to=${encodeURIComponent(`http://127.0.0.1:${innerPort}/a`)}`;
+    const { errors } = await crawled({ url, ignoreRobotsTxt });
+    assert.deepEqual(
+      [errors.errors.map(({ code }: Body) => code), errors.robotsBlocked],
+      [['URL_BLOCKED'], []],
+      JSON.stringify(errors),
+    );
   }
   assert.deepEqual(inner.asked, []);
 });
