@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Failure } from '../../src/kernel/failure.ts';
 import { openSqliteCrawlStore } from '../../src/stores/sqlite/stores.ts';
+import type { CrawlStore } from '../../src/tools/crawl/crawl-store.ts';
 import type { CrawlsParts } from '../../src/tools/crawl/crawls.ts';
 import type { PageReader } from '../../src/tools/page-reader.ts';
+import { until } from '../until.ts';
 import {
   countingMeter,
   crawled,
@@ -53,6 +55,41 @@ test('what passes, such as books that cannot be reached, is waited for', async (
   };
   const { crawl } = await crawled(t, { '/': { links: ['/a', '/b'] } }, {}, { meter: flaky });
   assert.deepEqual([crawl.status, crawl.done, crawl.charged], ['completed', 3, 3]);
+});
+
+test('F46 a page that the store cannot keep is paid once, by whoever reads it', async (t) => {
+  const store = storeIn(t);
+  let failures = 1;
+  const failing: CrawlStore = {
+    ...store,
+    async finish(...of) {
+      if (failures-- > 0) throw new Error('the database is away');
+      return store.finish(...of);
+    },
+  };
+  const { meter } = countingMeter();
+  let paid = 0;
+  const counting: CrawlsParts['meter'] = {
+    ...meter,
+    page: (owner, url, work) =>
+      meter.page(owner, url, async () => {
+        const ended = await work();
+        if (ended.end !== 'nothing') paid += 1;
+        return ended;
+      }),
+  };
+  const reader = siteReader({ '/': { links: ['/a'] }, '/a': {} }, []);
+  const first = crawlsOver(t, failing, { reader, meter: counting });
+  await first.start('alone');
+  const created = await first.create(owner, [`${origin}/`], optionsOf());
+  assert.ok(created !== 'full');
+  await until('the store has failed', () => failures === 0);
+  await first.stop();
+  const second = crawlsOver(t, store, { reader, meter: counting });
+  await second.start('alone');
+  const { status, done, charged } = await ended(store, created.id);
+  await second.stop();
+  assert.deepEqual([status, done, charged, paid], ['completed', 2, 2, 2]);
 });
 
 test('a limit of a minute, met by what is written of pages, is waited for', async (t) => {

@@ -59,11 +59,19 @@ async function paidPage(run: CrawlRun, frontier: Frontier, page: TakenPage): Pro
   // Paid by the process that died over it.
   if (page.paid) return (await workOn(run, frontier, page)).outcome;
   let outcome: PageOutcome | null = null;
+  const troubles: unknown[] = [];
   const refused = await meter.page(crawl, page.url, async () => {
-    const worked = await workOn(run, frontier, page);
-    outcome = worked.outcome;
-    return worked;
+    try {
+      const worked = await workOn(run, frontier, page);
+      outcome = worked.outcome;
+      return worked;
+    } catch (error) {
+      // The store has it as paid, and who reads it again pays nothing: so it has to be paid now.
+      troubles.push(error);
+      return { end: 'worked', failure: { kind: 'internal' } };
+    }
   });
+  if (troubles.length > 0) throw troubles[0];
   if (refused === null) return outcome;
   if (isPassing(refused)) return null;
   await store.putBack(lease, page.seq, { charged: false });

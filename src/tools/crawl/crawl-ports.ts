@@ -25,8 +25,8 @@ export interface CrawlOwner {
 
 export interface PageEnd {
   /**
-   * `got`: the page was read and is kept. `worked`: it could not be, after a thread or the browser was killed over it.
-   * Nothing else costs anything.
+   * `got`: the page was read and is kept. `worked`: it could not be, after a thread or the browser was killed over it, or
+   * since the store failed, which has it as paid. Nothing else costs anything.
    */
   end: 'got' | 'worked' | 'nothing';
   failure: Failure | null;
