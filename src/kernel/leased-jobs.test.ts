@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeClock } from '../../test/fake-clock.ts';
 import { until } from '../../test/until.ts';
-import { LeasedJobs } from './leased-jobs.ts';
+import { LeasedJobs, workerApart } from './leased-jobs.ts';
 import { Unopenable } from './unopenable.ts';
 
 test('jobs that no secret opens rest for a minute, with one line in the log for all of them', async () => {
@@ -23,6 +23,7 @@ test('jobs that no secret opens rest for a minute, with one line in the log for 
       },
       release: async () => undefined,
     },
+    worker: workerApart('this one', 'alone'),
     clock,
     atOnceMax: 10,
     noun: 'batch',

@@ -1,11 +1,24 @@
 import type { Clock } from './clock.ts';
 import { every } from './every.ts';
-import { randomBase62 } from './ids.ts';
 import { createLeftOut, type LeftOut, Unopenable } from './unopenable.ts';
 
 export interface Lease {
   id: string;
   worker: string;
+}
+
+/** This process as its leases name it, and what it knows of others that work at the same jobs. */
+export interface JobWorker {
+  name: string;
+  /** `alone`: every other process that worked at them is known to be dead. */
+  others: 'alone' | 'may-live';
+  /** Calls `take` with the name of each other worker that is known to have died: those so far, and later ones. */
+  onDeath(take: (name: string) => void): void;
+}
+
+/** Names a process without a primary, which learns of no deaths. */
+export function workerApart(name: string, others: JobWorker['others']): JobWorker {
+  return { name, others, onDeath: () => undefined };
 }
 
 /** The part of a store of durable jobs that shares them out: one process at a time works at a job, under a lease. */
@@ -14,12 +27,13 @@ export interface JobStore<Job extends { id: string }> {
   lease(worker: string, nowMs: number, untilMs: number, limit: number): Promise<readonly Job[]>;
   /** False: it has ended, or is another's. */
   renew(lease: Lease, untilMs: number): Promise<boolean>;
-  /** Gives up what this worker holds; null: whatever anybody holds, for who knows that all others are dead. */
+  /** Gives up what this worker holds, which has stopped or died; null: whatever anybody holds, once all others are dead. */
   release(worker: string | null): Promise<void>;
 }
 
 export interface LeasedJobsParts<Job extends { id: string }> {
   store: JobStore<Job>;
+  worker: JobWorker;
   clock: Clock;
   /** Concurrent jobs of this process; others wait for it, or for another replica. */
   atOnceMax: number;
@@ -56,7 +70,6 @@ interface Held {
 /** The durable jobs that this process has leased, and its work at them. */
 export class LeasedJobs<Job extends { id: string }> {
   readonly #parts: LeasedJobsParts<Job>;
-  readonly #worker = randomBase62(16);
   readonly #jobs = new Map<string, Held>();
   #stopped = false;
   #looking: Promise<void> | null = null;
@@ -71,8 +84,14 @@ export class LeasedJobs<Job extends { id: string }> {
     this.#unopened = createLeftOut(parts.clock, parts.onTrouble, lineOf);
   }
 
-  /** Looks for jobs, renews leases and sweeps, now and then until `stop`. Resolves when it has looked for jobs once. */
+  /**
+   * Takes over what dead processes held. Looks for jobs, renews leases and sweeps, now and then until `stop`. Resolves
+   * when it has looked for jobs once.
+   */
   async begin({ lookMs, renewMs, sweepMs }: JobIntervals, sweep: () => unknown): Promise<void> {
+    const { store, worker } = this.#parts;
+    if (worker.others === 'alone') await store.release(null);
+    worker.onDeath((name) => void this.#inherit(name));
     this.#stops = [
       every(lookMs, () => void this.look()),
       every(renewMs, () => void this.renew()),
@@ -105,11 +124,11 @@ export class LeasedJobs<Job extends { id: string }> {
   }
 
   async renew(): Promise<void> {
-    const { store, clock } = this.#parts;
+    const { store, worker, clock } = this.#parts;
     for (const [id, job] of this.#jobs) {
       const sentMs = clock.monotonicMs();
       try {
-        const isOurs = await store.renew({ id, worker: this.#worker }, clock.wallMs() + leaseMs);
+        const isOurs = await store.renew({ id, worker: worker.name }, clock.wallMs() + leaseMs);
         if (isOurs) job.untilMs = sentMs + leaseMs;
         else job.ending.abort();
       } catch {
@@ -134,7 +153,14 @@ export class LeasedJobs<Job extends { id: string }> {
 
   /** After `stop`: other processes may take them. */
   async release(): Promise<void> {
-    await this.#parts.store.release(this.#worker).catch(() => undefined);
+    const { store, worker } = this.#parts;
+    await store.release(worker.name).catch(() => undefined);
+  }
+
+  /** A release that fails leaves its jobs to the end of their leases. */
+  async #inherit(dead: string): Promise<void> {
+    await this.#parts.store.release(dead).catch(() => undefined);
+    void this.look();
   }
 
   #hasRoom(): boolean {
@@ -142,24 +168,24 @@ export class LeasedJobs<Job extends { id: string }> {
   }
 
   async #take(): Promise<void> {
-    const { store, clock, atOnceMax } = this.#parts;
+    const { store, worker, clock, atOnceMax } = this.#parts;
     while (this.#lookAgain && !this.#stopped && this.#hasRoom()) {
       this.#lookAgain = false;
       const nowMs = clock.wallMs();
       // By the monotonic clock, from before the lease was requested.
       const untilMs = clock.monotonicMs() + leaseMs;
-      const jobs = await store.lease(this.#worker, nowMs, nowMs + leaseMs, atOnceMax - this.#jobs.size);
+      const jobs = await store.lease(worker.name, nowMs, nowMs + leaseMs, atOnceMax - this.#jobs.size);
       // The stop releases jobs that were leased meanwhile.
       if (!this.#stopped) for (const job of jobs) this.#begin(job, untilMs);
     }
   }
 
   #begin(job: Job, untilMs: number): void {
-    const { store, clock, noun, work, onTrouble } = this.#parts;
+    const { store, worker, clock, noun, work, onTrouble } = this.#parts;
     const { id } = job;
     const before = this.#jobs.get(id);
     const ending = new AbortController();
-    const lease = { id, worker: this.#worker };
+    const lease = { id, worker: worker.name };
     const run = async () => {
       // Ours from before, whose lease ran out under it.
       before?.ending.abort();

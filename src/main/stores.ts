@@ -10,6 +10,7 @@ import { booksWithOpen, createLocalOnLoss } from '../books/metering/state-loss.t
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { every } from '../kernel/every.ts';
+import { workerApart } from '../kernel/leased-jobs.ts';
 import { namingLate, openEmbeddedBooks } from '../processes/books/embedded-books.ts';
 import { StartRefused } from '../processes/lifetime.ts';
 import type { Seat } from '../processes/worker-seat.ts';
@@ -51,6 +52,7 @@ import {
   openVectorStoreTables,
   refuseNewerDatabases,
 } from '../stores/sqlite/stores.ts';
+import { lateVectorStores } from '../stores/vectors/late-vector-stores.ts';
 import { createVectorRegistry } from '../stores/vectors/vector-registry.ts';
 import { createPatient, toLogAndStderr } from './patient-start.ts';
 
@@ -78,7 +80,7 @@ async function openEmbedded({ folder, clock, seat, order, onTrouble }: StoreOpti
   const bootId = seat?.given.boot ?? randomUUID();
   // One server a folder: whatever ran under another boot runs no more, unless another worker has it.
   const isOver = seat?.isOver ?? ((boot: string) => boot !== bootId);
-  const others = seat === undefined ? 'alone' : 'may-live';
+  const worker = seat?.jobWorker ?? workerApart(bootId, 'alone');
   if (seat === undefined) refuseNewerDatabases(folder.path);
   // A statement that meets damage does not know its file.
   const accounts = naming(folder.culvertDb, () => openSqliteAccountStore(folder.culvertDb));
@@ -109,19 +111,17 @@ async function openEmbedded({ folder, clock, seat, order, onTrouble }: StoreOpti
     accounts: { ...accounts, load: () => namingLate(folder.culvertDb, accounts.load()) },
     pages,
     // Alone, the folder's lock proves that the process that worked at them before is dead.
-    crawls: async () => ({ store: await crawls.open(), others, pace }),
+    crawls: async () => ({ store: await crawls.open(), worker, pace }),
     mayHaveCrawls: () => existsSync(crawlDb),
-    providerObjects: async () => openSqliteProviderObjectStore({ file: folder.culvertDb, others, onTrouble }),
+    providerObjects: async () =>
+      openSqliteProviderObjectStore({ file: folder.culvertDb, others: worker.others, onTrouble }),
     responses: responses.open,
     mayHaveResponses: () => existsSync(responsesDb),
-    batches: async () => ({ store: await batches.open(), others }),
+    batches: async () => ({ store: await batches.open(), worker }),
     mayHaveBatches: () => existsSync(batchesDb),
     bodies: bodies.open,
     mayHaveBodies: () => existsSync(bodiesDb),
-    async vectorStores() {
-      const { createVectorStoreRows } = await import('../stores/vectors/vector-store-rows.ts');
-      return { rows: createVectorStoreRows(openVectorStoreTables({ file: vectorStoresDb, onTrouble })), others };
-    },
+    vectorStores: () => lateVectorStores(openVectorStoreTables({ file: vectorStoresDb, onTrouble }), worker),
     mayHaveVectorStores: () => existsSync(vectorStoresDb),
     sessions: sessions.open,
     mcpGrants: mcpGrants.open,
@@ -169,9 +169,9 @@ function later<Store extends { close(): Promise<void> }>(open: () => Store) {
 /** Interval at which every replica looks for reservations of dead replicas. */
 const recoverIntervalMs = 10_000;
 
-async function openShared({ config, folder, clock, order, onTrouble }: StoreOptions): Promise<Stores> {
+async function openShared({ config, folder, clock, seat, order, onTrouble }: StoreOptions): Promise<Stores> {
   const { storage } = config;
-  const bootId = randomUUID();
+  const bootId = seat?.given.boot ?? randomUUID();
   const patient = createPatient(placeOf(storage.database), onTrouble);
   const database = await patient(() => openPostgres(storage.database, undefined, toLogAndStderr(onTrouble)));
 
@@ -220,6 +220,8 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
     return { counters: createLocalOnLoss({ shared: redis, local: memory, livingBoots }), tally, hints };
   }
 
+  const worker = seat?.jobWorker ?? workerApart(bootId, storage.state === 'memory' ? 'alone' : 'may-live');
+  worker.onDeath((boot) => void ledger.bury(boot).catch(() => undefined));
   const stopRecovering = every(recoverIntervalMs, () => {
     ledger.recover().then(
       (requests) => {
@@ -229,27 +231,23 @@ async function openShared({ config, folder, clock, order, onTrouble }: StoreOpti
       () => undefined,
     );
   });
-  const others = storage.state === 'memory' ? 'alone' : 'may-live';
 
   return {
     accounts: createPostgresAccountStore(database),
     pages: { ...createPostgresPageStore(database), close: async () => undefined },
     async crawls() {
-      const pace = others === 'alone' ? null : createPostgresCrawlPace(database);
-      return { store: createPostgresCrawlStore(database), others, pace };
+      const pace = worker.others === 'alone' ? null : createPostgresCrawlPace(database);
+      return { store: createPostgresCrawlStore(database), worker, pace };
     },
     mayHaveCrawls: () => true,
     providerObjects: async () => createPostgresProviderObjectStore(database),
     responses: async () => createPostgresResponseStore(database),
     mayHaveResponses: () => true,
-    batches: async () => ({ store: createBatchStore(tablesIn(database)), others }),
+    batches: async () => ({ store: createBatchStore(tablesIn(database)), worker }),
     mayHaveBatches: () => true,
     bodies: async () => createBodyStore(tablesIn(database)),
     mayHaveBodies: () => true,
-    async vectorStores() {
-      const { createVectorStoreRows } = await import('../stores/vectors/vector-store-rows.ts');
-      return { rows: createVectorStoreRows(tablesIn(database)), others };
-    },
+    vectorStores: () => lateVectorStores(tablesIn(database), worker),
     mayHaveVectorStores: () => true,
     sessions: async () =>
       createSessionStore(tablesIn(database), tablesIn({ rest: database.keys }, { answerMaxMs: sessionAnswerMaxMs })),

@@ -6,11 +6,13 @@ import type { Config } from '../config/schema.ts';
 import type { ItemReference } from '../formats/dialects/dialect.ts';
 import type { LocalServer } from '../formats/providers/probe-local.ts';
 import type { JsonObject } from '../kernel/json.ts';
+import type { JobWorker } from '../kernel/leased-jobs.ts';
 import { createElsewhere, type Elsewhere } from '../kernel/sharing/elsewhere.ts';
 import type { SeriesValues } from '../observe/metrics.ts';
 import type { HealthHint } from '../routing/health-hints.ts';
 import type { BooksOffers, BooksStanding } from './books-offers.ts';
 import { isBootOver } from './boot-names.ts';
+import { createKnownDeaths } from './known-deaths.ts';
 import { createLink, type Link } from './process-link.ts';
 
 /** Setup that a worker starts with. */
@@ -95,6 +97,8 @@ export interface WorkerOffers {
   stand(standing: Standing): void;
   /** Other workers hold so much more of what all callers share. */
   heldElsewhere(name: string, by: number): void;
+  /** The worker of this boot is dead, and the books have all that it said. */
+  died(boot: string): void;
   /** Other workers have stored these. */
   storedElsewhere(changes: readonly StoredChange[]): void;
   /** Answers when all that was said before is on its way. */
@@ -118,6 +122,8 @@ export interface Seat {
   readonly books: Pick<Link<BooksOffers>, 'ask' | 'notify' | 'pending'>;
   /** Whether the process of this boot is over, and what it began with it. */
   isOver(boot: string): boolean;
+  /** This worker in leases of durable jobs. */
+  readonly jobWorker: JobWorker;
   /** From now on it does what the primary asks for. */
   serve(
     offers: Pick<WorkerOffers, 'configure' | 'measure' | 'facts' | 'bodies' | 'lookAgain' | 'takeHints' | 'stop'>,
@@ -159,6 +165,7 @@ export function findInTurns(ask: Seat['findItems']): Seat['findItems'] {
 /** Asks the primary what to start with, once the code is there: a spare waits so for its place. */
 export async function takeSeat(loaded: Promise<unknown>): Promise<Seat> {
   const standing: Standing = { ready: false, trouble: null, ended: [], books: null };
+  const deaths = createKnownDeaths();
   let onReady = () => {};
   const offers: Partial<WorkerOffers> = {
     stand(next) {
@@ -167,6 +174,7 @@ export async function takeSeat(loaded: Promise<unknown>): Promise<Seat> {
       if (isFirst) onReady();
     },
     delivered() {},
+    died: deaths.note,
     heldElsewhere: (name, by) => elsewhere.receive(name, by),
   };
   const primary = createLink<PrimaryOffers>((message) => void process.send?.(message, () => undefined), offers);
@@ -181,6 +189,7 @@ export async function takeSeat(loaded: Promise<unknown>): Promise<Seat> {
     given,
     standing,
     books: primary,
+    jobWorker: { name: given.boot, others: 'may-live', onDeath: deaths.onDeath },
     isOver: (boot) => isBootOver(boot, given.boot, standing.ended),
     serve(more, url, ready) {
       Object.assign(offers, more);

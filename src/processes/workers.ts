@@ -89,6 +89,8 @@ export class Workers {
   readonly #hints = new HintRelay();
   readonly #hearing = new Hearing(() => this.#serving().map(({ link }) => link));
   readonly #held = new HeldByWorkers(() => this.#serving().map(({ link }) => link));
+  /** The last worker of each place that died, by its boot: others take over what it had leased. */
+  readonly #dead = new Map<number, string>();
   readonly #spares: Spares;
   readonly #failedStart = Promise.withResolvers<never>();
   /** Counts of workers that are gone: a sum that fell would read as a restart of the server. */
@@ -220,6 +222,7 @@ export class Workers {
         const hints = this.#hints.now();
         if (hints.length > 0) link.notify('takeHints', hints);
         this.#held.begin(link);
+        for (const dead of this.#dead.values()) link.notify('died', dead);
         this.#spares.prepare();
         const start = this.#starts.get(place.number);
         if (start === undefined)
@@ -237,7 +240,7 @@ export class Workers {
     // All that it has said before is taken by then.
     worker.once('disconnect', () => {
       this.#held.end(link);
-      void this.#chargeLost(place.number, desk);
+      void this.#mourn(place.number, boot, desk);
     });
   }
 
@@ -269,10 +272,13 @@ export class Workers {
     });
   }
 
-  async #chargeLost(worker: number, desk: { lost(): Promise<number> } | undefined): Promise<void> {
+  /** Charges what it left open, then lets the others have its leases. */
+  async #mourn(worker: number, boot: string, desk: { lost(): Promise<number> } | undefined): Promise<void> {
     const requests = (await desk?.lost()) ?? 0;
     if (requests > 0)
       this.#parts.log.warn({ worker, requests }, 'requests of a dead worker were charged with their estimates');
+    this.#dead.set(worker, boot);
+    for (const { link } of this.#serving()) link.notify('died', boot);
   }
 
   #offersTo(

@@ -15,6 +15,7 @@ import type { ResponseStore } from '../books/metering/response-store.ts';
 import type { StoredBytes } from '../books/metering/storage/storage-counts.ts';
 import type { SharedTally } from '../books/metering/tally.ts';
 import type { VectorStoreRows } from '../books/metering/vector-store-rows.ts';
+import type { JobWorker } from '../kernel/leased-jobs.ts';
 import type { CrawlStore } from '../tools/crawl/crawl-store.ts';
 import type { SharedPace } from '../tools/crawl/shared-pace.ts';
 import type { PageStore } from '../tools/page-store.ts';
@@ -50,18 +51,18 @@ export interface Stores {
   vectorRegistry(): Promise<VectorRegistry>;
   /** Pages that the web tools have read; opened when the first is kept or asked for. */
   pages: PageStore & Corpus;
-  /** Crawls, and whether another process may be at work at them; opened when they are first asked for. */
-  crawls(): Promise<{ store: CrawlStore; others: 'alone' | 'may-live'; pace: SharedPace | null }>;
+  /** Crawls, and this process as a worker at them; opened when they are first asked for. */
+  crawls(): Promise<{ store: CrawlStore; worker: JobWorker; pace: SharedPace | null }>;
   /** Whether there may be crawls already: then a start continues them. */
   mayHaveCrawls(): boolean;
   /** Bytes that accounts keep in them, by kind. */
   storageSizes(): Promise<readonly StoredBytes[]>;
-  /** Files and batches, and whether another process may be at work at them; opened when they are first asked for. */
-  batches(): Promise<{ store: BatchStore; others: 'alone' | 'may-live' }>;
+  /** Files and batches, and this process as a worker at them; opened when they are first asked for. */
+  batches(): Promise<{ store: BatchStore; worker: JobWorker }>;
   /** Whether there may be batches already: then a start continues them. */
   mayHaveBatches(): boolean;
   /** Vector stores of OpenAI's API, likewise. */
-  vectorStores(): Promise<{ rows: VectorStoreRows; others: 'alone' | 'may-live' }>;
+  vectorStores(): Promise<{ rows: VectorStoreRows; worker: JobWorker }>;
   mayHaveVectorStores(): boolean;
   /** Processes of this server that write the data folder. */
   folderWriters: 'one' | 'several';

@@ -80,13 +80,13 @@ test('F46 a page that the store cannot keep is paid once, by whoever reads it', 
   };
   const reader = siteReader({ '/': { links: ['/a'] }, '/a': {} }, []);
   const first = crawlsOver(t, failing, { reader, meter: counting });
-  await first.start('alone');
+  await first.start();
   const created = await first.create(owner, [`${origin}/`], optionsOf());
   assert.ok(created !== 'full');
   await until('the store has failed', () => failures === 0);
   await first.stop();
   const second = crawlsOver(t, store, { reader, meter: counting });
-  await second.start('alone');
+  await second.start();
   const { status, done, charged } = await ended(store, created.id);
   await second.stop();
   assert.deepEqual([status, done, charged, paid], ['completed', 2, 2, 2]);
@@ -113,7 +113,7 @@ test('a crawl that is cancelled reads nothing more and keeps what it has', async
   const { meter, counted } = countingMeter();
   const { reader, held } = holdingAt('/a', site);
   const crawls = crawlsOver(t, store, { meter, reader });
-  await crawls.start('alone');
+  await crawls.start();
   const created = await crawls.create(owner, [`${origin}/`], optionsOf({ maxConcurrency: 1 }));
   assert.ok(created !== 'full');
   await held;
@@ -142,7 +142,7 @@ test('a page that ends just after its crawl was cancelled by another replica cos
     },
   };
   const crawls = crawlsOver(t, store, { meter, reader });
-  await crawls.start('alone');
+  await crawls.start();
   const created = await crawls.create(owner, [`${origin}/`], optionsOf({ maxConcurrency: 1 }));
   assert.ok(created !== 'full');
   const crawl = await ended(store, created.id);
@@ -157,13 +157,13 @@ test('a crawl that is stopped with its server goes on where it was, and pays no 
   const { meter, counted } = countingMeter();
   const { reader, held } = holdingAt('/b', site);
   const first = crawlsOver(t, store, { meter, reader });
-  await first.start('alone');
+  await first.start();
   const created = await first.create(owner, [`${origin}/`], optionsOf({ maxConcurrency: 1 }));
   assert.ok(created !== 'full');
   await held;
   await first.stop();
   const second = crawlsOver(t, store, { meter, reader: site });
-  await second.start('may-live');
+  await second.start();
   const crawl = await ended(store, created.id);
   await second.stop();
   assert.deepEqual(read, ['/', '/a', '/b', '/c']);
@@ -177,7 +177,7 @@ test('a batch that is stopped with its server goes on with what was not read, an
   const { meter, counted } = countingMeter();
   const { reader, held } = holdingAt('/a', site);
   const first = crawlsOver(t, store, { meter, reader });
-  await first.start('alone');
+  await first.start();
   const urls = ['/', '/a', '/b', '/'].map((path) => origin + path);
   const created = await first.create(owner, urls, { ...optionsOf({ maxConcurrency: 1, limit: 4 }), kind: 'batch' });
   assert.ok(created !== 'full');
@@ -185,7 +185,7 @@ test('a batch that is stopped with its server goes on with what was not read, an
   await held;
   await first.stop();
   const second = crawlsOver(t, store, { meter, reader: site });
-  await second.start('may-live');
+  await second.start();
   const batch = await ended(store, created.id);
   const results = await second.results(batch.id, 0, 10);
   await second.stop();
@@ -211,7 +211,7 @@ test('a crawl whose process died is taken up when its lease is over; the page un
   const read: string[] = [];
   const { meter, counted } = countingMeter();
   const crawls = crawlsOver(t, store, { meter, reader: siteReader({ '/': { links: ['/a'] } }, read) });
-  await crawls.start('may-live');
+  await crawls.start();
   const end = await ended(store, crawl.id);
   await crawls.stop();
   assert.deepEqual(read, ['/', '/a']);
@@ -229,7 +229,7 @@ test('several processes over one database read each page of a crawl once', async
       const store = openSqliteCrawlStore({ file: join(folder, 'crawl.db'), onTrouble: () => {} });
       t.after(() => store.close());
       const crawls = crawlsOver(t, store, { reader: siteReader(site, read) });
-      await crawls.start('may-live');
+      await crawls.start();
       return { store, crawls };
     }),
   );

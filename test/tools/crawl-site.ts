@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { type Failure, isFailure } from '../../src/kernel/failure.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
+import { workerApart } from '../../src/kernel/leased-jobs.ts';
 import { createHostTurns } from '../../src/net/host-turns.ts';
 import { openSqliteCrawlStore } from '../../src/stores/sqlite/stores.ts';
 import type { CrawlMeter } from '../../src/tools/crawl/crawl-ports.ts';
@@ -105,6 +107,7 @@ export function crawlsOver(t: TestContext, store: CrawlStore, parts: Partial<Cra
   t.after(() => threads.close());
   return createCrawls({
     store,
+    worker: workerApart(randomUUID(), 'may-live'),
     reader: siteReader({}),
     files: { robots: async () => ({ allows: () => true, crawlDelayMs: null, sitemaps: [] }), file: async () => null },
     turns: createHostTurns({ atOnceMax: 10, waitingMax: 100, hostsMax: 100, nowMs: () => performance.now() }),
@@ -157,7 +160,7 @@ export async function crawled(
   const read: string[] = [];
   const { meter, counted } = countingMeter();
   const crawls = crawlsOver(t, store, { reader: siteReader(site, read), meter, ...parts }, workMaxMs);
-  await crawls.start('alone');
+  await crawls.start();
   const created = await crawls.create(owner, [`${origin}/`], optionsOf(body));
   assert.ok(created !== 'full');
   const crawl = await ended(store, created.id);

@@ -62,7 +62,7 @@ test('only what lies below the first page is read, unless the whole domain, subd
     const store = storeIn(t);
     const read: string[] = [];
     const crawls = crawlsOver(t, store, { reader: siteReader(site, read) });
-    await crawls.start('alone');
+    await crawls.start();
     const created = await crawls.create(owner, [`${origin}/docs/`], optionsOf({ sitemap: 'skip', ...body }));
     assert.ok(created !== 'full');
     await ended(store, created.id);

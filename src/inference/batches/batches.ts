@@ -2,7 +2,7 @@ import type { LastingCallers } from '../../books/auth/caller-note.ts';
 import type { BatchFormat, BatchRow, ListedBatches } from '../../books/metering/batch-store.ts';
 import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import { newSortedId } from '../../kernel/ids.ts';
-import { type JobIntervals, LeasedJobs } from '../../kernel/leased-jobs.ts';
+import { type JobIntervals, type JobWorker, LeasedJobs } from '../../kernel/leased-jobs.ts';
 import { type LeftOut, openable } from '../../kernel/unopenable.ts';
 import { type Batch, type BatchFacts, openBatch, sealFacts } from './batch-facts.ts';
 import type { BatchParts } from './batch-parts.ts';
@@ -18,8 +18,7 @@ export interface Batches {
   cancel(tenant: string, format: BatchFormat, id: string): Promise<Batch | null>;
   /** Only of one that has ended. */
   remove(tenant: string, id: string): Promise<void>;
-  /** `alone`: every other process that worked at these batches is known to be dead. */
-  start(others: 'alone' | 'may-live'): Promise<void>;
+  start(): Promise<void>;
   /** Lines under way get a moment; batches go to the process that comes next. */
   stop(): Promise<void>;
 }
@@ -39,6 +38,7 @@ export interface NewBatchRequest extends Omit<BatchFacts, 'errors' | 'caller'> {
 
 export interface BatchesParts extends BatchParts {
   callers: LastingCallers;
+  worker: JobWorker;
   leftOut: LeftOut;
   /** For the operator's log. */
   onTrouble(message: string): void;
@@ -54,9 +54,10 @@ const linesPrunedAtOnce = 500;
 const idPrefix: Record<BatchFormat, string> = { openai: 'batch_', anthropic: 'msgbatch_', gemini: 'genbatch_' };
 
 export function createBatches(parts: BatchesParts): Batches {
-  const { store, clock, sealer, onTrouble } = parts;
+  const { store, worker, clock, sealer, onTrouble } = parts;
   const leased = new LeasedJobs<BatchRow>({
     store,
+    worker,
     clock,
     atOnceMax,
     noun: 'batch',
@@ -100,10 +101,7 @@ export function createBatches(parts: BatchesParts): Batches {
       return find(tenant, format, id);
     },
     remove: (tenant, id) => store.removeBatch(tenant, id),
-    async start(others) {
-      if (others === 'alone') await store.release(null);
-      await leased.begin(intervals, () => prune(parts));
-    },
+    start: () => leased.begin(intervals, () => prune(parts)),
     async stop() {
       await leased.stop();
       await leased.release();

@@ -55,10 +55,11 @@ export function openBatches({ services, uploads, ledger, ...options }: BatchesOp
   let closed = false;
 
   async function open() {
-    const { store, others, files, resumable } = await uploads.open();
+    const { store, worker, files, resumable } = await uploads.open();
     const { sealer, clock, leftOut, retentionMs, onStored } = uploads;
     const batches = createBatches({
       store,
+      worker,
       files,
       calls,
       callers: options.ring,
@@ -75,7 +76,7 @@ export function openBatches({ services, uploads, ledger, ...options }: BatchesOp
       charged: (account, ids) => chargedOf(ledger, account, ids),
       onTrouble,
     });
-    await batches.start(others);
+    await batches.start();
     return { files, resumable, batches };
   }
 

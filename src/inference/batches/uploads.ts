@@ -1,6 +1,7 @@
 import type { BatchStore } from '../../books/metering/batch-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { RemovableFiles } from '../../kernel/file-store.ts';
+import type { JobWorker } from '../../kernel/leased-jobs.ts';
 import { OpenedOnce } from '../../kernel/opened-once.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { LeftOut } from '../../kernel/unopenable.ts';
@@ -11,8 +12,7 @@ import { createStoredFiles, type StoredFile, type StoredFiles, shownPurposes, Un
 
 /** Files and batches, in tables that are opened when they are first asked for. */
 export interface StoredBatches {
-  /** `others`: whether another process may be at work at the batches. */
-  batches(): Promise<{ store: BatchStore; others: 'alone' | 'may-live' }>;
+  batches(): Promise<{ store: BatchStore; worker: JobWorker }>;
   /** Whether there may be some already: then a start continues them. */
   mayHaveBatches(): boolean;
 }
@@ -31,7 +31,7 @@ export interface UploadsParts {
 
 export interface OpenUploads {
   store: BatchStore;
-  others: 'alone' | 'may-live';
+  worker: JobWorker;
   files: StoredFiles;
   resumable: ResumableFiles;
 }
@@ -47,10 +47,10 @@ export interface Uploads extends Pick<UploadsParts, 'sealer' | 'clock' | 'leftOu
 
 export function createUploads({ stores, bucket, ...parts }: UploadsParts): Uploads {
   async function openFiles(): Promise<OpenUploads> {
-    const { store, others } = await stores.batches();
+    const { store, worker } = await stores.batches();
     const contents = bucket === null ? contentsInRows(store) : contentsInFiles(bucket);
     const fileParts = { store, contents, ...parts };
-    return { store, others, files: createStoredFiles(fileParts), resumable: createResumableFiles(fileParts) };
+    return { store, worker, files: createStoredFiles(fileParts), resumable: createResumableFiles(fileParts) };
   }
 
   const once = new OpenedOnce(openFiles);

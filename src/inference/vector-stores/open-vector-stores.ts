@@ -3,6 +3,7 @@ import type { VectorStoreRows } from '../../books/metering/vector-store-rows.ts'
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
+import type { JobWorker } from '../../kernel/leased-jobs.ts';
 import { OpenedOnce } from '../../kernel/opened-once.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { ExtractPool } from '../../tools/extract/extract-pool.ts';
@@ -29,8 +30,7 @@ export interface VectorStoresOptions {
 
 /** Vector stores, in tables that are opened when they are first asked for. */
 export interface StoredVectorStores {
-  /** `others`: whether another process may be at work at their files. */
-  vectorStores(): Promise<{ rows: VectorStoreRows; others: 'alone' | 'may-live' }>;
+  vectorStores(): Promise<{ rows: VectorStoreRows; worker: JobWorker }>;
   /** Whether there may be some already: then a start continues them. */
   mayHaveVectorStores(): boolean;
 }
@@ -55,11 +55,12 @@ export function openVectorStores(options: VectorStoresOptions): OpenedVectorStor
       import('./passages.ts'),
       import('./read-file.ts'),
     ]);
-    const { rows, others } = await storedRows.vectorStores();
+    const { rows, worker } = await storedRows.vectorStores();
     const passages = createPassages(services, endpoint);
     const stores = createVectorStores({
       ...parts,
       rows,
+      worker,
       passages,
       onTrouble,
       leftOut: uploads.leftOut,
@@ -67,7 +68,7 @@ export function openVectorStores(options: VectorStoresOptions): OpenedVectorStor
       filesMax: () => config().vectors.stores.files,
       readText: createFileReader(extracting),
     });
-    await stores.start(others);
+    await stores.start();
     return { stores, passages };
   }
 

@@ -8,7 +8,7 @@ import type {
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
 import { newSortedId } from '../../kernel/ids.ts';
-import { type JobIntervals, LeasedJobs } from '../../kernel/leased-jobs.ts';
+import { type JobIntervals, type JobWorker, LeasedJobs } from '../../kernel/leased-jobs.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { LeftOut } from '../../kernel/unopenable.ts';
 import { fileNotFound } from '../batches/batches.ts';
@@ -29,6 +29,7 @@ import { createStoreReads, type StoreReads } from './store-reads.ts';
 
 export interface VectorStoresParts extends ReadingParts {
   rows: VectorStoreRows;
+  worker: JobWorker;
   files(): Promise<StoredFiles>;
   passages: Passages;
   sealer: Sealer;
@@ -70,9 +71,10 @@ const dayMs = 24 * 3_600_000;
 
 /** The vector stores of all tenants, and the work at their files that this process has leased. Rejects with FailureErrors. */
 export function createVectorStores(parts: VectorStoresParts) {
-  const { rows, sealer, clock, onTrouble } = parts;
+  const { rows, worker, sealer, clock, onTrouble } = parts;
   const leased = new LeasedJobs<StoreFileRow>({
     store: rows,
+    worker,
     clock,
     atOnceMax,
     noun: 'file of a vector store',
@@ -202,11 +204,7 @@ function fileChangesOf(
 function lifeOf(parts: VectorStoresParts, leased: LeasedJobs<StoreFileRow>) {
   const { rows } = parts;
   return {
-    /** `alone`: every other process that worked at these files is known to be dead. */
-    async start(others: 'alone' | 'may-live') {
-      if (others === 'alone') await rows.release(null);
-      await leased.begin(intervals, () => sweep(parts));
-    },
+    start: () => leased.begin(intervals, () => sweep(parts)),
     /** Other processes take up what this one leaves. */
     async stop() {
       await leased.stop();

@@ -38,6 +38,8 @@ export interface Boots {
   /** How many live by now, this one included. Rejects when PostgreSQL cannot be asked. */
   living(): Promise<number>;
   replicas: Replicas;
+  /** Another one is known to be dead: whatever it left open is over at once. */
+  bury(boot: string): Promise<void>;
   /** Says goodbye: whatever this boot left open is over at once. */
   end(): Promise<void>;
 }
@@ -80,6 +82,8 @@ export function createBoots(
     timer.unref();
   }
 
+  const bury = async (boot: string) => void (await rest.run(`${buryBoot} WHERE id = $1`, [boot]));
+
   return {
     begin: beat,
     mayJudgeSilence: () => beatingSinceMs !== null && clock.monotonicMs() - beatingSinceMs >= watchMs,
@@ -97,10 +101,11 @@ export function createBoots(
         return rows.map(seenOf);
       },
     },
+    bury,
     async end() {
       ended = true;
       if (timer !== null) clearTimeout(timer);
-      await rest.run(`${buryBoot} WHERE id = $1`, [bootId]);
+      await bury(bootId);
     },
   };
 }

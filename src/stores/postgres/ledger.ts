@@ -2,7 +2,6 @@ import { type BucketsOf, isRefusal } from '../../books/ledger/batch-sums.ts';
 import { readReservation } from '../../books/ledger/columns.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import type { RecordOrder } from '../../books/metering/record-store.ts';
-import type { Replicas } from '../../books/metering/replicas.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { every } from '../../kernel/every.ts';
 import { createExperimentBook, readResults } from '../ledger/experiment-book.ts';
@@ -73,7 +72,9 @@ const sweepIntervalMs = 1_000;
 const trafficIntervalMs = 5_000;
 
 /** Books in PostgreSQL, shared by any number of processes. Rejects when it cannot be reached. */
-export async function openPostgresLedger(options: PostgresLedgerOptions): Promise<Ledger & { replicas: Replicas }> {
+export async function openPostgresLedger(
+  options: PostgresLedgerOptions,
+): Promise<Ledger & Pick<Boots, 'replicas' | 'bury'>> {
   const { database, bootId, clock, onTrouble, use = 'serve', patient = (step) => step() } = options;
   const { run } = database.rest;
   /** Committed reservations of this process: what `close` may close, once. */
@@ -146,6 +147,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
     settled: (requestIds) => reading(() => readSettled(run, requestIds)),
     livingBoots: () => unavailable(boots.living()),
     replicas: boots.replicas,
+    bury: boots.bury,
     find: (id, account) => reading(() => findEvent(run, id, account)),
     list: (query) => reading(() => listRequests(tables, byRequestId, query)),
     usage: (query) => reading(() => readUsage(tables, query)),

@@ -1,5 +1,5 @@
 import { newSortedId } from '../../kernel/ids.ts';
-import { type JobIntervals, LeasedJobs } from '../../kernel/leased-jobs.ts';
+import { type JobIntervals, type JobWorker, LeasedJobs } from '../../kernel/leased-jobs.ts';
 import { createHookDelivery, type PostHook } from './crawl-hooks.ts';
 import { runCrawl } from './crawl-job.ts';
 import { type CrawlOptions, kindOf } from './crawl-options.ts';
@@ -17,13 +17,13 @@ export interface Crawls {
   cancel(tenant: string, id: string): Promise<Crawl | null>;
   results(id: string, after: number, limit: number): Promise<readonly CrawlResult[]>;
   errors(id: string): Promise<readonly CrawlError[]>;
-  /** `alone`: every other process that worked at these crawls is known to be dead. */
-  start(others: 'alone' | 'may-live'): Promise<void>;
+  start(): Promise<void>;
   /** Pages under way are given back unpaid, and other processes may take the crawls. */
   stop(): Promise<void>;
 }
 
 export interface CrawlsParts extends Omit<CrawlParts, 'hooked'> {
+  worker: JobWorker;
   post: PostHook;
   /** For the operator's log. */
   onTrouble(message: string): void;
@@ -83,8 +83,7 @@ export function createCrawls(parts: CrawlsParts): Crawls {
     },
     results: (id, after, limit) => store.results(id, after, limit, resultBytesMax),
     errors: (id) => store.errors(id, errorsMax),
-    async start(others) {
-      if (others === 'alone') await store.release(null);
+    async start() {
       hooks.start();
       await leased.begin(intervals, prune);
     },

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { LastingCallers } from '../../../books/auth/caller-note.ts';
 import type { Config } from '../../../config/schema.ts';
 import type { Failure } from '../../../kernel/failure.ts';
+import type { JobWorker } from '../../../kernel/leased-jobs.ts';
 import { OpenedOnce } from '../../../kernel/opened-once.ts';
 import type { Sealer } from '../../../kernel/seal.ts';
 import { createFetchGuard, type ResolveAddresses } from '../../../net/fetch-guard.ts';
@@ -45,8 +46,7 @@ export interface CrawlsOptions {
 
 /** Crawls that outlive processes; opened when they are first asked for. */
 export interface StoredCrawls {
-  /** `others`: whether another process may be at work at them. */
-  crawls(): Promise<{ store: CrawlStore; others: 'alone' | 'may-live'; pace: SharedPace | null }>;
+  crawls(): Promise<{ store: CrawlStore; worker: JobWorker; pace: SharedPace | null }>;
   /** Whether there may be some already: then a start continues them. */
   mayHaveCrawls(): boolean;
 }
@@ -79,13 +79,14 @@ export function openCrawls(options: CrawlsOptions): OpenedCrawls {
   let closed = false;
 
   async function open(): Promise<Crawls> {
-    const { store: crawlStore, others, pace } = await stores.crawls();
+    const { store: crawlStore, worker, pace } = await stores.crawls();
     const store = notedCrawlStore(sealedCrawlStore(crawlStore, options.sealer), options.ring);
     const wait: CrawlsParts['pause'] = (ms, signal) =>
       pause(ms, undefined, { signal, ref: false }).catch(() => undefined);
     const turns = createHostTurns({ atOnceMax, waitingMax: 512, hostsMax: 10_000, nowMs: clock.monotonicMs });
     const crawls = createCrawls({
       store,
+      worker,
       reader,
       files: createSiteFiles(fetcher),
       turns: pace === null ? turns : turnsOverReplicas(turns, { pace, clock, pause: wait }),
@@ -98,7 +99,7 @@ export function openCrawls(options: CrawlsOptions): OpenedCrawls {
       post: (url, headers, body, timeoutMs) => guardedPost(url, headers, body, { guard: guard(), timeoutMs }),
       onTrouble,
     });
-    await crawls.start(others);
+    await crawls.start();
     return crawls;
   }
 
