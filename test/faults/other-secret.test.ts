@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { beginBatch, chatLine, hasEnded, openAi } from '../batches/world.ts';
 import { adminKey, overUpstreams, testKey, testProcesses } from '../start-gateway.ts';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';
 import { temporaryFolder } from '../start-process.ts';
@@ -130,4 +132,26 @@ test('what a secret sealed that is gone is left out of lists, says so when it is
     (readFileSync(log, 'utf8').match(/lists left out \d+ of their entries: each was sealed/g) ?? []).length;
   await until('the log has a line of it', () => lines() > 0);
   assert.ok(lines() <= testProcesses, 'one a minute');
+});
+
+test('a batch that no secret opens fails when its window is long over, and names storage.secret', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  upstream.script('/v1/chat/completions', ['always delay=60s']);
+  const folder = temporaryFolder(t);
+  const start = (secret: string) =>
+    startGatewayProcess(t, { ...overUpstreams(upstream.url), storage: { data_dir: folder, secret } }, { graceMs: 500 });
+  const first = await start('o'.repeat(44));
+  const { id } = await beginBatch(openAi(first.url, testKey), [chatLine('1')]);
+  const ended = once(first.process, 'exit');
+  first.process.kill('SIGTERM');
+  await ended;
+  const batches = new DatabaseSync(join(folder, 'batches.db'));
+  batches.prepare('UPDATE batch SET deadline_ms = ? WHERE id = ?').run(Date.now() - 3_660_000, id);
+  batches.close();
+  const client = openAi((await start('f'.repeat(44))).url, testKey);
+  await until('it has ended', () => client.batches.retrieve(id).then(hasEnded, () => false));
+  const { status, errors, output_file_id: output } = await client.batches.retrieve(id);
+  assert.deepEqual([status, errors?.data?.[0]?.code, output], ['failed', 'secret_lost', null]);
+  assert.match(errors!.data![0]!.message!, /sealed with another storage\.secret/);
 });

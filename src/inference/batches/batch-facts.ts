@@ -58,6 +58,23 @@ export function openBatch(sealer: Sealer, { facts: sealed, ...row }: BatchRow): 
   return { ...row, ...(JSON.parse(facts.toString('utf8')) as BatchFacts) };
 }
 
+export function isOpenable(sealer: Sealer, { id, facts }: BatchRow): boolean {
+  return sealer.open(facts, contextOf(id)) !== null;
+}
+
+/** Facts of a batch that failed because no secret opens those that it had. */
+export function lostFacts({ createdMs, deadlineMs }: BatchRow): BatchFacts {
+  const window = `${Math.round((deadlineMs - createdMs) / hourMs)}h`;
+  return { metadata: null, window, headers: {}, outputKeptForMs: null, errors: [secretLost] };
+}
+
+const hourMs = 3_600_000;
+const secretLost: BatchError = {
+  code: 'secret_lost',
+  message: 'It was sealed with another storage.secret, which this server did not have until the end of its window.',
+  line: null,
+};
+
 /** Lines with an answer; while a batch runs, those too that a provider has answered and not handed over. */
 export function succeededSoFar({ total, succeeded, errored, aheadSucceeded, finalizingMs, endedMs }: Batch): number {
   if (finalizingMs !== null || endedMs !== null) return succeeded;

@@ -2,9 +2,9 @@ import type { LastingCallers } from '../../books/auth/caller-note.ts';
 import type { BatchFormat, BatchRow, ListedBatches } from '../../books/metering/batch-store.ts';
 import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import { newSortedId } from '../../kernel/ids.ts';
-import { type JobIntervals, type JobWorker, LeasedJobs } from '../../kernel/leased-jobs.ts';
+import { type JobIntervals, type JobWorker, type Lease, LeasedJobs } from '../../kernel/leased-jobs.ts';
 import { type LeftOut, openable } from '../../kernel/unopenable.ts';
-import { type Batch, type BatchFacts, openBatch, sealFacts } from './batch-facts.ts';
+import { type Batch, type BatchFacts, isOpenable, lostFacts, openBatch, sealFacts } from './batch-facts.ts';
 import type { BatchParts } from './batch-parts.ts';
 import { runBatch } from './batch-run.ts';
 
@@ -50,6 +50,8 @@ const openMax = 100;
 const atOnceMax = 512;
 const intervals: JobIntervals = { lookMs: 5_000, renewMs: 8_000, sweepMs: 3_600_000 };
 const linesPrunedAtOnce = 500;
+/** A batch that no secret opens is given up so long after its window. */
+const lostAfterMs = 3_600_000;
 
 const idPrefix: Record<BatchFormat, string> = { openai: 'batch_', anthropic: 'msgbatch_', gemini: 'genbatch_' };
 
@@ -61,7 +63,9 @@ export function createBatches(parts: BatchesParts): Batches {
     clock,
     atOnceMax,
     noun: 'batch',
-    work(row, lease, signal) {
+    async work(row, lease, signal) {
+      // Another server that has the secret ends it in the meantime.
+      if (clock.wallMs() > row.deadlineMs + lostAfterMs && !isOpenable(sealer, row)) return endLost(parts, row, lease);
       const batch = openBatch(sealer, row);
       if (batch.caller !== undefined) parts.callers.recall(batch.caller);
       return runBatch({ ...parts, batch, lease, signal });
@@ -120,6 +124,19 @@ function listedBatches(
     leftOut,
   });
 }
+
+/** Ends a batch that no secret opens as failed: its lines and their results cannot be read either. */
+async function endLost(
+  { store, sealer, clock, retentionMs }: BatchesParts,
+  row: BatchRow,
+  lease: Lease,
+): Promise<void> {
+  const atMs = clock.wallMs();
+  const facts = sealFacts(sealer, lostFacts(row), row.id);
+  await store.end(lease, { ...noFiles, ending: 'failed', atMs, expiresMs: atMs + retentionMs(), facts });
+}
+
+const noFiles = { outputFile: null, errorFile: null } as const;
 
 /** Removes what is over: lines of batches that have ended, batches and files whose time is over. */
 async function prune({ store, files, clock, onTrouble }: BatchesParts): Promise<void> {
