@@ -59,6 +59,23 @@ test('a reader who catches up is told of, and the connection serves on', async (
   assert.equal(client.disconnected, false);
 });
 
+test('a stream that is cut ends with why, also where the steps of its request do not end it', async (t) => {
+  const { client, socket } = await clientOf(t);
+  let received = '';
+  socket.on('data', (bytes: Buffer) => (received += bytes.toString('latin1')));
+  client.expect([]);
+  client.start('events', []);
+  client.chunk('data: 1\n\n');
+  let left = 0;
+  client.onDisconnect(() => (left += 1));
+  client.cut({ kind: 'overloaded', message: 'It was cut.' });
+  client.chunk('data: 2\n\n');
+  while (!received.endsWith('0\r\n\r\n')) await once(socket, 'data');
+  assert.match(received, /data: 1\n\n.*It was cut\./s);
+  assert.doesNotMatch(received, /data: 2|DONE/);
+  assert.deepEqual([left, client.disconnected], [1, true]);
+});
+
 test('10 s of silence: headers and a comment, then a comment every 10 s, until there is content', async (t) => {
   const { client, socket } = await clientOf(t);
   let received = '';

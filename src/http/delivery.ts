@@ -9,6 +9,8 @@ import { readOnAfterAnswer } from './read-on.ts';
 import { refusalOf, retryHeaders } from './refused-request.ts';
 import { openWire } from './stream-wire.ts';
 
+/** How long the steps of a request that is cut may take to end it. */
+const cutEndsMs = 100;
 const keepAliveComment = ': keep-alive\n\n';
 const jsonHeaders = ['content-type', 'application/json'];
 const streamHeaders = [
@@ -26,6 +28,7 @@ const eventHeaders = ['content-type', 'text/event-stream; charset=utf-8', ...str
  */
 export class ResponseDelivery implements Delivery {
   disconnected = false;
+  cutFor: Failure | null = null;
   committed = false;
   private readonly exchange: Omit<Exchange, 'client'>;
   private readonly response: ServerResponse;
@@ -63,7 +66,7 @@ export class ResponseDelivery implements Delivery {
     response.on('close', () => {
       this.stopTimers();
       // This server has ended the connection, not the caller.
-      if (response.writableFinished || this.brokenOff) return;
+      if (response.writableFinished || this.brokenOff || this.cutFor !== null) return;
       this.disconnected = true;
       this.disconnectListener?.();
     });
@@ -112,8 +115,24 @@ export class ResponseDelivery implements Delivery {
     this.response.chunkedEncoding = false;
   }
 
+  /**
+   * Ends the request as if its caller had left, who reads why. The steps of the request write that, because they know
+   * how far a stream has come. A stream whose steps do not end it in time is ended here.
+   */
+  cut(failure: Failure): void {
+    if (this.disconnected || this.ended) return;
+    const isStream = this.keepAlive !== null || (this.committed && this.form === 'events');
+    this.cutFor = failure;
+    this.disconnected = true;
+    this.disconnectListener?.();
+    if (isStream) setTimeout(() => this.end({ failure, headers: [] }), cutEndsMs).unref();
+  }
+
   chunk(given: Bytes): Pace {
-    if (this.disconnected) return 'ready';
+    return this.disconnected ? 'ready' : this.put(given);
+  }
+
+  private put(given: Bytes): Pace {
     if (this.form === 'whole') {
       this.whole = this.whole === null ? given : Buffer.concat([asBuffer(this.whole), asBuffer(given)]);
       return 'ready';
@@ -157,7 +176,7 @@ export class ResponseDelivery implements Delivery {
 
   end(failed: Failed | null): void {
     const { exchange, response } = this;
-    if (this.disconnected || this.ended) return;
+    if ((this.disconnected && this.cutFor === null) || this.ended) return;
     this.ended = true;
     this.stopTimers();
     if (failed !== null) {
@@ -167,11 +186,11 @@ export class ResponseDelivery implements Delivery {
       if (!this.committed) return writeFailure(exchange, failure, dialect, nowMs, headers);
       // A broken answer never looks like a clean end. A stream of bytes has no place for an error.
       if (this.form === 'bytes') return this.breakOff();
-      this.chunk(dialect.errorFrame(failure, errorContextOf(exchange, nowMs), mark));
+      this.put(dialect.errorFrame(failure, errorContextOf(exchange, nowMs), mark));
     }
     if (this.closing !== undefined) {
       this.wire = null;
-      this.chunk(this.closing());
+      this.put(this.closing());
     }
     if (this.form === 'whole') {
       this.committed = true;

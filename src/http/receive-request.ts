@@ -72,6 +72,8 @@ export class Reception {
   /** Time of the last request that needs a key: health checks go on, whatever answer they get. */
   lastCallMs = Number.NEGATIVE_INFINITY;
   private readonly parts: ReceptionParts;
+  /** Clients whose requests run; WebSockets are not among them. */
+  private readonly clients = new Set<ResponseDelivery>();
   /** For work that goes on after its answer. */
   readonly ending = new Ending();
   /** Connections that are WebSockets, or may become one. */
@@ -131,6 +133,11 @@ export class Reception {
     return route !== undefined && route.auth !== 'key';
   }
 
+  /** Ends all requests that still run: each caller reads why, in its format. */
+  cutRequests(): void {
+    for (const client of this.clients) client.cut(cutShort);
+  }
+
   /** Cuts sessions over WebSockets that have not come to their end. */
   cutSessions(): void {
     this.ending.cut();
@@ -180,7 +187,8 @@ export class Reception {
       onRefused: parts.onRefused,
       givenBody: null,
     };
-    unanswered.client = new ResponseDelivery(unanswered, parts.clock);
+    const client = new ResponseDelivery(unanswered, parts.clock);
+    unanswered.client = client;
     const exchange = unanswered as Exchange;
 
     const unfit = preflight(request);
@@ -202,7 +210,7 @@ export class Reception {
       const { atMs, startedMs } = exchange;
       exchange.trace = traces.begin({ atMs, startedMs, headers: request.headers });
     }
-    void this.serve(exchange, route);
+    void this.serve(exchange, route, client);
   }
 
   /** The caller of a request that has no valid key of this server. */
@@ -222,7 +230,7 @@ export class Reception {
   }
 
   /** The order of refusal of design §6: key, account, requests per minute; the rest is the handler's. Never rejects. */
-  private async serve(exchange: Exchange, route: Route): Promise<void> {
+  private async serve(exchange: Exchange, route: Route, client: ResponseDelivery): Promise<void> {
     const { keys, sessions, admission, bodies, onUnexpected } = this.parts;
     const { request, response, requestId } = exchange;
     try {
@@ -263,6 +271,7 @@ export class Reception {
       }
       if (route.auth !== 'none') exchange.held = bodies.hold(exchange.principal?.account ?? '');
       this.running += 1;
+      if (exchange.upgrade === null) this.clients.add(client);
       try {
         const done = route.handle(exchange);
         if (done !== undefined) await done;
@@ -270,6 +279,7 @@ export class Reception {
         exchange.admitted?.release();
         exchange.held?.giveBack();
         this.running -= 1;
+        this.clients.delete(client);
         if (this.running === 0 && this.onIdle !== null) this.onIdle();
       }
     } catch (error) {
@@ -362,6 +372,11 @@ function preflight({ url = '', headers, rawHeaders, httpVersion }: IncomingMessa
 }
 
 const shuttingDown: Failure = { kind: 'overloaded', message: 'This server is shutting down. Connect again.' };
+
+const cutShort: Failure = {
+  kind: 'overloaded',
+  message: 'This server shut down before the answer was complete. Send the request again.',
+};
 
 const busy: Failure = {
   kind: 'overloaded',

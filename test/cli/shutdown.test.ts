@@ -6,6 +6,9 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import Anthropic from '@anthropic-ai/sdk';
+import { GoogleGenAI } from '@google/genai';
+import OpenAI from 'openai';
 import { stringify } from 'yaml';
 import { assertWithin } from '../machine-load.ts';
 import { rawExchange } from '../raw-exchange.ts';
@@ -14,6 +17,7 @@ import { startUpstream, type Upstream } from '../start-upstream.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const key = 'sk-cv-shutdown-test-1';
+const adminKey = 'shutdown-test-admin-key-1';
 
 /** A folder with the configuration of a gateway over one upstream. */
 function folderOver(t: TestContext, upstream: Upstream, more: Record<string, unknown> = {}): string {
@@ -92,18 +96,56 @@ describe('shutdown', { concurrency: true }, () => {
     await assert.rejects(fetch(`${gateway.url}/healthz`));
   });
 
-  test('F39: a stream that outlives shutdown_grace is cut, not waited for', async (t) => {
+  test('F39: streams that outlive shutdown_grace end with the error of their format, and are charged as far as they came', async (t) => {
     const upstream = await upstreamOf(t);
-    const gateway = await startOver(t, upstream, { server: { port: 0, shutdown_grace: '200ms' } });
-    upstream.script('/v1/chat/completions', ['chunks=1000;interval=50ms']);
-    const stream = await ask(gateway.url);
-    const reader = stream.body!.getReader();
-    await reader.read();
-    const exit = await gateway.stop();
-    assert.deepEqual(exit, { code: 0, signal: null });
-    const aborted = await upstream.when((request) => request.ended_ms !== null && request.path.includes('chat'));
-    assert.equal(aborted.aborted, true);
-    await reader.cancel().catch(() => undefined);
+    const cwd = folderOver(t, upstream, { server: { port: 0, shutdown_grace: '200ms' }, admin: { key: adminKey } });
+    const gateway = await startProcess(t, { cwd, args: [] });
+    upstream.script('/v1/chat/completions', [...Array(4).fill('chunks=1000;interval=50ms'), 'delay=60s']);
+    const user = { role: 'user', content: 'Hi' } as const;
+    const { url: baseURL } = gateway;
+    const openai = new OpenAI({ baseURL: `${baseURL}/v1`, apiKey: key, maxRetries: 0 });
+    const anthropic = new Anthropic({ baseURL, apiKey: key, maxRetries: 0 });
+    const google = new GoogleGenAI({ apiKey: key, httpOptions: { baseUrl: baseURL } });
+    const streams: Record<string, AsyncIterable<unknown>> = {
+      chat: await openai.chat.completions.create({ model: 'chat', stream: true, messages: [user] }),
+      responses: await openai.responses.create({ model: 'chat', stream: true, input: 'Hi' }),
+      messages: await anthropic.messages.create({ model: 'chat', stream: true, max_tokens: 99, messages: [user] }),
+      gemini: await google.models.generateContentStream({ model: 'chat', contents: 'Hi' }),
+    };
+    const ends = Object.entries(streams).map(async ([format, stream]) => {
+      let events = 0;
+      try {
+        for await (const _ of stream) events += 1;
+        return [format, events, 'a clean end'];
+      } catch (error) {
+        return [format, events, String(error)];
+      }
+    });
+    const whole = fetch(`${baseURL}${chat.path}`, {
+      method: 'POST',
+      headers: chat.headers,
+      body: JSON.stringify({ ...chat.body, stream: false }),
+    });
+    await upstream.when(() => upstream.requests().filter(({ method }) => method === 'POST').length === 5);
+    assert.deepEqual(await gateway.stop(), { code: 0, signal: null });
+    for (const [format, events, end] of await Promise.all(ends)) {
+      assert.ok(Number(events) > 1, `${format}: ${events}`);
+      assert.match(String(end), /This server shut down before the answer was complete/, String(format));
+    }
+    assert.equal((await whole).status, 503);
+    await upstream.when(() => upstream.requests().every(({ method, aborted }) => method !== 'POST' || aborted));
+    const again = await startProcess(t, { cwd, args: [] });
+    const headers = { authorization: `Bearer ${adminKey}` };
+    const ledger = await (await fetch(`${again.url}/admin/v1/requests.jsonl`, { headers })).text();
+    const charged = ledger
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { class: string; units: number });
+    // Nothing of the whole answer, which is the last request, was sent.
+    assert.deepEqual(
+      charged.map(({ class: end, units }) => [end, units]),
+      [['aborted', 0], ...Array(4).fill(['aborted', 1])],
+    );
   });
 
   test('a second signal ends the process at once', async (t) => {

@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setTimeout as rest } from 'node:timers/promises';
 import type { Reception } from '../receive-request.ts';
-import type { DrainTimes } from './drain.ts';
+import { cutReadMs, type DrainTimes } from './drain.ts';
 
 /** The way in for requests that another server received, and for connections inside this process. */
 export interface Door {
@@ -55,6 +55,8 @@ export class OpenDoor implements Door {
     reception.ending.drain();
     await this.#quiet(graceMs);
     reception.state = 'closed';
+    reception.cutRequests();
+    await this.#quiet(cutReadMs);
     for (const one of this.#open) one.destroy();
     reception.cutSessions();
     await this.#quiet(settleMaxMs);

@@ -39,6 +39,8 @@ const sweepIntervalMs = 50;
 const idleSweepsMax = 20;
 /** How long a closed connection is read, so that a request that crosses the close is not answered by a reset. */
 const lingerMs = 500;
+/** How long callers whose requests are cut may take to read why. */
+export const cutReadMs = 500;
 /** How long a request whose caller is gone may take to come to its end. */
 const settleMaxMs = 1_000;
 
@@ -48,9 +50,12 @@ export async function drain(parts: DrainParts, { delayMs, graceMs }: DrainTimes)
   reception.state = 'unready';
   if (delayMs > 0) await rest(delayMs);
   reception.state = 'draining';
-  const cut = setTimeout(() => {
-    server.closeAllConnections();
-    reception.cutSessions();
+  let cut = setTimeout(() => {
+    reception.cutRequests();
+    cut = setTimeout(() => {
+      server.closeAllConnections();
+      reception.cutSessions();
+    }, cutReadMs);
   }, graceMs);
   const connections = new IdleConnections(parts);
   // Right after the loop has read what has come: a request that is there is not left unread.

@@ -139,8 +139,11 @@ function giveBack(route: Route, attempt: RouteAttempt, outcome: 'cancelled' | 'n
 
 /** The client left before the answer was complete. 499 is the ledger's word for it; nobody receives it. */
 function left<C>(job: Job<C>): void {
-  job.progress.status = job.client.committed ? 200 : 499;
-  job.progress.class = 'aborted';
+  const { progress, client, sink } = job;
+  progress.status = client.committed ? 200 : 499;
+  progress.class = 'aborted';
+  // It still reads.
+  if (client.cutFor != null) sink.end({ failure: client.cutFor, headers: [], mark: progress.mark });
 }
 
 function end<C>(job: Job<C>, failure: Failure): void {
