@@ -109,6 +109,8 @@ export const rooms: readonly Room[] = [
     path: 'src/inference/vector-stores',
     mayImport: ['src/inference/families/vectors', 'src/inference/batches', 'src/vectors', 'src/tools'],
   },
+  // Columns of all that one secret seals.
+  { path: 'src/inference/sealed', mayImport: ['src/inference/vector-stores'] },
   { path: 'src/vectors', mayImport: ['src/net', 'src/upstream/transport'] },
   // What a server says in an error is shown without credentials, as a provider's is.
   { path: 'src/tools/mcp', mayImport: ['src/tools', 'src/books/auth', 'src/formats/providers'] },

@@ -7,6 +7,7 @@ import type { Ledger } from '../books/metering/ledger.ts';
 import type { NoticeStore } from '../books/metering/notices/notice-store.ts';
 import type { PlanBook } from '../books/metering/plan-book.ts';
 import type { SeenProcess } from '../books/metering/replicas.ts';
+import type { SealedStep } from '../books/metering/sealed-columns.ts';
 import type { ConfigResult } from '../config/check.ts';
 import type { ConfigProblem } from '../config/problem.ts';
 import type { Config } from '../config/schema.ts';
@@ -95,6 +96,7 @@ export interface AdminParts {
   /** Reads the configuration file again and takes it into use; with errors nothing changes. */
   reload(mode: ReloadMode): Promise<Reloaded>;
   setup: AdminSetup;
+  sealedStep: SealedStep;
   /** Dependencies of this process: by name, why it cannot be used, null when it can. */
   troubles(): Readonly<Record<string, string | null>>;
   /**

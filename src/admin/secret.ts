@@ -20,49 +20,82 @@ const rotatedSchema = z.object({
   earlier: z.enum(['remembered', 'forgotten', 'none']).describe('Whether earlier secrets still open what they sealed.'),
 });
 
-/** `/secret/rotate`: seals again what is sealed for a long time. */
+const place = z
+  .strictObject({ part: z.int().min(0), behind: z.array(z.union([z.string(), z.int()])).nullable() })
+  .describe('A place in what is sealed.');
+
+/** `/secret`: seals again what is sealed for a long time. */
 export function secretOperations(parts: AdminParts, records: Records, entryRecords: EntryRecords): Operation[] {
-  const { secrets } = parts.setup;
-  return [
-    jsonOperation({
-      method: 'POST',
-      path: '/secret/rotate',
-      area: 'settings',
-      summary:
-        'Seals stored credentials with the current storage.secret, or with a new secret if the data folder has its own. Earlier secrets open what they sealed until they are forgotten.',
-      body: z
-        .strictObject({
-          forget: z
-            .boolean()
-            .default(false)
-            .describe(
-              'Earlier secrets of the data folder are deleted. What they sealed is lost: responses, conversations, files, batches, vector stores, kept bodies, replies kept for Idempotency-Key, links of pictures and headers of crawls.',
-            ),
-        })
-        .prefault({}),
-      reply: rotatedSchema,
-      async run({ body, operator }) {
-        if (secrets.source === 'data folder') secrets.renew();
-        const logins = await parts.mcpGrants.reseal();
-        return untilWritten('providers', async () => {
-          const { changes, left: leftOfRows } = resealed(parts, await entryRecords.rows());
-          const left = [...leftOfRows, ...logins.left.map((name) => `login ${name}`)];
-          const count = changes.length + logins.resealed;
-          const done = await records.apply(changes, {
-            actor: operator.name,
-            action: 'secret.rotate',
-            subject: secrets.source,
-            before: null,
-            after: { resealed: count, left, forget: body.forget },
-          });
-          if (done !== 'done') return null;
-          if (body.forget && left.length === 0 && secrets.source === 'data folder') secrets.forgetEarlier();
-          const earlier = secrets.earlier() > 0 ? 'remembered' : body.forget ? 'forgotten' : 'none';
-          return { source: secrets.source, resealed: count, left, earlier } as const;
-        });
-      },
+  const again: Again = async (actor, action, forget) => {
+    const logins = await parts.mcpGrants.reseal();
+    return untilWritten('providers', async () => {
+      const { changes, left: leftOfRows } = resealed(parts, await entryRecords.rows());
+      const left = [...leftOfRows, ...logins.left.map((name) => `login ${name}`)];
+      const count = changes.length + logins.resealed;
+      const after = { resealed: count, left, forget };
+      const subject = parts.setup.secrets.source;
+      const done = await records.apply(changes, { actor, action, subject, before: null, after });
+      return done === 'done' ? { resealed: count, left } : null;
+    });
+  };
+  return [rotation(parts, again), pass(parts, again)];
+}
+
+type Again = (actor: string, action: string, forget: boolean) => Promise<{ resealed: number; left: string[] }>;
+
+function rotation({ setup: { secrets } }: AdminParts, again: Again): Operation {
+  return jsonOperation({
+    method: 'POST',
+    path: '/secret/rotate',
+    area: 'settings',
+    summary:
+      'Seals stored credentials with the current storage.secret, or with a new secret if the data folder has its own. Earlier secrets open what they sealed until they are forgotten. `/secret/reseal` seals all the rest.',
+    body: z
+      .strictObject({
+        forget: z
+          .boolean()
+          .default(false)
+          .describe(
+            'Earlier secrets of the data folder are deleted. What `/secret/reseal` has not sealed anew is lost: responses, conversations, files, batches, vector stores, kept bodies, replies kept for Idempotency-Key, links of pictures and headers of crawls.',
+          ),
+        renew: z.boolean().default(true).describe('False: the data folder keeps its secret.'),
+      })
+      .prefault({}),
+    reply: rotatedSchema,
+    async run({ body, operator }) {
+      if (secrets.source === 'data folder' && body.renew) secrets.renew();
+      const { resealed, left } = await again(operator.name, 'secret.rotate', body.forget);
+      if (body.forget && left.length === 0 && secrets.source === 'data folder') secrets.forgetEarlier();
+      const earlier = secrets.earlier() > 0 ? 'remembered' : body.forget ? 'forgotten' : 'none';
+      return { source: secrets.source, resealed, left, earlier } as const;
+    },
+  });
+}
+
+function pass({ sealedStep }: AdminParts, again: Again): Operation {
+  return jsonOperation({
+    method: 'POST',
+    path: '/secret/reseal',
+    area: 'settings',
+    summary:
+      'Seals by the current secret what an earlier one had sealed, for about half a second. Call it with `next` of its reply until that is null. Requests go on, and a pass that was broken off may begin anew at any time.',
+    body: z
+      .strictObject({
+        from: place.nullable().default(null).describe('`next` of the last reply.'),
+        mode: z.enum(['seal', 'look']).default('seal').describe('look: only counts.'),
+      })
+      .prefault({}),
+    reply: z.object({
+      kinds: z
+        .array(z.object({ kind: z.string(), current: z.int(), earlier: z.int(), lost: z.int() }))
+        .describe('How many values of each kind the current secret had sealed, earlier ones, or none known here.'),
+      next: place.nullable().describe('Where the next call goes on; null: this one has seen the last.'),
     }),
-  ];
+    async run({ body: { from, mode }, operator }) {
+      if (from === null && mode === 'seal') await again(operator.name, 'secret.reseal', false);
+      return sealedStep(mode, from ?? { part: 0, behind: null });
+    },
+  });
 }
 
 function resealed(

@@ -17,7 +17,6 @@ import { planningWithoutStores } from '../inference/families/chat/explain-chat.t
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import { systemClock as clock } from '../kernel/clock.ts';
 import { FailureError, invalid } from '../kernel/failure.ts';
-import { createSealer } from '../kernel/seal.ts';
 import { createHealth } from '../routing/health.ts';
 import { createMcpGrantStore } from '../stores/accounts/mcp-grant-store.ts';
 import { createNoticeStore } from '../stores/answers/notice-store.ts';
@@ -29,10 +28,15 @@ import { readBackup } from '../stores/read-backup.ts';
 import type { ClosableTables } from '../stores/sql-tables.ts';
 import { writeBackup } from '../stores/sqlite/backup.ts';
 import { dataFolderAt, openDataFolder, whyUnusable } from '../stores/sqlite/data-folder.ts';
-import { type Damage, damageOf, databasesIn } from '../stores/sqlite/integrity.ts';
+import { damageOf, databasesIn } from '../stores/sqlite/integrity.ts';
 import { openSqliteLedger } from '../stores/sqlite/ledger.ts';
 import { migrateDataFolder, pendingMigrations, sqliteFacts } from '../stores/sqlite/sqlite-facts.ts';
-import { openCulvertTables, openSqliteAccountStore, readSqliteAccounts } from '../stores/sqlite/stores.ts';
+import {
+  openCulvertTables,
+  openSqliteAccountStore,
+  readSqliteAccounts,
+  sqliteSealedTables,
+} from '../stores/sqlite/stores.ts';
 import { openSecrets, type Secrets } from '../stores/storage-secrets.ts';
 import { createMcpGrants, mcpGrantsPurpose } from '../tools/mcp/grants.ts';
 import { createEngineOperator, type EngineOperator } from '../tools/search/engine-operator.ts';
@@ -41,8 +45,9 @@ import { createWebhookPost } from '../upstream/transport/post-webhook.ts';
 import { environmentProxies } from '../upstream/transport/proxy.ts';
 import { createTransport } from '../upstream/transport/send.ts';
 import type { Transport } from '../upstream/transport/upstream-call.ts';
-import { damageOfShard } from '../vectors/embedded/shards/check-shard.ts';
+import { damagesOfRows } from '../vectors/embedded/shards/check-shard.ts';
 import { openLocalVectors } from './cli-vectors.ts';
+import { openBucketFolder } from './files.ts';
 import { previewSnapshot } from './preview.ts';
 import { openSenders } from './reports.ts';
 import { adminSetup } from './setup.ts';
@@ -87,12 +92,11 @@ export function cliStores(version: string): StoreParts {
   };
 }
 
-/** Rows of vectors carry checksums, so that bits show which SQLite takes for good ones. */
-function damagesOfRows(file: string): Damage[] {
-  const number = /shard-(\d+)\.db$/.exec(file)?.[1];
-  if (number === undefined) return [];
-  return damageOfShard(file, Number(number)).map((what) => ({ file, what }));
-}
+const uploadsBucket = (config: Config) =>
+  openBucketFolder(
+    { config, env: process.env, proxyOf: environmentProxies(process.env), onTrouble: note, opened() {} },
+    '/uploads',
+  );
 
 const withoutServer = { room: null, onTrouble: console.error };
 
@@ -124,6 +128,7 @@ async function adminApi(config: Config, configFile: string | null, version: stri
       setup,
       secrets,
       env,
+      ...{ stores, bucket: () => uploadsBucket(config) },
       async look() {
         known = await store.load();
         setup.take(known);
@@ -169,8 +174,7 @@ async function adminApi(config: Config, configFile: string | null, version: stri
 
 function listsIn(tables: ClosableTables, secrets: Secrets) {
   const store = createMcpGrantStore(tables);
-  const sealer = () => createSealer(secrets.all(), mcpGrantsPurpose);
-  const mcpGrants = createMcpGrants({ open: async () => store, sealer, clock });
+  const mcpGrants = createMcpGrants({ open: async () => store, sealer: () => secrets.sealer(mcpGrantsPurpose), clock });
   return { mcpGrants, notices: createNoticeStore(tables) };
 }
 
@@ -180,10 +184,11 @@ function localEngines(config: Config, { localSearch }: Snapshot, transport: Tran
   return createEngineOperator({ transport, clock, scrub, health: createHealth({ clock }), engines: () => engines });
 }
 
-async function openForAdmin(
-  config: Config,
-): Promise<
-  Pick<Stores, 'ledger' | 'booksId' | 'replicas' | 'close'> & { store: AccountStore; tables: ClosableTables }
+async function openForAdmin(config: Config): Promise<
+  Pick<Stores, 'ledger' | 'booksId' | 'replicas' | 'sealedTables' | 'close'> & {
+    store: AccountStore;
+    tables: ClosableTables;
+  }
 > {
   const options = {
     bootId: randomUUID(),
@@ -201,6 +206,7 @@ async function openForAdmin(
       store,
       ledger,
       booksId: async () => options.bootId,
+      sealedTables: sqliteSealedTables(folder.path, options.onTrouble),
       replicas: null,
       tables,
       async close() {
@@ -221,6 +227,7 @@ async function openForAdmin(
     store: createPostgresAccountStore(database),
     ledger,
     booksId: () => readBooksId(database.rest.run),
+    sealedTables: async () => tablesIn(database),
     replicas: ledger.replicas,
     tables: tablesIn(database),
     async close() {

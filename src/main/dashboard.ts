@@ -7,7 +7,6 @@ import type { Route } from '../http/exchange.ts';
 import { dashboardRoutes } from '../http/routes/server/dashboard.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { createSealer } from '../kernel/seal.ts';
 import type { Stores } from '../stores/opened-stores.ts';
 import type { Secrets } from '../stores/storage-secrets.ts';
 import type { Callers } from './callers.ts';
@@ -25,7 +24,7 @@ export function openDashboard(parts: {
   callers: Pick<Callers, 'ring' | 'refresh'>;
   stores: Pick<Stores, 'sessions' | 'accounts' | 'tally'>;
   /** Seals what a browser keeps while it logs in elsewhere. */
-  secrets: Pick<Secrets, 'all'>;
+  secrets: Pick<Secrets, 'sealer'>;
   onTrouble(message: string): void;
   snapshot(): Pick<Snapshot, 'config'>;
   clock: Clock;
@@ -50,7 +49,7 @@ export function openDashboard(parts: {
         addressOf: createClientAddress(() => snapshot().config.server.trusted_proxies),
         server: () => snapshot().config.server,
         logins: () => snapshot().config.dashboard,
-        sealer: () => createSealer(parts.secrets.all(), 'logins'),
+        sealer: () => parts.secrets.sealer('logins'),
         store: stores.accounts,
         refresh: callers.refresh,
         onTrouble: parts.onTrouble,

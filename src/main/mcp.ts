@@ -6,7 +6,6 @@ import { callbackAddress } from '../http/routes/mcp-login.ts';
 import { type OpenedAgents, openAgents } from '../inference/families/a2a/open-agents.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { createSealer } from '../kernel/seal.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
 import { createMcpGrants, mcpGrantsPurpose } from '../tools/mcp/grants.ts';
 import { createGuardedServers, type GuardedServers } from '../tools/mcp/guarded-servers.ts';
@@ -53,7 +52,7 @@ export function openMcp(parts: McpParts): OpenedMcp {
   const { plans } = callers;
   const config = () => snapshot().config;
   const rules = () => config().fetch;
-  const sealer = () => createSealer(books.secrets.all(), mcpGrantsPurpose);
+  const sealer = () => books.secrets.sealer(mcpGrantsPurpose);
   const grants = createMcpGrants({ open: books.stores.mcpGrants, sealer, clock });
   const shared = { config, grants, rules, resolve, proxyOf, clock };
   function turned(which: object, what: string, standing: Standing): void {

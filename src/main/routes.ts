@@ -98,7 +98,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
         version,
         store: stores.accounts,
         writePlaces: callers.writePlaces,
-        ...adminSetup({ setup, secrets, env: options.env, look: callers.refresh }),
+        ...adminSetup({ setup, secrets, env: options.env, look: callers.refresh, stores, ...parts.uploads }),
         ledger,
         plans,
         counters: stores.counters,

@@ -20,7 +20,7 @@ import { createAlertStore } from '../stores/answers/alert-store.ts';
 import { createBatchStore } from '../stores/answers/batch-store.ts';
 import { createBodyStore } from '../stores/answers/body-store.ts';
 import { createNoticeStore } from '../stores/answers/notice-store.ts';
-import type { Stores } from '../stores/opened-stores.ts';
+import { later, type Stores } from '../stores/opened-stores.ts';
 import { takeLease, takeNoLease } from '../stores/postgres/boots.ts';
 import { placeOf } from '../stores/postgres/database.ts';
 import { openPostgresLedger } from '../stores/postgres/ledger.ts';
@@ -51,6 +51,7 @@ import {
   openSqliteResponseStore,
   openVectorStoreTables,
   refuseNewerDatabases,
+  sqliteSealedTables,
 } from '../stores/sqlite/stores.ts';
 import { lateVectorStores } from '../stores/vectors/late-vector-stores.ts';
 import { createVectorRegistry } from '../stores/vectors/vector-registry.ts';
@@ -123,6 +124,7 @@ async function openEmbedded({ folder, clock, seat, order, onTrouble }: StoreOpti
     mayHaveBodies: () => existsSync(bodiesDb),
     vectorStores: () => lateVectorStores(openVectorStoreTables({ file: vectorStoresDb, onTrouble }), worker),
     mayHaveVectorStores: () => existsSync(vectorStoresDb),
+    sealedTables: sqliteSealedTables(folder.path, onTrouble),
     sessions: sessions.open,
     mcpGrants: mcpGrants.open,
     vectorRegistry: registry.open,
@@ -151,18 +153,6 @@ async function openEmbedded({ folder, clock, seat, order, onTrouble }: StoreOpti
       for (const one of [crawls, responses, batches, bodies, registry, sessions, mcpGrants]) await one.close();
       await accounts.close();
     },
-  };
-}
-
-/** A store that is opened at its first use. */
-function later<Store extends { close(): Promise<void> }>(open: () => Store) {
-  let store: Store | null = null;
-  return {
-    async open() {
-      store ??= open();
-      return store;
-    },
-    close: async () => store?.close(),
   };
 }
 
@@ -249,6 +239,7 @@ async function openShared({ config, folder, clock, seat, order, onTrouble }: Sto
     mayHaveBodies: () => true,
     vectorStores: () => lateVectorStores(tablesIn(database), worker),
     mayHaveVectorStores: () => true,
+    sealedTables: async () => tablesIn(database),
     sessions: async () =>
       createSessionStore(tablesIn(database), tablesIn({ rest: database.keys }, { answerMaxMs: sessionAnswerMaxMs })),
     mcpGrants: async () => createMcpGrantStore(tablesIn(database)),

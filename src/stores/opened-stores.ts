@@ -21,6 +21,7 @@ import type { SharedPace } from '../tools/crawl/shared-pace.ts';
 import type { PageStore } from '../tools/page-store.ts';
 import type { Corpus } from '../tools/search/corpus.ts';
 import type { VectorRegistry } from '../vectors/registry.ts';
+import type { ClosableTables } from './sql-tables.ts';
 
 /** Everything that is kept, behind its ports, whichever drivers the configuration names. */
 export interface Stores {
@@ -64,6 +65,8 @@ export interface Stores {
   /** Vector stores of OpenAI's API, likewise. */
   vectorStores(): Promise<{ rows: VectorStoreRows; worker: JobWorker }>;
   mayHaveVectorStores(): boolean;
+  /** Tables of an embedded database by the name of its file, or all; null: there are none. Who asks closes them. */
+  sealedTables(file: string): Promise<ClosableTables | null>;
   /** Processes of this server that write the data folder. */
   folderWriters: 'one' | 'several';
   /** Names what is recorded in the database, for ever. */
@@ -76,4 +79,16 @@ export interface Stores {
   troubles(): Readonly<Record<string, string | null>>;
   /** Called after the last request. */
   close(): Promise<void>;
+}
+
+/** A store that is opened at its first use. */
+export function later<Store extends { close(): Promise<void> }>(open: () => Store) {
+  let store: Store | null = null;
+  return {
+    async open() {
+      store ??= open();
+      return store;
+    },
+    close: async () => store?.close(),
+  };
 }

@@ -121,7 +121,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     version: '0.0.0-test',
     store,
     writePlaces: () => places.write(store, clock.wallMs()),
-    ...adminSetup({ setup, secrets, env: {}, look }),
+    ...adminSetup({ setup, secrets, env: {}, look, stores: { sealedTables: async () => null }, bucket: () => null }),
     ledger,
     plans,
     counters,

@@ -1,50 +1,90 @@
-import { type AdminFlags, adminCall } from '../admin-client.ts';
+import type { SealedCounts, SealedPlace, SealedStep } from '../../books/metering/sealed-columns.ts';
+import { type AdminClient, type AdminFlags, withAdmin } from '../admin-client.ts';
 import { overAdmin } from '../admin-entries.ts';
-import type { CommandBody } from '../command-table.ts';
+import type { CommandBody, OptionEntry } from '../command-table.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, note, print, printJson } from '../print.ts';
+import type { Progress } from '../progress.ts';
+
+type Flags = AdminFlags & { forget?: boolean };
+type What = 'rotate' | 'reseal' | 'status';
+type Rotated = { left: readonly string[]; earlier: 'remembered' | 'forgotten' | 'none' };
+
+const entry = (what: What, description: string, options: readonly OptionEntry[] = []) =>
+  overAdmin({
+    ...{ description, options, example: `culvert secret ${what}` },
+    work: () => (flags: Flags, parts: CliParts) => run(what, flags, parts),
+  });
+
+const forget: OptionEntry = [
+  '--forget',
+  'then forget earlier secrets of the data folder, which ends what clients hold',
+];
 
 /** `culvert secret …` */
 export const secret: CommandBody = {
   example: 'culvert secret rotate',
   commands: {
-    rotate: overAdmin({
-      description:
-        'seal stored credentials again, with the current storage.secret or with a new secret of the data folder',
-      options: [
-        [
-          '--forget',
-          'forget earlier secrets of the data folder, and lose what only they open: responses, files, batches, vector stores',
-        ],
-      ],
-      example: 'culvert secret rotate',
-      work: () => rotate,
-    }),
+    rotate: entry('rotate', 'seal all that is kept with storage.secret, or a new secret of the data folder', [forget]),
+    reseal: entry('reseal', 'seal what earlier secrets sealed, such as after a rotation that was broken off', [forget]),
+    status: entry('status', 'count what the current secret and earlier ones have sealed'),
   },
 };
 
-interface Rotated {
-  source: 'configuration' | 'data folder';
-  resealed: number;
-  left: readonly string[];
-  earlier: 'remembered' | 'forgotten' | 'none';
+const passesMax = 4;
+
+/** Exits with 1 where an earlier secret is needed, or something stays that no known secret opens. */
+function run(what: What, flags: Flags, parts: CliParts): Promise<number> {
+  return withAdmin(flags, parts, async (admin, progress) => {
+    const rotate = (body: object) => admin.request('POST', '/secret/rotate', { body }) as Promise<Rotated>;
+    let rotated = what === 'rotate' ? await rotate({}) : null;
+    const mode = what === 'status' ? 'look' : 'seal';
+    const kinds = await pass(admin, mode, progress);
+    // What was written while the first pass ran may have been sealed before the new secret came.
+    let last = kinds;
+    for (let passes = 1; mode === 'seal' && earlierIn(last) > 0 && passes < passesMax; passes++)
+      last = await pass(admin, mode, progress);
+    const needed = earlierIn(last) > 0;
+    if (flags.forget === true && !needed && (rotated?.left.length ?? 0) === 0)
+      rotated = { ...rotated, ...(await rotate({ renew: false, forget: true })) };
+    progress.end();
+    if (listForm(flags) === 'json') printJson({ ...rotated, kinds, needed });
+    else for (const line of described(kinds, needed, what, rotated)) print(line);
+    const left = rotated?.left ?? [];
+    if (left.length > 0) note(`No secret known here opens ${left.join(', ')}. Remove them, and add them again.`);
+    return needed || left.length > 0 ? 1 : 0;
+  });
 }
 
-/** `culvert secret rotate`; 1 where something stays that no known secret opens. */
-async function rotate(flags: AdminFlags & { forget?: boolean }, parts: CliParts): Promise<number> {
-  const body = { forget: flags.forget === true };
-  const reply = (await adminCall(flags, parts, 'POST', '/secret/rotate', { body })) as Rotated;
-  const { source, resealed, left, earlier } = reply;
-  if (listForm(flags) === 'json') printJson(reply);
-  else {
-    print(
-      `Sealed again: ${resealed}, with ${source === 'configuration' ? 'storage.secret' : 'a new secret of the data folder'}.`,
-    );
-    if (earlier === 'remembered')
-      print(
-        `${source === 'configuration' ? 'Keep storage.earlier_secrets as long as something from before must be opened' : 'All else from before stays sealed by the earlier secrets, which the data folder remembers'}: responses, files, batches and vector stores (docs/admin-api.md, The secret).`,
-      );
+async function pass(admin: AdminClient, mode: 'look' | 'seal', progress: Progress): Promise<SealedCounts[]> {
+  const all = new Map<string, SealedCounts>();
+  progress.at(mode === 'seal' ? 'sealing anew' : 'looking at what is sealed');
+  for (let from: SealedPlace | null = null; ; ) {
+    const reply = await admin.request('POST', '/secret/reseal', { body: { from, mode } });
+    const { kinds, next } = reply as Awaited<ReturnType<SealedStep>>;
+    for (const { kind, current, earlier, lost } of kinds) {
+      const sum = all.get(kind) ?? { kind, current: 0, earlier: 0, lost: 0 };
+      all.set(kind, { kind, current: sum.current + current, earlier: sum.earlier + earlier, lost: sum.lost + lost });
+    }
+    if (next === null) return [...all.values()];
+    from = next;
   }
-  if (left.length > 0) note(`No secret known here opens ${left.join(', ')}. Remove them, and add them again.`);
-  return left.length === 0 ? 0 : 1;
+}
+
+function earlierIn(kinds: readonly SealedCounts[]): number {
+  return kinds.reduce((sum, { earlier }) => sum + earlier, 0);
+}
+
+function described(kinds: readonly SealedCounts[], needed: boolean, what: What, rotated: Rotated | null): string[] {
+  const lines = kinds.map(
+    ({ kind, current, earlier, lost }) =>
+      `${kind}: the current secret had sealed ${current}, earlier ones ${earlier}, and none known here ${lost}.`,
+  );
+  if (needed) return [...lines, 'Earlier secrets are needed: culvert secret reseal seals anew what they sealed.'];
+  if (rotated?.earlier === 'forgotten') return [...lines, 'Earlier secrets are forgotten.'];
+  const nothing = what === 'status' ? 'Apart from credentials and logins, nothing' : 'Nothing';
+  return [
+    ...lines,
+    `${nothing} that is kept needs an earlier secret: it may be removed (docs/admin-api.md, The secret).`,
+  ];
 }

@@ -222,7 +222,7 @@ export const storageSchema = z
       .max(10)
       .default([])
       .describe(
-        'What secret was before: it still opens what it sealed. `culvert secret rotate` seals credentials anew; responses, files, batches and vector stores stay sealed with it.',
+        'What secret was before: it still opens what it sealed. `culvert secret rotate` seals everything that is kept anew, and says when it may be removed.',
       ),
     reserve: size()
       .optional()

@@ -41,7 +41,7 @@ export interface BatchError {
 export interface Batch extends Omit<BatchRow, 'facts'>, BatchFacts {}
 
 export function sealFacts(sealer: Sealer, facts: BatchFacts, id: string): Buffer {
-  return sealer.seal(Buffer.from(JSON.stringify(facts)), contextOf(id));
+  return sealer.seal(Buffer.from(JSON.stringify(facts)), batchContext(id));
 }
 
 /** Facts of a batch that stay as they were when it was made. */
@@ -53,13 +53,13 @@ export function madeWith(batch: Batch): Omit<BatchFacts, 'errors'> {
 
 /** Throws for a row that another secret sealed. */
 export function openBatch(sealer: Sealer, { facts: sealed, ...row }: BatchRow): Batch {
-  const facts = sealer.open(sealed, contextOf(row.id));
+  const facts = sealer.open(sealed, batchContext(row.id));
   if (facts === null) throw new Unopenable(`The batch '${row.id}'`);
   return { ...row, ...(JSON.parse(facts.toString('utf8')) as BatchFacts) };
 }
 
 export function isOpenable(sealer: Sealer, { id, facts }: BatchRow): boolean {
-  return sealer.open(facts, contextOf(id)) !== null;
+  return sealer.open(facts, batchContext(id)) !== null;
 }
 
 /** Facts of a batch that failed because no secret opens those that it had. */
@@ -81,6 +81,7 @@ export function succeededSoFar({ total, succeeded, errored, aheadSucceeded, fina
   return Math.max(succeeded, Math.min(aheadSucceeded, (total ?? 0) - errored));
 }
 
-function contextOf(id: string): string {
+/** Context that the facts of a batch are sealed with. */
+export function batchContext(id: string): string {
   return JSON.stringify([id, 'facts']);
 }

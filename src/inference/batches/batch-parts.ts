@@ -56,6 +56,6 @@ export interface BatchRun extends BatchParts {
 }
 
 /** Context that a line's result is sealed with. */
-export function resultContext({ tenant, id }: Batch, seq: number): string {
+export function resultContext({ tenant, id }: Pick<Batch, 'tenant' | 'id'>, seq: number): string {
   return JSON.stringify([tenant, id, seq]);
 }

@@ -14,18 +14,21 @@ export function contentsInRows(store: BatchStore): FileContents {
   return { put: store.putChunk, get: store.chunk, remove: store.removeChunks };
 }
 
+/** Name of the object with a chunk of a file. */
+export function chunkName(file: string, seq: number): string {
+  return fileName(`${file.replace('file-', '')}${seq.toString(36).padStart(6, '0')}`, 'part');
+}
+
 /** One object a chunk. */
 export function contentsInFiles(files: RemovableFiles): FileContents {
-  const nameOf = (file: string, seq: number) =>
-    fileName(`${file.replace('file-', '')}${seq.toString(36).padStart(6, '0')}`, 'part');
   return {
-    put: (file, seq, sealed) => files.put(nameOf(file, seq), sealed, 0),
+    put: (file, seq, sealed) => files.put(chunkName(file, seq), sealed, 0),
     async get(file, seq) {
-      const opened = await files.open(nameOf(file, seq));
+      const opened = await files.open(chunkName(file, seq));
       return opened === null ? null : Buffer.concat(await opened.content.toArray());
     },
     async remove(file, chunks) {
-      for (let seq = 0; seq < chunks; seq++) await files.remove(nameOf(file, seq));
+      for (let seq = 0; seq < chunks; seq++) await files.remove(chunkName(file, seq));
     },
   };
 }

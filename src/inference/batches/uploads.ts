@@ -39,6 +39,7 @@ export interface OpenUploads {
 /** Files of `/v1/files`. */
 export interface Uploads extends Pick<UploadsParts, 'sealer' | 'clock' | 'leftOut' | 'retentionMs' | 'onStored'> {
   open(): Promise<OpenUploads>;
+  bucket(): RemovableFiles | null;
   /** Whether there may be some already. */
   mayHaveStored(): boolean;
   /** For requests that name them. */
@@ -57,6 +58,7 @@ export function createUploads({ stores, bucket, ...parts }: UploadsParts): Uploa
 
   return {
     ...parts,
+    bucket: () => bucket,
     open: once.open,
     mayHaveStored: stores.mayHaveBatches,
     async find(tenant, id) {

@@ -139,7 +139,7 @@ async function sealedRow(sealer: Sealer, bodies: BodiesToKeep, atMs: number): Pr
   const text = Buffer.from(JSON.stringify({ request, answer, error, media } satisfies BodyTexts));
   const small = await compress(text, { params: { [constants.ZSTD_c_compressionLevel]: 1 } });
   const row = { ...facts, atMs };
-  return { ...row, sealed: sealer.seal(small, contextOf(row)) };
+  return { ...row, sealed: sealer.seal(small, bodyContext(row)) };
 }
 
 async function sealedSignature(sealer: Sealer, bodies: BodiesToKeep): Promise<Uint8Array | null> {
@@ -156,13 +156,13 @@ function signatureContext(requestId: string): string {
 }
 
 async function openedRow(sealer: Sealer, { sealed, ...row }: BodyRow): Promise<FoundBodies | null> {
-  const small = sealer.open(sealed, contextOf(row));
+  const small = sealer.open(sealed, bodyContext(row));
   if (small === null) return null;
   const text = await decompress(small, { maxOutputLength: unpackedMaxBytes });
   return { ...row, ...(JSON.parse(text.toString('utf8')) as BodyTexts) };
 }
 
 /** A row opens with the facts that it was written with, and with no others. */
-function contextOf({ requestId, atMs, account, keyId, model, path, status }: Omit<BodyRow, 'sealed'>): string {
+export function bodyContext({ requestId, atMs, account, keyId, model, path, status }: Omit<BodyRow, 'sealed'>): string {
   return JSON.stringify([requestId, atMs, account, keyId, model, path, status]);
 }

@@ -77,15 +77,16 @@ interface Owned {
 }
 
 function sealed(sealer: Sealer, of: Owned, facts: object): Buffer {
-  return sealer.seal(Buffer.from(JSON.stringify(facts)), contextOf(of));
+  return sealer.seal(Buffer.from(JSON.stringify(facts)), factsContext(of));
 }
 
 function opened<T>(sealer: Sealer, of: Owned, facts: Uint8Array): T {
-  const plain = sealer.open(facts, contextOf(of));
+  const plain = sealer.open(facts, factsContext(of));
   if (plain === null) throw new Unopenable(`'${of.id}'`);
   return JSON.parse(plain.toString('utf8')) as T;
 }
 
-function contextOf({ tenant, id }: Owned): string {
+/** Context that the facts of a vector store, or of a file in one, are sealed with. */
+export function factsContext({ tenant, id }: Owned): string {
   return JSON.stringify([tenant, id]);
 }

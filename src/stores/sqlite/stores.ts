@@ -81,6 +81,16 @@ export function openCulvertTables(file: string): ClosableTables {
   return { ...tablesIn(database), close: async () => database.close() };
 }
 
+/** Opens the tables of a database of the data folder by its file's name; null: it is not there. */
+export function sqliteSealedTables(folder: string, onTrouble: LateFile['onTrouble']) {
+  return async (name: string): Promise<ClosableTables | null> => {
+    const file = join(folder, name);
+    if (!existsSync(file)) return null;
+    const migrations = laterMigrations[name] ?? culvertMigrations;
+    return openTables({ file, noun: 'sealed rows', migrations, waitMaxMs, onTrouble });
+  };
+}
+
 export interface LateFile {
   file: string;
   /** Called with housekeeping that failed. For the log. */

@@ -23,9 +23,12 @@ export interface SealedRows {
 export function sealedRows(sealer: Sealer): SealedRows {
   const rows: SealedRows = {
     seal: (value, tenant, id, what) =>
-      sealer.seal(Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)), contextOf(tenant, id, what)),
+      sealer.seal(
+        Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)),
+        partContext(tenant, id, what),
+      ),
     text(sealed, tenant, id, what) {
-      const plain = sealer.open(sealed, contextOf(tenant, id, what));
+      const plain = sealer.open(sealed, partContext(tenant, id, what));
       if (plain === null) throw new Unopenable(`The ${what} of '${id}'`);
       return plain.toString('utf8');
     },
@@ -42,6 +45,7 @@ export function bytesOf(rows: readonly ItemRow[]): number {
   return rows.reduce((sum, { item }) => sum + item.length, 0);
 }
 
-function contextOf(tenant: string, id: string, what: What): string {
+/** Context that a part of a row is sealed with. */
+export function partContext(tenant: string, id: string, what: What): string {
   return JSON.stringify([tenant, id, what]);
 }

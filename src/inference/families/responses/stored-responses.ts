@@ -229,7 +229,8 @@ function conversationsIn({ parts, store, expiresMs, sealed }: Shelf) {
   } satisfies Partial<StoredResponses>;
 }
 
-function textContext(tenant: string): string {
+/** Context of a sealed text that a client, or an item that is kept, holds. */
+export function textContext(tenant: string): string {
   return JSON.stringify([tenant, 'compaction']);
 }
 

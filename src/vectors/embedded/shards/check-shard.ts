@@ -9,7 +9,7 @@ import { openShardFile, type ShardFile } from './shard-file.ts';
  * Checks every row of a shard's file against its checksum, for `culvert doctor`; minutes for many GB. Returns a
  * sentence for each damage, by collection if it is known; empty when all rows are sound. Throws what SQLite throws.
  */
-export function damageOfShard(file: string, number: number): string[] {
+function damageOfShard(file: string, number: number): string[] {
   const shard = openShardFile(file, number);
   try {
     const collections = openCollectionTable(shard);
@@ -55,4 +55,10 @@ function tenantsIn(shard: ShardFile): string[] {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** The same for the file of any database: none for one that is no shard. Rows carry checksums, so that bits show which SQLite takes for good. */
+export function damagesOfRows(file: string): { file: string; what: string }[] {
+  const number = /shard-(\d+)\.db$/.exec(file)?.[1];
+  return number === undefined ? [] : damageOfShard(file, Number(number)).map((what) => ({ file, what }));
 }

@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { adminKey, overUpstreams, testKey } from '../start-gateway.ts';
+import { postgresMissing, startPostgres } from '../start-postgres.ts';
+import { culvertBin, type Lifetime, temporaryFolder } from '../start-process.ts';
+import { s3Keys, s3Missing, startS3 } from '../start-s3.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { until } from '../until.ts';
+import { startGatewayProcess } from './gateway-process.ts';
+
+const [old, fresh] = ['o'.repeat(44), 'f'.repeat(44)] as const;
+const headers = { authorization: `Bearer ${testKey}` };
+const admin = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' };
+/** More than two chunks, and than one step of a pass has time for. */
+const fileBytes = 12 * 1024 * 1024;
+
+interface Pass {
+  kinds: { kind: string; current: number; earlier: number; lost: number }[];
+  next: string | null;
+}
+
+async function send(url: string, path: string, body: object) {
+  const form = body instanceof FormData;
+  const answer = await fetch(`${url}${path}`, {
+    method: 'POST',
+    headers: { ...headers, ...(!form && { 'content-type': 'application/json' }) },
+    body: form ? body : JSON.stringify(body),
+  });
+  assert.ok(answer.ok, `${path}: ${await answer.clone().text()}`);
+  return (await answer.json()) as { id: string; output_file_id?: string; status?: string };
+}
+
+async function read(url: string, path: string) {
+  const answer = await fetch(`${url}${path}`, { headers });
+  const text = await answer.text();
+  assert.equal(answer.status, 200, `${path}: ${text.slice(0, 300)}`);
+  return text;
+}
+
+/** One thing of each kind, as callers see it: by path, its text. */
+async function make(url: string): Promise<Record<string, string>> {
+  const upload = async (purpose: string, content: string) => {
+    const form = new FormData();
+    form.set('purpose', purpose);
+    form.set('file', new Blob([content]), 'lines.jsonl');
+    return (await send(url, '/v1/files', form)).id;
+  };
+  const large = await upload('user_data', 'x'.repeat(fileBytes));
+  const line = {
+    custom_id: '1',
+    method: 'POST',
+    url: '/v1/chat/completions',
+    body: { model: 'chat', messages: [{ role: 'user', content: 'Hi' }] },
+  };
+  const input = await upload('batch', JSON.stringify(line));
+  const batch = (
+    await send(url, '/v1/batches', { input_file_id: input, endpoint: '/v1/chat/completions', completion_window: '24h' })
+  ).id;
+  await until(
+    'the batch has ended',
+    async () => JSON.parse(await read(url, `/v1/batches/${batch}`)).status === 'completed',
+  );
+  const { output_file_id: output } = JSON.parse(await read(url, `/v1/batches/${batch}`)) as { output_file_id: string };
+  const conversation = (await send(url, '/v1/conversations', { metadata: { a: 'b' } })).id;
+  const response = (await send(url, '/v1/responses', { model: 'chat', input: 'Hi', conversation })).id;
+  const store = (await send(url, '/v1/vector_stores', { name: 'Recipes', metadata: { of: 'bread' } })).id;
+  const paths = [
+    `/v1/files/${large}/content`,
+    `/v1/files/${large}`,
+    `/v1/batches/${batch}`,
+    `/v1/files/${output}/content`,
+    `/v1/conversations/${conversation}`,
+    `/v1/conversations/${conversation}/items`,
+    `/v1/responses/${response}`,
+    `/v1/responses/${response}/input_items`,
+  ];
+  const made: Record<string, string> = {};
+  for (const path of paths) made[path] = await read(url, path);
+  made[`/v1/vector_stores/${store}`] = '';
+  return made;
+}
+
+async function isAsBefore(url: string, made: Record<string, string>) {
+  for (const [path, text] of Object.entries(made)) {
+    const now = await read(url, path);
+    if (text !== '') assert.ok(now === text, `${path} is another`);
+  }
+}
+
+async function step(url: string, from: string | null): Promise<Pass> {
+  const body = JSON.stringify({ from });
+  const answer = await fetch(`${url}/admin/v1/secret/reseal`, { method: 'POST', headers: admin, body });
+  assert.equal(answer.status, 200, await answer.clone().text());
+  return (await answer.json()) as Pass;
+}
+
+function culvert(config: string, ...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [culvertBin, 'secret', ...args, '--config', config, '--json'],
+    {
+      encoding: 'utf8',
+    },
+  );
+  return { status, stderr, json: JSON.parse(stdout || 'null') };
+}
+
+/** Servers over one storage, each in the place of the last one. */
+function servers(t: Lifetime, upstream: string, storage: object) {
+  let running: Awaited<ReturnType<typeof startGatewayProcess>> | null = null;
+  return async (secrets: object, end: 'SIGTERM' | 'SIGKILL' = 'SIGTERM') => {
+    if (running !== null) {
+      const ended = once(running.process, 'exit');
+      running.process.kill(end);
+      await ended;
+    }
+    running = await startGatewayProcess(t, { ...overUpstreams(upstream), storage: { ...storage, ...secrets } });
+    return running;
+  };
+}
+
+test('everything in the data folder is sealed anew, also after a kill, and the earlier secret may go', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const restarted = servers(t, upstream.url, { data_dir: join(temporaryFolder(t), 'data') });
+  const first = await restarted({});
+  const made = await make(first.url);
+  const provider = { name: 'late', type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'sk-upstream' };
+  const added = await fetch(`${first.url}/admin/v1/providers`, {
+    method: 'POST',
+    headers: admin,
+    body: JSON.stringify(provider),
+  });
+  assert.equal(added.status, 201);
+  assert.equal(culvert(first.file, 'status').json.needed, false);
+
+  const rotated = await fetch(`${first.url}/admin/v1/secret/rotate`, { method: 'POST', headers: admin, body: '{}' });
+  assert.equal(rotated.status, 200);
+  const before = culvert(first.file, 'status');
+  assert.deepEqual([before.status, before.json.needed], [1, true]);
+  await step(first.url, null);
+
+  const second = await restarted({}, 'SIGKILL');
+  await isAsBefore(second.url, made);
+  const { json, stderr } = culvert(second.file, 'reseal', '--forget');
+  assert.equal(json.earlier, 'forgotten', stderr);
+  assert.ok(
+    json.kinds.every(({ lost }: { lost: number }) => lost === 0),
+    JSON.stringify(json),
+  );
+  const kinds = json.kinds.map(({ kind }: { kind: string }) => kind);
+  for (const kind of ['responses', 'conversations', 'files', 'batches', 'vector stores'])
+    assert.ok(kinds.includes(kind), kind);
+  await isAsBefore(second.url, made);
+  const third = await restarted({});
+  await isAsBefore(third.url, made);
+  assert.deepEqual([culvert(third.file, 'status').status, culvert(third.file, 'status').json.needed], [0, false]);
+});
+
+test('a configured secret is replaced over PostgreSQL and a bucket while requests go on', {
+  skip: postgresMissing || s3Missing,
+}, async (t) => {
+  const [postgres, bucket, upstream] = await Promise.all([startPostgres(t), startS3(t, 'pics'), startUpstream()]);
+  t.after(() => upstream.close());
+  const restarted = servers(t, upstream.url, {
+    database: postgres.newDatabase(),
+    data_dir: join(temporaryFolder(t), 'data'),
+    files: 's3://pics/culvert',
+    s3: { endpoint: bucket.url, ...s3Keys },
+  });
+  const first = await restarted({ secret: old });
+  const made = await make(first.url);
+  const second = await restarted({ secret: fresh, earlier_secrets: [old] });
+  const looked = culvert(second.file, 'status');
+  assert.deepEqual([looked.status, looked.json.needed], [1, true]);
+  const { kinds } = looked.json as Pass;
+  assert.ok(kinds.find(({ kind }) => kind === 'files')!.earlier >= fileBytes / 2 ** 20, JSON.stringify(kinds));
+
+  // Requests go on while a command seals.
+  let goesOn = true;
+  let served = 0;
+  const reader = (async () => {
+    while (goesOn) {
+      await isAsBefore(second.url, made);
+      served += 1;
+    }
+  })();
+  for (let next: string | null = null; ; ) {
+    const done = await step(second.url, next);
+    next = done.next;
+    if (next === null) break;
+  }
+  goesOn = false;
+  await reader;
+  assert.ok(served > 0);
+  assert.equal(culvert(second.file, 'status').json.needed, false);
+  const third = await restarted({ secret: fresh });
+  await isAsBefore(third.url, made);
+});
