@@ -2,6 +2,7 @@ import type { BackupItem } from './backup-row.ts';
 import { readBackup as readSqliteBackup } from './sqlite/backup.ts';
 import { dataFolderAt } from './sqlite/data-folder.ts';
 import { readFolderFiles } from './sqlite/folder-files.ts';
+import { openSnapshots } from './sqlite/snapshots.ts';
 
 interface StoragePlaces {
   /** `sqlite`, or the URL of a PostgreSQL. */
@@ -16,8 +17,19 @@ export async function* readBackup(
 ): AsyncGenerator<BackupItem> {
   const folder = dataFolderAt(data_dir);
   if (place === 'sqlite') {
-    yield* readSqliteBackup(folder);
-    yield* readFolderFiles(folder, ['secret', 'files', 'crawls', 'pages', 'responses', 'batches', 'vectors'], scratch);
+    const snapshots = openSnapshots(folder);
+    try {
+      yield* readSqliteBackup(folder, snapshots);
+      yield* snapshots.secrets;
+      yield* readFolderFiles(
+        folder,
+        ['crawls', 'responses', 'batches', 'files', 'pages', 'vectors'],
+        scratch,
+        snapshots,
+      );
+    } finally {
+      snapshots.close();
+    }
     return;
   }
   const { connect } = await import('./postgres/database.ts');

@@ -18,6 +18,7 @@ import { connect } from '../../src/stores/postgres/database.ts';
 import { readBackup, writeBackup } from '../../src/stores/sqlite/backup.ts';
 import { openDataFolder } from '../../src/stores/sqlite/data-folder.ts';
 import { openDatabase } from '../../src/stores/sqlite/database.ts';
+import { openSnapshots } from '../../src/stores/sqlite/snapshots.ts';
 import { drivers } from './drivers.ts';
 import { reservationRow, usageEvent } from './rows.ts';
 
@@ -308,7 +309,10 @@ const zones = [
 ];
 
 async function copyByBackup(driver: string, from: string, to: string): Promise<void> {
-  if (driver === 'sqlite') return writeBackup(openDataFolder(to), readBackup(openDataFolder(from)));
+  if (driver === 'sqlite') {
+    const folder = openDataFolder(from);
+    return writeBackup(openDataFolder(to), readBackup(folder, openSnapshots(folder)));
+  }
   const [source, target] = [await connect(from), await connect(to)];
   await writePostgresBackup(target, readPostgresBackup(source));
   await source.close();

@@ -11,6 +11,7 @@ import { systemClock } from '../../kernel/clock.ts';
 import type { BackupRow } from '../backup-row.ts';
 import { readBackup, writeBackup } from '../sqlite/backup.ts';
 import { openDataFolder } from '../sqlite/data-folder.ts';
+import { openSnapshots } from '../sqlite/snapshots.ts';
 import { readPostgresBackup, writePostgresBackup } from './backup.ts';
 import { openPostgresLedger } from './ledger.ts';
 import { openPostgres, postgresFacts } from './open.ts';
@@ -108,7 +109,7 @@ test('a backup of PostgreSQL', { skip: postgresMissing }, async (t) => {
     t.after(() => rmSync(dir, { recursive: true, force: true }));
     const folder = openDataFolder(dir);
     await writeBackup(folder, each(kept));
-    const embedded = await all(readBackup(folder));
+    const embedded = await all(readBackup(folder, openSnapshots(folder)));
     const target = await fresh();
     await writePostgresBackup(target, each(embedded));
     assert.deepEqual(await all(readPostgresBackup(target)), kept);

@@ -15,6 +15,7 @@ import { accountTables } from '../backup-tables.ts';
 import { readBackup, writeBackup } from './backup.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
 import { openSqliteLedger } from './ledger.ts';
+import { openSnapshots } from './snapshots.ts';
 import { openCulvertTables, openSqliteAccountStore } from './stores.ts';
 
 function place(t: TestContext): DataFolder {
@@ -108,7 +109,7 @@ async function filled(t: TestContext) {
 test('a backup of a running folder, restored into an empty one, holds the same accounts, requests, windows and sums', async (t) => {
   const { folder, accounts, ledger, rows } = await filled(t);
   const stored = await accounts.load();
-  const backup = await all(readBackup(folder));
+  const backup = await all(readBackup(folder, openSnapshots(folder)));
   const there = place(t);
   await writeBackup(there, each(backup));
   assert.ok(!existsSync(`${there.ledgerDb}-wal`) && !existsSync(`${there.culvertDb}-wal`), 'the files are complete');
@@ -154,7 +155,7 @@ test('a backup has every table of accounts, but for those that only the running 
 
 test('rows of another driver are taken without its own columns, and order or keys of ours', async (t) => {
   const { folder, ledger, accounts, rows } = await filled(t);
-  const foreign = (await all(readBackup(folder))).map(({ table, row }) => ({
+  const foreign = (await all(readBackup(folder, openSnapshots(folder)))).map(({ table, row }) => ({
     table,
     row: { ...row, theirs: 1, key: 5 },
   }));
@@ -169,7 +170,7 @@ test('rows of another driver are taken without its own columns, and order or key
 
 test('a restore that cannot be leaves a folder as it was', async (t) => {
   const { folder, ledger, accounts, rows } = await filled(t);
-  const backup = await all(readBackup(folder));
+  const backup = await all(readBackup(folder, openSnapshots(folder)));
   await assert.rejects(writeBackup(folder, each(backup)), /is not empty\. Restore into a new data folder/);
   assert.ok((await ledger.find(rows[1]!.requestId, 'dev')) !== null);
   const bad: BackupRow[] = [
@@ -193,6 +194,6 @@ test('a restore that cannot be leaves a folder as it was', async (t) => {
 
 test('a backup of a folder without databases is empty, and makes none', async (t) => {
   const folder = place(t);
-  assert.deepEqual(await all(readBackup(folder)), []);
+  assert.deepEqual(await all(readBackup(folder, openSnapshots(folder))), []);
   assert.ok(!existsSync(folder.culvertDb) && !existsSync(folder.ledgerDb));
 });

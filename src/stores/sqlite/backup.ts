@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { type BackupRow, bytesAsText, RestoreRefused, textAsBytes } from '../backup-row.ts';
 import type { BackupTable } from '../backup-tables.ts';
 import { openCulvertDatabase } from './culvert-schema.ts';
@@ -6,23 +6,22 @@ import type { DataFolder } from './data-folder.ts';
 import { type Database, naming, type SqlValue } from './database.ts';
 import { openLedgerDatabase } from './ledger-schema.ts';
 import { ledgerKey, ledgerKeySpan } from './ledger-writer.ts';
+import type { Snapshots } from './snapshots.ts';
 import { backupTables, holdsRows } from './sqlite-facts.ts';
 
 const commitRows = 5_000;
 type FileName = keyof typeof backupTables;
 const fileNames: readonly FileName[] = ['culvertDb', 'ledgerDb'];
 
-/**
- * Every row that a restore needs, each file as of one instant, while a server writes on. Until all is read, the files'
- * logs grow. Both are brought up to date first, as a start of this version would.
- */
-export async function* readBackup(folder: DataFolder): AsyncGenerator<BackupRow, void, undefined> {
+/** Every row that a restore needs, as of the instant of these snapshots. */
+export async function* readBackup(
+  folder: DataFolder,
+  snapshots: Snapshots,
+): AsyncGenerator<BackupRow, void, undefined> {
   for (const file of fileNames) {
-    // A mere look makes no file.
-    if (!existsSync(folder[file])) continue;
-    const database = openFile(folder, file);
+    const database = snapshots.of(folder[file]);
+    if (database === null) continue;
     try {
-      database.exec('BEGIN');
       for (const table of backupTables[file]) {
         const { name, order } = table;
         for (const found of database.prepare(`SELECT * FROM ${name} ORDER BY ${order}`).iterate()) {
@@ -34,7 +33,7 @@ export async function* readBackup(folder: DataFolder): AsyncGenerator<BackupRow,
         throw error;
       });
     } finally {
-      database.close();
+      snapshots.done(folder[file]);
     }
   }
 }

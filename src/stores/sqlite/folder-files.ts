@@ -6,6 +6,7 @@ import { isFileName } from '../../kernel/file-store.ts';
 import { type FilePiece, RestoreRefused } from '../backup-row.ts';
 import type { DataFolder } from './data-folder.ts';
 import { naming } from './database.ts';
+import type { Snapshots } from './snapshots.ts';
 
 /** Bytes of one piece, and the most of any file that is in memory at a time. */
 const pieceBytes = 256 * 1024;
@@ -15,6 +16,8 @@ const pieceBytes = 256 * 1024;
  * are elsewhere.
  */
 export type FolderPart = 'secret' | 'files' | 'crawls' | 'pages' | 'responses' | 'batches' | 'vectors';
+
+type SnapshotCopies = Pick<Snapshots, 'of' | 'copy' | 'done'>;
 
 /** Files of a part, as paths within the folder. */
 function namesOf(folder: DataFolder, part: FolderPart): string[] {
@@ -55,14 +58,14 @@ function namesIn(folder: DataFolder, name: string): string[] {
 }
 
 /**
- * These parts of the folder in pieces, while a server writes on. Each database is first copied to the file `scratch`,
- * as of one instant, so that its log is held up only for that time. `scratch` is gone when all is read or the reader
- * stops.
+ * These parts of the folder in pieces, while a server writes on. Each database is first copied to the file `scratch`: as
+ * of its snapshot, or as it is then. `scratch` is gone when all is read or the reader stops.
  */
 export async function* readFolderFiles(
   folder: DataFolder,
   parts: readonly FolderPart[],
   scratch: string,
+  snapshots: SnapshotCopies | null = null,
 ): AsyncGenerator<FilePiece, void, undefined> {
   for (const file of parts.flatMap((part) => namesOf(folder, part))) {
     const path = join(folder.path, file);
@@ -72,7 +75,8 @@ export async function* readFolderFiles(
       continue;
     }
     try {
-      copyDatabase(path, scratch);
+      if (snapshots !== null && snapshots.of(path) !== null) await copySnapshot(path, scratch, snapshots);
+      else copyDatabase(path, path, scratch);
       yield* piecesOf(file, scratch);
     } finally {
       rmSync(scratch, { force: true });
@@ -80,10 +84,25 @@ export async function* readFolderFiles(
   }
 }
 
-/** Throws what `whyUnusable` puts into words for a damaged file: half a copy would be found out at the restore. */
-function copyDatabase(path: string, scratch: string): void {
+/** SQLite compacts and checks no file within a transaction, so the snapshot is copied first. */
+async function copySnapshot(path: string, scratch: string, snapshots: SnapshotCopies): Promise<void> {
+  const whole = `${scratch}.whole`;
+  try {
+    await snapshots.copy(path, whole);
+    snapshots.done(path);
+    copyDatabase(path, whole, scratch);
+  } finally {
+    for (const suffix of ['', '-wal', '-shm']) rmSync(whole + suffix, { force: true });
+  }
+}
+
+/**
+ * Copies `from`, which holds what `path` does. Throws what `whyUnusable` puts into words for a damaged file: half a copy
+ * would be found out at the restore.
+ */
+function copyDatabase(path: string, from: string, scratch: string): void {
   rmSync(scratch, { force: true });
-  const database = naming(path, () => new DatabaseSync(path, { readOnly: true, timeout: 2_000 }));
+  const database = naming(path, () => new DatabaseSync(from, { readOnly: true, timeout: 2_000 }));
   try {
     naming(path, () => database.prepare('VACUUM INTO ?').run(scratch));
   } finally {
