@@ -22,7 +22,7 @@ export function layFreshStorage(dataDir: string): void {
 function migratedFiles(): ReadonlyMap<string, Buffer> {
   const path = mkdtempSync(join(tmpdir(), 'culvert-fresh-'));
   try {
-    migrateDataFolder(openDataFolder(path));
+    migrateDataFolder(openDataFolder(path), []);
     return new Map(['culvert.db', 'ledger.db'].map((name) => [name, readFileSync(join(path, name))]));
   } finally {
     rmSync(path, { recursive: true, force: true });

@@ -46,6 +46,7 @@ import { environmentProxies } from '../upstream/transport/proxy.ts';
 import { createTransport } from '../upstream/transport/send.ts';
 import type { Transport } from '../upstream/transport/upstream-call.ts';
 import { damagesOfRows } from '../vectors/embedded/shards/check-shard.ts';
+import { shardDatabases } from '../vectors/embedded/shards/shard-schema.ts';
 import { openLocalVectors } from './cli-vectors.ts';
 import { openBucketFolder } from './files.ts';
 import { previewSnapshot } from './preview.ts';
@@ -70,14 +71,14 @@ export function cliStores(version: string): StoreParts {
       return [...damaged, ...rest.flatMap(damagesOfRows)];
     },
     async migrations(config) {
-      if (isEmbedded(config)) return pendingMigrations(dataFolderAt(config.storage.data_dir));
+      if (isEmbedded(config)) return pendingMigrations(dataFolderAt(config.storage.data_dir), shardDatabases);
       return overPostgres(config, async (database) => {
         const { pendingMigrations } = await import('../stores/postgres/open.ts');
         return pendingMigrations(database.rest, database.place);
       });
     },
     async migrate(config) {
-      if (isEmbedded(config)) migrateDataFolder(openDataFolder(config.storage.data_dir));
+      if (isEmbedded(config)) migrateDataFolder(openDataFolder(config.storage.data_dir), shardDatabases);
       else await overPostgres(config, migratePostgres);
     },
     readBackup: ({ storage }, scratch) => readBackup(storage, scratch),

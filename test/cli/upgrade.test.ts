@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { stringify } from 'yaml';
@@ -15,6 +15,7 @@ import { openDatabase } from '../../src/stores/sqlite/database.ts';
 import { ledgerMigrations } from '../../src/stores/sqlite/ledger-schema.ts';
 import { ledgerKey } from '../../src/stores/sqlite/ledger-writer.ts';
 import { migrate } from '../../src/stores/sqlite/migrations.ts';
+import { shardDatabases } from '../../src/vectors/embedded/shards/shard-schema.ts';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';
 import { runCommand, startProcess, temporaryFolder } from '../start-process.ts';
 
@@ -104,25 +105,28 @@ describe('upgrades and going back, run as programs', { concurrency: true }, () =
     assert.match(await withKey(again.url, '/admin/v1/requests', adminKey), /"model":"smart"/);
   });
 
-  test('migrate also shows and changes databases that requests open', async (t) => {
-    const { cwd, folder } = firstVersion(t);
-    const file = join(folder.path, 'responses.db');
-    const database = openDatabase(file, 'fsync', 250);
-    migrate(database, responseMigrations.slice(0, 1));
-    database.close();
-    const steps = async (...args: string[]) => {
-      const { stdout } = await runCommand(['migrate', '--json', ...args], { cwd });
-      type Row = { database: string; pending?: string[]; applied?: string[] };
-      const row = (JSON.parse(stdout) as { data: Row[] }).data.find((one) => one.database === 'responses.db');
-      return row?.pending ?? row?.applied;
-    };
-    const names = responseMigrations.slice(1).map(({ name }) => name);
-    assert.deepEqual(await steps('--check'), names);
-    assert.equal(versionOf(file), 1);
-    assert.deepEqual(await steps(), names);
-    assert.deepEqual([versionOf(file), versionOf(`${file}.before-schema-1`)], [responseMigrations.length, 1]);
-    assert.deepEqual(await steps('--check'), []);
-  });
+  for (const [name, migrations] of [['responses.db', responseMigrations] as const, shardDatabases[2]!]) {
+    test(`migrate also shows and changes a database that requests open, ${name}`, async (t) => {
+      const { cwd, folder } = firstVersion(t);
+      const file = join(folder.path, name);
+      mkdirSync(dirname(file), { recursive: true });
+      const database = openDatabase(file, 'fsync', 250);
+      migrate(database, migrations.slice(0, 1));
+      database.close();
+      const steps = async (...args: string[]) => {
+        const { stdout } = await runCommand(['migrate', '--json', ...args], { cwd });
+        type Row = { database: string; pending?: string[]; applied?: string[] };
+        const row = (JSON.parse(stdout) as { data: Row[] }).data.find((one) => one.database === name);
+        return row?.pending ?? row?.applied;
+      };
+      const names = migrations.slice(1).map((step) => step.name);
+      assert.deepEqual(await steps('--check'), names);
+      assert.equal(versionOf(file), 1);
+      assert.deepEqual(await steps(), names);
+      assert.deepEqual([versionOf(file), versionOf(`${file}.before-schema-1`)], [migrations.length, 1]);
+      assert.deepEqual(await steps('--check'), []);
+    });
+  }
 
   test('a check of the new version reads what an earlier one stored, and changes nothing', async (t) => {
     const { cwd, folder } = firstVersion(t);

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { accountTables, type BackupTable, ledgerTables } from '../backup-tables.ts';
 import type { Migration, SchemaState } from '../migration.ts';
@@ -49,10 +49,13 @@ function nameOf(row: Readonly<Record<string, unknown>>): string {
   return String(row.name);
 }
 
-/** Makes and changes no file. Of databases that requests open, it names those that are there. */
-export function pendingMigrations(folder: DataFolder): SchemaState[] {
+/** Databases that stores of other rooms make, by their path within the folder. */
+type OtherDatabases = readonly (readonly [name: string, migrations: readonly Migration[]])[];
+
+/** Makes and changes no file. Of databases that requests open, `others` too, it names those that are there. */
+export function pendingMigrations(folder: DataFolder, others: OtherDatabases): SchemaState[] {
   const state = (path: string, migrations: readonly Migration[]): SchemaState => {
-    const database = basename(path);
+    const database = relative(folder.path, path);
     if (!existsSync(path)) return { database, current: 0, pending: migrations.map(({ name }) => name) };
     const { current, pending } = stateOfFile(path, migrations);
     return { database, current, pending: pending.map(({ name }) => name) };
@@ -60,12 +63,12 @@ export function pendingMigrations(folder: DataFolder): SchemaState[] {
   return [
     state(folder.culvertDb, culvertMigrations),
     state(folder.ledgerDb, ledgerMigrations),
-    ...laterIn(folder).map(([path, migrations]) => ({ ...state(path, migrations), later: true as const })),
+    ...laterIn(folder, others).map(([path, migrations]) => ({ ...state(path, migrations), later: true as const })),
   ];
 }
 
-function laterIn(folder: DataFolder): [path: string, migrations: readonly Migration[]][] {
-  return Object.entries({ ...laterMigrations, [pagesFile]: pageMigrations })
+function laterIn(folder: DataFolder, others: OtherDatabases): [path: string, migrations: readonly Migration[]][] {
+  return [...Object.entries({ ...laterMigrations, [pagesFile]: pageMigrations }), ...others]
     .map(([name, migrations]): [string, readonly Migration[]] => [join(folder.path, name), migrations])
     .filter(([path]) => existsSync(path));
 }
@@ -76,10 +79,10 @@ const pagesFile = 'pages.db';
  * Makes both files, or brings them up to date, as a start would, and those that are there of the databases that requests
  * open. Throws what `whyUnusable` puts into words.
  */
-export function migrateDataFolder(folder: DataFolder): void {
+export function migrateDataFolder(folder: DataFolder, others: OtherDatabases): void {
   openCulvertDatabase(folder.culvertDb, 'fsync').close();
   openLedgerDatabase(folder.ledgerDb).close();
-  for (const [path, migrations] of laterIn(folder)) {
+  for (const [path, migrations] of laterIn(folder, others)) {
     // Pages can be read again.
     const bring = basename(path) === pagesFile ? migrate : migrateWithCopy;
     openMigrated(path, 'fsync', (database) => bring(database, migrations)).close();

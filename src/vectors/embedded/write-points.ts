@@ -9,7 +9,7 @@ import type { OpenCollection } from './open-collection.ts';
 import { type PayloadOperation, PayloadWriter, payloadBytes, payloadChange } from './payload-writer.ts';
 import { slotMax } from './point-row.ts';
 import { vectorsUsed } from './query/resolve-input.ts';
-import { pointOverheadBytes } from './shards/shard-file.ts';
+import { pointOverheadBytes } from './shards/shard-schema.ts';
 import type { VectorTables } from './vector-rows.ts';
 import { VectorWriter } from './vector-writer.ts';
 

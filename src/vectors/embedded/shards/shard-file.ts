@@ -2,9 +2,7 @@ import { closeSync, existsSync, openSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { overloaded } from '../storage-trouble.ts';
 import { shardCount } from './shard-of.ts';
-
-/** Bytes of a point's row, its id and their index, without vector and payload. */
-export const pointOverheadBytes = 64;
+import { shardMigrations } from './shard-schema.ts';
 
 /** Longest that another process, such as a backup, may hold a write up. */
 const busyTimeoutMs = 250;
@@ -21,47 +19,6 @@ export interface WalBounds {
 }
 
 const walBounds: WalBounds = { checkpointBytes: 16 * 1024 * 1024, bytesMax: 512 * 1024 * 1024 };
-
-const schemaVersion = 3;
-
-const schema = `
-  CREATE TABLE shard (number INTEGER NOT NULL, count INTEGER NOT NULL);
-  CREATE TABLE collection (
-    cid INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, name TEXT NOT NULL, account TEXT NOT NULL,
-    size INTEGER NOT NULL, distance TEXT NOT NULL, model TEXT, points INTEGER NOT NULL, seq INTEGER NOT NULL,
-    indexes TEXT NOT NULL, sum INTEGER NOT NULL, UNIQUE (tenant, name)
-  );
-  CREATE TABLE alias (tenant TEXT NOT NULL, alias TEXT NOT NULL, cid INTEGER NOT NULL, sum INTEGER NOT NULL,
-    PRIMARY KEY (tenant, alias)) WITHOUT ROWID;
-  CREATE INDEX alias_of ON alias (cid);
-  CREATE TABLE point (
-    key INTEGER PRIMARY KEY, cid INTEGER NOT NULL, id NUMERIC NOT NULL, sum INTEGER NOT NULL,
-    vector_sum INTEGER NOT NULL, payload TEXT, vector BLOB NOT NULL
-  );
-  CREATE UNIQUE INDEX point_id ON point (cid, id);
-  CREATE TABLE doomed (cid INTEGER PRIMARY KEY, sum INTEGER NOT NULL);
-  -- Bytes of a collection's points. Changed with every write of it, and never read for an answer.
-  CREATE TABLE kept (cid INTEGER PRIMARY KEY, bytes INTEGER NOT NULL);
-`;
-
-/** The rows of all points are read once: seconds for many GB. */
-const secondVersion = `
-  CREATE TABLE kept (cid INTEGER PRIMARY KEY, bytes INTEGER NOT NULL);
-  INSERT INTO kept SELECT cid, 0 FROM collection;
-  INSERT OR REPLACE INTO kept
-    SELECT cid, sum(length(vector) + coalesce(octet_length(payload), 0) + ${pointOverheadBytes}) FROM point NOT INDEXED
-    WHERE cid IN (SELECT cid FROM collection) GROUP BY cid;
-`;
-
-/** Named vectors. `more`: JSON of a collection's parts other than its unnamed vector; null in those made before. */
-const thirdVersion = `
-  ALTER TABLE collection ADD COLUMN more TEXT;
-  CREATE TABLE field (
-    fid INTEGER PRIMARY KEY AUTOINCREMENT, cid INTEGER NOT NULL, rows INTEGER NOT NULL, sum INTEGER NOT NULL
-  );
-  CREATE INDEX field_of ON field (cid);
-  CREATE TABLE field_row (key INTEGER PRIMARY KEY, sum INTEGER NOT NULL, vector BLOB NOT NULL);
-`;
 
 /** One data file: the durable truth of a shard, used by one thread. */
 export interface ShardFile {
@@ -164,20 +121,12 @@ function frames(row: Record<string, unknown> | undefined): number {
 
 function bringUpToDate(database: DatabaseSync, number: number): void {
   const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
-  if (version > schemaVersion) throw overloaded('A newer Culvert wrote the vector data. Start that version.');
-  if (version === 0) {
+  const steps = shardMigrations(number);
+  if (version > steps.length) throw overloaded('A newer Culvert wrote the vector data. Start that version.');
+  if (version < steps.length) {
     database.exec('BEGIN IMMEDIATE');
-    database.exec(schema);
-    database.exec(thirdVersion);
-    database.prepare('INSERT INTO shard VALUES (?, ?)').run(number, shardCount);
-    database.exec(`PRAGMA user_version = ${schemaVersion}; COMMIT`);
-    return;
-  }
-  if (version < schemaVersion) {
-    database.exec('BEGIN IMMEDIATE');
-    if (version === 1) database.exec(secondVersion);
-    database.exec(thirdVersion);
-    database.exec(`PRAGMA user_version = ${schemaVersion}; COMMIT`);
+    for (const step of steps.slice(version)) database.exec(step.sql);
+    database.exec(`PRAGMA user_version = ${steps.length}; COMMIT`);
   }
   const row = database.prepare('SELECT number, count FROM shard').get();
   if (row?.number === number && row.count === shardCount) return;
