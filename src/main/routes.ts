@@ -194,10 +194,11 @@ function mcpRoutesOf(
   all: () => readonly Route[],
 ): Route[] {
   const { clock, snapshot } = services;
+  const { version, seat } = options;
   const { upstream, finish } = mcp;
   const addressOf = createClientAddress(() => snapshot().config.server.trusted_proxies);
   return [
-    ...mcpRoutes({ routes: all, services, version: options.version, upstream, onUnexpected }),
+    ...mcpRoutes({ routes: all, services, version, upstream, onUnexpected, shareCalls: seat?.shareCalls ?? null }),
     ...mcpUpstreamRoutes({ services, upstream }),
     ...a2aRoutes({ services, agents: mcp.agents.load }),
     mcpLoginRoute({ finish, addressOf, clock, tally: books.stores.tally }),

@@ -9,6 +9,9 @@ const waitMaxMs = 100;
 /** Bodies of a worker that takes longer are left out. */
 const bodiesMaxMs = 1_000;
 
+/** A worker that takes longer has no call that can be cancelled. */
+const cancelMaxMs = 1_000;
+
 /** Ports and what of them people look at, who may have an answer of another worker already. */
 const looks: Readonly<Record<string, ReadonlySet<string>>> = {
   counters: new Set(['read', 'running']),
@@ -61,6 +64,14 @@ export async function askAll(
   maxMs: number,
 ): Promise<void> {
   await withinMs(maxMs, Promise.allSettled(links.map(ask)), null);
+}
+
+/** Cancels the call of this name, if exactly one runs at all of these workers. */
+export async function cancelAt(links: readonly Link<WorkerOffers>[], name: string): Promise<void> {
+  const counts = new Map<Link<WorkerOffers>, number>();
+  await askAll(links, async (link) => counts.set(link, await link.ask('runningCalls', name)), cancelMaxMs);
+  const [one, ...more] = [...counts].filter(([, count]) => count > 0);
+  if (one?.[1] === 1 && more.length === 0) one[0].notify('endCalls', name);
 }
 
 /** Bodies of these requests that any of the workers keeps. */

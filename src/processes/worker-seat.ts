@@ -8,6 +8,7 @@ import type { LocalServer } from '../formats/providers/probe-local.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import type { JobWorker } from '../kernel/leased-jobs.ts';
 import { createElsewhere, type Elsewhere } from '../kernel/sharing/elsewhere.ts';
+import type { ShareCalls } from '../kernel/sharing/running-calls.ts';
 import type { SeriesValues } from '../observe/metrics.ts';
 import type { HealthHint } from '../routing/health-hints.ts';
 import type { BooksOffers, BooksStanding } from './books-offers.ts';
@@ -70,6 +71,8 @@ export interface PrimaryOffers extends BooksOffers {
   holds(name: string, by: number): void;
   /** This worker has stored these. */
   stored(changes: readonly StoredChange[]): void;
+  /** Cancels the call of this name, if exactly one runs in all workers. */
+  cancelCall(name: string): void;
   /** All workers, and those that ended a while ago. */
   processes(): readonly SeenProcess[];
   /** Bodies that other workers keep of these requests. */
@@ -101,6 +104,9 @@ export interface WorkerOffers {
   died(boot: string): void;
   /** Other workers have stored these. */
   storedElsewhere(changes: readonly StoredChange[]): void;
+  /** How many calls of this name run here. */
+  runningCalls(name: string): number;
+  endCalls(name: string): void;
   /** Answers when all that was said before is on its way. */
   delivered(): void;
   /** Ends it as `Gateway.close` does. */
@@ -138,6 +144,7 @@ export interface Seat {
   /** Holdings of other workers of what all callers share. */
   elsewhere: Elsewhere;
   shareStored: StorageElsewhere['shareStored'];
+  shareCalls: ShareCalls;
   processes(): Promise<readonly SeenProcess[]>;
   /** Bodies that other workers keep in memory. */
   bodiesElsewhere: PrimaryOffers['bodies'];
@@ -205,6 +212,10 @@ export async function takeSeat(loaded: Promise<unknown>): Promise<Seat> {
     shareStored(take) {
       offers.storedElsewhere = take;
       return (changes) => primary.notify('stored', changes);
+    },
+    shareCalls(calls) {
+      Object.assign(offers, { runningCalls: calls.count, endCalls: calls.end });
+      return (name) => primary.notify('cancelCall', name);
     },
     processes: () => primary.ask('processes'),
     bodiesElsewhere: (requestIds) => primary.ask('bodies', requestIds),

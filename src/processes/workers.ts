@@ -15,7 +15,7 @@ import type { Link } from './process-link.ts';
 import { Pulse } from './pulse.ts';
 import { withTakenAtStart } from './reloads.ts';
 import { Spares } from './spares.ts';
-import { askAll, bodiesAt, Hearing, isLook } from './wait-for-reports.ts';
+import { askAll, bodiesAt, cancelAt, Hearing, isLook } from './wait-for-reports.ts';
 import {
   type Given,
   heldPort,
@@ -305,6 +305,11 @@ export class Workers {
       stored: (changes) => {
         for (const other of this.#others(number)) other.notify('storedElsewhere', changes);
       },
+      cancelCall: (name) =>
+        void cancelAt(
+          this.#serving().map(({ link: one }) => one),
+          name,
+        ),
       processes: () => this.#pulse.seen(),
       bodies: (requestIds) => bodiesAt(this.#others(number), requestIds),
       bodiesWritten: () => askAll(this.#others(number), (other) => other.ask('bodiesWritten'), lookMaxMs),

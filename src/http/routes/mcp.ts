@@ -9,6 +9,7 @@ import { type ErrorContext, type Failure, factsOf, invalid, isFailure, statusOf 
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
 import { putNewest } from '../../kernel/put-newest.ts';
+import { RunningCalls, type ShareCalls } from '../../kernel/sharing/running-calls.ts';
 import type { Trace } from '../../kernel/trace.ts';
 import type { CallNews } from '../../tools/mcp/call-news.ts';
 import type { McpAnswer, McpHeaders, McpMessage } from '../../tools/mcp/mcp-message.ts';
@@ -18,7 +19,6 @@ import { callerOf, type Exchange, errorContextOf, headerOf, type Route } from '.
 import { readJsonBody } from '../read-body.ts';
 import { refusalOf } from '../refused-request.ts';
 import { EventedAnswer } from './mcp-answer.ts';
-import { RunningCalls } from './mcp-running.ts';
 
 export interface McpParts {
   /** The whole route table: tools are calls of it. */
@@ -26,6 +26,8 @@ export interface McpParts {
   services: { admission: Admission; clock: Clock; snapshot(): Pick<Snapshot, 'steps'> };
   upstream: UpstreamTools;
   version: string;
+  /** Null where this is the only process. */
+  shareCalls: ShareCalls | null;
   /** Called for unexpected errors; the caller got a result with the request id. */
   onUnexpected(error: unknown, requestId: string, trace: Trace | null): void;
 }
@@ -46,7 +48,7 @@ const bodyBytesMax = 1024 * 1024;
  * call that its tool is does. The rest of the protocol costs nothing, and counts in requests per minute. `/mcp/NAME` offers one other server alone.
  */
 export function mcpRoutes(given: McpParts): Route[] {
-  const parts: ServedParts = { ...given, running: new RunningCalls(), logLevels: new Map() };
+  const parts: ServedParts = { ...given, running: new RunningCalls(given.shareCalls), logLevels: new Map() };
   const shared = { method: 'POST', auth: 'key', quota: 'free', endpoint: 'mcp', dialect: mcpErrors } as const;
   return [
     {
