@@ -135,6 +135,7 @@ export interface AdminSetup {
   sealer(): Sealer;
   secrets: {
     source: 'configuration' | 'data folder';
+    name(): string;
     /** How many of them only this secret opens. */
     earlier(): number;
     /** Makes a new secret that seals from now on. Works in a data folder only. */

@@ -4,7 +4,7 @@ import { openCredential, openDefinition, sealCredential, sealDefinition } from '
 import type { Records } from './directory.ts';
 import type { EntryRecords, EntryRows } from './entries/entry-records.ts';
 import { untilWritten } from './entries/until-written.ts';
-import { jsonOperation, type Operation } from './operation.ts';
+import { jsonOperation, type Operation, refuse } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 
 const rotatedSchema = z.object({
@@ -59,12 +59,20 @@ function rotation({ setup: { secrets } }: AdminParts, again: Again): Operation {
             'Earlier secrets of the data folder are deleted. What `/secret/reseal` has not sealed anew is lost: responses, conversations, files, batches, vector stores, kept bodies, replies kept for Idempotency-Key, links of pictures and headers of crawls.',
           ),
         renew: z.boolean().default(true).describe('False: the data folder keeps its secret.'),
+        secret: z
+          .string()
+          .optional()
+          .describe(
+            '`secret` of `/secret/reseal`. 409, and nothing is forgotten, if another one is current since then.',
+          ),
       })
       .prefault({}),
     reply: rotatedSchema,
     async run({ body, operator }) {
       if (secrets.source === 'data folder' && body.renew) secrets.renew();
       const { resealed, left } = await again(operator.name, 'secret.rotate', body.forget);
+      if (body.secret !== undefined && body.secret !== secrets.name())
+        refuse({ kind: 'conflict', message: 'The secret was renewed meanwhile: seal everything anew first.' });
       if (body.forget && left.length === 0 && secrets.source === 'data folder') secrets.forgetEarlier();
       const earlier = secrets.earlier() > 0 ? 'remembered' : body.forget ? 'forgotten' : 'none';
       return { source: secrets.source, resealed, left, earlier } as const;
@@ -72,7 +80,7 @@ function rotation({ setup: { secrets } }: AdminParts, again: Again): Operation {
   });
 }
 
-function pass({ sealedStep }: AdminParts, again: Again): Operation {
+function pass({ sealedStep, setup: { secrets } }: AdminParts, again: Again): Operation {
   return jsonOperation({
     method: 'POST',
     path: '/secret/reseal',
@@ -89,11 +97,14 @@ function pass({ sealedStep }: AdminParts, again: Again): Operation {
       kinds: z
         .array(z.object({ kind: z.string(), current: z.int(), earlier: z.int(), lost: z.int() }))
         .describe('How many values of each kind the current secret had sealed, earlier ones, or none known here.'),
+      secret: z.string().describe('Names the current secret, and does not tell it.'),
       next: place.nullable().describe('Where the next call goes on; null: this one has seen the last.'),
     }),
     async run({ body: { from, mode }, operator }) {
       if (from === null && mode === 'seal') await again(operator.name, 'secret.reseal', false);
-      return sealedStep(mode, from ?? { part: 0, behind: null });
+      // Before the step: it is to name the secret that all of it has been sealed with.
+      const secret = secrets.name();
+      return { ...(await sealedStep(mode, from ?? { part: 0, behind: null })), secret };
     },
   });
 }

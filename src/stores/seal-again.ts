@@ -84,7 +84,7 @@ function columnAgain(parts: SealAgainParts, { table, key, column, also = [], ...
   const { purpose, contextOf, inside } = rest;
   const keys = key.join(', ');
   return async ({ prefix, rows, write }, mode, behind, counts) => {
-    const after = behind?.length === key.length ? behind : null;
+    const after = isPlaceBy(key, behind) ? behind : null;
     const beyond = after === null ? '' : `AND (${keys}) > (${key.map((_, at) => `$${at + 1}`).join(', ')})`;
     const found = await rows(
       `SELECT ${[...key, ...also.map((one) => one.replaceAll('@', prefix)), column].join(', ')}
@@ -109,13 +109,20 @@ function columnAgain(parts: SealAgainParts, { table, key, column, also = [], ...
   };
 }
 
-/** Some objects of the next complete file. One that is not complete may still change. */
+/** False for a place of another part, which callers may send: its values are no keys here. */
+function isPlaceBy(key: readonly string[], behind: Behind): behind is (string | number)[] {
+  const isValue = (value: string | number, at: number) =>
+    key[at] === 'seq' ? Number(value) === value && Math.abs(value) < 2 ** 31 : typeof value === 'string';
+  return behind?.length === key.length && behind.every(isValue);
+}
+
+/** Some objects of the next file. Those of one that is not complete may still change: they are only counted. */
 function objectsAgain(parts: SealAgainParts, { purpose, chunkBytes, nameOf, contextOf }: SealedContents): Part {
   return async ({ prefix, rows }, mode, behind, counts) => {
     const bucket = parts.bucket();
     if (bucket === null) return null;
     const [from = '', chunk = 0] = behind ?? [];
-    const sql = `SELECT id, tenant, bytes FROM ${prefix}stored_file WHERE complete = 1 AND id >= $1 ORDER BY id LIMIT 2`;
+    const sql = `SELECT id, tenant, bytes, complete FROM ${prefix}stored_file WHERE id >= $1 ORDER BY id LIMIT 2`;
     const [file, following] = await rows(sql, [from]);
     if (file === undefined) return null;
     const owner = { id: String(file.id), tenant: String(file.tenant) };
@@ -127,7 +134,7 @@ function objectsAgain(parts: SealAgainParts, { purpose, chunkBytes, nameOf, cont
       if (opened === null) continue;
       const was = Buffer.concat(await opened.content.toArray());
       const now = counted(counts, was, seal(was, contextOf(owner, at)));
-      if (now === was || mode === 'look') continue;
+      if (now === was || mode === 'look' || Number(file.complete) === 0) continue;
       await bucket.put(nameOf(owner.id, at), now, 0);
       // One that was deleted meanwhile must not come back.
       const [left] = await rows(`SELECT 1 AS one FROM ${prefix}stored_file WHERE id = $1`, [owner.id]);

@@ -17,6 +17,8 @@ export interface Secrets {
   /** Seals and opens by whatever they are at the time. */
   sealer(purpose: string): Sealer;
   signer(purpose: string): Signer;
+  /** Names the current one, and does not tell it. */
+  name(): string;
   source: 'configuration' | 'data folder';
   /** Makes a new one that seals from now on; the current one then only opens. For the data folder only. */
   renew(): void;
@@ -53,7 +55,7 @@ export function openSecrets(
   };
 }
 
-function byNow(all: () => readonly string[]): Pick<Secrets, 'all' | 'sealer' | 'signer'> {
+function byNow(all: () => readonly string[]): Pick<Secrets, 'all' | 'sealer' | 'signer' | 'name'> {
   /** Made anew when the secrets have changed. */
   function memoized<Made>(make: (secrets: readonly string[]) => Made): () => Made {
     let secrets = all();
@@ -68,6 +70,7 @@ function byNow(all: () => readonly string[]): Pick<Secrets, 'all' | 'sealer' | '
   }
   return {
     all,
+    name: () => createSigner(all(), 'name').sign(''),
     sealer(purpose) {
       const now = memoized((secrets) => createSealer(secrets, purpose));
       return {

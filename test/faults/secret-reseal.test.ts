@@ -20,6 +20,7 @@ const fileBytes = 12 * 1024 * 1024;
 interface Pass {
   kinds: { kind: string; current: number; earlier: number; lost: number }[];
   next: string | null;
+  secret: string;
 }
 
 async function send(url: string, path: string, body: object) {
@@ -90,7 +91,7 @@ async function isAsBefore(url: string, made: Record<string, string>) {
   }
 }
 
-async function step(url: string, from: string | null): Promise<Pass> {
+async function step(url: string, from: unknown): Promise<Pass> {
   const body = JSON.stringify({ from });
   const answer = await fetch(`${url}/admin/v1/secret/reseal`, { method: 'POST', headers: admin, body });
   assert.equal(answer.status, 200, await answer.clone().text());
@@ -160,6 +161,52 @@ test('everything in the data folder is sealed anew, also after a kill, and the e
   assert.deepEqual([culvert(third.file, 'status').status, culvert(third.file, 'status').json.needed], [0, false]);
 });
 
+test('earlier secrets are not forgotten where another one came since the pass', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const { url } = await servers(t, upstream.url, { data_dir: join(temporaryFolder(t), 'data') })({});
+  const { id } = await send(url, '/v1/responses', { model: 'chat', input: 'Hi' });
+  const rotate = (body: object) =>
+    fetch(`${url}/admin/v1/secret/rotate`, { method: 'POST', headers: admin, body: JSON.stringify(body) });
+  await rotate({});
+  const { secret } = await step(url, null);
+  assert.equal((await step(url, null)).secret, secret);
+  await rotate({});
+  const refused = await rotate({ renew: false, forget: true, secret });
+  assert.deepEqual(
+    [refused.status, ((await refused.json()) as { error: { message: string } }).error.message],
+    [409, 'The secret was renewed meanwhile: seal everything anew first.'],
+  );
+  await read(url, `/v1/responses/${id}`);
+  const now = (await step(url, null)).secret;
+  assert.notEqual(now, secret);
+  const forgotten = await rotate({ renew: false, forget: true, secret: now });
+  assert.equal(((await forgotten.json()) as { earlier: string }).earlier, 'forgotten');
+  await read(url, `/v1/responses/${id}`);
+});
+
+/** Begins a file of several requests; the call sends the rest of it, and resolves to the path of its content. */
+async function beginUpload(url: string) {
+  const post = (path: string, body: string, upload: Record<string, string>) => {
+    const wanted = Object.entries(upload).map(([name, value]) => [`x-goog-upload-${name}`, value]);
+    const sent = { ...headers, 'content-type': 'application/json', ...Object.fromEntries(wanted) };
+    return fetch(`${url}${path}`, { method: 'POST', headers: sent, body });
+  };
+  const begun = await post('/upload/v1beta/files', '{"file":{}}', { protocol: 'resumable', command: 'start' });
+  const { pathname, search } = new URL(begun.headers.get('x-goog-upload-url')!);
+  const first = 'a'.repeat(2 ** 20);
+  assert.equal((await post(pathname + search, first, { command: 'upload', offset: '0' })).status, 200);
+  return async (at: string) => {
+    const ended = await fetch(`${at}${pathname}${search}`, {
+      method: 'POST',
+      headers: { ...headers, 'x-goog-upload-command': 'upload, finalize', 'x-goog-upload-offset': `${first.length}` },
+      body: 'the end',
+    });
+    const { file } = (await ended.json()) as { file: { name: string } };
+    return `/v1/files/${file.name.replace('files/', 'file-')}/content`;
+  };
+}
+
 test('a configured secret is replaced over PostgreSQL and a bucket while requests go on', {
   skip: postgresMissing || s3Missing,
 }, async (t) => {
@@ -173,6 +220,7 @@ test('a configured secret is replaced over PostgreSQL and a bucket while request
   });
   const first = await restarted({ secret: old });
   const made = await make(first.url);
+  const endUpload = await beginUpload(first.url);
   const second = await restarted({ secret: fresh, earlier_secrets: [old] });
   const looked = culvert(second.file, 'status');
   assert.deepEqual([looked.status, looked.json.needed], [1, true]);
@@ -196,7 +244,18 @@ test('a configured secret is replaced over PostgreSQL and a bucket while request
   goesOn = false;
   await reader;
   assert.ok(served > 0);
-  assert.equal(culvert(second.file, 'status').json.needed, false);
+  // Values that are no keys of a part begin it anew: of items, chunks and lines of batches.
+  for (const place of [
+    [4, ['a', 'b', 'c']],
+    [6, ['a', 'x']],
+    [8, ['a', 2 ** 40]],
+  ] as const)
+    await step(second.url, { part: place[0], behind: place[1] });
+  // Objects of a file that still comes stay as they are, and count.
+  assert.equal(culvert(second.file, 'reseal').json.needed, true);
+  const uploaded = await endUpload(second.url);
+  assert.equal(culvert(second.file, 'reseal').json.needed, false);
   const third = await restarted({ secret: fresh });
+  assert.match(await read(third.url, uploaded), /^a{1048576}the end$/);
   await isAsBefore(third.url, made);
 });

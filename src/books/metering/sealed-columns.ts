@@ -19,7 +19,7 @@ export interface SealedColumn {
   inside?(plain: Buffer, row: Readonly<Record<string, unknown>>, seal: SealAgain): Buffer;
 }
 
-/** Objects in a bucket with the contents of complete files. */
+/** Objects in a bucket with the contents of files. */
 export interface SealedContents {
   purpose: string;
   chunkBytes: number;

@@ -8,6 +8,7 @@ import type { Progress } from '../progress.ts';
 
 type Flags = AdminFlags & { forget?: boolean };
 type What = 'rotate' | 'reseal' | 'status';
+type Pass = { kinds: SealedCounts[]; secret: string | undefined };
 type Rotated = { left: readonly string[]; earlier: 'remembered' | 'forgotten' | 'none' };
 
 const entry = (what: What, description: string, options: readonly OptionEntry[] = []) =>
@@ -39,14 +40,14 @@ function run(what: What, flags: Flags, parts: CliParts): Promise<number> {
     const rotate = (body: object) => admin.request('POST', '/secret/rotate', { body }) as Promise<Rotated>;
     let rotated = what === 'rotate' ? await rotate({}) : null;
     const mode = what === 'status' ? 'look' : 'seal';
-    const kinds = await pass(admin, mode, progress);
+    let last = await pass(admin, mode, progress);
+    const { kinds } = last;
     // What was written while the first pass ran may have been sealed before the new secret came.
-    let last = kinds;
-    for (let passes = 1; mode === 'seal' && earlierIn(last) > 0 && passes < passesMax; passes++)
+    for (let passes = 1; mode === 'seal' && earlierIn(last.kinds) > 0 && passes < passesMax; passes++)
       last = await pass(admin, mode, progress);
-    const needed = earlierIn(last) > 0;
+    const needed = earlierIn(last.kinds) > 0;
     if (flags.forget === true && !needed && (rotated?.left.length ?? 0) === 0)
-      rotated = { ...rotated, ...(await rotate({ renew: false, forget: true })) };
+      rotated = { ...rotated, ...(await rotate({ renew: false, forget: true, secret: last.secret })) };
     progress.end();
     if (listForm(flags) === 'json') printJson({ ...rotated, kinds, needed });
     else for (const line of described(kinds, needed, what, rotated)) print(line);
@@ -56,17 +57,20 @@ function run(what: What, flags: Flags, parts: CliParts): Promise<number> {
   });
 }
 
-async function pass(admin: AdminClient, mode: 'look' | 'seal', progress: Progress): Promise<SealedCounts[]> {
+/** All counts, and the name of the secret that was current when it began. */
+async function pass(admin: AdminClient, mode: 'look' | 'seal', progress: Progress): Promise<Pass> {
+  let first: string | undefined;
   const all = new Map<string, SealedCounts>();
   progress.at(mode === 'seal' ? 'sealing anew' : 'looking at what is sealed');
   for (let from: SealedPlace | null = null; ; ) {
     const reply = await admin.request('POST', '/secret/reseal', { body: { from, mode } });
-    const { kinds, next } = reply as Awaited<ReturnType<SealedStep>>;
+    const { kinds, next, secret } = reply as Awaited<ReturnType<SealedStep>> & { secret?: string };
+    first ??= secret;
     for (const { kind, current, earlier, lost } of kinds) {
       const sum = all.get(kind) ?? { kind, current: 0, earlier: 0, lost: 0 };
       all.set(kind, { kind, current: sum.current + current, earlier: sum.earlier + earlier, lost: sum.lost + lost });
     }
-    if (next === null) return [...all.values()];
+    if (next === null) return { kinds: [...all.values()], secret: first };
     from = next;
   }
 }

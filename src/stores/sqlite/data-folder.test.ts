@@ -100,6 +100,27 @@ test('every earlier secret is remembered, however often it is renewed, until all
   assert.notEqual(secretMark(folder), mark, 'other processes notice');
 });
 
+test('processes that renew the secret at once lose none that one of them has sealed with', async (t) => {
+  const folder = openDataFolder(place(t));
+  const first = ensureSecret(folder, () => 'x'.repeat(43));
+  const code = `
+    const { randomBytes } = await import('node:crypto');
+    const { openDataFolder, renewSecret } = await import(${JSON.stringify(new URL('./data-folder.ts', import.meta.url).href)});
+    const folder = openDataFolder(${JSON.stringify(folder.path)});
+    for (let turn = 0; turn < 80; turn += 1)
+      renewSecret(folder, () => { const made = randomBytes(32).toString('hex'); console.log(made); return made; });`;
+  const others = [1, 2, 3].map(async () => {
+    const child = spawn(process.execPath, ['--input-type=module', '-e', code], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const [lines] = await Promise.all([child.stdout.toArray(), once(child, 'exit')]);
+    return Buffer.concat(lines).toString('utf8').trim().split('\n');
+  });
+  const made = (await Promise.all(others)).flat();
+  assert.equal(made.length, 240);
+  assert.deepEqual(new Set(presentSecrets(folder)), new Set([first, ...made]));
+});
+
 test('S9 a secret file that was cut short stops the start and is left as it is', (t) => {
   const folder = openDataFolder(place(t));
   const file = join(folder.path, 'secret');

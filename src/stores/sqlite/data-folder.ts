@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { makeFolder } from '../../kernel/make-folder.ts';
 import { secretBytesMin } from '../../kernel/seal.ts';
@@ -96,8 +96,10 @@ export function ensureSecret(folder: DataFolder, mint: () => string): string {
  * name of one whose bytes never reached the disk.
  */
 export function replaceFile(file: string, text: string): void {
-  writeFileSync(`${file}.new`, text, { mode: 0o600, flush: true });
-  renameSync(`${file}.new`, file);
+  // Another process may replace it at the same time.
+  const temporary = `${file}.${process.pid}.new`;
+  writeFileSync(temporary, text, { mode: 0o600, flush: true });
+  renameSync(temporary, file);
 }
 
 /** A file's text, or undefined when there is no such file. */
@@ -115,13 +117,13 @@ export class SecretCutShort extends Error {}
 
 /** The secret of this folder, made by `mint` at the first call, and after it those that it had before. */
 export function secretsOf(folder: DataFolder, mint: () => string): readonly string[] {
-  return [ensureSecret(folder, mint), ...earlierOf(folder)];
+  return withEarlier(folder, ensureSecret(folder, mint));
 }
 
 /** The same while the server runs; null: the file is gone or cut short, which is no reason for another secret. */
 export function presentSecrets(folder: DataFolder): readonly string[] | null {
   const secret = readIfThere(secretFile(folder))?.trim() ?? '';
-  return Buffer.byteLength(secret) < secretBytesMin ? null : [secret, ...earlierOf(folder)];
+  return Buffer.byteLength(secret) < secretBytesMin ? null : withEarlier(folder, secret);
 }
 
 /** Changes with each change of the secrets; '': there is none. Costs some 2 µs. */
@@ -132,10 +134,11 @@ export function secretMark(folder: DataFolder): string {
 
 /** Makes a new secret. Each earlier one still opens what it sealed, until `forgetEarlierSecrets`: vector stores last for ever. */
 export function renewSecret(folder: DataFolder, mint: () => string): void {
-  const before = secretsOf(folder, mint);
-  // First, so that a crash between the two loses nothing.
-  replaceFile(earlierFile(folder), `${before.join('\n')}\n`);
-  replaceFile(secretFile(folder), `${mint()}\n`);
+  const secret = mint();
+  // First, so that a crash between the two loses nothing. Several processes may renew at once: each adds to what is
+  // there, also the new one, which another new one may replace after it has sealed.
+  appendFileSync(earlierFile(folder), `\n${ensureSecret(folder, mint)}\n${secret}\n`, { mode: 0o600, flush: true });
+  replaceFile(secretFile(folder), `${secret}\n`);
 }
 
 /** The secret's file is written anew: by its mark other processes know. */
@@ -149,8 +152,11 @@ function secretFile(folder: Pick<DataFolder, 'path'>): string {
   return join(folder.path, 'secret');
 }
 
-function earlierOf(folder: DataFolder): string[] {
-  return (readIfThere(earlierFile(folder)) ?? '').split('\n').filter((line) => line !== '');
+/** The newest first, and each once, although the file may name the current one and some twice. */
+function withEarlier(folder: DataFolder, secret: string): string[] {
+  const earlier = (readIfThere(earlierFile(folder)) ?? '').split('\n').reverse();
+  // A line that a power cut left short has sealed nothing.
+  return [...new Set([secret, ...earlier.filter((line) => Buffer.byteLength(line) >= secretBytesMin)])];
 }
 
 function earlierFile(folder: DataFolder): string {
