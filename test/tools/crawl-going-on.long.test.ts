@@ -92,6 +92,37 @@ test('F46 a page that the store cannot keep is paid once, by whoever reads it', 
   assert.deepEqual([status, done, charged, paid], ['completed', 2, 2, 2]);
 });
 
+test('F46 a page that waits for the books, while its store is away too, is paid by whoever reads it', async (t) => {
+  const store = storeIn(t);
+  let failures = 2;
+  const failing: CrawlStore = {
+    ...store,
+    async putBack(...of) {
+      if (failures-- > 0) throw new Error('the database is away');
+      return store.putBack(...of);
+    },
+  };
+  const { meter } = countingMeter();
+  let refusals = 1;
+  let paid = 0;
+  const away: Failure = { kind: 'quota-unavailable', message: 'The books are away.' };
+  const counting: CrawlsParts['meter'] = {
+    ...meter,
+    async page(owner, url, work) {
+      if (refusals-- > 0) return away;
+      paid += 1;
+      return meter.page(owner, url, work);
+    },
+  };
+  const crawls = crawlsOver(t, failing, { reader: siteReader({ '/': {} }, []), meter: counting });
+  await crawls.start();
+  const created = await crawls.create(owner, [`${origin}/`], optionsOf());
+  assert.ok(created !== 'full');
+  const { status, done, charged } = await ended(store, created.id);
+  await crawls.stop();
+  assert.deepEqual([status, done, charged, paid], ['completed', 1, 1, 1]);
+});
+
 test('a limit of a minute, met by what is written of pages, is waited for', async (t) => {
   let asked = 0;
   const site = siteReader({ '/': { links: ['/a'] }, '/a': {} }, []);

@@ -270,8 +270,9 @@ function workersPart(access: Access) {
     take: (lease, count) => holding(lease, null, (held) => takePages(crawl, page, held, lease.id, count)),
     async putBack(lease, seq, { charged }) {
       await holding(lease, undefined, function* (): Work<undefined> {
+        // It waits already where this worker has leased the crawl again. A second try after a first one changes nothing.
         const back = `UPDATE ${page} SET state = 'waiting', charged = $3
-          WHERE crawl = $1 AND seq = $2 AND state = 'fetching'`;
+          WHERE crawl = $1 AND seq = $2 AND state IN ('fetching', 'waiting') AND charged = 1`;
         const changed = yield* change(back, [lease.id, seq, charged ? 1 : 0]);
         if (changed === 1 && !charged)
           yield* change(`UPDATE ${crawl} SET charged = charged - 1 WHERE id = $1`, [lease.id]);

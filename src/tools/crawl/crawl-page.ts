@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { backoffMs } from '../../kernel/backoff.ts';
 import { type Failure, FailureError, factsOf, isFailure } from '../../kernel/failure.ts';
 import type { JsonValue } from '../../kernel/json.ts';
 import { HostBusy } from '../../net/host-turns.ts';
@@ -25,9 +27,8 @@ const noFrontier = { urls: [], rowsMax: 0, shapeMax: 0 };
  * Rejects when the store fails.
  */
 export async function runPage(run: CrawlRun, frontier: Frontier, page: TakenPage): Promise<PageOutcome> {
-  const { store, lease, crawl, files, turns, signal } = run;
+  const { crawl, files, turns, signal } = run;
   const { options } = crawl;
-  const giveBack = () => store.putBack(lease, page.seq, { charged: page.paid });
   const url = new URL(page.url);
   let delayMs = options.delayMs;
   if (options.robots === 'obey') {
@@ -48,13 +49,34 @@ export async function runPage(run: CrawlRun, frontier: Frontier, page: TakenPage
     if (!(error instanceof HostBusy) && !signal.aborted) throw error;
   }
   if (outcome !== null) return outcome;
-  await giveBack();
+  await giveBack(run, page);
   return rest;
+}
+
+const giveBackWaits = { firstMs: 100, maxMs: 1_000 };
+/** A process that stops, or has lost the crawl, waits no longer. */
+const lastTriesMax = 3;
+
+/**
+ * Lets the page wait again, unpaid if it was. While the store is away it tries again: the next reader of the page would
+ * find it paid, and nobody has paid it.
+ */
+async function giveBack({ store, lease, signal }: CrawlRun, page: TakenPage): Promise<void> {
+  let lastTries = 0;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await store.putBack(lease, page.seq, { charged: page.paid });
+    } catch (error) {
+      if (signal.aborted) lastTries += 1;
+      if (page.paid || lastTries === lastTriesMax) throw error;
+      await pause(backoffMs(tries, giveBackWaits));
+    }
+  }
 }
 
 /** Null: nothing was done, and nothing paid. */
 async function paidPage(run: CrawlRun, frontier: Frontier, page: TakenPage): Promise<PageOutcome | null> {
-  const { meter, crawl, signal, store, lease } = run;
+  const { meter, crawl, signal } = run;
   if (signal.aborted) return null;
   // Paid by the process that died over it.
   if (page.paid) return (await workOn(run, frontier, page)).outcome;
@@ -74,13 +96,13 @@ async function paidPage(run: CrawlRun, frontier: Frontier, page: TakenPage): Pro
   if (troubles.length > 0) throw troubles[0];
   if (refused === null) return outcome;
   if (isPassing(refused)) return null;
-  await store.putBack(lease, page.seq, { charged: false });
+  await giveBack(run, page);
   return { next: 'stop', error: `Stopped: ${factsOf(refused, run.clock.wallMs()).message}` };
 }
 
 /** How reading it ended, and what of the crawl comes next: null: the page waits again. */
 async function workOn(run: CrawlRun, frontier: Frontier, page: TakenPage): Promise<PageEnd & { outcome: Next }> {
-  const { signal, store, lease } = run;
+  const { signal } = run;
   const { read, forbidden } = await readPage(run, page);
   if (!isFailure(read)) {
     const finished = await keepPage(run, frontier, page, read);
@@ -96,7 +118,7 @@ async function workOn(run: CrawlRun, frontier: Frontier, page: TakenPage): Promi
   if (isPassing(read)) return failed(null);
   // The model's part of this page cannot be paid, so the next page's cannot be either.
   if (read.kind === 'quota-exceeded') {
-    await store.putBack(lease, page.seq, { charged: page.paid });
+    await giveBack(run, page);
     return failed({ next: 'stop', error: `Stopped: ${read.message}` });
   }
   await fail(run, page, codeOf(read), factsOf(read, run.clock.wallMs()).message, end);
@@ -151,7 +173,7 @@ async function keepPage(
   const links = [...(original === null ? [] : [original]), ...(read.links ?? [])];
   const found = follow ? await frontier.of(links, page.depth + 1) : [];
   if (found === null) {
-    await store.putBack(lease, page.seq, { charged: page.paid });
+    await giveBack(run, page);
     return { got: false, next: { next: 'stop', error: tooSlowMessage } };
   }
   if (original !== null && (await isCopyOf(original, run, read))) {
@@ -163,7 +185,7 @@ async function keepPage(
   if (there && options.collection !== null) {
     const refused = await putInCollection(run, page, read);
     if (refused?.kind === 'quota-exceeded') {
-      await store.putBack(lease, page.seq, { charged: page.paid });
+      await giveBack(run, page);
       return { got: false, next: { next: 'stop', error: `Stopped: ${refused.message}` } };
     }
     // Read again, mostly from the cache, when the ledger is back.
@@ -190,7 +212,7 @@ async function keepPage(
     throw error;
   });
   if (typeof finish === 'object') {
-    await store.putBack(lease, page.seq, { charged: page.paid });
+    await giveBack(run, page);
     return { got: false, next: { next: 'stop', error: `Stopped: ${finish.message}` } };
   }
   if (finish && hooks.length > 0) hooked();
