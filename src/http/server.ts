@@ -100,7 +100,7 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
     },
     async drain(times) {
       if (caps === null) await door.drain(times);
-      else await Promise.all([drain({ server, reception, clock, caps }, times), door.drain(times)]);
+      else await Promise.all([drain({ server, reception, clock, caps }, times), door.drainBehindPort(times)]);
     },
   };
 }

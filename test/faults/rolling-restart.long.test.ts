@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { Agent, get } from 'node:http';
 import { test } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
-import { overUpstreams, startGateway, testKey } from '../start-gateway.ts';
+import { overUpstreams, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
 
@@ -72,27 +71,4 @@ test('F39 two replicas behind a balancer are restarted in turn under load: no re
   balancing = false;
   await Promise.all(watches);
   assert.deepEqual(failures, []);
-});
-
-test('F67 connections are kept until the port is closed, so that no proxy makes new ones; then each closes behind an answer', async (t) => {
-  const gateway = await startGateway(t);
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  t.after(() => agent.destroy());
-  const headers = { authorization: `Bearer ${testKey}` };
-  const asked = () =>
-    new Promise<string | undefined>((resolve, reject) => {
-      get(`${gateway.url}/v1/models`, { agent, headers }, (response) => {
-        response.resume();
-        response.once('end', () => resolve(response.headers.connection));
-      }).once('error', reject);
-    });
-  assert.equal(await asked(), 'keep-alive');
-  const ended = gateway.close(2_000);
-  const seen: (string | undefined)[] = [];
-  do seen.push(await asked());
-  while (seen.at(-1) === 'keep-alive');
-  assert.equal(seen[0], 'keep-alive');
-  assert.equal(seen.at(-1), 'close');
-  await assert.rejects(fetch(`${gateway.url}/healthz`));
-  await ended;
 });

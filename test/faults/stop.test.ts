@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { Agent, type IncomingMessage, request } from 'node:http';
+import { Agent, get, type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,6 +35,31 @@ test('F79 500 streams wait to be accepted when SIGTERM comes: each of them is an
   for (const outcome of await Promise.all(answers)) outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
   assert.deepEqual(outcomes, { '200 data: [DONE]': streams });
   assert.deepEqual(await ended, [0, null]);
+});
+
+test('F67 connections are kept until the port is closed, so that no proxy makes new ones; then each closes behind an answer', async (t) => {
+  const gateway = await startGateway(t, { server: { processes: 1 } });
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  t.after(() => agent.destroy());
+  const headers = { authorization: `Bearer ${testKey}` };
+  const asked = () =>
+    new Promise<string | undefined>((resolve, reject) => {
+      get(`${gateway.url}/v1/models`, { agent, headers }, (response) => {
+        response.resume();
+        response.once('end', () => resolve(response.headers.connection));
+      }).once('error', reject);
+    });
+  // The first one loads code and waits for models: it came too long ago to count as a caller who is there.
+  await asked();
+  assert.equal(await asked(), 'keep-alive');
+  const ended = gateway.close(2_000);
+  const seen: (string | undefined)[] = [];
+  do seen.push(await asked());
+  while (seen.at(-1) === 'keep-alive');
+  assert.equal(seen[0], 'keep-alive');
+  assert.equal(seen.at(-1), 'close');
+  await assert.rejects(fetch(`${gateway.url}/healthz`));
+  await ended;
 });
 
 test('F79 first /readyz answers 503, everything is served for server.drain_delay, and then the port closes', async (t) => {

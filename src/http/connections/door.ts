@@ -62,6 +62,17 @@ export class OpenDoor implements Door {
     await this.#quiet(settleMaxMs);
   }
 
+  /**
+   * Ends its connections when all answers are out, behind a port that drains: the port alone decides when requests are
+   * refused and cut. Callers keep their connections until it is closed.
+   */
+  async drainBehindPort({ delayMs, graceMs }: DrainTimes): Promise<void> {
+    const endMs = performance.now() + delayMs + graceMs + cutReadMs;
+    while (this.#reception.state !== 'closed' && performance.now() < endMs) await rest(lookMs);
+    await this.#quiet(endMs - performance.now());
+    for (const one of this.#open) one.destroy();
+  }
+
   async #quiet(maxMs: number): Promise<void> {
     for (let waited = 0; this.#open.size + this.#reception.running > 0 && waited < maxMs; waited += lookMs)
       await rest(lookMs);
