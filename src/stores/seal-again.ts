@@ -86,9 +86,10 @@ function columnAgain(parts: SealAgainParts, { table, key, column, also = [], ...
   return async ({ prefix, rows, write }, mode, behind, counts) => {
     const after = isPlaceBy(key, behind) ? behind : null;
     const beyond = after === null ? '' : `AND (${keys}) > (${key.map((_, at) => `$${at + 1}`).join(', ')})`;
+    const columns = [...key, ...also.map((one) => one.replaceAll('@', prefix)), column].join(', ');
     const found = await rows(
-      `SELECT ${[...key, ...also.map((one) => one.replaceAll('@', prefix)), column].join(', ')}
-      FROM ${prefix}${table} AS ${table} WHERE ${column} IS NOT NULL ${beyond} ORDER BY ${keys} LIMIT ${atOnce}`,
+      `SELECT ${columns} FROM ${prefix}${table} AS ${table}
+      WHERE ${column} IS NOT NULL ${beyond} ORDER BY ${keys} LIMIT ${atOnce}`,
       after ?? [],
     );
     const seal = sealAgain(parts, purpose);

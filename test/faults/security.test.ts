@@ -456,6 +456,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
   'src/stores/sqlite/tables.ts': ['column', 'place'],
   'src/stores/leased-rows.ts': ['free', 'open', 'table', 'which'],
   'src/stores/storage-sizes.ts': ['prefix'],
+  'src/stores/seal-again.ts': ['atOnce', 'beyond', 'column', 'columns', 'keys', 'prefix', 'same', 'table'],
   'src/stores/ledger/traffic-of-past.ts': ["counts.join(', ')", 'kind', 'name', 'schema'],
   'src/stores/ledger/largest-parts.ts': [
     'count',
