@@ -1,4 +1,5 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { WebSocket } from 'ws';
 import { type Failure, invalid } from '../kernel/failure.ts';
@@ -75,4 +76,20 @@ export async function acceptWebSocket(
 /** A browser gives up when none of those that it offers is chosen. The key is not repeated. */
 function chosenProtocol(offered: ReadonlySet<string>): string | undefined {
   return offered.has('realtime') ? 'realtime' : [...offered].find((protocol) => !protocol.startsWith(keyProtocol));
+}
+
+/**
+ * Notices a caller who leaves while its connection is not a WebSocket yet: nothing reads such a connection, and it may
+ * be open on one side. Takes no bytes. The result ends the watch; a reader may begin in the turn of the loop after it.
+ */
+export function watchForEnd(socket: Duplex, response: ServerResponse): () => void {
+  const look = () => {
+    // At the end of all bytes this makes it emit `end`.
+    if (socket.readableLength === 0) socket.read();
+  };
+  const left = () => {
+    if (!response.headersSent) socket.destroy();
+  };
+  socket.on('readable', look).once('end', left);
+  return () => socket.off('readable', look).off('end', left);
 }

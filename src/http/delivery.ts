@@ -5,7 +5,8 @@ import { type Failure, factsOf } from '../kernel/failure.ts';
 import { keepAliveAfterMs, readerBufferBytesMax, readerStallTimeoutMs } from '../kernel/limits.ts';
 import { validateHeaderName, validateHeaderValue } from '../kernel/web/node-http.ts';
 import { type Exchange, errorContextOf, type Route } from './exchange.ts';
-import { readOnAfterAnswer } from './read-on.ts';
+import { knownHeaders } from './known-headers.ts';
+import { hasLargeUnreadBody, readOnAfterAnswer } from './read-on.ts';
 import { refusalOf, retryHeaders } from './refused-request.ts';
 import { openWire } from './stream-wire.ts';
 
@@ -363,55 +364,3 @@ interface HeadWriter {
 
 /** Most values of one header that are remembered as checked; at one more all are checked again. */
 const fitValuesMax = 1_000;
-
-/**
- * Headers whose values are made here, of digits, ids and names that were checked. Nothing else goes out unseen by
- * node's validators: a line break in a value would be the beginning of another answer.
- */
-const madeHere = [
-  'x-culvert-attempts',
-  'x-culvert-cost',
-  'x-culvert-cost-usd',
-  'ratelimit',
-  'x-ratelimit-limit-requests',
-  'x-ratelimit-remaining-requests',
-  'x-ratelimit-reset-requests',
-  'x-ratelimit-limit-tokens',
-  'x-ratelimit-remaining-tokens',
-  'x-ratelimit-reset-tokens',
-  'anthropic-ratelimit-requests-limit',
-  'anthropic-ratelimit-requests-remaining',
-  'anthropic-ratelimit-requests-reset',
-  'anthropic-ratelimit-tokens-limit',
-  'anthropic-ratelimit-tokens-remaining',
-  'anthropic-ratelimit-tokens-reset',
-];
-
-/**
- * Headers whose values are the same for many answers, so each value is checked once. The names of limits in the policy
- * are those of `ratelimit`, which changes with every answer.
- */
-const seldomNew = [
-  'content-type',
-  'cache-control',
-  'x-accel-buffering',
-  'ratelimit-policy',
-  'x-culvert-provider',
-  'x-culvert-model',
-];
-
-/** Beginning of each header's line, and the values that passed the check; `fit` null: its values need none. */
-const knownHeaders = new Map<string, { begin: string; fit: Set<string> | null }>();
-for (const name of madeHere) knownHeaders.set(name, { begin: `\r\n${name}: `, fit: null });
-for (const name of seldomNew) knownHeaders.set(name, { begin: `\r\n${name}: `, fit: new Set() });
-
-/** Above this an unread body is not worth draining for the sake of the connection. */
-const drainBytesMax = 1024 * 1024;
-
-function hasLargeUnreadBody({ request, dropsBody }: Pick<Exchange, 'request' | 'dropsBody'>): boolean {
-  // A caller that is still sending would see the reset and not the answer.
-  if (dropsBody) return false;
-  if (request.complete || request.method === 'GET' || request.method === 'HEAD') return false;
-  const length = request.headers['content-length'];
-  return length === undefined ? request.headers['transfer-encoding'] !== undefined : Number(length) > drainBytesMax;
-}

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { every } from '../kernel/every.ts';
+import type { Exchange } from './exchange.ts';
 
 /** A caller that sends nothing for so long has read its answer, or never will. */
 const idleMsMax = 2_000;
@@ -25,4 +26,16 @@ export function readOnAfterAnswer({ socket }: IncomingMessage): void {
     });
     socket.once('close', stopLooking);
   };
+}
+
+/** Above this an unread body is not worth draining for the sake of the connection. */
+const drainBytesMax = 1024 * 1024;
+
+/** Whether more of a body is unread than is worth reading for the sake of the connection. */
+export function hasLargeUnreadBody({ request, dropsBody }: Pick<Exchange, 'request' | 'dropsBody'>): boolean {
+  // A caller that is still sending would see the reset and not the answer.
+  if (dropsBody) return false;
+  if (request.complete || request.method === 'GET' || request.method === 'HEAD') return false;
+  const length = request.headers['content-length'];
+  return length === undefined ? request.headers['transfer-encoding'] !== undefined : Number(length) > drainBytesMax;
 }

@@ -17,7 +17,7 @@ import { plainAddress } from '../kernel/network.ts';
 import type { Room } from '../kernel/sharing/room.ts';
 import type { Trace, Traces } from '../kernel/trace.ts';
 import { ServerResponse as ServerResponseOfNode } from '../kernel/web/node-http.ts';
-import { withProtocolKey } from './accept-web-socket.ts';
+import { watchForEnd, withProtocolKey } from './accept-web-socket.ts';
 import { createClientAddress, createTrust } from './client-address.ts';
 import { keepAliveMs } from './connections/connection-caps.ts';
 import { Pipelined } from './connections/pipelined.ts';
@@ -399,19 +399,3 @@ const twoAuthorizations: Failure = {
   kind: 'unauthenticated',
   message: 'The request has two different Authorization headers. Send one.',
 };
-
-/**
- * Notices a caller who leaves while its connection is not a WebSocket yet: nothing reads such a connection, and it may
- * be open on one side. Takes no bytes. The result ends the watch; a reader may begin in the turn of the loop after it.
- */
-function watchForEnd(socket: Duplex, response: ServerResponse): () => void {
-  const look = () => {
-    // At the end of all bytes this makes it emit `end`.
-    if (socket.readableLength === 0) socket.read();
-  };
-  const left = () => {
-    if (!response.headersSent) socket.destroy();
-  };
-  socket.on('readable', look).once('end', left);
-  return () => socket.off('readable', look).off('end', left);
-}
