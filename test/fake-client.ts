@@ -2,6 +2,7 @@ import type { AnswerForm, Bytes, Client, Failed, HeaderList, Pace, Sink } from '
 
 /** A client that keeps what it receives, and leaves or falls behind when the test says so. */
 export class FakeClient implements Client, Sink {
+  cutFor: Client['cutFor'] = null;
   disconnected = false;
   committed = false;
   /** It takes nothing more for now. */

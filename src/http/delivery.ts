@@ -177,13 +177,15 @@ export class ResponseDelivery implements Delivery {
     response.socket?.uncork();
   }
 
-  end(failed: Failed | null): void {
+  end(given: Failed | null): void {
     const { exchange, response } = this;
     if ((this.disconnected && this.cutFor === null) || this.ended) return;
+    // Nothing that came after the cut was sent, so it is not the whole.
+    const failed = given === null && this.cutFor !== null ? { failure: this.cutFor, headers: [] } : given;
     this.ended = true;
     this.stopTimers();
     if (failed !== null) {
-      const { failure, headers, mark } = failed;
+      const { failure, headers, mark }: Failed = failed;
       const { dialect } = exchange.route!;
       const nowMs = this.clock.wallMs();
       if (!this.committed) return writeFailure(exchange, failure, dialect, nowMs, headers);

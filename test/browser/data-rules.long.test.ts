@@ -45,7 +45,7 @@ test('an account is made with a data rule, which its page shows and its form cha
   await page.getByRole('checkbox', { name: 'Zero retention' }).uncheck();
   await page.getByRole('checkbox', { name: 'No training on requests' }).uncheck();
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('no training').waitFor({ state: 'detached' });
+  await page.getByText(/^Data no training/).waitFor({ state: 'detached' });
   assert.equal((await read('/accounts/berlin')).data, null);
 });
 

@@ -12,6 +12,10 @@ export abstract class PassedDelivery implements Delivery {
     return this.next.disconnected;
   }
 
+  get cutFor(): Delivery['cutFor'] {
+    return this.next.cutFor;
+  }
+
   get committed(): boolean {
     return this.next.committed;
   }

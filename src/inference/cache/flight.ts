@@ -116,6 +116,10 @@ class SharedClient implements Client {
     return this.#caller.disconnected && !this.#othersWait();
   }
 
+  get cutFor(): Client['cutFor'] {
+    return this.#caller.cutFor;
+  }
+
   get committed(): boolean {
     return this.#caller.committed;
   }

@@ -25,7 +25,10 @@ export async function joinStream(
   const answerHeaders = ['x-culvert-provider', headerSafe(live.provider), 'x-culvert-model', headerSafe(live.model)];
   const headers = [...answerHeaders, 'x-culvert-attempts', '0', ...costHeaders(job), 'x-culvert-cache', 'hit; age=0'];
   let isLate = false;
-  const failed = () => live.ended ?? (isLate ? tooLate : null);
+  const failed = () => {
+    if (client.cutFor !== null) return { failure: client.cutFor, headers: [] };
+    return live.ended ?? (isLate ? tooLate : null);
+  };
   const sink = write(lastSink(job, withLosses(headers, live.endpoint === job.endpoint ? live.losses : []), failed));
   progress.cacheAgeMs = 0;
   progress.delivered = 'partial';

@@ -128,14 +128,16 @@ export class LoopAnswer {
     progress.status = client.committed ? 200 : statusOf(failed.failure);
     progress.delivered = this.#begun && this.#job.stream ? 'partial' : 'nothing';
     if (this.#begun) await this.#writer.end(fault('truncated', 'a later turn failed'));
-    sink.end(this.#mark === undefined ? failed : { ...failed, mark: this.#mark });
+    sink.end({ ...failed, mark: this.#mark ?? progress.mark });
   }
 
-  /** The caller left while a tool or a later turn ran. */
-  left(): void {
+  /** The caller left, or was cut off, while a tool or a later turn ran. */
+  async left(): Promise<void> {
     const { progress, client } = this.#job;
+    const status = client.committed ? 200 : 499;
+    if (client.cutFor !== null) await this.fail({ failure: client.cutFor, headers: [] });
     progress.class = 'aborted';
-    progress.status = client.committed ? 200 : 499;
+    progress.status = status;
     progress.delivered = this.#begun && this.#job.stream ? 'partial' : 'nothing';
   }
 

@@ -80,14 +80,14 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
   const messages: NeutralMessage[] = [];
   try {
     const closed = await runner.open();
-    if (leaving.signal.aborted) return answer.left();
+    if (leaving.signal.aborted) return await answer.left();
     if (closed !== null) return await answer.fail({ failure: closed, headers: refusalHeaders(job) });
     answer.first(runner.listed);
     const approved = await runner.approved();
     messages.push(...approved.messages);
     answer.costMilli += approved.costMilli;
     if (approved.wrong !== null) return await answer.fail({ failure: approved.wrong, headers: refusalHeaders(job) });
-    if (leaving.signal.aborted) return answer.left();
+    if (leaving.signal.aborted) return await answer.left();
     return await turns();
   } finally {
     // Nobody waits for servers to take their leave, least of all the settlement.
@@ -148,11 +148,11 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
       const end = await turn(n, reader);
       answer.ended(reader);
       if (end.kind === 'failed') return answer.fail(end.failed);
-      if (end.kind === 'over') return n === 0 ? undefined : answer.left();
+      if (end.kind === 'over') return n === 0 && job.client.cutFor === null ? undefined : answer.left();
       if (reader.calls.length === 0 || n === turnsMax - 1) return answer.finish(reader, runner);
       const results = await runner.run(reader.calls);
       answer.costMilli += results.costMilli;
-      if (leaving.signal.aborted) return answer.left();
+      if (leaving.signal.aborted) return await answer.left();
       if (results.wrong !== null) return answer.fail({ failure: results.wrong, headers: refusalHeaders(job) });
       // It is the caller's turn: what was found for the model is in the answer.
       if (reader.callersCalls > 0 || results.waits) return answer.finish(reader, runner);

@@ -26,6 +26,7 @@ export async function bufferAnswer(
 /** A client within this process, which keeps its answer. It leaves on command only. */
 export class BufferedAnswer implements Delivery {
   disconnected = false;
+  readonly cutFor = null;
   /** Null until the answer has ended. */
   outcome: Outcome | null = null;
   #status = 200;

@@ -53,8 +53,8 @@ export interface Failed {
 export interface Client {
   /** It left before the answer was complete. */
   readonly disconnected: boolean;
-  /** Why this server cut the answer off, which counts as if the caller had left; null or absent: it has not. */
-  readonly cutFor?: Failure | null;
+  /** Why this server cut the answer off, which counts as if the caller had left; null: it has not. */
+  readonly cutFor: Failure | null;
   /** A status line has been sent. */
   readonly committed: boolean;
   /** Called once, when it leaves or stops reading for `readerStallTimeoutMs`; replaces an earlier listener. */

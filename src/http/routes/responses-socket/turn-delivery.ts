@@ -8,6 +8,8 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 /** The client of one response over a WebSocket: it sends each event of the answer as a message. */
 export class TurnDelivery implements Delivery {
   disconnected = false;
+  /** Sessions are cut as a whole. */
+  readonly cutFor = null;
   committed = false;
   /** HTTP status that the same request would have got. */
   status = 200;

@@ -22,6 +22,9 @@ export class RecordedSink implements Sink {
       get disconnected() {
         return client.disconnected;
       },
+      get cutFor() {
+        return client.cutFor;
+      },
       get committed() {
         return client.committed;
       },

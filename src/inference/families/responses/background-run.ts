@@ -22,6 +22,7 @@ export class BackgroundRun implements Delivery {
   /** The response that callers get now. */
   response: JsonObject;
   disconnected = false;
+  readonly cutFor = null;
   committed = false;
   readonly #input = new ResponseFrames();
   #frames: string[] | null = [];

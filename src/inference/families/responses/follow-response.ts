@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { StreamMark } from '../../../formats/dialects/dialect.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Delivery, HeaderList } from '../../spine/sink.ts';
 import { type BackgroundRun, sequenceOf } from './background-run.ts';
@@ -12,9 +13,13 @@ const lookIntervalMs = 500;
 export function followRun(run: BackgroundRun, client: Delivery, after: number, headers: HeaderList): Promise<void> {
   return new Promise((resolve) => {
     client.start('events', headers);
+    let last = after;
     const stop = run.follow({
       frame(text) {
-        if (sequenceOf(text) > after) client.chunk(text);
+        const sequence = sequenceOf(text);
+        if (sequence <= after) return;
+        last = sequence;
+        client.chunk(text);
       },
       end() {
         if (run.frames === null) client.chunk(lastFrame(run.response, after));
@@ -24,6 +29,7 @@ export function followRun(run: BackgroundRun, client: Delivery, after: number, h
     });
     client.onDisconnect(() => {
       stop();
+      endCut(client, { id: run.id, sequence: last + 1 });
       resolve();
     });
   });
@@ -47,7 +53,13 @@ export async function followStored(
     const frames = found.frames()?.split(/(?<=\n\n)/) ?? [lastFrame(found.response, after)];
     for (const frame of frames) if (sequenceOf(frame) > after) client.chunk(frame);
   }
+  endCut(client, { id, sequence: after + 1 });
   client.end(null);
+}
+
+/** The end of a stream that this server cut off; its caller reads why. */
+function endCut(client: Delivery, mark: StreamMark): void {
+  if (client.cutFor !== null) client.end({ failure: client.cutFor, headers: [], mark });
 }
 
 /** The end alone, where the frames before it were not kept. */

@@ -143,7 +143,7 @@ function left<C>(job: Job<C>): void {
   progress.status = client.committed ? 200 : 499;
   progress.class = 'aborted';
   // It still reads.
-  if (client.cutFor != null) sink.end({ failure: client.cutFor, headers: [], mark: progress.mark });
+  if (client.cutFor !== null) sink.end({ failure: client.cutFor, headers: [], mark: progress.mark });
 }
 
 function end<C>(job: Job<C>, failure: Failure): void {
