@@ -12,7 +12,7 @@ import { type BucketParts, bucketOpener } from './buckets.ts';
 export function openFiles(
   parts: BucketParts & {
     config: Config;
-    books: Pick<Books, 'folder' | 'secrets'>;
+    books: Pick<Books, 'folder' | 'secrets' | 'stores'>;
     clock: Clock;
     onTrouble(message: string): void;
     opened(close: () => Promise<void> | void): void;
@@ -20,7 +20,8 @@ export function openFiles(
 ): HostedFiles {
   const { books, clock } = parts;
   const store = openBucketFolder(parts, '') ?? createLocalFiles(join(books.folder.path, 'files'));
-  return createHostedFiles({ store, signer: books.secrets.signer('signed links'), clock });
+  const sizes = books.stores.pictures;
+  return createHostedFiles({ store, sizes, signer: books.secrets.signer('signed links'), clock });
 }
 
 /** The file store in `folder` of the bucket that `storage.files` names; null where it names none. */

@@ -212,7 +212,8 @@ function openStoring({
     responses: createStoredResponses({
       ...{ open, storedBefore, sealer: secrets.sealer('responses'), bootId, clock },
       retentionMs: () => snapshot().config.storage.responses.retention,
-      counted: (tenant, bytes, write) => book.keep(accountOfTenant(tenant), 'responses', bytes, write),
+      counted: (tenant, bytes, write) =>
+        book.keep(accountOfTenant(tenant), 'responses', bytes, write, (written) => (written === false ? 0 : bytes)),
     }),
   };
 }

@@ -40,26 +40,9 @@ export function openStorage(options: {
     },
     uploads: options.uploads,
     measure: options.measure,
-    room: room.refusal,
+    room,
     others: options.others ?? null,
     clock,
   });
-  return {
-    book: {
-      ...book,
-      add(account, kind, bytes) {
-        if (bytes > 0) room.taken(bytes);
-        book.add(account, kind, bytes);
-      },
-      keep(account, kind, bytes, write) {
-        return book.keep(account, kind, bytes, async () => {
-          const written = await write();
-          room.taken(bytes);
-          return written;
-        });
-      },
-    },
-    room,
-    stop: room.stop,
-  };
+  return { book, room, stop: room.stop };
 }

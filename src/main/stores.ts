@@ -20,6 +20,7 @@ import { createAlertStore } from '../stores/answers/alert-store.ts';
 import { createBatchStore } from '../stores/answers/batch-store.ts';
 import { createBodyStore } from '../stores/answers/body-store.ts';
 import { createNoticeStore } from '../stores/answers/notice-store.ts';
+import { createPictureSizes } from '../stores/answers/picture-sizes.ts';
 import { later, type Stores } from '../stores/opened-stores.ts';
 import { takeLease, takeNoLease } from '../stores/postgres/boots.ts';
 import { placeOf } from '../stores/postgres/database.ts';
@@ -96,6 +97,7 @@ async function openEmbedded({ folder, clock, seat, order, onTrouble }: StoreOpti
   const alerts = naming(folder.culvertDb, () => createAlertStore(openCulvertTables(folder.culvertDb)));
   const registry = later(() => createVectorRegistry(openCulvertTables(folder.culvertDb)));
   const sessions = later(() => createSessionStore(openCulvertTables(folder.culvertDb)));
+  const pictures = later(() => createPictureSizes(openCulvertTables(folder.culvertDb)));
   const mcpGrants = later(() => createMcpGrantStore(openCulvertTables(folder.culvertDb)));
   const pages = createSqlitePageThread(join(folder.path, 'pages.db'));
   const crawlDb = join(folder.path, 'crawl.db');
@@ -136,6 +138,7 @@ async function openEmbedded({ folder, clock, seat, order, onTrouble }: StoreOpti
     notices,
     alerts,
     storageSizes: sizes.read,
+    pictures: pictures.open,
     folderWriters: seat === undefined ? 'one' : 'several',
     booksId: async () => bootId,
     bootId,
@@ -150,7 +153,8 @@ async function openEmbedded({ folder, clock, seat, order, onTrouble }: StoreOpti
       await notices.close();
       await alerts.close();
       await pages.close();
-      for (const one of [crawls, responses, batches, bodies, registry, sessions, mcpGrants]) await one.close();
+      for (const one of [crawls, responses, batches, bodies, registry, sessions, pictures, mcpGrants])
+        await one.close();
       await accounts.close();
     },
   };
@@ -251,7 +255,8 @@ async function openShared({ config, folder, clock, seat, order, onTrouble }: Sto
     replies: createPostgresReplyStore(database),
     notices: createNoticeStore(tablesIn(database)),
     alerts: createAlertStore(tablesIn(database)),
-    storageSizes: () => postgresStorageSizes(database),
+    storageSizes: (nowMs) => postgresStorageSizes(database, nowMs),
+    pictures: async () => createPictureSizes(tablesIn(database)),
     folderWriters: 'one',
     booksId,
     bootId,

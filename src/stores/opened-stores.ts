@@ -12,6 +12,7 @@ import type { NoticeStore } from '../books/metering/notices/notice-store.ts';
 import type { Replicas } from '../books/metering/replicas.ts';
 import type { ReplyStore } from '../books/metering/reply-store.ts';
 import type { ResponseStore } from '../books/metering/response-store.ts';
+import type { PictureSizes } from '../books/metering/storage/picture-sizes.ts';
 import type { StoredBytes } from '../books/metering/storage/storage-counts.ts';
 import type { SharedTally } from '../books/metering/tally.ts';
 import type { VectorStoreRows } from '../books/metering/vector-store-rows.ts';
@@ -57,7 +58,9 @@ export interface Stores {
   /** Whether there may be crawls already: then a start continues them. */
   mayHaveCrawls(): boolean;
   /** Bytes that accounts keep in them, by kind. */
-  storageSizes(): Promise<readonly StoredBytes[]>;
+  storageSizes(nowMs: number): Promise<readonly StoredBytes[]>;
+  /** Sizes of pictures behind links; opened when the first is kept. */
+  pictures(): Promise<PictureSizes>;
   /** Files and batches, and this process as a worker at them; opened when they are first asked for. */
   batches(): Promise<{ store: BatchStore; worker: JobWorker }>;
   /** Whether there may be batches already: then a start continues them. */

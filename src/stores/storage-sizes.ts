@@ -1,12 +1,12 @@
-import type { MeasuredKind, StoredBytes } from '../books/metering/storage/storage-counts.ts';
+import type { StoredBytes, StoredKind } from '../books/metering/storage/storage-counts.ts';
 
 /** Rows of accounts in a table of either database, by owner. */
 export interface StorageLook {
-  kind: MeasuredKind;
+  kind: StoredKind;
   /** The file of the data folder that has its tables; PostgreSQL has those of all. */
   file: string;
   /** Gives `owner` and `bytes`. `prefix` goes before the name of each table: '' or `culvert.`. Reads lengths only. */
-  sql(prefix: string): string;
+  sql(prefix: string, nowMs: number): string;
   accountOf(owner: string): string;
 }
 
@@ -27,8 +27,9 @@ export const storageLooks: readonly StorageLook[] = [
   {
     kind: 'responses',
     file: 'responses.db',
-    sql: (prefix) => `SELECT tenant AS owner, sum(length(input) + length(answer) + coalesce(length(events), 0)) AS bytes
-        FROM ${prefix}response GROUP BY tenant
+    sql: (prefix) => `SELECT tenant AS owner, sum(length(input) + coalesce(length(events), 0)
+        + CASE WHEN boot_id IS NULL THEN length(answer) ELSE 0 END) AS bytes FROM ${prefix}response GROUP BY tenant
+      UNION ALL SELECT tenant AS owner, sum(length(metadata)) AS bytes FROM ${prefix}conversation GROUP BY tenant
       UNION ALL SELECT tenant AS owner, sum(length(item)) AS bytes FROM ${prefix}conversation_item GROUP BY tenant`,
     accountOf: accountOfTenant,
   },
@@ -39,6 +40,13 @@ export const storageLooks: readonly StorageLook[] = [
       UNION ALL SELECT tenant AS owner, sum(line.bytes) AS bytes
         FROM ${prefix}batch_line AS line JOIN ${prefix}batch AS batch ON batch.id = line.batch GROUP BY tenant`,
     accountOf: accountOfTenant,
+  },
+  {
+    kind: 'pictures',
+    file: 'culvert.db',
+    sql: (prefix, nowMs) => `SELECT account AS owner, sum(bytes) AS bytes
+      FROM ${prefix}picture WHERE until_ms > ${nowMs} GROUP BY account`,
+    accountOf: (owner) => owner,
   },
   {
     kind: 'replies',

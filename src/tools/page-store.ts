@@ -5,9 +5,10 @@ import type { PageMetadata } from './scrape/scraped-page.ts';
 export interface PageStore {
   /**
    * Keeps a page, replacing the tenant's older one of the same URL and variant; it is the one of its URL that searches
-   * find from here on. Variants are bounded by URL, pages by tenant: the oldest go first.
+   * find from here on. Variants are bounded by URL, pages by tenant: the oldest go first. Resolves with the characters by
+   * which the tenant's pages have grown; below 0: more of them went.
    */
-  keep(page: StoredPage): Promise<void>;
+  keep(page: StoredPage): Promise<number>;
   /** The tenant's page of this URL and variant, however old. */
   find(tenant: string, url: string, variant: string): Promise<StoredPage | null>;
   /** Full text search over the tenant's pages, best first, each URL once. `query`: words as a person types them. */

@@ -406,6 +406,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     'removedAtOnce',
     'where',
   ],
+  'src/stores/answers/picture-sizes.ts': ['picture'],
   'src/stores/answers/reply-store.ts': ['bootIsOver', 'ofRequest', 'reply', 'sweptAtOnce'],
   'src/stores/answers/response-store.ts': [
     'behind',

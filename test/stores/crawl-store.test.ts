@@ -79,10 +79,10 @@ for (const driver of drivers) {
     const taken = await other.take(lease, 5);
     assert.deepEqual(taken, [{ seq: 1, url: 'https://site.test/', depth: 1, paid: true }]);
     assert.equal(await one.take(dead, 5), null, 'whoever lost it takes nothing');
-    assert.equal(await one.finish(dead, done(1), nothing, []), false, 'and writes nothing');
+    assert.equal(await one.finish(dead, done(1), nothing, []), null, 'and writes nothing');
     assert.equal(await one.renew(dead, nowMs + 99), false);
     assert.equal(await other.renew(lease, nowMs + 99), true);
-    assert.equal(await other.finish(lease, done(1), all(found('/x')), []), true);
+    assert.ok((await other.finish(lease, done(1), all(found('/x')), [])) !== null);
     const crawl = await one.find('a/dev', 'c1');
     assert.deepEqual([crawl?.done, crawl?.failed, crawl?.waiting, crawl?.charged], [1, 0, 1, 1]);
     await other.release('w3');
@@ -296,7 +296,7 @@ for (const driver of drivers) {
     const lease: Lease = { id: 'c1', worker: 'w' };
     const hook = (id: string) => ({ id, body: `{"${id}":1}`, createdMs: nowMs });
     await store.take(lease, 1);
-    assert.equal(await store.finish({ ...lease, worker: 'other' }, done(1), nothing, [hook('m0')]), false);
+    assert.equal(await store.finish({ ...lease, worker: 'other' }, done(1), nothing, [hook('m0')]), null);
     await store.finish(lease, done(1), nothing, [hook('m1')]);
     await store.end(lease, end, [hook('m2')]);
     assert.equal(await store.end(lease, end, [hook('m3')]), false, 'the lease is over with the crawl');

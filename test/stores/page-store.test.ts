@@ -199,16 +199,20 @@ for (const driver of drivers) {
 
   test(`${driver.name}: a tenant keeps no more than its bounds, the oldest go first`, { skip }, async (t) => {
     const pages = await opened(t, { pagesMax: 3, charsMax: 10_000 });
+    const grown: number[] = [];
     for (let at = 0; at < 5; at++) {
-      await pages.keep(page(`https://a.example/${at}`, 'an otter', { fetchedMs: nowMs - 1_000 + at }));
+      grown.push(await pages.keep(page(`https://a.example/${at}`, 'an otter', { fetchedMs: nowMs - 1_000 + at })));
     }
+    const size = grown[0]!;
+    assert.deepEqual(grown, [size, size, size, 0, 0], 'and says by how much its pages grow');
     await pages.keep(page('https://a.example/0', 'an otter', { tenant: 'acme/phone', fetchedMs: nowMs - 9_000 }));
     const kept = async () => urls(await pages.search(tenant, 'otter', 10, 0)).sort();
     assert.deepEqual(await kept(), ['https://a.example/2', 'https://a.example/3', 'https://a.example/4']);
     const long = `an otter ${'x'.repeat(6_000)}`;
     await pages.keep(page('https://a.example/long', long, { fetchedMs: nowMs - 1 }));
-    await pages.keep(page('https://a.example/longer', long));
+    const shrunk = await pages.keep(page('https://a.example/longer', long));
     assert.deepEqual(await kept(), ['https://a.example/longer'], 'more characters than may be kept');
+    assert.ok(shrunk < 0 && shrunk > -3 * size, `${shrunk}`);
     assert.equal((await pages.search('acme/phone', 'otter', 10, 0)).length, 1);
   });
 

@@ -102,8 +102,9 @@ export function createIdempotency(parts: IdempotencyParts): Idempotency {
       return true;
     }
     const { status, body } = outcome;
-    const fits = body.length <= replyBytesMax && (await parts.mayKeep(request.tenant, body.length));
-    const sealed = fits ? sealer.seal(packReply(outcome), contextOf(scope, requestId)) : null;
+    const isSmall = body.length <= replyBytesMax;
+    const packed = isSmall ? sealer.seal(packReply(outcome), contextOf(scope, requestId)) : null;
+    const sealed = packed !== null && (await parts.mayKeep(request.tenant, packed.length)) ? packed : null;
     return writes.written(() => store.keep(scope, key, requestId, { status, sealed }), requestId);
   }
 

@@ -194,10 +194,12 @@ export async function postgresFacts({ run }: Pick<Connections, 'run'>, clock: Cl
 }
 
 /** Bytes of accounts in the tables that replicas share. */
-export async function postgresStorageSizes({ rest }: Pick<Database, 'rest'>): Promise<StoredBytes[]> {
+export async function postgresStorageSizes({ rest }: Pick<Database, 'rest'>, nowMs: number): Promise<StoredBytes[]> {
   const sizes: StoredBytes[] = [];
   // One after the other: it is nobody's hurry, and other queries need the connections.
-  for (const look of storageLooks) sizes.push(...storedBytesOf(look, (await rest.run(look.sql('culvert.'))).rows));
+  for (const look of storageLooks) {
+    sizes.push(...storedBytesOf(look, (await rest.run(look.sql('culvert.', nowMs))).rows));
+  }
   return sizes;
 }
 

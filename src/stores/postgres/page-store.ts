@@ -16,24 +16,27 @@ export function createPostgresPageStore(
     ...pageReads(tablesIn({ rest }), dialect),
     async keep(page) {
       const columns = columnsOf(page);
-      if (columns.chars > pageCharsMax) return;
+      if (columns.chars > pageCharsMax) return 0;
       const { tenant, url, variant, title, text } = columns;
       const values = names.map((name) => columns[name]);
       const words = [title, text.slice(0, searchedCharsMax)].map(searchedText);
       const id = idOf(tenant, url);
-      await unavailable(
+      return unavailable(
         rest.transaction('write', async (run) => {
+          const charsOf = async (sql: string, values: readonly unknown[]) =>
+            (await run<{ chars: number }>(sql, values)).rows[0]?.chars ?? 0;
           // Two variants that are kept at one moment would both be found otherwise.
           await run('SELECT pg_advisory_xact_lock($1, hashtext($2))', [urlLock, id]);
+          const before = await charsOf(ofUrl, [id]);
           await run(put, [id, ...values, ...words]);
           await run(wordless, [id, variant]);
           await run(dropSurplus, [id, variantsMax]);
+          const grown = (await charsOf(ofUrl, [id])) - before;
           const [{ pages, chars: all } = { pages: 0, chars: 0 }] = (
             await run<{ pages: number; chars: number }>(held, [tenant])
           ).rows;
-          if (pages > bounds.pagesMax || all > bounds.charsMax) {
-            await run(makeRoom, [tenant, bounds.pagesMax, bounds.charsMax]);
-          }
+          if (pages <= bounds.pagesMax && all <= bounds.charsMax) return grown;
+          return grown - (await charsOf(makeRoom, [tenant, bounds.pagesMax, bounds.charsMax]));
         }),
       );
     },
@@ -65,6 +68,7 @@ const put = `
     setweight(to_tsvector('english', $15), 'A') || to_tsvector('english', $16))
   ON CONFLICT (id, variant_hash) DO UPDATE SET
     ${[...names, 'words'].map((name) => `${name} = excluded.${name}`).join(', ')}`;
+const ofUrl = 'SELECT coalesce(sum(chars), 0)::bigint AS chars FROM culvert.page WHERE id = $1';
 /** Searches find the one that was kept last. */
 const wordless = 'UPDATE culvert.page SET words = NULL WHERE id = $1 AND variant <> $2 AND words IS NOT NULL';
 const dropSurplus = `
@@ -73,13 +77,13 @@ const dropSurplus = `
 const held = `
   SELECT count(*) AS pages, coalesce(sum(chars), 0)::bigint AS chars FROM culvert.page WHERE tenant = $1`;
 const makeRoom = `
-  DELETE FROM culvert.page WHERE (id, variant_hash) IN (
+  WITH removed AS (DELETE FROM culvert.page WHERE (id, variant_hash) IN (
     SELECT id, variant_hash FROM (
       SELECT id, variant_hash, row_number() OVER newest AS nth, sum(chars) OVER newest AS chars
       FROM culvert.page WHERE tenant = $1
       WINDOW newest AS (ORDER BY fetched_ms DESC, words IS NULL, id, variant_hash)
     ) AS page WHERE nth > $2 OR chars > $3
-  )`;
+  ) RETURNING chars) SELECT coalesce(sum(chars), 0)::bigint AS chars FROM removed`;
 const dialect: PageDialect = {
   url: { column: 'id', valueOf: idOf },
   match: `

@@ -14,6 +14,7 @@ import {
   conversationPlaces,
   noticeHistory,
   noticeTables,
+  pictureTable,
   replyTable,
   responseTables,
 } from '../schema/answers.ts';
@@ -311,4 +312,6 @@ export const migrations: readonly Migration[] = [
   // Of these no backup holds rows.
   { version: 60, name: 'places of files removed from vector stores', sql: postgresDdl(vectorStorePlaces) },
   { version: 61, name: 'places of items removed from conversations', sql: postgresDdl(conversationPlaces) },
+  // Of these no backup holds rows.
+  { version: 62, name: 'sizes of pictures', sql: postgresDdl(pictureTable) },
 ];

@@ -50,6 +50,11 @@ export const noticeHistory: Ddl = `
   CREATE INDEX ended_notice_age ON @ended_notice (ended_ms);
   CREATE INDEX ended_notice_order ON @ended_notice (created_ms, id);`;
 
+/** Sizes of pictures behind links: their files do not say whose they are. */
+export const pictureTable: Ddl = `
+  CREATE TABLE @picture (account TEXT NOT NULL, bytes WHOLE NOT NULL, until_ms WHOLE NOT NULL) ROWS;
+  CREATE INDEX picture_end ON @picture (until_ms);`;
+
 export const alertTable: Ddl = `
   CREATE TABLE @alert (
     name TEXT PRIMARY KEY,

@@ -73,6 +73,7 @@ const leftOut = [
   'login_token',
   'mcp_login',
   'notice',
+  'picture',
   'session',
   'store_version',
   'used_assertion',

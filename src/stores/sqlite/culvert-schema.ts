@@ -9,6 +9,7 @@ import {
   conversationPlaces,
   noticeHistory,
   noticeTables,
+  pictureTable,
   replyTable,
   responseTables,
 } from '../schema/answers.ts';
@@ -103,6 +104,7 @@ export const culvertMigrations: readonly Migration[] = [
   },
   { version: 25, name: 'assertions of SAML that were used', sql: sqliteDdl(accounts.usedAssertionTable) },
   { version: 26, name: 'data rules of accounts', sql: sqliteDdl(accounts.dataRuleColumn) },
+  { version: 27, name: 'sizes of pictures', sql: sqliteDdl(pictureTable) },
 ];
 
 /** Makes the table of what is set up at run time anew, for these kinds of it. SQLite changes no check. */

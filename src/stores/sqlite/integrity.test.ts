@@ -20,6 +20,7 @@ function place(t: TestContext): DataFolder {
 function databaseOf(file: string, bytes: number): void {
   const database = new DatabaseSync(file);
   database.exec('CREATE TABLE reply (scope TEXT, sealed BLOB)');
+  database.exec('CREATE TABLE picture (account TEXT, bytes INTEGER, until_ms INTEGER)');
   database.prepare('INSERT INTO reply VALUES (?, ?)').run('chat:acme/key', new Uint8Array(bytes).fill(7));
   database.close();
 }
@@ -51,7 +52,7 @@ for (const [size, bytes] of Object.entries(sizes)) {
     databaseOf(folder.culvertDb, bytes);
     const storage = createStorageSizes(folder.path);
     t.after(() => storage.close());
-    assert.deepEqual(await storage.read(), [{ account: 'acme', kind: 'replies', bytes }]);
+    assert.deepEqual(await storage.read(0), [{ account: 'acme', kind: 'replies', bytes }]);
   });
 }
 

@@ -41,11 +41,13 @@ export function openSqlitePageStore(file: string, bounds = pageBounds): PageStor
     remove.run(id);
   }
 
-  /** Within a transaction. */
-  function makeRoom(tenant: string): void {
+  const heldBy = (tenant: string) => held.get(tenant) as { pages: number; chars: number };
+
+  /** Within a transaction. Returns the tenant's characters. */
+  function makeRoom(tenant: string): number {
     for (;;) {
-      const { pages, chars } = held.get(tenant) as { pages: number; chars: number };
-      if (pages <= bounds.pagesMax && chars <= bounds.charsMax) return;
+      const { pages, chars } = heldBy(tenant);
+      if (pages <= bounds.pagesMax && chars <= bounds.charsMax) return chars;
       const surplus = Math.max(1, pages - bounds.pagesMax);
       for (const { id } of oldest.all(tenant, surplus) as { id: number }[]) forget(id);
     }
@@ -55,10 +57,11 @@ export function openSqlitePageStore(file: string, bounds = pageBounds): PageStor
     ...pageReads(tablesIn(database), dialect),
     async keep(page) {
       const columns = columnsOf(page);
-      if (columns.chars > pageCharsMax) return;
+      if (columns.chars > pageCharsMax) return 0;
       const { tenant, url, variant, title, text } = columns;
-      await transaction(database, () => {
+      return transaction(database, () => {
         let others = 0;
+        const before = heldBy(tenant).chars;
         for (const known of ofUrl.all(tenant, url) as { id: number; variant: string }[]) {
           if (known.variant === variant || ++others >= variantsMax) forget(known.id);
           else removeWords.run(known.id);
@@ -66,7 +69,7 @@ export function openSqlitePageStore(file: string, bounds = pageBounds): PageStor
         const { lastInsertRowid: id } = insert.run({ ...columns });
         const searched = text.slice(0, searchedCharsMax);
         insertWords.run(id, ownerOf(tenant), searchedText(title), searchedText(searched));
-        makeRoom(tenant);
+        return makeRoom(tenant) - before;
       });
     },
     async prune(beforeMs) {

@@ -4,9 +4,9 @@ import { storageSizes } from './storage-sizes.ts';
 
 yieldToMainThread();
 
-threadPort().on('message', ({ id, path }: { id: number; path: string }) => {
+threadPort().on('message', ({ id, path, nowMs }: { id: number; path: string; nowMs: number }) => {
   try {
-    threadPort().postMessage({ id, result: storageSizes(path) });
+    threadPort().postMessage({ id, result: storageSizes(path, nowMs) });
   } catch (error) {
     threadPort().postMessage({ id, error: String(error) });
   }

@@ -8,7 +8,7 @@ import { isSmallDatabase } from './database.ts';
 
 /** How much accounts keep in the databases of a data folder. */
 export interface StorageSizes {
-  read(): Promise<StoredBytes[]>;
+  read(nowMs: number): Promise<StoredBytes[]>;
   close(): Promise<void>;
 }
 
@@ -16,9 +16,9 @@ export interface StorageSizes {
 export function createStorageSizes(path: string): StorageSizes {
   const thread = createWorkThread(new URL('./storage-sizes-worker.ts', import.meta.url), 'thread of storage sizes');
   return {
-    async read() {
-      if (storageLooks.every(({ file }) => isSmallDatabase(join(path, file)))) return storageSizes(path);
-      const sizes = await thread.ask<StoredBytes[]>((id) => ({ message: { id, path }, transfer: [] }));
+    async read(nowMs) {
+      if (storageLooks.every(({ file }) => isSmallDatabase(join(path, file)))) return storageSizes(path, nowMs);
+      const sizes = await thread.ask<StoredBytes[]>((id) => ({ message: { id, path, nowMs }, transfer: [] }));
       thread.letGo();
       return sizes;
     },
@@ -27,13 +27,13 @@ export function createStorageSizes(path: string): StorageSizes {
 }
 
 /** Bytes of accounts in the databases of a data folder. Blocks as long as SQLite reads them. */
-export function storageSizes(path: string): StoredBytes[] {
+export function storageSizes(path: string, nowMs: number): StoredBytes[] {
   return storageLooks.flatMap((look) => {
     const file = join(path, look.file);
     if (!existsSync(file)) return [];
     const database = new DatabaseSync(file, { readOnly: true, timeout: 250 });
     try {
-      return storedBytesOf(look, database.prepare(look.sql('')).all());
+      return storedBytesOf(look, database.prepare(look.sql('', nowMs)).all());
     } finally {
       database.close();
     }

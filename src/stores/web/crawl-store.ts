@@ -134,7 +134,7 @@ function pageChanges({ prefix, pages, given }: CrawlTables) {
         WHERE crawl = $1 AND seq = $2`;
       yield* change(fail, [id, seq, ends + 1, atMs, ended.code, ended.error, ended.free ? 0 : 1]);
       yield* change(countEnd, [id, 1, 0, 1, ended.free ? 1 : 0]);
-      return;
+      return 0;
     }
     const same = `SELECT 1 AS one FROM ${page} WHERE crawl = $1 AND content_hash = $2 LIMIT 1`;
     const copied = ended.state === 'done' && (yield* read(same, [id, ended.contentHash])).length > 0;
@@ -144,20 +144,20 @@ function pageChanges({ prefix, pages, given }: CrawlTables) {
       yield* change(countEnd, [id, 0, 0, 0, 0]);
       // The same texts have the same links.
       if (!copied) yield* add(id, found);
-      return;
+      return 0;
     }
     const done = `UPDATE ${page} SET state = 'done', ended = $3, ended_ms = $4, content_hash = $5, page = $6
       WHERE crawl = $1 AND seq = $2`;
     yield* change(done, [id, seq, ends + 1, atMs, ended.contentHash, JSON.stringify(ended.page)]);
     yield* change(countEnd, [id, 1, 1, 0, 0]);
     if (ended.aliasKey !== null) {
-      const dropped = yield* change(dropAlias, [id, ended.aliasKey, seq]);
-      if (dropped === 1) yield* change(countEnd, [id, 0, 0, 0, 0]);
+      if ((yield* change(dropAlias, [id, ended.aliasKey, seq])) === 1) yield* change(countEnd, [id, 0, 0, 0, 0]);
       else if ((yield* change(addAlias, [id, ended.aliasKey])) === 1)
         yield* change(`UPDATE ${crawl} SET rows = rows + 1 WHERE id = $1`, [id]);
     }
     yield* add(id, found);
     yield* queue(id, hooks);
+    return Buffer.byteLength(JSON.stringify(ended.page));
   }
 
   return { add, queue, end, finish };
@@ -280,10 +280,7 @@ function workersPart(access: Access) {
       });
     },
     finish: (lease, ended, found, hooks) =>
-      holding(lease, false, function* ({ ends }) {
-        yield* changes.finish(lease.id, ends, ended, found, hooks);
-        return true;
-      }),
+      holding<number | null>(lease, null, ({ ends }) => changes.finish(lease.id, ends, ended, found, hooks)),
     async page(id, key) {
       const sql = `SELECT page FROM ${page} WHERE crawl = $1 AND ${pages.key} = ${pages.value('$2')} AND state = 'done'`;
       const [row] = await rows(sql, [id, storable(key)]);

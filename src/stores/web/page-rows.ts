@@ -47,7 +47,7 @@ export function storedPageOf(row: PageColumns): StoredPage {
   };
 }
 
-/** Values of the columns; `chars` is its size against the bounds. */
+/** Values of the columns; `chars` is its size against the bounds, and against the account's storage. */
 export function columnsOf(page: StoredPage): PageColumns & { title: string; chars: number } {
   const links = JSON.stringify(page.links);
   const metadata = JSON.stringify(page.metadata);

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { backoffMs } from '../../kernel/backoff.ts';
 import { type Failure, FailureError, factsOf, isFailure } from '../../kernel/failure.ts';
-import type { JsonValue } from '../../kernel/json.ts';
 import { HostBusy } from '../../net/host-turns.ts';
 import { canonicalUrl, isOfDomain } from '../canonical-url.ts';
 import { isPaid } from '../page-reader.ts';
@@ -207,26 +206,18 @@ async function keepPage(
     aliasKey: aliasKey === keyed(page.url).key ? null : aliasKey,
   } as const;
   const write = () => store.finish(lease, finished, frontier.found(found), hooks);
-  const finish = await meter.keep(crawl, charsIn(shown), write).catch((error: unknown) => {
+  const finish = await meter.keep(crawl, Buffer.byteLength(JSON.stringify(shown)), write).catch((error: unknown) => {
     if (error instanceof FailureError && error.failure.kind === 'quota-exceeded') return error.failure;
     throw error;
   });
-  if (typeof finish === 'object') {
+  if (isFailure(finish)) {
     await giveBack(run, page);
     return { got: false, next: { next: 'stop', error: `Stopped: ${finish.message}` } };
   }
-  if (finish && hooks.length > 0) hooked();
+  const ends = finish !== null;
+  if (ends && hooks.length > 0) hooked();
   // Without the lease another process reads it again, and finds it paid; of a cancelled crawl nobody does.
-  return { got: finish || (await store.find(crawl.tenant, crawl.id))?.status === 'scraping', next: goOn };
-}
-
-/** Characters of all texts of a page: about what it takes in the store. */
-function charsIn(value: ScrapedPage | JsonValue | undefined): number {
-  if (typeof value === 'string') return value.length;
-  if (typeof value !== 'object' || value === null) return 0;
-  let chars = 0;
-  for (const inner of Object.values(value)) chars += charsIn(inner as JsonValue | undefined);
-  return chars;
+  return { got: ends || (await store.find(crawl.tenant, crawl.id))?.status === 'scraping', next: goOn };
 }
 
 const tooSlowMessage =

@@ -10,10 +10,10 @@ export interface CrawlMeter {
   /** Why a page could not be paid now; null: it could. */
   mayPay(owner: CrawlOwner): Promise<Failure | null>;
   /**
-   * Runs `write`, which keeps about so many bytes of the account. Rejects as `write` does, and with a FailureError, before
-   * it, when they do not fit its storage.
+   * Runs `write`, which keeps so many bytes of the account, and resolves with how many it did. Rejects as `write` does,
+   * and with a FailureError, before it, when they do not fit its storage.
    */
-  keep<T>(owner: Pick<CrawlOwner, 'account'>, bytes: number, write: () => Promise<T>): Promise<T>;
+  keep(owner: Pick<CrawlOwner, 'account'>, bytes: number, write: () => Promise<number | null>): Promise<number | null>;
 }
 
 /** The caller that began it. */

@@ -25,8 +25,8 @@ export interface CrawlStore extends JobStore<Crawl> {
   take(lease: Lease, count: number): Promise<readonly TakenPage[] | null>;
   /** Undoes `take`; `charged` false where nothing was paid. */
   putBack(lease: Lease, seq: number, page: { charged: boolean }): Promise<void>;
-  /** Ends a page; false when the lease is lost. `hooks` are queued with it. */
-  finish(lease: Lease, page: FinishedPage, found: FoundUrls, hooks: readonly NewHook[]): Promise<boolean>;
+  /** Ends a page; resolves with the bytes that it takes, null when the lease is lost. `hooks` are queued with it. */
+  finish(lease: Lease, page: FinishedPage, found: FoundUrls, hooks: readonly NewHook[]): Promise<number | null>;
   /** The page that is kept under this key. */
   page(id: string, key: string): Promise<ScrapedPage | null>;
   /** URLs from elsewhere than a page; false when the lease is lost. */

@@ -13,7 +13,7 @@ test('what went since the last measure counts no more, before anybody is refused
     vectors: async () => 0,
     uploads: () => 0,
     measure: async () => [{ account: 'a', kind: 'pages', bytes: pageBytes }],
-    room: () => null,
+    room: { refusal: () => null, taken() {} },
     others: null,
     clock,
   });
@@ -27,24 +27,6 @@ test('what went since the last measure counts no more, before anybody is refused
   assert.equal(await book.mayKeep('a'), null);
 });
 
-test('pictures count until their links end', async () => {
-  const clock = fakeClock();
-  const book = createStorageBook({
-    allowed: () => 1_000,
-    vectors: async () => null,
-    uploads: () => 0,
-    measure: async () => [],
-    room: () => null,
-    others: null,
-    clock,
-  });
-  book.add('a', 'pictures', 1_000);
-  assert.notEqual(await book.mayKeep('a'), null);
-  assert.equal(await book.mayKeep('b'), null);
-  clock.advance(3_600_000 + 61_000);
-  assert.equal(await book.mayKeep('a'), null);
-});
-
 test('changes of other processes count at once, and only once where a measure has them', async () => {
   const clock = fakeClock();
   let stored = 0;
@@ -55,7 +37,7 @@ test('changes of other processes count at once, and only once where a measure ha
     vectors: async () => null,
     uploads: () => 0,
     measure: async () => [{ account: 'a', kind: 'files', bytes: stored }],
-    room: () => null,
+    room: { refusal: () => null, taken() {} },
     others: {
       elsewhere: { held: (name) => (name === 'storage of b' ? 1_000 : 0), report() {} },
       shareStored(taking) {

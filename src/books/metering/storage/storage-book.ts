@@ -14,8 +14,12 @@ export interface StorageParts extends StorageCountsParts {
   vectors(account: string): Promise<number | null>;
   /** Bytes of uploads that wait for their requests to end. */
   uploads(account: string): number;
-  /** Why nothing large may be kept on the disk at all (503); null when it may. */
-  room(): Failure | null;
+  room: {
+    /** Why nothing large may be kept on the disk at all (503); null when it may. */
+    refusal(): Failure | null;
+    /** So many bytes more are on the disk now. */
+    taken(bytes: number): void;
+  };
   /** Other processes of this server; null: there are none. */
   others: StorageElsewhere | null;
 }
@@ -42,10 +46,17 @@ export interface StorageBook {
    */
   expect(account: string, bytes: number): Promise<StorageHold | Failure>;
   /**
-   * Runs `write`, and counts `bytes` as kept. They are held meanwhile, so that of several writes at once those pass that
-   * fit. Rejects as `write` does, and with the FailureError of `mayKeep`, before it, when they do not fit.
+   * Runs `write`, and counts `bytes` as kept, or as many as `storedBytes` says of its result. They are held meanwhile, so
+   * that of several writes at once those pass that fit. Rejects as `write` does, and with the FailureError of `mayKeep`,
+   * before it, when they do not fit.
    */
-  keep<T>(account: string, kind: StoredKind, bytes: number, write: () => Promise<T>): Promise<T>;
+  keep<T>(
+    account: string,
+    kind: StoredKind,
+    bytes: number,
+    write: () => Promise<T>,
+    storedBytes?: (written: T) => number,
+  ): Promise<T>;
   /** `bytes` below 0: so many were removed. */
   add(account: string, kind: StoredKind, bytes: number): void;
   usage(account: string): Promise<StorageUsage>;
@@ -69,6 +80,7 @@ export function createStorageBook(parts: StorageParts): StorageBook {
   const holds = createStorageHolds(parts.allowed, others?.elsewhere ?? null);
   const share = others === null ? null : gatherChanges(clock, others.shareStored(counts.addElsewhere));
   const add: StorageBook['add'] = (account, kind, bytes) => {
+    if (bytes > 0) parts.room.taken(bytes);
     counts.add(account, kind, bytes);
     share?.(account, kind, bytes);
   };
@@ -83,7 +95,7 @@ export function createStorageBook(parts: StorageParts): StorageBook {
       const kinds = { ...counts.of(account), vectors, uploads };
       const usedBytes = Object.values(kinds).reduce((sum, bytes) => sum + bytes, 0);
       const isFull = allowedBytes !== null && usedBytes > allowedBytes;
-      return parts.room() ?? (isFull ? storageFull({ usedBytes, allowedBytes, kinds }) : null);
+      return parts.room.refusal() ?? (isFull ? storageFull({ usedBytes, allowedBytes, kinds }) : null);
     });
   }
 
@@ -103,7 +115,7 @@ export function createStorageBook(parts: StorageParts): StorageBook {
       const hold = await opened(account);
       return hold.expect(bytes) ?? hold;
     },
-    async keep(account, kind, bytes, write) {
+    async keep(account, kind, bytes, write, storedBytes = () => bytes) {
       const isLimited = parts.allowed(account) !== null;
       if (isLimited) await known();
       const hold = await opened(account);
@@ -116,7 +128,7 @@ export function createStorageBook(parts: StorageParts): StorageBook {
       try {
         const written = await write();
         hold.stored(bytes);
-        add(account, kind, bytes);
+        add(account, kind, storedBytes(written));
         return written;
       } finally {
         hold.release();
@@ -155,7 +167,7 @@ function createStorageLook(
   }
 
   async function mayKeep(account: string): Promise<Failure | null> {
-    const full = parts.room();
+    const full = parts.room.refusal();
     if (full !== null || parts.allowed(account) === null) return full;
     if (!isOver(await usage(account))) return null;
     // Deletions since the last measurement no longer count.

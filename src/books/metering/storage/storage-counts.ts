@@ -1,9 +1,7 @@
 import type { Clock } from '../../../kernel/clock.ts';
 
 /** Kinds that are measured now and then: what goes is seen at the next measuring. */
-export type MeasuredKind = 'pages' | 'crawls' | 'replies' | 'responses' | 'files';
-/** Kinds that are counted as they come. */
-export type StoredKind = MeasuredKind | 'pictures';
+export type StoredKind = 'pages' | 'crawls' | 'pictures' | 'replies' | 'responses' | 'files';
 
 /** `bytes` that an account stored at `atMs`, by the wall clock; below 0: removed. */
 export interface StoredChange {
@@ -15,13 +13,13 @@ export interface StoredChange {
 
 export interface StoredBytes {
   account: string;
-  kind: MeasuredKind;
+  kind: StoredKind;
   bytes: number;
 }
 
 /** Data that accounts keep, as far as it is known without asking the stores. */
 export interface StorageCounts {
-  of(account: string): Record<StoredKind, number>;
+  of(account: string): Partial<Record<StoredKind, number>>;
   /** `bytes` below 0: so many were removed. */
   add(account: string, kind: StoredKind, bytes: number): void;
   /** Others have stored these, over the same stores. */
@@ -32,19 +30,16 @@ export interface StorageCounts {
 }
 
 export interface StorageCountsParts {
-  /** Reads from the stores what everybody keeps. May reject: then the earlier numbers stay. */
-  measure(): Promise<readonly StoredBytes[]>;
+  /** Reads from the stores what everybody keeps at `nowMs`. May reject: then the earlier numbers stay. */
+  measure(nowMs: number): Promise<readonly StoredBytes[]>;
   clock: Pick<Clock, 'monotonicMs' | 'wallMs'>;
 }
 
 /** Measuring takes at most one part in so many of the time. */
 const measureShare = 20;
-/** Pictures are removed when their links end, an hour after they were made. */
-const pictureMs = 3_600_000;
-const minuteMs = 60_000;
 
 export function createStorageCounts({ measure, clock }: StorageCountsParts): StorageCounts {
-  let measured = new Map<string, Map<MeasuredKind, number>>();
+  let measured = new Map<string, Map<StoredKind, number>>();
   let measuredMs = Number.NEGATIVE_INFINITY;
   /** By the wall clock, which other processes have too: the measure in force, or under way, has all from before. */
   let sinceMs = Number.NEGATIVE_INFINITY;
@@ -52,14 +47,13 @@ export function createStorageCounts({ measure, clock }: StorageCountsParts): Sto
   let measuring: Promise<void> | null = null;
   /** Kept while it was measured: the measure may have come too early for them, so they count twice until the next. */
   let addedMeanwhile: StoredBytes[] = [];
-  const pictures = createPictureBytes(clock);
 
   async function measureNow(): Promise<void> {
     const startMs = clock.monotonicMs();
     sinceMs = clock.wallMs();
     addedMeanwhile = [];
     try {
-      const counts = await measure();
+      const counts = await measure(sinceMs);
       measured = new Map();
       for (const { account, kind, bytes } of [...counts, ...addedMeanwhile]) addTo(measured, account, kind, bytes);
     } catch {
@@ -70,27 +64,16 @@ export function createStorageCounts({ measure, clock }: StorageCountsParts): Sto
   }
 
   function add(account: string, kind: StoredKind, bytes: number): void {
-    if (kind === 'pictures') return pictures.add(account, bytes);
     if (measuring !== null && bytes > 0) addedMeanwhile.push({ account, kind, bytes });
     addTo(measured, account, kind, bytes);
   }
 
   return {
-    of(account) {
-      const of = measured.get(account);
-      return {
-        pages: of?.get('pages') ?? 0,
-        crawls: of?.get('crawls') ?? 0,
-        pictures: pictures.of(account),
-        replies: of?.get('replies') ?? 0,
-        responses: of?.get('responses') ?? 0,
-        files: of?.get('files') ?? 0,
-      };
-    },
+    of: (account) => Object.fromEntries(measured.get(account) ?? []),
     add,
     addElsewhere(changes) {
       for (const { account, kind, bytes, atMs } of changes) {
-        if (kind === 'pictures' || atMs >= sinceMs) add(account, kind, bytes);
+        if (atMs >= sinceMs) add(account, kind, bytes);
       }
     },
     isMeasured: () => measuredMs !== Number.NEGATIVE_INFINITY,
@@ -105,35 +88,8 @@ export function createStorageCounts({ measure, clock }: StorageCountsParts): Sto
   };
 }
 
-function createPictureBytes(clock: Pick<Clock, 'monotonicMs'>) {
-  /** Bytes by account, by the minute in which they were kept: at most 61 of them. */
-  const pictures = new Map<number, Map<string, number>>();
-  return {
-    add(account: string, bytes: number): void {
-      const minute = Math.floor(clock.monotonicMs() / minuteMs);
-      const minuteBytes = pictures.get(minute) ?? new Map<string, number>();
-      pictures.set(minute, minuteBytes);
-      minuteBytes.set(account, (minuteBytes.get(account) ?? 0) + bytes);
-    },
-    of(account: string): number {
-      const oldest = Math.floor((clock.monotonicMs() - pictureMs) / minuteMs);
-      let bytes = 0;
-      for (const [minute, minuteBytes] of pictures) {
-        if (minute < oldest) pictures.delete(minute);
-        else bytes += minuteBytes.get(account) ?? 0;
-      }
-      return bytes;
-    },
-  };
-}
-
-function addTo(
-  totals: Map<string, Map<MeasuredKind, number>>,
-  account: string,
-  kind: MeasuredKind,
-  bytes: number,
-): void {
-  const of = totals.get(account) ?? new Map<MeasuredKind, number>();
+function addTo(totals: Map<string, Map<StoredKind, number>>, account: string, kind: StoredKind, bytes: number): void {
+  const of = totals.get(account) ?? new Map<StoredKind, number>();
   totals.set(account, of);
   of.set(kind, Math.max(0, (of.get(kind) ?? 0) + bytes));
 }

@@ -152,11 +152,11 @@ async function finished(
   if (image.form === 'base64') return { base64: image.content, revisedPrompt };
   const { content } = image;
   try {
-    const host = () => services.files.host(image, linkBase);
+    const host = () => services.files.host(principal.account, image, linkBase);
     const url = await services.storage.keep(principal.account, 'pictures', content.byteLength, host);
     return { url, revisedPrompt };
   } catch (error) {
-    if (!(error instanceof FailureError) || error.failure.kind !== 'quota-exceeded') throw error;
+    if (!(error instanceof FailureError) || !error.failure.kind.startsWith('quota-')) throw error;
     // It is drawn and paid for: the caller gets it in the answer.
     return { base64: Buffer.from(Buffer.from(content).toString('base64'), 'latin1'), revisedPrompt };
   }

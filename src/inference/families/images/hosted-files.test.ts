@@ -26,14 +26,15 @@ function memoryFiles(): FileStore & { names(): string[] } {
   };
 }
 
+const sizes = async () => ({ async add() {}, async close() {} });
 const secret = 'a secret of more than thirty-two bytes';
 
 async function hostOne() {
   const store = memoryFiles();
   const clock = fakeClock();
-  const files = createHostedFiles({ store, signer: createSigner([secret], 'signed links'), clock });
+  const files = createHostedFiles({ store, sizes, signer: createSigner([secret], 'signed links'), clock });
   const url = new URL(
-    await files.host({ type: 'image/webp', content: Buffer.from('x') }, 'https://ai.example.org/gate'),
+    await files.host('dev', { type: 'image/webp', content: Buffer.from('x') }, 'https://ai.example.org/gate'),
   );
   const name = url.pathname.split('/').at(-1)!;
   const open = () => files.open(name, url.searchParams.get('exp')!, url.searchParams.get('sig')!);
@@ -58,11 +59,15 @@ test('every replica that has the secret opens it, no other one', async () => {
   const { store, clock, name, url } = await hostOne();
   const [exp, sig] = [url.searchParams.get('exp')!, url.searchParams.get('sig')!];
   assert.notEqual(
-    await createHostedFiles({ store, signer: createSigner([secret], 'signed links'), clock }).open(name, exp, sig),
+    await createHostedFiles({ store, sizes, signer: createSigner([secret], 'signed links'), clock }).open(
+      name,
+      exp,
+      sig,
+    ),
     null,
   );
   assert.equal(
-    await createHostedFiles({ store, signer: createSigner([`${secret}!`], 'signed links'), clock }).open(
+    await createHostedFiles({ store, sizes, signer: createSigner([`${secret}!`], 'signed links'), clock }).open(
       name,
       exp,
       sig,

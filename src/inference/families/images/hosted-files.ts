@@ -1,3 +1,4 @@
+import type { PictureSizes } from '../../../books/metering/storage/picture-sizes.ts';
 import { type PictureType, pictureEnding } from '../../../formats/media/images/picture-type.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { type FileStore, fileName, type OpenedFile } from '../../../kernel/file-store.ts';
@@ -6,8 +7,8 @@ import type { Signer } from '../../../kernel/sign.ts';
 
 /** Images that are served without a key to everybody with their link, for an hour (design §6). */
 export interface HostedFiles {
-  /** Keeps it; the URL below `base` (no slash at its end) that opens it. */
-  host(picture: { type: PictureType; content: Uint8Array }, base: string): Promise<string>;
+  /** Keeps it for `account`; the URL below `base` (no slash at its end) that opens it. */
+  host(account: string, picture: { type: PictureType; content: Uint8Array }, base: string): Promise<string>;
   /** Content behind a link; null when it is forged or expired, or the file is gone: nobody learns which. */
   open(name: string, expires: string, signature: string): Promise<HostedFile | null>;
   /** Removes what no link opens any more. */
@@ -27,14 +28,21 @@ export const hostedForMs = 3_600_000;
 export const hostedPath = '/v1/files-signed';
 const idChars = 32;
 
-export function createHostedFiles(parts: { store: FileStore; signer: Signer; clock: Clock }): HostedFiles {
-  const { store, clock, signer } = parts;
+export function createHostedFiles(parts: {
+  store: FileStore;
+  sizes(): Promise<PictureSizes>;
+  signer: Signer;
+  clock: Clock;
+}): HostedFiles {
+  const { store, sizes, clock, signer } = parts;
   return {
-    async host({ type, content }, base) {
+    async host(account, { type, content }, base) {
       const nowMs = clock.wallMs();
       const name = fileName(randomBase62(idChars), pictureEnding[type]);
+      const untilMs = nowMs + hostedForMs;
+      await (await sizes()).add({ account, bytes: content.length, nowMs, untilMs });
       await store.put(name, content, nowMs);
-      const expires = String(Math.ceil((nowMs + hostedForMs) / 1_000));
+      const expires = String(Math.ceil(untilMs / 1_000));
       return `${base}${hostedPath}/${name}?exp=${expires}&sig=${signer.sign(signedText(name, expires))}`;
     },
     async open(name, expires, signature) {

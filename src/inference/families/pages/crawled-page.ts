@@ -21,7 +21,8 @@ export function createCrawlMeter(
   const endpoint = crawledPageEndpoint(services.storage);
 
   return {
-    keep: ({ account }, bytes, write) => services.storage.keep(account, 'crawls', bytes, write),
+    keep: ({ account }, bytes, write) =>
+      services.storage.keep(account, 'crawls', bytes, write, (storedBytes) => storedBytes ?? 0),
     async page({ keyId }, url, work) {
       const principal = principalOf(keyId);
       if (isFailure(principal)) return principal;
