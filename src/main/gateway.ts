@@ -133,7 +133,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const { plans } = callers;
   const spool = await openSpool(join(folder.path, options.seat?.given.spool ?? 'spool'), options.seat);
   const storage = openStorage({
-    ...{ folder, clock, others: options.seat },
+    ...{ folder, clock, others: options.seat ?? null },
     measure: stores.storageSizes,
     allowed: (account) => plans().plan(callers.planOf(account)).storageBytes,
     vectors: (account) => vectors.storedBytes(account),

@@ -1,6 +1,6 @@
-import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import { copyBeforeSchema, keepSchemaCopy } from '../../kernel/sqlite/schema-copy.ts';
 import { type Migration, NewerSchema } from '../migration.ts';
 import { type Database, type Durability, naming, openDatabase, undo } from './database.ts';
 
@@ -53,7 +53,12 @@ const lookTimeoutMs = 250;
  */
 export function migrateWithCopy(database: Database, migrations: readonly Migration[]): string[] {
   const { current, pending } = migrationState(database, migrations);
-  if (current > 0 && pending.length > 0) keepCopy(database, current, () => userVersion(database));
+  if (current > 0 && pending.length > 0) {
+    keepSchemaCopy(database.file, current, {
+      copyTo: (path) => naming(path, () => database.prepare('VACUUM INTO ?').run(path)),
+      versionNow: () => userVersion(database),
+    });
+  }
   return migrate(database, migrations);
 }
 
@@ -92,48 +97,4 @@ export function newerSchema(file: string, found: number, known: number): NewerSc
 function userVersion(database: Pick<Database, 'prepare'>): number {
   const row = database.prepare('PRAGMA user_version').get();
   return Number(row?.user_version);
-}
-
-const mark = '.before-schema-';
-/** No copying takes as long. */
-const forgottenMs = 86_400_000;
-
-/** Path of the copy of the file at that version of its schema. */
-function copyBeforeSchema(file: string, version: number): string {
-  return `${file}${mark}${version}`;
-}
-
-/**
- * Copies the database, which is at `version`, into its folder, whole and durable; of earlier copies none stays.
- * `versionNow` reads its version: another process may take the steps meanwhile, and has then made the copy.
- */
-function keepCopy(database: Database, version: number, versionNow: () => number): void {
-  const copy = copyBeforeSchema(database.file, version);
-  if (existsSync(copy)) return;
-  const fresh = `${copy}.new-${process.pid}`;
-  try {
-    // It holds secrets of keys: SQLite would make it for everybody's eyes.
-    const descriptor = openSync(fresh, 'w', 0o600);
-    try {
-      naming(fresh, () => database.prepare('VACUUM INTO ?').run(fresh));
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
-    if (versionNow() !== version) return;
-    removeEarlier(database.file);
-    renameSync(fresh, copy);
-  } finally {
-    rmSync(fresh, { force: true });
-  }
-}
-
-/** Copies of earlier upgrades, and files of a killed one. */
-function removeEarlier(file: string): void {
-  for (const name of readdirSync(dirname(file))) {
-    if (!name.startsWith(`${basename(file)}${mark}`)) continue;
-    const path = join(dirname(file), name);
-    const changedMs = name.includes('.new-') ? (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) : 0;
-    if (changedMs < Date.now() - forgottenMs) rmSync(path, { force: true });
-  }
 }

@@ -79,7 +79,8 @@ test('a folder of before named vectors opens, with what was in it, and takes the
   await world.store.create(alice, spec('old'));
   await world.store.write('alice', 'old', [upsert([1, [1, 0], { a: 1 }], [2, [0, 1]])]);
   await world.store.close();
-  const database = new DatabaseSync(join(world.dataDir, 'vectors', `shard-${shardOf('alice')}.db`));
+  const file = join(world.dataDir, 'vectors', `shard-${shardOf('alice')}.db`);
+  const database = new DatabaseSync(file);
   database.exec(
     'ALTER TABLE collection DROP COLUMN more; DROP TABLE field; DROP TABLE field_row; PRAGMA user_version = 2',
   );
@@ -90,6 +91,10 @@ test('a folder of before named vectors opens, with what was in it, and takes the
     found?.map(({ id }) => id),
     [1, 2],
   );
+  const copy = new DatabaseSync(`${file}.before-schema-2`, { readOnly: true });
+  assert.equal(copy.prepare('SELECT count(*) AS count FROM point').get()?.count, 2, 'its earlier file is beside it');
+  assert.equal(copy.prepare('PRAGMA user_version').get()?.user_version, 2);
+  copy.close();
   await store.create(alice, named);
   await store.write('alice', 'docs', [put([1, 2])]);
   assert.equal((await store.query('alice', 'docs', [byWords(7)]))[0]?.length, 2);

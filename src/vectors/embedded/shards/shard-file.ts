@@ -1,5 +1,6 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { keepSchemaCopy } from '../../../kernel/sqlite/schema-copy.ts';
 import { overloaded } from '../storage-trouble.ts';
 import { shardCount } from './shard-of.ts';
 import { shardMigrations } from './shard-schema.ts';
@@ -52,7 +53,7 @@ export function openShardFile(file: string, number: number, wal: WalBounds = wal
        PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = ${4 * wal.checkpointBytes};
        PRAGMA cache_size = -${cacheKb}; PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA cell_size_check = ON`,
     );
-    bringUpToDate(database, number);
+    bringUpToDate(database, file, number);
   } catch (error) {
     database.close();
     throw error;
@@ -119,11 +120,15 @@ function frames(row: Record<string, unknown> | undefined): number {
   return Math.max(0, log - moved) * pageBytes;
 }
 
-function bringUpToDate(database: DatabaseSync, number: number): void {
-  const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
+/** The file of an earlier version is copied first, so that its program can be used again. */
+function bringUpToDate(database: DatabaseSync, file: string, number: number): void {
+  const versionNow = () => Number(database.prepare('PRAGMA user_version').get()?.user_version);
+  const version = versionNow();
   const steps = shardMigrations(number);
   if (version > steps.length) throw overloaded('A newer Culvert wrote the vector data. Start that version.');
   if (version < steps.length) {
+    const copyTo = (path: string) => database.prepare('VACUUM INTO ?').run(path);
+    if (version > 0) keepSchemaCopy(file, version, { copyTo, versionNow });
     database.exec('BEGIN IMMEDIATE');
     for (const step of steps.slice(version)) database.exec(step.sql);
     database.exec(`PRAGMA user_version = ${steps.length}; COMMIT`);
