@@ -56,7 +56,8 @@ test('the error of several choices follows both', () => {
 
 /** What each stream got until a shutdown cut it off. */
 async function cutStreams(orders: Record<string, [path: string, body: object]>): Promise<Record<string, Frame[]>> {
-  const upstream = await startUpstream({ after: after as TestContext['after'] });
+  const upstream = await startUpstream();
+  after(() => upstream.close());
   let close = async () => {};
   const owner = { after: (end: () => Promise<void>) => (close = end) } as unknown as TestContext;
   const target = { provider: 'up', model: 'mock/chunks=1000;interval=20ms' };

@@ -3,7 +3,7 @@ import type { Client } from './sink.ts';
 /** The client as one of several requests sees it that are made for the same answer: choices, or turns. */
 export class ChildClient implements Client {
   disconnected: boolean;
-  /** Whoever joins the requests' answers writes why theirs is cut. */
+  /** The code that joins the requests' answers writes why theirs is cut. */
   readonly cutFor = null;
   readonly #parent: Client;
   #disconnectListener: (() => void) | null = null;
