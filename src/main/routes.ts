@@ -198,7 +198,7 @@ function mcpRoutesOf(
   const { upstream, finish } = mcp;
   const addressOf = createClientAddress(() => snapshot().config.server.trusted_proxies);
   return [
-    ...mcpRoutes({ routes: all, services, version, upstream, onUnexpected, shareCalls: seat?.shareCalls ?? null }),
+    ...mcpRoutes({ routes: all, services, version, upstream, onUnexpected, sharing: seat ?? null }),
     ...mcpUpstreamRoutes({ services, upstream }),
     ...a2aRoutes({ services, agents: mcp.agents.load }),
     mcpLoginRoute({ finish, addressOf, clock, tally: books.stores.tally }),

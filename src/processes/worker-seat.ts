@@ -9,6 +9,7 @@ import type { JsonObject } from '../kernel/json.ts';
 import type { JobWorker } from '../kernel/leased-jobs.ts';
 import { createElsewhere, type Elsewhere } from '../kernel/sharing/elsewhere.ts';
 import type { ShareCalls } from '../kernel/sharing/running-calls.ts';
+import type { ShortTexts } from '../kernel/sharing/short-texts.ts';
 import type { SeriesValues } from '../observe/metrics.ts';
 import type { HealthHint } from '../routing/health-hints.ts';
 import type { BooksOffers, BooksStanding } from './books-offers.ts';
@@ -73,6 +74,9 @@ export interface PrimaryOffers extends BooksOffers {
   stored(changes: readonly StoredChange[]): void;
   /** Cancels the call of this name, if exactly one runs in all workers. */
   cancelCall(name: string): void;
+  /** The least level of log messages of MCP that a tenant gets. */
+  keepLogLevel(tenant: string, level: string): void;
+  findLogLevel(tenant: string): string | null;
   /** All workers, and those that ended a while ago. */
   processes(): readonly SeenProcess[];
   /** Bodies that other workers keep of these requests. */
@@ -145,6 +149,8 @@ export interface Seat {
   elsewhere: Elsewhere;
   shareStored: StorageElsewhere['shareStored'];
   shareCalls: ShareCalls;
+  /** The least level of log messages of MCP by tenant. */
+  logLevels: ShortTexts;
   processes(): Promise<readonly SeenProcess[]>;
   /** Bodies that other workers keep in memory. */
   bodiesElsewhere: PrimaryOffers['bodies'];
@@ -216,6 +222,10 @@ export async function takeSeat(loaded: Promise<unknown>): Promise<Seat> {
     shareCalls(calls) {
       Object.assign(offers, { runningCalls: calls.count, endCalls: calls.end });
       return (name) => primary.notify('cancelCall', name);
+    },
+    logLevels: {
+      keep: (tenant, level) => primary.ask('keepLogLevel', tenant, level),
+      find: (tenant) => primary.ask('findLogLevel', tenant),
     },
     processes: () => primary.ask('processes'),
     bodiesElsewhere: (requestIds) => primary.ask('bodies', requestIds),

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { Duplex } from 'node:stream';
 import { setTimeout as rest } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
+import { createShortTexts } from '../kernel/sharing/short-texts.ts';
 import { withinMs } from '../kernel/within-ms.ts';
 import type { Log } from '../observe/log.ts';
 import { type SeriesValues, sumOfCounts } from '../observe/metrics.ts';
@@ -87,6 +88,8 @@ export class Workers {
   readonly #boot = randomUUID();
   readonly #pulse = new Pulse();
   readonly #hints = new HintRelay();
+  /** The least level of log messages of MCP by tenant. */
+  readonly #logLevels = createShortTexts();
   readonly #hearing = new Hearing(() => this.#serving().map(({ link }) => link));
   readonly #held = new HeldByWorkers(() => this.#serving().map(({ link }) => link));
   /** The last worker of each place that died, by its boot: others take over what it had leased. */
@@ -310,6 +313,8 @@ export class Workers {
           this.#serving().map(({ link: one }) => one),
           name,
         ),
+      keepLogLevel: this.#logLevels.keep,
+      findLogLevel: this.#logLevels.find,
       processes: () => this.#pulse.seen(),
       bodies: (requestIds) => bodiesAt(this.#others(number), requestIds),
       bodiesWritten: () => askAll(this.#others(number), (other) => other.ask('bodiesWritten'), lookMaxMs),

@@ -6,7 +6,7 @@ import OpenAI from 'openai';
 import { OpenAIRealtimeWS } from 'openai/realtime/ws';
 import { WebSocket } from 'ws';
 import type { JsonObject } from '../../src/kernel/json.ts';
-import { adminKey, otherKey, startGateway, testKey } from '../start-gateway.ts';
+import { adminKey, otherKey, startGateway, testKey, testProcesses } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { startRealtime } from '../upstream-formats/start-realtime.ts';
 import { SocketCaller } from './heard-events.ts';
@@ -292,7 +292,9 @@ test('a server of OpenAI’s format without sessions is asked by a call for each
     assert.ok(String(heard.transcript).length > 0);
     await caller.close();
   }
-  assert.equal(sessions() - before, 1);
+  // Each process asks once.
+  const asked = sessions() - before;
+  assert.ok(asked >= 1 && asked <= testProcesses, `${asked} sessions`);
   const headers = { authorization: `Bearer ${adminKey}` };
   const listed = await gateway.fetch('/admin/v1/requests?model=own-whisper&limit=100', { headers });
   const { data } = (await listed.json()) as { data: { endpoint: string; status: number; class: string }[] };

@@ -33,7 +33,7 @@ async function startMcp(t: TestContext, handle: Route['handle']) {
       snapshot: () => ({ steps: null }),
     },
     version: '0.0.0-test',
-    shareCalls: null,
+    sharing: null,
     upstream: {
       none: true,
       has: () => false,

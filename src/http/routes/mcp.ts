@@ -1,4 +1,3 @@
-import type { LoggingLevel } from '@modelcontextprotocol/sdk/types.js';
 import type { Admission } from '../../books/metering/admission.ts';
 import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import type { Snapshot } from '../../inference/models/snapshot.ts';
@@ -8,8 +7,8 @@ import type { Clock } from '../../kernel/clock.ts';
 import { type ErrorContext, type Failure, factsOf, invalid, isFailure, statusOf } from '../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
-import { putNewest } from '../../kernel/put-newest.ts';
 import { RunningCalls, type ShareCalls } from '../../kernel/sharing/running-calls.ts';
+import { createShortTexts, type ShortTexts } from '../../kernel/sharing/short-texts.ts';
 import type { Trace } from '../../kernel/trace.ts';
 import type { CallNews } from '../../tools/mcp/call-news.ts';
 import type { McpAnswer, McpHeaders, McpMessage } from '../../tools/mcp/mcp-message.ts';
@@ -27,7 +26,7 @@ export interface McpParts {
   upstream: UpstreamTools;
   version: string;
   /** Null where this is the only process. */
-  shareCalls: ShareCalls | null;
+  sharing: { shareCalls: ShareCalls; logLevels: ShortTexts } | null;
   /** Called for unexpected errors; the caller got a result with the request id. */
   onUnexpected(error: unknown, requestId: string, trace: Trace | null): void;
 }
@@ -35,10 +34,8 @@ export interface McpParts {
 interface ServedParts extends McpParts {
   running: RunningCalls;
   /** The least level of log messages by tenant, for revisions in which a message does not state it. */
-  logLevels: Map<string, LoggingLevel>;
+  logLevels: ShortTexts;
 }
-
-const logLevelsMax = 10_000;
 
 /** Bound for what an assistant writes. Whole files go by the REST API. */
 const bodyBytesMax = 1024 * 1024;
@@ -48,7 +45,12 @@ const bodyBytesMax = 1024 * 1024;
  * call that its tool is does. The rest of the protocol costs nothing, and counts in requests per minute. `/mcp/NAME` offers one other server alone.
  */
 export function mcpRoutes(given: McpParts): Route[] {
-  const parts: ServedParts = { ...given, running: new RunningCalls(given.shareCalls), logLevels: new Map() };
+  const { sharing } = given;
+  const parts: ServedParts = {
+    ...given,
+    running: new RunningCalls(sharing?.shareCalls ?? null),
+    logLevels: sharing?.logLevels ?? createShortTexts(),
+  };
   const shared = { method: 'POST', auth: 'key', quota: 'free', endpoint: 'mcp', dialect: mcpErrors } as const;
   return [
     {
@@ -145,7 +147,7 @@ async function answered(
       instructions: () => parts.upstream.instructions(callerOf(exchange), only),
     },
     call,
-    setLogLevel: (level) => putNewest(parts.logLevels, tenant, level, logLevelsMax),
+    setLogLevel: (level) => parts.logLevels.keep(tenant, level),
     signal,
   });
 }
@@ -163,7 +165,7 @@ async function newsOf(
     import('../../tools/mcp/answer-stateless.ts'),
   ]);
   const caller = callerOf(exchange);
-  const logLevel = statedLogLevel(message, mcpHeadersOf(exchange), logLevels.get(caller.tenant) ?? 'debug');
+  const logLevel = statedLogLevel(message, mcpHeadersOf(exchange), await logLevels.find(caller.tenant));
   // Guards and hooks see answers: a text of a server would pass them by.
   const steps = services.snapshot().steps?.of(caller, null) ?? null;
   const mayHaveTexts = steps === null;

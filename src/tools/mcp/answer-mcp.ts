@@ -34,8 +34,8 @@ async function answerInitialized(request: McpMessage): Promise<McpAnswer | null>
     return done;
   };
   if (described.capabilities.logging !== undefined) {
-    server.setRequestHandler(SetLevelRequestSchema, ({ params: { level } }) => {
-      request.setLogLevel(level);
+    server.setRequestHandler(SetLevelRequestSchema, async ({ params: { level } }) => {
+      await request.setLogLevel(level);
       return {};
     });
   }

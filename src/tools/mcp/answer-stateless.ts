@@ -28,14 +28,10 @@ export function statedVersion({ params }: JsonObject, { protocolVersion }: McpHe
 
 /**
  * The least level of log messages that the sender of a message gets; null: none. Where each message states its
- * version, it states the level as well. In older revisions the level is `remembered`.
+ * version, it states the level as well. In older revisions it is the one that the sender has `set`, else all come.
  */
-export function statedLogLevel(
-  message: JsonObject,
-  headers: McpHeaders,
-  remembered: LoggingLevel,
-): LoggingLevel | null {
-  if (statedVersion(message, headers) === null) return remembered;
+export function statedLogLevel(message: JsonObject, headers: McpHeaders, set: string | null): LoggingLevel | null {
+  if (statedVersion(message, headers) === null) return logLevelIn(set) ?? 'debug';
   const { params } = message;
   return isObject(params) && isObject(params._meta) ? logLevelIn(params._meta[`${reserved}/logLevel`]) : null;
 }

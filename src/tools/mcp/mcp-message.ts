@@ -35,7 +35,7 @@ export interface McpMessage {
   /** Does a call of our own API for the sender of a message; null when they left. */
   call(call: ApiCall, signal: AbortSignal): Promise<{ status: number; body: JsonValue } | null>;
   /** Log messages of calls of this sender have at least this level from now on. */
-  setLogLevel(level: LoggingLevel): void;
+  setLogLevel(level: LoggingLevel): void | Promise<void>;
   /** The sender left. */
   signal: AbortSignal;
 }
