@@ -61,6 +61,6 @@ function fill(written: unknown, path: readonly string[], value: unknown): boolea
   return true;
 }
 
-function isMapping(value: unknown): value is Record<string, unknown> {
+export function isMapping(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

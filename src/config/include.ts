@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { isMapping } from './environment.ts';
 import type { ConfigPath } from './problem.ts';
 import type { ReferenceSources } from './references.ts';
 import { secretFilePaths } from './references.ts';
@@ -167,10 +168,6 @@ function readText(file: string): { text: string } | { message: string } {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
     return { message: `cannot be read (${code})` };
   }
-}
-
-function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function listOf(value: unknown): readonly unknown[] {

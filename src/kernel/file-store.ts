@@ -37,3 +37,8 @@ export function fileName(id: string, kind: string): string {
 export function isFileName(name: string): boolean {
   return /^[A-Za-z0-9]{16,64}\.[a-z0-9]{2,5}$/.test(name);
 }
+
+/** Whether the disk, or a user's share of it, is full. */
+export function isNoRoom(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
+}

@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { FailureError } from '../kernel/failure.ts';
+import { isNoRoom } from '../kernel/file-store.ts';
 import type { Elsewhere } from '../kernel/sharing/elsewhere.ts';
 import { createRoom, type RoomHold } from '../kernel/sharing/room.ts';
 
@@ -130,10 +131,6 @@ function diskFull(): FailureError {
     kind: 'overloaded',
     message: 'This server has no room for another upload right now. Retry shortly.',
   });
-}
-
-function isNoRoom(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
 }
 
 /** Buffers of files that may lie about as garbage, over all files of this process. */

@@ -30,6 +30,12 @@ export const gatewayOnlyFields: ReadonlySet<string> = new Set([
   'bootstrap_room',
 ]);
 
+/** Members of a body that no reader of it knows, and that are not for the gateway: they go to the provider as they are. */
+export function furtherMembers(body: JsonObject, known: ReadonlySet<string>): JsonObject {
+  const isFurther = (name: string) => !known.has(name) && !gatewayOnlyFields.has(name) && body[name] !== null;
+  return Object.fromEntries(Object.entries(body).filter(([name]) => isFurther(name)));
+}
+
 /**
  * Body of a caller for a target of the same format: the bytes as they came, but for spliced values. A field that must
  * go or be renamed, a key written with escapes or given twice makes it write the JSON anew. `parsed` and `scan` are the

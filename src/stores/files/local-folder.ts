@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FailureError } from '../../kernel/failure.ts';
-import { type FileStore, isFileName } from '../../kernel/file-store.ts';
+import { type FileStore, isFileName, isNoRoom } from '../../kernel/file-store.ts';
 
 /** Bytes of all files. Above it the oldest make room: their links end before their time. */
 const folderBytesMax = 4 * 1024 ** 3;
@@ -105,10 +105,6 @@ export function createLocalFiles(folder: string, bytesMax = folderBytesMax): Fil
     // Others report the disk.
     trouble: () => null,
   };
-}
-
-function isNoRoom(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
 }
 
 function full(): FailureError {

@@ -2,7 +2,7 @@ import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import { type EmbeddingInputs, type EmbeddingRequest, inputTypeOf } from '../../neutral/embedding.ts';
 import { type Complaint, described, type JsonSchema, schemaOf } from '../described-check.ts';
-import { gatewayOnlyFields } from '../forward-body.ts';
+import { furtherMembers } from '../forward-body.ts';
 import { invalidFieldIn, schemaBesideModel } from '../forwarded/read-fields.ts';
 import {
   arrayOf,
@@ -63,11 +63,7 @@ export function readEmbeddingRequest(body: JsonObject): EmbeddingRequest | Failu
     purpose: 'query',
     answerForm: 'openai',
     user: typeof body.user === 'string' ? cleanUser(body.user) : null,
-    extra: Object.fromEntries(
-      Object.entries(body).filter(
-        ([name, value]) => !known.has(name) && !gatewayOnlyFields.has(name) && value !== null,
-      ),
-    ),
+    extra: furtherMembers(body, known),
   };
 }
 

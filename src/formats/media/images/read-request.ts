@@ -1,7 +1,7 @@
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import { described, type JsonSchema } from '../../dialects/described-check.ts';
-import { gatewayOnlyFields } from '../../dialects/forward-body.ts';
+import { furtherMembers } from '../../dialects/forward-body.ts';
 import { invalidFieldIn, schemaBesideModel } from '../../dialects/forwarded/read-fields.ts';
 import {
   arrayOf,
@@ -122,11 +122,7 @@ function requestOf(body: JsonObject, size: ImageSize | null): ImageRequest {
     stream: body.stream === true ? { partialImages: number('partial_images') ?? 0 } : null,
     inputFidelity: word('input_fidelity'),
     user: typeof body.user === 'string' ? cleanUser(body.user) : null,
-    extra: Object.fromEntries(
-      Object.entries(body).filter(
-        ([name, value]) => !known.has(name) && !gatewayOnlyFields.has(name) && value !== null,
-      ),
-    ),
+    extra: furtherMembers(body, known),
   };
 }
 

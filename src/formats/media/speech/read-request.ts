@@ -1,7 +1,7 @@
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { JsonSchema } from '../../dialects/described-check.ts';
-import { gatewayOnlyFields } from '../../dialects/forward-body.ts';
+import { furtherMembers } from '../../dialects/forward-body.ts';
 import { invalidFieldIn, schemaBesideModel } from '../../dialects/forwarded/read-fields.ts';
 import {
   asFailure,
@@ -62,11 +62,7 @@ export function readSpeechRequest(body: JsonObject): SpeechRequest | Failure {
     instructions: (body.instructions as string | null | undefined) || null,
     delivery: body.stream_format === 'sse' ? 'events' : 'audio',
     user: typeof body.user === 'string' ? cleanUser(body.user) : null,
-    extra: Object.fromEntries(
-      Object.entries(body).filter(
-        ([name, value]) => !known.has(name) && !gatewayOnlyFields.has(name) && value !== null,
-      ),
-    ),
+    extra: furtherMembers(body, known),
   };
 }
 

@@ -1,7 +1,7 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { described, type JsonSchema } from '../../dialects/described-check.ts';
-import { gatewayOnlyFields } from '../../dialects/forward-body.ts';
+import { furtherMembers } from '../../dialects/forward-body.ts';
 import { invalidFieldIn, schemaBesideModel } from '../../dialects/forwarded/read-fields.ts';
 import { asFailure, cleanUser, complain, required, stringOf } from '../../dialects/value-checks.ts';
 import type { VideoRequest } from './format.ts';
@@ -66,11 +66,7 @@ export function readVideoRequest(body: JsonObject): VideoRequest | Failure {
     size: sides,
     pictureUrl: url,
     user: typeof body.user === 'string' ? cleanUser(body.user) : null,
-    extra: Object.fromEntries(
-      Object.entries(body).filter(
-        ([name, value]) => !known.has(name) && !gatewayOnlyFields.has(name) && value !== null,
-      ),
-    ),
+    extra: furtherMembers(body, known),
   };
 }
 
