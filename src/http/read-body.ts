@@ -5,7 +5,7 @@ import { freeMemory } from '../kernel/free-memory.ts';
 import { bodyStallTimeoutMs } from '../kernel/limits.ts';
 import type { Elsewhere } from '../kernel/sharing/elsewhere.ts';
 import { createRoom, type Room, type RoomHold } from '../kernel/sharing/room.ts';
-import { nextBodyTurn, turnBytesMax } from './body-turns.ts';
+import { firstBodyTurn, nextBodyTurn, turnBytesMax } from './body-turns.ts';
 import type { Exchange } from './exchange.ts';
 
 /** Memory for a body that outlives its request's handler, or must be in other memory. */
@@ -77,7 +77,7 @@ export function readBody(exchange: Exchange, limitBytes: number, place?: BodyPla
     if (state === 'dropping') request.destroy();
     else settle(failure);
   });
-  request.on('data', (chunk: Buffer) => {
+  const add = (chunk: Buffer) => {
     // The memory may be another's by now.
     if (state === 'done') return;
     // The chunk is empty once it is free.
@@ -93,11 +93,9 @@ export function readBody(exchange: Exchange, limitBytes: number, place?: BodyPla
     if (noRoom !== null) {
       resolve(noRoom);
       state = 'dropping';
-      exchange.dropsBody = true;
       parts?.giveBack();
       parts = null;
-      // Once its answer is out, Node tells the request no more of its connection.
-      request.socket.once('close', left);
+      dropRest(exchange, left);
     }
     if (state === 'dropping') free(chunk);
     else if (parts === null && bytes === declaredBytes) only = chunk;
@@ -107,16 +105,25 @@ export function readBody(exchange: Exchange, limitBytes: number, place?: BodyPla
     }
     turnBytes += bytes;
     if (turnBytes < turnBytesMax) return;
-    request.pause();
     void nextBodyTurn(exchange).then(() => {
       turnBytes = 0;
       if (state !== 'done') request.resume();
     });
-  });
+  };
+  if (declaredBytes !== null && declaredBytes > turnBytesMax)
+    void firstBodyTurn(exchange).then(() => request.on('data', add));
+  else request.on('data', add);
   request.on('end', () => settle(state === 'dropping' ? null : (only ?? (parts ?? new Chunks()).whole())));
   request.on('close', left);
   request.on('error', left);
   return promise;
+}
+
+/** Lets the rest come, for nobody, so that the caller gets the answer. `left` is called when the connection ends. */
+function dropRest(exchange: Exchange, left: () => void): void {
+  exchange.dropsBody = true;
+  // Once its answer is out, Node tells the request no more of its connection.
+  exchange.request.socket.once('close', left);
 }
 
 export function wrongEncoding(encoding: string | undefined): Failure | null {

@@ -4,7 +4,7 @@ import type { StorageHold } from '../books/metering/storage/storage-hold.ts';
 import { type Failure, FailureError, invalid, isFailure } from '../kernel/failure.ts';
 import type { RoomHold } from '../kernel/sharing/room.ts';
 import type { Spool, SpooledFile } from '../net/spool.ts';
-import { nextBodyTurn, turnBytesMax } from './body-turns.ts';
+import { firstBodyTurn, nextBodyTurn, turnBytesMax } from './body-turns.ts';
 import type { Exchange } from './exchange.ts';
 import { BodyPace, wrongEncoding } from './read-body.ts';
 
@@ -134,7 +134,7 @@ function receive(
     takeParts(exchange.held, parser, upload, bounds.files, settle);
     parser.on('drain', readOn);
 
-    request.on('data', (chunk: Buffer) => {
+    const add = (chunk: Buffer) => {
       if (settled) return;
       receivedBytes += chunk.length;
       if (receivedBytes > bounds.bodyBytes) return settle({ kind: 'body-too-large', limitBytes: bounds.bodyBytes });
@@ -143,11 +143,9 @@ function receive(
       pace.came(chunk.length);
       turnBytes += chunk.length;
       if (!parser.write(chunk)) request.pause();
-      else if (turnBytes >= turnBytesMax) {
-        request.pause();
-        readOn();
-      }
-    });
+      else if (turnBytes >= turnBytesMax) readOn();
+    };
+    void firstBodyTurn(exchange).then(() => request.on('data', add));
     let arrived = false;
     request.on('end', () => {
       arrived = true;
