@@ -111,7 +111,7 @@ async function contentOf(
   try {
     const named = [{ url, param, kind: 'image' }] as const;
     const fetched = await services.media.fetch(named, { tenant, held }, fetchTimeoutMs, disconnected.signal);
-    return isFailure(fetched) ? fetched : Buffer.from(fetched[url]!.base64, 'base64');
+    return isFailure(fetched) ? fetched : fetched[url]!.bytes;
   } finally {
     exchange.response.off('close', giveUp);
     held.giveBack();

@@ -149,8 +149,10 @@ export function prepareFor(
     if (order.media !== undefined) throw new Error('media were given and are wanted still');
     const fetched = await media().get(needed);
     if (isFailure(fetched)) return fetched;
-    order.media = fetched;
-    return prepared(await body.encode(order));
+    order.media = fetched.media;
+    const marked = await prepared(await body.encode(order));
+    if (isFailure(marked)) return marked;
+    return { ...marked, bytes: await fetched.fill(marked.bytes, job?.tenant ?? '') };
   }
 }
 

@@ -9,6 +9,7 @@ import type { MediaUrl } from '../../../formats/neutral/media-urls.ts';
 import { isFailure } from '../../../kernel/failure.ts';
 import { createRoom } from '../../../kernel/sharing/room.ts';
 import { createMediaFetcher, createRequestMedia, type MediaRequest } from './fetch-media.ts';
+import { InlineMedia } from './inline-media.ts';
 
 const pngStart = Buffer.from('89504e470d0a1a0a', 'hex');
 let asked: string[] = [];
@@ -60,7 +61,7 @@ test('each URL is fetched once, however many parts name it', async () => {
 test('files are told by their bytes, else by what their server calls them', async () => {
   const one = wanted('/f?type=text/csv;charset=utf-8', 0, 'document');
   const fetched = await fetcher().fetch([one], owner(), 5_000, patient);
-  assert.deepEqual(!isFailure(fetched) && fetched[one.url], { mediaType: 'text/plain', base64: btoa('a,b') });
+  assert.deepEqual(!isFailure(fetched) && fetched[one.url], { mediaType: 'text/plain', bytes: Buffer.from('a,b') });
   assert.match(
     await refusal([wanted('/f?type=application/zip', 3, 'document')]),
     /^messages\[0\]\.content\[3\]: .*not a file/,
@@ -147,6 +148,23 @@ test('one request fetches once for all its attempts, and gives up when its calle
   const waiting = hanging.get([wanted('/hang')]);
   gone.at(-1)!();
   assert.ok(isFailure(await waiting));
+});
+
+test('a body gets the content of media in each place, and texts as their own', async () => {
+  const [one, other] = [Buffer.alloc(1_000_001, 'one'), Buffer.alloc(7, 'o')];
+  const media = new InlineMedia({
+    a: { mediaType: 'image/png', bytes: one },
+    b: { mediaType: 'application/pdf', bytes: other },
+    c: { mediaType: 'text/plain', bytes: Buffer.from('a text') },
+  });
+  const { a, b, c } = media.media;
+  assert.equal(c!.base64, btoa('a text'));
+  const body = (first: string, second: string) => JSON.stringify({ é: [second, first, `data:x;base64,${first}`] });
+  const marked = body(a!.base64, b!.base64);
+  assert.ok(marked.length < 500);
+  for (const given of [marked, Buffer.from(marked)])
+    assert.equal(String(await media.fill(given, 'a')), body(one.toString('base64'), other.toString('base64')));
+  assert.equal(String(await new InlineMedia({}).fill('{}', 'a')), '{}');
 });
 
 test('media types by their first bytes', () => {

@@ -1,11 +1,12 @@
 import type { Principal } from '../../../books/auth/principal.ts';
 import { mediaTypeOf } from '../../../formats/neutral/media-type.ts';
-import type { FetchedMedia, MediaUrl } from '../../../formats/neutral/media-urls.ts';
+import type { MediaUrl } from '../../../formats/neutral/media-urls.ts';
 import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { Room, RoomHold } from '../../../kernel/sharing/room.ts';
 import { createTurns } from '../../../kernel/sharing/turns.ts';
 import { createFetchGuard, type FetchGuard, type FetchRules, type ResolveAddresses } from '../../../net/fetch-guard.ts';
 import { type Fetched, guardedFetch } from '../../../net/guarded-fetch.ts';
+import { type FetchedBytes, InlineMedia } from './inline-media.ts';
 
 /** Fetches what callers name by URL, for targets that take it inline only. */
 export interface MediaFetcher {
@@ -15,7 +16,7 @@ export interface MediaFetcher {
     owner: MediaOwner,
     timeoutMs: number,
     signal: AbortSignal,
-  ): Promise<FetchedMedia | Failure>;
+  ): Promise<FetchedBytes | Failure>;
 }
 
 /** Whose turn it takes, and the room that what came takes. */
@@ -64,10 +65,10 @@ interface FetchOrder {
 async function fetchAll(
   needed: readonly MediaUrl[],
   { guard, held, timeoutMs, signal }: FetchOrder,
-): Promise<FetchedMedia | Failure> {
+): Promise<FetchedBytes | Failure> {
   const stop = new AbortController();
   const all = AbortSignal.any([signal, stop.signal]);
-  const media: Record<string, FetchedMedia[string]> = Object.create(null);
+  const media: Record<string, FetchedBytes[string]> = Object.create(null);
   const queue = [...needed];
   let bytesLeft = bytesMax;
   let failure: Failure | null = null;
@@ -100,12 +101,12 @@ const kinds = {
   document: { accept: 'application/pdf, text/*;q=0.9, application/json;q=0.8', word: 'file' },
 } as const satisfies Record<MediaUrl['kind'], { accept: string; word: string }>;
 
-function readFetched(medium: MediaUrl, fetched: Fetched): FetchedMedia[string] | Failure {
+function readFetched(medium: MediaUrl, fetched: Fetched): FetchedBytes[string] | Failure {
   if (!fetched.ok) return refuse(medium, fetched.message);
   if (fetched.status < 200 || fetched.status >= 300) return refuse(medium, `its server answered ${fetched.status}`);
   const mediaType = typeFor(medium.kind, fetched.body, fetched.contentType);
   if (mediaType === null) return refuse(medium, `its content is not a ${kinds[medium.kind].word}`);
-  return { mediaType, base64: fetched.body.toString('base64') };
+  return { mediaType, bytes: fetched.body };
 }
 
 function typeFor(kind: MediaUrl['kind'], body: Buffer, contentType: string): string | null {
@@ -125,7 +126,7 @@ function refuse({ kind, param }: MediaUrl, why: string): Failure {
 
 /** One request's media: fetched once, however many attempts and choices need them. */
 export interface RequestMedia {
-  get(needed: readonly MediaUrl[]): Promise<FetchedMedia | Failure>;
+  get(needed: readonly MediaUrl[]): Promise<InlineMedia | Failure>;
 }
 
 export interface MediaRequest {
@@ -140,7 +141,7 @@ export interface MediaRequest {
 
 /** A fetched or refused URL stays so for the request. `room` is that for the bodies of all callers. */
 export function createRequestMedia(fetcher: MediaFetcher, room: Room, request: MediaRequest): RequestMedia {
-  let fetching: Promise<FetchedMedia | Failure> | null = null;
+  let fetching: Promise<InlineMedia | Failure> | null = null;
   return {
     get(needed) {
       if (fetching === null) {
@@ -149,7 +150,10 @@ export function createRequestMedia(fetcher: MediaFetcher, room: Room, request: M
         const { account, tenant } = request.principal;
         const held = room.hold(account);
         request.atEnd(() => held.giveBack());
-        fetching = fetcher.fetch(needed, { tenant, held }, Math.max(0, request.leftMs()), leaving.signal);
+        const owner = { tenant, held };
+        fetching = fetcher
+          .fetch(needed, owner, Math.max(0, request.leftMs()), leaving.signal)
+          .then((fetched) => (isFailure(fetched) ? fetched : new InlineMedia(fetched)));
       }
       return fetching;
     },
