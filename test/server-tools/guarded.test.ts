@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import type { JsonObject } from '../../src/kernel/json.ts';
+import { startService } from '../guards/start-service.ts';
 import { listening } from '../listening.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
 import { startMcpServer } from '../start-mcp-server.ts';
@@ -43,6 +44,23 @@ const calling = createServer(async (request, response) => {
   return response.end(JSON.stringify({ id: 'x', object: 'chat.completion', created: 1, model: 'm', choices }));
 });
 const at = { base_url: `${upstream.url}/v1`, api_key: 'k' };
+/** Finds what `hears` does. */
+const service = await startService(after);
+service.play = ({ body }) => {
+  const { texts } = JSON.parse(body) as { texts: { text: string }[] };
+  const findings = texts.flatMap(({ text: found }, text) => {
+    const [value = ''] = /it did not work|zebrafish\.example|adds two numbers/i.exec(found) ?? [];
+    const chars = Array.from(found.slice(0, found.indexOf(value))).length;
+    return value === '' ? [] : [{ kind: 'word', text, start: chars, end: chars + value.length }];
+  });
+  return findings.length === 0 ? { verdict: 'pass' } : { verdict: 'mask', findings };
+};
+const outside = {
+  check: 'webhook',
+  url: service.url,
+  secret: `whsec_${btoa('a secret that is long enough')}`,
+  on: ['output'],
+};
 const result = { check: 'words', words: ['zebrafish'], parts: ['tool-result'], on: ['input'] };
 const definition = { check: 'words', words: ['adds two numbers'], on: ['input'] };
 const guards = {
@@ -55,6 +73,8 @@ const guards = {
   'block-definition': { ...definition, action: 'block' },
   hears: { check: 'words', words: ['it did not work', 'zebrafish.example'], action: 'mask', on: ['output'] },
   stops: { check: 'words', words: ['it did not work', 'zebrafish.example'], action: 'block', on: ['output'] },
+  asks: { ...outside, action: 'mask' },
+  'asks-and-stops': { ...outside, action: 'block' },
   'hears-definition': { ...definition, on: ['output'], action: 'mask' },
   email: { check: 'personal-data', kinds: ['email'], action: 'mask' },
 };
@@ -77,6 +97,8 @@ const gateway = await startGateway(t as TestContext, {
     'claude-block': guarded('claude/mock/ok', 'block'),
     'claude-hears': guarded('claude/mock/ok', 'hears'),
     'claude-stops': guarded('claude/mock/ok', 'stops'),
+    'claude-asks': guarded('claude/mock/ok', 'asks'),
+    'claude-asks-and-stops': guarded('claude/mock/ok', 'asks-and-stops'),
     email: guarded('calling/m', 'email'),
   },
 });
@@ -169,8 +191,12 @@ for (const [format, order] of Object.entries({ ...formats, 'a search in Messages
   // Of a call in chat the caller sees the words of the model alone.
   if (format === 'chat') continue;
   const isSearch = format.startsWith('a search');
-  for (const stream of [false, true]) {
-    test(`guards of answers read what the caller sees of a result: ${format}, ${stream ? 'streamed' : 'whole'}`, async () => {
+  const ways = [false, true].flatMap((stream) =>
+    [['hears', 'stops'] as const, ['asks', 'asks-and-stops'] as const].map((guard) => ({ stream, guard })),
+  );
+  for (const { stream, guard } of ways) {
+    const [masks, blocks] = guard;
+    test(`guards of answers read what the caller sees of a result: ${format}, ${stream ? 'streamed' : 'whole'}, ${masks}`, async () => {
       const answered = async (model: string) => {
         upstream.clear();
         const { path, json } = order(model, 'fail', stream);
@@ -179,21 +205,23 @@ for (const [format, order] of Object.entries({ ...formats, 'a search in Messages
         return { status: response.status, text: await response.text() };
       };
       const secret = isSearch ? /zebrafish\.example/ : /It did not work/;
-      const masked = await answered('hears');
+      const masked = await answered(masks);
       assert.equal(masked.status, 200, masked.text);
       assert.doesNotMatch(masked.text, secret);
-      assert.match(masked.text, /<WORD_1>/);
-      const stopped = await answered('stops');
-      assert.match(stopped.text, /The guard 'stops' does not let the answer pass/);
+      assert.match(masked.text, /<WORD_\d>/);
+      const stopped = await answered(blocks);
+      assert.match(stopped.text, new RegExp(`The guard '${blocks}' does not let the answer pass`));
       assert.doesNotMatch(stopped.text, secret);
     });
   }
 }
 
 test('guards of answers read the list of a server that the caller sees', async () => {
-  const { status, text } = await ask('Responses', 'hears-definition');
-  assert.equal(status, 200, text);
-  assert.match(text, /"name":"add","description":"<WORD_1>\."/);
+  for (const guard of ['hears-definition', 'asks']) {
+    const { status, text } = await ask('Responses', guard);
+    assert.equal(status, 200, text);
+    assert.match(text, /"name":"add","description":"<WORD_1>\."/);
+  }
 });
 
 test('a guard flags a result, and one that routes refuses it: its model has begun', async () => {

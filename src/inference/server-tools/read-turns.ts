@@ -9,13 +9,14 @@ import {
 import type { NeutralMessage, NeutralPart, NeutralTool } from '../../formats/neutral/request.ts';
 import type { ServerResult, ServerToolStep } from '../../formats/neutral/server-tool.ts';
 import { type Failure, FailureError, isFailure } from '../../kernel/failure.ts';
-import type { AnswerTexts } from '../models/steps.ts';
+import type { AnswerTexts, JudgedText } from '../models/steps.ts';
 import type { ModelCall } from '../spine/model-call.ts';
 import { filteredJson } from '../spine/steps/filtered-text.ts';
+import { collecting, replacing } from '../spine/steps/gated-events.ts';
 
 /** The steps of a request that look at what is added to it. */
 type Looks = Pick<ModelCall, 'turns' | 'withhold'>;
-type Answered = Pick<ModelCall, 'answerTexts'>;
+type Answered = Pick<ModelCall, 'answerTexts' | 'gate'>;
 
 /** Turns as the model may get them, once the steps of the request have read them. */
 export async function readTurns(
@@ -36,36 +37,44 @@ export async function readTools(
   return isFailure(read) ? read : read.tools;
 }
 
-/** The result as the caller may see it, once the filters of its answer have read it. */
-export function readResult(call: Answered, result: ServerResult): ServerResult | Failure {
+/** The result as the caller may see it, once the judge and the filters of its answer have read it. */
+export async function readResult(call: Answered, result: ServerResult): Promise<ServerResult | Failure> {
   const { failure, sources, text } = result;
-  const read = throughFilters(call, { failure, sources, text }, 'tool-result');
+  const read = await throughAnswerSteps(call, { failure, sources, text }, 'tool-result');
   return isFailure(read) ? read : { ...result, ...read };
 }
 
 /** Arguments that came with the request, with the values that guards have taken out of it: as if the model made the call. */
-export function readArguments({ answerTexts }: Answered, argumentsJson: string): string | Failure {
+export function readArguments({ answerTexts }: Pick<Answered, 'answerTexts'>, argumentsJson: string): string | Failure {
   const value = answerTexts === undefined ? null : jsonIn(argumentsJson);
   if (answerTexts === undefined || value === null) return argumentsJson;
   return failureOr(() => filteredJson(answerTexts, argumentsJson, value, 'tool-arguments'));
 }
 
 /** The list of a server's tools as the caller may see it. */
-export function readList(call: Answered, step: ServerToolStep): ServerToolStep | Failure {
+export async function readList(call: Answered, step: ServerToolStep): Promise<ServerToolStep | Failure> {
   if (step.at !== 'listed') return step;
-  const read = throughFilters(call, { tools: step.tools }, 'tool-definition');
+  const read = await throughAnswerSteps(call, { tools: step.tools }, 'tool-definition');
   return isFailure(read) ? read : { ...step, ...read };
 }
 
-function throughFilters<T extends { text: string } | { tools: unknown }>(
-  { answerTexts }: Answered,
+async function throughAnswerSteps<T extends { text: string } | { tools: unknown }>(
+  { answerTexts, gate }: Answered,
   shown: T,
   kind: TextKind,
-): T | Failure {
-  if (answerTexts === undefined) return shown;
-  const json = JSON.stringify(shown);
-  const texts: AnswerTexts = (place) => answerTexts({ ...place, isBeside: true });
-  return failureOr(() => JSON.parse(filteredJson(texts, json, JSON.parse(json), kind)) as T);
+): Promise<T | Failure> {
+  const through = (texts: AnswerTexts, json: string) =>
+    filteredJson((place) => texts({ ...place, isBeside: true }), json, JSON.parse(json), kind);
+  let json = JSON.stringify(shown);
+  const judge = gate?.judge ?? null;
+  if (judge !== null) {
+    const texts: JudgedText[] = [];
+    through(collecting(texts), json);
+    const judged = await judge(texts);
+    if (isFailure(judged)) return judged;
+    json = through(replacing(judged), json);
+  }
+  return failureOr(() => JSON.parse(answerTexts === undefined ? json : through(answerTexts, json)) as T);
 }
 
 function failureOr<T>(filter: () => T): T | Failure {

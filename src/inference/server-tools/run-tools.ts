@@ -46,8 +46,8 @@ export interface ToolRun {
     /** Arguments of a call that the caller has approved. */
     arguments(argumentsJson: string): string | Failure;
     /** Results and lists as the caller may see them. */
-    result(result: ServerResult): ServerResult | Failure;
-    list(step: ServerToolStep): ServerToolStep | Failure;
+    result(result: ServerResult): Promise<ServerResult | Failure>;
+    list(step: ServerToolStep): Promise<ServerToolStep | Failure>;
   };
   /** Shows the caller what happens. */
   show(events: readonly NeutralEvent[]): void;
@@ -113,7 +113,7 @@ export class ToolRunner {
     if (isFailure(opened)) return opened;
     this.#servers = opened;
     for (const step of opened.steps) {
-      const shown = this.#run.read.list(step);
+      const shown = await this.#run.read.list(step);
       if (isFailure(shown)) return shown;
       this.#listed.push({ type: 'server-tool', choice: 0, step: shown });
     }
@@ -244,7 +244,7 @@ export class ToolRunner {
   ): Promise<CallEnd> {
     const read = await this.#run.read.turns([{ role: 'tool', parts: [end.part] }]);
     if (isFailure(read)) return { ...end, wrong: end.wrong ?? read };
-    const result = this.#run.read.result(done.result);
+    const result = await this.#run.read.result(done.result);
     if (isFailure(result)) return { ...end, wrong: end.wrong ?? result };
     this.#cite(done.result.sources, result.sources);
     this.#showStep({ at: 'done', call: done.call, result });
