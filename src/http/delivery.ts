@@ -30,8 +30,6 @@ const eventHeaders = ['content-type', 'text/event-stream; charset=utf-8', ...str
 export class ResponseDelivery implements Delivery {
   disconnected = false;
   cutFor: Failure | null = null;
-  /** Place among the clients whose requests run; -1: it has none. */
-  place = -1;
   committed = false;
   private readonly exchange: Omit<Exchange, 'client'>;
   private readonly response: ServerResponse;

@@ -1,4 +1,4 @@
-import { BriefMap } from '../../kernel/brief-map.ts';
+import { BriefMap } from '../../kernel/brief.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { milliPerCall } from './counter-scope.ts';

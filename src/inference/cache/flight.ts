@@ -1,4 +1,4 @@
-import { BriefMap } from '../../kernel/brief-map.ts';
+import { BriefMap } from '../../kernel/brief.ts';
 import type { Client, Failed, Sink } from '../spine/sink.ts';
 import { LeadingSink } from './leading-sink.ts';
 import { LiveAnswer } from './live-answer.ts';

@@ -12,6 +12,7 @@ import type {
 import type { Ledger, ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import { crashedEvent } from '../../books/metering/settlement.ts';
 import { CalendarPeriod } from '../../books/metering/window.ts';
+import { BriefMap } from '../../kernel/brief.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { BooksOffers, Reserved, SentList, SentStates } from '../books-offers.ts';
 import { askingTwice } from './ask-again.ts';
@@ -51,16 +52,18 @@ type Parts = Pick<DeskParts, 'ledger' | 'counters' | 'bootId'>;
 
 /** Requests of one worker that hold units, or have a reservation. */
 function createRunning({ ledger, counters, bootId }: Parts) {
-  const running = new Map<string, Running>();
+  const running = new BriefMap<Running>();
 
   function of(requestId: string): Running {
-    const one = running.get(requestId) ?? { held: null, row: null, opening: null };
+    const known = running.get(requestId);
+    if (known !== undefined) return known;
+    const one: Running = { held: null, row: null, opening: null };
     running.set(requestId, one);
     return one;
   }
 
   function forgetEnded(requestId: string, { held, row }: Running): void {
-    if (held === null && row === null) running.delete(requestId);
+    if (held === null && row === null) running.take(requestId);
   }
 
   function open(row: ReservationRow): Promise<void> {
@@ -199,21 +202,20 @@ function noteEarly<Name>(early: Set<Name>, name: Name): void {
 
 /** Places that requests of one worker have. */
 function createEntries() {
-  const entries = new Map<number, () => void>();
+  const entries = new BriefMap<() => void>();
   const leftEarly = new Set<number>();
   let isLost = false;
   return {
     add(entry: number, hasPlaces: boolean, answer: EntryAnswer): Entered {
       if (answer.kind !== 'entered') return answer;
-      if (hasPlaces && !isLost && !leftEarly.delete(entry)) entries.set(entry, answer.leave);
+      if (hasPlaces && !isLost && !leftEarly.delete(entry)) entries.set(String(entry), answer.leave);
       else answer.leave();
       return sent(answer.states, []);
     },
     leave(entry: number): void {
-      const leave = entries.get(entry);
+      const leave = entries.take(String(entry));
       if (leave === undefined) noteEarly(leftEarly, entry);
       leave?.();
-      entries.delete(entry);
     },
     lose(): void {
       isLost = true;

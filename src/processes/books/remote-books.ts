@@ -10,6 +10,7 @@ import type {
 import type { Ledger } from '../../books/metering/ledger.ts';
 import type { RecordOrder } from '../../books/metering/record-store.ts';
 import type { SharedTally } from '../../books/metering/tally.ts';
+import { BriefMap } from '../../kernel/brief.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
 import type { SharedPace } from '../../tools/crawl/shared-pace.ts';
 import type { BooksStanding, Reserved, SentList, SentStates } from '../books-offers.ts';
@@ -38,8 +39,8 @@ export interface RemoteBooks {
 export function askBooks(seat: Seat, order: RecordOrder | undefined): RemoteBooks {
   const { books } = seat;
   const standing = () => seat.standing.books;
-  /** Reservations that were opened with their holds: why the ledger did not take one, or null. */
-  const reserved = new Map<string, Failure | null>();
+  /** Reservations that were opened with their holds. */
+  const reserved: Opened = new BriefMap();
   const tally = remotePort('tally', books);
   return {
     counters: createRemoteCounters(seat, standing, reserved),
@@ -52,7 +53,8 @@ export function askBooks(seat: Seat, order: RecordOrder | undefined): RemoteBook
   };
 }
 
-type Opened = Map<string, Failure | null>;
+/** By request; null: the ledger took it. */
+type Opened = BriefMap<{ failure: Failure | null }>;
 
 function createRemoteCounters({ books }: Seat, standing: () => BooksStanding | null, reserved: Opened): Counters {
   const lists = createLists(() => books.notify('forgetLists'));
@@ -92,7 +94,7 @@ function createRemoteCounters({ books }: Seat, standing: () => BooksStanding | n
     }
     const states = heldStates(answer);
     if (states === null) return answer as Full | Unavailable;
-    if (row !== undefined) reserved.set(requestId, Array.isArray(answer) ? null : failureIn(answer));
+    if (row !== undefined) reserved.set(requestId, { failure: Array.isArray(answer) ? null : failureIn(answer) });
     const quotaMs = states[0] ?? 0;
     return { kind: 'held' as const, requestId, account, scopes, costMilli, quotaMs, states: statesOf(states, 1) };
   }
@@ -101,7 +103,7 @@ function createRemoteCounters({ books }: Seat, standing: () => BooksStanding | n
     enter,
     hold,
     settle: ({ requestId }, spent) => {
-      reserved.delete(requestId);
+      reserved.take(requestId);
       books.notify('settle', requestId, spent);
     },
     giveBack: (returned) => books.notify('giveBack', returned),
@@ -117,28 +119,25 @@ function createRemoteLedger(
   reserved: Opened,
   order: RecordOrder | undefined,
 ): Ledger {
-  const open = new Set<string>();
+  const open = new BriefMap<true>();
   const remote = remotePort('ledger', books);
   return {
     ...remote,
     async open(row) {
       const { requestId } = row;
-      const failure = reserved.get(requestId);
-      if (failure === undefined) {
+      const opened = reserved.take(requestId);
+      if (opened === undefined) {
         const answer = await inTime(books.ask('open', row).then(() => true));
         if (answer === null) {
           books.notify('abandon', requestId);
           throw new FailureError({ kind: 'quota-unavailable', message: `Nothing was run: ${unreachable.reason}.` });
         }
-      } else {
-        reserved.delete(requestId);
-        if (failure !== null) throw new FailureError(failure);
-      }
-      open.add(requestId);
+      } else if (opened.failure !== null) throw new FailureError(opened.failure);
+      open.set(requestId, true);
     },
     close(event) {
       // As the port says: only what is open, and once.
-      if (open.delete(event.requestId)) books.notify('close', event, order?.bodiesOf(event.requestId) ?? null);
+      if (open.take(event.requestId)) books.notify('close', event, order?.bodiesOf(event.requestId) ?? null);
     },
     note: (refused) => books.notify('note', refused),
     // The books charge a dead worker's reservations when it dies, and those of an earlier start before any worker.

@@ -1,5 +1,5 @@
 import type { CacheEntry } from '../../books/metering/cache-store.ts';
-import { BriefMap } from '../../kernel/brief-map.ts';
+import { BriefMap } from '../../kernel/brief.ts';
 import type { EntryPlace } from './cache-file.ts';
 import { placeOf } from './seal-context.ts';
 

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib';
 import type { CacheEntry, CacheStore } from '../../books/metering/cache-store.ts';
-import { BriefMap } from '../../kernel/brief-map.ts';
+import { BriefMap } from '../../kernel/brief.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { BodyPieces } from './gathered-writes.ts';
 import { placeOf, sealContext } from './seal-context.ts';

@@ -2,6 +2,7 @@ import { type BucketsOf, isRefusal } from '../../books/ledger/batch-sums.ts';
 import { readReservation } from '../../books/ledger/columns.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import type { RecordOrder } from '../../books/metering/record-store.ts';
+import { BriefMap } from '../../kernel/brief.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { every } from '../../kernel/every.ts';
 import { createExperimentBook, readResults } from '../ledger/experiment-book.ts';
@@ -78,7 +79,7 @@ export async function openPostgresLedger(
   const { database, bootId, clock, onTrouble, use = 'serve', patient = (step) => step() } = options;
   const { run } = database.rest;
   /** Committed reservations of this process: what `close` may close, once. */
-  const reserved = new Set<string>();
+  const reserved = new BriefMap<true>();
   const leftovers = createLeftovers(clock);
   const { patience, probe, inTime } = createAnswerWatch(database, clock);
   let fault: string | null = null;
@@ -90,7 +91,7 @@ export async function openPostgresLedger(
   }
 
   const opens = new OpenQueue((rows) => writeReservations(database.opens.run, rows), poolSizes.opens, patience, {
-    onOpened: (requestId) => reserved.add(requestId),
+    onOpened: (requestId) => reserved.set(requestId, true),
     onUnwanted: leftovers.unwanted,
     onOutcome: noteOutcome,
     onSlow: probe,
@@ -133,7 +134,7 @@ export async function openPostgresLedger(
       return opens.open(row, byMs);
     },
     close(event) {
-      if (reserved.delete(event.requestId)) closes.close(event);
+      if (reserved.take(event.requestId)) closes.close(event);
     },
     note(refused) {
       if (closes.queued() < queuedNotesMax) closes.close(refused);

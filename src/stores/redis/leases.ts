@@ -1,3 +1,4 @@
+import { BriefSet, type Placed } from '../../kernel/brief.ts';
 import { every } from '../../kernel/every.ts';
 import type { Run } from './link.ts';
 import { renewScript } from './lua-leases.ts';
@@ -33,12 +34,12 @@ export interface Leases {
 }
 
 export function createLeases(link: { run: Run; ask: Turns['ask'] }): Leases {
-  const live = new Set<Taken>();
+  const live = new BriefSet<Taken & Placed>();
   let owed: Taken[] = [];
 
-  const close = every(renewEveryMs, () => void renew(link.run, [...live]));
+  const close = every(renewEveryMs, () => void renew(link.run, live.values()));
 
-  async function renew(run: Run, taken: readonly Taken[]): Promise<boolean> {
+  async function renew(run: Run, taken: readonly (Taken & Placed)[]): Promise<boolean> {
     const places = taken.flatMap(({ sets, requestId }) => sets.keys.map((key) => ({ key, requestId })));
     let all = true;
     for (let i = 0; i < places.length; i += batchMax) {
@@ -52,7 +53,7 @@ export function createLeases(link: { run: Run; ask: Turns['ask'] }): Leases {
       all &&= typeof answer !== 'string';
     }
     // Places given back while their renewal was on the way would stay for 30 s more.
-    for (const one of taken) if (!live.has(one)) giveBack(one);
+    for (const one of taken) if (one.place < 0) giveBack(one);
     return all;
   }
 
@@ -64,22 +65,29 @@ export function createLeases(link: { run: Run; ask: Turns['ask'] }): Leases {
     });
   }
 
-  function hold(one: Taken): () => void {
+  function hold(sets: OperationPlan, requestId: string): Taken & Placed {
+    const one = { sets, requestId, place: -1 };
     live.add(one);
-    return () => {
-      if (live.delete(one)) giveBack(one);
-    };
+    return one;
+  }
+
+  function leave(one: Taken & Placed): void {
+    if (live.delete(one)) giveBack(one);
   }
 
   return {
-    held: (sets, requestId) => hold({ sets, requestId }),
+    held(sets, requestId) {
+      const one = hold(sets, requestId);
+      return () => leave(one);
+    },
     taken(running) {
+      const held = running.map(({ sets, requestId }) => hold(sets, requestId));
       // One that Redis did not take now is taken by the next renewal.
-      return { leaves: running.map(hold), done: renew(link.run, running).then(() => undefined) };
+      return { leaves: held.map((one) => () => leave(one)), done: renew(link.run, held).then(() => undefined) };
     },
     giveBack: (sets, requestId) => giveBack({ sets, requestId }),
     async takeAgain(run) {
-      if (!(await renew(run, [...live]))) throw new Error('the leases of running requests could not be renewed');
+      if (!(await renew(run, live.values()))) throw new Error('the leases of running requests could not be renewed');
     },
     onReady() {
       const some = owed;

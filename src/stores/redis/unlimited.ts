@@ -1,4 +1,5 @@
 import type { Entry, Scope } from '../../books/metering/counters.ts';
+import { BriefMap, BriefSet, type Placed } from '../../kernel/brief.ts';
 import { every } from '../../kernel/every.ts';
 import { endless } from '../../kernel/limits.ts';
 import { placesKey } from './keys.ts';
@@ -12,7 +13,7 @@ const lookEveryMs = 10_000;
 const batchMax = 500;
 
 /** A running request in a scope that limits no places. */
-interface Running {
+interface Running extends Placed {
   requestId: string;
   account: string;
   scope: Scope;
@@ -27,7 +28,7 @@ interface Running {
 export class Unlimited {
   readonly #leases: Pick<Leases, 'taken'>;
   readonly #ask: Turns['ask'];
-  readonly #running = new Map<Scope, Set<Running>>();
+  readonly #running = new BriefMap<BriefSet<Running>>();
   /** The same lists come with every request of a caller. */
   readonly #limited = new WeakMap<Entry['places'], Entry['places']>();
   readonly #stop: () => void;
@@ -53,16 +54,16 @@ export class Unlimited {
     const running: Running[] = [];
     for (const { scope, allowed } of places) {
       if (allowed !== endless) continue;
-      const one: Running = { requestId, account, scope, leave: null };
-      const there = this.#running.get(scope);
-      if (there === undefined) this.#running.set(scope, new Set([one]));
-      else there.add(one);
+      const one: Running = { requestId, account, scope, leave: null, place: -1 };
+      const there = this.#running.get(scope) ?? new BriefSet();
+      there.add(one);
+      this.#running.set(scope, there);
       running.push(one);
     }
     return () => {
       for (const one of running) {
         const there = this.#running.get(one.scope);
-        if (there?.delete(one) && there.size === 0) this.#running.delete(one.scope);
+        if (there?.delete(one) && there.size === 0) this.#running.take(one.scope);
         one.leave?.();
         one.leave = null;
       }
@@ -81,8 +82,9 @@ export class Unlimited {
     for (const { scope } of places) {
       const there = this.#running.get(scope);
       if (there === undefined) continue;
-      all.push(...there);
-      this.#running.delete(scope);
+      all.push(...there.values());
+      this.#running.take(scope);
+      there.clear();
     }
     if (all.length === 0) return null;
     const { leaves, done } = this.#leases.taken(
@@ -97,8 +99,11 @@ export class Unlimited {
 
   /** Gives places to running requests where another process counts them: it knows of a limit. Runs on a timer, too. */
   async look(): Promise<void> {
-    const places = [...this.#running].flatMap(([scope, [one]]) =>
-      one === undefined ? [] : [{ scope, key: placesKey(one.account, scope) }],
+    const places = [...this.#running.values()].flatMap((there) =>
+      there
+        .values()
+        .slice(0, 1)
+        .map(({ account, scope }) => ({ scope, key: placesKey(account, scope) })),
     );
     for (let i = 0; i < places.length; i += batchMax) {
       const batch = places.slice(i, i + batchMax);

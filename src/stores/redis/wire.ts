@@ -1,3 +1,4 @@
+import { BriefSet, type Placed } from '../../kernel/brief.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { LoopInstant } from '../../kernel/loop-clock.ts';
 import { answerMaxMs, createPatience, silentMaxMs } from '../patience.ts';
@@ -31,7 +32,7 @@ export interface Wire {
   destroy(): void;
 }
 
-interface Waiting {
+interface Waiting extends Placed {
   sent: LoopInstant;
   overdue: boolean;
   fail(error: Error): void;
@@ -85,8 +86,7 @@ export async function openWire(
   established = true;
 
   const patience = createPatience(clock);
-  /** In the order of sending, which is that of deadlines and of answers. */
-  const waiting = new Set<Waiting>();
+  const waiting = new BriefSet<Waiting>();
   let overdue = 0;
   let timer: NodeJS.Timeout | null = null;
 
@@ -96,7 +96,7 @@ export async function openWire(
     if (!established) return;
     if (timer !== null) clearTimeout(timer);
     patience.stop();
-    for (const one of waiting) one.fail(new NoReply(reason, true));
+    for (const one of waiting.values()) one.fail(new NoReply(reason, true));
     waiting.clear();
     destroyQuietly(client);
     events.onOver(reason);
@@ -105,10 +105,8 @@ export async function openWire(
   function watch(): void {
     if (timer !== null || over) return;
     let leftMs = Number.POSITIVE_INFINITY;
-    for (const one of waiting) {
+    for (const one of waiting.values())
       leftMs = Math.min(leftMs, one.overdue ? lostInMs(one) : patience.leftMs(one.sent, maxMs));
-      if (!one.overdue) break;
-    }
     if (leftMs === Number.POSITIVE_INFINITY) return;
     // Answers that are there already, behind a long turn of the loop, are read before anything is given up.
     timer = setTimeout(() => setImmediate(giveUp), Math.max(1, leftMs));
@@ -119,12 +117,12 @@ export async function openWire(
 
   function giveUp(): void {
     timer = null;
-    for (const one of waiting) {
+    for (const one of waiting.values()) {
       if (one.overdue) {
         if (lostInMs(one) <= 0) return end('no answer for 2 s');
         continue;
       }
-      if (patience.leftMs(one.sent, maxMs) > 0) break;
+      if (patience.leftMs(one.sent, maxMs) > 0) continue;
       one.overdue = true;
       overdue += 1;
       one.fail(new NoReply(`no answer for ${silentMaxMs} ms`, true));
@@ -137,7 +135,7 @@ export async function openWire(
       if (over) return Promise.reject(new NoReply('not connected', false));
       if (waiting.size >= inFlightMax) return Promise.reject(new NoReply('too many commands wait', false));
       return new Promise<Reply>((resolve, reject) => {
-        const one: Waiting = { sent: patience.now(), overdue: false, fail: reject };
+        const one: Waiting = { sent: patience.now(), overdue: false, fail: reject, place: -1 };
         waiting.add(one);
         watch();
         const answered = (): boolean => {
@@ -167,7 +165,7 @@ export async function openWire(
       over = true;
       if (timer !== null) clearTimeout(timer);
       patience.stop();
-      for (const one of waiting) one.fail(new NoReply('closed', true));
+      for (const one of waiting.values()) one.fail(new NoReply('closed', true));
       waiting.clear();
       destroyQuietly(client);
     },

@@ -1,5 +1,5 @@
 import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
-import { BriefMap } from '../../kernel/brief-map.ts';
+import { BriefMap } from '../../kernel/brief.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import {
   closeBatchRows,

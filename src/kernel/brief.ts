@@ -1,13 +1,16 @@
+/*
+ * Collections for what comes and goes with requests. V8 makes the table of a `Map` or `Set` anew after some deletions, and
+ * each old table holds its last entries and points to the next one: once one of them is in the old generation, all that
+ * followed it, with what their entries hold, is kept until the next full collection. Here a deleted entry leaves nothing.
+ */
+
 /** Slots of an empty map. A power of two. */
 const slotsMin = 64;
 /** A hash is made of so many characters at a key's end, where ids and digests differ. */
 const hashedChars = 16;
 
 /**
- * A map whose entries come and go with requests, in one table that grows with the most entries it ever had and is kept.
- * V8 makes the table of a `Map` anew after some deletions, and each old table holds its last entries and points to the
- * next one: once one of them is in the old generation, all that followed it, with what their entries hold, is kept until
- * the next full collection. Here a deleted entry leaves nothing behind. Keys must differ in their last characters.
+ * A map in one table, which grows with the most entries that it ever had. Keys must differ in their last characters.
  */
 export class BriefMap<Value> {
   size = 0;
@@ -69,6 +72,15 @@ export class BriefMap<Value> {
     for (const value of this.#values) if (value !== null) yield value;
   }
 
+  /** Those now, in no order. */
+  keys(): string[] {
+    return this.#keys.filter((key) => key !== null);
+  }
+
+  clear(): void {
+    for (const key of this.keys()) this.take(key);
+  }
+
   /** Slot of a key, or the empty one that it would get. */
   #slotOf(key: string): number {
     const keys = this.#keys;
@@ -103,4 +115,42 @@ export class BriefMap<Value> {
 
 function emptySlots(slots: number): null[] {
   return new Array<null>(slots).fill(null);
+}
+
+/** A member of one `BriefSet` at a time, which alone changes `place`. -1: it is in none. */
+export interface Placed {
+  place: number;
+}
+
+/** A set without an order, in one array, which grows with the most members that it ever had. */
+export class BriefSet<Item extends Placed> {
+  size = 0;
+  readonly #items: (Item | null)[] = [];
+
+  add(item: Item): void {
+    item.place = this.size;
+    this.#items[this.size] = item;
+    this.size += 1;
+  }
+
+  /** False: it is not a member. The last member takes its place. */
+  delete(item: Item): boolean {
+    if (item.place < 0) return false;
+    this.size -= 1;
+    const last = this.#items[this.size] ?? item;
+    last.place = item.place;
+    this.#items[item.place] = last;
+    this.#items[this.size] = null;
+    item.place = -1;
+    return true;
+  }
+
+  /** The members now, which may be deleted meanwhile. */
+  values(): Item[] {
+    return this.#items.slice(0, this.size) as Item[];
+  }
+
+  clear(): void {
+    for (const item of this.values()) this.delete(item);
+  }
 }

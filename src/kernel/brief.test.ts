@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { BriefMap } from './brief-map.ts';
+import { BriefMap, BriefSet } from './brief.ts';
 
 test('an entry is there until it is deleted or replaced', () => {
   const map = new BriefMap<{ n: number }>();
@@ -52,4 +52,31 @@ test('keys that end alike are told apart', () => {
   for (let n = 0; n < 200; n += 1) {
     assert.equal(map.get(`${n}_the-same-long-end-of-a-key`), n % 2 === 0 ? undefined : n);
   }
+});
+
+test('whatever comes and goes, a set holds what a Set holds, and its members may leave while they are looked at', () => {
+  const step = fc.record({ n: fc.nat({ max: 30 }), is: fc.constantFrom('add', 'delete') });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 300, size: 'max' }), (steps) => {
+      const items = Array.from({ length: 31 }, (_, n) => ({ n, place: -1 }));
+      const set = new BriefSet<(typeof items)[number]>();
+      const like = new Set<number>();
+      for (const { n, is } of steps) {
+        const item = items[n]!;
+        if (is === 'delete') assert.equal(set.delete(item), like.delete(n));
+        else if (!like.has(n)) {
+          set.add(item);
+          like.add(n);
+        }
+      }
+      const numbers = () =>
+        set
+          .values()
+          .map(({ n }) => n)
+          .sort((a, b) => a - b);
+      assert.deepEqual([set.size, numbers()], [like.size, [...like].sort((a, b) => a - b)]);
+      for (const item of set.values()) set.delete(item);
+      assert.deepEqual([set.size, set.values()], [0, []]);
+    }),
+  );
 });
