@@ -1,3 +1,4 @@
+import { BriefMap } from '../kernel/brief.ts';
 import { type Failure, FailureError } from '../kernel/failure.ts';
 
 /** Functions that one end of a link offers to the other. Arguments and results are cloned on their way. */
@@ -36,7 +37,8 @@ interface Waiting {
 
 /** `send` gives a message to the other process, and may throw where that is gone. */
 export function createLink<Theirs extends Offers>(send: (message: object) => void, ours: Offers): Link<Theirs> {
-  const waiting = createPlaces<Waiting>();
+  const waiting = new BriefMap<Waiting>();
+  let lastId = 0;
   let over: string | null = null;
   let outgoing: LinkMessage[] = [];
 
@@ -73,7 +75,7 @@ export function createLink<Theirs extends Offers>(send: (message: object) => voi
 
   function takeOne(one: LinkMessage): void {
     if (one[0] === 'ask') return answer(one[1], one[2], one[3]);
-    const asker = waiting.take(one[1]);
+    const asker = waiting.take(String(one[1]));
     if (one[0] === 'answer') asker?.resolve(one[2]);
     else asker?.reject(one[3] === null ? new Error(one[2]) : new FailureError(one[3]));
   }
@@ -82,8 +84,9 @@ export function createLink<Theirs extends Offers>(send: (message: object) => voi
     ask(name, ...args) {
       if (over !== null) return Promise.reject(new Error(over));
       return new Promise((resolve, reject) => {
-        const id = waiting.add({ resolve: (result) => resolve(result as never), reject });
-        enqueue(['ask', id, name, args]);
+        lastId += 1;
+        waiting.set(String(lastId), { resolve: (result) => resolve(result as never), reject });
+        enqueue(['ask', lastId, name, args]);
       });
     },
     notify: (name, ...args) => enqueue(['ask', 0, name, args]),
@@ -96,32 +99,8 @@ export function createLink<Theirs extends Offers>(send: (message: object) => voi
     },
     closed(why) {
       over = why;
-      for (const one of waiting.takeAll()) one.reject(new Error(why));
-    },
-  };
-}
-
-/** Questions by numbers from 1, which are used again once they are taken: they come and go with requests (`kernel/brief`). */
-function createPlaces<Item>() {
-  const items: (Item | null)[] = [];
-  const free: number[] = [];
-  function take(number: number): Item | null {
-    const item = items[number - 1] ?? null;
-    if (item === null) return null;
-    items[number - 1] = null;
-    free.push(number);
-    return item;
-  }
-  return {
-    add(item: Item): number {
-      const number = free.pop() ?? items.length + 1;
-      items[number - 1] = item;
-      return number;
-    },
-    take,
-    takeAll: () => items.flatMap((_, at) => take(at + 1) ?? []),
-    get size() {
-      return items.length - free.length;
+      for (const one of waiting.values()) one.reject(new Error(why));
+      waiting.clear();
     },
   };
 }

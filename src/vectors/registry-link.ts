@@ -1,4 +1,5 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { BriefMap } from '../kernel/brief.ts';
 import { type Failure, FailureError } from '../kernel/failure.ts';
 import type { VectorRegistry } from './registry.ts';
 
@@ -42,13 +43,12 @@ async function answer(registry: VectorRegistry, number: number, method: Method, 
 
 /** The other end, in the thread. When the port closes, waiting calls fail: 503. */
 export function linkRegistry(port: MessagePort): VectorRegistry {
-  const waiting = new Map<number, { resolve: (result: unknown) => void; reject: (error: Error) => void }>();
+  const waiting = new BriefMap<{ resolve: (result: unknown) => void; reject: (error: Error) => void }>();
   let questions = 0;
   let closed = false;
 
   port.on('message', (message: Answer) => {
-    const asker = waiting.get(message.number);
-    waiting.delete(message.number);
+    const asker = waiting.take(String(message.number));
     if ('failure' in message) asker?.reject(new FailureError(message.failure));
     else if ('defect' in message) asker?.reject(new Error(message.defect));
     else asker?.resolve(message.result);
@@ -64,7 +64,7 @@ export function linkRegistry(port: MessagePort): VectorRegistry {
     if (closed) return Promise.reject(stopping());
     const number = ++questions;
     return new Promise((resolve, reject) => {
-      waiting.set(number, { resolve, reject });
+      waiting.set(String(number), { resolve, reject });
       port.postMessage({ number, method, args } satisfies Question);
     });
   }

@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { BriefSet, type Placed } from '../kernel/brief.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { type Failure, FailureError } from '../kernel/failure.ts';
 import { freeMemory } from '../kernel/free-memory.ts';
@@ -44,10 +45,11 @@ yieldToMainThread(storeNiceness);
 const opened = await openStore();
 const store = knowingLanguages(opened);
 /** Messages whose answers are not sent yet. */
-const receiving = new Set<Promise<void>>();
+const receiving = new BriefSet<Placed & { done: Promise<void> }>();
 port.on('message', (message: ToWorker) => {
-  const received = receive(message).finally(() => receiving.delete(received));
+  const received = { done: receive(message), place: -1 };
   receiving.add(received);
+  void received.done.finally(() => receiving.delete(received));
 });
 const tenants = driver.kind === 'embedded' ? await store.tenants() : [];
 send({
@@ -173,7 +175,7 @@ async function answer(message: Request): Promise<{ result: unknown; transfer: Ar
     }
     case 'close': {
       // The thread ends at this answer: answers to earlier messages must have been sent.
-      const before = [...receiving];
+      const before = receiving.values().map(({ done }) => done);
       if (driver.kind === 'qdrant') await turns.drained();
       await store.close();
       await Promise.all(before);

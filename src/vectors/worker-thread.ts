@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { BriefMap } from '../kernel/brief.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { FailureError } from '../kernel/failure.ts';
 import { withLargeYoungGeneration } from '../kernel/threads/young-generation.ts';
@@ -45,7 +46,7 @@ interface Waiting {
 }
 
 export function createWorkerThread(options: WorkerThreadOptions): WorkerThread {
-  const waiting = new Map<number, Waiting>();
+  const waiting = new BriefMap<Waiting>();
   let worker: Worker | null = null;
   let ready: Promise<void> | null = null;
   let startedMs = Number.NEGATIVE_INFINITY;
@@ -98,8 +99,7 @@ export function createWorkerThread(options: WorkerThreadOptions): WorkerThread {
   }
 
   function answered(message: Extract<FromWorker, { kind: 'done' | 'failed' }>): void {
-    const asker = waiting.get(message.id);
-    waiting.delete(message.id);
+    const asker = waiting.take(String(message.id));
     // Pending calls keep the process alive; a thread that nobody waits for does not.
     if (waiting.size === 0) worker?.unref();
     if (message.kind === 'done') asker?.resolve(message.result);
@@ -111,7 +111,7 @@ export function createWorkerThread(options: WorkerThreadOptions): WorkerThread {
       const running = worker ?? start();
       const id = ++lastId;
       return new Promise<T>((resolve, reject) => {
-        waiting.set(id, { resolve: resolve as Waiting['resolve'], reject });
+        waiting.set(String(id), { resolve: resolve as Waiting['resolve'], reject });
         running.ref();
         running.postMessage({ ...message, id }, transfer);
       });

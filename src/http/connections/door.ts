@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setTimeout as rest } from 'node:timers/promises';
+import { BriefSet, type Placed } from '../../kernel/brief.ts';
 import type { Reception } from '../receive-request.ts';
 import { cutReadMs, type DrainTimes } from './drain.ts';
 
@@ -23,7 +24,7 @@ export class OpenDoor implements Door {
   readonly #server: Server;
   readonly #reception: Reception;
   /** Responses that are not out, and connections. */
-  readonly #open = new Set<ServerResponse | Duplex>();
+  readonly #open = new BriefSet<Placed & { one: ServerResponse | Duplex }>();
 
   constructor(server: Server, reception: Reception) {
     this.#server = server;
@@ -31,8 +32,7 @@ export class OpenDoor implements Door {
   }
 
   handle(request: IncomingMessage, response: ServerResponse): void {
-    this.#open.add(response);
-    response.once('close', () => this.#open.delete(response));
+    this.#track(response);
     this.#reception.onRequest(request, response);
   }
 
@@ -41,8 +41,7 @@ export class OpenDoor implements Door {
   }
 
   connect(connection: Duplex): void {
-    this.#open.add(connection);
-    connection.once('close', () => this.#open.delete(connection));
+    this.#track(connection);
     this.#server.emit('connection', connection);
   }
 
@@ -57,7 +56,7 @@ export class OpenDoor implements Door {
     reception.state = 'closed';
     reception.cutRequests();
     await this.#quiet(cutReadMs);
-    for (const one of this.#open) one.destroy();
+    for (const { one } of this.#open.values()) one.destroy();
     reception.cutSessions();
     await this.#quiet(settleMaxMs);
   }
@@ -70,7 +69,13 @@ export class OpenDoor implements Door {
     const endMs = performance.now() + delayMs + graceMs + cutReadMs;
     while (this.#reception.state !== 'closed' && performance.now() < endMs) await rest(lookMs);
     await this.#quiet(endMs - performance.now());
-    for (const one of this.#open) one.destroy();
+    for (const { one } of this.#open.values()) one.destroy();
+  }
+
+  #track(one: ServerResponse | Duplex): void {
+    const tracked = { one, place: -1 };
+    this.#open.add(tracked);
+    one.once('close', () => this.#open.delete(tracked));
   }
 
   async #quiet(maxMs: number): Promise<void> {

@@ -1,4 +1,5 @@
 import { type ResourceLimits, Worker } from 'node:worker_threads';
+import { BriefMap } from '../brief.ts';
 import { withLargeYoungGeneration } from './young-generation.ts';
 
 interface Waiting {
@@ -42,7 +43,7 @@ export interface WorkThreadOptions {
 /** `entry` is the thread's own file; `name` is for messages. */
 export function createWorkThread(entry: URL, name: string, options: WorkThreadOptions = {}): WorkThread {
   const { onMessage, onLost, ...workerOptions } = options;
-  const waiting = new Map<number, Waiting>();
+  const waiting = new BriefMap<Waiting>();
   let worker: Worker | null = null;
   let lastId = 0;
   let closed = false;
@@ -88,7 +89,7 @@ export function createWorkThread(entry: URL, name: string, options: WorkThreadOp
       const id = ++lastId;
       const { message, transfer } = order(id);
       return new Promise<T>((resolve, reject) => {
-        waiting.set(id, { resolve: resolve as Waiting['resolve'], reject });
+        waiting.set(String(id), { resolve: resolve as Waiting['resolve'], reject });
         const thread = running();
         // A waiting caller must get the answer before the process ends.
         thread.ref();
@@ -110,9 +111,8 @@ export function createWorkThread(entry: URL, name: string, options: WorkThreadOp
   };
 }
 
-function settle(waiting: Map<number, Waiting>, id: number, { result, error }: Answered): void {
-  const order = waiting.get(id);
-  waiting.delete(id);
+function settle(waiting: BriefMap<Waiting>, id: number, { result, error }: Answered): void {
+  const order = waiting.take(String(id));
   if (error !== undefined) order?.reject(new Error(error));
   else order?.resolve(result as never);
 }
