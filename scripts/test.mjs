@@ -33,7 +33,8 @@ const everything = patterns.length === 0 && !fuzz && !long && !processes;
 const [gateways, insideOfOne] = [/startGateway(Process)?\(|serve\(/, /\.(snapshot|useLocals|reconfigure)\(|\.routes\b/];
 const starter = join('test', 'start-gateway.ts');
 // Tests wait for about half of their time: for leases, timeouts and pages.
-const filesAtOnce = availableParallelism() * 2;
+// A gateway of several processes is four.
+const filesAtOnce = availableParallelism() * (process.argv.includes('--processes') ? 1 : 2);
 /** The bundle's threads stand for those of the sources, where it is what the sources say. */
 const bundledThreads = `--import=${new URL('./bundled-threads.mjs', import.meta.url)}`;
 /** For a test that hangs: on a busy machine some take minutes. */
