@@ -73,8 +73,10 @@ export class Overload {
   lateMs = 0;
   waiting = 0;
   private readonly parts: OverloadParts;
-  /** Requests that wait, by account; the account whose turn it is comes first. */
+  /** Requests that wait, by account. */
   private readonly lines = new Map<string, Waiter[]>();
+  /** Accounts of the lines; the one whose turn it is comes first. */
+  private readonly order: string[] = [];
   private timer: NodeJS.Timeout | null = null;
   private dueMs = Number.POSITIVE_INFINITY;
   private heapReadMs = Number.NEGATIVE_INFINITY;
@@ -208,8 +210,10 @@ export class Overload {
   private wait(waiter: Waiter): void {
     const { account } = waiter.comer;
     const line = this.lines.get(account);
-    if (line === undefined) this.lines.set(account, [waiter]);
-    else line.push(waiter);
+    if (line === undefined) {
+      this.lines.set(account, [waiter]);
+      this.order.push(account);
+    } else line.push(waiter);
     this.waiting += 1;
     if (this.taking) return;
     this.taking = true;
@@ -246,12 +250,12 @@ export class Overload {
 
   /** Takes the one whose turn it is out of its line; null: none waits. */
   private first(): Waiter | null {
-    const [next] = this.lines;
-    if (next === undefined) return null;
-    const [account, line] = next;
+    const account = this.order.shift();
+    const line = account === undefined ? undefined : this.lines.get(account);
+    if (account === undefined || line === undefined) return null;
     const waiter = line.shift() ?? null;
-    this.lines.delete(account);
-    if (line.length > 0) this.lines.set(account, line);
+    if (line.length > 0) this.order.push(account);
+    else this.lines.delete(account);
     this.waiting -= 1;
     return waiter;
   }
