@@ -72,7 +72,7 @@ export class BriefMap<Value> {
     for (const value of this.#values) if (value !== null) yield value;
   }
 
-  /** Those now, in no order. */
+  /** Keys that it has now, in no order. */
   keys(): string[] {
     return this.#keys.filter((key) => key !== null);
   }

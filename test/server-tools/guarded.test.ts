@@ -57,6 +57,7 @@ service.play = ({ body }) => {
 };
 const outside = {
   check: 'webhook',
+  deadline: '20s',
   url: service.url,
   secret: `whsec_${btoa('a secret that is long enough')}`,
   on: ['output'],

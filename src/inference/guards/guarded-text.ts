@@ -1,22 +1,10 @@
-import { type Check, type Finding, findingsIn, openAt } from '../../guards/check.ts';
+import { findingsIn, openAt } from '../../guards/check.ts';
 import { HeldText } from '../../guards/held-text.ts';
 import type { Failure } from '../../kernel/failure.ts';
-import type { TextFilter } from '../models/steps.ts';
+import type { TextFilter, TextParts } from '../models/steps.ts';
+import { type AnswerRule, GuardedParts } from './guarded-parts.ts';
 import { mayBeJson, placeInJson } from './json-mask.ts';
-import { beforeWord, type MaskBook } from './mask-book.ts';
-
-/** Work of a guard on the texts of an answer. */
-export interface AnswerRule {
-  /** Null: it only gives back what the request's words replace. */
-  check: Check | null;
-  book: MaskBook;
-  /** Counts a finding: what goes on in its place, or the failure that ends the answer. */
-  take(finding: Finding, value: string): string | Failure;
-  /** Counts parts that nobody can read: the failure that ends the answer, or null. */
-  unread(parts: number): Failure | null;
-  /** `all`: nothing is changed, so that nothing is held back. */
-  passes: 'all' | 'what is decided';
-}
+import { beforeWord } from './mask-book.ts';
 
 /** One text of an answer through a guard. It holds back what more text could make a finding of, or a word. */
 export class GuardedText implements TextFilter {
@@ -41,6 +29,11 @@ export class GuardedText implements TextFilter {
 
   unread(parts: number): Failure | null {
     return this.#rule.unread(parts);
+  }
+
+  parts(): TextParts {
+    const parts = new GuardedParts(this.#rule);
+    return (part) => parts.take(part);
   }
 
   isNumber(text: string): boolean {

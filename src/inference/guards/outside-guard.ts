@@ -21,7 +21,14 @@ export interface OutsideGuard extends GuardRule {
 /** Findings of the service in some texts: the places of each by its index, and whether the guard lets them pass. */
 interface Judged {
   failure: Failure | null;
-  places: readonly (readonly { kind: string; start: number; end: number }[])[];
+  places: readonly (readonly Place[])[];
+}
+
+/** A negative `start` is in the texts of the answer that were judged before, so many units before this one. */
+interface Place {
+  kind: string;
+  start: number;
+  end: number;
 }
 
 /** Bytes in base64 within texts: a service would have to guess what they are. */
@@ -106,13 +113,16 @@ export class RunningOutsideGuard extends RunningGuard<OutsideGuard> {
     const { failure, places } = await this.#judged('output', parts, tails);
     if (failure !== null) return failure;
     if (!this.#changes) return texts.map(({ text }) => text);
+    const words = new Map<Place, string>();
+    const found = placesInAll(parts, places);
     return texts.map((part) => {
-      const index = parts.indexOf(part);
       let text = '';
       let from = 0;
-      for (const { kind, start, end } of places[index] ?? []) {
+      for (const { of, start, end } of found[parts.indexOf(part)] ?? []) {
         const value = part.text.slice(start, end);
-        text += part.text.slice(from, start) + (this.#book.has(value) ? value : this.#book.newWord(kind));
+        const word = words.get(of) ?? (this.#book.has(value) ? value : this.#book.newWord(of.kind));
+        words.set(of, word);
+        text += part.text.slice(from, start) + word;
         from = end;
       }
       return text + part.text.slice(from);
@@ -187,9 +197,7 @@ function behind(tails: readonly string[], verdict: OutsideVerdict): OutsideVerdi
     const { at } = finding;
     if (at === null) return [finding];
     const chars = tails[at.text]?.length ?? 0;
-    return at.end <= chars
-      ? []
-      : [{ ...finding, at: { ...at, start: Math.max(0, at.start - chars), end: at.end - chars } }];
+    return at.end <= chars ? [] : [{ ...finding, at: { ...at, start: at.start - chars, end: at.end - chars } }];
   });
   return { ...verdict, findings };
 }
@@ -200,7 +208,7 @@ function placesOf({ findings }: OutsideVerdict, texts: number): Judged['places']
     const here = findings.flatMap(({ kind, at }: OutsideFinding) =>
       at?.text === index ? [{ kind: wordOf(kind), ...at }] : [],
     );
-    const places: { kind: string; start: number; end: number }[] = [];
+    const places: Place[] = [];
     for (const { kind, start, end } of here.sort((one, other) => one.start - other.start)) {
       const last = places.at(-1);
       if (last !== undefined && start < last.end) last.end = Math.max(last.end, end);
@@ -208,6 +216,27 @@ function placesOf({ findings }: OutsideVerdict, texts: number): Judged['places']
     }
     return places;
   });
+}
+
+/** The places in each text, also of what reaches into the texts before it, such as segments of one transcript. */
+function placesInAll(parts: readonly JudgedText[], places: Judged['places']) {
+  const found = parts.map((): { of: Place; start: number; end: number }[] => []);
+  for (const [at, here] of places.entries()) {
+    for (const of of here) {
+      found[at]?.push({ of, start: Math.max(0, of.start), end: of.end });
+      let missing = -of.start;
+      for (let before = at - 1; before >= 0 && missing > 0; before -= 1) {
+        const { kind, choice, isBeside, text } = parts[before]!;
+        if (kind !== parts[at]?.kind || choice !== parts[at]?.choice || isBeside === true) continue;
+        const start = Math.max(0, text.length - missing);
+        // A finding in that text alone is not changed twice.
+        const from = Math.max(start, found[before]?.at(-1)?.end ?? 0);
+        if (from < text.length) found[before]?.push({ of, start: from, end: text.length });
+        missing -= text.length;
+      }
+    }
+  }
+  return found;
 }
 
 /** A kind of a service in the form of our words. */

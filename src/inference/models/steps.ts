@@ -150,7 +150,15 @@ export interface TextFilter {
   isNumber?(text: string): boolean;
   /** Parts of the answer that are no text, and that nobody can read: the failure that ends it, or null. Absent: null. */
   unread?(parts: number): Failure | null;
+  /** Begins the same for a text whose parts stay apart, instead of `push`. Absent: each of them is a text. */
+  parts?(): TextParts | undefined;
 }
+
+/**
+ * Takes the parts of one text, and null behind the last one. Gives each as it may go on, in their order and perhaps later,
+ * or the failure that ends the answer.
+ */
+export type TextParts = (part: string | null) => readonly string[] | Failure;
 
 /** A step, and the requests that it applies to: all of them, or those of the models, plans, accounts or keys named. */
 export interface ScopedStep {

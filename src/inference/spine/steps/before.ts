@@ -11,6 +11,7 @@ import type {
   RunningStep,
   StepRequest,
   TextFilter,
+  TextParts,
   Verdict,
 } from '../../models/steps.ts';
 import { BufferedAnswer } from '../buffered-answer.ts';
@@ -278,10 +279,22 @@ function inTurn(first: TextFilter, second: TextFilter): TextFilter {
     push: (text) => through(first.push(text)),
     isNumber: (text) => first.isNumber?.(text) === true || second.isNumber?.(text) === true,
     unread: (parts) => firstFailure([first.unread?.(parts) ?? null, second.unread?.(parts) ?? null]),
+    parts: () => partsInTurn(first.parts?.(), second.parts?.()),
     end() {
       const rest = through(first.end());
       const last = typeof rest === 'string' ? second.end() : '';
       return typeof rest === 'string' && typeof last === 'string' ? rest + last : last || rest;
     },
+  };
+}
+
+/** Undefined: one of them takes no parts. */
+function partsInTurn(first: TextParts | undefined, second: TextParts | undefined): TextParts | undefined {
+  if (first === undefined || second === undefined) return undefined;
+  return (part) => {
+    const passed = first(part);
+    if (isFailure(passed)) return passed;
+    const further = (part === null ? [...passed, null] : passed).map(second);
+    return further.find((one) => isFailure(one)) ?? further.flatMap((one) => (isFailure(one) ? [] : one));
   };
 }

@@ -4,8 +4,9 @@ import { FailureError } from '../../../kernel/failure.ts';
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
 import type { AnswerTexts } from '../../models/steps.ts';
 import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Refusal, Sink } from '../sink.ts';
-import { FilteredStream, filteredJson, throughFilter } from './filtered-text.ts';
+import { FilteredStream, filteredJson } from './filtered-text.ts';
 import { headersOfRefusal } from './refused-answer.ts';
+import { throughFilter, throughFilterAsSubtitles } from './through-filter.ts';
 
 interface Begun {
   form: AnswerForm;
@@ -104,9 +105,10 @@ export class FilteredBytes implements Sink {
   }
 
   #text(text: string, value: JsonValue): string {
-    return value === null
-      ? throughFilter(this.#texts, { kind: 'assistant', choice: 0 }, text)
-      : filteredJson(this.#texts, text, value, 'assistant');
+    if (value !== null) return filteredJson(this.#texts, text, value, 'assistant');
+    return /x-subrip|text\/vtt/.test(this.#begun?.type ?? '')
+      ? throughFilterAsSubtitles(this.#texts, text)
+      : throughFilter(this.#texts, { kind: 'assistant', choice: 0 }, text);
   }
 
   /** A refusal ends the answer: what has gone on stays. */

@@ -9,7 +9,8 @@ import type { AnswerTexts, TextFilter } from '../../models/steps.ts';
 import { type Answer, answeredElsewhere } from '../answer.ts';
 import type { AttemptSink, AttemptSource, Chunk, Pace } from '../sink.ts';
 import type { AnswerStep } from './after.ts';
-import { filteredJson, given, throughFilter } from './filtered-text.ts';
+import { filteredJson } from './filtered-text.ts';
+import { given, throughFilter } from './through-filter.ts';
 
 /** The filters of an answer's texts as a step over its events. */
 export const filteredEvents = (texts: AnswerTexts): AnswerStep => ({

@@ -6,30 +6,28 @@ import {
   textsIn,
   withTexts,
 } from '../../../formats/neutral/json-texts.ts';
-import { type Failure, FailureError } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { AnswerTextPlace, AnswerTexts, TextFilter } from '../../models/steps.ts';
-
-/** Text that a filter let through. Throws a FailureError. */
-export function given(text: string | Failure): string {
-  if (typeof text === 'string') return text;
-  throw new FailureError(text);
-}
-
-/** A text that is there whole. */
-export function throughFilter(texts: AnswerTexts, place: AnswerTextPlace, text: string): string {
-  const filter = texts(place);
-  return filter === null ? text : given(filter.push(text)) + given(filter.end());
-}
+import { given, JoinedParts, segmentsIn, throughFilter, throughFilterInParts, throughWhole } from './through-filter.ts';
 
 /** A JSON text whose strings have passed their filters. `root`: kind of those that say no more. */
 export function filteredJson(texts: AnswerTexts, json: string, value: JsonValue, root: TextKind, choice = 0): string {
   const { parts } = textsIn(value, root, root === 'tool-arguments' ? 'free' : 'known');
   const pieced = root === 'assistant' ? inPieces(value) : [];
   const isPiece = ({ path }: TextChange) => pieced.some((piece) => piece.every((step, at) => step === path[at]));
+  const segments = root === 'assistant' ? segmentsIn(value, parts) : null;
+  const passedSegments = segments === null ? [] : throughFilterInParts(texts, { kind: root, choice }, segments);
+  const segmentTexts = new Map(segments?.of.map((part, at) => [part, passedSegments[at]]));
   const changes = parts.flatMap((part) => {
     if (isPiece(part)) return [];
-    const filter = texts({ kind: part.kind, choice, ...(part.as === 'name' && { isName: true }) });
+    const segment = segmentTexts.get(part);
+    if (segment !== undefined) return segment === part.text ? [] : [{ ...part, text: segment }];
+    const isBeside = segments !== null && part.path[0] === 'segments';
+    const filter = texts({
+      ...{ kind: part.kind, choice },
+      ...(part.as === 'name' && { isName: true }),
+      ...(isBeside && { isBeside }),
+    });
     const text = filter === null ? part.text : given(filter.push(part.text)) + given(filter.end());
     if (text === part.text) return [];
     const isNumber = root === 'tool-arguments' && part.as !== 'name' && filter?.isNumber?.(part.text) === true;
@@ -83,6 +81,16 @@ interface OpenText<C> {
   piece: string;
 }
 
+/** A transcript whose segments are events. */
+interface OpenSegments<C> {
+  parts: JoinedParts;
+  /** Events whose segment has not come back. */
+  waiting: HeldEvent<C>[];
+}
+
+/** Event with a segment of a transcript, in its member `text`. */
+const segmentType = 'transcript.text.segment';
+
 /** Maximum size that unfinished texts may hold back. */
 const heldMax = 4_096;
 
@@ -96,6 +104,7 @@ export class FilteredStream<C> {
   readonly #emit: (json: string, carry: C) => void;
   readonly #queue: HeldEvent<C>[] = [];
   readonly #open = new Map<string, OpenText<C>>();
+  #segments: OpenSegments<C> | null = null;
 
   /** `emit` gets each event as JSON, with what came with it. */
   constructor(texts: AnswerTexts, emit: (json: string, carry: C) => void) {
@@ -116,13 +125,22 @@ export class FilteredStream<C> {
     if (/\b(done|completed|failed|created)$/.test(type)) this.#close();
     else if (this.#queue.length >= heldMax) this.#close(this.#queue[0]);
     const changes: TextChange[] = [];
+    const isSegment = type === segmentType;
     for (const { kind, path, as, text } of textsIn(event, 'assistant').parts) {
       if (kind === 'label') continue;
       const choice = choiceOf(event, path);
+      if (isSegment && path.length === 1 && path[0] === 'text') {
+        this.#segment(held, text);
+        continue;
+      }
       const isPiece = path.at(-1) === 'delta' || (path[0] === 'choices' && path.at(-1) === 'text');
       if (isPiece) this.#piece(held, [type, event.item_id, choice, path.at(-1)].join(), { kind, choice }, path, text);
       else {
-        const passed = throughFilter(this.#texts, { kind, choice, ...(as === 'name' && { isName: true }) }, text);
+        const about = {
+          ...(as === 'name' && { isName: true as const }),
+          ...(isSegment && { isBeside: true as const }),
+        };
+        const passed = throughFilter(this.#texts, { kind, choice, ...about }, text);
         if (passed !== text) changes.push({ path, ...(as !== undefined && { as }), text: passed });
       }
     }
@@ -148,6 +166,31 @@ export class FilteredStream<C> {
     this.#open.set(key, { filter, at: held, path, piece });
   }
 
+  #segment(held: HeldEvent<C>, text: string): void {
+    if (this.#segments === null) {
+      const filter = this.#texts({ kind: 'assistant', choice: 0 });
+      const parts = filter?.parts?.();
+      if (parts === undefined) {
+        held.json = withTexts(held.json, [{ path: ['text'], text: throughWhole(filter, text) }]);
+        return;
+      }
+      this.#segments = { parts: new JoinedParts(parts), waiting: [] };
+    }
+    held.holds += 1;
+    this.#segments.waiting.push(held);
+    this.#place(this.#segments, this.#segments.parts.take(text));
+  }
+
+  /** Gives events their segments, in their order. */
+  #place({ waiting }: OpenSegments<C>, passed: readonly string[]): void {
+    for (const text of passed) {
+      const held = waiting.shift();
+      if (held === undefined) continue;
+      held.json = withTexts(held.json, [{ path: ['text'], text }]);
+      held.holds -= 1;
+    }
+  }
+
   /** Ends the texts whose last piece is in this event; absent: all. */
   #close(last?: HeldEvent<C>): void {
     for (const [key, { filter, at, path, piece }] of this.#open) {
@@ -157,6 +200,9 @@ export class FilteredStream<C> {
       if (rest !== '') at.json = withTexts(at.json, [{ path, text: piece + rest }]);
       at.holds -= 1;
     }
+    if (this.#segments === null || (last !== undefined && !this.#segments.waiting.includes(last))) return;
+    this.#place(this.#segments, this.#segments.parts.end());
+    this.#segments = null;
   }
 
   #flush(): void {
