@@ -36,6 +36,8 @@ export interface Callers {
   adminKey: FirstKey | null;
   /** A newcomer's key, made now; null when there is a key already. */
   issueFirstKey(): Promise<FirstKey | null>;
+  /** Whether it is still to be made, or to be seen that there is one. */
+  awaitsFirstKey(): boolean;
   /** The file of a first start's key, as long as that key still opens this server. */
   firstKeyFile(): string | null;
   /** Brings ring and plans up to the store. */
@@ -97,6 +99,8 @@ export async function openCallers(options: {
   onStored(stored: Stored): void;
   /** Tells other workers of a change of this one; undefined: there are none. */
   seat: Pick<Seat, 'changed'> | undefined;
+  /** `issueFirstKey` will be called. */
+  greets: boolean;
   clock: Clock;
   log: Log;
 }): Promise<Callers> {
@@ -163,6 +167,16 @@ export async function openCallers(options: {
     );
   }
 
+  let awaitsFirstKey = options.greets;
+  async function issueFirst(): Promise<FirstKey | null> {
+    if (ring.userKeys() > 0) return null;
+    const issued = await issueFirstKey(accounts, config.default_plan, clock.wallMs());
+    await watch.poll();
+    if (issued === null) return null;
+    const { secret } = issued.minted;
+    return { made: secret, file: keep(files.first, secret) };
+  }
+
   return {
     ring,
     plans: plans.current,
@@ -173,14 +187,8 @@ export async function openCallers(options: {
     },
     nameGuards: () => ring.nameGuards() || plans.current().namesGuards,
     adminKey: generated === null ? null : { made: generated.created ? generated.key : null, file: files.admin },
-    async issueFirstKey() {
-      if (ring.userKeys() > 0) return null;
-      const issued = await issueFirstKey(accounts, config.default_plan, clock.wallMs());
-      await watch.poll();
-      if (issued === null) return null;
-      const { secret } = issued.minted;
-      return { made: secret, file: keep(files.first, secret) };
-    },
+    issueFirstKey: () => issueFirst().finally(() => (awaitsFirstKey = false)),
+    awaitsFirstKey: () => awaitsFirstKey,
     firstKeyFile() {
       const secret = readIfThere(files.first)?.trim();
       if (!secret) return null;

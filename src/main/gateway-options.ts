@@ -21,6 +21,8 @@ export interface GatewayOptions extends Pick<SnapshotParts, 'steps'> {
   reload: AdminParts['reload'];
   /** `when-asked`: its port stays closed until `Gateway.listen`. Default: it listens at once. */
   listens?: 'when-asked';
+  /** `issueFirstKey` will be called: /readyz says no until its key is there. Default: it will not. */
+  greets?: boolean;
   /** The way to the primary, where this process is one of several workers. */
   seat?: Seat;
   /** Folder of the dashboard's built pages; default: that of this installation. */

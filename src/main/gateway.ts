@@ -118,7 +118,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 async function startGateway(options: GatewayOptions, opened: Opened, closeAll: () => Promise<void>): Promise<Gateway> {
-  const { config, env, log, version } = options;
+  const { config, env, log, version, seat, greets = false } = options;
   checkMail(config);
   const clock = systemClock;
   const proxyOf = proxiesOf(env);
@@ -128,12 +128,12 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const { folder, stores, secrets } = books;
   const { ledger } = stores;
   const setup = createSetup({ config, env, secrets, log });
-  const callers = await openCallers({ config, books, onStored: setup.take, seat: options.seat, clock, log });
+  const callers = await openCallers({ config, books, onStored: setup.take, seat, greets, clock, log });
   opened(callers.stop);
   const { plans } = callers;
-  const spool = await openSpool(join(folder.path, options.seat?.given.spool ?? 'spool'), options.seat);
+  const spool = await openSpool(join(folder.path, seat?.given.spool ?? 'spool'), seat);
   const storage = openStorage({
-    ...{ folder, clock, others: options.seat ?? null },
+    ...{ folder, clock, others: seat ?? null },
     measure: stores.storageSizes,
     allowed: (account) => plans().plan(callers.planOf(account)).storageBytes,
     vectors: (account) => vectors.storedBytes(account),
@@ -185,7 +185,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   addTargetGauges(metrics, { health, snapshot, clock });
 
   const { host, port, public_url } = config.server;
-  const listen = listenBy(server, books, options.seat?.given.boundPort ?? null);
+  const listen = listenBy(server, books, seat?.given.boundPort ?? null);
   const url = options.listens === 'when-asked' ? (public_url ?? urlOf(host, port)) : await listen(host, port);
   listens(url);
   void notices.start();
@@ -305,7 +305,7 @@ async function openServer(
     refusals,
     bodies,
     onUnexpected,
-    draining: () => server.draining || options.seat?.standing.ready === false,
+    draining: () => server.draining || options.seat?.standing.ready === false || callers.awaitsFirstKey(),
     running: () => server.running,
     processes: async () => (await soleProcess()).withOthers(),
     unopened: watchUnopened(parts),

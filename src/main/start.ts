@@ -66,7 +66,8 @@ export async function start(options: StartOptions): Promise<number> {
       const { startWorkers } = await import('./primary.ts');
       server = await startWorkers({ ...parts, program: options.program, reloads, flush });
     } else {
-      gateway = await openGatewayOf(parts, { reload: (mode) => reloads.reload('the admin API', mode) });
+      const reload: GatewayOptions['reload'] = (mode) => reloads.reload('the admin API', mode);
+      gateway = await openGatewayOf(parts, { greets: true, reload });
       server = gateway;
     }
   } catch (error) {
@@ -92,7 +93,7 @@ export async function start(options: StartOptions): Promise<number> {
 /** The gateway of a start. The primary of several workers does not load it. */
 export async function openGatewayOf(
   { file, ...parts }: Pick<GatewayOptions, 'config' | 'log' | 'version' | 'locals'> & { file: string | null },
-  more: Pick<GatewayOptions, 'reload' | 'seat'>,
+  more: Pick<GatewayOptions, 'reload' | 'seat' | 'greets'>,
 ): Promise<Gateway> {
   const { env } = process;
   const implicitProviders = providersInEnvironment(env).map(({ id }) => id);

@@ -27,10 +27,13 @@ export async function work({
   }
   outliveErrors(log);
   setImmediate(flushCompileCache);
-  const greet = async () => {
-    const newUserKey = await gateway.issueFirstKey();
-    await announce({ gateway, found: [...given.locals], newUserKey, version });
-  };
+  // Before this worker serves, so that none says that it is ready before.
+  const newUserKey = given.greets
+    ? await gateway.issueFirstKey().catch((error: unknown) => {
+        log.error({ error: String(error) }, 'no first key was made');
+        return null;
+      })
+    : null;
   const { promise, resolve } = Promise.withResolvers<number>();
   seat.serve(
     {
@@ -60,7 +63,7 @@ export async function work({
     },
     gateway.url,
     () => {
-      if (given.greets) greet().catch((error: unknown) => log.error({ error: String(error) }, 'no first key was made'));
+      if (given.greets) void announce({ gateway, found: [...given.locals], newUserKey, version });
     },
   );
   return promise;

@@ -41,6 +41,20 @@ describe('culvert start', { concurrency: true }, () => {
     assert.deepEqual(await second.stop(), { code: 0, signal: null });
   });
 
+  for (const processes of [1, 2])
+    test(`whoever waits for /readyz finds the first key, and it opens the server (processes: ${processes})`, async (t) => {
+      const cwd = temporaryFolder(t);
+      const port = await closedPort();
+      writeFileSync(join(cwd, 'culvert.yaml'), stringify({ server: { port, processes }, autodetect: 'off' }));
+      launch(t, ['start'], { cwd });
+      const url = `http://127.0.0.1:${port}`;
+      // Without a pause, and of any worker: the key was there some milliseconds later.
+      const ready = { headers: { connection: 'close' } };
+      while ((await fetch(`${url}/readyz`, ready).catch(() => null))?.status !== 200);
+      const authorization = `Bearer ${readFileSync(join(cwd, '.culvert/api.key'), 'utf8').trim()}`;
+      assert.equal((await fetch(`${url}/v1/models`, { headers: { authorization } })).status, 200);
+    });
+
   test('S12: no secret stands in any command line, and files with secrets are for their owner alone', async (t) => {
     const cwd = temporaryFolder(t);
     const provider = 'sk-provider-canary-0001';
