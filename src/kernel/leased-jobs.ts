@@ -40,10 +40,11 @@ export interface LeasedJobsParts<Job extends { id: string }> {
   /** One of them, in messages for the operator: `crawl`. */
   noun: string;
   /**
-   * Works at a job until its end, or until the signal is aborted: it has ended elsewhere, is lost to another process,
-   * or we stop. Rejects when the store fails, or with an Unopenable: then the job is taken up again.
+   * Works at a job until its end, or until `signal` is aborted: it has ended elsewhere, is lost to another process, or
+   * we stop, which `stopping` says alone. Rejects when the store fails, or with an Unopenable: then the job is taken up
+   * again.
    */
-  work(job: Job, lease: Lease, signal: AbortSignal): Promise<void>;
+  work(job: Job, lease: Lease, signal: AbortSignal, stopping: AbortSignal): Promise<void>;
   /** For the operator's log. */
   onTrouble(message: string): void;
 }
@@ -71,7 +72,7 @@ interface Held {
 export class LeasedJobs<Job extends { id: string }> {
   readonly #parts: LeasedJobsParts<Job>;
   readonly #jobs = new Map<string, Held>();
-  #stopped = false;
+  readonly #stopping = new AbortController();
   #looking: Promise<void> | null = null;
   #lookAgain = false;
   #inTrouble = false;
@@ -118,7 +119,7 @@ export class LeasedJobs<Job extends { id: string }> {
       })
       .finally(() => {
         this.#looking = null;
-        if (this.#lookAgain && !this.#stopped && !this.#inTrouble && this.#hasRoom()) void this.look();
+        if (this.#lookAgain && !this.#stopping.signal.aborted && !this.#inTrouble && this.#hasRoom()) void this.look();
       });
     return this.#looking;
   }
@@ -144,7 +145,7 @@ export class LeasedJobs<Job extends { id: string }> {
 
   /** Begins no more. Resolves when everything under way has ended. */
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#stopping.abort();
     for (const stop of this.#stops) stop();
     for (const { ending } of this.#jobs.values()) ending.abort();
     await this.#looking;
@@ -169,14 +170,14 @@ export class LeasedJobs<Job extends { id: string }> {
 
   async #take(): Promise<void> {
     const { store, worker, clock, atOnceMax } = this.#parts;
-    while (this.#lookAgain && !this.#stopped && this.#hasRoom()) {
+    while (this.#lookAgain && !this.#stopping.signal.aborted && this.#hasRoom()) {
       this.#lookAgain = false;
       const nowMs = clock.wallMs();
       // By the monotonic clock, from before the lease was requested.
       const untilMs = clock.monotonicMs() + leaseMs;
       const jobs = await store.lease(worker.name, nowMs, nowMs + leaseMs, atOnceMax - this.#jobs.size);
       // The stop releases jobs that were leased meanwhile.
-      if (!this.#stopped) for (const job of jobs) this.#begin(job, untilMs);
+      if (!this.#stopping.signal.aborted) for (const job of jobs) this.#begin(job, untilMs);
     }
   }
 
@@ -190,7 +191,7 @@ export class LeasedJobs<Job extends { id: string }> {
       // Ours from before, whose lease ran out under it.
       before?.ending.abort();
       await before?.done;
-      await work(job, lease, ending.signal);
+      await work(job, lease, ending.signal, this.#stopping.signal);
     };
     const held: Held = {
       ending,

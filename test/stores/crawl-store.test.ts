@@ -61,6 +61,32 @@ for (const driver of drivers) {
     await store.close();
   });
 
+  test(`${driver.name}: a page that a process without the lease has not paid is paid by the next take`, {
+    skip,
+  }, async (t) => {
+    const store = await (await opened(t, driver)).crawls();
+    await begin(store, 'c1');
+    await store.lease('w1', nowMs, nowMs + 30, 1);
+    const [lost] = (await store.take({ id: 'c1', worker: 'w1' }, 1))!;
+    await store.lease('w2', nowMs + 30, nowMs + 60, 1);
+    const lease: Lease = { id: 'c1', worker: 'w2' };
+    const [paid] = (await store.take(lease, 1))!;
+    assert.equal(paid!.paid, true);
+    const charged = async () => (await store.find('a/dev', 'c1'))?.charged;
+    await store.putBack({ id: 'c1', worker: 'w1' }, lost!);
+    assert.equal(await charged(), 0);
+    assert.deepEqual(await store.take(lease, 1), [], 'it is being read');
+    assert.equal(await store.finish(lease, done(1), all(found('/x')), []), null);
+    const [again] = (await store.take(lease, 1))!;
+    assert.deepEqual([again!.paid, await charged()], [false, 1]);
+    await store.putBack({ id: 'c1', worker: 'w1' }, lost!);
+    assert.equal(await charged(), 1, 'a second try changes nothing');
+    assert.ok((await store.finish(lease, done(1), nothing, [])) !== null);
+    const { done: ends, waiting } = (await store.find('a/dev', 'c1'))!;
+    assert.deepEqual([ends, waiting, await charged()], [1, 0, 1]);
+    await store.close();
+  });
+
   test(`${driver.name}: a crawl is worked at by one process until its lease ends, its pages stay paid`, {
     skip,
   }, async (t) => {
@@ -71,13 +97,13 @@ for (const driver of drivers) {
     assert.deepEqual(leased.map((crawls) => crawls.length).toSorted(), [0, 1], 'of two that ask at once one gets it');
     const dead: Lease = { id: 'c1', worker: leased[0].length === 1 ? 'w1' : 'w2' };
     const first = await one.take(dead, 5);
-    assert.deepEqual(first, [{ seq: 1, url: 'https://site.test/', depth: 1, paid: false }]);
+    assert.deepEqual(first, [{ seq: 1, url: 'https://site.test/', depth: 1, paid: false, charge: 1 }]);
     assert.deepEqual(await other.lease('w3', nowMs + 29, nowMs + 60, 5), [], 'not before its lease is over');
     const [again] = await other.lease('w3', nowMs + 30, nowMs + 60, 5);
     assert.equal(again?.charged, 1);
     const lease: Lease = { id: 'c1', worker: 'w3' };
     const taken = await other.take(lease, 5);
-    assert.deepEqual(taken, [{ seq: 1, url: 'https://site.test/', depth: 1, paid: true }]);
+    assert.deepEqual(taken, [{ seq: 1, url: 'https://site.test/', depth: 1, paid: true, charge: 1 }]);
     assert.equal(await one.take(dead, 5), null, 'whoever lost it takes nothing');
     assert.equal(await one.finish(dead, done(1), nothing, []), null, 'and writes nothing');
     assert.equal(await one.renew(dead, nowMs + 99), false);
@@ -115,13 +141,13 @@ for (const driver of drivers) {
       nothing,
       [],
     );
-    await store.putBack(lease, 2, { charged: false });
+    await store.putBack(lease, first![1]!);
     const second = await store.take(lease, 10);
     assert.deepEqual(
       second?.map(({ seq }) => seq),
       [2, 3],
     );
-    await store.putBack(lease, 3, { charged: true });
+    await store.putBack(lease, { ...second![1]!, paid: true });
     const third = await store.take(lease, 10);
     assert.deepEqual(
       third?.map(({ seq, paid }) => [seq, paid]),

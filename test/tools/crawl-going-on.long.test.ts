@@ -123,6 +123,52 @@ test('F46 a page that waits for the books, while its store is away too, is paid 
   assert.deepEqual([status, done, charged, paid], ['completed', 1, 1, 1]);
 });
 
+test('F46 a page that waits for the books is paid by the process that takes its crawl over meanwhile', async (t) => {
+  const store = storeIn(t);
+  const taken = Promise.withResolvers<void>();
+  const away: Failure = { kind: 'quota-unavailable', message: 'The books are away.' };
+  let isBack = false;
+  let putBack = false;
+  const failing: CrawlStore = {
+    ...store,
+    async putBack(...of) {
+      taken.resolve();
+      if (!isBack) throw new Error('the database is away');
+      await store.putBack(...of);
+      putBack = true;
+    },
+  };
+  const { meter } = countingMeter();
+  const site = siteReader({ '/': {} }, []);
+  const first = crawlsOver(t, failing, { reader: site, meter: { ...meter, page: async () => away } });
+  await first.start();
+  const created = await first.create(owner, [`${origin}/`], optionsOf());
+  assert.ok(created !== 'full');
+  await taken.promise;
+  await store.release(null);
+  let paid = 0;
+  const counting: CrawlsParts['meter'] = {
+    ...meter,
+    page(...of) {
+      paid += 1;
+      return meter.page(...of);
+    },
+  };
+  const reader: PageReader = {
+    ...site,
+    async read(order) {
+      isBack = true;
+      await until('the first one has put it back', () => putBack);
+      return site.read(order);
+    },
+  };
+  const second = crawlsOver(t, store, { reader, meter: counting });
+  await second.start();
+  const { status, done, charged } = await ended(store, created.id);
+  await Promise.all([first.stop(), second.stop()]);
+  assert.deepEqual([status, done, charged, paid], ['completed', 1, 1, 1]);
+});
+
 test('a limit of a minute, met by what is written of pages, is waited for', async (t) => {
   let asked = 0;
   const site = siteReader({ '/': { links: ['/a'] }, '/a': {} }, []);

@@ -129,6 +129,8 @@ function pageChanges({ prefix, pages, given }: CrawlTables) {
 
   function* finish(id: string, ends: number, ended: FinishedPage, found: FoundUrls, hooks: readonly NewHook[]) {
     const { seq, atMs } = ended;
+    const unpaid = `UPDATE ${page} SET state = 'waiting' WHERE crawl = $1 AND seq = $2 AND charged <= 0`;
+    if ((yield* change(unpaid, [id, seq])) === 1) return null;
     if (ended.state === 'failed') {
       const fail = `UPDATE ${page} SET state = 'failed', ended = $3, ended_ms = $4, code = $5, error = $6, charged = $7
         WHERE crawl = $1 AND seq = $2`;
@@ -207,7 +209,7 @@ function callersPart({ rows, transaction, lock, found, crawl, page, changes }: A
       transaction('durable', function* () {
         // Pages under way come to nothing, and are given back.
         const stop = `UPDATE ${crawl} SET worker = NULL, charged = charged - (
-            SELECT count(*) FROM ${page} WHERE crawl = $2 AND state = 'fetching' AND ${open})
+            SELECT count(*) FROM ${page} WHERE crawl = $2 AND state = 'fetching' AND charged > 0 AND ${open})
           WHERE tenant = $1 AND id = $2 AND status = 'scraping'`;
         // It locks the crawl: a page that ends now ends before it, or not at all.
         if ((yield* change(stop, [tenant, id])) === 1) yield* changes.end(id, end);
@@ -244,7 +246,7 @@ function callersPart({ rows, transaction, lock, found, crawl, page, changes }: A
 
 /** The work at crawls, under leases. */
 function workersPart(access: Access) {
-  const { rows, transaction, holding, oneOf, skipLocked, pages, crawl, page, changes } = access;
+  const { rows, transaction, holding, oneOf, skipLocked, forUpdate, pages, crawl, page, changes } = access;
   const { free, isSomeFree, renew, release } = leasedRows(access, crawl, `status = 'scraping'`);
   return {
     renew,
@@ -268,17 +270,18 @@ function workersPart(access: Access) {
       });
     },
     take: (lease, count) => holding(lease, null, (held) => takePages(crawl, page, held, lease.id, count)),
-    async putBack(lease, seq, { charged }) {
-      await holding(lease, undefined, function* (): Work<undefined> {
-        // It waits already where this worker has leased the crawl again. A second try after a first one changes nothing.
-        const back = `UPDATE ${page} SET state = 'waiting', charged = $3
-          WHERE crawl = $1 AND seq = $2 AND state IN ('fetching', 'waiting') AND charged = 1`;
-        const changed = yield* change(back, [lease.id, seq, charged ? 1 : 0]);
-        if (changed === 1 && !charged)
-          yield* change(`UPDATE ${crawl} SET charged = charged - 1 WHERE id = $1`, [lease.id]);
-        return undefined;
-      });
-    },
+    putBack: ({ id, worker }, { seq, paid, charge }) =>
+      transaction('write', function* () {
+        const running = `SELECT worker FROM ${crawl} WHERE id = $1 AND status = 'scraping' ${forUpdate}`;
+        const [held] = yield* read(running, [id]);
+        if (held === undefined) return;
+        // A second try after a first one changes nothing, and neither does one after another take has charged it.
+        const unpaid = `UPDATE ${page} SET charged = -charged WHERE crawl = $1 AND seq = $2 AND charged = $3 AND ${open}`;
+        if (!paid && (yield* change(unpaid, [id, seq, charge])) === 1)
+          yield* change(`UPDATE ${crawl} SET charged = charged - 1 WHERE id = $1`, [id]);
+        const back = `UPDATE ${page} SET state = 'waiting' WHERE crawl = $1 AND seq = $2 AND abs(charged) = $3 AND ${open}`;
+        if (held.worker === worker) yield* change(back, [id, seq, charge]);
+      }),
     finish: (lease, ended, found, hooks) =>
       holding<number | null>(lease, null, ({ ends }) => changes.finish(lease.id, ends, ended, found, hooks)),
     async page(id, key) {
@@ -318,14 +321,23 @@ function* takePages(
   let charged = before;
   const taken: TakenPage[] = [];
   for (const row of yield* read(waiting, [id, count])) {
-    const paid = row.charged === 1;
+    const known = Number(row.charged);
+    const paid = known > 0;
     if (!paid && charged >= pageLimit) continue;
     if (!paid) charged += 1;
-    taken.push({ seq: Number(row.seq), url: String(row.url), depth: Number(row.depth), paid });
+    taken.push({
+      seq: Number(row.seq),
+      url: String(row.url),
+      depth: Number(row.depth),
+      paid,
+      charge: paid ? known : 1 - known,
+    });
   }
   if (taken.length === 0) return taken;
   const places = taken.map((_, at) => `$${at + 2}`).join(', ');
-  const take = `UPDATE ${page} SET state = 'fetching', charged = 1 WHERE crawl = $1 AND seq IN (${places})`;
+  // Each take that charges it has its number; below 0: the take of that number has given it back unpaid.
+  const take = `UPDATE ${page} SET state = 'fetching', charged = CASE WHEN charged > 0 THEN charged ELSE 1 - charged END
+    WHERE crawl = $1 AND seq IN (${places})`;
   yield* change(take, [id, ...taken.map(({ seq }) => seq)]);
   yield* change(`UPDATE ${crawl} SET charged = $2 WHERE id = $1`, [id, charged]);
   return taken;

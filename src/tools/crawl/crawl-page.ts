@@ -53,20 +53,20 @@ export async function runPage(run: CrawlRun, frontier: Frontier, page: TakenPage
 }
 
 const giveBackWaits = { firstMs: 100, maxMs: 1_000 };
-/** A process that stops, or has lost the crawl, waits no longer. */
+/** A process that stops waits no longer. */
 const lastTriesMax = 3;
 
 /**
  * Lets the page wait again, unpaid if it was. While the store is away it tries again: the next reader of the page would
  * find it paid, and nobody has paid it.
  */
-async function giveBack({ store, lease, signal }: CrawlRun, page: TakenPage): Promise<void> {
+async function giveBack({ store, lease, stopping }: CrawlRun, page: TakenPage): Promise<void> {
   let lastTries = 0;
   for (let tries = 1; ; tries += 1) {
     try {
-      return await store.putBack(lease, page.seq, { charged: page.paid });
+      return await store.putBack(lease, page);
     } catch (error) {
-      if (signal.aborted) lastTries += 1;
+      if (stopping.aborted) lastTries += 1;
       if (page.paid || lastTries === lastTriesMax) throw error;
       await pause(backoffMs(tries, giveBackWaits));
     }

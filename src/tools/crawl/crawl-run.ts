@@ -44,4 +44,6 @@ export interface CrawlRun extends CrawlParts {
   lease: Lease;
   /** Cancelled, lost to another process, or we stop: nothing is begun any more. */
   signal: AbortSignal;
+  /** We stop. */
+  stopping: AbortSignal;
 }

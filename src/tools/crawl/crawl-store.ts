@@ -4,8 +4,8 @@ import type { CrawlKind, CrawlOptions } from './crawl-options.ts';
 
 /**
  * The port of crawls: jobs, their pages and their webhooks' messages. One process at a time works at a crawl, under a
- * lease; a process that lost the lease writes nothing any more. A page is marked as paid before it is paid, so no crash
- * charges it twice. Its store is in stores/web. A failed write rejects with a FailureError.
+ * lease; a process that lost the lease writes nothing any more, but that it has not paid a page. A page is marked as paid
+ * before it is paid, so no crash charges it twice. Its store is in stores/web. A failed write rejects with a FailureError.
  */
 export interface CrawlStore extends JobStore<Crawl> {
   /** `full`: the tenant has `runningMax` that have not ended. Of ended ones the oldest go above `storedMax`. */
@@ -23,9 +23,12 @@ export interface CrawlStore extends JobStore<Crawl> {
    * charged. Null: the lease is lost.
    */
   take(lease: Lease, count: number): Promise<readonly TakenPage[] | null>;
-  /** Undoes `take`; `charged` false where nothing was paid. */
-  putBack(lease: Lease, seq: number, page: { charged: boolean }): Promise<void>;
-  /** Ends a page; resolves with the bytes that it takes, null when the lease is lost. `hooks` are queued with it. */
+  /** Undoes `take`. A page that was not paid before is charged no more, also where the lease is lost. */
+  putBack(lease: Lease, page: TakenPage): Promise<void>;
+  /**
+   * Ends a page; resolves with the bytes that it takes. Null when the lease is lost, or when another process has put the
+   * page back unpaid meanwhile: then it waits again. `hooks` are queued with it.
+   */
   finish(lease: Lease, page: FinishedPage, found: FoundUrls, hooks: readonly NewHook[]): Promise<number | null>;
   /** The page that is kept under this key. */
   page(id: string, key: string): Promise<ScrapedPage | null>;
@@ -112,6 +115,8 @@ export interface TakenPage {
   depth: number;
   /** Paid before, by a try that died: not to be paid again. */
   paid: boolean;
+  /** Number of the take that charged it. */
+  charge: number;
 }
 
 /** A URL that may become a page. One whose `key` the crawl knows already is left out. */

@@ -47,7 +47,7 @@ export function createCrawls(parts: CrawlsParts): Crawls {
     ...parts,
     atOnceMax,
     noun: 'crawl',
-    work: (crawl, lease, signal) => runCrawl({ ...parts, hooked, crawl, lease, signal }),
+    work: (crawl, lease, signal, stopping) => runCrawl({ ...parts, hooked, crawl, lease, signal, stopping }),
   });
   let stopped = false;
 
