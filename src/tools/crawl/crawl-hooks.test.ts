@@ -72,6 +72,30 @@ test('what a webhook receives is gone; each is signed, and no header of the call
   }
 });
 
+test('a message whose receipt could not be noted comes again with the same id', async () => {
+  const store = queueOf([hook('m')]);
+  const clock = fakeClock();
+  let isAway = true;
+  const away = {
+    ...store,
+    async hookDone(id: string) {
+      if (isAway) throw new Error('the database is away');
+      await store.hookDone(id);
+    },
+  };
+  const ids: unknown[] = [];
+  const post = async (_url: string, headers: Readonly<Record<string, string>>) => {
+    ids.push(headers['webhook-id']);
+    return 204;
+  };
+  const delivery = createHookDelivery({ store: away, clock, post, onTrouble: () => undefined });
+  await delivery.look();
+  isAway = false;
+  clock.advance(60_000);
+  await delivery.look();
+  assert.deepEqual([ids, store.due.size], [['m', 'm'], 0]);
+});
+
 test('a webhook that does not answer, or with an error or redirect, is tried five times, then given up', async () => {
   const store = queueOf([hook('m')]);
   const clock = fakeClock();
