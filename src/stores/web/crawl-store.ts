@@ -129,8 +129,6 @@ function pageChanges({ prefix, pages, given }: CrawlTables) {
 
   function* finish(id: string, ends: number, ended: FinishedPage, found: FoundUrls, hooks: readonly NewHook[]) {
     const { seq, atMs } = ended;
-    const unpaid = `UPDATE ${page} SET state = 'waiting' WHERE crawl = $1 AND seq = $2 AND charged <= 0`;
-    if ((yield* change(unpaid, [id, seq])) === 1) return null;
     if (ended.state === 'failed') {
       const fail = `UPDATE ${page} SET state = 'failed', ended = $3, ended_ms = $4, code = $5, error = $6, charged = $7
         WHERE crawl = $1 AND seq = $2`;
@@ -283,7 +281,11 @@ function workersPart(access: Access) {
         if (held.worker === worker) yield* change(back, [id, seq, charge]);
       }),
     finish: (lease, ended, found, hooks) =>
-      holding<number | null>(lease, null, ({ ends }) => changes.finish(lease.id, ends, ended, found, hooks)),
+      holding<number | null>(lease, null, function* ({ ends }) {
+        const unpaid = `UPDATE ${page} SET state = 'waiting' WHERE crawl = $1 AND seq = $2 AND charged <= 0`;
+        if ((yield* change(unpaid, [lease.id, ended.seq])) === 1) return null;
+        return yield* changes.finish(lease.id, ends, ended, found, hooks);
+      }),
     async page(id, key) {
       const sql = `SELECT page FROM ${page} WHERE crawl = $1 AND ${pages.key} = ${pages.value('$2')} AND state = 'done'`;
       const [row] = await rows(sql, [id, storable(key)]);
