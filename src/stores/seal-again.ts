@@ -9,7 +9,7 @@ import type {
 } from '../books/metering/sealed-columns.ts';
 import type { RemovableFiles } from '../kernel/file-store.ts';
 import { createSealer } from '../kernel/seal.ts';
-import type { ClosableTables } from './sql-tables.ts';
+import type { ClosableTables, Row } from './sql-tables.ts';
 
 export interface SealAgainParts {
   sealed: { columns: readonly SealedColumn[]; contents: SealedContents };
@@ -22,8 +22,12 @@ export interface SealAgainParts {
 }
 
 const stepMs = 500;
-/** Rows or objects that are sealed in one turn of the loop and written in one transaction. Each may have a megabyte. */
+/** Rows or objects that are sealed in one turn of the loop and written in one transaction. */
 const atOnce = 4;
+/** After a turn with more bytes the next one has a single row. */
+const turnBytes = 256 * 1024;
+/** Rows that are passed over in one turn while few have a value: about a millisecond. */
+const passedAtOnce = 256;
 
 type Mode = 'look' | 'seal';
 type Behind = SealedPlace['behind'];
@@ -80,17 +84,26 @@ function counted(counts: SealedCounts, was: Uint8Array, now: Uint8Array | null):
   return now ?? was;
 }
 
-function columnAgain(parts: SealAgainParts, { table, key, column, also = [], ...rest }: SealedColumn): Part {
+function columnAgain(
+  parts: SealAgainParts,
+  { table, key, column, also = [], sparse = false, ...rest }: SealedColumn,
+): Part {
   const { purpose, contextOf, inside } = rest;
   const keys = key.join(', ');
+  let limit = atOnce;
+  const places = (from: number) => key.map((_, at) => `$${at + from}`).join(', ');
   return async ({ prefix, rows, write }, mode, behind, counts) => {
-    const after = isPlaceBy(key, behind) ? behind : null;
-    const beyond = after === null ? '' : `AND (${keys}) > (${key.map((_, at) => `$${at + 1}`).join(', ')})`;
+    const after = isPlaceBy(key, behind) ? behind : [];
+    const beyond = after.length === 0 ? 'TRUE' : `(${keys}) > (${places(1)})`;
+    const keysOf = (row: Row | undefined) => row && key.map((one) => row[one] as string | number);
+    const ends = `SELECT ${keys} FROM ${prefix}${table} WHERE ${beyond} ORDER BY ${keys} LIMIT 1 OFFSET ${passedAtOnce - 1}`;
+    const end = sparse ? keysOf((await rows(ends, after))[0]) : undefined;
+    const within = end === undefined ? '' : `AND (${keys}) <= (${places(after.length + 1)})`;
     const columns = [...key, ...also.map((one) => one.replaceAll('@', prefix)), column].join(', ');
     const found = await rows(
       `SELECT ${columns} FROM ${prefix}${table} AS ${table}
-      WHERE ${column} IS NOT NULL ${beyond} ORDER BY ${keys} LIMIT ${atOnce}`,
-      after ?? [],
+      WHERE ${column} IS NOT NULL AND ${beyond} ${within} ORDER BY ${keys} LIMIT ${limit}`,
+      [...after, ...(end ?? [])],
     );
     const seal = sealAgain(parts, purpose);
     // Who has changed it meanwhile has sealed it by the current secret.
@@ -105,8 +118,9 @@ function columnAgain(parts: SealAgainParts, { table, key, column, also = [], ...
       return now === was ? [] : [{ sql: `UPDATE ${prefix}${table} SET ${column} = $1 WHERE ${same}`, values }];
     });
     if (mode === 'seal' && steps.length > 0) await write(steps);
-    const last = found.length < atOnce ? undefined : found.at(-1);
-    return last === undefined ? null : key.map((one) => last[one] as string | number);
+    const next = found.length < limit ? end : keysOf(found.at(-1));
+    limit = found.reduce((bytes, row) => bytes + (row[column] as Uint8Array).length, 0) > turnBytes ? 1 : atOnce;
+    return next ?? null;
   };
 }
 

@@ -10,6 +10,8 @@ export interface SealedColumn {
   /** The primary key, in its order. */
   key: readonly string[];
   column: string;
+  /** Whether most rows have no value: they are passed over some at a time. Absent: they have one. */
+  sparse?: boolean;
   /** More columns that the context needs, or SQL with `@` before names of tables. */
   also?: readonly string[];
   /** Purpose of the sealer. */

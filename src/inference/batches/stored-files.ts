@@ -114,7 +114,13 @@ export function createStoredFiles(parts: StoredFilesParts): StoredFiles {
     },
     async rename(file, name) {
       const facts = sealedName(sealer, file, name, file.mediaType);
-      return (await store.replaceFacts(file.id, file.facts, facts)) ? { ...file, facts, name } : null;
+      for (let was: FileRow | null = file; was !== null; ) {
+        if (await store.replaceFacts(file.id, was.facts, facts)) return { ...file, facts, name };
+        // A row that was sealed anew meanwhile has the same name.
+        const found = await files.find(file.tenant, file.id);
+        was = found?.name === file.name ? found : null;
+      }
+      return null;
     },
     complete: (id) => store.completeFile(id),
     async withdraw(file) {

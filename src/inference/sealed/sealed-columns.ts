@@ -27,6 +27,7 @@ const columns: readonly SealedColumn[] = [
   ...(['input', 'answer', 'events', 'metadata'] as const).map((column) => ({
     ...{ ...responses, table: column === 'metadata' ? 'conversation' : 'response', key: ['tenant', 'id'], column },
     kind: column === 'metadata' ? 'conversations' : 'responses',
+    sparse: column === 'events',
     contextOf: (row: Row) => partContext(String(row.tenant), String(row.id), column),
   })),
   {
@@ -48,7 +49,7 @@ const columns: readonly SealedColumn[] = [
     contextOf: ({ id }) => batchContext(String(id)),
   },
   {
-    ...{ ...batches, table: 'batch_line', key: ['batch', 'seq'], column: 'result' },
+    ...{ ...batches, table: 'batch_line', key: ['batch', 'seq'], column: 'result', sparse: true },
     also: ['(SELECT tenant FROM @batch WHERE id = batch_line.batch) AS tenant'],
     contextOf: (row) => resultContext({ tenant: String(row.tenant), id: String(row.batch) }, Number(row.seq)),
   },
