@@ -275,3 +275,38 @@ export function cleanUser(user: JsonValue | undefined): string | null {
   const clean = user.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, '');
   return clean === '' ? null : clean;
 }
+
+const startCharsMax = 4_096;
+/**
+ * Characters at the beginning and at the end of each text that count: many conversations have the same long
+ * instructions.
+ */
+const endCharsMax = 256;
+
+/**
+ * The instructions and the messages up to the first of the user, which every later turn of the conversation repeats.
+ * Contents are texts, or lists of parts that may have a `text`.
+ */
+export function conversationStart(
+  messages: Iterable<{ role?: unknown; content?: unknown }>,
+  instructions: unknown = null,
+): string {
+  let start = endsIn(instructions);
+  for (const { role, content } of messages) {
+    start += endsIn(content);
+    if (role === 'user' || start.length >= startCharsMax) break;
+  }
+  return start.slice(0, startCharsMax);
+}
+
+/** The ends of each text of a content, whose parts may be of unknown types. */
+function endsIn(content: unknown): string {
+  if (typeof content === 'string') return content.slice(0, endCharsMax) + content.slice(-endCharsMax);
+  let ends = '';
+  if (!Array.isArray(content)) return ends;
+  for (const part of content) {
+    if (typeof part?.text === 'string') ends += endsIn(part.text);
+    if (ends.length >= startCharsMax) break;
+  }
+  return ends;
+}

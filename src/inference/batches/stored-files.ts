@@ -112,16 +112,7 @@ export function createStoredFiles(parts: StoredFilesParts): StoredFiles {
       await store.renewFile(file.id, expiresMs, facts);
       return { ...file, facts, name, expiresMs };
     },
-    async rename(file, name) {
-      const facts = sealedName(sealer, file, name, file.mediaType);
-      for (let was: FileRow | null = file; was !== null; ) {
-        if (await store.replaceFacts(file.id, was.facts, facts)) return { ...file, facts, name };
-        // A row that was sealed anew meanwhile has the same name.
-        const found = await files.find(file.tenant, file.id);
-        was = found?.name === file.name ? found : null;
-      }
-      return null;
-    },
+    rename: (file, name) => renamed(parts, files, file, name),
     complete: (id) => store.completeFile(id),
     async withdraw(file) {
       await removed(file);
@@ -147,6 +138,22 @@ export function createStoredFiles(parts: StoredFilesParts): StoredFiles {
     },
   };
   return files;
+}
+
+async function renamed(
+  { store, sealer }: StoredFilesParts,
+  files: Pick<StoredFiles, 'find'>,
+  file: StoredFile,
+  name: string,
+): Promise<StoredFile | null> {
+  const facts = sealedName(sealer, file, name, file.mediaType);
+  for (let was: FileRow | null = file; was !== null; ) {
+    if (await store.replaceFacts(file.id, was.facts, facts)) return { ...file, facts, name };
+    // A row that was sealed anew meanwhile has the same name.
+    const found = await files.find(file.tenant, file.id);
+    was = found?.name === file.name ? found : null;
+  }
+  return null;
 }
 
 function listedFiles(

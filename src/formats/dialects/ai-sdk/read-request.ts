@@ -13,7 +13,7 @@ import { estimatedInput } from '../../neutral/usage.ts';
 import type { CallerRequest } from '../dialect.ts';
 import { memberKinds, objectsBy } from '../named-objects.ts';
 import { someExtras } from '../request-extras.ts';
-import { cleanUser } from '../value-checks.ts';
+import { cleanUser, conversationStart } from '../value-checks.ts';
 import { cacheOf, decodePrompt } from './decode-messages.ts';
 import { optionsOf } from './provider-options.ts';
 import { invalidFieldIn, unknownFieldsIn } from './request-fields.ts';
@@ -53,7 +53,7 @@ export function readRequest(raw: Buffer, body: JsonObject, _: JsonScan): CallerR
     seed: typeof body.seed === 'number' ? body.seed : null,
     needs: needsOf(body, raw.length, reasoning),
     user: cleanUser(options.user),
-    conversationStart: conversationStart(body),
+    conversationStart: conversationStart(body.prompt as JsonObject[]),
     echo: { version: body.specification ?? 4 },
     wordFor,
     extras: someExtras({ nativeOnly, fallbackModels: options.fallbackModels }),
@@ -95,25 +95,6 @@ function needsOf(body: JsonObject, bodyBytes: number, reasoning: NeutralReasonin
     }
   }
   return needs;
-}
-
-const startCharsMax = 4_096;
-/**
- * Characters at the beginning and at the end of each text that count: many conversations have the same long
- * instructions.
- */
-const endCharsMax = 256;
-
-/** The messages up to the first of the user, which every later turn of the conversation repeats. */
-function conversationStart({ prompt }: JsonObject): string {
-  let start = '';
-  for (const { role, content } of prompt as JsonObject[]) {
-    const texts =
-      typeof content === 'string' ? [content] : (content as JsonObject[]).map(({ text }) => stringOr(text, ''));
-    for (const text of texts) start += text.slice(0, endCharsMax) + text.slice(-endCharsMax);
-    if (role === 'user' || start.length >= startCharsMax) break;
-  }
-  return start.slice(0, startCharsMax);
 }
 
 const plain = ['maxOutputTokens', 'temperature', 'topP', 'presencePenalty', 'frequencyPenalty', 'seed'] as const;

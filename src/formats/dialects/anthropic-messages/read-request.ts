@@ -17,6 +17,7 @@ import { fieldNames, placeFields } from '../field-table.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
 import { memberKinds, type NamingRules, objectsBy } from '../named-objects.ts';
 import { someExtras } from '../request-extras.ts';
+import { conversationStart } from '../value-checks.ts';
 import { decodeContent, Losses } from './decode-messages.ts';
 import { historyForAnthropic } from './history-for-anthropic.ts';
 import { checkRequest, endUserOf, isNames, requestFields } from './request-fields.ts';
@@ -60,7 +61,7 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Call
     seed: null,
     needs,
     user: endUserOf(request),
-    conversationStart: conversationStart(request),
+    conversationStart: conversationStart(request.messages, systemText(request.system)),
     echo,
     wordFor: callersWord,
     neutral: () => toNeutral(request),
@@ -97,28 +98,6 @@ export function readForCount(raw: Buffer, body: JsonObject, scan: JsonScan): Cou
 function thoughtsOf(thinking: CallerThinking | null | undefined): AnswerOptions['thoughts'] {
   if (thinking?.type !== 'enabled' && thinking?.type !== 'adaptive') return 'hidden';
   return thinking.display === 'omitted' ? 'sealed' : 'shown';
-}
-
-const startCharsMax = 4_096;
-/**
- * Characters at the beginning and at the end of each text that count: many conversations have the same long
- * instructions.
- */
-const endCharsMax = 256;
-
-/** The instructions and the messages up to the first of the user, which every later turn of the conversation repeats. */
-function conversationStart({ system, messages }: CallerBody): string {
-  const instructions = systemText(system);
-  let start = instructions.slice(0, endCharsMax) + instructions.slice(-endCharsMax);
-  for (const { role, content } of messages) {
-    if (typeof content === 'string') start += content.slice(0, endCharsMax) + content.slice(-endCharsMax);
-    else if (Array.isArray(content)) {
-      for (const { text } of content)
-        if (typeof text === 'string') start += text.slice(0, endCharsMax) + text.slice(-endCharsMax);
-    }
-    if (role === 'user' || start.length >= startCharsMax) break;
-  }
-  return start.slice(0, startCharsMax);
 }
 
 /** Fields of a Messages request by the words that encoders of other dialects tell losses and refusals in. */

@@ -1,5 +1,5 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonScan, type JsonValue, stringOr } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonScan, stringOr } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type {
   NeutralReasoning,
@@ -13,6 +13,7 @@ import type { CallerRequest, ForwardTarget } from '../dialect.ts';
 import { type ForwardBody, gatewayOnlyFields } from '../forward-body.ts';
 import { memberKinds, objectsBy } from '../named-objects.ts';
 import { someExtras } from '../request-extras.ts';
+import { conversationStart } from '../value-checks.ts';
 import { decodeSystem, decodeTools, decodeTurns, mayHoldSealed, withoutSealed } from './decode-messages.ts';
 import { withOperatorFields } from './encode-request.ts';
 import { modelFieldsOf } from './model-fields.ts';
@@ -49,7 +50,7 @@ export function readRequest(raw: Buffer, body: JsonObject, _: JsonScan): CallerR
     seed: null,
     needs: needsOf(body, raw.length, modelFields.reasoning),
     user: null,
-    conversationStart: conversationStart(body),
+    conversationStart: conversationStart(body.messages as JsonObject[], body.system),
     ...(paths.includes('/stop_sequence') && { echo: { stopSequence: true } }),
     wordFor: (field) => wordFor(field, decodeSystem(body.system).length),
     extras: nativeOnly === null ? null : someExtras({ nativeOnly }),
@@ -106,28 +107,6 @@ function needsOf(body: JsonObject, bodyBytes: number, reasoning: NeutralReasonin
     }
   }
   return needs;
-}
-
-const startCharsMax = 4_096;
-/**
- * Characters at the beginning and at the end of each text that count: many conversations have the same long
- * instructions.
- */
-const endCharsMax = 256;
-
-/** The instructions and the turns up to the first of the user, which every later turn of the conversation repeats. */
-function conversationStart({ system, messages }: JsonObject): string {
-  let start = Array.isArray(system) ? system.map(startIn).join('') : '';
-  for (const { role, content } of messages as JsonObject[]) {
-    start += (content as JsonObject[]).map(startIn).join('');
-    if (role === 'user' || start.length >= startCharsMax) break;
-  }
-  return start.slice(0, startCharsMax);
-}
-
-function startIn(block: JsonValue): string {
-  const text = isObject(block) ? stringOr(block.text, '') : '';
-  return text.slice(0, endCharsMax) + text.slice(-endCharsMax);
 }
 
 function neutralOf(body: JsonObject, modelFields: ReturnType<typeof modelFieldsOf>): NeutralRequest {

@@ -8,6 +8,7 @@ import { fieldNames } from '../field-table.ts';
 import { type ForwardBody, gatewayOnlyFields } from '../forward-body.ts';
 import { type MemberKinds, memberKinds, type NamingRules, objectsBy } from '../named-objects.ts';
 import { someExtras } from '../request-extras.ts';
+import { conversationStart } from '../value-checks.ts';
 import { decodeSystem, mayHoldSealed, unsealSignature } from './decode-messages.ts';
 import { withOperatorFields } from './encode-request.ts';
 import { pathModel, pathStream, withoutPathMembers } from './path-members.ts';
@@ -34,7 +35,7 @@ export function readRequest(raw: Buffer, written: JsonObject): CallerRequest | F
     seed: typeof config.seed === 'number' ? config.seed : null,
     needs: needsOf(body, config, raw.length),
     user: null,
-    conversationStart: conversationStart(body),
+    conversationStart: startOf(body),
     echo: { thoughts: thinking.includeThoughts === true ? 'shown' : 'hidden' },
     wordFor: (field) => callersWord(field, decodeSystem(body.systemInstruction).length),
     extras: nativeOnly === null ? null : someExtras({ nativeOnly }),
@@ -117,29 +118,11 @@ function partsIn({ parts }: JsonObject): JsonObject[] {
   return Array.isArray(parts) ? (parts as JsonObject[]) : [];
 }
 
-const startCharsMax = 4_096;
-/**
- * Characters at the beginning and at the end of each text that count: many conversations have the same long
- * instructions.
- */
-const endCharsMax = 256;
-
-/** The instructions and the contents up to the first of the user, which every later turn of the conversation repeats. */
-function conversationStart(body: JsonObject): string {
-  let start = '';
-  const system = isObject(body.systemInstruction) ? partsIn(body.systemInstruction) : [];
-  for (const part of system) start += startIn(part);
-  for (const content of body.contents as JsonObject[]) {
-    const { role } = content;
-    for (const part of partsIn(content)) start += startIn(part);
-    if (role !== 'model' || start.length >= startCharsMax) break;
-  }
-  return start.slice(0, startCharsMax);
-}
-
-function startIn(part: JsonObject): string {
-  const text = stringOr(part.text, '');
-  return text.slice(0, endCharsMax) + text.slice(-endCharsMax);
+function startOf({ systemInstruction, contents }: JsonObject): string {
+  const turns = (contents as JsonObject[]).map((content) => {
+    return { role: content.role === 'model' ? 'assistant' : 'user', content: partsIn(content) };
+  });
+  return conversationStart(turns, isObject(systemInstruction) ? partsIn(systemInstruction) : []);
 }
 
 /** OpenAI's names of fields, which encoders use for losses and refusals, in the words of Google's callers. */

@@ -8,7 +8,7 @@ import type { CallerRequest, ForwardTarget } from '../dialect.ts';
 import { placeFields } from '../field-table.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
 import { findNamed, memberKinds, type NamedObject, type NamingRules, objectsBy } from '../named-objects.ts';
-import { cleanUser } from '../value-checks.ts';
+import { cleanUser, conversationStart } from '../value-checks.ts';
 import { decodeMessage } from './decode-messages.ts';
 import { extrasOf } from './read-extras.ts';
 import { checkRequest, customTools, requestFields } from './request-fields.ts';
@@ -31,7 +31,7 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Call
     needs: needsOf(request, raw.length),
     user: request.user == null ? null : cleanUser(request.user),
     tag: request.metadata === undefined ? null : tagInMetadata(request.metadata),
-    conversationStart: conversationStart(request),
+    conversationStart: conversationStart(request.messages),
     // None of the members that `extrasOf` reads is there, in most.
     extras:
       models == null &&
@@ -48,28 +48,7 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Call
   };
 }
 
-const startCharsMax = 4_096;
-/**
- * Characters at the beginning and at the end of each text that count: many conversations have the same long
- * instructions.
- */
-const endCharsMax = 256;
-
-/** The messages up to the first of the user, which every later turn of the conversation repeats. */
 /* Bodies that only a provider of this format takes are read too: nothing below is sure of more than `ours` of the table. */
-
-function conversationStart({ messages }: ChatRequest): string {
-  let start = '';
-  for (const { role, content } of messages) {
-    if (typeof content === 'string') start += content.slice(0, endCharsMax) + content.slice(-endCharsMax);
-    else if (Array.isArray(content)) {
-      for (const { text } of content)
-        if (typeof text === 'string') start += text.slice(0, endCharsMax) + text.slice(-endCharsMax);
-    }
-    if (role === 'user' || start.length >= startCharsMax) break;
-  }
-  return start.slice(0, startCharsMax);
-}
 
 /**
  * Facts of a checked request for routing. `bodyBytes` is the length of its JSON as received, which makes the size

@@ -10,7 +10,7 @@ import { fallbackModelsOf } from '../fallback-models.ts';
 import { fieldNames, placeFields } from '../field-table.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
 import { someExtras } from '../request-extras.ts';
-import { cleanUser, isGiven } from '../value-checks.ts';
+import { cleanUser, conversationStart, isGiven } from '../value-checks.ts';
 import { decodeInput } from './decode-messages.ts';
 import { isReference, referencesIn, withItems } from './item-references.ts';
 import { unpackThought } from './packed-thought.ts';
@@ -56,7 +56,7 @@ function callerRequest(raw: Buffer, request: ResponsesRequest, scan: JsonScan, r
     needs: needsOf(request, raw.length),
     user: cleanUser(request.user),
     tag: tagInMetadata(request.metadata),
-    conversationStart: conversationStart(request),
+    conversationStart: startOf(request),
     echo: echoOf(request),
     extras: someExtras({
       fallbackModels: fallbackModelsOf(request),
@@ -85,25 +85,10 @@ function nativeForOf(native: Failure | null, { vendors }: Reading): RequestExtra
 
 /* Bodies that only a provider of this format takes are read too: nothing below is sure of more than `ours` of the table. */
 
-const startCharsMax = 4_096;
-/**
- * Characters at the beginning and at the end of each text that count: many conversations have the same long
- * instructions.
- */
-const endCharsMax = 256;
-
 /** The beginning of the conversation, which every later turn repeats. */
-function conversationStart({ instructions, input, previous_response_id: previous }: ResponsesRequest): string {
-  if (previous) return previous.slice(0, startCharsMax);
-  let start =
-    typeof instructions === 'string' ? instructions.slice(0, endCharsMax) + instructions.slice(-endCharsMax) : '';
-  if (typeof input === 'string') return start + input.slice(0, endCharsMax) + input.slice(-endCharsMax);
-  for (const { role, content } of input ?? []) {
-    if (typeof content === 'string') start += content.slice(0, endCharsMax) + content.slice(-endCharsMax);
-    else if (Array.isArray(content)) start += textIn(content);
-    if (role === 'user' || start.length >= startCharsMax) break;
-  }
-  return start.slice(0, startCharsMax);
+function startOf({ instructions, input, previous_response_id: previous }: ResponsesRequest): string {
+  const turns = typeof input === 'string' ? [{ role: 'user', content: input }] : (input ?? []);
+  return previous ? conversationStart([], previous) : conversationStart(turns, instructions);
 }
 
 /** Null when nothing is kept of it, and it names nothing that is. */
@@ -116,17 +101,6 @@ function stateOf(body: ResponsesRequest): RequestState | null {
     background: body.background === true,
   };
   return state.store || state.previous !== null || state.conversation !== null || state.background ? state : null;
-}
-
-/** Items and parts of unknown types may hold anything. */
-function textIn(content: readonly unknown[]): string {
-  let text = '';
-  for (const part of content) {
-    if (isObject(part) && typeof part.text === 'string')
-      text += part.text.slice(0, endCharsMax) + part.text.slice(-endCharsMax);
-    if (text.length >= startCharsMax) break;
-  }
-  return text;
 }
 
 /**
