@@ -26,12 +26,12 @@ export const noLimits = { default: { windows: 'off', rpm: 'off' } };
  */
 export const testProcesses = Number(process.env.CULVERT_TEST_PROCESSES ?? 1);
 
-/** Kept answers are gathered for 20 ms before they are written where other workers find them; usage is there sooner. */
+/** Kept answers, and what is stored, are gathered for 20 ms before other workers find them; usage is there sooner. */
 const keptWithinMs = 500;
 
 /**
- * Waits until other workers of the gateway find kept answers and know which targets cool down, where tests run over
- * several.
+ * Waits until other workers of the gateway find kept answers, and know what is stored and which targets cool down, where
+ * tests run over several.
  */
 export async function workersKnow(): Promise<void> {
   if (testProcesses > 1) await pause(keptWithinMs);

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type OpenAI from 'openai';
 import { toFile } from 'openai';
-import { otherKey, startGateway, testKey } from '../start-gateway.ts';
+import { otherKey, startGateway, testKey, workersKnow } from '../start-gateway.ts';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';
 import { temporaryFolder } from '../start-process.ts';
 import { redisMissing, startRedis } from '../start-redis.ts';
@@ -66,6 +66,7 @@ interface Usage {
 }
 
 async function storedBy(fetch: (path: string) => Promise<Response>): Promise<number> {
+  await workersKnow();
   return ((await (await fetch('/v1/usage')).json()) as Usage).storage.files ?? 0;
 }
 

@@ -386,8 +386,8 @@ test('a provider that answers nothing any more is named, and the request may be 
   upstream.finish();
   upstream.leave();
   for (const [asked, says] of [
-    [client.videos.retrieve(id), /sora, which has this video, did not answer\. Retry it/],
-    [client.videos.downloadContent(id), /The provider of the video .*Retry it/],
+    [() => client.videos.retrieve(id), /sora, which has this video, did not answer\. Retry it/],
+    [() => client.videos.downloadContent(id), /The provider of the video failed: the connection was .*Retry it/],
   ] as const) {
     await assert.rejects(asked, (error) => {
       assert.match(String(error), says);

@@ -106,9 +106,9 @@ function streamed(
         ended() {
           if (!isOver) end(null);
         },
-        failed({ message }) {
-          const failure = { kind: 'overloaded', message: `The provider of the video ${message}. Retry it.` } as const;
-          if (!isOver) end({ failure, headers });
+        failed({ message: why }) {
+          const message = `The provider of the video failed: ${why}. Retry it.`;
+          if (!isOver) end({ failure: { kind: 'overloaded', message }, headers });
         },
       },
     );
