@@ -113,7 +113,8 @@ test('a request has feedback in 20 metrics, and it costs neither a unit nor a re
     windows: { '5h': { used: number } };
     rpm: { used: number };
   };
-  assert.equal(usage.rpm.used, 1);
+  // One is the rated call, unless a minute has passed since.
+  assert.ok(usage.rpm.used <= 1);
   assert.ok(usage.windows['5h'].used <= 1);
 });
 

@@ -52,7 +52,7 @@ const config = {
   plans: { default: { windows: 'off', rpm: 'off' }, tiny: { windows: 'off', rpm: 1 } },
   accounts: { team: {}, gone: { status: 'suspended' } },
   callers: {
-    webhook: { url, secret, deadline: '500ms', cache: '1m', refusals_cache: '1m' },
+    webhook: { url, secret, deadline: '1500ms', cache: '1m', refusals_cache: '1m' },
     certificates: {
       header: 'X-Client-Cert',
       accounts: [
