@@ -5,11 +5,16 @@ import { request } from 'node:http';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
-import { adminKey, overUpstreams, testKey } from '../start-gateway.ts';
+import { adminKey, overUpstreams, testKey, testProcesses } from '../start-gateway.ts';
 import { temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { until } from '../until.ts';
 import { chatOnce, startGatewayProcess } from './gateway-process.ts';
+
+/** Waits, where tests run over several processes, until each of them has looked at its files, which it does every second. */
+async function allWorkersLook(): Promise<void> {
+  if (testProcesses > 1) await after(1_500);
+}
 
 test('F65 the data folder moved away: 503 and not ready, nothing is recorded; moved back, it serves and has lost nothing', async (t) => {
   const { url, data, log, requests } = await started(t);
@@ -19,6 +24,7 @@ test('F65 the data folder moved away: 503 and not ready, nothing is recorded; mo
 
   renameSync(data, `${data}-away`);
   await until('it comes about', async () => (await chatOnce(url)).status === 503);
+  await allWorkersLook();
   assert.equal(await late.end(), 503, 'who was let in before it was lost');
   const ready = await fetch(`${url}/readyz`);
   const { checks } = (await ready.json()) as { checks: { stores: boolean } };
@@ -43,6 +49,7 @@ test('F65 the data folder moved away: 503 and not ready, nothing is recorded; mo
 
   renameSync(`${data}-away`, data);
   await until('it comes about', async () => (await chatOnce(url)).status === 200);
+  await allWorkersLook();
   assert.equal((await fetch(`${url}/readyz`)).status, 200);
   await until('it comes about', async () => /is the earlier file again/.test(readFileSync(log, 'utf8')));
   // Those of before, those that were answered until the loss was seen, and the one just now.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { startGateway, type TestGateway } from '../start-gateway.ts';
+import { startGateway, type TestGateway, workersKnow } from '../start-gateway.ts';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';
 import { temporaryFolder } from '../start-process.ts';
 import { serve } from '../tools/bad-web/serve.ts';
@@ -63,6 +63,7 @@ async function checked(t: TestContext, storage: Record<string, unknown>): Promis
   // From here on it is counted as it comes.
   assert.equal((await storageOf(first)).used_bytes, 0);
   await keepAll(first, site.url);
+  await workersKnow();
   const before = await storageOf(first);
   for (const kind of ['pages', 'crawls', 'pictures', 'replies', 'responses', 'files']) {
     assert.ok(before[kind] > 0, `${kind}: ${JSON.stringify(before)}`);
