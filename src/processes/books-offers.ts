@@ -42,6 +42,7 @@ export interface BooksOffers {
   abandon(requestId: string): void;
   giveBack(returned: Returned): void;
   open(row: ReservationRow): Promise<void>;
+  began(requestId: string, endpoint: string): void;
   /** `bodies`: for sinks; null: none are kept. */
   close(event: UsageEvent, bodies: string | null): void;
   /** The record of a refused request. */

@@ -136,6 +136,8 @@ export type Settled = (reservation: Reservation, spent: Spent, claim: Claim) => 
 
 /** Every reservation ends here. */
 export interface Settlement {
+  /** Work that its reservation waited for has begun: a crash charges it from here on. */
+  began(reservation: Reservation, claim: Claim): void;
   /**
    * Ends a reservation: charges, gives back the rest, writes the usage event. Belongs in `finally`. Only the first
    * call for a reservation counts; later ones return null. Never throws and never waits.

@@ -29,6 +29,11 @@ export interface Ledger extends QuotaBooks {
    */
   close(event: UsageEvent): void;
   /**
+   * Renames an open reservation that waited for its work, which has begun: from here on a crash charges it. Fire and
+   * forget: where it cannot be written a crash charges nothing.
+   */
+  began(requestId: string, endpoint: string): void;
+  /**
    * Writes the record of a refused request (`metering/refusal`), which counts nowhere. Given up without a word where
    * the books are slow or away.
    */

@@ -69,7 +69,7 @@ function books(abandoned: Plan['abandoned'] = 'tokens') {
   const events: UsageEvent[] = [];
   const spent: Spent[] = [];
   const settlement = createSettlement(
-    { close: (event) => void events.push(event) },
+    { close: (event) => void events.push(event), began() {} },
     (_, each) => spent.push(each),
     () => ({ plan: () => ({ ...plan, abandoned }) }),
   );

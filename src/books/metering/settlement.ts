@@ -20,11 +20,12 @@ import type { PlanBook } from './plan-book.ts';
 
 /** `settled` receives each before the ledger closes it; `plans` are those in force. */
 export function createSettlement(
-  ledger: Pick<Ledger, 'close'>,
+  ledger: Pick<Ledger, 'close' | 'began'>,
   settled: Settled,
   plans: () => Pick<PlanBook, 'plan'>,
 ): Settlement {
   return {
+    began: ({ requestId }, { endpoint }) => ledger.began(requestId, endpoint),
     settle(reservation, facts) {
       // Noted on the reservation itself: a WeakSet of them would be work for every garbage collection.
       if (reservation.state === 'settled') return null;
@@ -100,10 +101,12 @@ export function createSettledLimits({ counters, plans, observe }: SettledLimitsP
 
 /** Endpoint in the ledger of units that are held for lines at a provider's batch API. */
 export const batchHoldEndpoint = 'batches';
+/** The same of a response in a realtime session, until it begins. */
+export const waitingResponseEndpoint = 'realtime (waits)';
 
 /**
  * The event of a request whose process died before settlement: it is charged what it held, with estimated tokens.
- * Nobody knows what the caller saw; it is never 0, and never charged twice (faults.md F38).
+ * Nobody knows what the caller saw; it is never 0 once the work began, and never charged twice (faults.md F38).
  */
 export function crashedEvent({ bootId: _, inputTokensEstimate, ...booked }: ReservationRow): UsageEvent {
   return {
@@ -111,6 +114,7 @@ export function crashedEvent({ bootId: _, inputTokensEstimate, ...booked }: Rese
     ...booked,
     // Its lines are charged one by one.
     ...(booked.endpoint === batchHoldEndpoint && { costMilli: 0 }),
+    ...(booked.endpoint === waitingResponseEndpoint && { endpoint: 'realtime', costMilli: 0 }),
     // The time of its end is unknown. The time of the hold keeps it out of windows that it had left.
     settledMs: booked.quotaMs,
     status: 500,

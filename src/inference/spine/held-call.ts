@@ -84,6 +84,8 @@ export interface HeldCall {
   readonly reserved: Reservation;
   /** Monotonic ms at which its work began. */
   startedMs: number;
+  /** For a reservation that waited: its work has begun. */
+  began(): void;
   /** Whatever way the call ended. `doneMilli`: as settlement's, less than was held. `counts`: in metrics. */
   settle(ended: EndedJob, doneMilli?: number, counts?: 'a request' | 'no request'): void;
   /** Gives all of it back: it was held for calls that have separate rows. */
@@ -109,6 +111,7 @@ export async function holdCall(services: HoldParts, call: ChargedCall, charge: C
     claim,
     reserved,
     startedMs: call.startedMs,
+    began: () => services.settlement.began(reserved, claim),
     settle(ended, doneMilli, counts = 'a request') {
       const { progress, client, stream } = ended;
       const aborted = client.disconnected && progress.delivered !== 'whole';

@@ -180,6 +180,11 @@ export function createDesk(parts: DeskParts): Desk {
       if (bodies !== null) onBodies(event.requestId, bodies);
       running.close(event);
     },
+    began(requestId, endpoint) {
+      const row = running.get(requestId)?.row;
+      if (row != null) row.endpoint = endpoint;
+      ledger.began(requestId, endpoint);
+    },
     note: ledger.note.bind(ledger),
     forgetLists: lists.forget,
     call,

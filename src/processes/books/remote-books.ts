@@ -139,6 +139,7 @@ function createRemoteLedger(
       // As the port says: only what is open, and once.
       if (open.take(event.requestId)) books.notify('close', event, order?.bodiesOf(event.requestId) ?? null);
     },
+    began: (requestId, endpoint) => books.notify('began', requestId, endpoint),
     note: (refused) => books.notify('note', refused),
     // The books charge a dead worker's reservations when it dies, and those of an earlier start before any worker.
     recover: async () => 0,

@@ -194,8 +194,10 @@ export async function openPostgresLedger(
 function booksIn(
   tables: SqlTables,
   reading: <T>(read: () => Promise<T>) => Promise<T>,
-): Pick<Ledger, 'experiments' | 'statements'> {
+): Pick<Ledger, 'began' | 'experiments' | 'statements'> {
+  const rename = 'UPDATE culvert.reservation SET endpoint = $2 WHERE request_id = $1';
   return {
+    began: (...values) => void tables.write([{ sql: rename, values }]).catch(() => {}),
     experiments: {
       ...createExperimentBook(tables),
       results: (query) => reading(() => readResults(tables, byRequestId, query)),

@@ -137,6 +137,11 @@ export class LedgerQueue {
     else this.#enqueue(close);
   };
 
+  /** Key of an open reservation; undefined: it is closed, or not committed. */
+  keyOf(requestId: string): number | undefined {
+    return this.#reserved.get(requestId);
+  }
+
   /** Written with the next commit, or by a separate one. */
   heartbeat(bootId: string, nowMs: number): void {
     this.#beat = { bootId, nowMs };

@@ -6,6 +6,7 @@ import { every } from '../../kernel/every.ts';
 import { createExperimentBook } from '../ledger/experiment-book.ts';
 import { RecentCalls } from '../ledger/recent-calls.ts';
 import { createStatementBook } from '../ledger/statement-book.ts';
+import type { SqlTables } from '../sql-tables.ts';
 import { createTroubleReport, ledgerWords } from '../trouble-report.ts';
 import { isCheckpointing, openDatabase } from './database.ts';
 import { createHousekeeper, type Housekeeper } from './housekeeper.ts';
@@ -162,11 +163,9 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
         await housekeeper.recordsArrived(sink, position, clock.wallMs());
       },
     },
-    experiments: {
-      ...createExperimentBook(tablesIn(database, { wrote: walSync.dirty })),
-      results: (query) => upToDate(() => housekeeper.results(query)),
-    },
-    statements: createStatementBook(tablesIn(database, { wrote: walSync.dirty })),
+    ...booksIn(tablesIn(database, { wrote: walSync.dirty }), queue, (query) =>
+      upToDate(() => housekeeper.results(query)),
+    ),
     trouble: () => queue.trouble(),
     gauges: () => ({ ...queue.gauges(), walBytes: walSync.pendingBytes }),
     async shutdown() {
@@ -179,6 +178,22 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
       database.exec('PRAGMA synchronous = NORMAL');
       database.close();
     },
+  };
+}
+
+/** Books that do not go through the queue. Their writes wait while another connection writes. */
+function booksIn(
+  tables: SqlTables,
+  queue: Pick<LedgerQueue, 'keyOf'>,
+  results: Ledger['experiments']['results'],
+): Pick<Ledger, 'began' | 'experiments' | 'statements'> {
+  return {
+    began(requestId, endpoint) {
+      const values = [queue.keyOf(requestId) ?? null, endpoint];
+      void tables.write([{ sql: 'UPDATE reservation SET endpoint = $2 WHERE key = $1', values }]).catch(() => {});
+    },
+    experiments: { ...createExperimentBook(tables), results },
+    statements: createStatementBook(tables),
   };
 }
 

@@ -171,4 +171,4 @@ export const reserveNothing: Admission['reserve'] = async ({ requestId, principa
 });
 
 /** Charges nothing: earlier charges stay. */
-export const noSettlement: Settlement = { settle: () => null };
+export const noSettlement: Settlement = { began() {}, settle: () => null };

@@ -1,5 +1,5 @@
 import { callerIdOf } from '../../../books/auth/principal.ts';
-import { costMilliOf } from '../../../books/metering/settlement.ts';
+import { costMilliOf, waitingResponseEndpoint } from '../../../books/metering/settlement.ts';
 import type { TurnEnd } from '../../../formats/media/realtime/turn-events.ts';
 import { usdOf } from '../../../formats/neutral/price.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
@@ -27,8 +27,8 @@ interface Turn {
   firstTokenMs: number | null;
 }
 
-/** Holds what one response of a session costs; the first has the id of the call that opened it. */
-export function holdTurn(
+/** Holds what one response of a session costs until it begins; the first has the id of the call that opened it. */
+export async function holdTurn(
   services: RealtimeServices,
   call: ModelCall,
   { id, tier, cost }: Alias,
@@ -37,11 +37,18 @@ export function holdTurn(
   const { snapshot, clock } = services;
   // By which all responses of a session are found.
   const clientRequestId = call.clientRequestId ?? (requestId === call.requestId ? null : call.requestId);
-  return holdCall(
+  const held = await holdCall(
     services,
     { ...call, requestId, clientRequestId, atMs: clock.wallMs() },
-    { endpoint: 'realtime', alias: id, tier, costMilli: costMilliOf(snapshot().config.costs, 'realtime', cost) },
+    {
+      endpoint: waitingResponseEndpoint,
+      alias: id,
+      tier,
+      costMilli: costMilliOf(snapshot().config.costs, 'realtime', cost),
+    },
   );
+  if (held.kind === 'held') held.claim.endpoint = 'realtime';
+  return held;
 }
 
 /**
@@ -75,10 +82,10 @@ export class TurnMeter {
   /** The provider has begun a response, maybe unasked. As above. */
   begun(id: string): Promise<Failure | null> | null {
     const turn = this.#next;
-    if (turn === null) return this.#reserve((made) => this.#running.set(id, made));
+    if (turn === null) return this.#reserve((made) => this.#run(id, made));
     this.#next = null;
     turn.held.startedMs = this.#services.clock.monotonicMs();
-    this.#running.set(id, turn);
+    this.#run(id, turn);
     return null;
   }
 
@@ -106,6 +113,11 @@ export class TurnMeter {
     this.#running.clear();
     if (this.#next !== null) this.#settle(this.#next, null);
     this.#next = null;
+  }
+
+  #run(id: string, turn: Turn): void {
+    turn.held.began();
+    this.#running.set(id, turn);
   }
 
   #late(id: string, end: TurnEnd): void {
