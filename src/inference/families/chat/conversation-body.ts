@@ -10,6 +10,7 @@ import type { NamedObject } from '../../../formats/dialects/named-objects.ts';
 import { decidesOnCaching, type PromptCacheOrder, withPromptCache } from '../../../formats/dialects/prompt-cache.ts';
 import { noExtras } from '../../../formats/dialects/request-extras.ts';
 import { fitToolNames } from '../../../formats/neutral/fit-tool-names.ts';
+import { textsIn } from '../../../formats/neutral/json-texts.ts';
 import type { Loss } from '../../../formats/neutral/loss.ts';
 import { type FetchedMedia, type MediaUrl, mediaUrlsIn, withMediaInline } from '../../../formats/neutral/media-urls.ts';
 import { type ServerTurn, withServerTurn } from '../../../formats/neutral/server-turn.ts';
@@ -18,7 +19,7 @@ import type { BodyMembers, Provider, ProviderQuirks } from '../../../formats/pro
 import { applyQuirks, quirksOf } from '../../../formats/providers/quirks.ts';
 import { anthropic } from '../../../formats/providers/services/anthropic.ts';
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
-import { type JsonObject, type JsonScan, type JsonValue, scanJson } from '../../../kernel/json.ts';
+import { type JsonObject, type JsonScan, scanJson } from '../../../kernel/json.ts';
 import { jsonDepthMax } from '../../../kernel/limits.ts';
 import { type MemberSurvey, type ParsedObject, parseBody, surveyMembers } from '../../../kernel/parse-object.ts';
 import { type EncodedBody, encodeForwarded, type ForwardOrder, membersFor } from '../../spine/encode-forwarded.ts';
@@ -54,6 +55,8 @@ export interface ConversationExtras extends RequestExtras {
 
 /** The target, as plain data. */
 export interface EncodeOrder extends ForwardOrder {
+  /** It is in the operator's network, and would fetch media with its reach there. Absent: it is not. */
+  inNetwork?: boolean;
   /** Ask for a stream, when it must be converted. */
   stream: boolean;
   /** Tokens of the model's context; null or absent: unknown. */
@@ -135,21 +138,16 @@ function bodyOf(conversation: ReadConversation, named: readonly NamedObject[]): 
       extras: extras === null && named.length === 0 ? null : { ...(extras ?? noExtras), named },
     },
     encode: (order) =>
-      dialectId === 'openai-chat' && isInNetwork(order) && hasParts(callers)
+      dialectId === 'openai-chat' && order.inNetwork && hasParts(callers)
         ? encodeInline(conversation, order, encode)
         : encode(order),
     canonical: (part) => (extras === null ? canonicalRead(conversation, part) : null),
     release() {},
   };
 
-  /** Whether a body that would go on as it is names media by address, which an engine would fetch. */
-  function namesMedia(order: EncodeOrder): boolean {
-    return dialectId !== 'openai-chat' && isInNetwork(order) && mediaUrlsIn(request.neutral()).length > 0;
-  }
-
   function encode(order: EncodeOrder): EncodedConversation | NeededMedia | Failure {
     const withItems = order.items === undefined ? request : (request.withItems?.(order.items) ?? request);
-    const isAsItCame = order.dialect === dialectId && order.turn === undefined && !namesMedia(order);
+    const isAsItCame = order.dialect === dialectId && order.turn === undefined && !namesMedia(conversation, order);
     const encoded = isAsItCame ? encodeForwarded(withItems, order, fitOf(order).quirks) : converted(withItems, order);
     if (isFailure(encoded) || 'neededMedia' in encoded) return encoded;
     if (order.promptCache !== undefined && !decidesOnCaching(callers)) {
@@ -160,16 +158,20 @@ function bodyOf(conversation: ReadConversation, named: readonly NamedObject[]): 
   }
 }
 
-/** Whether the target is an engine in the operator's network, which would fetch media with its reach there. */
-function isInNetwork({ provider }: EncodeOrder): boolean {
-  return providerTypes.get(provider)?.local === true;
+/** Whether a body for an engine names media by address, in another format than OpenAI's (see `encodeInline`). */
+function namesMedia({ body, dialect }: ReadConversation, { inNetwork }: EncodeOrder): boolean {
+  if (dialect === 'openai-chat' || inNetwork !== true) return false;
+  const { parts } = textsIn(body.input ?? body.messages ?? null);
+  return parts.some(
+    ({ kind, path, text }) => kind !== 'tool-arguments' && /url$/i.test(`${path.at(-1)}`) && !/^data:/i.test(text),
+  );
 }
 
 /** Whether a message of a body in OpenAI's format has more than a text: an object or a list in any of its members. */
 function hasParts({ messages }: JsonObject): boolean {
-  const hasInner = (message: JsonValue) =>
-    typeof message === 'object' && message !== null && Object.values(message).some((one) => typeof one === 'object');
-  return Array.isArray(messages) && messages.some(hasInner);
+  for (const message of Array.isArray(messages) ? messages : [])
+    for (const one of Object.values(message ?? {})) if (typeof one === 'object') return true;
+  return false;
 }
 
 type Encode = (order: EncodeOrder) => EncodedConversation | NeededMedia | Failure;
@@ -219,7 +221,7 @@ function converted(callers: CallerRequest, order: EncodeOrder): EncodedBody | Ne
   }
   const { quirks, omit, members: ofProvider, fits, encodeRequest } = fitOf(order);
   const dialect = dialects[order.dialect];
-  if (dialect.mediaByUrl === 'fetch' || isInNetwork(order)) {
+  if (dialect.mediaByUrl === 'fetch' || order.inNetwork) {
     const needed = mediaUrlsIn(neutral);
     if (needed.length > 0) {
       if (order.media === undefined) return { neededMedia: inCallerFields(needed, request) };

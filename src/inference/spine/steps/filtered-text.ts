@@ -16,18 +16,16 @@ export function filteredJson(texts: AnswerTexts, json: string, value: JsonValue,
   const pieced = root === 'assistant' ? inPieces(value) : [];
   const isPiece = ({ path }: TextChange) => pieced.some((piece) => piece.every((step, at) => step === path[at]));
   const segments = root === 'assistant' ? segmentsIn(value, parts) : null;
-  const passedSegments = segments === null ? [] : throughFilterInParts(texts, { kind: root, choice }, segments);
-  const segmentTexts = new Map(segments?.of.map((part, at) => [part, passedSegments[at]]));
+  const { parts: joined = [], joins } = segments ?? {};
+  const passed = segments === null ? [] : throughFilterInParts(texts, { kind: root, choice }, joined, joins);
+  const passedOf = new Map(segments?.of.map((part, at) => [part, passed[at]]));
   const changes = parts.flatMap((part) => {
     if (isPiece(part)) return [];
-    const segment = segmentTexts.get(part);
+    const segment = passedOf.get(part);
     if (segment !== undefined) return segment === part.text ? [] : [{ ...part, text: segment }];
     const isBeside = segments !== null && part.path[0] === 'segments';
-    const filter = texts({
-      ...{ kind: part.kind, choice },
-      ...(part.as === 'name' && { isName: true }),
-      ...(isBeside && { isBeside }),
-    });
+    const about = { ...(part.as === 'name' && { isName: true as const }), ...(isBeside && { isBeside }) };
+    const filter = texts({ kind: part.kind, choice, ...about });
     const text = filter === null ? part.text : given(filter.push(part.text)) + given(filter.end());
     if (text === part.text) return [];
     const isNumber = root === 'tool-arguments' && part.as !== 'name' && filter?.isNumber?.(part.text) === true;
@@ -81,13 +79,6 @@ interface OpenText<C> {
   piece: string;
 }
 
-/** A transcript whose segments are events. */
-interface OpenSegments<C> {
-  parts: JoinedParts;
-  /** Events whose segment has not come back. */
-  waiting: HeldEvent<C>[];
-}
-
 /** Event with a segment of a transcript, in its member `text`. */
 const segmentType = 'transcript.text.segment';
 
@@ -104,7 +95,9 @@ export class FilteredStream<C> {
   readonly #emit: (json: string, carry: C) => void;
   readonly #queue: HeldEvent<C>[] = [];
   readonly #open = new Map<string, OpenText<C>>();
-  #segments: OpenSegments<C> | null = null;
+  /** Segments of a transcript, and the events of those that have not come back. */
+  #segments: JoinedParts | null = null;
+  readonly #segmentEvents: HeldEvent<C>[] = [];
 
   /** `emit` gets each event as JSON, with what came with it. */
   constructor(texts: AnswerTexts, emit: (json: string, carry: C) => void) {
@@ -174,18 +167,17 @@ export class FilteredStream<C> {
         held.json = withTexts(held.json, [{ path: ['text'], text: throughWhole(filter, text) }]);
         return;
       }
-      this.#segments = { parts: new JoinedParts(parts), waiting: [] };
+      this.#segments = new JoinedParts(parts);
     }
     held.holds += 1;
-    this.#segments.waiting.push(held);
-    this.#place(this.#segments, this.#segments.parts.take(text));
+    this.#segmentEvents.push(held);
+    this.#place(this.#segments.take(text));
   }
 
   /** Gives events their segments, in their order. */
-  #place({ waiting }: OpenSegments<C>, passed: readonly string[]): void {
+  #place(passed: readonly string[]): void {
     for (const text of passed) {
-      const held = waiting.shift();
-      if (held === undefined) continue;
+      const held = this.#segmentEvents.shift()!;
       held.json = withTexts(held.json, [{ path: ['text'], text }]);
       held.holds -= 1;
     }
@@ -200,8 +192,8 @@ export class FilteredStream<C> {
       if (rest !== '') at.json = withTexts(at.json, [{ path, text: piece + rest }]);
       at.holds -= 1;
     }
-    if (this.#segments === null || (last !== undefined && !this.#segments.waiting.includes(last))) return;
-    this.#place(this.#segments, this.#segments.parts.end());
+    if (this.#segments === null || (last !== undefined && !this.#segmentEvents.includes(last))) return;
+    this.#place(this.#segments.end());
     this.#segments = null;
   }
 

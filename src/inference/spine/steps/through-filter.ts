@@ -19,20 +19,16 @@ export function throughWhole(filter: TextFilter | null, text: string): string {
   return filter === null ? text : given(filter.push(text)) + given(filter.end());
 }
 
-interface PartedText {
-  parts: readonly string[];
-  /** Text before each part that is none of it, and does not go on. Absent: a blank where there is none. */
-  joins?: readonly (string | undefined)[];
-}
-
 /**
  * The parts of one text, such as the segments of a transcript, through its filter, which finds what goes across them.
- * Filters that take no parts get each as a text. Throws a FailureError.
+ * Filters that take no parts get each as a text. `joins`: the text before each part that is none of it, and does not go on;
+ * absent: a blank where there is none. Throws a FailureError.
  */
 export function throughFilterInParts(
   texts: AnswerTexts,
   place: AnswerTextPlace,
-  { parts, joins = [] }: PartedText,
+  parts: readonly string[],
+  joins: readonly (string | undefined)[] = [],
 ): readonly string[] {
   const filter = texts(place);
   const inParts = filter?.parts?.();
@@ -72,21 +68,17 @@ function joinOf(before: string, after: string): string {
   return before === '' || /\s$/.test(before) || /^\s/.test(after) ? '' : ' ';
 }
 
-/** The texts of a transcript's segments, as they follow each other in its text; null: it is none. */
-export function segmentsIn(
-  answer: JsonValue,
-  found: readonly TextPart[],
-): (PartedText & { of: readonly TextPart[] }) | null {
+/** The texts of a transcript's segments, as they follow each other in its text; null: it has fewer than two. */
+export function segmentsIn(answer: JsonValue, found: readonly TextPart[]) {
   if (!isObject(answer) || !Array.isArray(answer.segments)) return null;
   const of = found.filter(({ path }) => path.length === 3 && path[0] === 'segments' && path[2] === 'text');
   const parts = of.map(({ text }) => text);
-  return of.length < 2
-    ? null
-    : { of, parts, joins: joinsIn(typeof answer.text === 'string' ? answer.text : '', parts) };
+  return of.length < 2 ? null : { of, parts, joins: joinsIn(answer.text, parts) };
 }
 
 /** Joins of the parts. Parts that follow each other at once in their text have none. */
-function joinsIn(whole: string, parts: readonly string[]): (string | undefined)[] {
+function joinsIn(whole: JsonValue | undefined, parts: readonly string[]): (string | undefined)[] {
+  if (typeof whole !== 'string') return [];
   let end = 0;
   return parts.map((part) => {
     const text = part.trim();
@@ -105,6 +97,6 @@ const subtitleHead =
 export function throughFilterAsSubtitles(texts: AnswerTexts, subtitles: string): string {
   const pieces = subtitles.split(subtitleHead);
   const parts = pieces.filter((_, at) => at % 2 === 0);
-  const passed = throughFilterInParts(texts, { kind: 'assistant', choice: 0 }, { parts });
+  const passed = throughFilterInParts(texts, { kind: 'assistant', choice: 0 }, parts);
   return pieces.map((piece, at) => (at % 2 === 0 ? (passed[at / 2] ?? '') : piece)).join('');
 }
