@@ -110,10 +110,3 @@ export function isPublicAddress(text: string): boolean {
   if (address.range() !== 'unicast') return false;
   return address.kind() === 'ipv4' || (address as ipaddr.IPv6).match(ipv6Public);
 }
-
-/** Whether the host of a URL is no public one by its address or its name, such as a single word. No name is looked up. */
-export function isPrivateHost(url: URL): boolean {
-  const literal = literalIn(url);
-  if (literal !== null) return !isPublicAddress(literal.address);
-  return !url.hostname.includes('.') || privateName.test(url.hostname);
-}

@@ -38,7 +38,7 @@ const config = {
   server: { processes: 1 },
   providers: {
     google: { type: 'gemini', base_url: upstream.url, api_key: 'google-secret' },
-    openai: { type: 'openrouter', base_url: `${spare.url}/v1`, api_key: 'openai-secret' },
+    openai: { type: 'openai', base_url: `${spare.url}/v1`, api_key: 'openai-secret' },
   },
   models: {
     flash: { targets: ['google/gemini-2.5-flash'] },

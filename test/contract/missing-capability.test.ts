@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { overUpstreams, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 
-const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } };
+const picture = { type: 'image_url', image_url: { url: 'https://example.org/a.png' } };
 const tools = [{ type: 'function', function: { name: 'f' } }];
 
 test('design §9: what no target can do is 400 naming the field that asks for it', async (t) => {

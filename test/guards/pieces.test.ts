@@ -80,7 +80,8 @@ for (const [kind, ask] of Object.entries({ transcript, completion })) {
     assert.doesNotMatch(text, /901|820|"words"|\[1,2,3\]/);
     const streamed = await ask('mask', 'x', true);
     assert.match(streamed, /<PHONE_1>/);
-    assert.doesNotMatch(streamed, /901|820/);
+    // The id of a request may have these digits, too.
+    assert.doesNotMatch(streamed.replaceAll(/req_[0-9a-f-]+/g, ''), /901|820/);
   });
 
   test(`a ${kind} that stays as it is has its pieces`, async () => {

@@ -64,7 +64,7 @@ test('calls and their results, pictures and thoughts come again in the next turn
   const tools = [
     { type: 'function', name: 'look_up', parameters: { type: 'object', properties: {} }, strict: false },
   ] as const;
-  const url = 'data:image/png;base64,iVBORw0KGgo=';
+  const url = 'https://example.org/cat.png';
   const first = await client.responses.create({
     model: 'chat',
     tools: [...tools],

@@ -8,7 +8,6 @@ import {
   createConnection,
   type ProviderConnection,
 } from '../../formats/providers/provider-connection.ts';
-import { isPrivateHost } from '../../net/fetch-guard.ts';
 import { createRoute } from '../../upstream/transport/network-route.ts';
 import { type Authorizer, NotAuthorized } from '../../upstream/transport/upstream-call.ts';
 import { authorizerFor, regionOf } from './authorizer-for.ts';
@@ -22,8 +21,6 @@ export interface ConfiguredProvider {
   config: ProviderConfig;
   /** The zero-key simulator, not something an operator configured. */
   simulated: boolean;
-  /** It is, or may be, an engine in the operator's network, which would fetch media with its reach there. Absent: no. */
-  inNetwork?: boolean;
 }
 
 /** Whether a target takes conversations. */
@@ -75,12 +72,8 @@ export function connectProviders(
       batches: config.batches,
       traced: config.trace ?? credentials.some(({ api_key }) => api_key.startsWith(gatewayKeyPrefix)),
     });
-    if (made.ok) {
-      const { connection } = made;
-      const isEngine = provider.local || (provider.id === 'openai' && isPrivateHost(new URL(connection.origin)));
-      const simulated = name === simulator;
-      connected.set(name, { connection, config, simulated, inNetwork: isEngine && !simulated });
-    } else problems.push(made.message);
+    if (made.ok) connected.set(name, { connection: made.connection, config, simulated: name === simulator });
+    else problems.push(made.message);
   }
   return { connected, problems };
 }

@@ -112,10 +112,10 @@ export function prepareFor(
   job?: Pick<Job, 'tenant' | 'query'>,
 ): PreparedConversation | Failure | Promise<PreparedConversation | Failure> {
   const { capabilities } = target;
-  const { connection, inNetwork = false } = providers.get(target.provider)!;
+  const { connection } = providers.get(target.provider)!;
   const order: EncodeOrder = {
     provider: connection.provider.id,
-    inNetwork,
+    inNetwork: connection.provider.local,
     dialect: dialectFor(target, callers),
     model: target.model,
     maxOutputTokens: target.maxOutputTokens,
