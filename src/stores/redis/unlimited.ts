@@ -1,5 +1,5 @@
 import type { Entry, Scope } from '../../books/metering/counters.ts';
-import { BriefMap, BriefSet, type Placed } from '../../kernel/brief.ts';
+import { BriefSet, type Placed } from '../../kernel/brief.ts';
 import { every } from '../../kernel/every.ts';
 import { endless } from '../../kernel/limits.ts';
 import { placesKey } from './keys.ts';
@@ -28,7 +28,8 @@ interface Running extends Placed {
 export class Unlimited {
   readonly #leases: Pick<Leases, 'taken'>;
   readonly #ask: Turns['ask'];
-  readonly #running = new BriefMap<BriefSet<Running>>();
+  /** A `Map`, since scopes of many callers may end alike; what it deletes holds nothing. */
+  readonly #running = new Map<Scope, BriefSet<Running>>();
   /** The same lists come with every request of a caller. */
   readonly #limited = new WeakMap<Entry['places'], Entry['places']>();
   readonly #stop: () => void;
@@ -63,7 +64,7 @@ export class Unlimited {
     return () => {
       for (const one of running) {
         const there = this.#running.get(one.scope);
-        if (there?.delete(one) && there.size === 0) this.#running.take(one.scope);
+        if (there?.delete(one) && there.size === 0) this.#running.delete(one.scope);
         one.leave?.();
         one.leave = null;
       }
@@ -83,7 +84,7 @@ export class Unlimited {
       const there = this.#running.get(scope);
       if (there === undefined) continue;
       all.push(...there.values());
-      this.#running.take(scope);
+      this.#running.delete(scope);
       there.clear();
     }
     if (all.length === 0) return null;
