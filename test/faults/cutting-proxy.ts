@@ -8,7 +8,10 @@ export interface CuttingProxy {
   cutAfter(text: string): void;
   /** How often that happened. */
   cuts(): number;
-  /** While true all bytes are lost and nobody hears of it, as on a broken line; bytes of that time never come. */
+  /**
+   * While true all bytes are lost and nobody hears of it, as on a broken line. What follows lost bytes on a connection never
+   * comes either.
+   */
   lose(bytes: boolean): void;
 }
 
@@ -21,12 +24,14 @@ export async function startCuttingProxy(t: TestContext, serverPort: number): Pro
   const server = createServer((client) => {
     const upstream = connect(serverPort, '127.0.0.1');
     let cutting = false;
+    let isLost = false;
     for (const socket of [client, upstream]) {
       sockets.add(socket);
       socket.on('error', () => {}).once('close', () => sockets.delete(socket));
     }
     client.on('data', (bytes) => {
-      if (losing) return;
+      isLost ||= losing;
+      if (isLost) return;
       if (wanted !== null && bytes.includes(wanted)) {
         wanted = null;
         cutting = true;
@@ -34,7 +39,8 @@ export async function startCuttingProxy(t: TestContext, serverPort: number): Pro
       upstream.write(bytes);
     });
     upstream.on('data', (bytes) => {
-      if (losing) return;
+      isLost ||= losing;
+      if (isLost) return;
       if (!cutting) {
         client.write(bytes);
         return;

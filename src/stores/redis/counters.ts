@@ -316,8 +316,9 @@ export class RedisCounters implements Counters {
     this.#slots.close();
     this.#unlimited.close();
     this.#headroom.close();
-    // Behind all that was given back.
-    await withinMs(closeMaxMs, this.#turns.ask('running', { keys: [], args: [] }, []), null);
+    // Behind all that was given back, and the ends of requests whose beginnings are on their way.
+    const told = this.#takes.told().then(() => this.#turns.ask('running', { keys: [], args: [] }, []));
+    await withinMs(closeMaxMs, told, null);
     this.#leases.close();
     this.#settlements.close();
     this.#sweep.close();

@@ -6,6 +6,9 @@ import { randomUUID } from 'node:crypto';
  */
 const aheadOf = 64;
 
+/** What began longer ago is the sweep's: by then a reservation is in the ledger, or was refused. */
+export const oldMs = 30_000;
+
 /** Whose entry it is: no request has such an id. */
 const leaseIdPrefix = 'lease:';
 
@@ -106,13 +109,15 @@ function ops.holdAhead(plan, at)
 end
 
 -- A request that was admitted from a lease: lease, request, milli-units, the lease's instant, its generation. The units
--- are the request's from here on. What another generation knows of the request, it has from the ledger.
+-- are the request's from here on. What another generation knows of the request, it has from the ledger. Told twice, it
+-- acts once.
 function ops.take(plan, at, n)
   local o = openAt(plan.keys[1])
   plan.joined = plan.joined or table.concat(plan.args, '\\n')
   for a = at, at + 5 * n - 1, 5 do
     local lease, id, cost = ARGV[a], ARGV[a + 1], tonumber(ARGV[a + 2])
-    if o.current and o.g == ARGV[a + 4] then
+    local isOld = serverNow - tonumber(ARGV[a + 3]) >= ${oldMs}
+    if o.current and o.g == ARGV[a + 4] and not isOld and not entryOf(o, id) then
       local entry = entryOf(o, lease)
       if entry then
         local countedAt, units, names = string.match(entry, '^(%d+)|(%d+)|(.*)$')

@@ -111,9 +111,9 @@ export function createTurns(link: Pick<Link, 'run'>, clock: Clock, onTrouble: (m
   }
 
   function answerOf(reply: Reply | undefined): Answer {
-    const answer = reply as readonly Reply[];
-    if (answer[0] !== threw) return answer;
-    const words = String(answer[1]);
+    const answer = reply as readonly Reply[] | undefined;
+    if (answer !== undefined && answer[0] !== threw) return answer;
+    const words = answer === undefined ? 'its answer belongs to another command' : String(answer[1]);
     if (words !== complaint) onTrouble(`redis: a command was refused: ${words}`);
     complaint = words;
     return 'unknown';

@@ -2,16 +2,13 @@ import type { QuotaBooks, Scope } from '../../books/metering/counters.ts';
 import { every } from '../../kernel/every.ts';
 import { openKey, scopeKey, sweptKey } from './keys.ts';
 import type { Link } from './link.ts';
-import { isLeaseId } from './lua-ahead.ts';
+import { isLeaseId, oldMs } from './lua-ahead.ts';
 import { forgetScript, oldScript } from './lua-seed.ts';
 import { type OpenEntry, readEntry } from './seed-fields.ts';
 import type { Settlements } from './settlements.ts';
 import type { Reply } from './wire.ts';
 
 const sweepEveryMs = 10_000;
-
-/** By then a reservation is in the ledger, or was refused. */
-const oldMs = 30_000;
 
 /** Accounts that are looked after; above it the longest unused are left to the process that uses them next. */
 const sweptAccountsMax = 10_000;
