@@ -30,7 +30,10 @@ const [fuzz, long, processes, names, times, apart, full] = [
 const patterns = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
 const everything = patterns.length === 0 && !fuzz && !long && !processes;
 /** Gateways, and what of one only its own process can reach. */
-const [gateways, insideOfOne] = [/startGateway(Process)?\(|serve\(/, /\.(snapshot|useLocals|reconfigure)\(|\.routes\b/];
+const [gateways, insideOfOne] = [
+  /startGateway(Process)?\(|serve\(/,
+  /\.(useLocals|reconfigure)\(|\.(snapshots|routes)\b/,
+];
 const starter = join('test', 'start-gateway.ts');
 // Tests wait for about half of their time: for leases, timeouts and pages.
 // A gateway of several processes is four.

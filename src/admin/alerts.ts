@@ -16,7 +16,7 @@ const triedSchema = z.object({
 export type AlertsTriedReply = z.output<typeof triedSchema>;
 
 /** `/alerts/test`: whether alerts would arrive. */
-export function alertOperations({ snapshot, tryAlert }: AdminParts): Operation[] {
+export function alertOperations({ snapshots, tryAlert }: AdminParts): Operation[] {
   return [
     jsonOperation({
       method: 'POST',
@@ -25,7 +25,7 @@ export function alertOperations({ snapshot, tryAlert }: AdminParts): Operation[]
       summary: 'Sends a test message to every receiver of alerts, once and at once, and says which of them took it.',
       reply: triedSchema,
       async run() {
-        const { to } = snapshot().config.telemetry.alerts;
+        const { to } = snapshots.current.config.telemetry.alerts;
         if (to.length === 0) {
           const message = 'There is no receiver of alerts. Name one under telemetry.alerts.to.';
           refuse({ kind: 'invalid-request', param: null, message });

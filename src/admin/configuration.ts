@@ -54,7 +54,7 @@ export function configurationOperations(parts: AdminParts, records: Records): Op
         settings: z.array(settingSchema),
       }),
       run({ operator }) {
-        const config = redact(within(parts.snapshot().config, operator.accounts)) as Record<string, unknown>;
+        const config = redact(within(parts.snapshots.current.config, operator.accounts)) as Record<string, unknown>;
         return { file: parts.configFile, config, settings: writtenSettings(config) };
       },
     }),

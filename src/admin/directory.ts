@@ -112,7 +112,7 @@ export function createRecords(parts: AdminParts): Records {
   return {
     current: (scope) =>
       asking(async () => {
-        const { config } = parts.snapshot();
+        const { config } = parts.snapshots.current;
         const version = await parts.store.version();
         if (seen === null || seen.version !== version || seen.directory.config !== config) {
           seen = { version, directory: directoryOf(config, await parts.store.load()) };

@@ -113,7 +113,7 @@ export function explainOperations(parts: AdminParts, records: Records): Operatio
       async run({ body: { endpoint, key, headers, body }, operator }) {
         const principal = principalOf(await records.current(operator.accounts), key);
         const question = {
-          snapshot: parts.snapshot(),
+          snapshot: parts.snapshots.current,
           principal,
           raw: Buffer.from(JSON.stringify(body)),
           preferences: defaultPreferences,

@@ -167,8 +167,8 @@ export function guardTestOperations(parts: AdminParts, records: Records): Operat
   ];
 }
 
-function guardsOf({ snapshot }: AdminParts, { guards, draft }: TestBody): Record<string, GuardConfig> {
-  const all = snapshot().config.guards;
+function guardsOf({ snapshots }: AdminParts, { guards, draft }: TestBody): Record<string, GuardConfig> {
+  const all = snapshots.current.config.guards;
   const names = guards ?? (draft === undefined ? Object.keys(all) : []);
   const named = Object.entries(all).filter(([name]) => names.includes(name));
   return { ...Object.fromEntries(named), ...(draft !== undefined && { draft }) };
@@ -200,7 +200,7 @@ function judged({ expected }: Case, tried: Tried) {
 }
 
 /** Bodies that this server keeps, of requests since then that the operator may see. */
-async function storedCases({ ledger, bodies, snapshot }: AdminParts, { accounts }: Operator, sinceMs: number) {
+async function storedCases({ ledger, bodies, snapshots }: AdminParts, { accounts }: Operator, sinceMs: number) {
   const query = { accounts, where: {}, sinceMs, untilMs: null, after: null, cursor: null, limit: casesMax };
   const { events, next } = await ledger.list(query);
   const stored = await bodies(events.map(({ requestId }) => requestId));
@@ -209,7 +209,7 @@ async function storedCases({ ledger, bodies, snapshot }: AdminParts, { accounts 
     return body === null ? [] : [{ requestId, of: 'request' as const, texts: textsIn(body), expected: null }];
   });
   const notes = [
-    ...(snapshot().config.telemetry.log.bodies === false
+    ...(snapshots.current.config.telemetry.log.bodies === false
       ? ['Culvert keeps no bodies. Name keys in telemetry.log.bodies to try guards on what they send.']
       : found.length < events.length
         ? [

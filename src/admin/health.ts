@@ -29,8 +29,8 @@ export function healthOperations(parts: AdminParts): Operation[] {
   ];
 }
 
-function healthOf({ clock, version, snapshot, health, troubles }: AdminParts): z.input<typeof healthSchema> {
-  const { models, providers } = snapshot();
+function healthOf({ clock, version, snapshots, health, troubles }: AdminParts): z.input<typeof healthSchema> {
+  const { models, providers } = snapshots.current;
   const nowMs = clock.monotonicMs();
   const targets = models.targets();
   const byProvider = Map.groupBy(targets, ({ provider }) => provider);

@@ -16,7 +16,7 @@ import type { BodyKeeper } from '../inference/endpoints/body-keeper.ts';
 import type { CompareAnswers } from '../inference/endpoints/compare-answers.ts';
 import type { LoggedBodies } from '../inference/endpoints/services.ts';
 import type { ExplainServices } from '../inference/families/chat/services.ts';
-import type { Snapshot } from '../inference/models/snapshot.ts';
+import type { Snapshots } from '../inference/models/snapshot.ts';
 import type { CheckedHits } from '../inference/spine/answer-cache.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Sealer } from '../kernel/seal.ts';
@@ -64,7 +64,7 @@ export interface AdminParts {
   /** Tells how full an account's windows are; null where nobody can tell, as in the process of the CLI. */
   counters: Pick<Counters, 'read' | 'running'> | null;
   /** The configuration in force, and what was made from it. */
-  snapshot(): Snapshot;
+  readonly snapshots: Snapshots;
   health: Health;
   transport: Transport;
   /** Services that plans of conversations ask, for explanations. */

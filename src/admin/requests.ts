@@ -231,7 +231,7 @@ export function shownBodies(bodies: { status: number; request: string; answer: s
   return { status, request, answer, error };
 }
 
-async function bodiesOf({ bodies, bodyKeeper, snapshot }: AdminParts, { requestId, tenant }: UsageEvent) {
+async function bodiesOf({ bodies, bodyKeeper, snapshots }: AdminParts, { requestId, tenant }: UsageEvent) {
   const stored = (await bodyKeeper?.find(requestId)) ?? null;
   const logged = (await bodies([requestId])).get(requestId) ?? null;
   const found = stored ?? logged;
@@ -242,7 +242,7 @@ async function bodiesOf({ bodies, bodyKeeper, snapshot }: AdminParts, { requestI
     const conversation = conversationOf(path, { request, answer, error: null, media: stored?.media ?? null });
     return { bodies: shownBodies(found), conversation, bodies_note: null };
   }
-  const named = snapshot().config.telemetry.log.bodies;
+  const named = snapshots.current.config.telemetry.log.bodies;
   const note =
     named !== false && named.includes(tenant)
       ? 'The server no longer has them in its memory, or another replica served the request. Its log has them.'

@@ -35,7 +35,7 @@ export function bodyHandler<I extends object, R extends RequestBody, P extends P
   return async (exchange) => {
     const call = modelCallOf(exchange);
     if (call === null) return;
-    const { server, telemetry } = services.snapshot().config;
+    const { server, telemetry } = services.snapshots.current.config;
     const body = await readJsonBody(exchange, server.body_limit);
     if (body === null) return;
     if (!Buffer.isBuffer(body)) return refuse(call.sink, body, call.admitted.headers);
@@ -68,7 +68,7 @@ export function uploadHandler<I extends object, R extends RequestBody, P extends
   return async (exchange) => {
     const call = modelCallOf(exchange);
     if (call === null) return;
-    const { server, telemetry } = services.snapshot().config;
+    const { server, telemetry } = services.snapshots.current.config;
     const hold = await services.storage.hold(call.principal.account);
     if (isFailure(hold)) return refuse(call.sink, hold, call.admitted.headers);
     let form: Multipart | Failure | null = null;

@@ -18,11 +18,13 @@ export interface BodyPlace {
 
 /** Room for the bodies of all callers, as configured right now; of one account half of it. */
 export function createBodyRoom(
-  snapshot: () => { readonly config: { readonly server: Pick<Config['server'], 'body_memory' | 'body_limit'> } },
+  snapshots: {
+    readonly current: { readonly config: { readonly server: Pick<Config['server'], 'body_memory' | 'body_limit'> } };
+  },
   elsewhere: Elsewhere | null,
 ): Room {
   const bounds = () => {
-    const { body_memory, body_limit } = snapshot().config.server;
+    const { body_memory, body_limit } = snapshots.current.config.server;
     const bytesMax = Math.max(body_memory, 2 * body_limit);
     return { bytesMax, accountBytesMax: bytesMax / 2 };
   };

@@ -29,7 +29,7 @@ export async function readEditBody(
   exchange: Exchange,
   { principal }: Pick<ModelCall, 'principal'>,
 ): Promise<Multipart | Failure | null> {
-  const raw = await readJsonBody(exchange, services.snapshot().config.server.body_limit);
+  const raw = await readJsonBody(exchange, services.snapshots.current.config.server.body_limit);
   if (raw === null || !Buffer.isBuffer(raw)) return raw;
   const read = await services.bodies.readObject(principal.tenant, raw);
   if (isFailure(read)) return read;

@@ -43,12 +43,14 @@ export interface ReceptionParts {
   bodies: Room;
   routes: readonly Route[];
   /** The configuration in force. */
-  snapshot(): {
-    readonly config: {
-      readonly server: Pick<
-        Config['server'],
-        'cors_origins' | 'trusted_proxies' | 'connections_per_address' | 'public_url' | 'overload'
-      >;
+  readonly snapshots: {
+    readonly current: {
+      readonly config: {
+        readonly server: Pick<
+          Config['server'],
+          'cors_origins' | 'trusted_proxies' | 'connections_per_address' | 'public_url' | 'overload'
+        >;
+      };
     };
   };
   /** Null: nobody traces. */
@@ -91,13 +93,13 @@ export class Reception {
     this.overload = new Overload({
       clock: parts.clock,
       delayMs: () => {
-        const { overload } = parts.snapshot().config.server;
+        const { overload } = parts.snapshots.current.config.server;
         return overload === 'off' ? null : overload.delay;
       },
     });
     this.adminKeys = createLoginThrottle(parts.clock, parts.tally, 'admin-keys');
-    this.clientAddress = createClientAddress(() => parts.snapshot().config.server.trusted_proxies);
-    this.isProxy = createTrust(() => parts.snapshot().config.server.trusted_proxies);
+    this.clientAddress = createClientAddress(() => parts.snapshots.current.config.server.trusted_proxies);
+    this.isProxy = createTrust(() => parts.snapshots.current.config.server.trusted_proxies);
     this.table = new RouteTable(parts.routes);
   }
 
@@ -158,7 +160,7 @@ export class Reception {
     const method = request.method ?? '';
     const clientId = request.headers['x-request-id'];
     const found = (method === 'POST' ? this.table.plainPosts.get(path) : undefined) ?? this.table.find(method, path);
-    const { cors_origins, public_url } = parts.snapshot().config.server;
+    const { cors_origins, public_url } = parts.snapshots.current.config.server;
     const unanswered: Omit<Exchange, 'client'> & { client: Delivery | null } = {
       request,
       response,
@@ -261,7 +263,7 @@ export class Reception {
           }
         } else {
           overload.calls += 1;
-          if (!overload.watching && this.parts.snapshot().config.server.overload !== 'off') overload.look();
+          if (!overload.watching && this.parts.snapshots.current.config.server.overload !== 'off') overload.look();
         }
         if (route.quota !== 'none') {
           const granting = admission.admit(principal, route.quota, { requestId, form: route.limitForm ?? 'openai' });

@@ -47,7 +47,7 @@ export interface GatewayServer {
 }
 
 export function createGatewayServer(parts: ServerParts): GatewayServer {
-  const { clock, snapshot } = parts;
+  const { clock, snapshots } = parts;
   const reception = new Reception(parts);
   /** Connections with HTTP/2: their requests are of connections inside this process. */
   const http2 = new WeakSet<Socket>();
@@ -87,9 +87,9 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
     async listen(host, port, bound = null) {
       const listening = await listen(server, host, port, bound);
       caps = capConnections(server, {
-        perAddress: () => snapshot().config.server.connections_per_address,
+        perAddress: () => snapshots.current.config.server.connections_per_address,
         elsewhere: parts.elsewhere,
-        isTrusted: createTrust(() => snapshot().config.server.trusted_proxies),
+        isTrusted: createTrust(() => snapshots.current.config.server.trusted_proxies),
         refuse: (socket, message) => raw.refuse({ kind: 'overloaded', message }, socket),
         isAlwaysServed: (method, path) => reception.isAlwaysServed(method, path),
         isFree: (socket) => responseOf(socket) === null && !reception.isUpgraded(socket) && !http2.has(socket),

@@ -112,9 +112,9 @@ async function adminApi(config: Config, configFile: string | null, version: stri
   const setup = createSetup({ config, env, secrets, log: { warn() {}, error() {} } });
   let known: Stored = await store.load();
   setup.take(known);
-  let { snapshot } = await previewSnapshot(setup.inForce(), env);
+  const snapshots = { current: (await previewSnapshot(setup.inForce(), env)).snapshot };
   setup.begin(async (next) => {
-    ({ snapshot } = await previewSnapshot(next, env));
+    snapshots.current = (await previewSnapshot(next, env)).snapshot;
     return { providersListed: Promise.resolve() };
   });
   const transport = createTransport({ proxyOf: environmentProxies(process.env) });
@@ -138,14 +138,14 @@ async function adminApi(config: Config, configFile: string | null, version: stri
     ledger,
     plans,
     counters: null,
-    snapshot: () => snapshot,
-    planning: planningWithoutStores(plans, () => snapshot.config),
+    snapshots,
+    planning: planningWithoutStores(plans, () => snapshots.current.config),
     health: createHealth({ clock }),
     transport,
     vectors: localVectors.vectors,
     cache,
     processes: async () => stores.replicas?.seen() ?? [],
-    engines: localEngines(config, snapshot, transport),
+    engines: localEngines(config, snapshots.current, transport),
     ...{ mcp: null, agents: null },
     ...listsIn(tables, secrets),
     sessions: null,

@@ -26,14 +26,19 @@ export function openDashboard(parts: {
   /** Seals what a browser keeps while it logs in elsewhere. */
   secrets: Pick<Secrets, 'sealer'>;
   onTrouble(message: string): void;
-  snapshot(): Pick<Snapshot, 'config'>;
+  readonly snapshots: { readonly current: Pick<Snapshot, 'config'> };
   clock: Clock;
   version: string;
   pagesFolder: string | null;
 }): OpenedDashboard {
-  const { callers, stores, snapshot, clock } = parts;
+  const { callers, stores, snapshots, clock } = parts;
   const { ring } = callers;
-  const sessions = createSessions({ store: stores.sessions, ring, clock, rules: () => snapshot().config.dashboard });
+  const sessions = createSessions({
+    store: stores.sessions,
+    ring,
+    clock,
+    rules: () => snapshots.current.config.dashboard,
+  });
   let loading: Promise<Dashboard> | null = null;
   const dashboard = (): Promise<Dashboard> => {
     loading ??= import('../http/dashboard/create-dashboard.ts').then(({ createDashboard }) =>
@@ -46,9 +51,9 @@ export function openDashboard(parts: {
         tally: stores.tally,
         version: parts.version,
         pagesFolder: parts.pagesFolder,
-        addressOf: createClientAddress(() => snapshot().config.server.trusted_proxies),
-        server: () => snapshot().config.server,
-        logins: () => snapshot().config.dashboard,
+        addressOf: createClientAddress(() => snapshots.current.config.server.trusted_proxies),
+        server: () => snapshots.current.config.server,
+        logins: () => snapshots.current.config.dashboard,
         sealer: () => parts.secrets.sealer('logins'),
         store: stores.accounts,
         refresh: callers.refresh,

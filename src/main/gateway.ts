@@ -13,7 +13,7 @@ import { createRecentBodies, type RecentBodies } from '../inference/endpoints/re
 import { createProviderObjects } from '../inference/families/chat/provider-objects.ts';
 import { createAliasWatch, reportFinished } from '../inference/models/ended-requests.ts';
 import { createRollbacks, KnownOut } from '../inference/models/rollbacks.ts';
-import type { Snapshot } from '../inference/models/snapshot.ts';
+import type { Snapshots } from '../inference/models/snapshot.ts';
 import { addTargetGauges } from '../inference/models/target-gauges.ts';
 import { pruneByTime } from '../kernel/by-time.ts';
 import { systemClock } from '../kernel/clock.ts';
@@ -71,7 +71,7 @@ export interface Gateway {
   loginLink(): Promise<string | null>;
   /** Whether it serves a dashboard. */
   dashboard: boolean;
-  snapshot(): Snapshot;
+  readonly snapshots: Snapshots;
   /** Takes a checked configuration into use; running requests finish on the old one. */
   reconfigure(config: Config): Promise<void>;
   /** Adds servers that were confirmed after the start. */
@@ -138,7 +138,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
     allowed: (account) => plans().plan(callers.planOf(account)).storageBytes,
     vectors: (account) => vectors.storedBytes(account),
     uploads: spool.bytesOf,
-    reserve: () => upstreams.snapshot().config.storage.reserve ?? null,
+    reserve: () => upstreams.snapshots.current.config.storage.reserve ?? null,
   });
   opened(storage.stop);
   const cache = openCache({ config, folder, stores, secrets, room: storage.room, clock, onTrouble });
@@ -156,15 +156,15 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const out = new KnownOut();
   const upstreams = await openUpstreams({ options: inForce, folder, callers, out, proxyOf, clock, metrics, opened });
   setup.begin((next, asking) => cache.prepare(next).then(() => upstreams.reconfigure(next, asking)));
-  const { snapshot, transport, health } = upstreams;
+  const { snapshots, transport, health } = upstreams;
   const post = tracedPost(createWebhookPost(transport), traces, clock);
-  const { mail, send } = openSenders({ config: () => snapshot().config, post, clock });
+  const { mail, send } = openSenders({ config: () => snapshots.current.config, post, clock });
   const notices = createNotices({ store: stores.notices, plans, clock, post, send, onTrouble });
   const resolver = createSystemResolver();
   const resolve = options.resolve ?? (async (hostname: string) => (await resolver(hostname)).addresses);
-  const aliases = createAliasWatch({ models: () => snapshot().models, health, clock, log });
+  const aliases = createAliasWatch({ models: () => snapshots.current.models, health, clock, log });
   opened(every(aliasLookMs, aliases.look));
-  const objects = createProviderObjects({ open: stores.providerObjects, clock, snapshot, onTrouble });
+  const objects = createProviderObjects({ open: stores.providerObjects, clock, snapshots, onTrouble });
   opened(objects.close);
   opened(async () => {
     // No request is left. Only checks of a provider's models or health may run, and nobody waits for them.
@@ -173,16 +173,16 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   });
   const sinks = await openSinks({ config, store: ledger.records, post, env, proxyOf, clock, onTrouble });
   const files = openFiles({ config, books, env, proxyOf, clock, onTrouble, opened });
-  const finished = reportFinished({ log, logRequest: requestLog(log), metrics, aliases }, snapshot, upstreams.hooks);
+  const finished = reportFinished({ log, logRequest: requestLog(log), metrics, aliases }, snapshots, upstreams.hooks);
   const common = { ...upstreams, recentBodies, books, cache, clock, plans, storage, sinks, notices, send, mail };
   const { promise: listening, resolve: listens } = Promise.withResolvers<string>();
   const shared = { ...common, vectors, listening, resolve, proxyOf, log, onTrouble, opened, traces };
   const all = { ...shared, options, callers, metrics };
   const opening = openServices({ ...all, files, objects, finished, spool });
   const { server, dashboard, ...served } = await openServer({ ...all, ...opening, setup });
-  opened(await createRollbacks({ snapshot, book: ledger.experiments, out, clock, log, metrics, onTrouble }).start());
+  opened(await createRollbacks({ snapshots, book: ledger.experiments, out, clock, log, metrics, onTrouble }).start());
   measure(metrics, { ledger, aliases, sinks, room: storage.room, cache: opening.services.cache, version });
-  addTargetGauges(metrics, { health, snapshot, clock });
+  addTargetGauges(metrics, { health, snapshots, clock });
 
   const { host, port, public_url } = config.server;
   const listen = listenBy(server, books, seat?.given.boundPort ?? null);
@@ -194,7 +194,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   // A bucket that refuses is known before a caller needs it, and what a crash left in it goes.
   files.sweep().catch(() => undefined);
   const swept = [stores.replies, objects, opening.services.responses, files, opening.services.bodyKeeper];
-  const stopPruning = prune({ stores, swept, snapshot, clock, log });
+  const stopPruning = prune({ stores, swept, snapshots, clock, log });
 
   return {
     ...served,
@@ -204,9 +204,9 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
     adminKey: callers.adminKey,
     issueFirstKey: callers.issueFirstKey,
     firstKeyFile: callers.firstKeyFile,
-    loginLink: async () => (await dashboard?.loginLink(snapshot().config.server.public_url ?? url)) ?? null,
+    loginLink: async () => (await dashboard?.loginLink(snapshots.current.config.server.public_url ?? url)) ?? null,
     dashboard: dashboard !== null,
-    snapshot,
+    snapshots,
     modelsKnown: upstreams.look(),
     measure: metrics.values,
     async reconfigure(next) {
@@ -255,17 +255,17 @@ async function hintTaker(
 function prune({
   stores,
   swept,
-  snapshot,
+  snapshots,
   ...parts
 }: Pick<Parameters<typeof pruneByTime>[0], 'clock' | 'log'> & {
   stores: Pick<Stores, 'ledger' | 'pages'>;
   swept: readonly { sweep(nowMs: number): Promise<unknown> }[];
-  snapshot(): Snapshot;
+  readonly snapshots: Snapshots;
 }): () => void {
   return pruneByTime({
     ...parts,
     prune(nowMs) {
-      const beforeMs = nowMs - snapshot().config.storage.retention;
+      const beforeMs = nowMs - snapshots.current.config.storage.retention;
       const { ledger, pages } = stores;
       return [ledger.prune(beforeMs), pages.prune(beforeMs), ...swept.map((one) => one.sweep(nowMs))];
     },
@@ -281,7 +281,7 @@ async function openServer(
 ) {
   const { options, services, callers, books, metrics } = parts;
   const { config, version, pagesFolder = null, log } = options;
-  const { clock, admission, snapshot } = services;
+  const { clock, admission, snapshots } = services;
   const refusals = createRefusals(books.stores.ledger);
   const bodies = services.uploads.room;
   const onUnexpected = (error: unknown, requestId: string, trace: Trace | null) =>
@@ -291,7 +291,7 @@ async function openServer(
     );
   const { stores, secrets } = books;
   const dashboard = config.admin.dashboard
-    ? openDashboard({ callers, stores, secrets, snapshot, clock, version, pagesFolder, onTrouble: parts.onTrouble })
+    ? openDashboard({ callers, stores, secrets, snapshots, clock, version, pagesFolder, onTrouble: parts.onTrouble })
     : null;
   let known: ThisProcess | null = null;
   async function soleProcess(): Promise<ThisProcess> {
@@ -319,7 +319,7 @@ async function openServer(
     bodies,
     elsewhere: options.seat?.elsewhere ?? null,
     routes,
-    snapshot,
+    snapshots,
     traces: services.traces,
     onRefused: reportRefused(log, metrics, refusals),
     onDropped: (connections) =>

@@ -4,7 +4,7 @@ import { mayUseMcp } from '../books/metering/plan-book.ts';
 import { writtenFacts } from '../config/data-rules.ts';
 import { callbackAddress } from '../http/routes/mcp-login.ts';
 import { type OpenedAgents, openAgents } from '../inference/families/a2a/open-agents.ts';
-import type { Snapshot } from '../inference/models/snapshot.ts';
+import type { Snapshots } from '../inference/models/snapshot.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
 import { createMcpGrants, mcpGrantsPurpose } from '../tools/mcp/grants.ts';
@@ -34,7 +34,7 @@ export interface OpenedMcp {
 
 interface McpParts {
   options: Pick<GatewayOptions, 'version' | 'log'>;
-  services: { clock: Clock; snapshot(): Snapshot };
+  services: { clock: Clock; readonly snapshots: Snapshots };
   books: Books;
   callers: Pick<Callers, 'plans'>;
   /** The proxies of the environment. */
@@ -48,9 +48,9 @@ interface McpParts {
 export function openMcp(parts: McpParts): OpenedMcp {
   const { options, services, books, callers, proxyOf, resolve, listening } = parts;
   const { version, log } = options;
-  const { clock, snapshot } = services;
+  const { clock, snapshots } = services;
   const { plans } = callers;
-  const config = () => snapshot().config;
+  const config = () => snapshots.current.config;
   const rules = () => config().fetch;
   const sealer = () => books.secrets.sealer(mcpGrantsPurpose);
   const grants = createMcpGrants({ open: books.stores.mcpGrants, sealer, clock });
@@ -65,7 +65,7 @@ export function openMcp(parts: McpParts): OpenedMcp {
     onTurn: (server, standing) => turned({ server }, 'an MCP server', standing),
   });
   function barred(principal: Principal, server: string) {
-    const { config, models } = snapshot();
+    const { config, models } = snapshots.current;
     const { data, url } = config.mcp.servers[server] ?? {};
     return models.barred(principal, writtenFacts(data, url), `MCP server '${server}'`);
   }
@@ -76,7 +76,7 @@ export function openMcp(parts: McpParts): OpenedMcp {
     barred,
   });
   const agents = openAgents({
-    ...{ clock, snapshot, plans, proxyOf, listening, signer: books.secrets.signer('agent tasks') },
+    ...{ clock, snapshots, plans, proxyOf, listening, signer: books.secrets.signer('agent tasks') },
     onTurn: (agent, standing) => turned({ agent }, 'an agent', standing),
   });
   const logins = createMcpLogins({ ...shared, redirectUri: () => callbackAddress(config().server, listening) });

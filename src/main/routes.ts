@@ -63,7 +63,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
   const { options, services, books, callers, setup, metrics, vectors, resolve, unopened, onTrouble } = parts;
   const { folder, stores, secrets } = books;
   const { config, version, log } = options;
-  const { clock, snapshot, health, transport } = services;
+  const { clock, snapshots, health, transport } = services;
   const ledger = { ...stores.ledger, find: findIn(stores.ledger, parts.refusals) };
   const { ring, plans } = callers;
 
@@ -74,7 +74,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     openCrawls({
       ...web,
       services,
-      config: () => snapshot().config,
+      config: () => snapshots.current.config,
       stores,
       sealer: secrets.sealer('crawls'),
       ring,
@@ -102,7 +102,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
         ledger,
         plans,
         counters: stores.counters,
-        snapshot,
+        snapshots,
         health,
         transport,
         planning: services,
@@ -118,14 +118,14 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
         reload: options.reload,
         troubles,
         ...comparison(services, ring.principalOf),
-        ...serverLooks(parts, { folder, snapshot, mcp: parts.mcp, troubles, clock, version }),
+        ...serverLooks(parts, { folder, snapshots, mcp: parts.mcp, troubles, clock, version }),
         onStoreError: (error) => log.error({ error: String(error) }, 'the admin API could not ask a store'),
       }),
     );
     return admin;
   };
   const signer = secrets.signer('alert ids');
-  openReports({ ...parts, stores, admin: adminApi, config: () => snapshot().config, signer, clock });
+  openReports({ ...parts, stores, admin: adminApi, config: () => snapshots.current.config, signer, clock });
   const all: readonly Route[] = [
     chatRoute(services),
     ...messagesRoutes(services),
@@ -139,20 +139,20 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     signedFilesRoute(services.files),
     ...vendorApiRoutes(services, signingOf(parts), batches),
     ...modelRoutes(services),
-    ...vectorStoreRoutes(parts.vectorStores, () => snapshot().config.vectors.stores.embedding_model),
+    ...vectorStoreRoutes(parts.vectorStores, () => snapshots.current.config.vectors.stores.embedding_model),
     ...vectorRoutes({ services, endpoint: vectorCalls, engine: vectors, bodies: parts.bodies }),
     ...scrapeRoutes(services, web.reader),
     ...mapRoutes(services, web),
     ...searchRoutes(services, web.search),
     ...batchRoutes(parts, batches),
-    ...crawlRoutes({ ...crawls, config: () => snapshot().config, clock }),
+    ...crawlRoutes({ ...crawls, config: () => snapshots.current.config, clock }),
     ...firecrawlAccountRoutes({ counters: stores.counters, ledger, plans, clock, running: crawls.running }),
     ...unsupportedFirecrawlRoutes(),
     ...mcpRoutesOf(parts, () => all),
     requestsRoute(ledger),
     requestRoute(ledger),
     feedbackRoute({ ledger, clock }),
-    ephemeralKeyRoute({ runs: createRunKeys(secrets.sealer('run keys')), plans, snapshot, clock }),
+    ephemeralKeyRoute({ runs: createRunKeys(secrets.sealer('run keys')), plans, snapshots, clock }),
     usageRoute({ counters: stores.counters, ledger, plans, storage: services.storage, clock }),
     ...adminRoutes({ handle: async (request) => (await adminApi()).handle(request) }, clock, services.bodies),
     openApiRoute({ admin: async () => (await adminApi()).openApi(), routes: () => all }),
@@ -193,10 +193,10 @@ function mcpRoutesOf(
   { services, options, books, mcp, onUnexpected }: RoutesParts,
   all: () => readonly Route[],
 ): Route[] {
-  const { clock, snapshot } = services;
+  const { clock, snapshots } = services;
   const { version, seat } = options;
   const { upstream, finish } = mcp;
-  const addressOf = createClientAddress(() => snapshot().config.server.trusted_proxies);
+  const addressOf = createClientAddress(() => snapshots.current.config.server.trusted_proxies);
   return [
     ...mcpRoutes({ routes: all, services, version, upstream, onUnexpected, sharing: seat ?? null }),
     ...mcpUpstreamRoutes({ services, upstream }),

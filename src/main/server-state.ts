@@ -42,9 +42,9 @@ export function serverLooks(
     mcp: Pick<OpenedMcp, 'servers' | 'agents'>;
     clock: Clock;
     version: string;
-  } & Pick<AdminParts, 'snapshot' | 'troubles'>,
+  } & Pick<AdminParts, 'snapshots' | 'troubles'>,
 ): Pick<AdminParts, 'bodies' | 'findings' | 'capabilities' | 'backup' | 'tryAlert' | 'mail' | 'notices' | 'processes'> {
-  const { folder, clock, version, snapshot } = parts;
+  const { folder, clock, version, snapshots } = parts;
   let download: ReturnType<typeof createBackupDownload> | null = null;
   let ofSaml: ReturnType<typeof createSamlLook> | null = null;
   return {
@@ -63,16 +63,16 @@ export function serverLooks(
         files: services.files,
       });
       ofSaml ??= (await import('../cli/doctor/saml.ts')).createSamlLook(clock);
-      return [...found, ...(await ofSaml(snapshot().config.dashboard.saml))];
+      return [...found, ...(await ofSaml(snapshots.current.config.dashboard.saml))];
     },
-    capabilities: async () => (await import('../cli/doctor/running.ts')).runningCapabilities(snapshot()),
+    capabilities: async () => (await import('../cli/doctor/running.ts')).runningCapabilities(snapshots.current),
     async backup() {
       const full = storage.room.refusal();
       if (full !== null) throw new FailureError(full);
       const at = new Date(clock.wallMs()).toISOString();
       const loaded = await import('./backup-download.ts');
       download ??= loaded.createBackupDownload(folder);
-      return download({ config: snapshot().config, version, at });
+      return download({ config: snapshots.current.config, version, at });
     },
   };
 }

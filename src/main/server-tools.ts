@@ -44,7 +44,7 @@ export function openServerTools(
     // The pages that callers have read are searched where the operator says so alone.
     has: (kind) =>
       kind !== 'web_search' ||
-      base.snapshot().config.tools.search.providers.length > 0 ||
+      base.snapshots.current.config.tools.search.providers.length > 0 ||
       search.engines().some(({ driver }) => driver !== null),
     searchWeb: createWebSearch(base, search),
     searchFiles: createFileSearch(base, vectorCalls, storeUsed),

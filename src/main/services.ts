@@ -47,7 +47,7 @@ import { type BaseServices, openServerTools, type ServerTools } from './server-t
 import type { Storage } from './storage.ts';
 
 export interface ServicesParts
-  extends Pick<SpineServices, 'clock' | 'transport' | 'health' | 'silence' | 'snapshot' | 'finished'>,
+  extends Pick<SpineServices, 'clock' | 'transport' | 'health' | 'silence' | 'snapshots' | 'finished'>,
     Pick<Services, 'plans' | 'transcoder' | 'files' | 'spool'> {
   options: GatewayOptions;
   callers: Callers;
@@ -82,14 +82,14 @@ export interface OpenedServices {
 
 /** Opens the services of all families' requests. */
 export function openServices(parts: ServicesParts): OpenedServices {
-  const { books, callers, clock, metrics, opened, options, snapshot, storage } = parts;
+  const { books, callers, clock, metrics, opened, options, snapshots, storage } = parts;
   const { stores, folder, secrets } = books;
   const uploads = createUploads({
     stores,
     bucket: openBucketFolder({ ...parts, ...options }, '/uploads'),
     sealer: secrets.sealer('batches'),
     clock,
-    retentionMs: () => snapshot().config.storage.files_retention,
+    retentionMs: () => snapshots.current.config.storage.files_retention,
     leftOut: createLeftOut(clock, (message) => parts.log.warn(message)),
     onStored: (tenant, bytes) => storage.book.add(accountOfTenant(tenant), 'files', bytes),
   });
@@ -111,7 +111,7 @@ export function openServices(parts: ServicesParts): OpenedServices {
     extracting: tools.web.extracting,
     sealer: secrets.sealer('vector stores'),
     clock,
-    config: () => snapshot().config,
+    config: () => snapshots.current.config,
     ring: callers.ring,
     onTrouble: parts.onTrouble,
   });
@@ -126,12 +126,12 @@ function createItems({ clock, options: { seat } }: Pick<ServicesParts, 'clock' |
 
 /** Opens the services of all families' requests, without the tools of this server. */
 function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServices {
-  const { clock, transport, health, silence, snapshot, finished, plans, transcoder, files, objects } = parts;
+  const { clock, transport, health, silence, snapshots, finished, plans, transcoder, files, objects } = parts;
   const { books, storage, notices, engines, log, resolve, onTrouble, traces } = parts;
   const { troubles } = books;
   const { counters, ledger, bootId, replies } = books.stores;
   const { observe } = notices;
-  const fetching = { rules: () => snapshot().config.fetch, resolve };
+  const fetching = { rules: () => snapshots.current.config.fetch, resolve };
   const admission = createLimitedAdmission({ troubles, counters, ledger, plans, bootId, clock, observe });
   const settlement = createSettlement(ledger, createSettledLimits({ counters, plans, observe }), plans);
   const callsOf = (tag: 'cache' | 'rule') => async () =>
@@ -160,20 +160,20 @@ function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServ
     onTrouble,
     bodies: createBodyReader(createBodyWorkers()),
     media: createMediaFetcher(fetching),
-    snapshot,
+    snapshots,
     logBodies(bodies) {
       log.info(bodies, 'bodies');
       parts.recentBodies.add(bodies);
     },
     finished,
     schemas: createSchemaCheck(),
-    uploads: { find: parts.uploads.find, room: createBodyRoom(snapshot, parts.options.seat?.elsewhere ?? null) },
+    uploads: { find: parts.uploads.find, room: createBodyRoom(snapshots, parts.options.seat?.elsewhere ?? null) },
     tokenCounter: createTokenCounter(),
     embeddingCodec: createEmbeddingCodec(),
     engines: engines.embedding,
     speechEngines: engines.speech,
     transcriptionEngines: engines.transcription,
-    voiceLists: createVoiceLists({ transport, clock, snapshot }),
+    voiceLists: createVoiceLists({ transport, clock, snapshots }),
     transcoder,
     refusedFormats: new RefusedFormats(),
     spool: parts.spool,
@@ -193,7 +193,7 @@ function openStoring({
   callers,
   storage: { book, room },
   clock,
-  snapshot,
+  snapshots,
   options,
   onTrouble,
 }: ServicesParts) {
@@ -201,7 +201,7 @@ function openStoring({
   return {
     bodyKeeper: createBodyKeeper({
       ...{ rules: callers.bodyRules, stores, room, sealer: secrets.sealer('bodies'), clock, onTrouble },
-      limits: () => snapshot().config.storage.bodies,
+      limits: () => snapshots.current.config.storage.bodies,
       others: options.seat,
     }),
     idempotency: createIdempotency({
@@ -211,7 +211,7 @@ function openStoring({
     }),
     responses: createStoredResponses({
       ...{ open, storedBefore, sealer: secrets.sealer('responses'), bootId, clock },
-      retentionMs: () => snapshot().config.storage.responses.retention,
+      retentionMs: () => snapshots.current.config.storage.responses.retention,
       counted: (tenant, bytes, write) =>
         book.keep(accountOfTenant(tenant), 'responses', bytes, write, (written) => (written === false ? 0 : bytes)),
     }),

@@ -123,6 +123,6 @@ export async function announce({
   const reader = process.stdout.isTTY === true ? 'person' : 'machine';
   // A store that cannot be written now keeps nobody from reading the rest.
   const login = reader === 'person' ? await gateway.loginLink().catch(() => null) : null;
-  const snapshot = gateway.snapshot();
+  const snapshot = gateway.snapshots.current;
   process.stdout.write(startMessage({ ...facts, url, adminKey, userKey, reader, snapshot, dashboard, login }));
 }

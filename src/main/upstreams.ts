@@ -91,7 +91,7 @@ export async function openUpstreams({
     ],
   });
   opened(keeper.close);
-  opened(startRestLooks({ ...shared, snapshot: keeper.snapshot }));
+  opened(startRestLooks({ ...shared, snapshots: keeper.snapshots }));
   const silence = createSilenceWatch(health, clock);
   opened(every(silenceLookMs, silence.look));
   return { ...keeper, transport, health, silence, transcoder, engines, hooks };

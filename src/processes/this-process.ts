@@ -20,7 +20,7 @@ interface ProcessFactsParts {
     secrets: { signer(purpose: string): Pick<Signer, 'sign'> };
     stores: { bootId: string; replicas: Pick<Replicas, 'seen'> | null };
   };
-  services: { snapshot(): { config: Config } };
+  services: { readonly snapshots: { readonly current: { config: Config } } };
   setup: { report(): { unopened: number } };
 }
 
@@ -33,7 +33,7 @@ export interface ThisProcess {
 
 /** Nobody waits for it on the way of a request. `load` is asked each time. */
 export function createThisProcess(
-  { options: { version, seat }, books: { secrets, stores }, services: { snapshot }, setup }: ProcessFactsParts,
+  { options: { version, seat }, books: { secrets, stores }, services: { snapshots }, setup }: ProcessFactsParts,
   load: () => { draining: boolean; running: number },
 ): ThisProcess {
   const same = {
@@ -56,7 +56,7 @@ export function createThisProcess(
     before = now;
     const { draining, running: requests } = load();
     const state = draining ? 'draining' : 'serving';
-    const configuration = fingerprint(snapshot().config);
+    const configuration = fingerprint(snapshots.current.config);
     const { rss: memoryBytes } = process.memoryUsage();
     const { unopened } = setup.report();
     return { ...same, configuration, state, unopened, requests, busy, loopDelayMs, memoryBytes };

@@ -76,11 +76,11 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
   const places = new KeyPlaces();
   const ring = createKeyRing(clock, declaredKeys(current, 'sk-cv-admin-of-tests'), null, places);
   let stored: Stored = await store.load();
-  let snapshot = snapshotOf(current);
+  const snapshots = { current: snapshotOf(current) };
   const secrets = openSecrets(current, openDataFolder(folder));
   const setup = createSetup({ config: current, env: {}, secrets, log: { warn() {}, error() {} } });
   setup.begin(async (next) => {
-    snapshot = snapshotOf(next);
+    snapshots.current = snapshotOf(next);
     return { providersListed: Promise.resolve() };
   });
   let reloaded: Reloaded | null = null;
@@ -126,7 +126,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     plans,
     counters,
     notices,
-    snapshot: () => snapshot,
+    snapshots,
     planning: planningWithoutStores(plans, () => current),
     health,
     transport,
@@ -224,12 +224,12 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     sessions,
     storeErrors,
     vectors,
-    snapshot: () => snapshot,
+    snapshots,
     /** Takes another configuration into use. */
     configure(next: Record<string, unknown>) {
       current = configOf(next);
       void setup.declare(current);
-      snapshot = snapshotOf(setup.inForce());
+      snapshots.current = snapshotOf(setup.inForce());
       ring.declare(declaredKeys(current, 'sk-cv-admin-of-tests'));
     },
     /** Findings of machine, folder and stores. */

@@ -22,7 +22,7 @@ function over(url: string) {
 
 test('providers are shown with the live health of their credentials, and without secrets', async (t) => {
   const admin = await openAdmin(t, over('http://127.0.0.1:9'));
-  const [target] = admin.snapshot().models.targets();
+  const [target] = admin.snapshots.current.models.targets();
   assert.ok(target !== undefined);
   const [lane] = admin.health.lanes(target);
   assert.ok(lane !== undefined);
@@ -51,7 +51,7 @@ test('a provider that asks to wait is not down, however few targets it has', asy
   const { providers } = over('http://127.0.0.1:9');
   const one = { up: { ...providers.up, credentials: [{ api_key: 'upstream-secret-a' }] } };
   const admin = await openAdmin(t, { providers: one, models: { small: { targets: ['up/mock/ok'] } } });
-  const [target] = admin.snapshot().models.targets();
+  const [target] = admin.snapshots.current.models.targets();
   const [lane] = admin.health.lanes(target!);
   const nowMs = admin.clock.monotonicMs();
   const owner = {};
@@ -74,7 +74,7 @@ test('a provider that asks to wait is not down, however few targets it has', asy
 
 test('a provider that mostly fails is failing before its breaker opens, as the overview says, too', async (t) => {
   const admin = await openAdmin(t, over('http://127.0.0.1:9'));
-  const [target] = admin.snapshot().models.targets();
+  const [target] = admin.snapshots.current.models.targets();
   const [lane] = admin.health.lanes(target!);
   const nowMs = admin.clock.monotonicMs();
   const end = { retryAfterMs: null, afterMs: 10, content: 'none', tenant: 'dev/laptop' } as const;

@@ -36,11 +36,18 @@ async function serve(t: { after(fn: () => unknown): void }) {
     routes,
     keys: admin.ring,
     sessions: null,
-    snapshot: () => ({
-      config: {
-        server: { cors_origins: [], trusted_proxies: [], connections_per_address: undefined, overload: { delay: 250 } },
+    snapshots: {
+      current: {
+        config: {
+          server: {
+            cors_origins: [],
+            trusted_proxies: [],
+            connections_per_address: undefined,
+            overload: { delay: 250 },
+          },
+        },
       },
-    }),
+    },
     onRefused() {},
     onDropped: () => undefined,
     onUnexpected: (error) => unexpected.push(error),

@@ -69,16 +69,18 @@ export async function startBareServer(t: { after(fn: () => unknown): void }, par
       byGuest: () => null,
     },
     sessions: null,
-    snapshot: () => ({
-      config: {
-        server: {
-          cors_origins: [],
-          trusted_proxies: [],
-          connections_per_address: undefined,
-          overload: parts.overload ?? { delay: 250 },
+    snapshots: {
+      current: {
+        config: {
+          server: {
+            cors_origins: [],
+            trusted_proxies: [],
+            connections_per_address: undefined,
+            overload: parts.overload ?? { delay: 250 },
+          },
         },
       },
-    }),
+    },
     onRefused() {},
     onDropped: () => undefined,
     onUnexpected: (error) => unexpected.push(error),

@@ -124,7 +124,7 @@ function replay(pieces: readonly Buffer[], head: AnswerHead): Shown {
   for (const piece of pieces) for (const event of reader.push(piece)) events.push(...decoder.step(event));
   for (const event of reader.end()) events.push(...decoder.step(event));
   events.push(...decoder.finish());
-  return { ...show(events, head), malformedLines: decoder.malformedLines() };
+  return { ...show(events, head), malformedLines: decoder.malformedLines };
 }
 
 function show(events: readonly NeutralEvent[], head: AnswerHead): Omit<Shown, 'malformedLines'> {

@@ -29,7 +29,7 @@ export function replay(dialect: UpstreamDialect, pieces: readonly Buffer[], opti
   for (const piece of pieces) for (const event of reader.push(piece)) events.push(...decoder.step(event));
   for (const event of reader.end()) events.push(...decoder.step(event));
   events.push(...decoder.finish());
-  return { ...show(events), malformedLines: decoder.malformedLines() };
+  return { ...show(events), malformedLines: decoder.malformedLines };
 }
 
 export function show(events: readonly NeutralEvent[]): Omit<Shown, 'malformedLines'> {

@@ -156,7 +156,7 @@ test('F56 an error of ours in one request: that one is a 500 that names its id, 
   const gateway = await startGateway(t, overUpstreams(upstream.url));
   // From then on the snapshot stays the same.
   await gateway.modelsKnown;
-  const { models } = gateway.snapshot();
+  const { models } = gateway.snapshots.current;
   const { resolve } = models;
   models.resolve = (model, principal) => {
     if (model === 'boom') throw new Error('a fault point');

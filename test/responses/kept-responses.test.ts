@@ -171,7 +171,7 @@ test('an operator may keep nothing, of all keys or of some', async (t) => {
   await assert.rejects(client.conversations.create(), { status: 403 });
   const theirs = await stranger.responses.create({ model: 'chat', input: 'Hi' });
   assert.equal((await stranger.responses.retrieve(theirs.id)).id, theirs.id);
-  assert.equal(gateway.snapshot().config.storage.responses.enabled, true);
+  assert.equal(gateway.snapshots.current.config.storage.responses.enabled, true);
 });
 
 test('where one provider keeps responses, they stay there and are asked for there', async (t) => {

@@ -91,7 +91,7 @@ export function agentOperations(parts: AdminParts, entryRecords: EntryRecords): 
 /** Agents in force, and stored ones that cannot be used. */
 async function shownAgents(parts: AdminParts, entryRecords: EntryRecords): Promise<ShownAgent[]> {
   const [rows, agents] = await Promise.all([entryRecords.rows(), parts.agents?.()]);
-  const inForce = parts.snapshot().config.agents;
+  const inForce = parts.snapshots.current.config.agents;
   const unused = rows.entries.filter(({ kind, name }) => kind === 'agent' && !Object.hasOwn(inForce, name));
   const shown = (name: string, url: string, source: 'file' | 'kept', row: ReturnType<typeof rowIn>): ShownAgent => {
     const agent = agents?.get(name);

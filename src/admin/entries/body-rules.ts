@@ -108,12 +108,12 @@ async function addRule(
   return shown(directory, rule);
 }
 
-function mayKeepModel({ snapshot }: AdminParts, { name, accounts }: Operator, model: string): void {
+function mayKeepModel({ snapshots }: AdminParts, { name, accounts }: Operator, model: string): void {
   if (accounts !== null) {
     const message = `The operator '${name}' manages only some accounts. All accounts share models, so only operators of all accounts keep bodies by model.`;
     refuse({ kind: 'forbidden', message });
   }
-  const { models, config } = snapshot();
+  const { models, config } = snapshots.current;
   if (models.all().some(({ id }) => id === model) || aliasFor(config.models, model) !== null) return;
   refuse(invalid('name', `name: there is no model '${model}'`));
 }

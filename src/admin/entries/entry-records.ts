@@ -193,7 +193,7 @@ export function declared({ setup, configFile }: AdminParts, kind: EntryKind, nam
 function notStored(parts: AdminParts, kind: EntryKind, name: string): Failure {
   const file = parts.setup.file();
   if (Object.hasOwn(tableOf(file, kind), name)) return declared(parts, kind, name);
-  const { providers, models } = parts.snapshot();
+  const { providers, models } = parts.snapshots.current;
   const there =
     kind === 'provider' ? providers.has(name) : kind === 'model' && models.all().some(({ id }) => id === name);
   const shown = name.slice(0, 256);

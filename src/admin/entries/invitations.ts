@@ -149,8 +149,8 @@ interface Letter {
   publicUrl: string;
 }
 
-function letterTo({ snapshot }: AdminParts, email: string | undefined): Letter {
-  const { smtp, public_url } = snapshot().config.server;
+function letterTo({ snapshots }: AdminParts, email: string | undefined): Letter {
+  const { smtp, public_url } = snapshots.current.config.server;
   if (email === undefined) return refuse(invalid('email', 'email: expected the address that gets the link'));
   if (smtp === undefined || public_url === undefined) {
     const lacks = smtp === undefined ? 'server.smtp' : 'server.public_url, which links in mails begin with';

@@ -51,7 +51,7 @@ export async function shownServer(parts: AdminParts, entryRecords: EntryRecords,
 export async function shownServers(parts: AdminParts, entryRecords: EntryRecords): Promise<ShownServer[]> {
   const [rows, grants] = await Promise.all([entryRecords.rows(), parts.mcpGrants.list()]);
   const loginOf = (name: string) => grants.find(({ row }) => row.server === name) ?? null;
-  const inForce = parts.snapshot().config.mcp.servers;
+  const inForce = parts.snapshots.current.config.mcp.servers;
   const unused = rows.entries.filter(({ kind, name }) => kind === 'mcp' && !Object.hasOwn(inForce, name));
   return [
     ...Object.entries(inForce).map(([name, config]) => {

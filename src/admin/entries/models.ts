@@ -104,9 +104,9 @@ export type ShownModel = z.input<typeof modelSchema>;
 /** An alias that callers can name, or a stored entry that names none: a pattern, or one that cannot be used. */
 type Entry = { alias: Alias; row: EntryRow | null } | { alias: null; row: EntryRow };
 
-function entriesOf({ snapshot }: AdminParts, { entries: entryRecords }: EntryRows): Entry[] {
+function entriesOf({ snapshots }: AdminParts, { entries: entryRecords }: EntryRows): Entry[] {
   const rows = new Map(entryRecords.filter(({ kind }) => kind === 'model').map((row) => [row.name, row]));
-  const aliases = snapshot().models.all();
+  const aliases = snapshots.current.models.all();
   const named = new Set(aliases.map(({ id }) => id));
   return [
     ...aliases.map((alias) => ({ alias, row: rows.get(alias.id) ?? null })),
@@ -148,7 +148,7 @@ function shown(parts: AdminParts, { alias, row }: Entry): ShownModel {
 /** Entries that no list of models has: a pattern, whose matches are listed instead, or one that cannot be used. */
 function shownUnnamed(parts: AdminParts, row: EntryRow): ShownModel {
   const facts = shownStored(parts, 'kept', row);
-  const model = parts.snapshot().config.models[row.name];
+  const model = parts.snapshots.current.config.models[row.name];
   const status = facts.problem === null ? 'healthy' : 'down';
   const targets = model?.targets.map(({ provider, model: id, priority, weight }) => ({
     target: `${provider}/${id}`,
@@ -200,11 +200,11 @@ function shownAlias(parts: AdminParts, alias: Alias, row: EntryRow | null): Show
 }
 
 function sourceOf(
-  { setup, snapshot }: AdminParts,
+  { setup, snapshots }: AdminParts,
   { id, candidates }: Alias,
   row: EntryRow | null,
 ): ShownModel['source'] {
-  const { config, models } = snapshot();
+  const { config, models } = snapshots.current;
   const by = aliasFor(config.models, id)?.alias;
   if (by !== undefined) return Object.hasOwn(setup.file().models, by) ? 'file' : 'kept';
   if (row !== null && !setup.report().shadowed.has(fragmentKey(row))) return 'kept';

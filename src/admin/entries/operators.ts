@@ -68,7 +68,7 @@ const changeSchema = z
 export function operatorOperations(parts: AdminParts, records: Records): Operation[] {
   const entries = entryOperations({ path: '/operators', named: 'id', area: 'operators', reply: operatorSchema });
   const { operatorOf, keyHolderOf, checkAccounts, change } = createRows(records);
-  const shown = (row: OperatorRow) => shownOperator(row, parts.snapshot().config.dashboard);
+  const shown = (row: OperatorRow) => shownOperator(row, parts.snapshots.current.config.dashboard);
 
   return [
     entries.list({

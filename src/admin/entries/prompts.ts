@@ -131,7 +131,7 @@ function refuseOtherVersions(before: Members, after: Members): void {
 /** Prompts in force, and stored ones that cannot be used. */
 async function shownPrompts(parts: AdminParts, entryRecords: EntryRecords): Promise<ShownPrompt[]> {
   const rows = await entryRecords.rows();
-  const inForce = parts.snapshot().config.prompts;
+  const inForce = parts.snapshots.current.config.prompts;
   const unused = rows.entries.filter(({ kind, name }) => kind === 'prompt' && !Object.hasOwn(inForce, name));
   return [
     ...Object.entries(inForce).map(([name, prompt]) => shown(parts, name, prompt, rowIn(rows, 'prompt', name))),

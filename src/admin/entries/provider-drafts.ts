@@ -107,10 +107,10 @@ function shownType(provider: Provider): z.input<typeof typesSchema>['data'][numb
   };
 }
 
-async function foundServers({ setup, snapshot }: AdminParts): Promise<z.input<typeof foundSchema>> {
+async function foundServers({ setup, snapshots }: AdminParts): Promise<z.input<typeof foundSchema>> {
   const found = await setup.found();
   const used = new Map(
-    [...snapshot().providers.values()].map(({ connection }) => [placeOf(connection.origin), connection.name]),
+    [...snapshots.current.providers.values()].map(({ connection }) => [placeOf(connection.origin), connection.name]),
   );
   return {
     looked: found !== null,

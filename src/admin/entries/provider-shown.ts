@@ -65,7 +65,7 @@ export async function shownProvider(
 }
 
 export function shownProviders(parts: AdminParts, rows: EntryRows): ShownProvider[] {
-  const { providers } = parts.snapshot();
+  const { providers } = parts.snapshots.current;
   const show = showing(parts, rows);
   return [
     ...[...providers.values()].map(show),
@@ -128,11 +128,11 @@ function shownEngine({ name, type, baseUrl, status, lane }: EngineState, parts: 
 
 /** Health is looked at once for all the providers of an answer. */
 function showing(parts: AdminParts, rows: EntryRows): (provider: ConfiguredProvider) => ShownProvider {
-  const { health, clock, snapshot, setup } = parts;
+  const { health, clock, snapshots, setup } = parts;
   const inFile = setup.file().providers;
   const nowMs = clock.monotonicMs();
   const allLanes = lanesByProvider(health, nowMs);
-  const targets = Map.groupBy(snapshot().models.targets(), ({ provider }) => provider);
+  const targets = Map.groupBy(snapshots.current.models.targets(), ({ provider }) => provider);
   return ({ connection, config, simulated }) => {
     const { name } = connection;
     const providerTargets = targets.get(name) ?? [];

@@ -97,8 +97,8 @@ export function providerOperations(parts: AdminParts, entryRecords: EntryRecords
   ];
 }
 
-async function testedProvider({ snapshot, transport }: AdminParts, name: string): Promise<Tested> {
-  const provider = snapshot().providers.get(name) ?? refuse(noProvider(name));
+async function testedProvider({ snapshots, transport }: AdminParts, name: string): Promise<Tested> {
+  const provider = snapshots.current.providers.get(name) ?? refuse(noProvider(name));
   const looks = await lookAtProvider(transport, provider.connection);
   return {
     ok: looks.every(({ verdict }) => verdict === 'ok' || verdict === 'not listed'),

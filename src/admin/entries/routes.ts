@@ -64,7 +64,7 @@ const effectNames = ['model', 'ladder', 'classify', 'targets', 'parameters', 'ta
 /** Rules in force in their order, then stored ones that cannot be used. */
 async function shownRoutes(parts: AdminParts, entryRecords: EntryRecords): Promise<ShownRoute[]> {
   const rows = await entryRecords.rows();
-  const inForce = parts.snapshot().config.routes;
+  const inForce = parts.snapshots.current.config.routes;
   const unused = rows.entries.filter(({ kind, name }) => kind === 'route' && !Object.hasOwn(inForce, name));
   const sorted = Object.entries(inForce).sort(([, a], [, b]) => a.order - b.order);
   return [

@@ -66,11 +66,11 @@ export function agreementOperations(parts: AdminParts, records: Records): Operat
       reply: agreementReply,
       async run({ params: { name }, body, operator }) {
         const classify = classifyOf(parts, name);
-        const { compareAnswers, snapshot } = parts;
+        const { compareAnswers, snapshots } = parts;
         if (compareAnswers === undefined)
           return refuse(invalid(null, 'A comparison needs a running server, and none runs.'));
         const { judge, limit, account, cursor, ...span } = body;
-        const found = snapshot().models.resolve(judge, serverPrincipal);
+        const found = snapshots.current.models.resolve(judge, serverPrincipal);
         if (isFailure(found)) return refuse(found);
         const tally = createTally();
         const { fromMs, toMs, pages } = observedPages(parts, {

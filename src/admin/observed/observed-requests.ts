@@ -29,8 +29,8 @@ export const spanFields = {
 };
 
 /** The rule that classifies by this name, or a refusal. */
-export function classifyOf({ snapshot }: AdminParts, name: string): ClassifyConfig {
-  const { routes } = snapshot().config;
+export function classifyOf({ snapshots }: AdminParts, name: string): ClassifyConfig {
+  const { routes } = snapshots.current.config;
   const classify = Object.hasOwn(routes, name) ? routes[name]?.classify : undefined;
   if (classify !== undefined) return classify;
   return refuse({ kind: 'not-found', message: `There is no rule '${name.slice(0, 64)}' that classifies.` });

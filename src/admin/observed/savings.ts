@@ -68,7 +68,7 @@ export function savingsOperations(parts: AdminParts): Operation[] {
           ...{ rule: name, classify, operator, span, account, cursor },
         });
         const untilMs = parts.clock.monotonicMs() + stepMs;
-        const sums = createSums(wouldCost(parts.snapshot()));
+        const sums = createSums(wouldCost(parts.snapshots.current));
         let examined = 0;
         let next: string | null = null;
         for await (const page of pages) {

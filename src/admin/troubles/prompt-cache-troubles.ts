@@ -15,12 +15,12 @@ const cachedShareMin = 0.1;
 type Uncached = Finding & { state: 'warning'; page: 'models'; account: null };
 
 /** Aliases whose prompts are long and come from no cache, though their provider has one; of the newest requests. */
-export async function promptCacheTroubles({ ledger, clock, snapshot }: AdminParts): Promise<Uncached[]> {
+export async function promptCacheTroubles({ ledger, clock, snapshots }: AdminParts): Promise<Uncached[]> {
   const sinceMs = clock.wallMs() - spanMs;
   const query = { accounts: null, where: { class: 'ok' }, sinceMs, untilMs: null, after: null, cursor: null };
   try {
     const { events } = await ledger.list({ ...query, limit: rowsMax });
-    const { config, models, providers } = snapshot();
+    const { config, models, providers } = snapshots.current;
     const targets = new Map([...models.targets()].map((target) => [target.id, target]));
     const isLong = ({ target: id, usageSource, inputTokens }: UsageEvent): boolean => {
       const target = targets.get(id ?? '');

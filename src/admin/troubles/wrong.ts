@@ -141,8 +141,8 @@ function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-function providerTroubles({ snapshot, health, clock }: AdminParts): Trouble[] {
-  const { models, providers } = snapshot();
+function providerTroubles({ snapshots, health, clock }: AdminParts): Trouble[] {
+  const { models, providers } = snapshots.current;
   const nowMs = clock.monotonicMs();
   const targets = Map.groupBy(models.targets(), ({ provider }) => provider);
   const lanes = lanesByProvider(health, nowMs);
@@ -169,9 +169,9 @@ function backAgain({ standing, backAtMs }: LaneSnapshot, nowMs: number): string 
   return backAtMs === null ? 'until it answers' : `back ${within(backAtMs - nowMs)}`;
 }
 
-function modelTroubles({ snapshot, health, clock }: AdminParts): Trouble[] {
+function modelTroubles({ snapshots, health, clock }: AdminParts): Trouble[] {
   const nowMs = clock.monotonicMs();
-  const { models } = snapshot();
+  const { models } = snapshots.current;
   const standings = new Map(
     health.snapshot(nowMs).map(({ target, credential, standing }) => [`${target} ${credential}`, standing]),
   );
@@ -221,10 +221,10 @@ async function accountTroubles(parts: AdminParts, records: Records): Promise<Tro
 }
 
 /** Requests that failed for no reason of their callers, such as broken streams. Those who left are none. */
-async function requestTroubles({ ledger, clock, snapshot }: AdminParts): Promise<Trouble[]> {
+async function requestTroubles({ ledger, clock, snapshots }: AdminParts): Promise<Trouble[]> {
   const nowMs = clock.wallMs();
   const fromMs = nowMs - errorSpanMs;
-  const most = snapshot().config.telemetry.alerts.error_rate;
+  const most = snapshots.current.config.telemetry.alerts.error_rate;
   try {
     const span = { fromMs, toMs: nowMs + 60_000, grain: 'minute', stepMs: errorSpanMs * 2 } as const;
     const points = await ledger.traffic({ ...span, kind: 'all', names: [''] });
@@ -246,22 +246,20 @@ async function requestTroubles({ ledger, clock, snapshot }: AdminParts): Promise
 }
 
 /** Variants that were taken out: their callers have another one meanwhile. */
-async function variantTroubles({ ledger, snapshot }: AdminParts): Promise<Trouble[]> {
-  if (!snapshot().varies) return [];
+async function variantTroubles({ ledger, snapshots }: AdminParts): Promise<Trouble[]> {
+  if (!snapshots.current.varies) return [];
   try {
-    const found = snapshot()
-      .models.all()
-      .map(async ({ id, variants }) => {
-        if (variants?.shape === undefined) return [];
-        const states = await ledger.experiments.states({ alias: id, shape: variants.shape });
-        return states.flatMap(({ variant, out }): Trouble[] => {
-          if (out === null) return [];
-          const text = `The variant ${variant} of the model ${id} is out since ${new Date(out.atMs).toISOString()}: ${out.reason}.`;
-          const name = `variant ${id}/${variant}`;
-          const fix = `Change the variant, or let it take part again: culvert models restore ${id} ${variant}`;
-          return [{ ...warning(text, 'models', id), check: name, alert: name, fix }];
-        });
+    const found = snapshots.current.models.all().map(async ({ id, variants }) => {
+      if (variants?.shape === undefined) return [];
+      const states = await ledger.experiments.states({ alias: id, shape: variants.shape });
+      return states.flatMap(({ variant, out }): Trouble[] => {
+        if (out === null) return [];
+        const text = `The variant ${variant} of the model ${id} is out since ${new Date(out.atMs).toISOString()}: ${out.reason}.`;
+        const name = `variant ${id}/${variant}`;
+        const fix = `Change the variant, or let it take part again: culvert models restore ${id} ${variant}`;
+        return [{ ...warning(text, 'models', id), check: name, alert: name, fix }];
       });
+    });
     return (await Promise.all(found)).flat();
   } catch (error) {
     if (error instanceof FailureError) return [];

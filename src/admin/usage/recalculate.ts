@@ -91,7 +91,7 @@ async function recalculated(
     where: definedMembers({ alias: request.model }),
     ...{ sinceMs: fromMs, untilMs: toMs, after: null, limit: listLimitMax },
   };
-  const priceOf = pricesOf(parts.snapshot());
+  const priceOf = pricesOf(parts.snapshots.current);
   const byRequest = (event: UsageEvent) =>
     request.requests === 'all' || isUnpriced(event) ? repriced(event, priceOf) : 'the same';
   const presentCost = async (event: UsageEvent) => {

@@ -86,8 +86,8 @@ export function resultsOperations(parts: AdminParts): Operation[] {
       summary: 'Lets a variant take part again that `rollback: auto` took out. It is compared from now on.',
       reply: z.object({ model: z.string(), variant: z.string() }),
       async run({ params: { id, variant }, operator }) {
-        const { ledger, clock, snapshot, store } = parts;
-        const model = aliasFor(snapshot().config.models, id)?.model;
+        const { ledger, clock, snapshots, store } = parts;
+        const model = aliasFor(snapshots.current.config.models, id)?.model;
         const atMs = clock.wallMs();
         const experiment = { alias: id, shape: model === undefined ? '' : shapeOf(model) };
         if (!(await ledger.experiments.takeBack(experiment, variant, atMs))) {
@@ -107,12 +107,12 @@ export function resultsOperations(parts: AdminParts): Operation[] {
 }
 
 async function resultsOf(
-  { ledger, clock, snapshot }: AdminParts,
+  { ledger, clock, snapshots }: AdminParts,
   id: string,
   request: z.output<typeof query>,
   operator: Operator,
 ): Promise<ResultsReply> {
-  const model = aliasFor(snapshot().config.models, id)?.model ?? null;
+  const model = aliasFor(snapshots.current.config.models, id)?.model ?? null;
   const variants: NonNullable<ModelConfig['variants']> = model?.variants ?? {};
   const period = periodOf(request, clock.wallMs());
   const accounts = requestedAccounts(request.account, operator.accounts);

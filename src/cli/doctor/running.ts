@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Finding } from '../../admin/finding.ts';
 import type { SinkStanding } from '../../books/metering/record-delivery.ts';
 import type { HostedFiles } from '../../inference/families/images/hosted-files.ts';
-import type { Snapshot } from '../../inference/models/snapshot.ts';
+import type { Snapshot, Snapshots } from '../../inference/models/snapshot.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { secretBytesMin } from '../../kernel/seal.ts';
 import type { DataFolder } from '../../stores/sqlite/data-folder.ts';
@@ -24,7 +24,7 @@ const sinkLateMs = 15 * 60_000;
  */
 export function runningFindings({
   folder,
-  snapshot: now,
+  snapshots,
   troubles,
   sinks,
   files,
@@ -34,7 +34,7 @@ export function runningFindings({
   clock,
 }: {
   folder: DataFolder;
-  snapshot(): Snapshot;
+  readonly snapshots: Snapshots;
   troubles(): Readonly<Record<string, string | null>>;
   sinks(): readonly SinkStanding[];
   files: Pick<HostedFiles, 'trouble'>;
@@ -45,7 +45,7 @@ export function runningFindings({
   overload: string | null;
   clock: Clock;
 }): Finding[] {
-  const snapshot = now();
+  const snapshot = snapshots.current;
   const { config } = snapshot;
   const { admin, storage } = config;
   const stores = Object.entries(troubles()).map(([name, trouble]) =>

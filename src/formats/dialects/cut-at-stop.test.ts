@@ -21,7 +21,7 @@ const saidIn = (events: readonly NeutralEvent[]) =>
 /** Each list is what one event of the provider's says. */
 function streamed(lists: readonly (readonly NeutralEvent[])[], stops: readonly string[]): NeutralEvent[][] {
   let next = 0;
-  const inner: StreamDecoder = { step: () => [...lists[next++]!], finish: () => [], malformedLines: () => 0 };
+  const inner: StreamDecoder = { step: () => [...lists[next++]!], finish: () => [], malformedLines: 0 };
   const decoder = cuttingDecoder(inner, stops);
   return lists.map(() => decoder.step({ event: '', data: '' }));
 }

@@ -8,7 +8,9 @@ export function cuttingDecoder(decoder: StreamDecoder, stops: readonly string[])
     // Nobody waits for unwanted text: the answer is over, and its counts are unknown.
     step: (event: SseEvent) => cut.pass(decoder.step(event), 'at once'),
     finish: () => cut.pass(decoder.finish(), 'at once'),
-    malformedLines: () => decoder.malformedLines(),
+    get malformedLines() {
+      return decoder.malformedLines;
+    },
   };
 }
 

@@ -286,7 +286,7 @@ export interface StreamDecoder {
   /** At the end of the bytes: `[]` if the terminal event was seen, else a `failed` with class `truncated`. */
   finish(): NeutralEvent[];
   /** Lines skipped because they were not readable. */
-  malformedLines(): number;
+  readonly malformedLines: number;
 }
 
 /** Fault of the upstream, in its words. */

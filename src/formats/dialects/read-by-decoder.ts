@@ -55,8 +55,8 @@ export function readByDecoder(
     step(event) {
       const { shows, fault: found } = look(decoder.step(event));
       if (found !== null) return { content: false, fault: found, usageOnly: false };
-      if (decoder.malformedLines() > malformed) {
-        malformed = decoder.malformedLines();
+      if (decoder.malformedLines > malformed) {
+        malformed = decoder.malformedLines;
         return { content: false, fault: brokenLine, usageOnly: false };
       }
       return shows ? content : nothing;

@@ -74,7 +74,7 @@ export function a2aRoutes(parts: A2aParts): Route[] {
 }
 
 function addressOf({ services }: A2aParts, { request }: Exchange): (agent: string) => string {
-  const base = linkBaseOf(request, services.snapshot().config.server);
+  const base = linkBaseOf(request, services.snapshots.current.config.server);
   return (agent) => `${base}/a2a/${agent}`;
 }
 

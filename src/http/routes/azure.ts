@@ -36,10 +36,10 @@ const types: Readonly<Record<string, string>> = {
   speech: 'audio-generation',
 };
 
-function requestedModel({ snapshot }: Services, exchange: Exchange): Alias | Failure {
+function requestedModel({ snapshots }: Services, exchange: Exchange): Alias | Failure {
   const model = new URLSearchParams(exchange.search).get('model');
   const caller = callerOf(exchange);
-  const { models } = snapshot();
+  const { models } = snapshots.current;
   if (model !== null) return models.resolve(model, caller);
   const first = models.list(caller).find(({ listedAs }) => listedAs === 'chat');
   return first ?? { kind: 'not-found', message: 'No chat model is available to this key.' };

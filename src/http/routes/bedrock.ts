@@ -101,7 +101,7 @@ function invokeRoute(services: Services, path: string, summary: string): Route {
     async handle(exchange) {
       const { admitted, request, client } = exchange;
       // AWS's SDKs send it as bytes of any type.
-      const raw = exchange.givenBody ?? (await readBody(exchange, services.snapshot().config.server.body_limit));
+      const raw = exchange.givenBody ?? (await readBody(exchange, services.snapshots.current.config.server.body_limit));
       if (raw === null) return;
       if (!Buffer.isBuffer(raw)) return refuse(client, raw, admitted?.headers ?? []);
       const read = readInvokeBody(raw, modelOf(exchange), isStream);
@@ -133,7 +133,7 @@ function countRoute(services: Services): Route {
     body: { schema: countSchema },
     async handle(exchange) {
       const { admitted, client } = exchange;
-      const raw = exchange.givenBody ?? (await readBody(exchange, services.snapshot().config.server.body_limit));
+      const raw = exchange.givenBody ?? (await readBody(exchange, services.snapshots.current.config.server.body_limit));
       if (raw === null) return;
       if (!Buffer.isBuffer(raw)) return refuse(client, raw, admitted?.headers ?? []);
       const read = readCountBody(raw, modelOf(exchange));

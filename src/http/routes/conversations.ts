@@ -123,7 +123,7 @@ async function shown({ responses }: Services, { tenant }: StoredCall, id: string
 
 /** Why nothing is kept for this key, or no more; null: it is. */
 async function storageRefusal(services: Services, { exchange, account }: StoredCall): Promise<Failure | null> {
-  return keepsFor(services.snapshot(), callerOf(exchange)) ? services.storage.mayKeep(account) : notStored;
+  return keepsFor(services.snapshots.current, callerOf(exchange)) ? services.storage.mayKeep(account) : notStored;
 }
 
 function shownConversation({ id, createdMs, metadata }: StoredConversation): JsonObject {

@@ -82,7 +82,7 @@ function ruledBy(services: Services, exchange: Exchange, dialect: CallerDialectI
       atMs: exchange.atMs,
     };
     const sources = { left: services.admission.left, inner: null };
-    const ruled = await modelThroughRules(services.snapshot(), sources, call, { endpoint, ...facts });
+    const ruled = await modelThroughRules(services.snapshots.current, sources, call, { endpoint, ...facts });
     return isFailure(ruled) ? ruled : { model: ruled.model, principal: ruled.call.principal };
   };
 }
@@ -93,10 +93,10 @@ async function count(
   { dialect, answer }: Counting,
   bodyOf: BodyOf,
 ): Promise<void> {
-  const body = await readJsonBody(exchange, services.snapshot().config.server.body_limit);
+  const body = await readJsonBody(exchange, services.snapshots.current.config.server.body_limit);
   if (body === null) return;
   const sent = Buffer.isBuffer(body) ? await bodyOf(exchange, body) : body;
-  const { prompts } = services.snapshot();
+  const { prompts } = services.snapshots.current;
   const whole =
     prompts === null || !Buffer.isBuffer(sent) ? sent : await withPrompt(services, exchange, prompts, dialect.id, sent);
   const counted = Buffer.isBuffer(whole)
@@ -105,7 +105,7 @@ async function count(
         principal: callerOf(exchange),
         body: whole,
         callerHeaders: exchange.request.headers,
-        ruled: services.snapshot().rules === null ? null : ruledBy(services, exchange, dialect.id),
+        ruled: services.snapshots.current.rules === null ? null : ruledBy(services, exchange, dialect.id),
       })
     : whole;
   if (counted.kind !== 'counted') return refuse(exchange.client, counted, []);

@@ -20,7 +20,7 @@ import { writeJson } from '../write-json.ts';
 export interface EphemeralKeyParts {
   runs: RunKeys;
   plans(): PlanBook;
-  snapshot(): Pick<Snapshot, 'models'>;
+  readonly snapshots: { readonly current: Pick<Snapshot, 'models'> };
   clock: Pick<Clock, 'wallMs'>;
 }
 
@@ -133,12 +133,12 @@ function isWhole(value: unknown, most: number): value is number {
 }
 
 function modelsBeyond(
-  { snapshot, clock }: EphemeralKeyParts,
+  { snapshots, clock }: EphemeralKeyParts,
   caller: Principal,
   models: KeyOptions['models'],
 ): Failure | null {
   for (const [at, name] of (models ?? []).entries()) {
-    const alias = snapshot().models.resolve(name, caller);
+    const alias = snapshots.current.models.resolve(name, caller);
     if (isFailure(alias)) return invalid(`models[${at}]`, `models[${at}]: ${factsOf(alias, clock.wallMs()).message}`);
   }
   return null;

@@ -18,7 +18,7 @@ export function listGeminiModels(services: Services, exchange: Exchange): void {
   if (!Number.isInteger(size) || size < 1) {
     return refuseAsGoogle(services, exchange, invalid('pageSize', 'pageSize must be a whole number of at least 1.'));
   }
-  const aliases = listedModels(services.snapshot(), callerOf(exchange));
+  const aliases = listedModels(services.snapshots.current, callerOf(exchange));
   const token = query.get('pageToken');
   const from = token === null || token === '' ? 0 : aliases.findIndex(({ id }) => id === token) + 1;
   if (token !== null && token !== '' && from === 0) {
@@ -33,7 +33,7 @@ export function listGeminiModels(services: Services, exchange: Exchange): void {
 /** `models.get`, and the operations below a model. */
 export async function describeGeminiModel(services: Services, exchange: Exchange): Promise<void> {
   if (await answersOperation(services, exchange)) return;
-  const alias = describedModel(services.snapshot(), exchange.params['*'] ?? '', callerOf(exchange));
+  const alias = describedModel(services.snapshots.current, exchange.params['*'] ?? '', callerOf(exchange));
   if (isFailure(alias)) return refuseAsGoogle(services, exchange, alias);
   writeJson(exchange, 200, entryOf(alias));
 }

@@ -75,7 +75,7 @@ export function geminiRoutes(parts: CacheParts & GoogleBatchesParts): Route[] {
 
 /** Reads the body, with what a cache keeps in place of the cache's name. False: it was refused, or its caller left. */
 async function expandsCache(parts: CacheParts, exchange: Exchange): Promise<boolean> {
-  const raw = await readJsonBody(exchange, parts.services.snapshot().config.server.body_limit);
+  const raw = await readJsonBody(exchange, parts.services.snapshots.current.config.server.body_limit);
   if (raw === null) return false;
   const body = Buffer.isBuffer(raw) ? await withStoredCache(parts, exchange, raw) : raw;
   if (!Buffer.isBuffer(body)) {

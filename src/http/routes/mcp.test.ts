@@ -30,7 +30,7 @@ async function startMcp(t: TestContext, handle: Route['handle']) {
         left: async () => null,
       },
       clock: systemClock,
-      snapshot: () => ({ steps: null }),
+      snapshots: { current: { steps: null } },
     },
     version: '0.0.0-test',
     sharing: null,

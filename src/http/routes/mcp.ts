@@ -22,7 +22,7 @@ import { EventedAnswer } from './mcp-answer.ts';
 export interface McpParts {
   /** The whole route table: tools are calls of it. */
   routes(): readonly Route[];
-  services: { admission: Admission; clock: Clock; snapshot(): Pick<Snapshot, 'steps'> };
+  services: { admission: Admission; clock: Clock; readonly snapshots: { readonly current: Pick<Snapshot, 'steps'> } };
   upstream: UpstreamTools;
   version: string;
   /** Null where this is the only process. */
@@ -167,7 +167,7 @@ async function newsOf(
   const caller = callerOf(exchange);
   const logLevel = statedLogLevel(message, mcpHeadersOf(exchange), await logLevels.find(caller.tenant));
   // Guards and hooks see answers: a text of a server would pass them by.
-  const steps = services.snapshot().steps?.of(caller, null) ?? null;
+  const steps = services.snapshots.current.steps?.of(caller, null) ?? null;
   const mayHaveTexts = steps === null;
   return newsFor({ message, logLevel, mayHaveTexts, send: (one) => answer.notify(one) }) ?? undefined;
 }

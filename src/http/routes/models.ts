@@ -30,7 +30,7 @@ export function modelRoutes(services: Services): Route[] {
 
 function listModels(services: Services, exchange: Exchange): void {
   if (usesGoogleShape(exchange)) return listGeminiModels(services, exchange);
-  const aliases = listedModels(services.snapshot(), callerOf(exchange));
+  const aliases = listedModels(services.snapshots.current, callerOf(exchange));
   if (!usesAnthropicShape(exchange)) {
     return writeJson(exchange, 200, { object: 'list', data: aliases.map((alias) => openAiEntry(services, alias)) });
   }
@@ -42,7 +42,7 @@ function listModels(services: Services, exchange: Exchange): void {
 
 function describeModel(services: Services, exchange: Exchange): Promise<void> | void {
   if (usesGoogleShape(exchange)) return describeGeminiModel(services, exchange);
-  const alias = describedModel(services.snapshot(), exchange.params['*'] ?? '', callerOf(exchange));
+  const alias = describedModel(services.snapshots.current, exchange.params['*'] ?? '', callerOf(exchange));
   if (isFailure(alias)) return refuse(exchange.client, alias, []);
   writeJson(
     exchange,

@@ -94,7 +94,7 @@ function named(services: Services, route: Route, loaded: JsonObject | null): Rou
     ...route,
     async handle(exchange) {
       // Of any content type, as Ollama takes them: `curl -d` sends its bodies as forms.
-      const raw = await readBody(exchange, services.snapshot().config.server.body_limit);
+      const raw = await readBody(exchange, services.snapshots.current.config.server.body_limit);
       if (raw === null) return;
       const headers = exchange.admitted?.headers ?? [];
       if (!Buffer.isBuffer(raw)) return refuse(exchange.client, raw, headers);
@@ -146,7 +146,7 @@ function load(
 }
 
 function aliasOf(services: Services, exchange: Exchange, name: string): Alias | Failure {
-  return describedModel(services.snapshot(), name, callerOf(exchange));
+  return describedModel(services.snapshots.current, name, callerOf(exchange));
 }
 
 /** A model by its name, or by its name and `:latest`. */
@@ -158,7 +158,7 @@ function taglessAlias(services: Services, exchange: Exchange, name: string): Ali
 
 /** Models for which this API has a path. */
 function modelsOf(services: Services, exchange: Exchange): readonly Alias[] {
-  const all = listedModels(services.snapshot(), callerOf(exchange));
+  const all = listedModels(services.snapshots.current, callerOf(exchange));
   return all.filter((alias) => capabilitiesOf(alias).length > 0);
 }
 

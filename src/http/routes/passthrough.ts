@@ -67,7 +67,7 @@ async function bodyOf(
     expect,
   } = request.headers;
   if (chunked === undefined && (length === undefined || length === '0')) return 'none';
-  const { body_limit, upload_limit } = services.snapshot().config.server;
+  const { body_limit, upload_limit } = services.snapshots.current.config.server;
   const bytes = Number(length);
   // Who does not say how long it is has it read first, since it is sent with its length.
   if (length === undefined || bytes < streamedBytesMin) return readBody(exchange, body_limit);

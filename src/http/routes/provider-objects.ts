@@ -73,7 +73,7 @@ async function answer(services: Services, operation: ObjectOperation, exchange: 
     if (operation.method === 'POST') {
       const read = isForm(exchange)
         ? await readMultipart(exchange, services.spool, {
-            bodyBytes: services.snapshot().config.server.upload_limit,
+            bodyBytes: services.snapshots.current.config.server.upload_limit,
             files: filesMax,
             hold,
           })
@@ -111,7 +111,7 @@ function isForm({ request }: Exchange): boolean {
 async function jsonOf(services: Services, exchange: Exchange): Promise<ObjectBody | Failure | null> {
   const { 'content-length': length, 'transfer-encoding': chunked } = exchange.request.headers;
   if (chunked === undefined && (length === undefined || length === '0')) return { json: {} };
-  const raw = await readBody(exchange, services.snapshot().config.server.body_limit);
+  const raw = await readBody(exchange, services.snapshots.current.config.server.body_limit);
   if (raw === null || !Buffer.isBuffer(raw)) return raw;
   const parsed = parseBody(raw);
   return isFailure(parsed) ? parsed : { json: parsed.body };

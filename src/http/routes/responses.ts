@@ -41,8 +41,7 @@ export function responsesRoutes(services: Services, background: BackgroundRuns, 
       ...place,
       path: '/v1/responses/input_tokens',
       answer: (inputTokens) => ({ object: 'response.input_tokens', input_tokens: inputTokens }),
-      bodyOf: ({ principal }, body) =>
-        expandedForCount(services, callerOf({ principal }).tenant, body, services.snapshot().config.server.body_limit),
+      bodyOf: ({ principal }, body) => expandedForCount(services, callerOf({ principal }).tenant, body),
     }),
     storedRoute(
       'POST',
@@ -123,7 +122,7 @@ async function answerOrBegin(
   exchange: Exchange,
   answered: Route['handle'],
 ): Promise<void> {
-  const raw = await readJsonBody(exchange, services.snapshot().config.server.body_limit);
+  const raw = await readJsonBody(exchange, services.snapshots.current.config.server.body_limit);
   if (raw === null) return;
   if (!Buffer.isBuffer(raw)) return refuse(exchange.client, raw, exchange.admitted?.headers ?? []);
   const read = raw.includes('"background"') ? await services.bodies.readObject(callerOf(exchange).tenant, raw) : null;

@@ -71,7 +71,7 @@ async function serve(t: Context, script: Script = {}) {
   };
   const services = {
     clock: systemClock,
-    snapshot: () => ({ config: { costs: { vectors: 0.05 } }, rules: null, steps: null }),
+    snapshots: { current: { config: { costs: { vectors: 0.05 } }, rules: null, steps: null } },
     admission: {
       async reserve({ requestId }: { requestId: string }) {
         logged.push('hold');

@@ -20,7 +20,7 @@ export function vendorApiRoutes(
   signing: SigningParts,
   batches: Omit<GoogleBatchesParts, 'services'>,
 ): Route[] {
-  const bodyBytesMax = () => services.snapshot().config.server.body_limit;
+  const bodyBytesMax = () => services.snapshots.current.config.server.body_limit;
   const signed = createSignedCallers({ ...signing, clock: services.clock, bodyBytesMax });
   return [
     ...geminiRoutes({ services, ...batches }),

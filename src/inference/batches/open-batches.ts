@@ -37,7 +37,7 @@ const linesAtOnce = 32;
 /** Files and batches: taken up at the start where there are any, otherwise from the first on. */
 export function openBatches({ services, uploads, ledger, ...options }: BatchesOptions): OpenedBatches {
   const { onTrouble } = options;
-  const { snapshot } = services;
+  const { snapshots } = services;
   const calls = createLineCalls(services, options.ring.principalOf);
   const turns = createTurns({
     name: 'Lines of batches',
@@ -70,7 +70,7 @@ export function openBatches({ services, uploads, ledger, ...options }: BatchesOp
       leftOut,
       retentionMs,
       onStored,
-      publicUrl: () => snapshot().config.server.public_url,
+      publicUrl: () => snapshots.current.config.server.public_url,
       waiting: options.running,
       upstream: { ...upstreamAccess(services), taken: new Set<string>(), onTrouble },
       charged: (account, ids) => chargedOf(ledger, account, ids),
@@ -102,12 +102,12 @@ export function openBatches({ services, uploads, ledger, ...options }: BatchesOp
   };
 }
 
-function upstreamAccess({ transport, snapshot }: Services): Omit<UpstreamAccess, 'taken' | 'onTrouble'> {
-  const connectionOf = (provider: string) => snapshot().providers.get(provider)?.connection;
+function upstreamAccess({ transport, snapshots }: Services): Omit<UpstreamAccess, 'taken' | 'onTrouble'> {
+  const connectionOf = (provider: string) => snapshots.current.providers.get(provider)?.connection;
   return {
     isUsed: () =>
-      snapshot().config.batches.upstream === 'auto' &&
-      [...snapshot().providers.values()].some(({ connection }) => connection.batches !== null),
+      snapshots.current.config.batches.upstream === 'auto' &&
+      [...snapshots.current.providers.values()].some(({ connection }) => connection.batches !== null),
     factsOf: (provider) => connectionOf(provider)?.batches ?? null,
     clientOf: (provider, credential) => upstreamClient(transport, connectionOf(provider), credential),
   };

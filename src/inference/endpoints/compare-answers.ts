@@ -64,7 +64,7 @@ export function createCompareAnswers(
     const principal = principalOf(stored.keyId);
     if (isFailure(principal)) return 'not_allowed';
     // The models are asked for the operator, so no data rule of the caller would hold there.
-    if (services.snapshot().models.barred(principal, unknownData, 'the model') !== null) return 'not_allowed';
+    if (services.snapshots.current.models.barred(principal, unknownData, 'the model') !== null) return 'not_allowed';
     const [, id, dialect] = endpoints.find(([ending]) => ending.test(stored.path)) ?? [];
     const body = wholeBody(stored.request);
     if (id === undefined || dialect === undefined || body === null) return 'not_kept';

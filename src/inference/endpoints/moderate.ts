@@ -37,7 +37,7 @@ export function createModerate(services: Omit<Services, 'serverTools'>): Moderat
   return async (body, bounds) => {
     const { model, input } = isObject(body) ? body : {};
     if (typeof model !== 'string' || !Array.isArray(input)) throw new Error('it moderates a list for a model');
-    const alias = services.snapshot().models.resolve(model, serverUnder(bounds.rules));
+    const alias = services.snapshots.current.models.resolve(model, serverUnder(bounds.rules));
     if (isFailure(alias) && alias.kind === 'rule-refused') throw new FailureError(alias);
     if (isFailure(alias)) throw new Error('the model cannot be asked');
     if (alias.type !== 'chat') return await answerTo(moderations, { model, input }, bounds);

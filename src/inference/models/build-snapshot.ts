@@ -86,6 +86,7 @@ export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
     kind: 'built',
     snapshot: {
       ...{ config, providers: connected, models, localSearch: localSearch(sources), steps, prompts, rules, varies },
+      takesCallers: [...connected.values()].some(({ connection }) => connection.callers !== null),
       out: sources.out,
       pricing: null,
     },

@@ -20,7 +20,11 @@ function finishedWith(level: 'info' | 'warn') {
       },
       aliases: { ended: () => void seen.ended++ },
     },
-    () => ({ models: { labels: { modelOf: (id: string) => id, targetOf: (id: string | null) => id ?? '' } } }) as never,
+    {
+      current: {
+        models: { labels: { modelOf: (id: string) => id, targetOf: (id: string | null) => id ?? '' } },
+      } as never,
+    },
     { settled: null },
   );
   return { seen, report };

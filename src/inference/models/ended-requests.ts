@@ -23,13 +23,13 @@ export function reportFinished(
     metrics: RequestMetrics;
     aliases: Pick<AliasWatch, 'ended'>;
   },
-  snapshot: () => Pick<Snapshot, 'models'>,
+  snapshots: { readonly current: Pick<Snapshot, 'models'> },
   /** Live: the hooks of the configuration in force that want each settled request; null: none does. */
   hooks: { readonly settled: ((event: UsageEvent) => void) | null },
 ): (event: UsageEvent, trace: Trace | null) => void {
   const { log, logRequest, metrics, aliases } = parts;
   return (event, trace) => {
-    const { modelOf, targetOf } = snapshot().models.labels;
+    const { modelOf, targetOf } = snapshots.current.models.labels;
     const model = modelOf(event.alias);
     metrics.finished(event, model, targetOf(event.target));
     aliases.ended(model, event);

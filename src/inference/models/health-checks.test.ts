@@ -45,7 +45,7 @@ function setUp(t: TestContext, list: (secret: string) => { status: number; ids: 
     models: { targets: () => [target] },
     providers: new Map([['up', { connection: made.connection }]]),
   } as unknown as Snapshot;
-  const stop = startRestLooks({ clock, transport: transport as never, health, snapshot: () => snapshot });
+  const stop = startRestLooks({ clock, transport: transport as never, health, snapshots: { current: snapshot } });
   t.after(stop);
 
   const lanes = health.lanes(target);

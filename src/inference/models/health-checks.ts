@@ -8,7 +8,7 @@ import { getJson } from '../../upstream/transport/get-json.ts';
 import type { Transport } from '../../upstream/transport/upstream-call.ts';
 import { askForModels } from './ask-for-models.ts';
 import type { ConfiguredProvider } from './connections.ts';
-import type { Snapshot } from './snapshot.ts';
+import type { Snapshot, Snapshots } from './snapshot.ts';
 
 const checkTimeoutMaxMs = 5_000;
 
@@ -75,21 +75,18 @@ const lookTimeoutMs = 10_000;
  * Models that rest with a credential (refused, out of quota, gone) are looked at again by a cheap call once their time
  * has come: the provider's list of models, asked with that credential. Returns what stops it.
  */
-export function startRestLooks(parts: HealthCheckParts & { snapshot(): Snapshot }): () => void {
+export function startRestLooks(parts: HealthCheckParts & { readonly snapshots: Snapshots }): () => void {
   return every(lookEveryMs, () => {
     for (const look of parts.health.dueLooks(parts.clock.monotonicMs())) void lookAgain(parts, look);
   });
 }
 
 async function lookAgain(
-  { clock, transport, snapshot }: Parameters<typeof startRestLooks>[0],
+  { clock, transport, snapshots }: Parameters<typeof startRestLooks>[0],
   look: RestLook,
 ): Promise<void> {
-  const { provider: name } =
-    snapshot()
-      .models.targets()
-      .find(({ id }) => id === look.targetId) ?? {};
-  const provider = name === undefined ? undefined : snapshot().providers.get(name);
+  const { provider: name } = snapshots.current.models.targets().find(({ id }) => id === look.targetId) ?? {};
+  const provider = name === undefined ? undefined : snapshots.current.providers.get(name);
   const found = provider === undefined ? null : await listWith(transport, provider, look.credentialId);
   look.ended(found === null ? 'unknown' : judged(found, look), clock.monotonicMs());
 }

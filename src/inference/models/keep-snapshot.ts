@@ -12,7 +12,7 @@ import { buildSnapshot } from './build-snapshot.ts';
 import { createHealthChecks } from './health-checks.ts';
 import { createKnownModels, createModelRefresh, type KnownModelParts } from './known-models.ts';
 import { createPrices, type SavedPrices } from './prices.ts';
-import type { Snapshot } from './snapshot.ts';
+import type { Snapshot, Snapshots } from './snapshot.ts';
 import type { ScopedStep } from './steps.ts';
 
 type Report = (facts: object, message: string) => void;
@@ -52,7 +52,7 @@ export interface SnapshotParts {
 
 /** The configuration in force with its providers and models, made anew when any of them changes. */
 export interface SnapshotKeeper {
-  snapshot(): Snapshot;
+  readonly snapshots: Snapshots;
   /** Resolves when new requests go by it; `providersListed`: when those who are asked for their models have answered. */
   reconfigure(config: Config, asking: 'every provider' | 'nobody'): Promise<TakenUp>;
   useLocals(locals: readonly LocalServer[]): Promise<void>;
@@ -75,8 +75,8 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
   let simulatorUrl: string | null = null;
   let isClosed = false;
   const healthChecks = createHealthChecks({ clock, transport, health });
-  let snapshot = await takeSnapshot();
-  healthChecks.follow(snapshot);
+  const snapshots = { current: await takeSnapshot() };
+  healthChecks.follow(snapshots.current);
 
   async function takeSnapshot(): Promise<Snapshot> {
     const configured = (await parts.stepsOf?.(config)) ?? [];
@@ -95,7 +95,7 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
     });
     if (built.kind === 'needs-simulator') {
       // Nobody would close it.
-      if (isClosed) return snapshot;
+      if (isClosed) return snapshots.current;
       // One for all who need it at once: another would never be closed.
       simulator ??= parts.startSimulator().catch((error: unknown) => {
         simulator = null;
@@ -111,7 +111,7 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
   async function renew(): Promise<void> {
     let next = await takeSnapshot();
     if (await prices.load(config, next.providers.values())) next = await takeSnapshot();
-    snapshot = { ...next, pricing };
+    snapshots.current = { ...next, pricing };
     health.retain(next.models.targets());
     healthChecks.follow(next);
   }
@@ -123,23 +123,23 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
   /** Large, and nothing that a start waits for. A request that comes sooner waits for it. */
   async function loadPrices(): Promise<void> {
     try {
-      if (await prices.load(config, snapshot.providers.values())) await renew();
+      if (await prices.load(config, snapshots.current.providers.values())) await renew();
       void updatePrices().catch((error: unknown) => log.error({ error: String(error) }, 'prices could not be updated'));
     } catch (error) {
       log.error({ error: String(error) }, 'prices could not be loaded');
     } finally {
       pricing = null;
-      snapshot = { ...snapshot, pricing };
+      snapshots.current = { ...snapshots.current, pricing };
     }
   }
 
   const modelRefresh = createModelRefresh({
     known,
-    snapshot: () => snapshot,
+    snapshots,
     renew,
     onListed(provider) {
       const nowMs = clock.monotonicMs();
-      for (const target of snapshot.models.targets())
+      for (const target of snapshots.current.models.targets())
         if (target.provider === provider) health.checked(target, 'passed', 0, nowMs);
     },
     onTrouble(provider, message, weight) {
@@ -154,7 +154,7 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
   });
 
   return {
-    snapshot: () => snapshot,
+    snapshots,
     async reconfigure(next, asking) {
       config = next;
       await renew();
@@ -167,7 +167,7 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
     },
     look() {
       pricing = loadPrices();
-      snapshot = { ...snapshot, pricing };
+      snapshots.current = { ...snapshots.current, pricing };
       return modelRefresh.look();
     },
     stopLooking() {

@@ -7,7 +7,7 @@ import type { Transport } from '../../upstream/transport/upstream-call.ts';
 import type { KnownModels } from './alias.ts';
 import { askForModels } from './ask-for-models.ts';
 import type { ConfiguredProvider } from './connections.ts';
-import type { Snapshot } from './snapshot.ts';
+import type { Snapshots } from './snapshot.ts';
 
 const listTimeoutMs = 10_000;
 
@@ -110,7 +110,7 @@ const unheardPauses = { firstMs: 5_000, maxMs: 300_000 };
 
 export interface ModelRefreshParts {
   known: KnownModelStore;
-  snapshot(): Snapshot;
+  readonly snapshots: Snapshots;
   /** The lists have changed: a snapshot with them is wanted. */
   renew(): Promise<void>;
   /** A provider's list was had just now: it answers. */
@@ -136,7 +136,7 @@ export function createModelRefresh(parts: ModelRefreshParts): ModelRefresh {
 
   async function look(): Promise<void> {
     try {
-      const { providers } = parts.snapshot();
+      const { providers } = parts.snapshots.current;
       if (await parts.known.refresh(providers)) await parts.renew();
       for (const name of providers.keys()) if (parts.known.lastLook.get(name)?.ok === true) parts.onListed(name);
       reportTroubles();
@@ -147,7 +147,7 @@ export function createModelRefresh(parts: ModelRefreshParts): ModelRefresh {
   }
 
   function reportTroubles(): void {
-    const { providers, models } = parts.snapshot();
+    const { providers, models } = parts.snapshots.current;
     for (const name of providers.keys()) {
       const last = parts.known.lastLook.get(name);
       const trouble = last === undefined || last.ok || last.reason === 'not-listed' ? '' : last.message;
@@ -159,7 +159,7 @@ export function createModelRefresh(parts: ModelRefreshParts): ModelRefresh {
 
   function askUnheardLater(): void {
     clearTimeout(unheardTimer);
-    if (stopped || parts.snapshot().models.unheard.length === 0) {
+    if (stopped || parts.snapshots.current.models.unheard.length === 0) {
       unheardLooks = 0;
       return;
     }

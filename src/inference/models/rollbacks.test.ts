@@ -43,7 +43,7 @@ function worldOf(states: VariantState[]) {
   const models = { all: () => [{ id: 'smart', variants: { shape: 's', all } }] };
   const out = new KnownOut();
   const rollbacks = createRollbacks({
-    snapshot: () => ({ varies: true, models }) as unknown as Snapshot,
+    snapshots: { current: { varies: true, models } as unknown as Snapshot },
     book: book as ExperimentBook,
     out,
     metrics: { gauges() {} },

@@ -14,7 +14,7 @@ import type {
 import type { Clock } from '../../kernel/clock.ts';
 import { every } from '../../kernel/every.ts';
 import type { Alias, OutVariants, Variant } from './alias.ts';
-import type { Snapshot } from './snapshot.ts';
+import type { Snapshots } from './snapshot.ts';
 
 /** Which variants are out, for those who choose and for the watch, which reads it. */
 export class KnownOut implements OutVariants {
@@ -50,7 +50,7 @@ const dayMs = 86_400_000;
 const apartCount = 30;
 
 export interface RollbackParts {
-  snapshot(): Snapshot;
+  readonly snapshots: Snapshots;
   book: ExperimentBook;
   out: KnownOut;
   metrics: {
@@ -72,13 +72,13 @@ export interface RollbackParts {
  * and a restart changes nothing.
  */
 export function createRollbacks(parts: RollbackParts) {
-  const { snapshot, book, out, clock, metrics } = parts;
+  const { snapshots, book, out, clock, metrics } = parts;
   let reads = 0;
   let running: Promise<void> | null = null;
 
   async function look(compare: 'nothing' | 'recent' | 'day'): Promise<void> {
-    if (!snapshot().varies) return;
-    for (const alias of snapshot().models.all()) {
+    if (!snapshots.current.varies) return;
+    for (const alias of snapshots.current.models.all()) {
       const shape = alias.variants?.shape;
       if (shape !== undefined) await lookAt(alias, { alias: alias.id, shape }, compare);
     }

@@ -21,8 +21,15 @@ export interface Snapshot {
   rules: RouteRules | null;
   /** Whether a model has variants. */
   varies: boolean;
+  /** Whether a provider is asked with its callers' own credentials. */
+  takesCallers: boolean;
   /** Variants of models with `rollback: auto` that are out; absent: none is. */
   out?: OutVariants | undefined;
   /** Not null while the price list is loaded after a start: requests wait for it, and for the snapshot with it. */
   pricing: Promise<void> | null;
+}
+
+/** The state in force, replaced as it changes: a request reads it once for all that must agree. */
+export interface Snapshots {
+  readonly current: Snapshot;
 }

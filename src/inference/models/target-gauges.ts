@@ -12,11 +12,15 @@ interface Gauges {
 /** Adds what each target is doing right now, under its label: only those that a request has reached. */
 export function addTargetGauges(
   metrics: Gauges,
-  parts: { health: Pick<Health, 'snapshot'>; snapshot(): Pick<Snapshot, 'models'>; clock: Clock },
+  parts: {
+    health: Pick<Health, 'snapshot'>;
+    readonly snapshots: { readonly current: Pick<Snapshot, 'models'> };
+    clock: Clock;
+  },
 ): void {
   const add = (name: string, help: string, over: Over, of: (lane: LaneSnapshot) => number) =>
     metrics.gauges(name, help, 'target', over, () => {
-      const { targetOf } = parts.snapshot().models.labels;
+      const { targetOf } = parts.snapshots.current.models.labels;
       const sums = new Map<string, number>();
       for (const lane of parts.health.snapshot(parts.clock.monotonicMs())) {
         const target = targetOf(lane.target);

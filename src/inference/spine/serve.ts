@@ -44,7 +44,7 @@ export async function serve<
 ): Promise<void> {
   let call = receivedCall;
   let input = received;
-  const { prompts } = services.snapshot();
+  const { prompts } = services.snapshots.current;
   if (prompts !== null && 'addable' in endpoint && endpoint.addable !== undefined) {
     const prompted = await throughPrompt(prompts, input, endpoint.addable(call, input), (prompt) => {
       call = { ...call, prompt };
@@ -58,7 +58,7 @@ export async function serve<
   if (isFailure(read)) return refuse(call.sink, read, call.admitted.headers);
   let value = read;
   try {
-    const snapshot = services.snapshot();
+    const snapshot = services.snapshots.current;
     if (snapshot.rules !== null) {
       const sources = { left: services.admission.left, inner: services.inner };
       const ruled = await throughRules<I, R | W, ModelCall>(snapshot, sources, endpoint, call, input, value);
@@ -120,7 +120,7 @@ function againOver<I, R extends RequestBody, P extends Plan, W extends ReadReque
   endpoint: Endpoint<I, R, P> | WorkEndpoint<I, W, Q>,
 ) {
   if (!('addable' in endpoint) || endpoint.addable === undefined) return undefined;
-  const snapshot = services.snapshot();
+  const snapshot = services.snapshots.current;
   const run = { services, endpoint, snapshot, runPlan: planRunner(services, endpoint, snapshot) };
   return (call: ModelCall, input: I, turns: readonly PromptMessage[]) => askAgain(run, call, input, turns);
 }
@@ -154,10 +154,10 @@ async function run<I, R extends RequestBody, P extends Plan>(
 ): Promise<void> {
   const filteredCall = endpoint.filters === undefined ? filtered(received) : received;
   const { sink, admitted, callerHeaders } = filteredCall;
-  let snapshot = services.snapshot();
+  let snapshot = services.snapshots.current;
   if (snapshot.pricing !== null) {
     await snapshot.pricing;
-    snapshot = services.snapshot();
+    snapshot = services.snapshots.current;
   }
   const planning = endpoint.plan(snapshot, filteredCall, request);
   const made = planning instanceof Promise ? await planning : planning;

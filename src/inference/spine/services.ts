@@ -7,7 +7,7 @@ import type { Health } from '../../routing/health.ts';
 import type { RetryBudget } from '../../routing/rolling-counts.ts';
 import type { SilenceWatch } from '../../routing/silence.ts';
 import type { Transport } from '../../upstream/transport/upstream-call.ts';
-import type { Snapshot } from '../models/snapshot.ts';
+import type { Snapshots } from '../models/snapshot.ts';
 import type { Idempotency } from './idempotency.ts';
 
 /** Services for a request of any family; they live as long as the process. A family adds its needs. */
@@ -22,7 +22,7 @@ export interface SpineServices {
   settlement: Settlement;
   idempotency: Idempotency;
   /** The configuration in force. A request takes it once, at its beginning, and keeps it to its end. */
-  snapshot(): Snapshot;
+  readonly snapshots: Snapshots;
   /** Gets every settled request: log, metrics. */
   finished(event: UsageEvent, trace: Trace | null): void;
   /** Null: nobody traces. */

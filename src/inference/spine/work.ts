@@ -118,7 +118,7 @@ export async function doWork<I, R extends ReadRequest, P extends WorkPlan>(
   request: R,
   input: I,
 ): Promise<void> {
-  const planning = endpoint.plan(services.snapshot(), call, request);
+  const planning = endpoint.plan(services.snapshots.current, call, request);
   const plan = planning instanceof Promise ? await planning : planning;
   let refused: Failure | null;
   if (isFailure(plan)) refused = plan;

@@ -317,8 +317,8 @@ export class RedisCounters implements Counters {
     this.#unlimited.close();
     this.#headroom.close();
     // Behind all that was given back, and the ends of requests whose beginnings are on their way.
-    const told = this.#takes.told().then(() => this.#turns.ask('running', { keys: [], args: [] }, []));
-    await withinMs(closeMaxMs, told, null);
+    const last = this.#takes.settled().then(() => this.#turns.ask('running', { keys: [], args: [] }, []));
+    await withinMs(closeMaxMs, last, null);
     this.#leases.close();
     this.#settlements.close();
     this.#sweep.close();

@@ -5,16 +5,16 @@ import type { Turns } from './operation-turns.ts';
 import type { Plans } from './plans.ts';
 
 /** Takes that Redis did not confirm. Of further ones it may never learn: then the lease counts for them, their tokens nowhere. */
-const untoldMax = 10_000;
+const unconfirmedMax = 10_000;
 
 type Taken = Pick<Held, 'requestId' | 'account' | 'scopes' | 'costMilli'>;
 
 /** Not confirmed yet. */
-interface Untold {
+interface Unconfirmed {
   held: Taken;
   values: readonly string[];
-  /** True once Redis has confirmed it; null: it must be told again. */
-  telling: Promise<boolean> | null;
+  /** True once Redis has confirmed it; null: it must be reported again. */
+  asking: Promise<boolean> | null;
 }
 
 /** Tells Redis which requests took their units from leases: from then on it knows each request. */
@@ -22,44 +22,44 @@ export interface Takes {
   take(held: Taken, lease: Lease): void;
   /**
    * Called before Redis learns of the end of this request: a promise when that must wait, false for another time. An end
-   * that goes with a beginning which must be told again would come twice.
+   * that goes with a beginning which must be reported again would come twice.
    */
   reported(requestId: string): true | Promise<boolean>;
   /** Its end is known. */
   forget(requestId: string): void;
   /** Resolves when all that is on its way now was answered, or given up. */
-  told(): Promise<unknown>;
+  settled(): Promise<unknown>;
 }
 
 export function createTakes(turns: Turns, plans: Pick<Plans, 'settle'>): Takes {
-  const untold = new BriefMap<Untold>();
+  const unconfirmed = new BriefMap<Unconfirmed>();
 
-  async function tell(one: Untold): Promise<boolean> {
+  async function report(one: Unconfirmed): Promise<boolean> {
     const { requestId, account, scopes } = one.held;
     const { answer } = await turns.ask('take', plans.settle(account, scopes), one.values);
-    one.telling = null;
-    const isTold = typeof answer !== 'string';
-    if (isTold || untold.size > untoldMax) untold.take(requestId);
-    return isTold;
+    one.asking = null;
+    const isConfirmed = typeof answer !== 'string';
+    if (isConfirmed || unconfirmed.size > unconfirmedMax) unconfirmed.take(requestId);
+    return isConfirmed;
   }
 
   return {
     take(held, { id, quotaMs, version }) {
       const generation = version.slice(0, version.indexOf(':'));
       const values = [id, held.requestId, String(held.costMilli), String(quotaMs), generation];
-      const one: Untold = { held, values, telling: null };
-      untold.set(held.requestId, one);
-      one.telling = tell(one);
+      const one: Unconfirmed = { held, values, asking: null };
+      unconfirmed.set(held.requestId, one);
+      one.asking = report(one);
     },
     reported(requestId) {
-      const one = untold.get(requestId);
+      const one = unconfirmed.get(requestId);
       if (one === undefined) return true;
-      one.telling ??= tell(one);
-      return one.telling;
+      one.asking ??= report(one);
+      return one.asking;
     },
     forget(requestId) {
-      if (untold.size > 0) untold.take(requestId);
+      if (unconfirmed.size > 0) unconfirmed.take(requestId);
     },
-    told: () => Promise.all([...untold.values()].map(({ telling }) => telling)),
+    settled: () => Promise.all([...unconfirmed.values()].map(({ asking }) => asking)),
   };
 }

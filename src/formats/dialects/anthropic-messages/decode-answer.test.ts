@@ -225,9 +225,9 @@ test('unreadable lines are skipped and counted; unknown events are not unreadabl
   const step = (data: string) => decoder.step({ event: '', data });
   for (const data of ['{', '[1]', '"x"', 'null', '{}', '{"type":"content_block_start"}'])
     assert.deepEqual(step(data), []);
-  assert.equal(decoder.malformedLines(), 6);
+  assert.equal(decoder.malformedLines, 6);
   assert.deepEqual(step('{"type":"culvert_tomorrow"}'), []);
-  assert.equal(decoder.malformedLines(), 6);
+  assert.equal(decoder.malformedLines, 6);
   assert.equal(step(JSON.stringify(begin))[0]?.type, 'start');
 });
 

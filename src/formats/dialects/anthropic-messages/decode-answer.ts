@@ -53,7 +53,7 @@ class AnswerDecoder implements StreamDecoder {
   #over = false;
   #started = false;
   #finished = false;
-  #malformed = 0;
+  malformedLines = 0;
   #toolCalls = 0;
   #unwrapped = 0;
   #textLength = 0;
@@ -70,17 +70,13 @@ class AnswerDecoder implements StreamDecoder {
     // The data has the type too: servers that leave out `event:` are read as well.
     if (this.#over || data === '') return this.#events;
     const parsed = parsedData(data);
-    if (parsed === null || !this.#read(parsed)) this.#malformed += 1;
+    if (parsed === null || !this.#read(parsed)) this.malformedLines += 1;
     return this.#events;
   }
 
   finish(): NeutralEvent[] {
     if (this.#over) return [];
     return [{ type: 'failed', fault: fault('truncated', 'the stream ended without message_stop') }];
-  }
-
-  malformedLines(): number {
-    return this.#malformed;
   }
 
   /** The events of an answer that comes whole. */

@@ -47,7 +47,7 @@ class AnswerDecoder implements StreamDecoder {
   #over = false;
   #started = false;
   #finished = false;
-  #malformed = 0;
+  malformedLines = 0;
   #toolCalls = 0;
   #unwrapped = 0;
   #textLength = 0;
@@ -61,7 +61,7 @@ class AnswerDecoder implements StreamDecoder {
     this.#events = [];
     if (this.#over) return this.#events;
     const parsed = parsedData(data);
-    if (parsed === null || !this.#read(event, parsed)) this.#malformed += 1;
+    if (parsed === null || !this.#read(event, parsed)) this.malformedLines += 1;
     return this.#events;
   }
 
@@ -71,10 +71,6 @@ class AnswerDecoder implements StreamDecoder {
     // Usage comes behind the end of the message; an answer without it is whole.
     if (this.#finished) return [{ type: 'end' }];
     return [{ type: 'failed', fault: fault('truncated', 'the stream ended without messageStop') }];
-  }
-
-  malformedLines(): number {
-    return this.#malformed;
   }
 
   whole(body: JsonObject): NeutralEvent[] {

@@ -35,7 +35,7 @@ class AnswerDecoder implements StreamDecoder {
   #events: NeutralEvent[] = [];
   #over = false;
   #started = false;
-  #malformed = 0;
+  malformedLines = 0;
   #toolCalls = 0;
   #unwrapped = 0;
   #textLength = 0;
@@ -49,7 +49,7 @@ class AnswerDecoder implements StreamDecoder {
     this.#events = [];
     if (this.#over || isEndMark(data)) return this.#events;
     const parsed = parsedData(data);
-    if (parsed === null || !this.#read(parsed)) this.#malformed += 1;
+    if (parsed === null || !this.#read(parsed)) this.malformedLines += 1;
     return this.#events;
   }
 
@@ -57,10 +57,6 @@ class AnswerDecoder implements StreamDecoder {
     if (this.#over) return [];
     this.#over = true;
     return [{ type: 'failed', fault: fault('truncated', 'the stream ended without message-end') }];
-  }
-
-  malformedLines(): number {
-    return this.#malformed;
   }
 
   whole(body: JsonObject): NeutralEvent[] {

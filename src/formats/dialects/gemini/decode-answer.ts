@@ -61,7 +61,7 @@ class AnswerDecoder implements StreamDecoder {
   #events: NeutralEvent[] = [];
   #over = false;
   #started = false;
-  #malformed = 0;
+  malformedLines = 0;
   #idPrefix = 'call_';
   #lastUsage: NeutralEvent | null = null;
 
@@ -70,7 +70,7 @@ class AnswerDecoder implements StreamDecoder {
     // Some servers of this format close with OpenAI's mark.
     if (this.#over || data === '' || data === '[DONE]') return this.#events;
     const chunk = parsedData(data);
-    if (chunk === null || !this.#read(chunk)) this.#malformed += 1;
+    if (chunk === null || !this.#read(chunk)) this.malformedLines += 1;
     return this.#events;
   }
 
@@ -94,10 +94,6 @@ class AnswerDecoder implements StreamDecoder {
     if (this.#lastUsage !== null) this.#emit(this.#lastUsage);
     this.#emit({ type: 'end' });
     return this.#events;
-  }
-
-  malformedLines(): number {
-    return this.#malformed;
   }
 
   /** The events of an answer that comes whole. */

@@ -73,7 +73,7 @@ class ChunkDecoder implements StreamDecoder {
     return [...this.#usage, { type: 'failed', fault: cut }];
   }
 
-  malformedLines(): number {
+  get malformedLines(): number {
     return this.#malformed + this.#reader.skipped;
   }
 }

@@ -199,7 +199,7 @@ test('unreadable lines are skipped and counted', () => {
       [],
     );
   }
-  assert.equal(decoder.malformedLines(), 5);
+  assert.equal(decoder.malformedLines, 5);
 });
 
 test('nothing follows a failure or the end', () => {

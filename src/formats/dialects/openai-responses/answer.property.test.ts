@@ -120,7 +120,7 @@ function read(pieces: readonly Buffer[]): NeutralEvent[] {
   const reader = createSseReader({ eventBytesMax: 1024 * 1024 });
   const decoder = openAiResponses.decodeStream();
   const events = pieces.flatMap((piece) => reader.push(piece).flatMap((event) => decoder.step(event)));
-  assert.equal(decoder.malformedLines(), 0);
+  assert.equal(decoder.malformedLines, 0);
   return [...events, ...decoder.finish()];
 }
 

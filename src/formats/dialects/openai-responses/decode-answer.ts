@@ -52,7 +52,7 @@ class AnswerDecoder implements StreamDecoder {
   #events: NeutralEvent[] = [];
   #over = false;
   #started = false;
-  #malformed = 0;
+  malformedLines = 0;
   #calls = 0;
   #lastThought = false;
   #textLength = 0;
@@ -63,7 +63,7 @@ class AnswerDecoder implements StreamDecoder {
     this.#events = [];
     if (this.#over || data === '' || data === '[DONE]') return this.#events;
     const event = parsedData(data);
-    if (event === null || !this.#read(event)) this.#malformed += 1;
+    if (event === null || !this.#read(event)) this.malformedLines += 1;
     return this.#events;
   }
 
@@ -73,10 +73,6 @@ class AnswerDecoder implements StreamDecoder {
       ? fault('truncated', 'the stream ended without response.completed')
       : fault('malformed', 'the stream ended without an answer');
     return [{ type: 'failed', fault: cut }];
-  }
-
-  malformedLines(): number {
-    return this.#malformed;
   }
 
   /** The events of an answer that comes whole. */

@@ -44,7 +44,7 @@ export function aiGatewayRoutes(services: Services): Route[] {
       path: '/v4/ai/config',
       summary: 'The models of the key, as the AI SDK lists those of a gateway',
       handle(exchange) {
-        const models = listedModels(services.snapshot(), callerOf(exchange)).flatMap(entryOf);
+        const models = listedModels(services.snapshots.current, callerOf(exchange)).flatMap(entryOf);
         writeJson(exchange, 200, { models });
       },
     },

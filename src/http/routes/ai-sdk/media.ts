@@ -85,7 +85,7 @@ export async function readNamed(services: Services, exchange: Exchange): Promise
 
 /** A body that is an object; null: it was refused, or its caller left. */
 export async function readObjectOf(services: Services, exchange: Exchange): Promise<JsonObject | null> {
-  const raw = await readJsonBody(exchange, services.snapshot().config.server.body_limit);
+  const raw = await readJsonBody(exchange, services.snapshots.current.config.server.body_limit);
   if (raw === null) return null;
   if (!Buffer.isBuffer(raw)) return refused(exchange, raw);
   const read = await services.bodies.readObject(callerOf(exchange).tenant, raw);
@@ -112,12 +112,12 @@ function parsed(answer: Buffer): JsonObject {
 
 /** Targets of a model that the caller may use; none for a model that is unknown, which its family refuses. */
 export function targetsOf(services: Services, exchange: Exchange, model: string): Target[] {
-  const alias = services.snapshot().models.resolve(model, callerOf(exchange));
+  const alias = services.snapshots.current.models.resolve(model, callerOf(exchange));
   return isFailure(alias) ? [] : alias.candidates.map(({ target }) => target);
 }
 
 function imageHandler(services: Services): Handle {
-  const linkBase = ({ request }: Exchange) => linkBaseOf(request, services.snapshot().config.server);
+  const linkBase = ({ request }: Exchange) => linkBaseOf(request, services.snapshots.current.config.server);
   const { draw, change } = imageHandlers(services, linkBase);
   return async (exchange, { model, body }) => {
     const makers = targetsOf(services, exchange, model).flatMap(({ image }) => image ?? []);
@@ -166,7 +166,7 @@ function transcriptionHandler(services: Services): Handle {
 
 /** `given`: every target that transcribes gives the times of segments, so that asking for them excludes none. */
 function timesOf(services: Services, exchange: Exchange, model: string): 'given' | 'none' {
-  const { providers } = services.snapshot();
+  const { providers } = services.snapshots.current;
   const times = targetsOf(services, exchange, model).flatMap(({ provider, model: name }) => {
     const facts = providers.get(provider)?.connection.transcription ?? null;
     return facts === null ? [] : [timestampsOf(facts, name)];

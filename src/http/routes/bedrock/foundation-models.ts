@@ -43,7 +43,7 @@ function list(services: Services, exchange: Exchange): void {
   const output = query.get('byOutputModality');
   // Nothing is fine-tuned or provisioned by this API.
   const isNone = query.has('byCustomizationType') || query.get('byInferenceType') === 'PROVISIONED';
-  const aliases = isNone ? [] : listedModels(services.snapshot(), callerOf(exchange));
+  const aliases = isNone ? [] : listedModels(services.snapshots.current, callerOf(exchange));
   const modelSummaries = aliases
     .filter(({ ownedBy }) => provider === undefined || ownedBy.toLowerCase() === provider)
     .map((alias) => entryOf(alias, regionOf(exchange)))
@@ -62,7 +62,7 @@ function wrongFilter(query: URLSearchParams): Failure | null {
 
 function describe(services: Services, exchange: Exchange): void {
   const name = exchange.params.modelIdentifier ?? '';
-  const snapshot = services.snapshot();
+  const snapshot = services.snapshots.current;
   const caller = callerOf(exchange);
   const direct = describedModel(snapshot, name, caller);
   const [, ofArn] = arnOfModel.exec(name) ?? [];

@@ -43,7 +43,7 @@ const storedHeaders = ['anthropic-version', 'anthropic-beta'] as const;
 
 /** `/v1/messages/batches`: Anthropic's batches of messages, over any provider. */
 export function messageBatchesRoutes(parts: MessageBatchesParts): Route[] {
-  const base = ({ request }: Exchange) => linkBaseOf(request, parts.services.snapshot().config.server);
+  const base = ({ request }: Exchange) => linkBaseOf(request, parts.services.snapshots.current.config.server);
   const found = async ({ tenant, params }: StoredCall): Promise<Batch | Failure> => {
     const id = params.id ?? '';
     const batch = await (await parts.batches()).find(tenant, 'anthropic', id);

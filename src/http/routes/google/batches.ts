@@ -107,7 +107,7 @@ async function begin(
   const { services } = parts;
   const principal = callerOf(exchange);
   const { tenant, account } = principal;
-  const alias = services.snapshot().models.resolve(model, principal);
+  const alias = services.snapshots.current.models.resolve(model, principal);
   if (isFailure(alias)) return alias;
   const batch = isObject(body.batch) ? body.batch : {};
   const config = batch.inputConfig ?? batch.input_config;

@@ -56,7 +56,7 @@ function callOf(services: Services, exchange: Exchange): MediaCall | null {
     /^(.+):(generateContent|streamGenerateContent|predict|predictLongRunning)$/s.exec(exchange.params['*'] ?? '') ?? [];
   if (model === undefined) return null;
   if (method === 'predict') return { model, kind: 'predictions', form: 'whole', read: predictedPicturesOf };
-  const alias = services.snapshot().models.resolve(model, callerOf(exchange));
+  const alias = services.snapshots.current.models.resolve(model, callerOf(exchange));
   if (method === 'predictLongRunning') {
     const targets = isFailure(alias) ? [] : alias.candidates.filter(({ target }) => target.video !== undefined);
     const maker = targets.every(({ target }) => target.video?.format === 'veo') ? 'google' : 'others';

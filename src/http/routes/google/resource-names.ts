@@ -28,7 +28,7 @@ export function pageTokenIn(query: URLSearchParams, idPrefix: string): string | 
 
 /** The beginning of links to this server. */
 export function linkOf({ services }: { services: Services }, { request }: Exchange): string {
-  return linkBaseOf(request, services.snapshot().config.server);
+  return linkBaseOf(request, services.snapshots.current.config.server);
 }
 
 /** Routes, with those of Google's at the same paths for callers with its header. */

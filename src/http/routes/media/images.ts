@@ -26,7 +26,7 @@ export function imageRoutes(services: Services): Route[] {
     limitForm: 'openai',
     dialect: openAiChat,
   } as const;
-  const linkBase = ({ request }: Exchange) => linkBaseOf(request, services.snapshot().config.server);
+  const linkBase = ({ request }: Exchange) => linkBaseOf(request, services.snapshots.current.config.server);
   return [
     {
       ...shared,

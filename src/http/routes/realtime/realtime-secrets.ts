@@ -95,7 +95,7 @@ async function answer(
   const read = Buffer.isBuffer(raw) ? readRequest(raw, form) : raw;
   if (isFailure(read)) return refused(read);
   const { model, kind, session, lifeS } = read;
-  const alias = services.snapshot().models.resolve(model, callerOf({ principal }));
+  const alias = services.snapshots.current.models.resolve(model, callerOf({ principal }));
   if (isFailure(alias)) return refused(alias);
   const wrong = kind === 'transcription' ? notTranscribing(alias) : notRealtime(alias);
   if (wrong !== null) return refused(wrong);

@@ -60,7 +60,7 @@ export async function answerSocket(parts: SocketParts, shares: TenantShares, exc
   share.connections += 1;
   elsewhere?.report(name, share.connections, connectionsMax);
   try {
-    const { body_limit: messageBytesMax } = parts.services.snapshot().config.server;
+    const { body_limit: messageBytesMax } = parts.services.snapshots.current.config.server;
     const socket = await acceptWebSocket(exchange, { headers, messageBytesMax });
     if (socket !== null) await new Session(parts, exchange, base, new SocketEnd(socket), share).run();
   } finally {
@@ -253,7 +253,8 @@ class Session implements EndListener, LongWork {
     const { response } = turn;
     if (response === null || response.status === 'failed') return;
     // Whatever is kept elsewhere is continued from there.
-    const mayKeep = body.store !== false && response.store !== false && keepsFor(services.snapshot(), call.principal);
+    const mayKeep =
+      body.store !== false && response.store !== false && keepsFor(services.snapshots.current, call.principal);
     if (isUnmade || !mayKeep) this.#memory.keep(body, response, call.requestId);
   }
 

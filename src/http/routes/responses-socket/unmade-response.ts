@@ -19,7 +19,7 @@ export async function unmadeResponse(
 ): Promise<void> {
   const read = await endpoint.read(call, raw);
   if (isFailure(read)) return refuse(turn, read, call.admitted.headers);
-  const plan = await endpoint.plan(services.snapshot(), call, read);
+  const plan = await endpoint.plan(services.snapshots.current, call, read);
   await read.release();
   if (isFailure(plan)) return refuse(turn, plan, call.admitted.headers);
   const facts = {

@@ -55,9 +55,9 @@ function ready({ draining, storeTrouble }: HealthParts, exchange: Exchange): voi
   writeJson(exchange, ok ? 200 : 503, { status: ok ? 'healthy' : 'unhealthy', db });
 }
 
-function describe({ snapshot, health, clock }: Services, exchange: Exchange): void {
+function describe({ snapshots, health, clock }: Services, exchange: Exchange): void {
   const nowMs = clock.monotonicMs();
-  const models = snapshot().models.list(callerOf(exchange));
+  const models = snapshots.current.models.list(callerOf(exchange));
   const isHealthy = ({ candidates }: (typeof models)[number]) =>
     candidates.length > 0 &&
     health.status(

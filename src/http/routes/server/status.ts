@@ -40,7 +40,7 @@ export function statusRoutes(parts: StatusParts): Route[] {
       method: 'GET',
       path: '/',
       summary: 'What this is, for people',
-      handle: (exchange) => writeFrontPage(exchange, parts, parts.services.snapshot().config.server),
+      handle: (exchange) => writeFrontPage(exchange, parts, parts.services.snapshots.current.config.server),
     },
     {
       ...open,
@@ -53,7 +53,7 @@ export function statusRoutes(parts: StatusParts): Route[] {
 }
 
 function ready({ services, draining, storeTrouble }: StatusParts, exchange: Exchange): void {
-  const targets = services.snapshot().models.namedTargets();
+  const targets = services.snapshots.current.models.namedTargets();
   const healthy = services.health.status(targets, services.clock.monotonicMs()) !== 'down';
   const checks = {
     accepting: !draining(),

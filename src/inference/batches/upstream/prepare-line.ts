@@ -117,7 +117,7 @@ export async function prepareLine(
 function preparedOf(services: Services, request: UpstreamRequest, claim: Claim, job: Job): PreparedLine | null {
   const attempt = job.progress.attempts.at(-1);
   const target = job.query.targets.find((candidate) => candidate.target.id === attempt?.target)?.target;
-  const connection = attempt && services.snapshot().providers.get(attempt.provider)?.connection;
+  const connection = attempt && services.snapshots.current.providers.get(attempt.provider)?.connection;
   if (!attempt || !target || !connection?.batches || request.origin !== connection.origin) return null;
   const [path = ''] = request.path.split('?', 1);
   const url = path.startsWith(connection.basePath)

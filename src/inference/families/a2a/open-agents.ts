@@ -3,7 +3,7 @@ import { writtenFacts } from '../../../config/data-rules.ts';
 import type { Agent } from '../../../tools/a2a/agent.ts';
 import type { Agents, AgentsParts } from '../../../tools/a2a/agents.ts';
 import type { ProxyOf } from '../../../upstream/transport/proxy.ts';
-import type { Snapshot } from '../../models/snapshot.ts';
+import type { Snapshots } from '../../models/snapshot.ts';
 
 export interface OpenedAgents {
   /** Loaded by the first who asks, or once the server listens if the configuration has agents. */
@@ -14,7 +14,7 @@ export interface OpenedAgents {
 }
 
 interface OpenAgentsParts extends Pick<AgentsParts, 'clock' | 'signer' | 'onTurn'> {
-  snapshot(): Snapshot;
+  readonly snapshots: Snapshots;
   plans(): PlanBook;
   proxyOf: ProxyOf;
   /** Resolves once the server listens. */
@@ -22,8 +22,8 @@ interface OpenAgentsParts extends Pick<AgentsParts, 'clock' | 'signer' | 'onTurn
 }
 
 /** The agents of the configuration, with all that they need, for a server that may have none. */
-export function openAgents({ snapshot, plans, proxyOf, listening, ...parts }: OpenAgentsParts): OpenedAgents {
-  const config = () => snapshot().config;
+export function openAgents({ snapshots, plans, proxyOf, listening, ...parts }: OpenAgentsParts): OpenedAgents {
+  const config = () => snapshots.current.config;
   let loading: Promise<Agents> | null = null;
   let opened: Agents | null = null;
   async function open(): Promise<Agents> {
@@ -38,7 +38,7 @@ export function openAgents({ snapshot, plans, proxyOf, listening, ...parts }: Op
       transport: createTransport({ proxyOf, repeats: 'unsent' }),
       mayCall: (principal, name) => mayCallAgent(plans().plan(principal.plan), principal, name),
       barred(principal, name) {
-        const { config, models } = snapshot();
+        const { config, models } = snapshots.current;
         const { data, url } = config.agents[name] ?? {};
         return models.barred(principal, writtenFacts(data, url), `agent '${name}'`);
       },

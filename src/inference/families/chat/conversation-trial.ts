@@ -171,7 +171,7 @@ function readerFor(
   passing: Pick<PassingOptions, 'onGiven' | 'usageOf' | 'choices' | 'answerModel' | 'taker'>,
 ): AnswerReader {
   // Some servers stream where a whole answer was asked for, and the other way round. Believe what came.
-  const comesStreamed = isAmbiguous(contentType) ? streamed : isEventStream(contentType);
+  const comesStreamed = isEventStream(contentType) || (streamed && isAmbiguous(contentType));
   const passes = answer === 'pass-through';
   const { inputTokensEstimate } = needs;
   const { onGiven, usageOf, choices, answerModel, taker } = passing;

@@ -52,7 +52,7 @@ export class ConvertedAnswer implements AnswerReader {
   }
 
   get malformedLines(): number {
-    return this.#source.decoder?.malformedLines() ?? 0;
+    return this.#source.decoder?.malformedLines ?? 0;
   }
 
   get outputTokensSeen(): number {

@@ -53,7 +53,7 @@ const upstreamTimeoutMs = 5_000;
  * else by ours. An upstream that does not answer costs nothing but the precision.
  */
 export async function countTokens(services: CountServices, call: CountCall): Promise<CountedTokens | Failure> {
-  const snapshot = services.snapshot();
+  const snapshot = services.snapshots.current;
   // A large body is read in the thread that counts; it is never sent on, so this knows all that is needed of it.
   if (call.body.length > offLoopBodyBytes) return countHere(services, snapshot, call, null);
   const read = readForCount(call.body, call.dialect);

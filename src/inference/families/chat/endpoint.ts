@@ -108,7 +108,7 @@ function planOver(
   facts: ConversationFacts,
   { alias, charged, candidates, use }: UnboundPlan,
 ): Plan | Failure {
-  if (use === 'call' && candidates.some(takesCallers)) {
+  if (use === 'call' && snapshot.takesCallers && candidates.some(takesCallers)) {
     const proven = provenCandidates(snapshot, alias, candidates, call.callerHeaders ?? {});
     if (isFailure(proven)) return proven;
     if (proven.candidates.length < candidates.length) {

@@ -10,7 +10,7 @@ export interface GivenObjectsParts {
   open(): Promise<ProviderObjectStore>;
   clock: Clock;
   /** The configuration in force. */
-  snapshot(): { config: { storage: Pick<Config['storage'], 'provider_objects'> } };
+  readonly snapshots: { readonly current: { config: { storage: Pick<Config['storage'], 'provider_objects'> } } };
   /** For the operator's log. */
   onTrouble(message: string): void;
   /** For tests: real time otherwise. */
@@ -105,7 +105,7 @@ export class GivenObjects {
   }
 
   #retentionMs(id: string): number {
-    return lasting.test(id) ? this.#parts.snapshot().config.storage.provider_objects : objectRetentionMs;
+    return lasting.test(id) ? this.#parts.snapshots.current.config.storage.provider_objects : objectRetentionMs;
   }
 
   #put(): void {

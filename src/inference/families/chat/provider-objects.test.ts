@@ -8,7 +8,7 @@ import { createProviderObjects } from './provider-objects.ts';
 
 const clock: Clock = { wallMs: () => 1_000, monotonicMs: () => 0 };
 const dayMs = 86_400_000;
-const snapshot = () => ({ config: { storage: { provider_objects: 365 * dayMs } } });
+const snapshots = { current: { config: { storage: { provider_objects: 365 * dayMs } } } };
 const target = { id: 'oa/gpt', provider: 'oa', credentials: [{ id: 'oa#0', weight: 1, rpm: null }] };
 const candidates = [{ target, rank: 0 }] as unknown as readonly RouteCandidate[];
 const attempt = { target, credential: target.credentials[0] } as unknown as Parameters<
@@ -49,7 +49,7 @@ test('ids that a database which is away cannot take are its tenant’s all the s
   const objects = createProviderObjects({
     open: async () => memory.store,
     clock,
-    snapshot,
+    snapshots,
     onTrouble: (message) => void troubles.push(message),
     pause: () => new Promise<void>((resolve) => waits.push(resolve)),
   });
@@ -72,12 +72,12 @@ test('ids that a database which is away cannot take are its tenant’s all the s
 
 test('what another process is about to write is looked for again, unless it is only a label', async () => {
   const memory = memoryStore(150);
-  const other = createProviderObjects({ open: async () => memory.store, clock, snapshot, onTrouble: assert.fail });
+  const other = createProviderObjects({ open: async () => memory.store, clock, snapshots, onTrouble: assert.fail });
   let waited = 0;
   const objects = createProviderObjects({
     open: async () => memory.store,
     clock,
-    snapshot,
+    snapshots,
     onTrouble: assert.fail,
     async pause(ms) {
       assert.equal(ms, 150);
@@ -98,7 +98,7 @@ test('S25 what waits is bounded, and a flood of one tenant’s takes nobody else
   const objects = createProviderObjects({
     open: async () => memory.store,
     clock,
-    snapshot,
+    snapshots,
     onTrouble: () => {},
     pause: () => new Promise(() => {}),
   });
@@ -121,7 +121,7 @@ test('S25 thousands of made-up ids cost the database no more than some, and othe
   const objects = createProviderObjects({
     open: async () => memory.store,
     clock,
-    snapshot,
+    snapshots,
     onTrouble: assert.fail,
     pause: async () => {},
   });
@@ -154,7 +154,7 @@ test('objects that a provider keeps until they are deleted stay as long as they 
   };
   let day = 0;
   const moving: Clock = { wallMs: () => day * dayMs, monotonicMs: () => 0 };
-  const parts = { open: async () => memory.store, clock: moving, snapshot, onTrouble: assert.fail };
+  const parts = { open: async () => memory.store, clock: moving, snapshots, onTrouble: assert.fail };
   const objects = createProviderObjects(parts);
   await objects.ready();
   const lasting = ['file-1', 'file_1', 'ftjob-1', 'ft:gpt-5-mini:org::1', 'eval_1', 'skill_1', 'conv_1', 'vs_1'];

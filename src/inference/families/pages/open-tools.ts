@@ -24,7 +24,7 @@ import { createSiteFiles } from '../../../tools/site-files.ts';
 import type { SpineServices } from '../../spine/services.ts';
 
 export interface ToolsOptions {
-  services: Pick<SpineServices, 'clock' | 'snapshot' | 'transport' | 'random'>;
+  services: Pick<SpineServices, 'clock' | 'snapshots' | 'transport' | 'random'>;
   resolve: ResolveAddresses;
   pages: PageStore & Corpus;
   /** Writes of pages. */
@@ -71,7 +71,7 @@ export function openTools({
   onTrouble,
 }: ToolsOptions): Tools {
   const { clock } = services;
-  const config = () => services.snapshot().config;
+  const config = () => services.snapshots.current.config;
   const nowMs = clock.monotonicMs;
   const turns = createHostTurns({ atOnceMax: hostPagesMax, waitingMax: 512, hostsMax: 10_000, nowMs });
   const contact = () => config().server.public_url;
@@ -137,16 +137,16 @@ function openPool(onTrouble: ToolsOptions['onTrouble']): ExtractPool {
 }
 
 function searchSettings({
-  snapshot,
-}: Pick<SpineServices, 'snapshot'>): Pick<SearchToolParts, 'providers' | 'keepsAnswers' | 'costs'> {
+  snapshots,
+}: Pick<SpineServices, 'snapshots'>): Pick<SearchToolParts, 'providers' | 'keepsAnswers' | 'costs'> {
   /** The same list while its address is the same. A new one makes engines anew. */
   let local: { url: string; providers: ReturnType<SearchToolParts['providers']> } | null = null;
   const providers = () => {
-    const { config, localSearch: url } = snapshot();
+    const { config, localSearch: url } = snapshots.current;
     if (url === null) return config.tools.search.providers;
     if (local?.url !== url) local = { url, providers: providersInForce(config.tools.search.providers, url) };
     return local.providers;
   };
-  const keepsAnswers = () => snapshot().config.tools.search.cache !== undefined;
-  return { providers, keepsAnswers, costs: () => snapshot().config.costs };
+  const keepsAnswers = () => snapshots.current.config.tools.search.cache !== undefined;
+  return { providers, keepsAnswers, costs: () => snapshots.current.config.costs };
 }

@@ -40,8 +40,8 @@ export function createPageModel(services: ChatServices & ServeServices, ring: Pi
 }
 
 /** `tools.model` where the key may use it; else the first that chats, names without a provider before others. */
-function aliasFor({ snapshot }: Pick<ChatServices, 'snapshot'>, principal: Principal): Alias | null {
-  const { config, models } = snapshot();
+function aliasFor({ snapshots }: Pick<ChatServices, 'snapshots'>, principal: Principal): Alias | null {
+  const { config, models } = snapshots.current;
   const named = config.tools.model;
   if (named !== undefined) {
     const alias = models.resolve(named, principal);

@@ -50,7 +50,7 @@ export function passedModel(provider: string): string {
 /** A 404 unless the provider is open to such calls, a 403 where this key may not, a 400 for a path that leads out of it. */
 export function wayOf(services: SpineServices, principal: Principal, passed: PassedRequest): PassedWay | Failure {
   const { provider } = passed;
-  const configured = services.snapshot().providers.get(provider);
+  const configured = services.snapshots.current.providers.get(provider);
   if (configured?.config.passthrough !== true) {
     const message = `There is no /passthrough/${provider.slice(0, 100)} here: no provider of this name has 'passthrough: true'.`;
     return { kind: 'not-found', message };
@@ -65,7 +65,7 @@ export function wayTo(
   configured: ConfiguredProvider,
   { method, provider, path, search, keeps = false }: PassedRequest & { keeps?: boolean },
 ): PassedWay | Failure {
-  const { models } = services.snapshot();
+  const { models } = services.snapshots.current;
   if (!models.allows(passedModel(provider), principal)) {
     const message = `Your plan or key does not allow requests to ${provider} as they are: its models do not name '${passedModel(provider)}'.`;
     return { kind: 'forbidden', message };

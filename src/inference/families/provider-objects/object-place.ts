@@ -87,8 +87,8 @@ function firstAllowed(
   return refused;
 }
 
-function openProviders(services: Pick<ObjectServices, 'snapshot'>, api: ObjectApi): ConfiguredProvider[] {
-  return [...services.snapshot().providers.values()].filter(({ config }) => config.object_apis.includes(api));
+function openProviders(services: Pick<ObjectServices, 'snapshots'>, api: ObjectApi): ConfiguredProvider[] {
+  return [...services.snapshots.current.providers.values()].filter(({ config }) => config.object_apis.includes(api));
 }
 
 function closed({ api, method, path }: ObjectOperation): Failure {

@@ -83,10 +83,10 @@ export async function holdSession<Reached>(
   reach: Reach<Reached>,
   hold: (session: HeldSession<Reached>) => Promise<void>,
 ): Promise<void> {
-  let snapshot = services.snapshot();
+  let snapshot = services.snapshots.current;
   if (snapshot.pricing !== null) {
     await snapshot.pricing;
-    snapshot = services.snapshot();
+    snapshot = services.snapshots.current;
   }
   const way = sessionWay(snapshot, call, model, serves);
   if (isFailure(way)) return refuse(call.sink, way, call.admitted.headers);

@@ -15,7 +15,7 @@ import type { SocketEnd } from './socket-end.ts';
  */
 export async function openLive(services: RealtimeServices, unnamed: UnnamedCall): Promise<void> {
   const { call } = unnamed;
-  const { message_limit: messageBytesMax, idle: idleMs } = services.snapshot().config.server.realtime;
+  const { message_limit: messageBytesMax, idle: idleMs } = services.snapshots.current.config.server.realtime;
   const caller = await unnamed.accept(call.admitted.headers, messageBytesMax);
   if (caller === null) return;
   const setup = await setupOf(caller, unnamed, idleMs);

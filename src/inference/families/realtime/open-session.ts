@@ -44,7 +44,7 @@ export async function openSession(services: RealtimeServices, socketCall: Socket
   if (opened === null) return;
   const { clock } = services;
   const { call, settings, ending, errorEvent } = opened;
-  const limits = services.snapshot().config.server.realtime;
+  const limits = services.snapshots.current.config.server.realtime;
   const bounds = { idleMs: limits.idle, longestMs: limits.longest };
   const isTranscription = opened.kind === 'transcription';
   const cascade = cascadeOf(services, opened);
@@ -101,7 +101,7 @@ type CascadeModels = Pick<CascadeParts, 'transcription' | 'answers'>;
 
 /** Null: the targets of the model hold the session themselves. */
 function cascadeOf(services: RealtimeServices, { model, kind, call }: SocketCall): CascadeModels | Failure | null {
-  const { models, providers } = services.snapshot();
+  const { models, providers } = services.snapshots.current;
   const alias = models.resolve(model, call.principal);
   if (isFailure(alias)) return alias;
   if (kind === 'transcription') {
@@ -123,7 +123,7 @@ function cascadeOf(services: RealtimeServices, { model, kind, call }: SocketCall
 /** A session for a model that holds none: there is nobody to connect, and each step is a separate call. */
 async function openCascade(services: RealtimeServices, opened: SocketCall, cascade: CascadeModels): Promise<void> {
   const { call, settings, ending, errorEvent } = opened;
-  const { idle: idleMs, longest: longestMs, message_limit } = services.snapshot().config.server.realtime;
+  const { idle: idleMs, longest: longestMs, message_limit } = services.snapshots.current.config.server.realtime;
   const caller = await opened.accept(call.admitted.headers, message_limit);
   if (caller === null) return;
   const end = new CascadeEnd({
@@ -182,7 +182,7 @@ export interface Connected {
 
 /** Opens a WebSocket to a provider, with the credential of an attempt. */
 export async function connectAt(
-  { transport, clock, snapshot }: Pick<RealtimeServices, 'transport' | 'clock' | 'snapshot'>,
+  { transport, clock, snapshots }: Pick<RealtimeServices, 'transport' | 'clock' | 'snapshots'>,
   { target, credential }: RouteAttempt,
   { connection }: ConfiguredProvider,
   request: { path: string; callerHeaders: SessionCall['call']['callerHeaders']; signal: AbortSignal },
@@ -203,7 +203,7 @@ export async function connectAt(
       subject: provider.realtime?.resourceOf?.(target.model, connection.basePath),
       connectTimeoutMs: target.timeouts.connectMs,
       acceptTimeoutMs: target.timeouts.firstTokenMs,
-      messageBytesMax: snapshot().config.server.realtime.message_limit,
+      messageBytesMax: snapshots.current.config.server.realtime.message_limit,
     },
     request.signal,
   );

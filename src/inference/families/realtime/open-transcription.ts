@@ -25,7 +25,7 @@ export interface UnnamedCall extends Omit<SocketCall, 'model' | 'settings' | 'ki
  */
 export async function openTranscription(services: RealtimeServices, unnamed: UnnamedCall): Promise<void> {
   const { call, errorEvent } = unnamed;
-  const { message_limit: messageBytesMax, idle: idleMs } = services.snapshot().config.server.realtime;
+  const { message_limit: messageBytesMax, idle: idleMs } = services.snapshots.current.config.server.realtime;
   const caller = await unnamed.accept(call.admitted.headers, messageBytesMax);
   if (caller === null) return;
   const model = await modelNamedBy(caller, unnamed, idleMs);

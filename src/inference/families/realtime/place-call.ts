@@ -45,7 +45,7 @@ export async function placeCall(services: RealtimeServices, offeredCall: Offered
   const offered = await ruledSession(services, offeredCall);
   if (offered === null) return;
   const { call, model, sdp, settings, ending, errorEvent } = offered;
-  const alias = services.snapshot().models.resolve(model, call.principal);
+  const alias = services.snapshots.current.models.resolve(model, call.principal);
   // `holdSession` refuses a model that does not exist.
   const wrong = isFailure(alias) ? null : (notRealtime(alias) ?? noCalls(alias));
   if (wrong !== null) return refuse(call.sink, wrong, call.admitted.headers);

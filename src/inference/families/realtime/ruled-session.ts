@@ -6,7 +6,7 @@ import type { RealtimeServices } from './services.ts';
 
 /** A session with the model and the caller that rules for routes give it; null: they refuse it, and it is answered. */
 export async function ruledSession<S extends SessionCall>(services: RealtimeServices, session: S): Promise<S | null> {
-  const snapshot = services.snapshot();
+  const snapshot = services.snapshots.current;
   if (snapshot.rules === null) return session;
   // A session begins without a text.
   const sources = { left: services.admission.left, inner: null };

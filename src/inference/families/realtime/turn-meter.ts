@@ -34,7 +34,7 @@ export async function holdTurn(
   { id, tier, cost }: Alias,
   requestId: string,
 ): Promise<HeldCall | Failure> {
-  const { snapshot, clock } = services;
+  const { snapshots, clock } = services;
   // By which all responses of a session are found.
   const clientRequestId = call.clientRequestId ?? (requestId === call.requestId ? null : call.requestId);
   const held = await holdCall(
@@ -44,7 +44,7 @@ export async function holdTurn(
       endpoint: waitingResponseEndpoint,
       alias: id,
       tier,
-      costMilli: costMilliOf(snapshot().config.costs, 'realtime', cost),
+      costMilli: costMilliOf(snapshots.current.config.costs, 'realtime', cost),
     },
   );
   if (held.kind === 'held') held.claim.endpoint = 'realtime';

@@ -12,13 +12,13 @@ const timeoutMs = 30_000;
  * follows its id. Throws a FailureError when no provider has it, or none that answers.
  */
 export async function atProvider(
-  { objects, snapshot, transport }: ResponsesServices,
+  { objects, snapshots, transport }: ResponsesServices,
   tenant: string,
   id: string,
   { method, rest }: { method: 'GET' | 'DELETE'; rest: string },
 ): Promise<JsonObject> {
   const credential = await objects.credentialOf(tenant, id);
-  const home = [...snapshot().providers.values()].find(
+  const home = [...snapshots.current.providers.values()].find(
     ({ connection }) => credential !== null && connection.credentials.has(credential),
   )?.connection;
   if (credential === null || home === undefined || home.responsesPath === null)

@@ -71,7 +71,7 @@ export function createBackgroundRuns(services: ResponsesServices): BackgroundRun
     const { previous, conversation, stateless } = await statelessRequest(services, endpoint, call, body);
     const read = await endpoint.read(call, stateless);
     if (isFailure(read)) throw new FailureError(read);
-    const plan = await endpoint.plan(services.snapshot(), call, read);
+    const plan = await endpoint.plan(services.snapshots.current, call, read);
     await read.release();
     if (isFailure(plan)) throw new FailureError(plan);
     const stop = new AbortController();

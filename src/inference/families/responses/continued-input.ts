@@ -102,7 +102,7 @@ export class ContinuedInputs implements ChatInput {
   async #look({ principal: { tenant } }: ModelCall, raw: Buffer): Promise<FoundTurns | Failure> {
     const changed = this.of(raw);
     if (changed !== null) return { whole: raw, continued: changed };
-    const { bodies, responses, snapshot } = this.#services;
+    const { bodies, responses, snapshots } = this.#services;
     const summed = await withSummaries(this.#services, tenant, raw);
     if (!Buffer.isBuffer(summed)) return summed;
     const read = await bodies.readObject(tenant, summed);
@@ -110,7 +110,7 @@ export class ContinuedInputs implements ChatInput {
     const { previous, conversation } = continuedBy(read.body);
     const alone: FoundTurns = { whole: summed, continued: null };
     if (previous === null && conversation === null) return alone;
-    const { body_limit: limitBytes } = snapshot().config.server;
+    const { body_limit: limitBytes } = snapshots.current.config.server;
     let begun: string | null = null;
     const notes: ContinuedFacts = {
       begun(id) {

@@ -188,7 +188,7 @@ async function opened(
 ): Promise<TurnBody | Failure> {
   const turn: Turn = { ...state, raw, continues: 'nothing', whole: null, itemsBefore: 0 };
   if (state.previous === null && state.conversation === null) return withTurn(body, turn);
-  const { body_limit: limitBytes } = services.snapshot().config.server;
+  const { body_limit: limitBytes } = services.snapshots.current.config.server;
   let begun: string | null = null;
   let itemsBefore = 0;
   const whole = await expanded(services.responses, call.principal.tenant, raw, state, limitBytes, {
@@ -263,7 +263,7 @@ function asNotFound(failure: Failure, { turn, facts }: TurnBody): Failure {
 }
 
 async function keeperOf(
-  { snapshot: now, storage }: ResponsesServices,
+  { snapshots, storage }: ResponsesServices,
   { providers }: Snapshot,
   principal: Principal,
   { store, conversation, continues }: Turn,
@@ -276,7 +276,7 @@ async function keeperOf(
   // An answer of several turns is no response that a provider has.
   if (continues === 'nothing' && (extras?.tools ?? null) === null && oneKeeps(query.targets, providers))
     return 'provider';
-  const mayBeStored = keepsFor(now(), principal) && (await storage.mayKeep(principal.account)) === null;
+  const mayBeStored = keepsFor(snapshots.current, principal) && (await storage.mayKeep(principal.account)) === null;
   return mayBeStored ? 'gateway' : 'nobody';
 }
 

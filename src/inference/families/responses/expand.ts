@@ -61,10 +61,9 @@ async function expandedNow(
 
 /** The same for a body whose tokens are only counted; as it came when it continues nothing that is kept here. */
 export async function expandedForCount(
-  { responses, bodies }: Pick<ResponsesServices, 'responses' | 'bodies'>,
+  { responses, bodies, snapshots }: Pick<ResponsesServices, 'responses' | 'bodies' | 'snapshots'>,
   tenant: string,
   raw: Buffer,
-  bodyBytesMax: number,
 ): Promise<Buffer | Failure> {
   if (!raw.includes('"previous_response_id"') && !raw.includes('"conversation"')) return raw;
   const read = await bodies.readObject(tenant, raw);
@@ -76,6 +75,7 @@ export async function expandedForCount(
     conversation: typeof conversation === 'string' ? conversation : null,
   };
   if (named.previous === null && named.conversation === null) return raw;
+  const { body_limit: bodyBytesMax } = snapshots.current.config.server;
   return (await expanded(responses, tenant, raw, named, bodyBytesMax)) ?? raw;
 }
 

@@ -21,7 +21,9 @@ export async function statelessRequest(
   body: JsonObject,
 ): Promise<StatelessRequest> {
   const { principal } = call;
-  const why = keepsFor(services.snapshot(), principal) ? await services.storage.mayKeep(principal.account) : notStored;
+  const why = keepsFor(services.snapshots.current, principal)
+    ? await services.storage.mayKeep(principal.account)
+    : notStored;
   if (why !== null) throw new FailureError(why);
   if (body.store === false) throw new FailureError(needsStore);
   const { background: _, ...rest } = body;
@@ -32,7 +34,7 @@ export async function statelessRequest(
   await read.release();
   const { previous = null, conversation = null } = read.turn ?? {};
   if (previous === null && conversation === null) return { previous, conversation, stateless: raw };
-  const { body_limit: bytesMax } = services.snapshot().config.server;
+  const { body_limit: bytesMax } = services.snapshots.current.config.server;
   const whole = await expanded(services.responses, principal.tenant, raw, { previous, conversation }, bytesMax);
   if (whole === null) throw new FailureError(notHere(previous, conversation));
   if (isFailure(whole)) throw new FailureError(whole);

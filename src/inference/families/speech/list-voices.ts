@@ -17,11 +17,11 @@ export interface ListedVoice {
  * listed. Servers are asked for theirs.
  */
 export async function listVoices(
-  services: Pick<SpeechServices, 'snapshot' | 'speechEngines' | 'voiceLists'>,
+  services: Pick<SpeechServices, 'snapshots' | 'speechEngines' | 'voiceLists'>,
   model: string | null,
   principal: Principal,
 ): Promise<ListedVoice[] | Failure> {
-  const snapshot = services.snapshot();
+  const snapshot = services.snapshots.current;
   let aliases: readonly Alias[];
   if (model === null) aliases = snapshot.models.list(principal).filter(({ type }) => type === 'speech');
   else {

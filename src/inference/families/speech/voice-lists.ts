@@ -4,7 +4,7 @@ import type { Clock } from '../../../kernel/clock.ts';
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
 import { getJson } from '../../../upstream/transport/get-json.ts';
 import type { Transport } from '../../../upstream/transport/upstream-call.ts';
-import type { Snapshot } from '../../models/snapshot.ts';
+import type { Snapshots } from '../../models/snapshot.ts';
 
 /** The voices that servers list themselves, in addition to those that the catalog knows. */
 export interface VoiceLists {
@@ -28,12 +28,12 @@ interface VoiceList {
   atMs: number;
 }
 
-export function createVoiceLists(parts: { transport: Transport; clock: Clock; snapshot: () => Snapshot }): VoiceLists {
-  const { transport, clock, snapshot } = parts;
+export function createVoiceLists(parts: { transport: Transport; clock: Clock; snapshots: Snapshots }): VoiceLists {
+  const { transport, clock, snapshots } = parts;
   // By connection: a provider with a new configuration is asked again.
   const lists = new WeakMap<ProviderConnection, VoiceList>();
   const asking = new Map<ProviderConnection, Promise<void>>();
-  const connectionOf = (provider: string) => snapshot().providers.get(provider)?.connection;
+  const connectionOf = (provider: string) => snapshots.current.providers.get(provider)?.connection;
 
   async function ask(connection: ProviderConnection, path: string): Promise<void> {
     const address = encodeGet(connection, connection.basePath + path);

@@ -89,7 +89,7 @@ export function vectorEndpoint(services: VectorServices, engine: Pick<VectorEngi
     async read({ principal: { tenant, account } }, { onRead, held, ...order }) {
       const bodyBytes = order.body.length;
       // Its memory may go to the thread, and steps read it afterwards.
-      const body = services.snapshot().steps === null ? order.body : Buffer.from(order.body);
+      const body = services.snapshots.current.steps === null ? order.body : Buffer.from(order.body);
       try {
         const prepared = await engine.prepare({ ...order, body, owner: { tenant, account } });
         if (prepared.kind !== 'prepared') return prepared;

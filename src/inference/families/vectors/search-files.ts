@@ -42,7 +42,7 @@ export function createFileSearch(
       sources.push(...(answer.result as readonly FoundPoint[]).map(isStore ? storePassageOf : passageOf));
     }
     sources.sort((a, b) => (b.score ?? 0) - (a.score ?? 0));
-    const cost = services.snapshot().config.costs.vectors * how.collections.length;
+    const cost = services.snapshots.current.config.costs.vectors * how.collections.length;
     return { sources: sources.slice(0, how.resultsMax), costMilli: Math.round(cost * 1_000) };
   };
 }

@@ -88,7 +88,7 @@ export function videoRemixEndpoint(services: VideoServices): Endpoint<RemixInput
       };
       const made = bodyOf(request, null, { id, credential: source.home.credential });
       // Guards and rules go by the model that has the target. Where no model has it, `plan` says so.
-      const found = modelOfTarget(services.snapshot(), request.model, principal);
+      const found = modelOfTarget(services.snapshots.current, request.model, principal);
       return isFailure(found) ? made : { ...made, facts: { ...made.facts, model: found.alias.id } };
     },
     readable: (call, { body, id }) =>

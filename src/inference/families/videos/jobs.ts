@@ -26,7 +26,7 @@ export type VideoContent =
   | { kind: 'upstream'; address: UpstreamAddress }
   | { kind: 'bytes'; bytes: Buffer; type: string };
 
-type Asking = Pick<VideoServices, 'objects' | 'snapshot' | 'transport' | 'videoSealer' | 'giveBack'>;
+type Asking = Pick<VideoServices, 'objects' | 'snapshots' | 'transport' | 'videoSealer' | 'giveBack'>;
 
 const timeoutMs = 60_000;
 /** All pages of a list; the lists of others wait for it. */
@@ -50,12 +50,12 @@ function operationOf({ videoSealer }: Asking, tenant: string, id: string): Video
 
 /** Home of a video; a 404 for an id that the tenant was never given. */
 export async function videoHome(
-  { objects, snapshot }: Asking,
+  { objects, snapshots }: Asking,
   tenant: string,
   id: string,
 ): Promise<VideoHome | Failure> {
   const home = await objects.homeOf(tenant, id);
-  const connection = [...snapshot().providers.values()].find(
+  const connection = [...snapshots.current.providers.values()].find(
     (one) => home !== null && one.connection.credentials.has(home.credential),
   )?.connection;
   if (home === null || connection === undefined || connection.videos === null) {
@@ -196,7 +196,7 @@ export async function tenantVideos(
   asking: Asking,
   tenant: string,
 ): Promise<{ videos: JsonObject[]; unlisted: readonly Unlisted[] } | Failure> {
-  const providers = [...asking.snapshot().providers.values()];
+  const providers = [...asking.snapshots.current.providers.values()];
   const homes = providers.flatMap(({ connection }) =>
     connection.videos?.format !== 'openai'
       ? []
