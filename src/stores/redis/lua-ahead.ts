@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
  */
 const aheadOf = 64;
 
-/** What began longer ago is the sweep's: by then a reservation is in the ledger, or was refused. */
+/** Age of a running request from which the sweep looks after it: its reservation is in the ledger, or was refused. */
 export const oldMs = 30_000;
 
 /** Whose entry it is: no request has such an id. */

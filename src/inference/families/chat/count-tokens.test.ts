@@ -9,7 +9,7 @@ import type { CountServices } from './services.ts';
 test('without the thread that counts in time the tokens are estimated by length, and said to be nobody’s count', async () => {
   const body = Buffer.from(JSON.stringify({ model: 'm', messages: ['x'.repeat(offLoopBodyBytes)] }));
   const services = {
-    snapshot: () => ({}),
+    snapshots: { current: {} },
     tokenCounter: { count: async () => null },
     bodies: { readObject: async () => ({ body: {} }) },
   } as unknown as CountServices;
