@@ -100,7 +100,7 @@ test('times to the first token are told where they change, and count where nothi
     health.ended(lane, attempt, { ...endOf('ok'), content: 'seen' }, now());
   };
   answered(one, 400);
-  const told = one.hints.news();
+  const told = one.hints.news().filter(({ kind }) => kind !== 'usual');
   assert.deepEqual(
     told.map(({ kind }) => kind),
     ['pace'],
@@ -109,7 +109,11 @@ test('times to the first token are told where they change, and count where nothi
   assert.equal(other.lane.state.firstToken.lastMs(), 400);
   advance(2_000);
   answered(one, 410);
-  assert.deepEqual(one.hints.news(), [], 'nearly the same');
+  assert.deepEqual(
+    one.hints.news().map(({ kind }) => kind),
+    ['usual'],
+    'nearly the same',
+  );
   assert.deepEqual(other.hints.news(), [], 'it heard that from the other one');
   answered(other, 300);
   const known = other.lane.state.firstToken.lastMs();
@@ -126,4 +130,43 @@ test('the length of vectors that one process has got is known to the other, and 
   other.lane.state.vectorLength = 7;
   one.hints.receive(other.hints.news());
   assert.equal(one.lane.state.vectorLength, 7, 'a model that was exchanged has others');
+});
+
+test('usual times are known to all by the samples of all, a target that few have asked too, and no sample comes back', () => {
+  const { one, other, advance } = two();
+  const ask = ({ health, lane, now }: typeof one, count: number) => {
+    for (let at = 0; at < count; at++) {
+      const attempt = {};
+      health.began(lane, attempt, 600_000, now());
+      health.firstToken(lane, attempt, 'whole', 40, now());
+      health.ended(lane, attempt, { ...endOf('ok'), content: 'seen' }, now());
+    }
+  };
+  const usualOf = ({ lane, now }: typeof one) => lane.state.usual.whole?.percentileMs(0.99, now()) ?? null;
+  const exchange = () => {
+    other.hints.receive(one.hints.news());
+    one.hints.receive(other.hints.news());
+    advance(100);
+  };
+  ask(one, 12);
+  exchange();
+  ask(one, 5);
+  ask(other, 2);
+  exchange();
+  assert.deepEqual([usualOf(one), usualOf(other)], [null, null], 'nineteen are too few, however often they are told');
+  ask(one, 1);
+  exchange();
+  const known = usualOf(one)!;
+  assert.ok(known >= 40 && known < 60, `${known}`);
+  assert.equal(usualOf(other), known);
+
+  advance(2_000);
+  ask(one, 1);
+  exchange();
+  ask(one, 1);
+  assert.deepEqual(one.hints.news(), [], 'what is known is told now and then');
+  advance(2_000);
+  assert.equal(one.hints.news().length, 1);
+  advance(150_000);
+  assert.deepEqual([one.hints.news(), other.hints.news()], [[], []], 'counts that were halved are no news');
 });

@@ -2,7 +2,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { every } from '../kernel/every.ts';
 import { afterEvent, type BreakerState, closed, type OpenReason } from './breaker.ts';
 import { comesBack, type Health } from './health.ts';
-import type { CredentialState, LaneState } from './lane.ts';
+import { type AnswerKind, answerKinds, type CredentialState, type LaneState, samplesMin, UsualTime } from './lane.ts';
 
 /**
  * Facts that a process has learnt of a lane and gives to the others of its server. Nothing of a request or its tenant is
@@ -18,6 +18,8 @@ export type HealthHint = {
   | { kind: 'cooling'; forMs: number }
   /** Its usual time to the first token. */
   | { kind: 'pace'; firstTokenMs: number }
+  /** Further samples of its usual time, by bucket of `UsualTime`. */
+  | { kind: 'usual'; of: AnswerKind; counts: number[] }
   /** Components of its vectors. */
   | { kind: 'vectors'; length: number }
 );
@@ -68,6 +70,8 @@ interface Shared {
   coolings: WeakMap<CredentialState, number>;
   paces: WeakMap<LaneState, number>;
   lengths: WeakMap<LaneState, number>;
+  /** When samples were last sent. */
+  usualAtMs: WeakMap<UsualTime, number>;
   /** When times were last looked at. */
   pacedAtMs: number;
 }
@@ -79,6 +83,7 @@ export function createHealthHints(health: Pick<Health, 'states' | 'stateOf'>, cl
     coolings: new WeakMap(),
     paces: new WeakMap(),
     lengths: new WeakMap(),
+    usualAtMs: new WeakMap(),
     pacedAtMs: Number.NEGATIVE_INFINITY,
   };
   return {
@@ -94,6 +99,7 @@ export function createHealthHints(health: Pick<Health, 'states' | 'stateOf'>, cl
           newCooling(state, shared, nowMs),
           paced ? newPace(state, shared) : null,
           newLength(state, shared),
+          ...newUsual(state, shared, nowMs),
         ];
         for (const hint of found) if (hint !== null) hints.push({ ...of, ...hint });
       }
@@ -142,6 +148,24 @@ function newLength(state: LaneState, { lengths }: Shared) {
   return { kind: 'vectors', length: vectorLength } as const;
 }
 
+/** Soon, while others may know too few to tell that it is silent; then now and then. */
+function newUsual({ usual, respondedAtMs }: LaneState, { usualAtMs, pacedAtMs }: Shared, nowMs: number) {
+  const hints: { kind: 'usual'; of: AnswerKind; counts: number[] }[] = [];
+  // Others know all older ones.
+  if (respondedAtMs < pacedAtMs - paceEveryMs) return hints;
+  for (const of of answerKinds) {
+    const times = usual[of];
+    if (times === undefined) continue;
+    const isDue = nowMs - (usualAtMs.get(times) ?? Number.NEGATIVE_INFINITY) >= paceEveryMs;
+    if (!isDue && times.sharedTotal >= samplesMin) continue;
+    const counts = times.takeNews();
+    if (counts === null) continue;
+    usualAtMs.set(times, nowMs);
+    hints.push({ kind: 'usual', of, counts });
+  }
+  return hints;
+}
+
 function receiveOne(hint: HealthHint, state: LaneState, shared: Shared, nowMs: number): void {
   switch (hint.kind) {
     case 'open':
@@ -162,6 +186,10 @@ function receiveOne(hint: HealthHint, state: LaneState, shared: Shared, nowMs: n
       return;
     case 'pace':
       if (state.respondedAtMs < nowMs - localPaceMs) state.firstToken.observe(hint.firstTokenMs, nowMs);
+      return;
+    case 'usual':
+      state.usual[hint.of] ??= new UsualTime();
+      state.usual[hint.of]!.add(hint.counts, nowMs);
       return;
     case 'vectors':
       state.vectorLength = hint.length;

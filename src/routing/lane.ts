@@ -294,15 +294,19 @@ const firstBucketMs = 10;
 const growth = 1.35;
 const buckets = 38;
 /** Samples below which a percentile says nothing. */
-const samplesMin = 20;
+export const samplesMin = 20;
 /** Counts are halved so often, so that the last minutes speak; but what a quiet target is known by is kept. */
 const halvedAfterMs = 120_000;
 const samplesRetainedMin = 2 * samplesMin;
+/** Less than a sample, which may have faded; more than what rounding makes of halved counts. */
+const newsMin = 0.5;
 
 /** How long something usually takes, by the samples of the last minutes. Times are monotonic ms. */
 export class UsualTime {
   readonly #counts = new Float32Array(buckets);
   #total = 0;
+  /** The part that other processes know; null: none. */
+  #shared: { counts: Float32Array; total: number } | null = null;
   #halvedAtMs = Number.NEGATIVE_INFINITY;
 
   observe(ms: number, nowMs: number): void {
@@ -324,6 +328,32 @@ export class UsualTime {
     return firstBucketMs * growth ** (buckets - 1);
   }
 
+  /** Samples that other processes know. */
+  get sharedTotal(): number {
+    return this.#shared?.total ?? 0;
+  }
+
+  /** Samples of this process since the last call, by bucket: other processes know them now. Null: none. */
+  takeNews(): number[] | null {
+    if (this.#total - this.sharedTotal < newsMin) return null;
+    const before = this.#shared?.counts;
+    const news = Array.from(this.#counts, (count, bucket) => Math.max(0, count - (before?.[bucket] ?? 0)));
+    this.#shared = { counts: this.#counts.slice(), total: this.#total };
+    return news;
+  }
+
+  /** Adds news of another process. */
+  add(news: readonly number[], nowMs: number): void {
+    if (nowMs - this.#halvedAtMs >= halvedAfterMs) this.#fade(nowMs);
+    this.#shared ??= { counts: new Float32Array(buckets), total: 0 };
+    for (const [bucket, count] of news.slice(0, buckets).entries()) {
+      this.#counts[bucket]! += count;
+      this.#total += count;
+      this.#shared.counts[bucket]! += count;
+      this.#shared.total += count;
+    }
+  }
+
   #fade(nowMs: number): void {
     if (this.#halvedAtMs === Number.NEGATIVE_INFINITY) this.#halvedAtMs = nowMs;
     const halvings = Math.floor((nowMs - this.#halvedAtMs) / halvedAfterMs);
@@ -332,11 +362,15 @@ export class UsualTime {
     const factor = Math.max(samplesRetainedMin / this.#total, 0.5 ** halvings);
     for (let bucket = 0; bucket < buckets; bucket++) this.#counts[bucket]! *= factor;
     this.#total *= factor;
+    if (this.#shared === null) return;
+    for (let bucket = 0; bucket < buckets; bucket++) this.#shared.counts[bucket]! *= factor;
+    this.#shared.total *= factor;
   }
 }
 
 /** Answers that take alike: streams until their first token, whole ones by the tokens that were asked for. */
-export type AnswerKind = 'stream' | 'whole-256' | 'whole-1024' | 'whole-4096' | 'whole';
+export const answerKinds = ['stream', 'whole-256', 'whole-1024', 'whole-4096', 'whole'] as const;
+export type AnswerKind = (typeof answerKinds)[number];
 
 export function answerKindOf({
   stream,

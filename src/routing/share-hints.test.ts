@@ -21,7 +21,18 @@ const open = { target: 't', credential: 'c', kind: 'open', why: 'failing', forMs
 
 test('what another replica has learnt counts; own words, and what is none of ours, do not', () => {
   assert.deepEqual(heardFrom(JSON.stringify({ server: 'there', hints: [open] })), ['open']);
-  const others = [{ ...open, forMs: -1 }, { ...open, forMs: 1e12 }, { ...open, kind: 'new' }, null, 'x'];
+  const usual = { target: 't', credential: 'c', kind: 'usual', of: 'whole', counts: [0, 1] };
+  assert.deepEqual(heardFrom(JSON.stringify({ server: 'there', hints: [usual] })), ['ready']);
+  const others = [
+    { ...usual, of: 'half' },
+    { ...usual, counts: [-1] },
+    { ...usual, counts: 1 },
+    { ...open, forMs: -1 },
+    { ...open, forMs: 1e12 },
+    { ...open, kind: 'new' },
+    null,
+    'x',
+  ];
   for (const text of [
     '',
     '{',

@@ -2,6 +2,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { isObject, type JsonValue } from '../kernel/json.ts';
 import type { Health } from './health.ts';
 import { exchangeHints, type HealthHint, type SharedHints } from './health-hints.ts';
+import { answerKinds } from './lane.ts';
 
 export interface HintWays {
   /** Name of the server, whose other processes get hints by `send`. */
@@ -34,6 +35,8 @@ export function shareHints(
 
 /** Hints of one message; the rest is left out. */
 const hintsMax = 1_000;
+/** Most samples of a bucket: far above what two seconds bring. */
+const samplesMax = 1_000_000;
 const dayMs = 24 * 3_600_000;
 
 /** Another replica may be of another version: what this one does not know is left out. */
@@ -55,8 +58,15 @@ function isHint(value: unknown): value is HealthHint {
   if (kind === 'open') return typeof why === 'string' && isTime(forMs);
   if (kind === 'cooling') return isTime(forMs);
   if (kind === 'pace') return isTime(firstTokenMs);
+  if (kind === 'usual') return answerKinds.some((one) => one === value.of) && isCounts(value.counts);
   if (kind === 'vectors') return typeof length === 'number' && length > 0;
   return kind === 'back';
+}
+
+function isCounts(counts: JsonValue | undefined): boolean {
+  return (
+    Array.isArray(counts) && counts.every((count) => typeof count === 'number' && count >= 0 && count < samplesMax)
+  );
 }
 
 function isTime(ms: unknown): boolean {
