@@ -1,6 +1,4 @@
-import { closeSync, fdatasync, openSync } from 'node:fs';
 import type { StatementSync } from 'node:sqlite';
-import { promisify } from 'node:util';
 import {
   BatchSums,
   type BucketsOf,
@@ -33,7 +31,7 @@ import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts'
 import type { RecordOrder } from '../../books/metering/record-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { requestIdMs } from '../../kernel/ids.ts';
-import { type Database, sqliteExtendedCode, undo } from './database.ts';
+import { type Database, LogSync, sqliteExtendedCode, undo } from './database.ts';
 
 /** The ledger's prepared statements. Synchronous; the caller begins and ends the transaction. */
 export interface LedgerWriter {
@@ -274,8 +272,6 @@ const epochMs = Date.UTC(2020, 0, 1);
 /** A power cut may take this much of the acknowledged writes; the death of our process takes nothing. */
 const walSyncIntervalMs = 100;
 
-const dataSync = promisify(fdatasync);
-
 /**
  * Syncs and measures, off the loop, the write-ahead log of a database opened with durability `os`. `onLong` gets the
  * bytes of the log that are not yet in the database, after each sync that found more than `longBytes` and the first one
@@ -285,14 +281,11 @@ const dataSync = promisify(fdatasync);
 export class WalSync {
   /** Bytes not yet in the database, as of the last sync. */
   pendingBytes = 0;
-  /** Opening it besides SQLite is safe: SQLite's locks are on the database and the -shm file. */
-  readonly #log: string;
+  readonly #log: LogSync;
   readonly #watch: { longBytes: number; onLong(pendingBytes: number): void; onBroken(error: Error): void };
   readonly #measure: StatementSync;
   readonly #frameBytes: number;
-  #descriptor: number | null = null;
   #timer: NodeJS.Timeout | null = null;
-  #running: Promise<void> | null = null;
   #isDirty = false;
   #stopped = false;
 
@@ -301,7 +294,7 @@ export class WalSync {
     watch: { longBytes: number; onLong(pendingBytes: number): void; onBroken(error: Error): void },
   ) {
     requireNoopCheckpoint(database);
-    this.#log = `${database.file}-wal`;
+    this.#log = new LogSync(database.file);
     this.#watch = watch;
     // Reads two counters and takes no lock.
     this.#measure = database.prepare('PRAGMA wal_checkpoint(NOOP)');
@@ -311,16 +304,16 @@ export class WalSync {
   /** Something was committed: it will be synced within `walSyncIntervalMs`. */
   readonly dirty = (): void => {
     this.#isDirty = true;
-    if (this.#timer !== null || this.#running !== null || this.#stopped) return;
+    if (this.#timer !== null || this.#log.isRunning || this.#stopped) return;
     this.#timer = setTimeout(this.#tick, walSyncIntervalMs);
     this.#timer.unref();
   };
 
   readonly #tick = (): void => {
     this.#timer = null;
-    if (this.#running !== null || this.#stopped) return;
+    if (this.#log.isRunning || this.#stopped) return;
     try {
-      this.#descriptor ??= openSync(this.#log, 'r');
+      this.#log.open();
     } catch {
       // Out of file descriptors, which passes (F22). The disk was not asked yet, so its state is known.
       this.dirty();
@@ -329,20 +322,10 @@ export class WalSync {
     this.sync().catch(this.#watch.onBroken);
   };
 
-  /**
-   * Resolves once everything committed so far is on the disk. One at a time; a call that comes while one runs gets the
-   * one after it, since the caller's commits may have missed it.
-   */
+  /** Resolves once everything committed so far is on the disk. */
   async sync(): Promise<void> {
-    while (this.#running !== null) await this.#running.catch(() => {});
     this.#isDirty = false;
-    this.#descriptor ??= openSync(this.#log, 'r');
-    this.#running = dataSync(this.#descriptor);
-    try {
-      await this.#running;
-    } finally {
-      this.#running = null;
-    }
+    await this.#log.sync();
     if (this.#stopped) return;
     const row = this.#measure.get();
     const wasLong = this.pendingBytes > this.#watch.longBytes;
@@ -355,9 +338,7 @@ export class WalSync {
   async stop(): Promise<void> {
     this.#stopped = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    while (this.#running !== null) await this.#running.catch(() => {});
-    if (this.#descriptor !== null) closeSync(this.#descriptor);
-    this.#descriptor = null;
+    await this.#log.close();
   }
 }
 

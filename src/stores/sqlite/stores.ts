@@ -27,7 +27,7 @@ import {
   responseMigrations,
   vectorStoreMigrations,
 } from './culvert-schema.ts';
-import { naming, sqliteCode } from './database.ts';
+import { LogSync, naming, sqliteCode } from './database.ts';
 import { createHousekeeper, createLateCheckpoint, type Housekeeper } from './housekeeper.ts';
 import {
   migrateWithCopy,
@@ -65,11 +65,17 @@ function openTables(options: {
   const log = createLateCheckpoint(database, housekeeper, (error) =>
     onTrouble(`${noun}: checkpoint failed: ${String(error)}`),
   );
+  const logSync = new LogSync(file);
   return {
-    ...tablesIn(database, { ...patience, wrote: log.wrote }),
+    ...tablesIn(database, {
+      ...patience,
+      wrote: log.wrote,
+      syncs: { which: 'durable ones', sync: () => logSync.sync() },
+    }),
     housekeeper,
     async close() {
       await housekeeper.close();
+      await logSync.close();
       database.close();
     },
   };
@@ -77,8 +83,15 @@ function openTables(options: {
 
 /** The tables of `culvert.db`, for a store that both databases share. An acknowledged change survives a power cut. */
 export function openCulvertTables(file: string): ClosableTables {
-  const database = openCulvertDatabase(file, 'fsync');
-  return { ...tablesIn(database), close: async () => database.close() };
+  const database = openCulvertDatabase(file, 'checkpoint');
+  const logSync = new LogSync(file);
+  return {
+    ...tablesIn(database, { syncs: { which: 'every change', sync: () => logSync.sync() } }),
+    async close() {
+      await logSync.close();
+      database.close();
+    },
+  };
 }
 
 /** Opens the tables of a database of the data folder by its file's name; null: it is not there. */

@@ -9,7 +9,14 @@ import {
   type Work,
   type YieldedStatement,
 } from '../sql-tables.ts';
-import { type Database, type SqlValue, sqliteExtendedCode, type TransactionOptions, transaction } from './database.ts';
+import {
+  type Database,
+  type SqlValue,
+  sqliteExtendedCode,
+  type TransactionOptions,
+  transaction,
+  unavailable,
+} from './database.ts';
 
 /** SQL of SQLite. A transaction that writes has the file for itself: nothing is to be locked. */
 const words: SqlWords = {
@@ -26,14 +33,18 @@ const beginnings = { snapshot: 'DEFERRED', write: 'IMMEDIATE', durable: 'IMMEDIA
 export interface TablesOptions extends Pick<TransactionOptions, 'waitMaxMs'> {
   /** Called after each commit, with the bytes of what is large in it. */
   wrote?(bytes: number): void;
+  /** Absent: SQLite syncs as the connection says. */
+  syncs?: {
+    /** Changes that resolve once they are on the disk. */
+    which: 'every change' | 'durable ones';
+    sync(): Promise<void>;
+  };
 }
 
 /** The tables of an open database, for stores that both databases share. Statements are prepared once. */
-export function tablesIn(database: Database, { wrote, ...patience }: TablesOptions = {}): SqlTables {
+export function tablesIn(database: Database, { wrote, syncs, ...patience }: TablesOptions = {}): SqlTables {
   const prepared = new Map<string, StatementSync>();
   let writtenBytes = 0;
-  /** Transactions that are to be synced; each may wait for another process in between. */
-  let durableNow = 0;
 
   function statement(sql: Sql): StatementSync {
     const text = typeof sql === 'string' ? sql : sql.text;
@@ -66,36 +77,44 @@ export function tablesIn(database: Database, { wrote, ...patience }: TablesOptio
     }
   }
 
-  async function committed<T>(begin: NonNullable<TransactionOptions['begin']>, work: () => Work<T>): Promise<T> {
+  async function committed<T>(
+    kind: TransactionKind,
+    begin: NonNullable<TransactionOptions['begin']>,
+    work: () => Work<T>,
+  ): Promise<T> {
     writtenBytes = 0;
     try {
       const result = await transaction(database, () => done(work), { ...patience, begin });
-      if (begin !== 'DEFERRED') wrote?.(writtenBytes);
+      if (kind === 'snapshot') return result;
+      wrote?.(writtenBytes);
+      if (kind === 'durable' || syncs?.which === 'every change') await onDisk(syncs);
       return result;
     } catch (error) {
       throw conflictOf(error) ?? error;
     }
   }
 
-  async function durably<T>(kind: TransactionKind, run: () => Promise<T>): Promise<T> {
-    // Without `wrote` every commit is synced already.
-    if (kind !== 'durable' || wrote === undefined) return run();
-    durableNow += 1;
-    database.exec('PRAGMA synchronous = FULL');
-    try {
-      return await run();
-    } finally {
-      durableNow -= 1;
-      if (durableNow === 0) database.exec('PRAGMA synchronous = NORMAL');
-    }
-  }
-
   return {
     ...words,
-    rows: (sql, values) => transaction(database, () => rowsOf(sql, values), { ...patience, begin: 'ITSELF' }),
-    write: (steps) => committed(steps.length === 1 ? 'ITSELF' : 'IMMEDIATE', () => changeAll(steps)),
-    transaction: (kind, work) => durably(kind, () => committed(beginnings[kind], work)),
+    async rows(sql, values) {
+      const found = await transaction(database, () => rowsOf(sql, values), { ...patience, begin: 'ITSELF' });
+      // A token that is taken once is taken, whatever happens then.
+      if (syncs?.which === 'every change' && changes(sql)) await onDisk(syncs);
+      return found;
+    },
+    write: (steps) => committed('write', steps.length === 1 ? 'ITSELF' : 'IMMEDIATE', () => changeAll(steps)),
+    transaction: (kind, work) => committed(kind, beginnings[kind], work),
   };
+}
+
+function changes(sql: Sql): boolean {
+  return !(typeof sql === 'string' ? sql : sql.text).trimStart().startsWith('SELECT');
+}
+
+async function onDisk(syncs: TablesOptions['syncs']): Promise<void> {
+  await syncs?.sync().catch((error: unknown) => {
+    throw unavailable(error, 'a power cut may undo the change');
+  });
 }
 
 /** Texts of statements are few: one that is made of lists of any length must not fill the memory. */
