@@ -234,6 +234,21 @@ test('two processes over one store post once; what a dead one had taken comes wh
   assert.equal(received.at(-1)?.headers['webhook-id'], 'msg_lost');
 });
 
+test('a notice that is queued while the queue is being read goes out without a further look', async (t) => {
+  const { url, received } = await startReceiver(t, status(200));
+  const { store, delivery, queue } = await setUp(url);
+  const due = store.due;
+  store.due = async (...args) => {
+    store.due = due;
+    const found = await due(...args);
+    await queue('msg_1');
+    void delivery.look();
+    return found;
+  };
+  await delivery.look();
+  assert.deepEqual([received.length, store.queued()], [1, []]);
+});
+
 test('at most four tries of a receiver are under way at a time, and all come through', async (t) => {
   let running = 0;
   let most = 0;

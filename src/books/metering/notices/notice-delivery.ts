@@ -117,7 +117,8 @@ export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
       const most = Math.max(0, ...[...ofPlans.values()].filter((tries) => tries < ofReceiverMax));
       const due = await store.due(nowMs, nowMs + leaseMs, Math.min(free, ofReceiverMax - most), full);
       moreWait = full.length > 0 || due.length > 0;
-      takeAgain = due.length > 0;
+      // A call of look() meanwhile may be for one that came after the question.
+      takeAgain ||= due.length > 0;
       for (const notice of due) begin(notice);
       inTrouble = false;
     }
@@ -151,6 +152,7 @@ export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
       })
       .finally(() => {
         taking = null;
+        if (takeAgain) void look();
       });
     await taking;
     await Promise.all(underWay);
