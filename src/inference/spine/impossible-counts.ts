@@ -23,7 +23,6 @@ export function mayHaveImpossibleCounts(json: string): boolean {
 export function correctCounts(answer: unknown, counted: GatewayCounts): boolean {
   let changed = false;
   for (const usage of usagesIn(answer)) {
-    if (!hasOddValue(usage)) continue;
     const areOurs = Object.entries(usage).some(([name, value]) => isImpossible(value) && isMain(name));
     if (correct(usage, areOurs ? counted : null)) changed = true;
   }
@@ -45,19 +44,6 @@ function takeUsage(holder: JsonValue | undefined, found: JsonObject[]): void {
   if (!isObject(holder)) return;
   if (isObject(holder.usage)) found.push(holder.usage);
   if (isObject(holder.usageMetadata)) found.push(holder.usageMetadata);
-}
-
-/**
- * True if something in it is neither a count nor null: nearly every usage holds nothing else, and needs no second look.
- */
-function hasOddValue(usage: JsonObject): boolean {
-  for (const name in usage) {
-    const value = usage[name];
-    if (typeof value === 'object' && value !== null) {
-      if (Array.isArray(value) || hasOddValue(value)) return true;
-    } else if (isImpossible(value)) return true;
-  }
-  return false;
 }
 
 function correct(usage: JsonObject, counted: GatewayCounts | null): boolean {
