@@ -11,6 +11,7 @@ import { usdOf } from '../../formats/neutral/price.ts';
 import { sumOf } from '../../formats/neutral/usage.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { JsonObject } from '../../kernel/json.ts';
+import { largeEventBytesMax } from '../../kernel/limits.ts';
 import type { HedgeReason, Route, RouteAttempt } from '../../routing/route.ts';
 import type { Seen, Watched } from '../../routing/silence.ts';
 import type { Target } from '../../routing/target.ts';
@@ -153,6 +154,11 @@ export function answeredElsewhere(): Fault {
 
 /** Maximum size before the first content: role chunks, message_start. */
 const heldBytesMax = 1024 * 1024;
+/**
+ * A stream of Responses repeats instructions and tools in up to three events before its content, and may escape a
+ * character of two bytes by six.
+ */
+const repeatsMax = 3 * 3;
 /** Estimated size of a held event. */
 const eventBytes = 64;
 
@@ -164,10 +170,13 @@ export class StreamedAnswer<C extends Chunk> implements AttemptSink {
   /** Null once the answer has begun. */
   #held: C[] | null = [];
   #heldBytes = 0;
+  readonly #heldBytesMax: number;
 
-  constructor(answer: Answer<C>, facts: AnswerFacts) {
+  /** `repeatable`: bytes of the request, where its answer may repeat parts of it. */
+  constructor(answer: Answer<C>, facts: AnswerFacts, repeatable = 0) {
     this.#answer = answer;
     this.#facts = facts;
+    this.#heldBytesMax = Math.min(heldBytesMax + repeatsMax * repeatable, largeEventBytesMax);
   }
 
   start(source: AttemptSource): void {
@@ -187,7 +196,10 @@ export class StreamedAnswer<C extends Chunk> implements AttemptSink {
     if (this.#held === null) return this.#answer.chunk(chunk);
     this.#held.push(chunk);
     this.#heldBytes += typeof chunk === 'string' || Buffer.isBuffer(chunk) ? chunk.length : chunk.length * eventBytes;
-    if (this.#heldBytes > heldBytesMax) this.#source?.stop(fault('malformed', 'sent over 1 MB before any content'));
+    if (this.#heldBytes > this.#heldBytesMax) {
+      const mb = Math.round(this.#heldBytesMax / heldBytesMax);
+      this.#source?.stop(fault('malformed', `sent over ${mb} MB before any content`));
+    }
     return 'ready';
   }
 

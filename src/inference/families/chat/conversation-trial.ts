@@ -71,7 +71,7 @@ export function conversationTrial<C extends Chunk>(
     if (isFailure(prepared)) return prepared;
     const { facts } = conversation.body;
     const taker = (
-      facts.stream ? new StreamedAnswer(answer, prepared) : new WholeAnswer(answer, prepared)
+      facts.stream ? new StreamedAnswer(answer, prepared, prepared.bytes.length) : new WholeAnswer(answer, prepared)
     ) as AttemptSink;
     const { dialect, answerModel: name, after, keeping } = conversation;
     // A child is asked for one choice.
