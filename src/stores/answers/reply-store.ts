@@ -17,6 +17,8 @@ const takeRoundsMax = 10;
 /** A key that may have been taken for a request that was refused: when it is given back, and how often that is tried. */
 const giveBackAfterMs = 1_500;
 const giveBackTriesMax = 3;
+/** A database that was silent does what waited for it in any order: the first time may come before the taking. */
+const givenBackTimes = 2;
 /** Rows removed in one transaction, of up to a megabyte each. */
 const sweptAtOnce = 10;
 
@@ -42,11 +44,16 @@ export function createReplyStore(
   }
 
   /** Otherwise a repeat would be refused as running until the key expires. */
-  function giveBack(row: ReplyTake, triesLeft: number): void {
+  function giveBack(row: ReplyTake, left: { tries: number; times: number }): void {
     const timer = setTimeout(() => {
-      write([{ sql: release, values: [row.scope, row.key, row.requestId] }]).catch(() => {
-        if (triesLeft > 1) giveBack(row, triesLeft - 1);
-      });
+      write([{ sql: release, values: [row.scope, row.key, row.requestId] }]).then(
+        () => {
+          if (left.times > 1) giveBack(row, { ...left, times: left.times - 1 });
+        },
+        () => {
+          if (left.tries > 1) giveBack(row, { ...left, tries: left.tries - 1 });
+        },
+      );
     }, giveBackAfterMs);
     timer.unref();
   }
@@ -56,7 +63,7 @@ export function createReplyStore(
       try {
         return await taken(row);
       } catch (error) {
-        giveBack(row, giveBackTriesMax);
+        giveBack(row, { tries: giveBackTriesMax, times: givenBackTimes });
         throw error;
       }
     },

@@ -31,6 +31,7 @@ import { pulseScript, renewScript } from './lua-leases.ts';
 import { beginSeedScript, forgetScript, oldScript, seedScript } from './lua-seed.ts';
 import { turnScript } from './lua-turn.ts';
 import { createTurns, type OperationName, type TurnAnswer, type Turns } from './operation-turns.ts';
+import { createOwed, type Owed } from './owed.ts';
 import { createPlans, type Plans, readPlan, type ScopedPlan, tierCallMilli } from './plans.ts';
 import type { Script } from './script.ts';
 import type { SeedFacts } from './seed-fields.ts';
@@ -100,6 +101,7 @@ export class RedisCounters implements Counters {
   readonly #knownOver: KnownOver;
   readonly #headroom: Headroom;
   readonly #leases: Leases;
+  readonly #returned: Owed;
   readonly #unlimited: Unlimited;
   readonly #link: Link;
   readonly #plans: Plans = createPlans(() => this.#wallMs());
@@ -125,6 +127,7 @@ export class RedisCounters implements Counters {
     this.#leases = createLeases({
       run: (...args) => this.#link.run(...args),
       ask: (...args) => this.#turns.ask(...args),
+      ready: () => this.#link.ready(),
     });
     this.#link = new Link({
       url,
@@ -137,11 +140,18 @@ export class RedisCounters implements Counters {
       onReady: () => {
         // It may begin with less than was counted before.
         this.#knownOver.forget();
+        this.#returned.forget();
         this.#leases.onReady();
         this.#settlements.onReady();
       },
     });
     this.#turns = createTurns(this.#link, clock, onTrouble);
+    // Redis may have done what it did not answer: twice would give back more than was counted.
+    this.#returned = createOwed(
+      { ask: (...args) => this.#turns.ask(...args), ready: () => this.#link.ready() },
+      'giveBack',
+      ['unsent'],
+    );
     this.#unlimited = new Unlimited(this.#leases, (...args) => this.#turns.ask(...args));
     this.#takes = createTakes(this.#turns, this.#plans);
     this.tally = createRedisTally(this.#link);
@@ -261,11 +271,9 @@ export class RedisCounters implements Counters {
   giveBack({ account, scopes, costMilli, usdNano, quotaMs, settledMs }: Returned): void {
     const amounts = [costMilli, usdNano, quotaMs, settledMs].map(String);
     // Scope by scope: one that must be seeded gets the amount from the ledger, and the others still count it. Where
-    // Redis is away, the amount counts until it leaves its windows, or until Redis begins anew.
-    for (const scope of scopes) {
-      const plan = { keys: [openKey(account), scopeKey(account, scope)], args: [] };
-      void this.#turns.ask('giveBack', plan, amounts);
-    }
+    // Redis is lost, the amount counts until it leaves its windows, or until Redis begins anew.
+    for (const scope of scopes)
+      this.#returned.tell({ keys: [openKey(account), scopeKey(account, scope)], args: [] }, amounts);
     this.#knownOver.freed(scopes);
   }
 
@@ -320,6 +328,7 @@ export class RedisCounters implements Counters {
     const last = this.#takes.settled().then(() => this.#turns.ask('running', { keys: [], args: [] }, []));
     await withinMs(closeMaxMs, last, null);
     this.#leases.close();
+    this.#returned.close();
     this.#settlements.close();
     this.#sweep.close();
     this.#link.close();

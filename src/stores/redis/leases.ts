@@ -3,11 +3,9 @@ import { every } from '../../kernel/every.ts';
 import type { Run } from './link.ts';
 import { renewScript } from './lua-leases.ts';
 import type { OperationPlan, Turns } from './operation-turns.ts';
+import { createOwed } from './owed.ts';
 
 const renewEveryMs = 10_000;
-
-/** Requests whose places could not be given back at once. Further ones expire after 30 s. */
-const owedMax = 10_000;
 
 /** Places in one command. */
 const batchMax = 500;
@@ -33,11 +31,12 @@ export interface Leases {
   close(): void;
 }
 
-export function createLeases(link: { run: Run; ask: Turns['ask'] }): Leases {
+export function createLeases(link: { run: Run; ask: Turns['ask']; ready(): boolean }): Leases {
   const live = new BriefSet<Taken & Placed>();
-  let owed: Taken[] = [];
+  // What is not given back counts for 30 s: until nobody has renewed it for so long.
+  const owed = createOwed(link, 'leave', ['unsent', 'unknown']);
 
-  const close = every(renewEveryMs, () => void renew(link.run, live.values()));
+  const stopRenewing = every(renewEveryMs, () => void renew(link.run, live.values()));
 
   async function renew(run: Run, taken: readonly (Taken & Placed)[]): Promise<boolean> {
     const places = taken.flatMap(({ sets, requestId }) => sets.keys.map((key) => ({ key, requestId })));
@@ -57,12 +56,8 @@ export function createLeases(link: { run: Run; ask: Turns['ask'] }): Leases {
     return all;
   }
 
-  function giveBack(one: Taken): void {
-    void link.ask('leave', one.sets, [one.requestId]).then(({ answer }) => {
-      if (typeof answer !== 'string') return;
-      owed.push(one);
-      if (owed.length > owedMax) owed = owed.slice(-owedMax);
-    });
+  function giveBack({ sets, requestId }: Taken): void {
+    owed.tell(sets, [requestId]);
   }
 
   function hold(sets: OperationPlan, requestId: string): Taken & Placed {
@@ -89,11 +84,10 @@ export function createLeases(link: { run: Run; ask: Turns['ask'] }): Leases {
     async takeAgain(run) {
       if (!(await renew(run, live.values()))) throw new Error('the leases of running requests could not be renewed');
     },
-    onReady() {
-      const some = owed;
-      owed = [];
-      for (const one of some) giveBack(one);
+    onReady: owed.retry,
+    close() {
+      stopRenewing();
+      owed.close();
     },
-    close,
   };
 }

@@ -1,0 +1,53 @@
+import { every } from '../../kernel/every.ts';
+import type { OperationName, OperationPlan, Turns } from './operation-turns.ts';
+
+const retryEveryMs = 500;
+
+/** Operations that wait until Redis can be asked; of further ones the oldest are forgotten. */
+const owedMax = 10_000;
+
+/** Operations of one name that give something back. Nobody waits for them. */
+export interface Owed {
+  /** Told at once, or as soon as Redis can be asked again. */
+  tell(plan: OperationPlan, values: readonly string[]): void;
+  /** Tells at once what waits. */
+  retry(): void;
+  /** Redis learns of what waits elsewhere. */
+  forget(): void;
+  close(): void;
+}
+
+/** `again`: the answers after which an operation is told again. */
+export function createOwed(
+  link: { ask: Turns['ask']; ready(): boolean },
+  name: OperationName,
+  again: readonly ('unsent' | 'unknown')[],
+): Owed {
+  let owed: { plan: OperationPlan; values: readonly string[] }[] = [];
+  const close = every(retryEveryMs, () => {
+    if (owed.length > 0 && link.ready()) retry();
+  });
+
+  function tell(plan: OperationPlan, values: readonly string[]): void {
+    void link.ask(name, plan, values).then(({ answer }) => {
+      if (typeof answer !== 'string' || !again.includes(answer)) return;
+      owed.push({ plan, values });
+      if (owed.length > owedMax) owed.shift();
+    });
+  }
+
+  function retry(): void {
+    const some = owed;
+    owed = [];
+    for (const { plan, values } of some) tell(plan, values);
+  }
+
+  return {
+    tell,
+    retry,
+    forget() {
+      owed = [];
+    },
+    close,
+  };
+}
