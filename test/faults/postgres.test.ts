@@ -8,6 +8,7 @@ import { type Clock, systemClock } from '../../src/kernel/clock.ts';
 import { FailureError } from '../../src/kernel/failure.ts';
 import type { Database, PoolSizes } from '../../src/stores/postgres/database.ts';
 import { openPostgresLedger } from '../../src/stores/postgres/ledger.ts';
+import { writeReservations } from '../../src/stores/postgres/ledger-writer.ts';
 import { openPostgres } from '../../src/stores/postgres/open.ts';
 import { createPostgresAccountStore, createPostgresReplyStore } from '../../src/stores/postgres/stores.ts';
 import { fakeClock } from '../fake-clock.ts';
@@ -199,6 +200,26 @@ test('PostgreSQL under faults', { skip: postgresMissing }, async (t) => {
     );
     // Late arrivals are removed again.
     await until('two reservations', async () => (await count(database, 'culvert.reservation')) === 2);
+  });
+
+  await t.test('F48 a refused reservation that comes behind its removal is removed, too', async (t) => {
+    const clock = fakeClock(Date.now());
+    const { database, ledger } = await replica(t, server.newDatabase(), 'boot-1', { clock });
+    const tooLate = () => clock.monotonicMs() - 1;
+    const [row, again] = [reservationRow(), reservationRow()];
+    await refusedAfterMs(ledger.open(row, tooLate()));
+    await refusedAfterMs(ledger.open(again, tooLate()));
+    // As a give-back does that failed.
+    await ledger.open(again);
+    const held = () => count(database, 'culvert.reservation');
+    clock.advance(2_500);
+    await until('its removal', async () => (await held()) === 1);
+    // One that was silent may write the row after that.
+    await writeReservations(database.rest.run, [row]);
+    clock.advance(2_500);
+    await until('its second removal', async () => (await held()) === 1);
+    ledger.close(usageEvent(again));
+    assert.equal((await ledger.find(again.requestId, 'dev'))?.class, 'ok');
   });
 
   await t.test('F49 a lock on replies: a keyed request is refused at 250 ms, and its key is given back', async (t) => {

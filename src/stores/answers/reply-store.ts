@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ReplyStore, ReplyTake, ReplyTaken } from '../../books/metering/reply-store.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { ClosableTables, Row, SqlTables } from '../sql-tables.ts';
+import { createRefusedTakes } from './refused-takes.ts';
 
 /** Tables of replies, in either database. */
 export interface ReplyTables extends ClosableTables {
@@ -14,11 +15,6 @@ export interface ReplyTables extends ClosableTables {
  * meanwhile.
  */
 const takeRoundsMax = 10;
-/** A key that may have been taken for a request that was refused: when it is given back, and how often that is tried. */
-const giveBackAfterMs = 1_500;
-const giveBackTriesMax = 3;
-/** A database that was silent does what waited for it in any order: the first time may come before the taking. */
-const givenBackTimes = 2;
 /** Rows removed in one transaction, of up to a megabyte each. */
 const sweptAtOnce = 10;
 
@@ -43,27 +39,14 @@ export function createReplyStore(
     });
   }
 
-  /** Otherwise a repeat would be refused as running until the key expires. */
-  function giveBack(row: ReplyTake, left: { tries: number; times: number }): void {
-    const timer = setTimeout(() => {
-      write([{ sql: release, values: [row.scope, row.key, row.requestId] }]).then(
-        () => {
-          if (left.times > 1) giveBack(row, { ...left, times: left.times - 1 });
-        },
-        () => {
-          if (left.tries > 1) giveBack(row, { ...left, tries: left.tries - 1 });
-        },
-      );
-    }, giveBackAfterMs);
-    timer.unref();
-  }
+  const refused = createRefusedTakes(write, release);
 
   return {
     async take(row) {
       try {
         return await taken(row);
       } catch (error) {
-        giveBack(row, { tries: giveBackTriesMax, times: givenBackTimes });
+        refused.add(row);
         throw error;
       }
     },
@@ -80,7 +63,10 @@ export function createReplyStore(
         if (batch < sweptAtOnce) return removed;
       }
     },
-    close,
+    close() {
+      refused.stop();
+      return close();
+    },
   };
 }
 

@@ -91,7 +91,10 @@ export async function openPostgresLedger(
   }
 
   const opens = new OpenQueue((rows) => writeReservations(database.opens.run, rows), poolSizes.opens, patience, {
-    onOpened: (requestId) => reserved.set(requestId, true),
+    onOpened(requestId) {
+      leftovers.opened(requestId);
+      reserved.set(requestId, true);
+    },
     onUnwanted: leftovers.unwanted,
     onOutcome: noteOutcome,
     onSlow: probe,
@@ -118,7 +121,7 @@ export async function openPostgresLedger(
   // Before the first reservation, which would look like a dead boot's without it.
   if (use === 'serve') await patient(() => boots.begin());
   else opens.refuse('this process only reads it');
-  const stopSweeping = every(sweepIntervalMs, () => void leftovers.sweep(run, leftoverSettleMs).catch(() => {}));
+  const stopSweeping = every(sweepIntervalMs, () => void leftovers.sweep(run));
   const stopTraffic = every(trafficIntervalMs, () => void traffic.write());
 
   /** After this process' own closes are written. */
@@ -180,8 +183,8 @@ export async function openPostgresLedger(
       stopTraffic();
       await traffic.write();
       patience.stop();
+      await leftovers.end(run);
       try {
-        await leftovers.sweep(run, 0);
         if (use === 'serve') await boots.end();
       } catch {
         // Another process then charges open reservations after 30 s of silence, instead of at once.
@@ -268,44 +271,80 @@ const batchRowsMax = 1_000;
 interface Leftovers {
   /** It was refused, so it must not hold quota: it is removed. */
   unwanted(requestId: string): void;
+  /** It was opened once more after a refusal, as what is given back may be: it stays. */
+  opened(requestId: string): void;
   /** Its close could not be written: it is left to the next recovery, which charges the estimate. */
   disowned(requestId: string): void;
-  /** Sees to those that came so long ago. */
-  sweep(run: Run, olderThanMs: number): Promise<void>;
+  /** Sees to those that came a while ago. Never rejects. */
+  sweep(run: Run): Promise<void>;
+  /** Sees to all of them once more. Never rejects. */
+  end(run: Run): Promise<void>;
 }
 
-function createLeftovers(clock: Clock): Leftovers {
-  /** Request id → when it came, monotonic ms; in that order. */
-  const unwanted = new Map<string, number>();
-  const disowned = new Map<string, number>();
+/** A server that was silent does what waited for it in any order: the first removal may come before the row. */
+const removalsOf = 2;
 
-  function add(list: Map<string, number>, requestId: string): void {
-    if (list.size < leftoversMax) list.set(requestId, clock.monotonicMs());
+function createLeftovers(clock: Clock): Leftovers {
+  /** By request id: since when, in monotonic ms, and statements until now; in the order of the former. */
+  const unwanted: LeftoverList = new Map();
+  const disowned: LeftoverList = new Map();
+  let sweeping: Promise<void> | null = null;
+
+  function add(list: LeftoverList, requestId: string): void {
+    if (list.size < leftoversMax) list.set(requestId, { sinceMs: clock.monotonicMs(), statements: 0 });
   }
 
-  async function sweepList(list: Map<string, number>, run: Run, statement: string, olderThanMs: number): Promise<void> {
+  async function sweepList(
+    list: LeftoverList,
+    run: Run,
+    { statement, times, olderThanMs }: { statement: string; times: number; olderThanMs: number },
+  ): Promise<void> {
     const ids: string[] = [];
-    for (const [id, sinceMs] of list) {
+    for (const [id, { sinceMs }] of list) {
       if (clock.monotonicMs() - sinceMs < olderThanMs || ids.length === batchRowsMax) break;
       ids.push(id);
     }
     if (ids.length === 0) return;
     await run(statement, [ids]);
-    for (const id of ids) list.delete(id);
+    const sinceMs = clock.monotonicMs();
+    for (const id of ids) {
+      const statements = (list.get(id)?.statements ?? times) + 1;
+      list.delete(id);
+      if (statements < times) list.set(id, { sinceMs, statements });
+    }
+  }
+
+  async function sweepAll(run: Run, olderThanMs: number): Promise<void> {
+    const remove = 'DELETE FROM culvert.reservation WHERE request_id = ANY($1)';
+    await sweepList(unwanted, run, { statement: remove, times: removalsOf, olderThanMs });
+    // A boot that never was is over.
+    const disown = `UPDATE culvert.reservation SET boot_id = '' WHERE request_id = ANY($1)`;
+    await sweepList(disowned, run, { statement: disown, times: 1, olderThanMs });
+  }
+
+  /** One call at a time: a silent server would do both at once, and none of it later. */
+  function sweepOnce(run: Run, olderThanMs: number): Promise<void> {
+    sweeping ??= sweepAll(run, olderThanMs)
+      // They are seen to once it is back, or charged when this process is over.
+      .catch(() => undefined)
+      .finally(() => {
+        sweeping = null;
+      });
+    return sweeping;
   }
 
   return {
     unwanted: (requestId) => add(unwanted, requestId),
+    opened(requestId) {
+      if (unwanted.size > 0) unwanted.delete(requestId);
+    },
     disowned: (requestId) => add(disowned, requestId),
-    async sweep(run, olderThanMs) {
-      await sweepList(unwanted, run, 'DELETE FROM culvert.reservation WHERE request_id = ANY($1)', olderThanMs);
-      // A boot that never was is over.
-      await sweepList(
-        disowned,
-        run,
-        `UPDATE culvert.reservation SET boot_id = '' WHERE request_id = ANY($1)`,
-        olderThanMs,
-      );
+    sweep: (run) => sweepOnce(run, leftoverSettleMs),
+    async end(run) {
+      await sweeping;
+      await sweepOnce(run, 0);
     },
   };
 }
+
+type LeftoverList = Map<string, { sinceMs: number; statements: number }>;

@@ -273,7 +273,7 @@ export class RedisCounters implements Counters {
     // Scope by scope: one that must be seeded gets the amount from the ledger, and the others still count it. Where
     // Redis is lost, the amount counts until it leaves its windows, or until Redis begins anew.
     for (const scope of scopes)
-      this.#returned.tell({ keys: [openKey(account), scopeKey(account, scope)], args: [] }, amounts);
+      this.#returned.send({ keys: [openKey(account), scopeKey(account, scope)], args: [] }, amounts);
     this.#knownOver.freed(scopes);
   }
 

@@ -57,7 +57,7 @@ export function createLeases(link: { run: Run; ask: Turns['ask']; ready(): boole
   }
 
   function giveBack({ sets, requestId }: Taken): void {
-    owed.tell(sets, [requestId]);
+    owed.send(sets, [requestId]);
   }
 
   function hold(sets: OperationPlan, requestId: string): Taken & Placed {

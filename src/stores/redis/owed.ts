@@ -8,16 +8,16 @@ const owedMax = 10_000;
 
 /** Operations of one name that give something back. Nobody waits for them. */
 export interface Owed {
-  /** Told at once, or as soon as Redis can be asked again. */
-  tell(plan: OperationPlan, values: readonly string[]): void;
-  /** Tells at once what waits. */
+  /** Sends one at once, or as soon as Redis can be asked again. */
+  send(plan: OperationPlan, values: readonly string[]): void;
+  /** Sends all that waits. */
   retry(): void;
-  /** Redis learns of what waits elsewhere. */
+  /** Drops all that waits. */
   forget(): void;
   close(): void;
 }
 
-/** `again`: the answers after which an operation is told again. */
+/** `again`: the answers after which an operation is sent again. */
 export function createOwed(
   link: { ask: Turns['ask']; ready(): boolean },
   name: OperationName,
@@ -28,7 +28,7 @@ export function createOwed(
     if (owed.length > 0 && link.ready()) retry();
   });
 
-  function tell(plan: OperationPlan, values: readonly string[]): void {
+  function send(plan: OperationPlan, values: readonly string[]): void {
     void link.ask(name, plan, values).then(({ answer }) => {
       if (typeof answer !== 'string' || !again.includes(answer)) return;
       owed.push({ plan, values });
@@ -39,11 +39,11 @@ export function createOwed(
   function retry(): void {
     const some = owed;
     owed = [];
-    for (const { plan, values } of some) tell(plan, values);
+    for (const { plan, values } of some) send(plan, values);
   }
 
   return {
-    tell,
+    send,
     retry,
     forget() {
       owed = [];
