@@ -31,7 +31,7 @@ function responseEvents({ instructions, tools }: { instructions?: string; tools?
   ];
 }
 
-function chatEvents({ messages }: { messages: { content: string }[] }): object[] {
+function chatEvents({ messages }: { messages: { content: string }[] }): (object | string)[] {
   const chunk = (delta: object, finish_reason: string | null = null) => ({
     ...{ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' },
     choices: [{ index: 0, delta, finish_reason }],
@@ -39,27 +39,70 @@ function chatEvents({ messages }: { messages: { content: string }[] }): object[]
   // Roles of as many kB as the message says.
   const roles = Number(/^(\d+) kB$/.exec(messages.at(-1)!.content)?.[1] ?? 1);
   const padded = { ...chunk({ role: 'assistant' }), system_fingerprint: 'f'.repeat(1_000) };
-  return [...Array<object>(roles).fill(padded), chunk({ content: 'Hi.' }), chunk({}, 'stop')];
+  return [...Array<object>(roles).fill(padded), chunk({ content: 'Hi.' }), chunk({}, 'stop'), '[DONE]'];
+}
+
+/** As Anthropic streams a PDF that the model fetched, before it says what is in it. */
+function messageEvents(): object[] {
+  const source = { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0x'.repeat(300_000) };
+  const url = 'https://a.example/long.pdf';
+  const fetched = { type: 'web_fetch_result', url, content: { type: 'document', source }, retrieved_at: null };
+  const asks = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_fetch', input: {} };
+  const input = { type: 'input_json_delta', partial_json: JSON.stringify({ url }) };
+  const blocks: [object, object?][] = [
+    [asks, input],
+    [{ type: 'web_fetch_tool_result', tool_use_id: 'srvtoolu_1', content: fetched }],
+    [
+      { type: 'text', text: '' },
+      { type: 'text_delta', text: 'Hi.' },
+    ],
+  ];
+  const usage = { input_tokens: 3, output_tokens: 1 };
+  const message = {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'm',
+    content: [],
+    stop_reason: null,
+    usage,
+  };
+  return [
+    { type: 'message_start', message },
+    ...blocks.flatMap(([content_block, delta], index) => [
+      { type: 'content_block_start', index, content_block },
+      ...(delta === undefined ? [] : [{ type: 'content_block_delta', index, delta }]),
+      { type: 'content_block_stop', index },
+    ]),
+    { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 9 } },
+    { type: 'message_stop' },
+  ];
 }
 
 const upstream = createServer(async (request, response) => {
   let body = '';
   for await (const piece of request) body += String(piece);
   if (request.method === 'GET') return response.end('{"data":[]}');
-  const events = request.url!.endsWith('/responses')
-    ? responseEvents(JSON.parse(body))
-    : [...chatEvents(JSON.parse(body)), '[DONE]'];
+  const format = request.url!.split('/').at(-1);
+  const ofFormat = { responses: responseEvents, messages: messageEvents, completions: chatEvents };
+  const events = ofFormat[format as keyof typeof ofFormat](JSON.parse(body));
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   for (const event of events) response.write(`data: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`);
   return response.end();
 });
-const at = { base_url: `${await listening(t, upstream)}/v1`, api_key: 'k', type: 'openai' as const };
+const url = await listening(t, upstream);
+const at = { base_url: `${url}/v1`, api_key: 'k', type: 'openai' as const };
 const gateway = await startGateway(t, {
   providers: {
     responses: { ...at, dialects: ['openai-responses'] },
     chat: { ...at, dialects: ['openai-chat'] },
+    claude: { ...at, base_url: url, type: 'anthropic' },
   },
-  models: { responses: { targets: ['responses/m'] }, chat: { targets: ['chat/m'], attempts: 1 } },
+  models: {
+    responses: { targets: ['responses/m'] },
+    chat: { targets: ['chat/m'], attempts: 1 },
+    claude: { targets: ['claude/m'], attempts: 1 },
+  },
 });
 
 test('a response begins though it repeats long instructions and tools before its text, over any provider', async () => {
@@ -89,4 +132,18 @@ test('a stream of over 1 MB that says nothing is a fault of the upstream, and on
   const above = await ask('1400 kB');
   assert.equal(above.status, 502);
   assert.match(await above.text(), /sent over 1 MB before any content/);
+});
+
+test('a PDF of 2 MB that Claude fetched is one event of its stream, in its own format and converted', async () => {
+  const messages = [{ role: 'user', content: 'Read it.' }];
+  const tools = [{ type: 'web_fetch_20250910', name: 'web_fetch' }];
+  for (const [path, json, end] of [
+    ['/v1/messages', { messages, tools, max_tokens: 100 }, 'message_stop'],
+    ['/v1/chat/completions', { messages }, '[DONE]'],
+  ] as const) {
+    const answer = await gateway.fetch(path, { json: { model: 'claude', stream: true, ...json } });
+    const got = await answer.text();
+    assert.deepEqual([answer.status, got.includes('Hi.'), got.includes(end)], [200, true, true], got.slice(-400));
+    if (path === '/v1/messages') assert.ok(got.length > 2_400_000, String(got.length));
+  }
 });

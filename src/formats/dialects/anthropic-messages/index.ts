@@ -1,3 +1,4 @@
+import { largeEventBytesMax } from '../../../kernel/limits.ts';
 import type { CallerDialect, UpstreamDialect } from '../dialect.ts';
 import { decodeStream, decodeWhole } from './decode-answer.ts';
 import { encodeStream, fold } from './encode-answer.ts';
@@ -27,4 +28,6 @@ export const anthropicMessages: CallerDialect & UpstreamDialect = {
   decodeWhole,
   readInPassing,
   readError,
+  // A PDF that the model fetched comes whole.
+  eventBytesMax: largeEventBytesMax,
 };
