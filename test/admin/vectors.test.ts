@@ -109,11 +109,17 @@ test('an import that does not fit is refused and says where, with nothing writte
   const tenant = 'acme/laptop';
   const { collection } = exported[1]!;
   await admin.ok('POST', '/vectors/collections', { tenant, collection });
+  const title = { kind: 'dense', size: 3, distance: 'Dot', embeddingModel: null };
+  const withTitle = { ...collection, name: 'titled', aliases: [], named_vectors: { title } };
+  await admin.ok('POST', '/vectors/collections', { tenant, collection: withTitle });
+  const titled = (value: unknown) => ({ collection: 'titled', points: [{ ...point, vectors: { title: value } }] });
   const point = { id: 1, vector: [1, 2], payload: null };
   const refusals = [
     [{ points: [point, { ...point, vector: [1] }] }, 400, /^points\[1\]\.vector: expected 2 numbers, got 1/],
     [{ points: [{ ...point, id: 'x' }] }, 400, /^points\[0\]\.id: expected an unsigned integer/],
     [{ points: [point, { ...point, vector: [1, 1e39] }] }, 400, /^points\[1\]\.vector\[1\]: expected a number/],
+    [titled(null), 400, /^points\[0\]\.vectors\.title: expected an array of 3 numbers, got null/],
+    [titled([1, 2]), 400, /^points\[0\]\.vectors\.title: expected 3 numbers, got 2/],
     [{ points: [] }, 400, /^points: /],
     [{ collection: 'none', points: [point] }, 404, /'none' does not exist/],
   ] as const;
