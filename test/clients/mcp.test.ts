@@ -90,6 +90,12 @@ test('an MCP client connects without a session, and lists the tools with their s
       assert.equal(inputSchema.type, 'object', name);
       assert.ok(description!.length > 20 && annotations?.readOnlyHint !== undefined, name);
     }
+    // Assistants ask people before a call by these.
+    const hinted = (hint: 'readOnlyHint' | 'openWorldHint' | 'destructiveHint') =>
+      tools.filter(({ annotations }) => annotations?.[hint] === true).map(({ name }) => name);
+    assert.deepEqual(hinted('readOnlyHint'), ['search', 'scrape', 'vector_search', 'list_models']);
+    assert.deepEqual(hinted('openWorldHint'), ['search', 'scrape', 'crawl']);
+    assert.deepEqual(hinted('destructiveHint'), ['vector_upsert']);
     assert.doesNotMatch(JSON.stringify(tools), /9007199254740991/);
     const scrape = tools.find(({ name }) => name === 'scrape')!;
     assert.deepEqual(scrape.inputSchema.required, ['url']);
