@@ -43,6 +43,18 @@ const gateway = await startGateway(
   },
 );
 
+test('the first list already has what each agent says of itself', async () => {
+  const { data } = (await (await gateway.fetch('/a2a')).json()) as { data: { description: string; status: string }[] };
+  assert.deepEqual(
+    data.map(({ description, status }) => [description !== null, status]),
+    [
+      [true, 'up'],
+      [true, 'up'],
+      [true, 'up'],
+    ],
+  );
+});
+
 test('the card names this server and its keys, and nothing of where the agent is', async () => {
   const response = await gateway.fetch('/a2a/worker/.well-known/agent-card.json', {
     headers: { 'a2a-version': '1.0' },
