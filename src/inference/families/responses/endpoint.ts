@@ -1,5 +1,7 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Principal } from '../../../books/auth/principal.ts';
 import type { RequestState } from '../../../formats/dialects/dialect.ts';
+import { backoffMs } from '../../../kernel/backoff.ts';
 import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { dialectFor } from '../../../routing/capability.ts';
@@ -305,23 +307,35 @@ function shownOf({ requestId }: ModelCall, { store, previous, conversation }: Tu
   };
 }
 
+/** A database that is late has so long; a turn that a conversation lacks is worse than an end that comes late. */
+const keepMaxMs = 5_000;
+const keepPauses = { firstMs: 100, maxMs: 1_000 };
+
 /** False when it could not be kept: then the caller learns so, and has the answer all the same. */
 async function keep(
-  { responses, onTrouble }: ResponsesServices,
+  { responses, clock, onTrouble }: ResponsesServices,
   { principal, requestId }: ModelCall,
   { raw, store, previous, conversation }: Turn,
   response: JsonObject,
 ): Promise<boolean> {
-  try {
-    const { input } = JSON.parse(raw.toString('utf8')) as JsonObject;
-    const items = storedItems(input, saltOfId(requestId));
-    if (!store) return await responses.addItems(principal.tenant, conversation!, [...items, ...addedOf(response)]);
-    const id = String(response.id);
-    await responses.put(principal.tenant, { id, previous, conversation, input: items, response, runs: false });
-    return true;
-  } catch (error) {
-    const isFull = error instanceof FailureError && error.failure.kind === 'quota-exceeded';
-    if (!isFull) onTrouble(`the response of ${requestId} could not be kept: ${String(error)}`);
-    return false;
+  const { input } = JSON.parse(raw.toString('utf8')) as JsonObject;
+  const items = storedItems(input, saltOfId(requestId));
+  const id = String(response.id);
+  const untilMs = clock.monotonicMs() + keepMaxMs;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      if (!store) return await responses.addItems(principal.tenant, conversation!, [...items, ...addedOf(response)]);
+      await responses.put(principal.tenant, { id, previous, conversation, input: items, response, runs: false });
+      return true;
+    } catch (error) {
+      const isFull = error instanceof FailureError && error.failure.kind === 'quota-exceeded';
+      if (isFull) return false;
+      if (clock.monotonicMs() >= untilMs) {
+        onTrouble(`the response of ${requestId} could not be kept: ${String(error)}`);
+        return false;
+      }
+      // A second write after an unanswered one changes nothing.
+      await pause(backoffMs(tries, keepPauses));
+    }
   }
 }
