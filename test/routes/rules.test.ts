@@ -125,6 +125,10 @@ const conditions: Record<string, { yes: Parameters<typeof ask>[0]; no: Parameter
   '"image" in media': { yes: { json: { ...hello, messages: user(picture) } }, no: {} },
   'media.exists(m, m == "image")': { yes: { json: { ...hello, messages: user(picture) } }, no: {} },
   'language == "de"': { yes: { json: { ...hello, messages: user(german) } }, no: {} },
+  'language == "ja"': {
+    yes: { json: { ...hello, messages: user('四半期報告書の短い要約を書いてください。取締役会のために必要です。') } },
+    no: { json: { ...hello, messages: user(german) } },
+  },
   'budget_left > 0.9 && plan == "paid"': { yes: { key: 'sk-cv-routes-rich-0001' }, no: {} },
   'account == "poor" ? tokens > 0 : tools': { yes: { key: chatKey }, no: {} },
   'size(headers["x-team"]) == 4': { yes: { headers: { 'x-team': 'core' } }, no: { headers: { 'x-team': 'cores' } } },
