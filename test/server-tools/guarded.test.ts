@@ -76,6 +76,8 @@ const guards = {
   stops: { check: 'words', words: ['it did not work', 'zebrafish.example'], action: 'block', on: ['output'] },
   asks: { ...outside, action: 'mask' },
   'asks-and-stops': { ...outside, action: 'block' },
+  // It blocks: the model is asked meanwhile, but not for a result.
+  'asks-of-results': { ...outside, parts: ['tool-result'], on: ['input'], action: 'block' },
   'hears-definition': { ...definition, on: ['output'], action: 'mask' },
   email: { check: 'personal-data', kinds: ['email'], action: 'mask' },
 };
@@ -230,6 +232,14 @@ test('a guard flags a result, and one that routes refuses it: its model has begu
   assert.deepEqual([flagged.status, flagged.turns.length, flagged.guard], [200, 2, 'flag=flagged:1; scanned=100%']);
   const routed = await ask('chat', 'route');
   assert.deepEqual([routed.status, routed.turns.length], [400, 1]);
+});
+
+test('a result waits for a service that may block it', async () => {
+  const blocked = await ask('chat', 'asks-of-results', 'fail');
+  assert.deepEqual([blocked.status, blocked.turns.length], [400, 1], blocked.text);
+  assert.match(blocked.text, /The guard 'asks-of-results' does not let/);
+  const passed = await ask('chat', 'asks-of-results');
+  assert.deepEqual([passed.status, passed.turns.length], [200, 2], passed.text);
 });
 
 test('a picture in a result is a part that no guard reads', async () => {
