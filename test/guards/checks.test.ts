@@ -234,6 +234,13 @@ function inPieces(check: Check, text: string, chars: () => number): Finding[] {
   return pieced;
 }
 
+test('a secret that was found hides none of which only the name has come', () => {
+  const [rule] = secrets(['assigned']);
+  const finding = rule?.next(`${'word '.repeat(20)}password: xK9#mQ2vL7pZ`, 0);
+  assert.equal(finding?.kind, 'assigned');
+  assert.equal(rule?.open('The api_key: xK9', 0), 4);
+});
+
 test('lines in pieces are in the languages of whole ones', () => {
   const check = inLanguages(['en', 'de']);
   const text = languages
