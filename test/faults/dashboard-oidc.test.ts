@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { adminKey, startGateway, type TestGateway } from '../start-gateway.ts';
 import { type OpenIdProvider, PlainBrowser, startOpenIdProvider } from '../start-openid-provider.ts';
+import { closedPlace } from './dead-places.ts';
 
 const roles = [
   { group: 'root', role: 'owner' },
@@ -42,6 +43,15 @@ async function logInAs(person: string, at = gateway) {
 async function sessionOf(browser: PlainBrowser, at = gateway): Promise<Record<string, unknown>> {
   const response = await browser.fetch(`${at.url}/dashboard/session`);
   return (await response.json()) as Record<string, unknown>;
+}
+
+/** Ends the session; where the browser ends that at the provider. */
+async function logOut(browser: PlainBrowser): Promise<string | null> {
+  const { csrf } = await sessionOf(browser);
+  const headers = { 'x-culvert-csrf': String(csrf) };
+  const ended = await browser.fetch(`${gateway.url}/dashboard/session`, { method: 'DELETE', headers });
+  assert.equal(ended.status, 200);
+  return ((await ended.json()) as { end_session_url: string | null }).end_session_url;
 }
 
 const operators = async (at = gateway) =>
@@ -103,14 +113,21 @@ test('who is not logged in learns of the provider; a logout says where it ends t
   assert.deepEqual(nobody, { kind: 'nobody', login: { oidc: { name: 'Example' }, saml: null } });
   provider.people.set('dora', { groups: ['root'] });
   const { browser } = await logInAs('dora');
-  const { csrf } = await sessionOf(browser);
-  const ended = await browser.fetch(`${gateway.url}/dashboard/session`, {
-    method: 'DELETE',
-    headers: { 'x-culvert-csrf': String(csrf) },
-  });
-  const { end_session_url: elsewhere } = (await ended.json()) as { end_session_url: string };
+  // From now on this server has not asked the provider, as another worker, or one that was restarted.
+  await gateway.reload(main.config);
+  const elsewhere = (await logOut(browser))!;
   assert.ok(elsewhere.startsWith(`${provider.issuer}/session/end?`));
   assert.equal(new URL(elsewhere).searchParams.get('post_logout_redirect_uri'), `${gateway.url}/dashboard`);
+  assert.equal((await sessionOf(browser)).kind, 'nobody');
+});
+
+test('a logout whose provider cannot be reached ends the session here', async () => {
+  provider.people.set('dirk', { groups: ['root'] });
+  const { browser } = await logInAs('dirk');
+  const issuer = await closedPlace();
+  await gateway.reload({ dashboard: { oidc: { ...provider.settings(roles), issuer } } });
+  assert.equal(await logOut(browser), null);
+  await gateway.reload(main.config);
   assert.equal((await sessionOf(browser)).kind, 'nobody');
 });
 

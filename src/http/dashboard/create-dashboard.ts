@@ -44,7 +44,6 @@ export function createDashboard(given: DashboardParts): Dashboard {
     saml: () => logins().saml,
     scim: () => logins().scim ?? null,
   };
-  let loaded: OidcSignIn | null = null;
   const signIn = createSignIn({
     ...parts,
     providers() {
@@ -60,13 +59,12 @@ export function createDashboard(given: DashboardParts): Dashboard {
         parts.onTrouble(`the audit log lacks a login of ${actor}: ${String(error)}`);
       });
     },
-    endSessionUrl: (exchange) => loaded?.endSessionUrl(exchange) ?? null,
+    endSessionUrl: async (exchange) => (await openId.open()).endSessionUrl(exchange),
   });
   // Each with its packages is loaded by the first who needs it.
   const openId = new OpenedOnce(async () => {
     const { createOidcSignIn } = await import('./oidc-sign-in.ts');
-    loaded = createOidcSignIn({ ...parts, sealer: parts.sealer(), open: signIn.open });
-    return loaded;
+    return createOidcSignIn({ ...parts, sealer: parts.sealer(), open: signIn.open });
   });
   const saml = new OpenedOnce(async () => {
     const { createSamlSignIn } = await import('./saml-sign-in.ts');

@@ -1,6 +1,7 @@
 import { createOpenIdLogin, type LoginSecrets, type OpenIdLogin } from '../../books/auth/oidc/openid-login.ts';
 import type { OidcConfig } from '../../config/schema/schema-dashboard.ts';
 import { isFailure } from '../../kernel/failure.ts';
+import { withinMs } from '../../kernel/within-ms.ts';
 import type { Exchange } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { createLoginThrottle } from './login-throttle.ts';
@@ -25,10 +26,12 @@ export interface OidcSignInParts extends ProviderSignInParts {
 export interface OidcSignIn {
   start(exchange: Exchange): Promise<void>;
   callback(exchange: Exchange): Promise<void>;
-  /** Address where a browser that has logged out here logs out at the provider. */
-  endSessionUrl(exchange: Exchange): string | null;
+  /** Address where a browser that has logged out here logs out at the provider; null: none, or it does not answer. */
+  endSessionUrl(exchange: Exchange): Promise<string | null>;
 }
 
+/** How long a logout waits for the provider, which this process may not have asked yet. */
+const logoutMaxMs = 3_000;
 const callbackPath = '/dashboard/oidc/callback';
 const notConfigured = 'This server has no login by OpenID Connect.';
 
@@ -49,10 +52,15 @@ export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
     sendLoginPage(exchange, status, message);
   }
 
-  function endSessionUrl(exchange: Exchange): string | null {
+  async function endSessionUrl(exchange: Exchange): Promise<string | null> {
     const config = parts.oidc();
     if (config === undefined) return null;
-    return login(config).endSessionUrl(`${linkBaseOf(exchange.request, server())}/dashboard`);
+    const url = login(config).endSessionUrl(`${linkBaseOf(exchange.request, server())}/dashboard`);
+    const found = url.catch((error: unknown) => {
+      parts.onTrouble(`a logout did not reach the OpenID provider: ${reasonOf(error)}`);
+      return null;
+    });
+    return withinMs(logoutMaxMs, found, null);
   }
 
   return {
@@ -83,7 +91,7 @@ export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
         const base = linkBaseOf(exchange.request, server());
         const identity = await login(config).finish(`${base}${callbackPath}?${exchange.search}`, state);
         attempt.passed();
-        const another = endSessionUrl(exchange);
+        const another = await endSessionUrl(exchange);
         await enter(exchange, { identity, roles: config.roles, login: 'oidc', to: state.to, another }, parts);
       } catch (error) {
         attempt.failed();

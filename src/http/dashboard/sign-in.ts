@@ -32,7 +32,7 @@ export interface SignInParts extends DoorParts {
    */
   onOperator(operator: Operator, session: Session, address: string | null): Promise<void>;
   /** Address where a browser that has logged out here logs out at the provider; null: none. */
-  endSessionUrl(exchange: Exchange): string | null;
+  endSessionUrl(exchange: Exchange): Promise<string | null>;
 }
 
 /** `/dashboard/session`: shows who is logged in, logs in and out. */
@@ -118,7 +118,7 @@ export function createSignIn(parts: SignInParts): SignIn {
       if (isFailure(session)) return refuse(exchange.client, session, noStore);
       await sessions.end(sessionSecret(exchange.request, server()) ?? '');
       exchange.response.setHeader('set-cookie', sessionCookie(null, 0, addressFor(exchange)));
-      const elsewhere = session.login === 'oidc' ? parts.endSessionUrl(exchange) : null;
+      const elsewhere = session.login === 'oidc' ? await parts.endSessionUrl(exchange) : null;
       writeJson(exchange, 200, { ended: true, end_session_url: elsewhere }, noStore);
     },
   };

@@ -33,10 +33,8 @@ export interface OpenIdLogin {
   begin(redirectUri: string): Promise<{ url: string; secrets: LoginSecrets }>;
   /** `callbackUrl`: the redirect URI with the parameters that the provider added. */
   finish(callbackUrl: string, secrets: LoginSecrets): Promise<Identity>;
-  /**
-   * Address where a browser ends its session at the provider; null: there is none, or the provider was not asked yet.
-   */
-  endSessionUrl(returnTo: string): string | null;
+  /** Address where a browser ends its session at the provider; null: there is none. */
+  endSessionUrl(returnTo: string): Promise<string | null>;
 }
 
 const answerMaxS = 10;
@@ -100,9 +98,9 @@ export function createOpenIdLogin(config: OidcConfig, clock: Clock): OpenIdLogin
         groups,
       };
     },
-    endSessionUrl(returnTo) {
-      const { configuration } = discovered ?? {};
-      if (configuration?.serverMetadata().end_session_endpoint === undefined) return null;
+    async endSessionUrl(returnTo) {
+      const configuration = await provider();
+      if (configuration.serverMetadata().end_session_endpoint === undefined) return null;
       return buildEndSessionUrl(configuration, { post_logout_redirect_uri: returnTo }).href;
     },
   };
