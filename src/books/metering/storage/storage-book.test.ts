@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeClock } from '../../../../test/fake-clock.ts';
 import { until } from '../../../../test/until.ts';
+import type { Failure } from '../../../kernel/failure.ts';
 import { createStorageBook } from './storage-book.ts';
 import type { StoredChange } from './storage-counts.ts';
+import { createStorageHolds } from './storage-hold.ts';
 
 test('what went since the last measure counts no more, before anybody is refused for it', async () => {
   const clock = fakeClock();
@@ -67,4 +69,18 @@ test('changes of other processes count at once, and only once where a measure ha
     sent.map(({ bytes }) => bytes),
     [50, -20],
   );
+});
+
+test('work whose bytes are known at its end holds what it expects, and another one finds no room beside it', () => {
+  const holds = createStorageHolds(() => 100, null);
+  const full = (bytes: number): Failure | null => (bytes > 100 ? { kind: 'overloaded', message: `${bytes}` } : null);
+  const [one, other] = [holds.open('a', full), holds.open('a', full)];
+  assert.equal(one.expect(100), null);
+  assert.equal(other.expect(1)?.kind, 'overloaded');
+  assert.equal(holds.bytes('a'), 100, 'the refused one holds nothing');
+  one.stored(40);
+  assert.equal(holds.bytes('a'), 60);
+  assert.equal(other.expect(30), null);
+  one.release();
+  assert.equal(holds.bytes('a'), 30);
 });
