@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { bucketsOf, scopesOf } from '../../src/books/metering/counter-scope.ts';
+import type { Returned } from '../../src/books/metering/counters.ts';
+import { createGiveBack } from '../../src/books/metering/give-back.ts';
 import type { Ledger } from '../../src/books/metering/ledger.ts';
 import { crashedEvent } from '../../src/books/metering/settlement.ts';
 import { type Clock, systemClock } from '../../src/kernel/clock.ts';
@@ -249,6 +251,43 @@ test('PostgreSQL under faults', { skip: postgresMissing }, async (t) => {
     // One that was silent may take the key after it was given back.
     await database.rest.run(takenByFirst);
     await until('the key to be given back again', async () => (await take('req_2')).kind === 'taken');
+  });
+
+  await t.test('a job that begins and fails while it is late is given back, once it is not', async (t) => {
+    const sizes = { opens: 2, closes: 1, keys: 1, rest: 1 };
+    const { database, ledger } = await replica(t, server.newDatabase(), 'boot-1', { sizes });
+    const returned: Returned[] = [];
+    const troubles: string[] = [];
+    let opens = 0;
+    const giveBack = createGiveBack({
+      ledger: {
+        ...ledger,
+        async open(row) {
+          opens += 1;
+          if (opens > 1) return ledger.open(row);
+          // Longer than others wait for the connection.
+          void database.rest.run('SELECT pg_sleep(1.5)');
+          throw new Error('PostgreSQL does not answer');
+        },
+      },
+      counters: { giveBack: (one) => returned.push(one) },
+      replies: createPostgresReplyStore(database),
+      bootId: 'boot-1',
+      clock: systemClock,
+      onTrouble: (message) => troubles.push(message),
+    });
+    const row = reservationRow({ costMilli: 8_000, endpoint: 'video' });
+    await ledger.open(row);
+    const goOn = server.stall();
+    const remembered = giveBack.paidBy(row.tenant, 'video_1', row.requestId);
+    await pause(600).finally(goOn);
+    await remembered;
+    await until('its payer', async () => (await count(database, 'culvert.reply WHERE status = 200')) === 1);
+    ledger.close(usageEvent(row));
+    await ledger.flush();
+    assert.equal(await giveBack.failed(row.tenant, 'video_1'), false);
+    await until('given back', () => giveBack.failed(row.tenant, 'video_1'));
+    assert.deepEqual([returned.length, troubles.length], [1, 1], String(troubles));
   });
 
   await t.test('F38 the reservations of a silent boot are charged once, by one of all who look', async (t) => {

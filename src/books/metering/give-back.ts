@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../../kernel/clock.ts';
 import { requestIdAt } from '../../kernel/ids.ts';
 import { zoneMonth } from '../ledger/zone-days.ts';
 import { nanoUsd, scopesOf } from './counter-scope.ts';
 import type { Counters } from './counters.ts';
 import type { Ledger, UsageEvent } from './ledger.ts';
-import type { ReplyStore } from './reply-store.ts';
+import type { ReplyStore, ReplyTake } from './reply-store.ts';
 import { chargedUsd, repricedBack } from './reprice.ts';
 
 /**
@@ -13,7 +14,10 @@ import { chargedUsd, repricedBack } from './reprice.ts';
  * out.
  */
 export interface GiveBack {
-  /** Remembers which request paid for a tenant's job. Never rejects: a job that is not known stays charged. */
+  /**
+   * Remembers which request paid for a tenant's job. Resolves after the first try, and goes on for a minute where that
+   * failed. Never rejects: a job that is not known stays charged.
+   */
   paidBy(tenant: string, job: string, requestId: string): Promise<void>;
   /** The job came to nothing. False: nothing was given back now. Never rejects: the next look tries again. */
   failed(tenant: string, job: string): Promise<boolean>;
@@ -33,6 +37,10 @@ export interface GiveBackParts {
 export const giveBackEndpoint = 'give-back';
 
 const retentionMs = 30 * 24 * 3_600_000;
+/** Pauses between tries of a write that failed, their number, and how many such writes wait at a time. */
+const laterPauseMs = 1_000;
+const laterTriesMax = 60;
+const waitingMax = 1_000;
 /** Rows that a crash left unfinished: nobody dies so often between two writes. */
 const crashesMax = 8;
 
@@ -43,24 +51,35 @@ const crashesMax = 8;
  */
 export function createGiveBack(parts: GiveBackParts): GiveBack {
   const { replies, bootId, clock, onTrouble } = parts;
+  const later = createLater(onTrouble);
 
-  function rowOf(tenant: string, job: string, what: 'paid' | 'back', requestId: string) {
-    const key = createHash('sha256').update(job).digest('base64url');
-    const nowMs = clock.wallMs();
-    return {
-      scope: `${tenant} ${what}`,
-      key,
-      bodyHash: '',
-      requestId,
-      bootId,
-      nowMs,
-      expiresMs: nowMs + retentionMs,
-    };
+  const rowOf = (tenant: string, job: string, what: 'paid' | 'back', requestId: string) => ({
+    ...keyOf(tenant, job, what),
+    ...{ bodyHash: '', requestId, bootId, nowMs: clock.wallMs(), expiresMs: clock.wallMs() + retentionMs },
+  });
+
+  /** False: another try has to look whether it is kept, since the store gives back what it may have taken unanswered. */
+  async function keepPayer(row: ReplyTake): Promise<boolean> {
+    const taken = await replies.take(row);
+    // In flight with its own id: an earlier try was not answered.
+    const isOurs = taken.kind === 'taken' || (taken.kind === 'in-flight' && taken.requestId === row.requestId);
+    if (isOurs) await replies.keep(row.scope, row.key, row.requestId, done);
+    return !isOurs;
   }
 
   async function paidBy(tenant: string, job: string, requestId: string): Promise<void> {
     const row = rowOf(tenant, job, 'paid', requestId);
-    if ((await replies.take(row)).kind === 'taken') await replies.keep(row.scope, row.key, requestId, done);
+    try {
+      await keepPayer(row);
+    } catch {
+      later('a job is not remembered', () => keepPayer(row));
+    }
+  }
+
+  /** Otherwise nobody gives back the job before this process ends. */
+  async function release({ scope, key, requestId }: ReplyTake): Promise<void> {
+    const released = () => replies.release(scope, key, requestId).then(() => true);
+    await released().catch(() => later('a failed job stays charged', released));
   }
 
   async function payerOf(tenant: string, job: string): Promise<string | null> {
@@ -77,11 +96,11 @@ export function createGiveBack(parts: GiveBackParts): GiveBack {
     if ((await replies.take(row)).kind !== 'taken') return false;
     try {
       const given = await giveBackPayer(parts, payer);
-      if (given === 'not settled') await replies.release(row.scope, row.key, payer);
+      if (given === 'not settled') await release(row);
       else await replies.keep(row.scope, row.key, payer, done);
       return given === 'given';
     } catch (error) {
-      await replies.release(row.scope, row.key, payer);
+      await release(row);
       throw error;
     }
   }
@@ -97,6 +116,30 @@ export function createGiveBack(parts: GiveBackParts): GiveBack {
   return {
     paidBy: (...args) => orReported('a job is not remembered', undefined, () => paidBy(...args)),
     failed: (...args) => orReported('a failed job stays charged for now', false, () => failed(...args)),
+  };
+}
+
+function keyOf(tenant: string, job: string, what: 'paid' | 'back') {
+  return { scope: `${tenant} ${what}`, key: createHash('sha256').update(job).digest('base64url') };
+}
+
+/** Tries a step once a second for a minute, until it resolves with true. */
+function createLater(onTrouble: (message: string) => void): (what: string, step: () => Promise<boolean>) => void {
+  let waiting = 0;
+
+  async function isDone(step: () => Promise<boolean>): Promise<boolean> {
+    for (let tries = 1; tries <= laterTriesMax; tries += 1) {
+      await pause(laterPauseMs, undefined, { ref: false });
+      if (await step().catch(() => false)) return true;
+    }
+    return false;
+  }
+
+  return async (what, step) => {
+    if (waiting >= waitingMax) return onTrouble(`give back: ${what}: too many wait`);
+    waiting += 1;
+    if (!(await isDone(step))) onTrouble(`give back: ${what}: the database could not be written for a minute`);
+    waiting -= 1;
   };
 }
 
