@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import { chromiumMissing } from '../chromium.ts';
-import { startGateway } from '../start-gateway.ts';
+import { startGateway, testProcesses, workersKnow } from '../start-gateway.ts';
 import { closedPort } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { openPage, settled } from './open-page.ts';
@@ -22,8 +22,10 @@ suite('the overview', { skip: chromiumMissing }, () => {
       const json = { model, messages: [{ role: 'user', content: 'Hello' }] };
       await (await gateway.fetch('/v1/chat/completions', { json })).text();
     };
-    for (let at = 0; at < 4; at += 1) await ask('lost');
+    // Each worker finds it dead, or hears it of the other.
+    for (let at = 0; at < 4 * testProcesses; at += 1) await ask('lost');
     for (let at = 0; at < 9; at += 1) await ask('smart');
+    await workersKnow();
     const page = await openPage(t, gateway, '/dashboard');
     // Before each stands how bad it is, for screen readers.
     const sentences = [
