@@ -105,3 +105,22 @@ test('a conversation, a compaction and a response in the background go to a mode
   assert.ok(upstream.bodies.length >= 6, String(upstream.bodies.length));
   for (const body of upstream.bodies) assert.ok(!body.includes('@example'), body);
 });
+
+test('a compaction in a conversation is read with it, whatever guards the model that made it has', async (t) => {
+  const { says } = upstream;
+  t.after(() => {
+    upstream.says = says;
+  });
+  upstream.says = () => 'To jo.doe@example.org now';
+  const post = async (path: string, json: object) => (await (await gateway.fetch(path, { json })).json()) as Kept;
+  const { output } = await post('/v1/responses/compact', { model: 'flags', input: 'Whom?' });
+  const { id: conversation } = await post('/v1/conversations', { items: output });
+  await post('/v1/responses', { model: 'masks', input: 'And then?', conversation });
+  const last = upstream.bodies.at(-1) ?? '';
+  assert.ok(last.includes('And then?') && last.includes('<EMAIL_1>') && !last.includes('@example'), last);
+});
+
+interface Kept {
+  id: string;
+  output: object[];
+}
