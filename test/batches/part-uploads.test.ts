@@ -131,14 +131,21 @@ test('a completion that a crash cut short is finished by the next one', async (t
   const client = openAi(url, testKey);
   const { id } = await begin(client, 3);
   const part_ids = [await add(client, id, Buffer.from('abc'))];
-  const { file } = await client.uploads.complete(id, { part_ids });
-  // As after a crash between the upload's end and the file's.
   const database = new DatabaseSync(join(dataDir, 'batches.db'), { timeout: 10_000 });
+  t.after(() => database.close());
+  const partRow = () =>
+    database.prepare('SELECT * FROM stored_file WHERE id = ?').get(part_ids[0]!.replace('part_', 'file-'));
+  const part = partRow()!;
+  const { file } = await client.uploads.complete(id, { part_ids });
+  // As after a crash between the upload's end and the file's, and before the parts were deleted.
   database.prepare('UPDATE stored_file SET complete = 0 WHERE id = ?').run(file!.id);
-  database.close();
+  const values = Object.values(part);
+  const marks = values.map(() => '?').join();
+  database.prepare(`INSERT INTO stored_file (${Object.keys(part).join()}) VALUES (${marks})`).run(...values);
   await assert.rejects(client.files.retrieve(file!.id), { status: 404 });
   assert.equal((await client.uploads.complete(id, { part_ids })).file!.id, file!.id);
   assert.equal(String(await contentOf(client, file!.id)), 'abc');
+  assert.equal(partRow(), undefined);
 });
 
 test('what does not match is refused, names its field, and loses no part', async (t) => {
