@@ -307,6 +307,7 @@ test('letters of other scripts that look like ASCII are that only in words with 
   const check = words(['pot', 'cop', 'hato', 'top']);
   assert.deepEqual(found(check, 'Рот, сор и НАТО: это ТОР. Ποτ, рот'), []);
   assert.deepEqual(found(check, 'a роt, a сop, HАTO, tоp'), ['роt', 'сop', 'HАTO', 'tоp']);
+  assert.deepEqual(found(check, 'рot'), ['рot'], 'the first letter of the text alone');
 });
 
 test('invisible characters and other forms of digits and letters hide nothing', async () => {
