@@ -2,6 +2,7 @@ import type { BodiesByRequest, Reloaded, ReloadMode } from '../admin/parts.ts';
 import type { ProcessFacts, SeenProcess } from '../books/metering/replicas.ts';
 import type { StorageElsewhere } from '../books/metering/storage/storage-book.ts';
 import type { StoredChange } from '../books/metering/storage/storage-counts.ts';
+import { withBuiltInPlan, writtenPlans } from '../config/schema/schema-plans.ts';
 import type { Config } from '../config/schema.ts';
 import type { ItemReference } from '../formats/dialects/dialect.ts';
 import type { LocalServer } from '../formats/providers/probe-local.ts';
@@ -175,6 +176,15 @@ export function findInTurns(ask: Seat['findItems']): Seat['findItems'] {
   };
 }
 
+/** A configuration as the primary sends it, without the built-in plan, which is known by its identity. */
+export function sentConfig(config: Config): Config {
+  return { ...config, plans: writtenPlans(config.plans) };
+}
+
+function withBuiltIn(config: Config): Config {
+  return { ...config, plans: withBuiltInPlan(config.plans) };
+}
+
 /** Asks the primary what to start with, once the code is there: a spare waits so for its place. */
 export async function takeSeat(loaded: Promise<unknown>): Promise<Seat> {
   const standing: Standing = { ready: false, trouble: null, ended: [], books: null };
@@ -196,7 +206,8 @@ export async function takeSeat(loaded: Promise<unknown>): Promise<Seat> {
   // The primary alone decides when workers end: a supervisor or a terminal signals all of a group.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
   await loaded;
-  const given = await primary.ask('begin');
+  const begun = await primary.ask('begin');
+  const given = { ...begun, config: withBuiltIn(begun.config) };
   Object.assign(standing, given.standing);
   return {
     given,
@@ -205,7 +216,7 @@ export async function takeSeat(loaded: Promise<unknown>): Promise<Seat> {
     jobWorker: { name: given.boot, others: 'may-live', onDeath: deaths.onDeath },
     isOver: (boot) => isBootOver(boot, given.boot, standing.ended),
     serve(more, url, ready) {
-      Object.assign(offers, more);
+      Object.assign(offers, more, { configure: (next: Config) => more.configure(withBuiltIn(next)) });
       onReady = ready;
       primary.notify('serving', url);
     },

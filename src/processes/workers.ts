@@ -22,6 +22,7 @@ import {
   heldPort,
   type PrimaryOffers,
   type Standing,
+  sentConfig,
   vectorsStream,
   type WorkerOffers,
 } from './worker-seat.ts';
@@ -251,7 +252,7 @@ export class Workers {
     const now = this.#parts.given();
     return {
       ...now,
-      config: withTakenAtStart(this.#startedWith, now.config),
+      config: sentConfig(withTakenAtStart(this.#startedWith, now.config)),
       number,
       boot,
       standing: this.#standing(),
@@ -336,7 +337,7 @@ export class Workers {
       log.error({ worker }, 'a worker does not answer. It takes the configuration when it goes on'),
     );
     try {
-      await Promise.race([link.ask('configure', config), slow]);
+      await Promise.race([link.ask('configure', sentConfig(config)), slow]);
     } catch (error) {
       log.error({ worker, error: String(error) }, 'a worker did not take the configuration');
     } finally {

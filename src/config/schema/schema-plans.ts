@@ -242,14 +242,21 @@ export function filePlans(
   return plans.default === planBeforeAny && others > 0 ? { default: planBesideOthers } : plans;
 }
 
+/** Written plans and, where none is called so, the `default` that exists without being written. */
+export function withBuiltInPlan(plans: Readonly<Record<string, PlanWritten>>): Record<string, PlanWritten> {
+  return { default: Object.keys(plans).length === 0 ? planBeforeAny : planBesideOthers, ...plans };
+}
+
+/** Plans of a configuration as they were written: the other way of `withBuiltInPlan`, for another process. */
+export function writtenPlans(plans: Readonly<Record<string, PlanWritten>>): Record<string, PlanWritten> {
+  return Object.fromEntries(Object.entries(plans).filter(([, plan]) => !isBuiltInPlan(plan)));
+}
+
 export const plansSchema = z
   .record(name("a plan's name"), planSchema)
   .default({})
   // `default` always exists, so that no account is ever without a plan.
-  .transform((plans): Record<string, PlanWritten> => {
-    const others = Object.keys(plans).length;
-    return { default: others === 0 ? planBeforeAny : planBesideOthers, ...plans };
-  })
+  .transform(withBuiltInPlan)
   .describe(
     'Limits by name. The plan `default` always exists: without limits as long as no plan is written, else with 60 requests a minute, 1,000 units in 5 hours, 10,000 in 7 days, 40,000 in 30 days.',
   );
