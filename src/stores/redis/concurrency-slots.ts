@@ -13,6 +13,13 @@ const tidyEveryMs = 100;
 /** Kept places of one list. */
 const idleMax = 1_000;
 
+/**
+ * Other replicas cannot use what is kept here. So none is kept of limits with fewer places, and of others none while more
+ * than this part of them is taken.
+ */
+const allowedMin = 16;
+const takenMax = 1 / 4;
+
 interface Pool {
   demand: Demand;
   idle: { give: () => void; sinceMs: number }[];
@@ -23,7 +30,7 @@ interface Pool {
 
 /**
  * Places among running requests that go from one request of this process to its next one. They count as taken
- * meanwhile, so only lists of which at most half is taken keep any.
+ * meanwhile, so only lists with room enough keep any.
  */
 export class Slots {
   readonly #nowMs: () => number;
@@ -54,7 +61,7 @@ export class Slots {
   /** Redis has given a place: `give` gives it back. How many run now, by list. */
   granted(places: Entry['places'], running: readonly number[], give: () => void): () => void {
     const pool = this.#poolOf(places);
-    const isRoomy = pool.demand.isBusy() && places.every(({ allowed }, i) => 2 * (running[i] ?? allowed) <= allowed);
+    const isRoomy = pool.demand.isBusy() && places.every(({ allowed }, i) => hasRoom(allowed, running[i] ?? allowed));
     pool.isAsking = false;
     pool.roomyUntilMs = isRoomy ? this.#nowMs() + knownMs : 0;
     return this.#leaver(pool, give);
@@ -108,4 +115,8 @@ export class Slots {
     this.#stopTidying();
     this.#stopTidying = null;
   }
+}
+
+function hasRoom(allowed: number, taken: number): boolean {
+  return allowed >= allowedMin && taken <= takenMax * allowed;
 }

@@ -65,3 +65,21 @@ test('a burst waits here, some calls at a time, and is given up after its wait',
   assert.deepEqual(await asked[0], { answer: 'unknown', sentMs: 0, behind: 0, behindSum: 0 });
   assert.equal(answers.length, 8);
 });
+
+test('what somebody may wait for goes in the same turn: a place that was left is the next one of another replica', async () => {
+  const sent: string[] = [];
+  const link = {
+    async run(_: unknown, __: readonly string[], args: readonly string[]): Promise<Answer> {
+      sent.push(args.includes('leave') ? 'leave' : 'settle');
+      return [0, [0]];
+    },
+  };
+  const turns = createTurns(link, fakeClock(0), () => {});
+  const settled = turns.ask('settle', planOf('a'), ['r1', '0', '7', '9']);
+  await turn();
+  assert.deepEqual(sent, [], 'it waits for others for a moment');
+  await settled;
+  void turns.ask('leave', planOf('b'), ['r2']);
+  await turn();
+  assert.deepEqual(sent, ['settle', 'leave']);
+});

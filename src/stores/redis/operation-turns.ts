@@ -33,7 +33,7 @@ const order: readonly OperationName[] = [
 ];
 
 /** Nobody waits for these: they go with the next call, or a moment later. */
-const patient: ReadonlySet<OperationName> = new Set(['take', 'settle', 'leave', 'holdBack', 'enterBack']);
+const patient: ReadonlySet<OperationName> = new Set(['take', 'settle', 'holdBack', 'enterBack']);
 
 /** How long they wait for others. */
 const patientMs = 10;
