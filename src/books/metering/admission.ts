@@ -108,7 +108,7 @@ export type Delivered =
   /** The answer went out whole. */
   | 'whole'
   /** Content went out, then the caller left or the upstream failed. */
-  | 'part'
+  | 'partial'
   /** The caller left before any content, while or after an attempt was dispatched. The plan says what that costs. */
   | 'abandoned'
   /** Nothing went out because of an upstream, of us, of bad input, or the caller left before any dispatch. */

@@ -111,8 +111,8 @@ test('a plan says what is paid by callers who leave before the first content', (
 
 const rules: [Delivered, Partial<RequestFacts>, Partial<UsageEvent>][] = [
   ['whole', {}, { costMilli: 2_000, inputTokens: 100, outputTokens: 50, usageSource: 'upstream' }],
-  ['part', { aborted: true }, { costMilli: 2_000, outputTokens: 50 }],
-  ['part', { usageSource: 'counted' }, { costMilli: 2_000, usageSource: 'counted' }],
+  ['partial', { aborted: true }, { costMilli: 2_000, outputTokens: 50 }],
+  ['partial', { usageSource: 'counted' }, { costMilli: 2_000, usageSource: 'counted' }],
   ['whole', { usage: null, usageSource: 'none' }, { costMilli: 2_000, inputTokens: 70, usageSource: 'estimated' }],
   // Before the first token: units back, the input that was sent is paid.
   ['abandoned', { usage: null }, { costMilli: 0, inputTokens: 70, outputTokens: 0, usageSource: 'estimated' }],

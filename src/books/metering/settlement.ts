@@ -140,9 +140,9 @@ export function chargeOf(
   used: { usage: Usage | null; source: UsageOrigin; inputTokensEstimate: number },
   plan: Pick<Plan, 'abandoned'>,
 ): Charge {
-  switch (delivery === 'abandoned' && plan.abandoned === 'full' ? 'part' : delivery) {
+  switch (delivery === 'abandoned' && plan.abandoned === 'full' ? 'partial' : delivery) {
     case 'whole':
-    case 'part':
+    case 'partial':
       return used.usage === null
         ? { costMilli: reservedMilli, usage: inputOnly(used.inputTokensEstimate), usageSource: 'estimated' }
         : { costMilli: reservedMilli, usage: used.usage, usageSource: used.source };

@@ -1,6 +1,6 @@
 import type { Principal } from '../../books/auth/principal.ts';
 import type { CacheUse } from '../../books/ledger/settled-request.ts';
-import type { Admitted, Claim, Delivered, Reservation } from '../../books/metering/admission.ts';
+import type { Admitted, Claim, Reservation } from '../../books/metering/admission.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { Trace } from '../../kernel/trace.ts';
 import type { RouteRecord, RoutingPreferences, RulesRecord } from '../../routing/route.ts';
@@ -120,7 +120,10 @@ export async function holdCall(services: HoldParts, call: ChargedCall, charge: C
       const event = services.settlement.settle(reserved, {
         claim,
         clientRequestId: call.clientRequestId,
-        delivery: deliveryOf(progress, aborted),
+        delivery:
+          aborted && progress.delivered === 'nothing' && progress.attempts.length > 0
+            ? 'abandoned'
+            : progress.delivered,
         doneMilli,
         status: aborted && !client.committed ? 499 : progress.status,
         class: aborted ? 'aborted' : progress.class,
@@ -188,10 +191,4 @@ function routeOf(call: ChargedCall, alias: string, { progress, mcp, agent }: End
   if (typeof call.batched === 'object') route.batch = call.batched.answeredBy;
   if (call.stepHeaders !== undefined) route.steps = call.stepHeaders();
   return route;
-}
-
-function deliveryOf(progress: Pick<JobProgress, 'delivered' | 'attempts'>, aborted: boolean): Delivered {
-  if (progress.delivered === 'whole') return 'whole';
-  if (progress.delivered === 'partial') return 'part';
-  return aborted && progress.attempts.length > 0 ? 'abandoned' : 'nothing';
 }

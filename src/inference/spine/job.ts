@@ -1,3 +1,4 @@
+import type { Delivered } from '../../books/metering/admission.ts';
 import type { StreamMark, UpstreamDialect } from '../../formats/dialects/dialect.ts';
 import type { ForwardedEndpointId } from '../../formats/dialects/forwarded/endpoint.ts';
 import type { GivenId } from '../../formats/dialects/named-objects.ts';
@@ -102,7 +103,7 @@ export interface JobProgress {
   passThrough: boolean;
   /** The attempt that reached the caller; null when none did. */
   answeredBy: RouteAttempt | null;
-  delivered: 'nothing' | 'partial' | 'whole';
+  delivered: Exclude<Delivered, 'abandoned'>;
   /**
    * Number of calls that are charged: of choices that are a call each, those that reached the client, or were sent if
    * none did.

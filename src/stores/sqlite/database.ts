@@ -1,7 +1,6 @@
-import { closeSync, existsSync, fdatasync, openSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { FailureError } from '../../kernel/failure.ts';
 
 /** The seam over the embedded engine: every other call of SQLite goes through these. */
@@ -182,58 +181,6 @@ export function unavailable(
     kind: 'quota-unavailable',
     message: `The database cannot be used now (${reason}); ${outcome}. Retry it.`,
   });
-}
-
-const dataSync = promisify(fdatasync);
-
-/**
- * Syncs the write-ahead log of a database off the loop: a busy disk holds up those who wait for their own change, and
- * nobody else. Opening the log besides SQLite is safe: SQLite's locks are on the database and the -shm file.
- */
-export class LogSync {
-  readonly #log: string;
-  #descriptor: number | null = null;
-  #running: Promise<void> | null = null;
-  /** Begins when the running one has ended, which may have missed the last commits. */
-  #next: Promise<void> | null = null;
-
-  constructor(file: string) {
-    this.#log = `${file}-wal`;
-  }
-
-  get isRunning(): boolean {
-    return this.#running !== null;
-  }
-
-  /** Opens the log; throws where no descriptor is left. */
-  open(): number {
-    this.#descriptor ??= openSync(this.#log, 'r');
-    return this.#descriptor;
-  }
-
-  /** Resolves once everything committed so far is on the disk. Calls that come while one runs share the one after it. */
-  sync(): Promise<void> {
-    if (this.#running === null) return this.#next ?? this.#begin();
-    this.#next ??= this.#running.catch(() => {}).then(() => this.#begin());
-    return this.#next;
-  }
-
-  async #begin(): Promise<void> {
-    this.#next = null;
-    this.#running = dataSync(this.open());
-    try {
-      await this.#running;
-    } finally {
-      this.#running = null;
-    }
-  }
-
-  /** Waits for a running sync. */
-  async close(): Promise<void> {
-    while (this.#running !== null) await this.#running.catch(() => {});
-    if (this.#descriptor !== null) closeSync(this.#descriptor);
-    this.#descriptor = null;
-  }
 }
 
 const pauseMs = 20;

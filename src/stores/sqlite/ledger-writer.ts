@@ -1,4 +1,6 @@
+import { closeSync, fdatasync, openSync } from 'node:fs';
 import type { StatementSync } from 'node:sqlite';
+import { promisify } from 'node:util';
 import {
   BatchSums,
   type BucketsOf,
@@ -31,7 +33,7 @@ import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts'
 import type { RecordOrder } from '../../books/metering/record-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { requestIdMs } from '../../kernel/ids.ts';
-import { type Database, LogSync, sqliteExtendedCode, undo } from './database.ts';
+import { type Database, sqliteExtendedCode, undo } from './database.ts';
 
 /** The ledger's prepared statements. Synchronous; the caller begins and ends the transaction. */
 export interface LedgerWriter {
@@ -272,6 +274,64 @@ const epochMs = Date.UTC(2020, 0, 1);
 /** A power cut may take this much of the acknowledged writes; the death of our process takes nothing. */
 const walSyncIntervalMs = 100;
 
+const dataSync = promisify(fdatasync);
+
+/**
+ * Syncs the write-ahead log of a database off the loop: a busy disk holds up those who wait for their own change, and
+ * nobody else. Opening the log besides SQLite is safe: SQLite's locks are on the database and the -shm file.
+ */
+export class LogSync {
+  readonly #log: string;
+  #descriptor: number | null = null;
+  /** Null: no sync runs. */
+  running: Promise<void> | null = null;
+  /** Begins when the running one has ended, which may have missed the last commits. */
+  #next: Promise<void> | null = null;
+
+  constructor(file: string) {
+    this.#log = `${file}-wal`;
+  }
+
+  /**
+   * Resolves once everything committed so far is on the disk. Calls that come while one runs share the one after it.
+   * Rejects with `NoDescriptor` where the disk was not asked.
+   */
+  async sync(): Promise<void> {
+    if (this.running !== null) return this.#afterRunning(this.running);
+    try {
+      this.#descriptor ??= openSync(this.#log, 'r');
+    } catch (error) {
+      throw new NoDescriptor(String(error));
+    }
+    this.running = dataSync(this.#descriptor);
+    try {
+      await this.running;
+    } finally {
+      this.running = null;
+    }
+  }
+
+  #afterRunning(running: Promise<void>): Promise<void> {
+    this.#next ??= running
+      .catch(() => {})
+      .then(() => {
+        this.#next = null;
+        return this.sync();
+      });
+    return this.#next;
+  }
+
+  /** Waits for a running sync. */
+  async close(): Promise<void> {
+    while (this.running !== null) await this.running.catch(() => {});
+    if (this.#descriptor !== null) closeSync(this.#descriptor);
+    this.#descriptor = null;
+  }
+}
+
+/** A sync could not open the log, which passes. */
+export class NoDescriptor extends Error {}
+
 /**
  * Syncs and measures, off the loop, the write-ahead log of a database opened with durability `os`. `onLong` gets the
  * bytes of the log that are not yet in the database, after each sync that found more than `longBytes` and the first one
@@ -304,22 +364,19 @@ export class WalSync {
   /** Something was committed: it will be synced within `walSyncIntervalMs`. */
   readonly dirty = (): void => {
     this.#isDirty = true;
-    if (this.#timer !== null || this.#log.isRunning || this.#stopped) return;
+    if (this.#timer !== null || this.#log.running !== null || this.#stopped) return;
     this.#timer = setTimeout(this.#tick, walSyncIntervalMs);
     this.#timer.unref();
   };
 
   readonly #tick = (): void => {
     this.#timer = null;
-    if (this.#log.isRunning || this.#stopped) return;
-    try {
-      this.#log.open();
-    } catch {
+    if (this.#log.running !== null || this.#stopped) return;
+    this.sync().catch((error: Error) => {
       // Out of file descriptors, which passes (F22). The disk was not asked yet, so its state is known.
-      this.dirty();
-      return;
-    }
-    this.sync().catch(this.#watch.onBroken);
+      if (error instanceof NoDescriptor) this.dirty();
+      else this.#watch.onBroken(error);
+    });
   };
 
   /** Resolves once everything committed so far is on the disk. */

@@ -27,8 +27,9 @@ import {
   responseMigrations,
   vectorStoreMigrations,
 } from './culvert-schema.ts';
-import { LogSync, naming, sqliteCode } from './database.ts';
+import { naming, sqliteCode } from './database.ts';
 import { createHousekeeper, createLateCheckpoint, type Housekeeper } from './housekeeper.ts';
+import { LogSync } from './ledger-writer.ts';
 import {
   migrateWithCopy,
   migrationBusyTimeoutMs,
