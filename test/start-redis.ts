@@ -69,6 +69,7 @@ export async function startRedis(
 
   async function kill(): Promise<void> {
     if (server === null || server.exitCode !== null || server.signalCode !== null) return;
+    server.ref();
     const exited = once(server, 'exit');
     server.kill('SIGKILL');
     await exited;
