@@ -70,9 +70,9 @@ export async function restarts(ground: Ground): Promise<Row[]> {
   return [judged(`${2 * restartRounds} restarts in turn behind nginx: lost of ${served}`, [lost.length], none)];
 }
 
-/** Of the built-in plan, after a burst over its requests a minute. */
+/** Of a plan that says nothing, after a burst over its requests a minute. */
 export async function retryAfter(ground: Ground): Promise<Row[]> {
-  const { url } = await ground.start({ ...ground.chatOver('ok'), plans: {} });
+  const { url } = await ground.start({ ...ground.chatOver('ok'), plans: { default: {} } });
   let last: Asked | null = null;
   for (let sent = 0; last?.status !== 429; sent += 1) {
     if (sent === 200) throw new Error(`no 429: ${last?.status}`);

@@ -42,3 +42,19 @@ test('gateways of one process have their own routes, of the same paths or not', 
   assert.equal(tables[2]?.find('GET', '/v1/models')?.route, third[0]);
   assert.equal(tables[2]?.find('POST', '/v1/chat/completions'), null);
 });
+
+test('a scanner of paths that nobody has gets few hints a second, and a path that came before keeps its hint', () => {
+  let nowMs = 0;
+  const table = new RouteTable(routes(), () => nowMs);
+  const isHinted = (path: string) => {
+    const { failure } = table.refusalOf('GET', path);
+    return 'message' in failure && /Did you mean/.test(String(failure.message));
+  };
+  const typed = '/v1/model';
+  assert.ok(isHinted(typed));
+  for (let at = 0; at < 100; at += 1) isHinted(`/scanned/${at}.php`);
+  assert.ok(!isHinted('/v1/modls'));
+  assert.ok(isHinted(typed));
+  nowMs += 1_000;
+  assert.ok(isHinted('/v1/modls'));
+});

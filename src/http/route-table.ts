@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import createRouter from 'find-my-way';
 import { openAiChat } from '../formats/dialects/openai-chat/index.ts';
 import type { Failure } from '../kernel/failure.ts';
+import { putNewest } from '../kernel/put-newest.ts';
 import type { Exchange, Route } from './exchange.ts';
 import { nearestRoute } from './nearest-route.ts';
 import { otherBaseOf } from './other-base.ts';
@@ -11,6 +12,12 @@ export const defaultDialect: Route['dialect'] = openAiChat;
 
 /** Longest part of a path. Rooms that know the rules of their names refuse shorter ones in words. */
 const pathPartCharsMax = 4_096;
+/**
+ * Looks for what a path without a route may have meant, which cost as much as three chats, and those that are kept. Nobody
+ * needs a key for one: beyond these a refusal has no hint.
+ */
+const looksASecond = 100;
+const meantMax = 256;
 const methodsTried = ['GET', 'POST', 'HEAD', 'PUT', 'PATCH', 'DELETE'] as const;
 /** Parts of a path without parameters. */
 export const noParams: Exchange['params'] = {};
@@ -43,9 +50,16 @@ export class RouteTable {
   readonly plainPosts = new Map<string, FoundRoute>();
   private readonly routes: readonly Route[];
   private readonly router: ReturnType<typeof routerOf>;
+  /** By method and path. */
+  private readonly meant = new Map<string, Route | null>();
+  private readonly nowMs: () => number;
+  private lookedSinceMs = Number.NEGATIVE_INFINITY;
+  private looks = 0;
 
-  constructor(routes: readonly Route[]) {
+  /** `nowMs`: a monotonic clock. */
+  constructor(routes: readonly Route[], nowMs: () => number = () => performance.now()) {
     this.routes = routes;
+    this.nowMs = nowMs;
     this.router = routerOf(routes);
     for (const route of routes) {
       if (route.method === 'POST' && !/[:*(]/.test(route.path)) {
@@ -98,6 +112,23 @@ export class RouteTable {
     return undefined;
   }
 
+  /** The route that was probably meant; null: none is near, or too many others asked. */
+  private meantBy(method: string, path: string): Route | null {
+    const asked = `${method} ${path}`;
+    const known = this.meant.get(asked);
+    if (known !== undefined) return known;
+    const nowMs = this.nowMs();
+    if (nowMs - this.lookedSinceMs >= 1_000) {
+      this.lookedSinceMs = nowMs;
+      this.looks = 0;
+    }
+    this.looks += 1;
+    if (this.looks > looksASecond) return null;
+    const found = nearestRoute(method, path, this.routes);
+    putNewest(this.meant, asked, found, meantMax);
+    return found;
+  }
+
   /** The refusal of a path without a route, in the words of the route that was probably meant, if there is one. */
   refusalOf(method: string, path: string): { failure: Failure; dialect?: Route['dialect'] | undefined } {
     if (!isEncoded(path)) {
@@ -107,7 +138,7 @@ export class RouteTable {
     const shown = path.slice(0, 200);
     const allowed = methodsTried.filter((one) => this.find(one, path) !== null);
     if (allowed.length > 0) return { failure: { kind: 'method-not-allowed', method, path: shown, allowed } };
-    const meant = nearestRoute(method, shown, this.routes);
+    const meant = this.meantBy(method, shown);
     const hint = meant === null ? '' : ` Did you mean ${meant.method} ${meant.path}?`;
     const message = `There is no ${shown} here.${hint} GET /openapi.json lists every path.`;
     return { failure: { kind: 'not-found', message }, dialect: meant?.dialect };
