@@ -1,6 +1,9 @@
 import { setFlagsFromString } from 'node:v8';
 import { isSoleProcess } from '../sole-process.ts';
 
+/** `bin/v8-memory.mjs` sets its own growth when a start is over, five seconds after the process began: by then it has. */
+const startOverMs = 6_000;
+
 let relays = 0;
 
 /**
@@ -13,9 +16,17 @@ let relays = 0;
 export function relayBegins(): () => void {
   if (!isSoleProcess()) return () => undefined;
   relays += 1;
-  if (relays === 1) setFlagsFromString('--heap-growing-percent=300');
+  if (relays === 1) {
+    lift();
+    const leftMs = startOverMs - performance.now();
+    if (leftMs > 0) setTimeout(lift, leftMs).unref();
+  }
   return () => {
     relays -= 1;
     if (relays === 0) setFlagsFromString('--heap-growing-percent=20');
   };
+}
+
+function lift(): void {
+  if (relays > 0) setFlagsFromString('--heap-growing-percent=300');
 }
