@@ -53,7 +53,7 @@ export class RouteTable {
   /** By method and path. */
   private readonly meant = new Map<string, Route | null>();
   private readonly nowMs: () => number;
-  private lookedSinceMs = Number.NEGATIVE_INFINITY;
+  private countedSinceMs = Number.NEGATIVE_INFINITY;
   private looks = 0;
 
   /** `nowMs`: a monotonic clock. */
@@ -112,20 +112,20 @@ export class RouteTable {
     return undefined;
   }
 
-  /** The route that was probably meant; null: none is near, or too many others asked. */
+  /** The route that was probably meant; null: none is near, or too many others came. */
   private meantBy(method: string, path: string): Route | null {
-    const asked = `${method} ${path}`;
-    const known = this.meant.get(asked);
+    const request = `${method} ${path}`;
+    const known = this.meant.get(request);
     if (known !== undefined) return known;
     const nowMs = this.nowMs();
-    if (nowMs - this.lookedSinceMs >= 1_000) {
-      this.lookedSinceMs = nowMs;
+    if (nowMs - this.countedSinceMs >= 1_000) {
+      this.countedSinceMs = nowMs;
       this.looks = 0;
     }
     this.looks += 1;
     if (this.looks > looksASecond) return null;
     const found = nearestRoute(method, path, this.routes);
-    putNewest(this.meant, asked, found, meantMax);
+    putNewest(this.meant, request, found, meantMax);
     return found;
   }
 
