@@ -210,3 +210,16 @@ export function isSmallDatabase(file: string): boolean {
   const bytesOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   return bytesOf(file) + bytesOf(`${file}-wal`) <= smallBytesMax;
 }
+
+/**
+ * Before 3.51 SQLite takes the unknown word NOOP for PASSIVE and would checkpoint here, on the loop and unsynced: a
+ * power cut could then damage the file. Node 24 brought newer ones in its minor releases.
+ */
+export function requireNoopCheckpoint(database: Database): void {
+  const version = String(database.prepare('SELECT sqlite_version() AS version').get()?.version);
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major > 3 || (major === 3 && minor >= 51)) return;
+  throw new Error(
+    `The ledger needs SQLite 3.51; Node ${process.versions.node} brings ${version}. Update Node to the newest 24.`,
+  );
+}

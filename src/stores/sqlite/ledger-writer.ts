@@ -33,7 +33,7 @@ import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts'
 import type { RecordOrder } from '../../books/metering/record-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { requestIdMs } from '../../kernel/ids.ts';
-import { type Database, sqliteExtendedCode, undo } from './database.ts';
+import { type Database, requireNoopCheckpoint, sqliteExtendedCode, undo } from './database.ts';
 
 /** The ledger's prepared statements. Synchronous; the caller begins and ends the transaction. */
 export interface LedgerWriter {
@@ -321,9 +321,10 @@ export class LogSync {
     return this.#next;
   }
 
-  /** Waits for a running sync. */
+  /** Waits for a running sync, and for the one behind it. */
   async close(): Promise<void> {
-    while (this.running !== null) await this.running.catch(() => {});
+    for (let last = this.#next ?? this.running; last !== null; last = this.#next ?? this.running)
+      await last.catch(() => {});
     if (this.#descriptor !== null) closeSync(this.#descriptor);
     this.#descriptor = null;
   }
@@ -397,17 +398,4 @@ export class WalSync {
     if (this.#timer !== null) clearTimeout(this.#timer);
     await this.#log.close();
   }
-}
-
-/**
- * Before 3.51 SQLite takes the unknown word NOOP for PASSIVE and would checkpoint here, on the loop and unsynced: a
- * power cut could then damage the file. Node 24 brought newer ones in its minor releases.
- */
-function requireNoopCheckpoint(database: Database): void {
-  const version = String(database.prepare('SELECT sqlite_version() AS version').get()?.version);
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  if (major > 3 || (major === 3 && minor >= 51)) return;
-  throw new Error(
-    `The ledger needs SQLite 3.51; Node ${process.versions.node} brings ${version}. Update Node to the newest 24.`,
-  );
 }
