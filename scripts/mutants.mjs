@@ -1,7 +1,8 @@
-// `npm run mutants -- N`: changes N random places of `src`, one at a time, in a copy of the last commit, and runs the tests
-// that are nearest to each, a few files at once. Prints what the tests noticed (killed) and what they did not (survived).
-// A test that fails beside others counts when it also fails by itself.
-// `--seed=NUMBER` repeats a run, `--in=PATTERN` keeps to files whose path holds it, `--tests=M` runs more files for each.
+// `npm run mutants -- N`: changes N random places of `src`, one at a time, in a copy of the last commit, and runs the eight
+// test files that are nearest to each, until one fails. Prints what the tests noticed (killed) and what they did not
+// (survived). A file has 75 seconds. One that fails counts if it fails by itself too, and passes without the change;
+// otherwise it is left out, which is said. Files of `src/processes` are tried by gateways of two processes.
+// `--seed=NUMBER` repeats a run, `--in=PATTERN` keeps to files whose path holds it.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -18,13 +19,11 @@ const option = (name, otherwise) =>
 const count = Number(process.argv[2] ?? 10);
 const seed = Number(option('seed', Math.trunc(Math.random() * 2 ** 31)));
 const pattern = option('in', '');
-const testFilesMax = Number(option('tests', 12));
-const testTimeoutMs = 120_000;
-/** A mutant may make a file hang, or take all memory: then the file is killed, and has noticed it. */
-const fileTimeoutMs = 300_000;
+const testFilesMax = 8;
+/** A mutant may make a file hang, or take all memory: then the file is ended, and has failed. */
+const fileTimeoutMs = 75_000;
 const fileMemoryMbMax = 3_000;
-/** Tests wait for half of their time. */
-const filesAtOnce = availableParallelism() * 2;
+const filesAtOnce = availableParallelism();
 
 const random = seeded(seed);
 const files = globSync('src/**/*.ts', { cwd: root, exclude: ['src/simulator/**'] })
@@ -68,58 +67,69 @@ async function judge({ file, start, end, text }) {
   const source = readFileSync(path, 'utf8');
   // The copy is the last commit; the places are of the tree.
   if (source !== readFileSync(join(root, file), 'utf8')) return null;
+  const environment = file.startsWith('src/processes/') ? { CULVERT_TEST_PROCESSES: '2' } : {};
+  const left = nearestTests(file, testFilesMax);
   const ran = [];
-  for (const testFiles of parts(nearestTests(file, testFilesMax), filesAtOnce)) {
+  while (left.length > 0) {
+    const together = left.slice(0, filesAtOnce);
     let red;
     writeFileSync(path, source.slice(0, start) + text + source.slice(end));
     try {
-      red = await those(testFiles, async (testFile) => !(await passes(testFile)));
-      for (const testFile of red) if (await passes(testFile)) red = red.filter((one) => one !== testFile);
+      red = await firstRed(together, environment);
+      // It may have failed for those beside it.
+      if (red !== null && (await firstRed([red], environment)) === null) {
+        ran.push(...left.splice(left.indexOf(red), 1));
+        continue;
+      }
     } finally {
       writeFileSync(path, source);
     }
-    // Most pass with the change, and need no look without it.
-    const noticed = (await those(red, passesWithout))[0];
-    if (noticed !== undefined) return { by: noticed, ran };
-    ran.push(...testFiles.filter((testFile) => !red.includes(testFile)));
+    if (red === null) ran.push(...left.splice(0, together.length));
+    else if (await passesWithout(red, environment)) return { by: red, ran };
+    else left.splice(left.indexOf(red), 1);
   }
   return ran.length === 0 ? null : { by: null, ran };
 }
 
-/** The members of `all`, all asked at once, for which `holds` is true. */
-async function those(all, holds) {
-  const verdicts = await Promise.all(all.map(holds));
-  return all.filter((_, at) => verdicts[at]);
-}
-
-function parts(all, size) {
-  return Array.from({ length: Math.ceil(all.length / size) }, (_, at) => all.slice(at * size, (at + 1) * size));
-}
-
-function passesWithout(testFile) {
-  if (!passesUnchanged.has(testFile)) {
-    const passing = passes(testFile).then((first) => first || passes(testFile));
-    passesUnchanged.set(testFile, passing);
+async function passesWithout(testFile, environment) {
+  const key = `${testFile} ${JSON.stringify(environment)}`;
+  if (!passesUnchanged.has(key)) {
+    const passes = async () => (await firstRed([testFile], environment)) === null;
+    passesUnchanged.set(key, (await passes()) || (await passes()));
+    if (!passesUnchanged.get(key)) console.log(`\nleft out, as it fails without a change: ${testFile}`);
   }
-  return passesUnchanged.get(testFile);
+  return passesUnchanged.get(key);
 }
 
-async function passes(testFile) {
-  const run = spawn(process.execPath, [...testOptions(testTimeoutMs), testFile], {
+/** The first of the files to fail, which ends the others; null if all pass. */
+async function firstRed(testFiles, environment) {
+  const runs = testFiles.map((testFile) => started(testFile, environment));
+  try {
+    return await Promise.any(runs.map(async (run, at) => ((await run.passes) ? Promise.reject() : testFiles[at])));
+  } catch {
+    return null;
+  } finally {
+    for (const { group } of runs) endGroup(group);
+  }
+}
+
+function started(testFile, environment) {
+  const run = spawn(process.execPath, [...testOptions(fileTimeoutMs), testFile], {
     cwd: copy,
     stdio: 'ignore',
     // A group of its own: what it has started ends with it.
     detached: true,
-    env: testEnvironment({ FC_RUNS: '25', FC_SHARE: '0.1' }),
+    env: testEnvironment({ FC_RUNS: '25', FC_SHARE: '0.1', ...environment }),
   });
   const untilMs = Date.now() + fileTimeoutMs;
   const looks = setInterval(() => {
     if (Date.now() > untilMs || memoryMbOf(run.pid) > fileMemoryMbMax) endGroup(run.pid);
   }, 500);
-  const [status] = await once(run, 'exit');
-  clearInterval(looks);
-  endGroup(run.pid);
-  return status === 0;
+  const passes = once(run, 'exit').then(([status]) => {
+    clearInterval(looks);
+    return status === 0;
+  });
+  return { group: run.pid, passes };
 }
 
 function endGroup(group) {

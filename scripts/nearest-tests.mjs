@@ -8,7 +8,7 @@ const far = 9;
 
 /**
  * Tests over HTTP import a whole gateway, so imports do not tell which of them are about a room: these are, below `test/`.
- * The first row that a file lies in counts. A place that names a `.long` file runs it too.
+ * The first row that a file lies in counts. Long files take too long to be asked about each change.
  */
 const testsOfRooms = [
   ['src/admin/statements', ['admin/statements', 'stores/statement', 'contract/prices', 'admin']],
@@ -22,9 +22,9 @@ const testsOfRooms = [
   ['src/books/metering', ['stores/ledger-quota', 'stores/counter', 'property/metering', 'faults/refused', 'contract']],
   ['src/cli/bench', ['cli/bench']],
   ['src/cli/doctor', ['cli/doctor', 'cli/check', 'prompt-cache/doctor', 'cli']],
-  ['src/cli/import', ['cli/import', 'cli/import-litellm-database.long']],
+  ['src/cli/import', ['cli/import']],
   ['src/cli/reference', ['cli/reference', 'docs', 'cli']],
-  ['src/cli', ['cli', 'providers', 'docs', 'cli/upkeep.long', 'cli/admin-commands.long', 'cli/set-up-commands.long']],
+  ['src/cli', ['cli', 'providers', 'docs']],
   ['src/config', ['cli/check', 'cli/reload', 'docs', 'admin', 'faults/mounted', 'faults/torn', 'guards', 'contract']],
   ['src/engines', ['engines', 'contract', 'faults']],
   ['src/formats/neutral', ['conversion', 'contract', 'clients', 'steps', 'faults']],
@@ -39,10 +39,7 @@ const testsOfRooms = [
   ['src/http/routes', ['contract', 'clients', 'conversion', 'faults', 'responses', 'tools', 'batches']],
   ['src/http/scim', ['faults/scim', 'admin']],
   ['src/http', ['contract', 'faults', 'dashboard', 'clients']],
-  [
-    'src/inference/batches/upstream',
-    ['batches/upstream-batches.long', 'batches/upstream-killed.long', 'guards/upstream-batches', 'providers/jobs'],
-  ],
+  ['src/inference/batches/upstream', ['guards/upstream-batches', 'providers/jobs']],
   [
     'src/inference/batches',
     [
@@ -69,18 +66,17 @@ const testsOfRooms = [
   ['src/kernel/sharing', ['contract', 'faults', 'cache', 'stores', 'tools', 'server-tools/turns']],
   ['src/kernel', ['contract', 'faults', 'cli', 'clients', 'tools', 'stores']],
   ['src/library', ['library', 'hooks', 'steps']],
-  ['src/main', ['cli', 'faults', 'contract', 'hooks', 'library', 'admin/operating', 'processes/processes.long']],
+  ['src/main', ['cli', 'faults', 'contract', 'hooks', 'library', 'admin/operating']],
   ['src/net', ['tools', 'faults/security', 'faults/sealed', 'clients/mcp', 'hooks', 'cli/secrets']],
   ['src/observe', ['telemetry', 'contract/metrics', 'contract/logged', 'faults/metric', 'faults/target', 'hooks']],
-  ['src/processes/books', ['processes/embedded-books.long', 'processes/lost-workers.long', 'processes/cluster.long']],
+  [
+    'src/processes/books',
+    ['contract/8-limits', 'faults/login-attempts', 'faults/idempotency', 'admin/keys', 'contract'],
+  ],
+  ['src/processes/vectors', ['contract/vector', 'contract/4-1', 'admin/vectors', 'contract/hybrid']],
   [
     'src/processes',
-    [
-      'processes/processes.long',
-      'processes/cluster.long',
-      'processes/lost-workers.long',
-      'processes/changes-at-once.long',
-    ],
+    ['cache/joined', 'cli/hang-up', 'contract/reload', 'faults/stop', 'contract/8-limits', 'faults/postgres', 'admin'],
   ],
   [
     'src/routing',
@@ -93,22 +89,19 @@ const testsOfRooms = [
   ['src/stores/files', ['batches', 'faults/files', 'clients/google-files', 'clients/anthropic-files', 'stores']],
   ['src/stores/ledger', ['stores/ledger', 'stores/attempt', 'stores/repricing', 'admin/ledger', 'stores']],
   ['src/stores/postgres', ['stores', 'faults/postgres', 'faults/keyed-reply', 'faults/own-ids']],
-  ['src/stores/redis', ['stores', 'faults/redis', 'stores/redis-race.long', 'stores/redis-leases.long']],
-  ['src/stores/s3', ['faults/hostile-bucket', 'faults/files-s3.long', 'batches/files']],
+  ['src/stores/redis', ['stores', 'faults/redis']],
+  ['src/stores/s3', ['faults/hostile-bucket', 'batches/files']],
   ['src/stores/schema', ['stores', 'cli/upgrade', 'faults/mixed-state']],
-  [
-    'src/stores/sqlite',
-    ['stores', 'cli/upgrade', 'cli/backup', 'cli/restore', 'faults/locked-books.long', 'faults/full-disk'],
-  ],
+  ['src/stores/sqlite', ['stores', 'cli/upgrade', 'cli/backup', 'cli/restore', 'faults/full-disk']],
   ['src/stores/vectors', ['stores/vector', 'faults/vector', 'clients/openai-vector']],
   ['src/stores/web', ['stores/page', 'stores/crawl', 'tools']],
-  ['src/stores', ['stores', 'faults/storage', 'faults/locked-books.long', 'batches']],
+  ['src/stores', ['stores', 'faults/storage', 'batches']],
   ['src/tools/a2a', ['clients/a2a', 'admin/agents']],
-  ['src/tools/crawl', ['tools', 'tools/crawl.long', 'tools/crawl-gateway.long', 'clients/firecrawl', 'stores/crawl']],
+  ['src/tools/crawl', ['tools', 'clients/firecrawl', 'stores/crawl']],
   ['src/tools/mcp', ['clients/mcp', 'admin/mcp', 'server-tools/mcp', 'faults/hostile-mcp', 'tools', 'contract']],
-  ['src/tools/render', ['tools/render.long', 'tools/scrape', 'tools']],
+  ['src/tools/render', ['tools/scrape', 'tools']],
   ['src/tools/search', ['tools/search', 'tools/searxng', 'admin/search', 'server-tools/web-search', 'tools']],
-  ['src/tools', ['tools', 'clients/firecrawl', 'server-tools/web', 'tools/bad-web.long', 'contract']],
+  ['src/tools', ['tools', 'clients/firecrawl', 'server-tools/web', 'contract']],
   [
     'src/upstream/credentials',
     ['cli/secrets', 'upstream-formats', 'faults/refused-credentials', 'contract', 'clients', 'providers'],
@@ -131,15 +124,15 @@ const testsOfRooms = [
       'contract/text-index',
       'contract/embed-for-vectors',
       'contract/reranked',
-      'stores/vector-store.long',
-      'faults/vector-restart.long',
     ],
   ],
 ];
 /** They look at sources, the package or pages; a room may name them nevertheless. */
 const ofNoRoom = ['browser', 'bundle', 'deploy', 'docs', 'gates'].map((folder) => `test/${folder}/`);
 
-const tests = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root }).sort();
+const tests = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root })
+  .filter((file) => !file.endsWith('.long.test.ts'))
+  .sort();
 const imported = new Map();
 let weights = null;
 
@@ -157,12 +150,12 @@ export function nearestTests(file, count) {
     .sort((a, b) => a[1] - b[1] || alike(b[0]) - alike(a[0]))
     .map(([one]) => one);
   const [, places] = rowOf(file) ?? [file, []];
-  const isNamed = (one) => places.some((place) => isAt(one, `test/${place}`));
+  const isNamed = (one) => places.some((place) => one.startsWith(`test/${place}`));
   // What is much alike elsewhere comes before the tests of a large room that hardly speak of it.
   const rank = (one) => (importsOf(one).includes(file) ? 1 : 0) + alike(one) * (isNamed(one) ? 2 : 1);
   const over = tests
     .filter((one) => one.startsWith('test/'))
-    .filter((one) => isNamed(one) || (!isLong(one) && !ofNoRoom.some((folder) => one.startsWith(folder))))
+    .filter((one) => isNamed(one) || !ofNoRoom.some((folder) => one.startsWith(folder)))
     .sort((a, b) => rank(b) - rank(a));
   const half = Math.ceil(count / 2);
   return [...near.slice(0, half), ...over.slice(0, count - Math.min(near.length, half))];
@@ -173,7 +166,7 @@ export function faultsOfTable(files) {
   const rowless = files.filter((file) => rowOf(file) === undefined).map((file) => `no row names tests of ${file}`);
   const empty = testsOfRooms.flatMap(([room, places]) =>
     places
-      .filter((place) => !tests.some((one) => isAt(one, `test/${place}`)))
+      .filter((place) => !tests.some((one) => one.startsWith(`test/${place}`)))
       .map((place) => `${room}: no test file begins with test/${place}`),
   );
   return [...rowless, ...empty];
@@ -181,15 +174,6 @@ export function faultsOfTable(files) {
 
 function rowOf(file) {
   return testsOfRooms.find(([room]) => file.startsWith(`${room}/`) || file === `${room}.ts`);
-}
-
-/** Long files are run only where a place names them. */
-function isAt(testFile, place) {
-  return testFile.startsWith(place) && (!isLong(testFile) || place.endsWith('.long'));
-}
-
-function isLong(testFile) {
-  return testFile.endsWith('.long.test.ts');
 }
 
 /** How much a test file says in the same words, 0 to 1; rare words count more, and those of its path thrice. */
