@@ -186,7 +186,7 @@ describe('pages in Chromium', { skip: chromiumMissing, concurrency: 2 }, async (
 
   test('a page says who asks', async () => {
     await rendered('/app', { maxAge: 0 });
-    assert.match(String(site.told.get('/app')?.['user-agent']), /Chrome\/\d+.* Culvert\/0\.0\.0-test$/);
+    assert.match(String(site.told.get('/app')?.['user-agent']), /Chrome\/\d+.* Culvert\/\d+\.\d+\.\d+\S*$/);
   });
 
   test('a page that takes more than it may is cut off, and what came until then is given', async () => {
