@@ -10,15 +10,15 @@ export interface Lease {
 /** This process as its leases name it, and what it knows of others that work at the same jobs. */
 export interface JobWorker {
   name: string;
-  /** `alone`: every other process that worked at them is known to be dead. */
-  others: 'alone' | 'may-live';
+  /** The beginning of all names of workers that may live: every other one is known to be dead. Null: nothing is known. */
+  living: string | null;
   /** Calls `take` with the name of each other worker that is known to have died: those so far, and later ones. */
   onDeath(take: (name: string) => void): void;
 }
 
-/** Names a process without a primary, which learns of no deaths. */
-export function workerApart(name: string, others: JobWorker['others']): JobWorker {
-  return { name, others, onDeath: () => undefined };
+/** Names a process without a primary, which learns of no deaths. `alone`: no other process may live. */
+export function workerApart(name: string, others: 'alone' | 'may-live'): JobWorker {
+  return { name, living: others === 'alone' ? name : null, onDeath: () => undefined };
 }
 
 /** The part of a store of durable jobs that shares them out: one process at a time works at a job, under a lease. */
@@ -27,8 +27,8 @@ export interface JobStore<Job extends { id: string }> {
   lease(worker: string, nowMs: number, untilMs: number, limit: number): Promise<readonly Job[]>;
   /** False: it has ended, or is another's. */
   renew(lease: Lease, untilMs: number): Promise<boolean>;
-  /** Gives up what this worker holds, which has stopped or died; null: whatever anybody holds, once all others are dead. */
-  release(worker: string | null): Promise<void>;
+  /** Gives up what this worker holds, which has stopped or died, or what all hold whose names begin otherwise: they are dead. */
+  release(of: { worker: string } | { allBut: string }): Promise<void>;
 }
 
 export interface LeasedJobsParts<Job extends { id: string }> {
@@ -91,7 +91,7 @@ export class LeasedJobs<Job extends { id: string }> {
    */
   async begin({ lookMs, renewMs, sweepMs }: JobIntervals, sweep: () => unknown): Promise<void> {
     const { store, worker } = this.#parts;
-    if (worker.others === 'alone') await store.release(null);
+    if (worker.living !== null) await store.release({ allBut: worker.living });
     worker.onDeath((name) => void this.#inherit(name));
     this.#stops = [
       every(lookMs, () => void this.look()),
@@ -155,12 +155,12 @@ export class LeasedJobs<Job extends { id: string }> {
   /** After `stop`: other processes may take them. */
   async release(): Promise<void> {
     const { store, worker } = this.#parts;
-    await store.release(worker.name).catch(() => undefined);
+    await store.release({ worker: worker.name }).catch(() => undefined);
   }
 
   /** A release that fails leaves its jobs to the end of their leases. */
   async #inherit(dead: string): Promise<void> {
-    await this.#parts.store.release(dead).catch(() => undefined);
+    await this.#parts.store.release({ worker: dead }).catch(() => undefined);
     void this.look();
   }
 

@@ -82,6 +82,7 @@ async function openEmbedded({ folder, clock, seat, order, onTrouble }: StoreOpti
   const bootId = seat?.given.boot ?? randomUUID();
   // One server a folder: whatever ran under another boot runs no more, unless another worker has it.
   const isOver = seat?.isOver ?? ((boot: string) => boot !== bootId);
+  const others = seat === undefined ? 'alone' : 'may-live';
   const worker = seat?.jobWorker ?? workerApart(bootId, 'alone');
   if (seat === undefined) refuseNewerDatabases(folder.path);
   // A statement that meets damage does not know its file.
@@ -113,11 +114,10 @@ async function openEmbedded({ folder, clock, seat, order, onTrouble }: StoreOpti
   return {
     accounts: { ...accounts, load: () => namingLate(folder.culvertDb, accounts.load()) },
     pages,
-    // Alone, the folder's lock proves that the process that worked at them before is dead.
+    // The folder's lock proves that other servers, which worked at them before, are dead.
     crawls: async () => ({ store: await crawls.open(), worker, pace }),
     mayHaveCrawls: () => existsSync(crawlDb),
-    providerObjects: async () =>
-      openSqliteProviderObjectStore({ file: folder.culvertDb, others: worker.others, onTrouble }),
+    providerObjects: async () => openSqliteProviderObjectStore({ file: folder.culvertDb, others, onTrouble }),
     responses: responses.open,
     mayHaveResponses: () => existsSync(responsesDb),
     batches: async () => ({ store: await batches.open(), worker }),
@@ -230,7 +230,7 @@ async function openShared({ config, folder, clock, seat, order, onTrouble }: Sto
     accounts: createPostgresAccountStore(database),
     pages: { ...createPostgresPageStore(database), close: async () => undefined },
     async crawls() {
-      const pace = worker.others === 'alone' ? null : createPostgresCrawlPace(database);
+      const pace = worker.living !== null ? null : createPostgresCrawlPace(database);
       return { store: createPostgresCrawlStore(database), worker, pace };
     },
     mayHaveCrawls: () => true,

@@ -14,7 +14,7 @@ import type { ShortTexts } from '../kernel/sharing/short-texts.ts';
 import type { SeriesValues } from '../observe/metrics.ts';
 import type { HealthHint } from '../routing/health-hints.ts';
 import type { BooksOffers, BooksStanding } from './books-offers.ts';
-import { isBootOver } from './boot-names.ts';
+import { isBootOver, serverOf } from './boot-names.ts';
 import { createKnownDeaths } from './known-deaths.ts';
 import { createLink, type Link } from './process-link.ts';
 
@@ -209,11 +209,13 @@ export async function takeSeat(loaded: Promise<unknown>): Promise<Seat> {
   const begun = await primary.ask('begin');
   const given = { ...begun, config: withBuiltIn(begun.config) };
   Object.assign(standing, given.standing);
+  // A data folder has one server at a time; over PostgreSQL there are others.
+  const living = given.standing.books === null ? null : `${serverOf(given.boot)}.`;
   return {
     given,
     standing,
     books: primary,
-    jobWorker: { name: given.boot, others: 'may-live', onDeath: deaths.onDeath },
+    jobWorker: { name: given.boot, living, onDeath: deaths.onDeath },
     isOver: (boot) => isBootOver(boot, given.boot, standing.ended),
     serve(more, url, ready) {
       Object.assign(offers, more, { configure: (next: Config) => more.configure(withBuiltIn(next)) });

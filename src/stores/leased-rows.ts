@@ -14,9 +14,11 @@ export function leasedRows({ rows, write }: SqlTables, table: string, open: stri
       const sql = `UPDATE ${table} SET lease_until_ms = $3 WHERE id = $1 AND worker = $2 AND ${open}`;
       return (await write([{ sql, values: [id, worker, untilMs] }]))[0] === 1;
     },
-    async release(worker: string | null) {
-      const [which, values] = worker === null ? ['', []] : [' AND worker = $1', [worker]];
-      await write([{ sql: `UPDATE ${table} SET worker = NULL, lease_until_ms = 0 WHERE ${open}${which}`, values }]);
+    async release(of: { worker: string } | { allBut: string }) {
+      const [which, name] =
+        'worker' in of ? ['worker = $1', of.worker] : ['substr(worker, 1, length($1)) <> $1', of.allBut];
+      const sql = `UPDATE ${table} SET worker = NULL, lease_until_ms = 0 WHERE ${open} AND ${which}`;
+      await write([{ sql, values: [name] }]);
     },
   };
 }

@@ -125,7 +125,7 @@ for (const driver of drivers) {
     assert.equal(await store.end(lease, end), false);
     assert.deepEqual(await store.lines('batch_1', 0, 10), []);
     assert.equal((await store.findBatch('dev/test', 'batch_1', 100))!.succeeded, 0);
-    await store.release(loser);
+    await store.release({ worker: loser });
     assert.equal((await store.lease('c', 301, 400, 5)).length, 1);
   });
 

@@ -111,9 +111,11 @@ for (const driver of drivers) {
     assert.ok((await other.finish(lease, done(1), all(found('/x')), [])) !== null);
     const crawl = await one.find('a/dev', 'c1');
     assert.deepEqual([crawl?.done, crawl?.failed, crawl?.waiting, crawl?.charged], [1, 0, 1, 1]);
-    await other.release('w3');
+    await other.release({ worker: 'w3' });
     assert.equal((await one.lease('w4', nowMs, nowMs + 30, 5)).length, 1, 'given back at a stop');
-    await one.release(null);
+    await one.release({ allBut: 'w4' });
+    assert.deepEqual(await one.lease('w5', nowMs, nowMs + 30, 5), [], 'it may live');
+    await one.release({ allBut: 'w5' });
     assert.equal((await one.lease('w5', nowMs, nowMs + 30, 5)).length, 1, 'all others are known to be dead');
     await one.close();
     await other.close();
