@@ -2,12 +2,19 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 
+type End = 'cut' | 'lose' | 'cut and lose';
+
 export interface CuttingProxy {
   port: number;
-  /** The next request whose bytes hold `text` is passed on; its answer is not, and the connection is reset instead. */
-  cutAfter(text: string): void;
+  /**
+   * The next request whose bytes hold `text` is passed on; its answer is not, and the connection is reset instead.
+   * `behind`: only on a connection that has passed this text on before. `cut and lose`: all bytes are lost from then on.
+   */
+  cutAfter(text: string, behind?: string, how?: 'cut' | 'cut and lose'): void;
   /** How often that happened. */
   cuts(): number;
+  /** The next such request is answered, and behind its answer all bytes are lost. */
+  loseAfter(text: string, behind?: string): void;
   /**
    * While true all bytes are lost and nobody hears of it, as on a broken line. What follows lost bytes on a connection never
    * comes either.
@@ -17,13 +24,14 @@ export interface CuttingProxy {
 
 /** Between us and a server of 127.0.0.1. */
 export async function startCuttingProxy(t: TestContext, serverPort: number): Promise<CuttingProxy> {
-  let wanted: string | null = null;
+  let wanted: { text: string; behind: string; end: End } | null = null;
   let cuts = 0;
   let losing = false;
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(serverPort, '127.0.0.1');
-    let cutting = false;
+    let end: End | null = null;
+    let passed = '';
     let isLost = false;
     for (const socket of [client, upstream]) {
       sockets.add(socket);
@@ -32,17 +40,22 @@ export async function startCuttingProxy(t: TestContext, serverPort: number): Pro
     client.on('data', (bytes) => {
       isLost ||= losing;
       if (isLost) return;
-      if (wanted !== null && bytes.includes(wanted)) {
-        wanted = null;
-        cutting = true;
+      if (wanted !== null) {
+        if (bytes.includes(wanted.text) && passed.includes(wanted.behind)) {
+          end = wanted.end;
+          wanted = null;
+        }
+        passed += bytes.toString('latin1');
       }
       upstream.write(bytes);
     });
     upstream.on('data', (bytes) => {
       isLost ||= losing;
       if (isLost) return;
-      if (!cutting) {
+      losing ||= end === 'lose' || end === 'cut and lose';
+      if (end === null || end === 'lose') {
         client.write(bytes);
+        end = null;
         return;
       }
       // The server answers only for finished work.
@@ -62,10 +75,13 @@ export async function startCuttingProxy(t: TestContext, serverPort: number): Pro
   if (address === null || typeof address === 'string') throw new Error('no port');
   return {
     port: address.port,
-    cutAfter(text) {
-      wanted = text;
+    cutAfter(text, behind = '', how = 'cut') {
+      wanted = { text, behind, end: how };
     },
     cuts: () => cuts,
+    loseAfter(text, behind = '') {
+      wanted = { text, behind, end: 'lose' };
+    },
     lose(bytes) {
       losing = bytes;
     },

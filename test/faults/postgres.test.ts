@@ -170,6 +170,15 @@ test('PostgreSQL under faults', { skip: postgresMissing }, async (t) => {
       buckets.filter((row) => row.grainMs === 3_600_000).reduce((sum, row) => sum + row.units, 0),
       50_000,
     );
+    // Pages draw these sums, each request once.
+    proxy.cutAfter('COMMIT', 'bulk-traffic');
+    const ofHours = { kind: 'all', names: [''], grain: 'hour', fromMs: 0, stepMs: 3_600_000 } as const;
+    const points = await ledger.traffic({ ...ofHours, toMs: Date.now() + 3_600_000 });
+    assert.equal(proxy.cuts(), 2);
+    assert.equal(
+      points.reduce((sum, { requests }) => sum + requests, 0),
+      50,
+    );
   });
 
   await t.test('F48 two connections and a lock: refused at a second, and nothing of it stays', async (t) => {

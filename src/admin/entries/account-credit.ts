@@ -143,7 +143,14 @@ async function addCredit(
     after: { id, usd, note },
   });
   if (done === 'exists') await refuseAnother(parts, records, topUp);
-  return creditOf(parts, records, accountOf(await records.current(operator.accounts), account.id));
+  try {
+    return await creditOf(parts, records, accountOf(await records.current(operator.accounts), account.id));
+  } catch (error) {
+    if (done !== 'done') throw error;
+    // A refusal would make its operator add it again.
+    const granted_usd = amountOf('usd', (account.creditNano ?? 0) + usdNano);
+    return { account: account.id, granted_usd, used_usd: null, remaining_usd: null, data: [shown(topUp)] };
+  }
 }
 
 /** The same top-up sent again is no mistake. */

@@ -147,8 +147,8 @@ export function keyOperations(parts: AdminParts, records: Records): Operation[] 
 function keyChanges(parts: AdminParts, records: Records) {
   const { clock, store, cache, onStoreError } = parts;
 
-  async function withSecret(row: KeyRow, secret: string): Promise<z.input<typeof keyWithSecretSchema>> {
-    const directory = await records.current(null);
+  /** Reads nothing: the key is made, and nobody could show its secret again. */
+  function withSecret(directory: Directory, row: KeyRow, secret: string): z.input<typeof keyWithSecretSchema> {
     return { ...shown(directory, { ...row, from: 'admin api', row }, clock.wallMs()), key: secret };
   }
 
@@ -173,7 +173,7 @@ function keyChanges(parts: AdminParts, records: Records) {
         nowMs,
       };
       const issued = await records.changing(() => issueKey(store, requested, directory));
-      return issued.kind === 'issued' ? withSecret(issued.row, issued.minted.secret) : refuse(issued);
+      return issued.kind === 'issued' ? withSecret(directory, issued.row, issued.minted.secret) : refuse(issued);
     },
     async change(id: string, body: KeyChangeBody, { accounts, name: actor }: Operator) {
       // Another change may come between the look at the key and its own: without a version it is merged into that one.
@@ -192,9 +192,10 @@ function keyChanges(parts: AdminParts, records: Records) {
       }
     },
     async rotate(id: string, graceMs: number, { accounts, name: actor }: Operator) {
-      const row = storedRow(parts, keyOf(await records.current(accounts), id));
+      const directory = await records.current(accounts);
+      const row = storedRow(parts, keyOf(directory, id));
       const rotated = await records.changing(() => rotateKey(store, row, { actor, nowMs: clock.wallMs(), graceMs }));
-      return rotated.kind === 'rotated' ? withSecret(rotated.row, rotated.minted.secret) : refuse(rotated);
+      return rotated.kind === 'rotated' ? withSecret(directory, rotated.row, rotated.minted.secret) : refuse(rotated);
     },
     async revoke(id: string, { accounts, name: actor }: Operator) {
       const row = storedRow(parts, keyOf(await records.current(accounts), id));

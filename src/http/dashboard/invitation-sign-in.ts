@@ -76,10 +76,12 @@ export function createInvitationSignIn(parts: InvitationSignInParts): Invitation
       const accepted = await acceptInvitation(token, name, parts);
       if (isFailure(accepted)) return accepted;
       const { key, credential } = accepted;
-      await parts.refresh();
-      const session = await parts.open(exchange, { login: 'operator_key', credential }, address);
-      // The operator is there: without a session, the key still opens one.
-      return { key, session: isFailure(session) ? null : shownSession(session, parts.version) };
+      // The operator is there: without a session, the key still opens one. Nobody could show the key again.
+      const session = await parts
+        .refresh()
+        .then(() => parts.open(exchange, { login: 'operator_key', credential }, address))
+        .catch(() => null);
+      return { key, session: session === null || isFailure(session) ? null : shownSession(session, parts.version) };
     }),
   };
 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { ClientBase, Pool as PgPool, PoolClient, PoolConfig, QueryResult } from 'pg';
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
@@ -30,7 +31,10 @@ export type TransactionKind = 'write' | 'snapshot';
 /** Connections for one purpose, so that none waits behind another's statements. */
 export interface Connections {
   run: Run;
-  /** Rolled back when `work` throws. */
+  /**
+   * Rolled back when `work` throws. A COMMIT whose answer is lost was done, or was not: rejects with `CommitUnknown` where the
+   * server does not say which within some seconds.
+   */
   transaction<T>(kind: TransactionKind, work: (run: Run) => Promise<T>): Promise<T>;
   /** One whose end the caller sees to, in `finally`. */
   begin(kind: TransactionKind): Promise<Transaction>;
@@ -131,8 +135,11 @@ function withoutJit(client: ClientBase): Promise<unknown> {
 function connectionsOf(pool: PgPool, onAnswer: () => void): Connections {
   async function begin(kind: TransactionKind): Promise<Transaction> {
     const client = await pool.connect();
+    /** Id of a transaction that writes; null: it only reads. */
+    let id: number | null = null;
     try {
-      await client.query(beginSql[kind]);
+      const begun: QueryResult<{ id: number }> | QueryResult<{ id: number }>[] = await client.query(beginSql[kind]);
+      if (Array.isArray(begun)) id = begun.at(-1)?.rows[0]?.id ?? null;
       onAnswer();
     } catch (error) {
       client.release(true);
@@ -151,13 +158,19 @@ function connectionsOf(pool: PgPool, onAnswer: () => void): Connections {
         }
       },
       async end(how) {
+        const mayCommit = how === 'commit' && !lost;
         try {
           if (lost) throw new Error('the connection was lost');
           await client.query(how === 'commit' ? 'COMMIT' : 'ROLLBACK');
           client.release();
         } catch (error) {
           client.release(true);
-          throw error;
+          if (!mayCommit) throw error;
+          // All that it read has come.
+          if (id === null) return;
+          const outcome = await outcomeOf(runOver(pool, onAnswer), id);
+          if (outcome === 'unknown') throw new CommitUnknown(error);
+          if (outcome === 'aborted') throw error;
         }
       },
     };
@@ -182,7 +195,34 @@ function connectionsOf(pool: PgPool, onAnswer: () => void): Connections {
   };
 }
 
-const beginSql = { write: 'BEGIN', snapshot: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' } as const;
+/** The id comes with the answer to BEGIN. By it another connection finds out what became of an unanswered COMMIT. */
+const beginSql = {
+  write: 'BEGIN; SELECT txid_current() AS id',
+  snapshot: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
+} as const;
+const outcomeStatement: Statement = { text: 'SELECT txid_status($1) AS outcome', answerMaxMs: 1_000 };
+/** A server that was away for a moment answers by then; a caller waits for it. */
+const outcomeMaxMs = 5_000;
+const outcomeEveryMs = 100;
+
+/** End of a transaction whose COMMIT has no answer; `unknown` where the server does not say it in time. */
+async function outcomeOf(run: Run, id: number): Promise<'committed' | 'aborted' | 'unknown'> {
+  const timeout = AbortSignal.timeout(outcomeMaxMs);
+  while (!timeout.aborted) {
+    const result = await run<{ outcome: string | null }>(outcomeStatement, [id]).catch(() => null);
+    const outcome = result?.rows[0]?.outcome;
+    if (outcome === 'committed' || outcome === 'aborted') return outcome;
+    await pause(outcomeEveryMs);
+  }
+  return 'unknown';
+}
+
+/** The server does not say whether it committed a transaction. */
+export class CommitUnknown extends Error {
+  constructor(cause: unknown) {
+    super(`a commit was not answered: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
+}
 
 function runOver(connection: PgPool | PoolClient, onAnswer: () => void): Run {
   return async <R>(sql: Statement | string, values: readonly unknown[] = []) => {
@@ -249,12 +289,14 @@ export async function unavailable<T>(result: Promise<T>): Promise<T> {
     return await result;
   } catch (error) {
     if (error instanceof FailureError || isRowsFault(error) || isDefect(error)) throw error;
-    throw new FailureError({
-      kind: 'quota-unavailable',
-      message: `The database cannot be used now (${reasonOf(error)}). Retry it.`,
-    });
+    const message =
+      error instanceof CommitUnknown ? maybeChanged : `The database cannot be used now (${reasonOf(error)}). Retry it.`;
+    throw new FailureError({ kind: 'quota-unavailable', message });
   }
 }
+
+const maybeChanged =
+  'The database did not answer, and this change may have been made. Look whether it was before you send it again.';
 
 /** Rejects after `timeoutMs`, as for a server that does not answer. A later answer is ignored. */
 export function inTime<T>(result: Promise<T>, timeoutMs: number): Promise<T> {

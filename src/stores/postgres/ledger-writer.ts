@@ -46,7 +46,7 @@ import {
 import type { BucketRow } from '../../books/metering/counters.ts';
 import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import type { RecordOrder } from '../../books/metering/record-store.ts';
-import { type Connections, type Run, type Statement, sqlState } from './database.ts';
+import { CommitUnknown, type Connections, type Run, type Statement } from './database.ts';
 import { summedMs } from './ledger-reader.ts';
 import { daysLock } from './ledger-upkeep.ts';
 
@@ -281,15 +281,15 @@ const addRepricing = bulkInsert<RepricingRow>(
 export interface TrafficBook {
   add(events: readonly UsageEvent[]): void;
   /**
-   * Writes all of it. Never rejects: rows that the server refused wait, and rows that it may have written are not
-   * written twice.
+   * Writes all of it. Never rejects: rows that were not written wait, and rows of which nobody knows are not written
+   * twice.
    */
   write(): Promise<void>;
 }
 
 const minutesMax = 1_000;
 
-export function createTrafficBook(run: Run): TrafficBook {
+export function createTrafficBook(connections: Pick<Connections, 'transaction'>): TrafficBook {
   const sums = [
     drawnInto(new TrafficSums(), addTraffic, trafficKey),
     drawnInto(new AttemptSums(), addAttempts, attemptKey),
@@ -297,7 +297,7 @@ export function createTrafficBook(run: Run): TrafficBook {
   let writing: Promise<void> | null = null;
 
   async function writeAll(): Promise<void> {
-    for (const drawn of sums) await drawn.write(run);
+    for (const drawn of sums) await drawn.write(connections);
   }
 
   return {
@@ -323,13 +323,13 @@ function drawnInto<Row extends TimedRow>(
 ) {
   return {
     add: (event: UsageEvent) => sums.add(event),
-    async write(run: Run): Promise<void> {
+    async write({ transaction }: Pick<Connections, 'transaction'>): Promise<void> {
       while (sums.size > 0) {
         const rows = sums.take(minutesMax);
         try {
-          await addTo.into(run, inOrder(rows, key));
+          await transaction('write', (run) => addTo.into(run, inOrder(rows, key)));
         } catch (error) {
-          if (sqlState(error) !== null) sums.putBack(rows);
+          if (!(error instanceof CommitUnknown)) sums.putBack(rows);
           return;
         }
       }

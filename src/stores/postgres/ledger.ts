@@ -99,7 +99,7 @@ export async function openPostgresLedger(
     onOutcome: noteOutcome,
     onSlow: probe,
   });
-  const traffic = createTrafficBook(run);
+  const traffic = createTrafficBook(database.rest);
   const tables = tablesIn(database);
   const sums = ledgerSums(tables);
   const writeAll = async (events: readonly UsageEvent[]) =>

@@ -67,7 +67,8 @@ export async function changeResource(
       after: after === null ? null : { ...factsOf(after), operators: people.slice(0, auditedMax).map(auditedOf) },
     });
     if (done === 'done') {
-      await parts.refresh();
+      // It is written: a look that fails is repeated within a second.
+      await parts.refresh().catch(() => undefined);
       return after;
     }
   }

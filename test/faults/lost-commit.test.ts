@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { callAdmin } from '../call-admin.ts';
+import type { ErrorBody } from '../contract/served.ts';
+import { startGateway, type TestGateway } from '../start-gateway.ts';
+import { postgresMissing, startPostgres } from '../start-postgres.ts';
+import { until } from '../until.ts';
+import { startCuttingProxy } from './cutting-proxy.ts';
+
+/* PostgreSQL does the work of operators, and its answer never comes. They hear that it was done. */
+
+const server = postgresMissing ? null : await startPostgres(null);
+
+async function overProxy(t: TestContext) {
+  const proxy = await startCuttingProxy(t, server!.port);
+  const database = server!.newDatabase().replace(`:${server!.port}/`, `:${proxy.port}/`);
+  const storage = { database, secret: 'a secret of thirty-two bytes or more' };
+  return { proxy, gateway: await startGateway(t, { storage, accounts: { dev: {} } }) };
+}
+
+/** In each change of accounts, and in no look at them. */
+const change = 'update "culvert"."store_version"';
+
+interface Credit {
+  granted_usd: number;
+  data: unknown[];
+}
+
+interface Key {
+  id: string;
+  key: string;
+}
+
+const opens = async (gateway: TestGateway, secret: string) => {
+  const { status } = await gateway.fetch('/v1/models', { headers: { authorization: `Bearer ${secret}` } });
+  return status;
+};
+
+const dashboard = (gateway: TestGateway, path: string, json: object) => gateway.fetch(`/dashboard${path}`, { json });
+
+test('a COMMIT whose answer is lost: a key, a top-up and an operator are there, and their makers know', {
+  skip: postgresMissing,
+}, async (t) => {
+  const { gateway, proxy } = await overProxy(t);
+  await callAdmin(gateway, 'POST', '/accounts', { id: 'prepaid', name: 'Prepaid' });
+  proxy.cutAfter('COMMIT', change);
+  const made = await callAdmin<Key>(gateway, 'POST', '/keys', { account: 'prepaid', name: 'laptop' });
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  assert.equal(await opens(gateway, made.body.key), 200);
+  proxy.cutAfter('COMMIT', change);
+  const credit = await callAdmin<Credit>(gateway, 'POST', '/accounts/prepaid/credit', { usd: 5 });
+  assert.deepEqual([credit.status, credit.body.granted_usd], [200, 5]);
+  const { body: invited } = await callAdmin<{ path: string }>(gateway, 'POST', '/invitations', { role: 'viewer' });
+  proxy.cutAfter('COMMIT', change);
+  const accepted = await dashboard(gateway, '/invitation/accept', { token: invited.path.split('=')[1], name: 'Anna' });
+  const { key, session } = (await accepted.json()) as { key: string; session: { name: string } };
+  assert.deepEqual([accepted.status, session.name], [200, 'Anna']);
+  assert.equal((await dashboard(gateway, '/session', { admin_key: key })).status, 200);
+  assert.equal(proxy.cuts(), 3);
+});
+
+test('a database that is lost behind the COMMIT of an invitation: its key is shown', {
+  skip: postgresMissing,
+}, async (t) => {
+  const { gateway, proxy } = await overProxy(t);
+  const { body: invited } = await callAdmin<{ path: string }>(gateway, 'POST', '/invitations', { role: 'viewer' });
+  proxy.loseAfter('COMMIT', change);
+  const accepted = await dashboard(gateway, '/invitation/accept', { token: invited.path.split('=')[1], name: 'Anna' });
+  const { key, session } = (await accepted.json()) as { key: string; session: null };
+  assert.deepEqual([accepted.status, session], [200, null]);
+  proxy.lose(false);
+  await until('the key logs in', async () => (await dashboard(gateway, '/session', { admin_key: key })).status === 200);
+});
+
+test('a database that is lost behind the COMMIT of a key and of a top-up: both are shown', {
+  skip: postgresMissing,
+}, async (t) => {
+  const { gateway, proxy } = await overProxy(t);
+  await callAdmin(gateway, 'POST', '/accounts', { id: 'prepaid', name: 'Prepaid' });
+  proxy.loseAfter('COMMIT', change);
+  const made = await callAdmin<Key>(gateway, 'POST', '/keys', { account: 'prepaid', name: 'laptop' });
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  proxy.lose(false);
+  await until('the key counts', async () => (await opens(gateway, made.body.key)) === 200);
+  proxy.loseAfter('COMMIT', change);
+  const credit = await callAdmin<Credit>(gateway, 'POST', '/accounts/prepaid/credit', { usd: 5 });
+  assert.deepEqual([credit.status, credit.body.granted_usd, credit.body.data.length], [200, 5, 1]);
+  proxy.lose(false);
+  const now = () => callAdmin<Credit>(gateway, 'GET', '/accounts/prepaid/credit');
+  await until('it stands there once', async () => (await now()).body.granted_usd === 5);
+});
+
+test('a database that is lost before its COMMIT is answered: the change may have been made, says the refusal', {
+  skip: postgresMissing,
+}, async (t) => {
+  const { gateway, proxy } = await overProxy(t);
+  proxy.cutAfter('COMMIT', change, 'cut and lose');
+  const made = await callAdmin<ErrorBody>(gateway, 'POST', '/accounts', { id: 'new', name: 'New' });
+  assert.equal(made.status, 503);
+  assert.match(made.body.error.message, /may have been made/);
+});
