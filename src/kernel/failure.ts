@@ -392,6 +392,11 @@ export class FailureError extends Error {
   }
 }
 
+/** Throws the Failure, out of the depth of what returns none. */
+export function refuse(failure: Failure): never {
+  throw new FailureError(failure);
+}
+
 /** A 400 for a field: `must` goes on from its name, as in `must be a number`. */
 export function invalidField(param: string, must: string): InvalidRequest {
   return invalid(param, `'${param}' ${must}.`);

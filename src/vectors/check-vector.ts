@@ -1,5 +1,5 @@
-import { FailureError, invalid } from '../kernel/failure.ts';
 import { type CollectionSpec, type VectorSpec, vectorNamesOf, vectorSpecOf } from './collection.ts';
+import { refuse } from './filter/refuse.ts';
 import { isMulti, isSparse, type VectorBatch, type VectorValue } from './point.ts';
 
 /** Throws a FailureError (400) where the vector is not what the collection has under that name. */
@@ -41,8 +41,4 @@ export function formed(spec: VectorSpec, value: VectorValue, at: string): Vector
   const normalized = single ? { rows: 1, numbers: value } : value;
   checkForm(spec, normalized, at);
   return normalized;
-}
-
-function refuse(at: string, message: string): never {
-  throw new FailureError(invalid(at, `${at}: ${message}`));
 }

@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { FailureError, invalid } from '../kernel/failure.ts';
+import { FailureError } from '../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../kernel/json.ts';
 import { vectorOf } from './check-vector.ts';
 import type { CollectionSpec } from './collection.ts';
 import { changedSettings } from './collection-settings.ts';
 import type { ExportedCollection, ExportedPoint } from './export-lines.ts';
+import { refuse } from './filter/refuse.ts';
 import type { StoredPoint } from './point.ts';
 import { readPointId } from './point-id.ts';
 import { batchOf } from './stored-batch.ts';
@@ -72,8 +73,4 @@ function floatsOf(vector: readonly number[], at: string): Float32Array {
   const tooLarge = numbers.findIndex((value) => !Number.isFinite(value));
   if (tooLarge >= 0) refuse(`${at}[${tooLarge}]`, 'expected a number that a 32-bit float can hold');
   return numbers;
-}
-
-function refuse(at: string, message: string): never {
-  throw new FailureError(invalid(at, `${at}: ${message}`));
 }

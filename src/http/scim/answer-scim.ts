@@ -7,7 +7,7 @@ import type { SharedTally } from '../../books/metering/tally.ts';
 import type { ScimConfig } from '../../config/schema/schema-dashboard.ts';
 import type { Config } from '../../config/schema.ts';
 import { sendWhole } from '../../inference/spine/sink.ts';
-import { type Failure, FailureError, factsOf, invalid, isFailure } from '../../kernel/failure.ts';
+import { type Failure, FailureError, factsOf, invalid, isFailure, refuse } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
 import { createLoginThrottle } from '../dashboard/login-throttle.ts';
@@ -207,8 +207,4 @@ function failed(failure: Failure, nowMs: number): Answer {
 function send({ client }: Exchange, { status, body }: Answer): void {
   const headers = ['content-type', 'application/scim+json', 'cache-control', 'no-store'];
   sendWhole(client, headers, body === null ? '' : JSON.stringify(body), status);
-}
-
-function refuse(failure: Failure): never {
-  throw new FailureError(failure);
 }

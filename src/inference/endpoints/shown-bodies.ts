@@ -1,6 +1,6 @@
 import type { CallerDialectId } from '../../formats/dialects/dialect.ts';
 import { asGenerate } from '../../formats/dialects/ollama/path-form.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, parsedData } from '../../kernel/json.ts';
 import {
   type ShownConversation,
   type ShownPart,
@@ -48,9 +48,9 @@ function chatOf(dialect: CallerDialectId, path: string, { request, answer }: Bod
 
 /** Pictures, speech, texts that are completed or embedded: what was asked, and what came. */
 function otherOf(path: string, bodies: BodyTexts): ShownConversation | null {
-  const request = objectOf(bodies.request);
+  const request = parsedData(bodies.request);
   if (request === null) return null;
-  const answer = objectOf(bodies.answer);
+  const answer = parsedData(bodies.answer);
   const input = textsOf(request.prompt ?? request.input ?? null);
   const produced: ShownPart[] = /\/images\//.test(path)
     ? listOf(answer?.data).map(pictureOf)
@@ -89,15 +89,6 @@ function mediaOf({ media }: BodyTexts): ShownPart[] {
   if (media === null) return [];
   const type = media.type.startsWith('audio/') ? 'audio' : media.type.startsWith('image/') ? 'image' : 'file';
   return [{ type, media: { ...media, url: null } }];
-}
-
-function objectOf(text: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }
 
 function listOf(value: JsonValue | undefined): JsonObject[] {

@@ -14,7 +14,7 @@ import type {
 } from '../../formats/neutral/server-tool.ts';
 import type { ServerTurn } from '../../formats/neutral/server-turn.ts';
 import { type Failure, factsOf, invalid, isFailure } from '../../kernel/failure.ts';
-import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { type JsonObject, parsedData } from '../../kernel/json.ts';
 import { knownEntry } from '../../kernel/known-entry.ts';
 import { PageFetches } from './fetch-pages.ts';
 import { needsApproval, type OpenedServers, openServers } from './mcp-servers.ts';
@@ -348,10 +348,5 @@ function partOf(call: TurnCall, text: string, how: 'worked' | 'failed' = 'failed
 }
 
 function objectIn(argumentsJson: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(argumentsJson.trim() === '' ? '{}' : argumentsJson);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
+  return parsedData(argumentsJson.trim() === '' ? '{}' : argumentsJson);
 }

@@ -1,7 +1,7 @@
 import type { Principal } from '../../books/auth/principal.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { type Failure, FailureError } from '../../kernel/failure.ts';
+import { type Failure, refuse } from '../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { didYouMean } from '../../kernel/nearest.ts';
 import type { Signer } from '../../kernel/sign.ts';
@@ -238,8 +238,4 @@ export function failureOf(agent: string, fault: McpFault | AgentError): Failure 
 
 function refuseWith(code: number, message: string): never {
   return refuse({ kind: 'agent-refused', code, message });
-}
-
-function refuse(failure: Failure): never {
-  throw new FailureError(failure);
 }

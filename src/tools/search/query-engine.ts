@@ -1,5 +1,6 @@
 import { type Fault, fault } from '../../formats/neutral/outcome.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { parsedJson } from '../../kernel/json.ts';
 import type { Transport } from '../../upstream/transport/upstream-call.ts';
 import { askEngine } from './ask-engine.ts';
 import { faultOfAnswer } from './engine-fault.ts';
@@ -33,16 +34,8 @@ export async function queryEngine(
     };
     return faultOfAnswer(driver, answer, parts.clock.wallMs(), (message) => parts.scrub(message, known));
   }
-  const decoded = driver.decode(parsed(answer.body), query);
+  const decoded = driver.decode(parsedJson(answer.body.toString('utf8')), query);
   if (decoded === null) return fault('malformed', 'its answer does not follow its API', 200);
   const warnings = decoded.warning === undefined ? [] : [decoded.warning];
   return { class: 'ok', hits: mergeHits(decoded.hits, query, request.skip), warnings };
-}
-
-function parsed(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { type JsonObject, parsedData } from '../../kernel/json.ts';
 import { upstreamEventBytesMax } from '../../kernel/limits.ts';
 import type { SplitEvent, SseEvent, SseReaderOptions, SseSplitter } from './split-event.ts';
 
@@ -180,7 +180,7 @@ function eventOf({ headers, body }: Message): SseEvent | null {
       return event === 'chunk' ? unwrapped(body) : { event: plainName(event), data: body.toString('utf8') };
     }
     case 'exception': {
-      const details = objectIn(body.toString('utf8'));
+      const details = parsedData(body.toString('utf8'));
       const name = header(':exception-type');
       return errorEvent(name, messageOf(details) || name, statusOf(name, details));
     }
@@ -194,10 +194,10 @@ function eventOf({ headers, body }: Message): SseEvent | null {
 const typeFirst = /^\{"type":"([a-z_]{1,40})"/;
 
 function unwrapped(body: Buffer): SseEvent | null {
-  const bytes = objectIn(body.toString('utf8'))?.bytes;
+  const bytes = parsedData(body.toString('utf8'))?.bytes;
   if (typeof bytes !== 'string') return null;
   const data = Buffer.from(bytes, 'base64').toString('utf8');
-  const type = typeFirst.exec(data)?.[1] ?? objectIn(data)?.type;
+  const type = typeFirst.exec(data)?.[1] ?? parsedData(data)?.type;
   return onOneLine({ event: typeof type === 'string' ? type : '', data });
 }
 
@@ -231,13 +231,4 @@ function statusOf(name: string, details: JsonObject | null): number {
 function messageOf(details: JsonObject | null): string {
   const words = details?.message ?? details?.Message ?? details?.originalMessage;
   return typeof words === 'string' ? words : '';
-}
-
-function objectIn(text: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }

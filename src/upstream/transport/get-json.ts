@@ -1,3 +1,4 @@
+import { parsedJson } from '../../kernel/json.ts';
 import type { Transport } from './upstream-call.ts';
 import { type WholeRequest, wholeAnswer } from './whole-answer.ts';
 
@@ -35,13 +36,5 @@ export function postJson(
 async function askJson(transport: Transport, request: WholeRequest, timeoutMs: number): Promise<JsonAnswer> {
   const deadline = AbortSignal.timeout(timeoutMs);
   const { status, bytes } = await wholeAnswer(transport, request, { connectTimeoutMs, bytesMax, deadline });
-  return { status, body: parsed(bytes) };
-}
-
-function parsed(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch {
-    return undefined;
-  }
+  return { status, body: parsedJson(bytes.toString('utf8')) };
 }

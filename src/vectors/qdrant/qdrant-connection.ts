@@ -1,5 +1,5 @@
 import { FailureError } from '../../kernel/failure.ts';
-import { isObject } from '../../kernel/json.ts';
+import { isObject, parsedJson } from '../../kernel/json.ts';
 import { createTurns } from '../../kernel/sharing/turns.ts';
 import { createTransport } from '../../upstream/transport/send.ts';
 import type { UpstreamRoute } from '../../upstream/transport/upstream-call.ts';
@@ -132,7 +132,7 @@ function routeOf(way: QdrantWay | undefined): UpstreamRoute | undefined {
 }
 
 function resultOf(status: number, text: string): unknown {
-  const answer = parsed(text);
+  const answer = parsedJson(text);
   if (status >= 200 && status < 300 && isObject(answer) && answer.result !== undefined) return answer.result;
   if (status === 401 || status === 403) {
     throw overloaded(`Qdrant refuses the key of vectors.api_key (HTTP ${status})`);
@@ -142,14 +142,6 @@ function resultOf(status: number, text: string): unknown {
     throw new QdrantRefused(status, messageIn(answer));
   }
   throw overloaded(`Qdrant answered with HTTP ${status}`);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 function messageIn(answer: unknown): string {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { KeyWebhookConfig } from '../../../config/schema/schema-callers.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Failure } from '../../../kernel/failure.ts';
+import { parsedJson } from '../../../kernel/json.ts';
 import { clientNetwork } from '../../../kernel/network.ts';
 import { putNewest } from '../../../kernel/put-newest.ts';
 import { webhookHeaders } from '../../../kernel/web/webhook-headers.ts';
@@ -142,7 +143,7 @@ export class KeyWebhook {
       putNewest(this.#wrongKeysOf, clientNetwork(address), wrongKeys, networksMax);
       return this.#refused(digest, refusals);
     }
-    const read = status === 200 ? answerSchema.safeParse(parsed(text)) : null;
+    const read = status === 200 ? answerSchema.safeParse(parsedJson(text)) : null;
     if (read?.success !== true) return away(read === null ? `answered ${status}` : 'gave an answer without an account');
     const { expires_at: end } = read.data;
     const leftMs = end == null ? cache : Date.parse(end) - this.#clock.wallMs();
@@ -186,12 +187,4 @@ async function boundedText(answer: Response): Promise<string> {
     pieces.push(piece);
   }
   return Buffer.concat(pieces).toString('utf8');
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

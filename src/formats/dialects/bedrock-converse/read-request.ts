@@ -1,5 +1,5 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonScan, stringOr } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonScan, parsedData, stringOr } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type {
   NeutralReasoning,
@@ -150,19 +150,10 @@ function formatOf({ outputConfig }: JsonObject): NeutralResponseFormat | null {
   const { jsonSchema } = isObject(format.structure) ? format.structure : {};
   if (!isObject(jsonSchema)) return null;
   const { name, description } = jsonSchema;
-  const schema = parsedSchema(stringOr(jsonSchema.schema, ''));
+  const schema = parsedData(stringOr(jsonSchema.schema, ''));
   if (schema === null) return { type: 'json-object' };
   const described = typeof description === 'string' ? { description } : {};
   return { type: 'json-schema', name: stringOr(name, 'answer'), schema, ...described };
-}
-
-function parsedSchema(text: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }
 
 function lossesOf(body: JsonObject, lostModelFields: readonly string[]): Loss[] {

@@ -5,7 +5,7 @@ import { encodeGet, type UpstreamAddress } from '../../../formats/providers/enco
 import type { ProviderConnection } from '../../../formats/providers/provider-connection.ts';
 import { scrubMembers } from '../../../formats/providers/scrub-members.ts';
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, stringOr } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, parsedJson, stringOr } from '../../../kernel/json.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import { type WholeRequest, wholeAnswer } from '../../../upstream/transport/whole-answer.ts';
 import { type VideoServices, videoNotFound } from './services.ts';
@@ -328,17 +328,9 @@ async function tried(
   const request = { origin: connection.origin, route, authorize, method, path, body: body ?? null, headers: sent };
   const bounds = { connectTimeoutMs, bytesMax: answerBytesMax, deadline };
   const answered = await wholeAnswer(transport, request, bounds).catch(() => null);
-  return answered && { status: answered.status, json: parsed(answered.bytes) };
+  return answered && { status: answered.status, json: parsedJson(answered.bytes.toString('utf8')) };
 }
 
 function unanswered({ name }: ProviderConnection, how: string): Failure {
   return { kind: 'overloaded', message: `${name}, which has this video, ${how}. Retry it.` };
-}
-
-function parsed(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch {
-    return null;
-  }
 }

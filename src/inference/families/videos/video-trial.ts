@@ -6,7 +6,7 @@ import { fieldPart, filePartHead, formEnd, formType } from '../../../formats/med
 import { lossesOf } from '../../../formats/media/videos/format.ts';
 import { videoFormats } from '../../../formats/media/videos/index.ts';
 import { readVeoOperation } from '../../../formats/media/videos/veo.ts';
-import type { JsonObject } from '../../../kernel/json.ts';
+import { type JsonObject, parsedJson } from '../../../kernel/json.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import type { Answer } from '../../spine/answer.ts';
 import { GatheredWhole } from '../../spine/answer-reader.ts';
@@ -43,7 +43,7 @@ export class VideoTrial extends SplitTrial {
     if (bytes === null) return false;
     const { target } = this.attempt;
     const format = videoFormats[target.video!.format];
-    const started = format.started(parsed(bytes));
+    const started = format.started(parsedJson(bytes.toString('utf8')));
     if ('class' in started) {
       this.fail(started);
       return false;
@@ -98,14 +98,6 @@ export class VideoTrial extends SplitTrial {
     };
     const id = sealedVideoId(this.#services, this.job.tenant, operation);
     return { ...readVeoOperation({}, id, operation).job, status: 'queued' };
-  }
-}
-
-function parsed(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch {
-    return null;
   }
 }
 

@@ -1,7 +1,7 @@
-import { FailureError, invalid } from '../../../kernel/failure.ts';
 import type { Random } from '../../../kernel/random.ts';
 import type { VectorSpec } from '../../collection.ts';
 import type { Filter } from '../../filter/filter.ts';
+import { refuse } from '../../filter/refuse.ts';
 import type { VectorValue } from '../../point.ts';
 import type { PointQuery, Prefetch, Target } from '../../vector-store.ts';
 import type { Steps } from '../index/resumable-steps.ts';
@@ -181,8 +181,4 @@ function isScored({ kind }: PointQuery['target']): boolean {
 function isDistance(target: Target, spec: VectorSpec): boolean {
   if (spec.kind === 'sparse' || spec.distance === 'Cosine' || spec.distance === 'Dot') return false;
   return target.kind === 'nearest' || (target.kind === 'recommend' && target.strategy === 'average_vector');
-}
-
-function refuse(at: string, message: string): never {
-  throw new FailureError(invalid(at, `${at}: ${message}`));
 }
