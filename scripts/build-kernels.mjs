@@ -10,7 +10,7 @@ const parts = ['f32', 'i8', 'bits', 'json'];
 export function kernelBytesSource(wabt) {
   const lines = parts.map((part) => {
     const wat = readFileSync(new URL(`${part}.wat`, folder), 'utf8');
-    const module = wabt.parseWat(`${part}.wat`, wat, { simd: true });
+    const module = wabt.parseWat(`${part}.wat`, wat, { simd: true, threads: true });
     const { buffer } = module.toBinary({ write_debug_names: false });
     module.destroy();
     return `  // ${buffer.length} bytes\n  ${part}: '${Buffer.from(buffer).toString('base64')}',\n`;

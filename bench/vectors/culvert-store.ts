@@ -10,12 +10,13 @@ import { dimensions } from './points.ts';
 export const tenant = 'bench';
 const owner = { tenant, account: tenant };
 
-/** Our store as a worker has it, in this thread and over a folder of its own. */
-export function openStore(memoryBytes: number): VectorStore {
+/** Our store as a worker has it, in this thread and over a folder of its own. `cores`: threads of a large search. */
+export function openStore(memoryBytes: number, cores = 1): VectorStore {
   return createEmbeddedStore({
     dataDir: scratchFolder(),
     shards: allShards,
     memoryBytes,
+    passCores: { cores, used: new SharedArrayBuffer(4), arena: 0 },
     limit: { take: async () => undefined, give: () => undefined, onStoredBytes: () => undefined },
     report: (message) => console.error(message),
   });

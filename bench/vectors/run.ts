@@ -12,6 +12,7 @@ import { measureFilter, measureIngest, measureLarge, measureSearch } from './mea
 import { measureGateway } from './measure-gateway.ts';
 import { measureHybrid } from './measure-hybrid.ts';
 import { measureOverQdrant } from './measure-over-qdrant.ts';
+import { percentile } from './percentile.ts';
 import { batchPoints, createPoints, type Points, payloadOf } from './points.ts';
 
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith('--'));
@@ -74,6 +75,36 @@ async function collections(): Promise<Row[]> {
   return rows;
 }
 
+/** Without bits each search goes through all codes; the same points for one thread and for two. */
+async function threads(): Promise<Row[]> {
+  const points = createPoints(5);
+  const queries = points.queries(sizes.queries);
+  const p50Ms: number[] = [];
+  for (const cores of [1, 2]) {
+    const store = openStore(memoryBytes, cores);
+    const engine = await openCollection(store, 'threads', 'Dot');
+    for (let from = 0; from < sizes.large; from += batchPoints)
+      await engine.write(
+        from,
+        points.batch(from, batchPoints),
+        Array.from({ length: batchPoints }, (_, row) => payloadOf(from + row)),
+      );
+    const took: number[] = [];
+    for (const query of [...queries, ...queries]) {
+      const startedMs = performance.now();
+      await engine.search(query, 10, null);
+      took.push(performance.now() - startedMs);
+    }
+    p50Ms.push(percentile(took.slice(queries.length), 0.5));
+    await store.close();
+  }
+  const [one = 0, two = 0] = p50Ms;
+  return [
+    judged(`search p50 at ${sizes.large}, Dot: two threads ÷ one`, [two / one], { atMost: 0.7, unit: '×', digits: 2 }),
+    told('… of one; of two', `${one.toFixed(2)}; ${two.toFixed(2)} ms`),
+  ];
+}
+
 /** By hand: a million points, which takes 4 GB of disk. */
 async function million(): Promise<Row[]> {
   const count = 1_000_000;
@@ -100,6 +131,7 @@ async function million(): Promise<Row[]> {
 const measurements: Record<string, () => Promise<Row[]>> = {
   engines,
   large,
+  threads,
   collections,
   gateway: () => measureGateway(sizes.gateway),
   hybrid: () => measureHybrid(sizes.gateway),

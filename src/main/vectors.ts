@@ -43,7 +43,15 @@ export async function openVectors({
   onStored,
   onTrouble,
 }: VectorsOptions): Promise<VectorWorkers> {
-  const { engine, url, api_key: apiKey = null, memory, workers, limits } = config.vectors;
+  const {
+    engine,
+    url,
+    api_key: apiKey = null,
+    memory,
+    workers,
+    limits,
+    search_threads: searchThreads,
+  } = config.vectors;
   if (engine === 'embedded' && seat !== undefined) {
     const { askVectors } = await import('../processes/vectors/remote-vectors.ts');
     return askVectors(() => new Socket({ fd: vectorsStream }), onStored);
@@ -52,7 +60,7 @@ export async function openVectors({
     driver:
       engine === 'qdrant'
         ? { kind: 'qdrant', url: url!, apiKey, way: wayOf(config, proxyOf), registry: await stores.vectorRegistry() }
-        : { kind: 'embedded', dataDir: folder.path, memoryBytes: memory },
+        : { kind: 'embedded', dataDir: folder.path, memoryBytes: memory, searchThreads },
     workers,
     limits: { collectionsPerAccount: limits.collections, pointsPerCall: limits.points_per_call },
     onStoredBytes: onStored,

@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Failure } from '../kernel/failure.ts';
+import type { PassCores } from './embedded/index/pass-threads.ts';
 import type { QdrantWay } from './qdrant/qdrant-connection.ts';
 import type { Embedded, FoundTexts, Prepared, RankedText, VectorCall } from './vector-engine.ts';
 import type { VectorStore } from './vector-store.ts';
@@ -11,7 +12,7 @@ export interface WorkerData {
 }
 
 export type WorkerDriver =
-  | { kind: 'embedded'; dataDir: string; shards: readonly number[]; memoryBytes: number }
+  | { kind: 'embedded'; dataDir: string; shards: readonly number[]; memoryBytes: number; passCores: PassCores }
   | { kind: 'qdrant'; url: string; apiKey: string | null; way: QdrantWay; registry: MessagePort };
 
 /** Methods of a store that may be called over the border: those whose arguments are data. */

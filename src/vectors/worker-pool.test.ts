@@ -162,7 +162,7 @@ function start(t: TestContext, options: Partial<VectorWorkersOptions> = {}) {
   const dataDir = mkdtempSync(join(tmpdir(), 'culvert-vectors-'));
   const open = () =>
     createVectorWorkers({
-      driver: { kind: 'embedded', dataDir, memoryBytes: 64 * 1024 * 1024 },
+      driver: { kind: 'embedded', dataDir, memoryBytes: 64 * 1024 * 1024, searchThreads: 1 },
       workers: 1,
       limits: { collectionsPerAccount: 100, pointsPerCall: 1_000 },
       onTrouble: (message) => assert.fail(message),

@@ -5,6 +5,7 @@ import { type Clock, systemClock } from '../kernel/clock.ts';
 import type { Failure } from '../kernel/failure.ts';
 import { createBodyMemory } from './body-memory.ts';
 import { createCollectionPlaces } from './collection-places.ts';
+import { passCoresOf } from './embedded/index/pass-threads.ts';
 import { allShards, shardOf } from './embedded/shards/shard-of.ts';
 import type { QdrantWay } from './qdrant/qdrant-connection.ts';
 import type { VectorRegistry } from './registry.ts';
@@ -20,7 +21,7 @@ import { createWorkerThread, type WorkerThread } from './worker-thread.ts';
 const autoWorkersMax = 4;
 export interface VectorWorkersOptions {
   driver:
-    | { kind: 'embedded'; dataDir: string; memoryBytes: number }
+    | { kind: 'embedded'; dataDir: string; memoryBytes: number; searchThreads: number | 'auto' }
     | { kind: 'qdrant'; url: string; apiKey: string | null; way: QdrantWay; registry: VectorRegistry };
   workers: number | 'auto';
   limits: { collectionsPerAccount: number; pointsPerCall: number };
@@ -54,6 +55,7 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
   const count = workerCount(options.workers, driver.kind);
   const threads = Array.from({ length: count }, (_, number) => createThread(number));
   const storedBytes = createThreadTotals();
+  const coresUsed = new SharedArrayBuffer(count * Int32Array.BYTES_PER_ELEMENT);
   let closed = false;
   let trouble: string | null = null;
   let looking = false;
@@ -75,7 +77,11 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
     }
     const shards = allShards.filter((shard) => shard % count === number);
     const memoryBytes = Math.floor(driver.memoryBytes / count);
-    return { workerData: { driver: { ...driver, shards, memoryBytes }, limits }, transfer: [] };
+    // One that ended within a pass used some.
+    Atomics.store(new Int32Array(coresUsed), number, 0);
+    const passCores = { cores: passCoresOf(driver.searchThreads), used: coresUsed, arena: number };
+    const { kind, dataDir } = driver;
+    return { workerData: { driver: { kind, dataDir, shards, memoryBytes, passCores }, limits }, transfer: [] };
   }
 
   async function receive(number: number, worker: WorkerThread, message: FromWorker): Promise<void> {

@@ -28,7 +28,13 @@ const silent = new URL(
 );
 
 const workerData = {
-  driver: { kind: 'embedded', dataDir: '', shards: [], memoryBytes: 0 },
+  driver: {
+    kind: 'embedded',
+    dataDir: '',
+    shards: [],
+    memoryBytes: 0,
+    passCores: { cores: 1, used: new SharedArrayBuffer(4), arena: 0 },
+  },
   limits: { collectionsPerAccount: 1, pointsPerCall: 1 },
 } as const;
 

@@ -20,6 +20,12 @@ export const vectorsSchema = z
       .union([z.literal('auto'), z.int().min(1).max(64)], { error: 'expected auto or a whole number of at least 1' })
       .default('auto')
       .describe('Worker threads.'),
+    search_threads: z
+      .union([z.literal('auto'), z.int().min(1).max(8)], { error: 'expected auto or a whole number from 1 to 8' })
+      .default('auto')
+      .describe(
+        'Threads that a search of a large embedded collection may use while they are idle, its own included. auto: one for each core but one, at most 8.',
+      ),
     limits: z
       .strictObject({
         collections: positiveInt().default(1_000).describe('Collections an account may have.'),

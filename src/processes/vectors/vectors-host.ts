@@ -16,12 +16,12 @@ const interrupted: Failure = { kind: 'overloaded', message: 'The vector store wa
 
 /** The embedded vectors of the data folder `dataDir`, for all workers. */
 export function openVectorsHost(
-  { memory, workers, limits }: Config['vectors'],
+  { memory, workers, limits, search_threads: searchThreads }: Config['vectors'],
   dataDir: string,
   log: Log,
 ): VectorsHost {
   const engine = createVectorWorkers({
-    driver: { kind: 'embedded', dataDir, memoryBytes: memory },
+    driver: { kind: 'embedded', dataDir, memoryBytes: memory, searchThreads },
     workers,
     limits: { collectionsPerAccount: limits.collections, pointsPerCall: limits.points_per_call },
     onStoredBytes: (bytes) => host.stored(bytes),

@@ -7,6 +7,7 @@ import { createWorkTurns, type WorkTurns } from '../../kernel/sharing/work-turns
 import { moveTenant } from '../move-tenant.ts';
 import type { TenantSummary, VectorStore } from '../vector-store.ts';
 import { type CallBounds, callBounds } from './call-bounds.ts';
+import type { PassCores } from './index/pass-threads.ts';
 import { IndexMaking } from './index-making.ts';
 import { createMemoryBudget } from './memory-budget.ts';
 import { createQueryBatches } from './query/query-batches.ts';
@@ -25,6 +26,8 @@ export interface EmbeddedOptions {
   /** For indexes and payload columns of all of them. */
   memoryBytes: number;
   limit: CollectionLimit;
+  /** Cores for passes over large indexes. Absent: one. */
+  passCores?: PassCores;
   /** Messages for the operator, once each. */
   report(message: string): void;
   random?: Random;
@@ -68,7 +71,8 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
   const clock = options.clock ?? systemClock;
   const bounds = options.bounds ?? callBounds;
   const watch = createRowWatch(clock, bounds.rowsMs);
-  const budget = createMemoryBudget({ bytesMax: options.memoryBytes, report, watch });
+  const { memoryBytes: bytesMax, passCores } = options;
+  const budget = createMemoryBudget({ bytesMax, passCores, report, watch });
   const turns = options.turns ?? createWorkTurns(clock);
   const batches = createQueryBatches(clock, bounds, turns);
   const making = new IndexMaking(clock);

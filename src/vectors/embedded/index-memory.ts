@@ -5,6 +5,7 @@ import { makeVectorIndex } from './index/create-vector-index.ts';
 import { createDiskIndex } from './index/disk-index.ts';
 import { denseIndex, type FieldIndex } from './index/field-index.ts';
 import { createMultiIndex } from './index/multi-index.ts';
+import { type PassCores, PassThreads } from './index/pass-threads.ts';
 import { ReadVectorsRoom } from './index/read-vectors.ts';
 import type { Steps } from './index/resumable-steps.ts';
 import { createSparseIndex } from './index/sparse-index.ts';
@@ -25,8 +26,11 @@ export class IndexMemory {
   readonly #report: (message: string) => void;
   readonly #users = new LeastRecent<CollectionMemory>();
 
-  constructor(bytesMax: number, { watch, report }: { watch: RowWatch; report(message: string): void }) {
-    this.#arena = createArena({ bytesMax });
+  constructor(
+    bytesMax: number,
+    { watch, report, passCores }: { watch: RowWatch; report(message: string): void; passCores?: PassCores | undefined },
+  ) {
+    this.#arena = createArena({ bytesMax, threads: passCores === undefined ? null : new PassThreads(passCores) });
     this.#room = new ReadVectorsRoom(this.#arena);
     this.#sparseBytesMax = Math.floor(this.#arena.bytesMax * sparseShare);
     this.#watch = watch;

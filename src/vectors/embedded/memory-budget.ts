@@ -5,6 +5,7 @@ import type { CollectionRow } from './collection-row.ts';
 import { createColumns } from './columns/create-columns.ts';
 import { ImageUnusable } from './index/code-image.ts';
 import { tierLimits } from './index/create-vector-index.ts';
+import type { PassCores } from './index/pass-threads.ts';
 import { finish, type Steps } from './index/resumable-steps.ts';
 import { columnsKey, type IndexImages, imageKey } from './index-images.ts';
 import { IndexMemory } from './index-memory.ts';
@@ -38,6 +39,7 @@ export interface MemoryBudget {
 
 export function createMemoryBudget(options: {
   bytesMax: number;
+  passCores?: PassCores | undefined;
   report(message: string): void;
   watch: RowWatch;
 }): MemoryBudget {

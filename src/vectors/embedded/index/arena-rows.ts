@@ -1,32 +1,25 @@
 import { pageBytes } from '../kernels/linear-memory.ts';
 import type { Arena } from './arena.ts';
+import type { PassedRows } from './passes.ts';
 
 /**
  * Rows of `stride` bytes (a multiple of 16), dense from 0, in blocks of the arena. Each row has a result of four bytes,
  * where kernels write, so that no search has to allocate.
  */
-export interface ArenaRows {
-  readonly count: number;
+export interface ArenaRows extends PassedRows {
   readonly bytes: number;
   /** Rows that there are blocks for. */
   readonly capacity: number;
-  readonly stride: number;
   /** Adds a row at the end with undefined content. Throws ArenaFull without any effect. */
   push(): void;
   /** The last row goes. */
   pop(): void;
   address(row: number): number;
   resultAddress(row: number): number;
-  /** Writes the address of each of these rows into `into`, from `at` on. */
-  addresses(rows: Uint32Array, into: Uint32Array, at: number): void;
-  /** The same of their results. */
-  resultAddresses(rows: Uint32Array, into: Uint32Array, at: number): void;
   /** All rows in order, as many at a time as lie one after another: views, good until the arena grows. */
   runs(): Iterable<Uint8Array>;
   /** Adds rows until there are `total`, as many at a time, with the view that they are to be written to. Throws ArenaFull. */
   added(total: number): Iterable<Uint8Array>;
-  /** All rows in order, block by block. */
-  blocks(visit: (address: number, resultAddress: number, count: number) => void): void;
   close(): void;
 }
 
@@ -53,6 +46,7 @@ export function createArenaRows(arena: Arena, stride: number): ArenaRows {
       return blocks.length * rowsPerBlock;
     },
     stride,
+    layout: { blocks, rowsPerBlock, resultsOffset },
     push() {
       if (count === this.capacity) blocks.push(arena.alloc(blockBytes));
       count += 1;

@@ -1,6 +1,8 @@
 import { loadKernels } from '../kernels/kernels.ts';
 import { createLinearMemory, type LinearMemory, pageBytes, pagesMax } from '../kernels/linear-memory.ts';
 import type { Kernels } from '../kernels/scalar-kernels.ts';
+import type { PassThreads } from './pass-threads.ts';
+import { type PassArena, Passes } from './passes.ts';
 
 /**
  * The memory of all indexes of one thread. `alloc` gives whole pages of 64 KiB, so that memory of one collection fits
@@ -13,6 +15,7 @@ export interface Arena {
   /** Why searches are slow on this machine; null when they are not. */
   readonly warning: string | null;
   readonly kernels: Kernels;
+  readonly passes: Passes;
   readonly views: ArenaViews;
   /** Address of `bytes`, rounded up to pages. Throws ArenaFull. */
   alloc(bytes: number): number;
@@ -44,10 +47,14 @@ export class ArenaFull extends Error {
 const growPages = 16;
 const growShare = 1 / 4;
 
-/** `load`: for tests, which kernels there are. */
-export function createArena(options: { bytesMax: number; load?: typeof loadKernels }): Arena {
+/** `threads` help with large passes; `load`: for tests, which kernels there are. */
+export function createArena(options: {
+  bytesMax: number;
+  threads?: PassThreads | null;
+  load?: typeof loadKernels;
+}): Arena {
   const maxPages = Math.max(1, Math.min(pagesMax, Math.floor(options.bytesMax / pageBytes)));
-  const memory = createLinearMemory(maxPages);
+  const memory = createLinearMemory(maxPages, true);
   const { kernels, warning } = (options.load ?? loadKernels)(memory);
   const bytesMax = maxPages * pageBytes;
   let views = viewsOf(memory);
@@ -55,7 +62,6 @@ export function createArena(options: { bytesMax: number; load?: typeof loadKerne
   let pagesUsed = 0;
   /** Free runs of pages, by first page, never touching each other. */
   const free: { first: number; count: number }[] = [{ first: 0, count: 1 }];
-  let shared = { address: 0, bytes: 0 };
 
   /** Sorted in and joined with its neighbours. */
   function release(first: number, count: number): void {
@@ -120,6 +126,35 @@ export function createArena(options: { bytesMax: number; load?: typeof loadKerne
     pagesUsed -= count;
   }
 
+  /** Gives room of at least `bytes`, larger when it is not. Throws ArenaFull, the room as before. */
+  function growingRoom(): (bytes: number) => number {
+    let room = { address: 0, bytes: 0 };
+    return (bytes) => {
+      if (bytes > room.bytes) {
+        const address = alloc(bytes);
+        if (room.bytes > 0) giveBack(room.address, room.bytes);
+        room = { address, bytes: Math.ceil(bytes / pageBytes) * pageBytes };
+      }
+      return room.address;
+    };
+  }
+
+  const lists = growingRoom();
+  const passArena: PassArena = {
+    kernels,
+    get views() {
+      return views;
+    },
+    listRoom(bytes) {
+      try {
+        return lists(bytes);
+      } catch (error) {
+        if (error instanceof ArenaFull) return null;
+        throw error;
+      }
+    },
+  };
+
   return {
     bytesMax,
     get bytesUsed() {
@@ -127,20 +162,13 @@ export function createArena(options: { bytesMax: number; load?: typeof loadKerne
     },
     warning,
     kernels,
+    passes: new Passes(passArena, memory, options.threads ?? null),
     get views() {
       return views;
     },
     alloc,
     free: giveBack,
-    scratch(bytes) {
-      if (bytes > shared.bytes) {
-        const room = Math.ceil(bytes / pageBytes) * pageBytes;
-        const address = alloc(room);
-        if (shared.bytes > 0) giveBack(shared.address, shared.bytes);
-        shared = { address, bytes: room };
-      }
-      return shared.address;
-    },
+    scratch: growingRoom(),
   };
 }
 

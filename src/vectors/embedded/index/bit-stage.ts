@@ -2,6 +2,7 @@ import type { Arena } from './arena.ts';
 import { type ArenaRows, createArenaRows } from './arena-rows.ts';
 import { fillRuns, type SavedImage } from './code-image.ts';
 import type { Steps } from './resumable-steps.ts';
+import type { RowPass } from './row-pass.ts';
 
 /**
  * One bit a component for each row of codes: 1 where it is above the mean. How many bits differ from the query's tells
@@ -163,25 +164,21 @@ class ArenaBitStage implements BitStage {
 
   /** The `keep` of `candidates`, or of all, with the fewest differing bits in `rows`; of those at the edge, the first. */
   #closest(rows: ArenaRows, keep: number, candidates: Uint32Array | null): Uint32Array {
-    const { u32 } = this.#arena.views;
-    const { differingBits, pickNearest } = this.#arena.kernels;
+    const { pickNearest } = this.#arena.kernels;
     const total = candidates?.length ?? rows.count;
-    u32.fill(0, this.#counts >>> 2, (this.#counts >>> 2) + this.#distances);
-    let first = 0;
-    // Results of gathered rows are in the blocks' room for results, too.
-    rows.blocks((address, results, held) => {
-      const count = Math.min(held, total - first);
-      if (candidates === null) differingBits(this.#query, address, count, rows.stride, results, this.#counts);
-      else this.#gather(rows, candidates.subarray(first, first + count), results);
-      first += count;
-    });
+    this.#arena.views.u32.fill(0, this.#counts >>> 2, (this.#counts >>> 2) + this.#distances);
+    if (candidates === null) {
+      const pass: RowPass = { kernel: 'differingBits', query: this.#query, width: rows.stride };
+      this.#arena.passes.over(rows, pass, { address: this.#counts, length: this.#distances });
+    } else this.#gatherAll(rows, candidates);
+    const { u32 } = this.#arena.views;
     const near = new Uint32Array(Math.min(keep, total));
     const { distance, left } = this.#edge(near.length);
     if (near.length < total) this.#cuts.push({ rows, distance });
     const room = this.#counts + distance * 4;
     u32[room >>> 2] = left;
     let found = 0;
-    first = 0;
+    let first = 0;
     rows.blocks((_address, results, held) => {
       const count = Math.min(held, total - first);
       const picked = pickNearest(results, count, first, distance, room);
@@ -191,6 +188,19 @@ class ArenaBitStage implements BitStage {
     });
     if (candidates !== null) for (let i = 0; i < near.length; i += 1) near[i] = candidates[near[i]!]!;
     return near;
+  }
+
+  /** Differing bits of these rows, in their order, to where the first rows have their results. */
+  #gatherAll(rows: ArenaRows, candidates: Uint32Array): void {
+    const pass: RowPass = { kernel: 'differingBitsAt', query: this.#query, width: rows.stride };
+    this.#arena.passes.at(candidates, rows, pass, { address: this.#counts, length: this.#distances }, () => {
+      let first = 0;
+      rows.blocks((_address, results, held) => {
+        const count = Math.min(held, candidates.length - first);
+        this.#gather(rows, candidates.subarray(first, first + count), results);
+        first += count;
+      });
+    });
   }
 
   /** At most `gathered` rows, which it counts, too. A view, good until the next call. */

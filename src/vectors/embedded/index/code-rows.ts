@@ -202,20 +202,20 @@ class ArenaCodeRows implements CodeRows {
     const { address: query, step } = this.#query;
     const { stride } = rows;
     const { width } = this;
-    const { dotI8, dotI8At } = this.#arena.kernels;
-    if (selected === null) {
-      rows.blocks((address, results, count) => dotI8(query, step, address, stride, count, width, results));
-      return;
-    }
-    const { u32 } = this.#arena.views;
-    const { list } = this.#query;
-    const [addresses, outs] = [list >>> 2, (list >>> 2) + gathered];
-    for (let from = 0; from < selected.length; from += gathered) {
-      const part = selected.subarray(from, from + gathered);
-      rows.addresses(part, u32, addresses);
-      rows.resultAddresses(part, u32, outs);
-      dotI8At(query, step, list, list + gathered * 4, part.length, width);
-    }
+    const { passes } = this.#arena;
+    if (selected === null) return passes.over(rows, { kernel: 'dotI8', query, step, width, stride });
+    passes.at(selected, rows, { kernel: 'dotI8At', query, step, width, stride }, null, () => {
+      const { dotI8At } = this.#arena.kernels;
+      const { u32 } = this.#arena.views;
+      const { list } = this.#query;
+      const [addresses, outs] = [list >>> 2, (list >>> 2) + gathered];
+      for (let from = 0; from < selected.length; from += gathered) {
+        const part = selected.subarray(from, from + gathered);
+        rows.addresses(part, u32, addresses);
+        rows.resultAddresses(part, u32, outs);
+        dotI8At(query, step, list, list + gathered * 4, part.length, width);
+      }
+    });
   }
 
   offerTo(top: TopK, rows: Uint32Array | null): void {

@@ -22,9 +22,7 @@ export function createFloatTier({ distance, size }: IndexOptions, arena: Arena):
   const rows = createArenaRows(arena, width + 16);
   const slotMap = createSlotMap();
   const { score, sign } = exactScore(distance);
-  const { kernels } = arena;
-  const kernel =
-    distance === 'Euclid' ? kernels.squaresF32 : distance === 'Manhattan' ? kernels.absoluteF32 : kernels.dotF32;
+  const kernel = distance === 'Euclid' ? 'squaresF32' : distance === 'Manhattan' ? 'absoluteF32' : 'dotF32';
   arena.scratch(width);
 
   const vectorAt = (row: number): Float32Array => {
@@ -69,13 +67,13 @@ export function createFloatTier({ distance, size }: IndexOptions, arena: Arena):
     },
     search(query, k, slots) {
       const at = arena.scratch(width);
-      const { f32, u32 } = arena.views;
-      f32.set(query, at >>> 2);
-      f32.fill(0, (at >>> 2) + size, (at + width) >>> 2);
+      arena.views.f32.set(query, at >>> 2);
+      arena.views.f32.fill(0, (at >>> 2) + size, (at + width) >>> 2);
       const rough = createTopK(Math.min(k + surplus, slots?.length ?? rows.count));
       if (slots === null) {
+        arena.passes.over(rows, { kernel, query: at, width, stride: rows.stride });
+        const { f32, u32 } = arena.views;
         rows.blocks((address, results, count) => {
-          kernel(at, address, rows.stride, count, width, results);
           const result = results >>> 2;
           for (let i = 0; i < count; i += 1) {
             const key = f32[result + i]! * sign;
@@ -88,8 +86,8 @@ export function createFloatTier({ distance, size }: IndexOptions, arena: Arena):
           const row = slotMap.row(slot);
           if (row === -1) continue;
           const result = rows.resultAddress(row);
-          kernel(at, rows.address(row), rows.stride, 1, width, result);
-          rough.offer(f32[result >>> 2]! * sign, slot);
+          arena.kernels[kernel](at, rows.address(row), rows.stride, 1, width, result);
+          rough.offer(arena.views.f32[result >>> 2]! * sign, slot);
         }
       }
       const found = rough.drain().ids;

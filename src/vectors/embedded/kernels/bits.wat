@@ -1,6 +1,6 @@
 ;; Vectors as one bit a component: 1 where it is above the mean of the collection.
 (module
-  (import "arena" "memory" (memory 1))
+  (import "arena" "memory" (memory 1 65536 shared))
 
   ;; Writes the bits of one row of codes (see i8.wat), `width / 8` bytes. `mean`: `width` f32.
   (func (export "encodeBits") (param $codes i32) (param $width i32) (param $mean i32) (param $bits i32)

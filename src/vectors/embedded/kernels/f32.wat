@@ -2,7 +2,7 @@
 ;; bytes from row to row; `out`: one f32 a row. All places are bytes in the arena; none is compared by order, because they
 ;; may lie above 2 GiB.
 (module
-  (import "arena" "memory" (memory 1))
+  (import "arena" "memory" (memory 1 65536 shared))
   (func $sum (param $v v128) (result f32)
     (f32.add
       (f32.add (f32x4.extract_lane 0 (local.get $v)) (f32x4.extract_lane 1 (local.get $v)))

@@ -1,7 +1,7 @@
 ;; Vectors as one signed byte a component. A row: `width` codes (a multiple of 32, padded with zeros), then f32 scale (what
 ;; one step is worth) and f32 error (how far off a product with a query of length 1 may be, see code-tier.ts).
 (module
-  (import "arena" "memory" (memory 1))
+  (import "arena" "memory" (memory 1 65536 shared))
   (func $sum (param $v v128) (result f32)
     (f32.add
       (f32.add (f32x4.extract_lane 0 (local.get $v)) (f32x4.extract_lane 1 (local.get $v)))

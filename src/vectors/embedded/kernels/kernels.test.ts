@@ -24,7 +24,7 @@ function sideBySide(
   step: (kernels: Kernels, memory: LinearMemory) => void,
 ) {
   return ['assembled', 'scalar'].map((kind) => {
-    const memory = createLinearMemory(4);
+    const memory = createLinearMemory(4, true);
     memory.grow(3);
     const random = seededRandom(seed);
     const floats = new Float32Array(memory.buffer, 0, outAt / 4);
@@ -136,7 +136,7 @@ test('the nearest are picked: all below the edge, and of those at it as many as 
         const expected = all.flatMap((one, i) => (one < edge || (one === edge && left-- > 0) ? [100 + i] : []));
         const used = all.filter((one) => one === edge).length;
         for (const create of [(m: LinearMemory) => loadKernels(m).kernels, createScalarKernels]) {
-          const memory = createLinearMemory(1);
+          const memory = createLinearMemory(1, true);
           new Int32Array(memory.buffer, 1_024, all.length).set(all);
           new Int32Array(memory.buffer, 0, 1)[0] = room;
           const found = create(memory).pickNearest(1_024, all.length, 100, edge, 0);
@@ -169,7 +169,7 @@ test('a vector of zeros, and one too small for any step, become zeros that say w
 });
 
 test('a machine without the instructions gets the scalar kernels and a warning', () => {
-  const { kernels, warning } = loadKernels(createLinearMemory(1), { ...kernelBytes, f32: 'AGFzbQ==' });
+  const { kernels, warning } = loadKernels(createLinearMemory(1, true), { ...kernelBytes, f32: 'AGFzbQ==' });
   assert.match(warning!, /^Vector kernels are off, searches are slower: the machine does not run them/);
   assert.equal(typeof kernels.dotF32, 'function');
 });
@@ -179,7 +179,7 @@ test('a kernel that computes wrongly is found out at load, and named', () => {
   const wrong = Buffer.from(kernelBytes.i8, 'base64');
   const at = wrong.indexOf(Buffer.from([0x94]), wrong.indexOf(Buffer.from([0xfd, 0xba, 0x01])));
   wrong[at] = 0x92;
-  const { warning } = loadKernels(createLinearMemory(1), { ...kernelBytes, i8: wrong.toString('base64') });
+  const { warning } = loadKernels(createLinearMemory(1, true), { ...kernelBytes, i8: wrong.toString('base64') });
   assert.equal(warning, 'Vector kernels are off, searches are slower: dotI8 computes wrongly on this machine.');
 });
 

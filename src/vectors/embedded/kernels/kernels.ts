@@ -35,7 +35,7 @@ function link(assembled: typeof kernelBytes, memory: LinearMemory): Kernels {
 
 /** The first kernel that does not agree with its scalar twin; null when all do. */
 function selfCheck(assembled: typeof kernelBytes): string | null {
-  const [memory, twin] = [createLinearMemory(1), createLinearMemory(1)];
+  const [memory, twin] = [createLinearMemory(1, true), createLinearMemory(1)];
   const [real, scalar] = [link(assembled, memory), createScalarKernels(twin)];
   for (const each of [memory, twin]) {
     // Small multiples of 1/8: sums are exact, so both must give the same bits.
