@@ -35,6 +35,7 @@ test('F10 wait in members, which go before words', () => {
     [{ details: [{ '@type': 'x' }, retryInfo] }, 34_500],
     [{ retry_after_ms: 1_200 }, 1_200],
     [{ retry_after: '3' }, 3_000],
+    [{ retry_after_seconds: 4 }, 4_000],
     [{ resets_in_seconds: 9 }, 9_000],
     [{ resets_at: '2026-07-01T12:00:30Z' }, 30_000],
     [{ metadata: { headers: { 'X-RateLimit-Reset': String(wallMs + 5_000) } } }, 5_000],

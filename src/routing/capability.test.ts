@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { plainNeeds, targetOf } from '../../test/simulation/routing-samples.ts';
 import type { RequestNeeds } from '../formats/neutral/request.ts';
-import { tierOf, unmetNeed, unmetSize } from './capability.ts';
+import { noneCapable, tierOf, unmetNeed, unmetSize } from './capability.ts';
 import type { Capabilities } from './target.ts';
 
 const needing = (needs: Partial<RequestNeeds>): RequestNeeds => ({ ...plainNeeds, ...needs });
@@ -67,4 +67,60 @@ test('fallbacks come after every target of the alias itself', () => {
   const own = { target: targetOf('a/m', { priority: 9, cannot: ['nativeN'] }), rank: 0 };
   const fallback = { target: targetOf('b/m'), rank: 1 };
   assert.ok(tierOf(own, needing({ n: 2 })) < tierOf(fallback, needing({ n: 2 })));
+});
+
+test('where nobody can do it, the refusal names the one field that asks for it, or else the model', () => {
+  const [blind, plain] = [targetOf('a/m', { cannot: ['vision'] }), targetOf('b/m', { cannot: ['logprobs'] })];
+  const paramOf = (needs: Partial<RequestNeeds>, ...targets: (typeof blind)[]) => {
+    const candidates = targets.map((target) => ({ target, rank: 0 }));
+    const refused = noneCapable({ id: 'chat', type: 'chat' }, candidates, needing(needs), () => []);
+    return refused === null ? null : refused.kind === 'invalid-request' && refused.param;
+  };
+  const both = { vision: true, logprobs: true };
+  assert.equal(paramOf(both, blind), 'messages');
+  assert.equal(paramOf(both, plain), 'logprobs');
+  assert.equal(paramOf(both, blind, plain), 'model');
+  assert.equal(paramOf({ vision: true }, blind, plain), null);
+});
+
+test('a transcript needs a target with its task, its speakers, its times and room for its file', () => {
+  const can = { timestamps: 'segments', speakers: false, translates: false, fileBytesMax: 3 * 1024 * 1024 } as const;
+  const needs = { task: 'transcribe', timestamps: 'none', speakers: false, fileBytes: 3 * 1024 * 1024 } as const;
+  const unmet = (more: Partial<NonNullable<RequestNeeds['transcription']>>, better: object = {}) =>
+    unmetNeed(
+      targetOf('a/m', { transcription: { ...can, ...better } }),
+      needing({ transcription: { ...needs, ...more } }),
+    );
+  assert.equal(unmet({}), null);
+  assert.equal(unmet({ task: 'translate' }), 'translation');
+  assert.equal(unmet({ task: 'translate' }, { translates: true }), null);
+  assert.equal(unmet({ speakers: true }), 'response_format: diarized_json');
+  assert.equal(unmet({ speakers: true }, { speakers: true }), null);
+  assert.equal(unmet({ timestamps: 'segments' }), null);
+  assert.equal(unmet({ timestamps: 'segments' }, { timestamps: 'none' }), 'times: of segments');
+  assert.equal(unmet({ timestamps: 'words' }), 'times: of words');
+  assert.equal(unmet({ timestamps: 'words' }, { timestamps: 'words' }), null);
+  assert.equal(unmet({ fileBytes: needs.fileBytes + 1 }), 'file: of more than 3 MB');
+  assert.equal(unmet({ fileBytes: needs.fileBytes + 1 }, { fileBytesMax: null }), null);
+  assert.equal(unmetNeed(targetOf('a/m'), needing({ transcription: needs })), 'transcription');
+});
+
+test('vectors need a target that takes their input, and of the wanted length', () => {
+  const can = {
+    batch: 8,
+    batchTokens: null,
+    takesTokens: false,
+    dimensions: 512,
+    resizes: 'never',
+    space: null,
+  } as const;
+  const unmet = (embedding: NonNullable<RequestNeeds['embedding']>, better: object = {}) =>
+    unmetNeed(targetOf('a/m', { embedding: { ...can, ...better } }), needing({ embedding }));
+  assert.equal(unmet({ inputs: 'texts', dimensions: null }), null);
+  assert.equal(unmet({ inputs: 'texts', dimensions: 512 }), null);
+  assert.equal(unmet({ inputs: 'texts', dimensions: 256 }), 'dimensions: 256');
+  assert.equal(unmet({ inputs: 'texts', dimensions: 256 }, { resizes: 'asked' }), null);
+  assert.equal(unmet({ inputs: 'tokens', dimensions: null }), 'token input');
+  assert.equal(unmet({ inputs: 'tokens', dimensions: null }, { takesTokens: true }), null);
+  assert.equal(unmetNeed(targetOf('a/m'), needing({ embedding: { inputs: 'texts', dimensions: null } })), 'embeddings');
 });

@@ -148,3 +148,44 @@ test('what refused a connection is passed over for what merely fails', () => {
   open(queryOf([b]));
   for (let i = 0; i < 5; i++) assert.equal(attemptOf(next(route(queryOf([a, b])))).target.id, 'b/m');
 });
+
+test('a target that could not be reached is checked before what fails is asked a third time, one that fails is not', () => {
+  const { clock, route, open, failTimes, fails } = setUp();
+  const [a, unreached, failing] = [targetOf('a/m'), targetOf('unreached/m'), targetOf('failing/m')];
+  for (let i = 0; i < 20; i++) {
+    failTimes(1, queryOf([a]));
+    failTimes(1, queryOf([a]), 'ok');
+  }
+  failTimes(3, queryOf([unreached]), 'unreachable');
+  clock.advance(1_000);
+  // Closed for two seconds, of which it refuses connections in the first.
+  failTimes(1, queryOf([unreached]), 'unreachable');
+  clock.advance(1_500);
+  open(queryOf([failing]));
+  const beside = (other: typeof a) => {
+    const of = route(queryOf([a, other]));
+    return ids([fails(of), fails(of), fails(of)]);
+  };
+  assert.deepEqual(beside(unreached), ['a/m', 'a/m', 'unreached/m']);
+  assert.deepEqual(beside(failing), ['a/m', 'a/m', 'a/m']);
+});
+
+test('F71 forty requests are served elsewhere before one probes a target whose streams broke off', () => {
+  const { clock, route, now, end, next } = setUp();
+  const [a, b] = [targetOf('a/m'), targetOf('b/m')];
+  for (let i = 0; i < 3; i++) {
+    const of = route(queryOf([a]));
+    const attempt = attemptOf(next(of));
+    of.firstToken(attempt, now());
+    end(of, attempt, 'truncated');
+  }
+  clock.advance(4_000);
+  const asked = () => {
+    const of = route(queryOf([a, b]));
+    const attempt = attemptOf(next(of));
+    end(of, attempt, 'ok');
+    return attempt.target.id;
+  };
+  assert.deepEqual(new Set(Array.from({ length: 40 }, asked)), new Set(['b/m']));
+  assert.equal(asked(), 'a/m');
+});

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { attemptOf, setUp } from '../../test/fixtures/create-route.ts';
-import { queryOf, targetOf } from '../../test/simulation/routing-samples.ts';
+import { plainNeeds, queryOf, targetOf } from '../../test/simulation/routing-samples.ts';
 
 test('a hedge goes to another target that is ready, within the request’s attempts', () => {
   const { now, route, end, next } = setUp();
@@ -52,4 +52,25 @@ test('after a hedge has failed, the request still waits for its first attempt an
   assert.equal(of.hedge('silent', now()), null);
   end(of, first, 'stall_first_token');
   assert.equal(attemptOf(next(of)).target.id, 'b/m', 'what said nothing is the less likely one');
+});
+
+test('a target is late by first tokens of streams, those of attempts that were given up too, and by nothing else', () => {
+  const asksFirst = (runs: { stream: boolean; firstMs: number | null; lost: boolean }) => {
+    const { clock, now, route, end, next } = setUp();
+    const targets = [targetOf('a/m', { maxFirstTokenMs: 1_000 }), targetOf('b/m', { priority: 2 })];
+    for (let i = 0; i < 5; i++) {
+      const of = route(queryOf(targets, { needs: { ...plainNeeds, stream: runs.stream } }));
+      const attempt = attemptOf(next(of));
+      if (runs.firstMs !== null) of.firstToken(attempt, now() + runs.firstMs);
+      clock.advance(2_000);
+      end(of, attempt, runs.lost ? 'cancelled' : 'ok', { lost: runs.lost });
+    }
+    return attemptOf(next(route(queryOf(targets)))).target.id;
+  };
+  assert.equal(asksFirst({ stream: true, firstMs: null, lost: true }), 'b/m');
+  assert.equal(asksFirst({ stream: true, firstMs: 1_500, lost: false }), 'b/m');
+  assert.equal(asksFirst({ stream: true, firstMs: 100, lost: false }), 'a/m', 'streams may go on for long');
+  assert.equal(asksFirst({ stream: true, firstMs: 100, lost: true }), 'a/m');
+  assert.equal(asksFirst({ stream: true, firstMs: null, lost: false }), 'a/m');
+  assert.equal(asksFirst({ stream: false, firstMs: null, lost: true }), 'a/m', 'whole answers have no first token');
 });

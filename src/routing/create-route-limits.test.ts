@@ -29,6 +29,16 @@ test('F10 rate-limited on one credential, the other of the same target is the ne
   assert.notEqual(second.credential.id, first.credential.id);
 });
 
+test('F10 each of a target’s credentials has its part, and is the next choice after the others', () => {
+  const { route, fails } = setUp();
+  const query = queryOf([targetOf('a/m', { credentials: ['a#0', 'a#1', 'a#2'] })]);
+  const asked = Array.from({ length: 60 }, () => fails(route(query), 'ok').credential.id);
+  assert.deepEqual([...new Set(asked)].sort(), ['a#0', 'a#1', 'a#2']);
+  const of = route(query);
+  const limited = [1, 2, 3].map(() => fails(of, 'rate_limited', { retryAfterMs: 30_000 }).credential.id);
+  assert.deepEqual(limited.sort(), ['a#0', 'a#1', 'a#2']);
+});
+
 test('F10 everything rate-limited: no storm, and the exact time of the soonest', () => {
   const { route, fails, next } = setUp();
   const query = queryOf([targetOf('a/m'), targetOf('b/m')]);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PeakEwma, UsualTime } from './lane.ts';
+import { answerKindOf, PeakEwma, UsualTime } from './lane.ts';
 
 test('a slower answer counts at once, a faster one by and by', () => {
   const ewma = new PeakEwma();
@@ -81,4 +81,18 @@ test('what was usual minutes ago gives way to what is now', () => {
 test('what a quiet target is known by is kept', () => {
   const usual = timesOf([1_000, 400]);
   isAbout(usual.percentileMs(0.99, startMs + 86_400_000), 400);
+});
+
+test('whole answers are of a kind by the tokens that were asked for', () => {
+  const whole = (maxOutputTokens: number | null) => answerKindOf({ stream: false, maxOutputTokens });
+  assert.deepEqual([256, 257, 1_024, 1_025, 4_096, 4_097].map(whole), [
+    'whole-256',
+    'whole-1024',
+    'whole-1024',
+    'whole-4096',
+    'whole-4096',
+    'whole',
+  ]);
+  assert.equal(whole(null), 'whole');
+  assert.equal(answerKindOf({ stream: true, maxOutputTokens: 256 }), 'stream');
 });

@@ -48,8 +48,16 @@ const cases: [what: string, headers: Record<string, string>, ms: number | null][
     40_000,
   ],
   ['of the IETF', { 'ratelimit-reset': '12' }, 12_000],
-  ['of the IETF, newer', { ratelimit: '"minute";r=0;t=12, "day";r=7;t=90' }, 12_000],
-  ['of the IETF, older', { ratelimit: 'limit=9, remaining=0, reset=12' }, 12_000],
+  ['of the IETF, newer', { ratelimit: '"day";r=7;t=90, "minute";r=0;t=12' }, 12_000],
+  [
+    'of the IETF, older',
+    {
+      ratelimit: 'limit=9, remaining=0, reset=12',
+      'x-ratelimit-reset-tokens': '90s',
+      'x-ratelimit-remaining-tokens': '7',
+    },
+    12_000,
+  ],
   ['with the limit behind', { 'x-ratelimit-reset-input-tokens': '12s' }, 12_000],
   ['with the limit before', { 'x-ratelimitbysize-reset': '12' }, 12_000],
   ['spelt apart', { 'x-rate-limit-reset': '12' }, 12_000],

@@ -182,6 +182,7 @@ test('at most eight tenants are kept; those whose failures are over make room', 
 
 test('a fresh start forgets everything', () => {
   const share = new SuccessShare();
+  for (let i = 0; i < 5; i++) share.succeeded('a', startMs);
   for (let i = 0; i < 20; i++) fail(share, i % 2 === 0 ? 'a' : 'b', startMs);
   share.clear();
   assert.deepEqual([share.at(startMs), share.rightNow(startMs), share.isDead(10, startMs)], [1, 1, false]);
