@@ -120,7 +120,8 @@ async function start(t: TestContext, bodyMemory: string): Promise<TestGateway> {
   t.after(() => upstream.close());
   const gateway = await startGateway(t, {
     ...overUpstreams(upstream.url),
-    server: { body_limit: '32mb', body_memory: bodyMemory },
+    // This one, whose sockets are watched.
+    server: { processes: 1, body_limit: '32mb', body_memory: bodyMemory },
   });
   await gateway.modelsKnown;
   // The code for chats and uploads is loaded with the first of them.
