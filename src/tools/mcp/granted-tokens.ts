@@ -73,19 +73,28 @@ class GrantedTokens {
   /** Null: nobody has logged in, and no call has shown yet that a login is needed. */
   async current(): Promise<string | null> {
     const { login, clock } = this.#parts;
-    const grant = this.#unwritten?.grant ?? this.#usable(await this.#parts.grants.recent(this.#parts.server));
-    if (grant === null) {
-      if (login === 'required' || this.#isRefused(null)) throw needsLogin(noLogin);
-      return null;
-    }
+    const isNeeded = login === 'required' || this.#isRefused(null);
+    const grant = this.#unwritten?.grant ?? this.#usable(await this.#stored(isNeeded));
+    if (grant === null && isNeeded) throw needsLogin(noLogin);
+    if (grant === null) return null;
     return isOver(grant.tokens, clock.wallMs()) ? this.#renewed(grant.tokens.access) : grant.tokens.access;
+  }
+
+  /** Asks the store itself before anybody has to log in: an operator may just have done so at another process. */
+  async #stored(isNeeded: boolean): Promise<StoredGrant | null> {
+    const { server, grants } = this.#parts;
+    const recent = await grants.recent(server);
+    const isOfUse = recent === null ? !isNeeded : recent.row.ended === null;
+    return isOfUse ? recent : grants.find(server).catch(() => recent);
   }
 
   /** The server answered 401 to this token. */
   async afterRefusal(refused: string | null): Promise<string> {
     if (refused === null) {
       this.giveUp(null);
-      throw needsLogin(noLogin);
+      const token = await this.current();
+      if (token === null) throw needsLogin(noLogin);
+      return token;
     }
     // The next one would be refused too.
     if (this.#isRefused(refused)) throw needsLogin('refuses the token that its authorization server has just given');
