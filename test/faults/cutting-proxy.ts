@@ -20,6 +20,8 @@ export interface CuttingProxy {
    * comes either.
    */
   lose(bytes: boolean): void;
+  /** Loses all further bytes of the connections that there are, as a firewall that has forgotten them; new ones work. */
+  forget(): void;
 }
 
 /** Between us and a server of 127.0.0.1. */
@@ -28,17 +30,19 @@ export async function startCuttingProxy(t: TestContext, serverPort: number): Pro
   let cuts = 0;
   let losing = false;
   const sockets = new Set<Socket>();
+  let forgotten = 0;
   const server = createServer((client) => {
     const upstream = connect(serverPort, '127.0.0.1');
     let end: End | null = null;
     let passed = '';
     let isLost = false;
+    const since = forgotten;
     for (const socket of [client, upstream]) {
       sockets.add(socket);
       socket.on('error', () => {}).once('close', () => sockets.delete(socket));
     }
     client.on('data', (bytes) => {
-      isLost ||= losing;
+      isLost ||= losing || since < forgotten;
       if (isLost) return;
       if (wanted !== null) {
         if (bytes.includes(wanted.text) && passed.includes(wanted.behind)) {
@@ -50,7 +54,7 @@ export async function startCuttingProxy(t: TestContext, serverPort: number): Pro
       upstream.write(bytes);
     });
     upstream.on('data', (bytes) => {
-      isLost ||= losing;
+      isLost ||= losing || since < forgotten;
       if (isLost) return;
       losing ||= end === 'lose' || end === 'cut and lose';
       if (end === null || end === 'lose') {
@@ -84,6 +88,9 @@ export async function startCuttingProxy(t: TestContext, serverPort: number): Pro
     },
     lose(bytes) {
       losing = bytes;
+    },
+    forget() {
+      forgotten += 1;
     },
   };
 }

@@ -7,6 +7,9 @@ import { script } from './script.ts';
 /** Longer texts are neither sent nor read. */
 const textMax = 128 * 1024;
 const connectTimeoutMs = 1_000;
+/** Nothing else is sent over it: without an answer to a ping for so long, the way of a connection is broken. */
+const pingEveryMs = 1_000;
+const silentMaxMs = 5_000;
 /** Without a connection hints are lost, and a replica learns by one more request. */
 const retryMs = 1_000;
 
@@ -51,7 +54,8 @@ function listenTo(url: string, channel: string, take: (text: string) => void): (
       disableOfflineQueue: true,
       disableClientInfo: true,
       maintNotifications: 'disabled',
-      socket: { reconnectStrategy: false, connectTimeout: connectTimeoutMs },
+      pingInterval: pingEveryMs,
+      socket: { reconnectStrategy: false, connectTimeout: connectTimeoutMs, socketTimeout: silentMaxMs },
     });
     client = next;
     next.on('error', again);
