@@ -1,3 +1,5 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { backoffMs } from '../../../kernel/backoff.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { every } from '../../../kernel/every.ts';
 import { webhookHeaders } from '../../../kernel/web/webhook-headers.ts';
@@ -33,6 +35,8 @@ export interface DeliveryParts {
 const leaseMs = 30_000;
 /** Maximum time that a stop waits for running tries. One that is cut comes again, with its id, when its lease ends. */
 const stopWaitMs = 1_000;
+/** Pauses between tries to write how one ended. */
+const writePauses = { firstMs: 100, maxMs: 2_000 };
 const lookIntervalMs = 5_000;
 /** Maximum number of concurrent tries; others wait in the store. */
 const underWayMax = 8;
@@ -59,6 +63,7 @@ export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
   const { store, plans, clock, post, send, onTrouble } = parts;
   let stopLooking: (() => void) | null = null;
   let stopped = false;
+  const isStopped = () => stopped;
   let taking: Promise<void> | null = null;
   let takeAgain = false;
   /** The last look may have left some for want of room: the next try that ends looks again. */
@@ -79,7 +84,8 @@ export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
       if (sent === 'sent') {
         if (failing.delete(subject)) onTrouble(`${subject} arrive again`);
         const { id, tries } = notice;
-        return store.end(id, { state: 'delivered', tries: tries + 1, reason: null, endedMs: clock.wallMs() });
+        const how = { state: 'delivered', tries: tries + 1, reason: null, endedMs: clock.wallMs() } as const;
+        return written(() => store.end(id, how), clock, isStopped);
       }
       reason =
         to.kind === 'quota'
@@ -170,4 +176,17 @@ export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
       await withinMs(stopWaitMs, Promise.all([taking, ...underWay]), null);
     },
   };
+}
+
+/** Tries until the lease is over, or we stop: what is not written as sent goes out once more. */
+async function written(write: () => Promise<void>, clock: Clock, isStopped: () => boolean): Promise<void> {
+  const untilMs = clock.monotonicMs() + leaseMs;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await write();
+    } catch (error) {
+      if (isStopped() || clock.monotonicMs() >= untilMs) throw error;
+      await pause(backoffMs(tries, writePauses));
+    }
+  }
 }
