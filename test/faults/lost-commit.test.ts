@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import OpenAI from 'openai';
 import { callAdmin } from '../call-admin.ts';
 import type { ErrorBody } from '../contract/served.ts';
 import { startGateway, type TestGateway } from '../start-gateway.ts';
@@ -88,6 +89,37 @@ test('a database that is lost behind the COMMIT of a key and of a top-up: both a
   proxy.lose(false);
   const now = () => callAdmin<Credit>(gateway, 'GET', '/accounts/prepaid/credit');
   await until('it stands there once', async () => (await now()).body.granted_usd === 5);
+});
+
+test('a batch whose answer is lost runs where its caller hears of it, and nowhere else', {
+  skip: postgresMissing,
+}, async (t) => {
+  const { gateway, proxy } = await overProxy(t);
+  const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 });
+  const line = {
+    custom_id: 'one',
+    method: 'POST',
+    url: '/v1/chat/completions',
+    body: { model: 'sim/chat', messages: [] },
+  };
+  const file = await client.files.create({
+    purpose: 'batch',
+    file: new File([JSON.stringify(line)], 'lines.jsonl'),
+  });
+  const begin = () =>
+    client.batches.create({ input_file_id: file.id, endpoint: '/v1/chat/completions', completion_window: '24h' });
+  const ids = async () => (await client.batches.list()).data.map(({ id }) => id);
+  proxy.cutAfter('INSERT INTO culvert.batch');
+  await assert.rejects(begin(), { status: 503 });
+  assert.deepEqual(await ids(), []);
+  proxy.cutAfter('COMMIT', 'INSERT INTO culvert.batch');
+  const { id } = await begin();
+  assert.deepEqual(await ids(), [id]);
+  proxy.loseAfter('COMMIT', 'INSERT INTO culvert.batch');
+  const { id: other } = await begin();
+  proxy.lose(false);
+  await until('the other one is listed, too', async () => (await ids().catch((): string[] => [])).includes(other));
+  assert.equal(proxy.cuts(), 2);
 });
 
 test('a database that is lost before its COMMIT is answered: the change may have been made, says the refusal', {

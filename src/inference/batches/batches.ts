@@ -53,6 +53,21 @@ const linesPrunedAtOnce = 500;
 /** A batch that no secret opens is given up so long after its window. */
 const lostAfterMs = 3_600_000;
 
+/** Members of a batch that nobody has worked at. */
+const begun = {
+  ending: null,
+  total: null,
+  succeeded: 0,
+  errored: 0,
+  countedMs: null,
+  cancellingMs: null,
+  finalizingMs: null,
+  endedMs: null,
+  outputFile: null,
+  errorFile: null,
+  aheadSucceeded: 0,
+} as const;
+
 const idPrefix: Record<BatchFormat, string> = { openai: 'batch_', anthropic: 'msgbatch_', gemini: 'genbatch_' };
 
 export function createBatches(parts: BatchesParts): Batches {
@@ -96,7 +111,8 @@ export function createBatches(parts: BatchesParts): Batches {
       };
       if ((await store.createBatch(row, openMax)) === 'full') throw new FailureError(tooMany);
       void leased.look();
-      return (await find(owner.tenant, format, id))!;
+      // It runs: a look that failed would make its caller begin another one.
+      return openBatch(sealer, { ...row, ...begun });
     },
     list: (listed) => listedBatches(parts, listed),
     async cancel(tenant, format, id) {

@@ -7,7 +7,7 @@ import type {
   Listed,
 } from '../../books/metering/batch-store.ts';
 import { leasedRows } from '../leased-rows.ts';
-import type { ClosableTables, SqlTables, Step } from '../sql-tables.ts';
+import { type ClosableTables, change, type SqlTables, type Step } from '../sql-tables.ts';
 
 /** Files, batches and their lines over either database. */
 export function createBatchStore(tables: ClosableTables): BatchStore {
@@ -94,7 +94,7 @@ const batchColumns = `id, tenant, account, key_id, format, endpoint, input_file,
   ending, total, succeeded, errored, counted_ms, cancelling_ms, finalizing_ms, ended_ms, output_file, error_file,
   ahead_succeeded`;
 
-function batchesIn({ prefix, rows, write }: SqlTables) {
+function batchesIn({ prefix, rows, write, transaction }: SqlTables) {
   const batch = `${prefix}batch`;
   const line = `${prefix}batch_line`;
   return {
@@ -105,7 +105,8 @@ function batchesIn({ prefix, rows, write }: SqlTables) {
         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10
         WHERE (SELECT count(*) FROM ${batch} WHERE tenant = $2 AND ended_ms IS NULL) < $11`;
       const values = [id, tenant, account, keyId, format, endpoint, inputFile, createdMs, deadlineMs, facts, openMax];
-      const [made] = await write([{ sql, values }]);
+      // A transaction, whose outcome is known: one that is refused must not run.
+      const made = await transaction('write', () => change(sql, values));
       return made === 1 ? 'created' : 'full';
     },
     async findBatch(tenant, id, nowMs) {
