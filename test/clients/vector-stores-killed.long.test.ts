@@ -11,6 +11,8 @@ import { until } from '../until.ts';
 test('files of a vector store are read to their end after kills, and each passage is there once', async (t) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());
+  // So that a server of several processes has not read them before all of these are ready.
+  upstream.script('/v1/embeddings', ['always delay=500ms']);
   const config = {
     storage: { data_dir: temporaryFolder(t) },
     providers: { mock: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'k' } },

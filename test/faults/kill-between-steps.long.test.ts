@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openPostgres } from '../../src/stores/postgres/open.ts';
-import { overUpstreams } from '../start-gateway.ts';
+import { overUpstreams, testProcesses } from '../start-gateway.ts';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';
 import { temporaryFolder } from '../start-process.ts';
 import { redisMissing, startRedis } from '../start-redis.ts';
@@ -43,16 +43,19 @@ test('F38 kill -9 before every step of a stream over SQLite: charged once from i
   t.diagnostic(steps.join(', '));
   // Hold and reservation, dispatch, first token, the end, the settlement: none was left out. The minutes of traffic may be
   // written between any two.
-  const reserving = ['BEGIN IMMEDIATE', 'INSERT INTO reservation', 'COMMIT', 'write upstream', 'write caller'];
+  // Over several processes the primary has the books, and a worker dies of the other steps alone.
+  const hasBooks = testProcesses === 1;
+  const reserving = hasBooks ? ['BEGIN IMMEDIATE', 'INSERT INTO reservation', 'COMMIT'] : [];
   const settling = ['DELETE FROM reservation', 'INSERT INTO usage_event', 'INSERT INTO quota_bucket', 'COMMIT'];
   const told = steps.lastIndexOf('write caller') + 1;
-  for (const step of reserving) assert.ok(steps.slice(0, told).includes(step), step);
-  for (const step of settling) assert.ok(steps.slice(told).includes(step), step);
+  for (const step of [...reserving, 'write upstream', 'write caller'])
+    assert.ok(steps.slice(0, told).includes(step), step);
+  for (const step of hasBooks ? settling : []) assert.ok(steps.slice(told).includes(step), step);
   assert.ok(steps.filter((step) => step === 'write caller').length >= 2, 'before and after the first token');
   for (const { step, taken, charged } of deaths) {
     const at = `${taken}, ${step}`;
     if (step === 'write upstream') assert.equal(charged.requests, 1, at);
-    if (!taken.includes('COMMIT')) assert.equal(charged.requests, 0, at);
+    if (hasBooks && !taken.includes('COMMIT')) assert.equal(charged.requests, 0, at);
   }
 });
 

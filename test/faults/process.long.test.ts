@@ -156,7 +156,11 @@ for (const [number, what, body] of [
       url,
       lives,
       process: gateway,
-    } = await startGatewayProcess(t, overUpstreams(`http://127.0.0.1:${Number(String(port))}`));
+    } = await startGatewayProcess(t, {
+      ...overUpstreams(`http://127.0.0.1:${Number(String(port))}`),
+      // The one whose threads are measured.
+      server: { processes: 1 },
+    });
     for (let round = 0; round < 20; round++) await chatOnce(url);
     const pingCpuMs = await calmPingCpuMs(url, gateway.pid!);
     const payload = Buffer.from(body());
