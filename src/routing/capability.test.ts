@@ -51,6 +51,14 @@ test('a target with room goes before one that may be too small, whatever their p
   assert.equal(order(small, large, needing({ inputTokensEstimate: 4_000, maxOutputTokens: 64_000 })), -1);
 });
 
+test('room for the answer is no matter for vectors and pictures, whose inputs are judged one by one', () => {
+  const small = { contextWindow: 1_000, priority: 1 };
+  const large = { contextWindow: 100_000, priority: 2 };
+  const image = { size: null, transparent: false, outputFormat: null, edit: null } as never;
+  for (const needs of [{ embedding: { inputs: 'texts', dimensions: null } as const }, { image }])
+    assert.equal(order(small, large, needing({ ...needs, inputTokensEstimate: 8_500 })), -1);
+});
+
 test('a target with native n goes first when n > 1', () => {
   const without = { cannot: ['nativeN'] as const, priority: 1 };
   assert.equal(order(without, { priority: 2 }, needing({ n: 2 })), 1);

@@ -63,7 +63,10 @@ test('F71 a stall counts as a failure at once, and not again at its end', () => 
     health.began(lane, attempt, 600_000, now());
     health.firstToken(lane, attempt, 'stream', 200, now());
   }
-  for (const attempt of stalls) health.stalled(lane, attempt, { tenant: 'dev/laptop', repeated: false }, now());
+  const stall = (attempt: object) => health.stalled(lane, attempt, { tenant: 'dev/laptop', repeated: false }, now());
+  for (const attempt of stalls.slice(1)) stall(attempt);
+  assert.equal(standing(lane), 'ready');
+  stall(stalls[0]!);
   assert.equal(standing(lane), 'open');
   for (const attempt of stalls) {
     health.ended(lane, attempt, endOf('stall_idle', { content: 'seen', repeated: true }), now());

@@ -350,3 +350,16 @@ test('the snapshot tells standing, reason and figures of each lane', () => {
     successShare: (1 + 2) / (1 + 1 + 2),
   });
 });
+
+test('a target that came back has a fresh start: three refused connections in a row close it again', () => {
+  const { clock, health, run, open, standing } = setUp();
+  const lane = laneOf(health, targetOf('a/m'));
+  open(lane);
+  clock.advance(1_000);
+  run(lane, 'ok');
+  clock.advance(10_000);
+  for (let nth = 1; nth <= 2; nth++) run(lane, 'unreachable');
+  assert.equal(standing(lane), 'ready');
+  run(lane, 'unreachable');
+  assert.notEqual(standing(lane), 'ready');
+});
