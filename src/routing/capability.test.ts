@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { plainNeeds, targetOf } from '../../test/simulation/routing-samples.ts';
 import type { RequestNeeds } from '../formats/neutral/request.ts';
-import { noneCapable, tierOf, unmetNeed, unmetSize } from './capability.ts';
+import { noneCapable, tierOf, unmetImage, unmetNeed, unmetSize } from './capability.ts';
 import type { Capabilities } from './target.ts';
 
 const needing = (needs: Partial<RequestNeeds>): RequestNeeds => ({ ...plainNeeds, ...needs });
@@ -131,4 +131,38 @@ test('vectors need a target that takes their input, and of the wanted length', (
   assert.equal(unmet({ inputs: 'tokens', dimensions: null }), 'token input');
   assert.equal(unmet({ inputs: 'tokens', dimensions: null }, { takesTokens: true }), null);
   assert.equal(unmetNeed(targetOf('a/m'), needing({ embedding: { inputs: 'texts', dimensions: null } })), 'embeddings');
+});
+
+test('a picture needs a target that makes it so, where somebody knows, and changes as many', () => {
+  const sizes = { kind: 'listed', sizes: ['512x512'] } as const;
+  const outputs = ['png'] as const;
+  const can = {
+    format: 'openai',
+    perCall: 1,
+    sizes,
+    gives: 'asked',
+    takes: 'all',
+    outputs,
+    transparent: false,
+  } as const;
+  const edits = { picturesMax: 2, mask: false, bytesMax: 1_000 };
+  const wanted = { size: null, transparent: false, outputFormat: null, edit: null };
+  const unmet = (needs: Partial<Parameters<typeof unmetImage>[1]>, better: object = {}) =>
+    unmetImage({ ...can, ...better } as Parameters<typeof unmetImage>[0], { ...wanted, ...needs });
+  assert.equal(unmet({}), null);
+  assert.equal(unmet({ size: { width: 512, height: 512 } }), null);
+  assert.equal(unmet({ size: { width: 512, height: 256 } }), 'size: 512x256 (it makes 512x512)');
+  assert.equal(unmet({ outputFormat: 'png' }), null);
+  assert.equal(unmet({ outputFormat: 'webp' }), 'output_format: webp');
+  assert.equal(unmet({ outputFormat: 'webp' }, { outputs: undefined }), null);
+  assert.equal(unmet({ transparent: true }), 'background: transparent');
+  for (const transparent of [true, undefined]) assert.equal(unmet({ transparent: true }, { transparent }), null);
+  const edit = { pictures: 2, mask: false, bytes: 1_000 };
+  assert.equal(unmet({ edit }), 'changing pictures');
+  assert.equal(unmet({ edit }, { edits }), null);
+  assert.equal(unmet({ edit: { ...edit, pictures: 3 } }, { edits }), 'pictures to change: 3 (it takes 2)');
+  assert.equal(unmet({ edit: { ...edit, bytes: 1_001 } }, { edits }), 'pictures to change: 1001 bytes (it takes 1000)');
+  assert.equal(unmet({ edit: { ...edit, mask: true } }, { edits }), 'mask');
+  assert.equal(unmet({ edit: { ...edit, mask: true } }, { edits: { ...edits, mask: true } }), null);
+  assert.equal(unmetImage(undefined, wanted), 'pictures');
 });
