@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { attemptOf, ids, setUp } from '../../test/fixtures/create-route.ts';
-import { queryOf, targetOf } from '../../test/simulation/routing-samples.ts';
+import { plainNeeds, queryOf, targetOf } from '../../test/simulation/routing-samples.ts';
 import type { OutcomeClass } from '../formats/neutral/outcome.ts';
 
 const failures: OutcomeClass[] = [
@@ -162,4 +162,35 @@ test('an attempt is counted once, however often its end is told', () => {
   of.firstToken(attempt, now() + 900);
   const [lane] = health.snapshot(now());
   assert.deepEqual([lane!.inFlight, lane!.succeeded, lane!.failed, lane!.firstTokenMs], [0, 1, 0, 100]);
+});
+
+test('a prompt that is too long goes to larger and unknown contexts alone, and each verdict keeps its first reason', () => {
+  const { route, fails, next } = setUp();
+  const held = (id: string, contextWindow: number | null, priority: number) =>
+    targetOf(id, { contextWindow, priority });
+  const blind = targetOf('blind/m', { contextWindow: 500, cannot: ['vision'], priority: 5 });
+  const of = route(
+    queryOf(
+      [held('first/m', 1_000, 1), held('same/m', 1_000, 2), held('larger/m', 1_001, 3), held('any/m', null, 4), blind],
+      {
+        needs: { ...plainNeeds, vision: true },
+      },
+    ),
+  );
+  assert.deepEqual(ids([fails(of, 'too_long'), fails(of, 'too_long'), fails(of, 'too_long')]), [
+    'first/m',
+    'larger/m',
+    'any/m',
+  ]);
+  assert.equal((next(of) as { reason?: string }).reason, 'caller-fault');
+  assert.deepEqual(
+    of.verdicts().map(({ verdict }) => verdict),
+    [
+      'picked',
+      'no more room: its context holds 1000 tokens, the prompt needs 1001 or more',
+      'picked',
+      'picked',
+      'not capable: vision',
+    ],
+  );
 });

@@ -316,6 +316,19 @@ test('names that callers invent do not pile up; a running attempt’s lane stays
   assert.equal(kept.find((lane) => lane.target === 'busy/m')?.inFlight, 1);
 });
 
+test('where all lanes are busy, the oldest is forgotten, and its requests still end', () => {
+  const { health, now } = setUp();
+  const lanes = Array.from({ length: lanesMax + 3 }, (_, nth) => {
+    const lane = laneOf(health, targetOf(`a/m${nth}`));
+    health.began(lane, lane, 600_000, now());
+    return lane;
+  });
+  const kept = health.snapshot(now()).map(({ target }) => target);
+  assert.deepEqual([kept.length, kept[0], kept.at(-1)], [lanesMax, 'a/m3', `a/m${lanesMax + 2}`]);
+  health.ended(lanes[0]!, lanes[0]!, endOf('ok'), now());
+  assert.equal(lanes[0]!.state.inFlight, 0);
+});
+
 test('a model is down when every target is closed out or limited; what is due a probe can serve', () => {
   const { clock, health, now, open } = setUp();
   const targets = [targetOf('a/m'), targetOf('b/m')];

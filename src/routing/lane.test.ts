@@ -96,3 +96,14 @@ test('whole answers are of a kind by the tokens that were asked for', () => {
   assert.equal(whole(null), 'whole');
   assert.equal(answerKindOf({ stream: true, maxOutputTokens: 256 }), 'stream');
 });
+
+test('samples that others know already are no news, also after the counts have faded', () => {
+  const usual = timesOf([1_000, 400]);
+  const sumOf = (news: readonly number[] | null) => news?.reduce((sum, count) => sum + count, 0) ?? null;
+  assert.equal(sumOf(usual.takeNews()), 1_000);
+  assert.equal(usual.takeNews(), null);
+  usual.add([0, 0, 7], startMs);
+  assert.equal(usual.takeNews(), null, 'what others said');
+  usual.observe(400, startMs + 600_000);
+  assert.equal(sumOf(usual.takeNews()), 1);
+});

@@ -28,7 +28,9 @@ test('what another replica has learnt counts; own words, and what is none of our
     { ...usual, counts: [-1] },
     { ...usual, counts: 1 },
     { ...open, forMs: -1 },
-    { ...open, forMs: 1e12 },
+    { ...open, forMs: 24 * 3_600_000 + 1 },
+    { ...open, why: null },
+    { ...open, credential: 1 },
     { ...open, kind: 'new' },
     null,
     'x',
@@ -40,7 +42,10 @@ test('what another replica has learnt counts; own words, and what is none of our
     '{}',
     '{"server":"there","hints":1}',
     JSON.stringify({ server: 'here', hints: [open] }),
+    JSON.stringify({ server: 1, hints: [open] }),
   ])
     assert.deepEqual(heardFrom(text), [], text);
-  assert.deepEqual(heardFrom(JSON.stringify({ server: 'there', hints: others })), []);
+  const elsewhere = { ...open, target: 'u', forMs: 24 * 3_600_000 };
+  for (const other of others)
+    assert.deepEqual(heardFrom(JSON.stringify({ server: 'there', hints: [other, elsewhere] })), ['open'], `${other}`);
 });
