@@ -208,7 +208,7 @@ for (const [what, fields, param] of [
   ['a negative size', { size: '-1x10' }, 'size'],
   ['a size as a number', { size: 1_024 }, 'size'],
   ['an unknown response_format', { response_format: 'png' }, 'response_format'],
-  ['an unknown output_format', { output_format: 'gif' }, 'output_format'],
+  ['an unknown output_format', { output_format: 'bmp' }, 'output_format'],
   ['an unknown quality', { quality: 'best' }, 'quality'],
   ['an unknown style', { style: 'cubist' }, 'style'],
   ['an unknown background', { background: 'pink' }, 'background'],

@@ -21,7 +21,9 @@ export function overCases(
   };
   const models: Record<string, unknown> = {};
   const add = (alias: string, url: string, spec: string) => {
-    const timeouts = /hang|stall|black-hole/.test(`${spec} ${alias}`) ? ofSilence : {};
+    // Nobody answers there, so only the way to it may end the wait.
+    const ofBlackHole = { connect: ofSilence.connect };
+    const timeouts = alias.includes('black-hole') ? ofBlackHole : /hang|stall/.test(spec) ? ofSilence : {};
     providers[alias] = { type, base_url: `${url}/v1`, api_key: `upstream-secret-${alias}`, timeouts };
     models[alias] = {
       targets: [

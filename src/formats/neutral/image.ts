@@ -4,7 +4,7 @@ import type { ImageSize } from './image-size.ts';
 /** Images of one request (design §6). */
 export const imagesMax = 10;
 
-export type ImageOutput = 'png' | 'jpeg' | 'webp';
+export type ImageOutput = 'png' | 'jpeg' | 'webp' | 'gif' | 'svg';
 
 /** How the caller wants each picture: as a link, or in the answer itself. */
 export type ImageAnswerForm = 'url' | 'b64_json';

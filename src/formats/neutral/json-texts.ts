@@ -82,7 +82,7 @@ const free = kindTable({
 const labelled = new Set(['category_applied_input_types', 'api_version', 'with_payload']);
 /** A member and its value where that is a word of a format: any other value of the member is a text. */
 const formatWord =
-  /^(jsonrpc=2\.0|kind=(message|task|status-update|artifact-update|text|file|data)|state=(TASK_STATE_[A-Z_]+|submitted|working|completed|failed|canceled|rejected|(input|auth)-required|unknown)|timestamp=\d{4}-\d\d-\d\dT[\d:.]+Z|tool=[\w-]+__[\w.-]+|background=(transparent|opaque|auto)|output_format=(png|jpeg|webp)|input_fidelity=(low|high)|moderation=(low|auto)|style=(vivid|natural)|response_format=(url|b64_json|json|text|srt|vtt|verbose_json|diarized_json|mp3|opus|aac|flac|wav|pcm))$/;
+  /^(jsonrpc=2\.0|kind=(message|task|status-update|artifact-update|text|file|data)|state=(TASK_STATE_[A-Z_]+|submitted|working|completed|failed|canceled|rejected|(input|auth)-required|unknown)|timestamp=\d{4}-\d\d-\d\dT[\d:.]+Z|tool=[\w-]+__[\w.-]+|background=(transparent|opaque|auto)|output_format=(png|jpeg|webp|gif|svg)|input_fidelity=(low|high)|moderation=(low|auto)|style=(vivid|natural)|response_format=(url|b64_json|json|text|srt|vtt|verbose_json|diarized_json|mp3|opus|aac|flac|wav|pcm))$/;
 /** Ids in the points of vector stores: were they changed, nobody would find the passages of a file to remove them. */
 const storeId = /^(file-|vsf_)[0-9a-z]{9}[0-9A-Za-z]{16}$/;
 const bytes = new Set([

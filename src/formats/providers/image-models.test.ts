@@ -82,6 +82,19 @@ test('gpt-image models are told everything but response_format, which they refus
   assert.equal(encoded(imagesLikeOpenAi, 'flux', {}).body.response_format, 'b64_json');
 });
 
+test('from gpt-image-2.5 on models draw GIF and SVG, and know the highest qualities; others get the next lower one', () => {
+  for (const model of ['gpt-image-2.5-flare', 'gpt-image-2.6-sunburst', 'gpt-image-3']) {
+    assert.equal(encoded(imagesOfOpenAi, model, { quality: 'max' }).body.quality, 'max');
+    const { outputs, perCall } = imageModelFacts(imagesOfOpenAi, model)!;
+    assert.deepEqual([outputs!.includes('svg'), outputs!.includes('gif'), perCall], [true, true, 4]);
+  }
+  for (const model of ['gpt-image-1.5', 'gpt-image-2-2026-04-21']) {
+    assert.equal(encoded(imagesOfOpenAi, model, { quality: 'max' }).body.quality, 'high');
+    assert.equal(imageModelFacts(imagesOfOpenAi, model)!.outputs!.includes('svg'), false);
+  }
+  assert.equal(encoded(imagesOfOpenAi, 'dall-e-3', { quality: 'xhigh' }).body.quality, 'hd');
+});
+
 test('DALL·E 3 draws one a call, and hears of quality in its own words', () => {
   assert.equal(imageModelFacts(imagesOfOpenAi, 'dall-e-3')!.perCall, 1);
   const { body, dropped } = encoded(imagesOfOpenAi, 'dall-e-3', {

@@ -17,25 +17,35 @@ const anyModel: ImageModelFacts = {
   edits: { picturesMax: 16, mask: true },
 };
 
+const gptQualities = ['auto', 'low', 'medium', 'high'];
+const gptOutputs = ['png', 'jpeg', 'webp'] as const;
+
 /** https://platform.openai.com/docs/api-reference/images: they give base64 alone, and refuse `response_format`. */
 const gptImage: ImageModelFacts = {
   ...anyModel,
   gives: 'its-own',
   takes: ['quality', 'background', 'moderation', 'output_format', 'output_compression', 'input_fidelity', 'user'],
-  qualities: ['auto', 'low', 'medium', 'high'],
-  outputs: ['png', 'jpeg', 'webp'],
+  qualities: gptQualities,
+  outputs: gptOutputs,
   transparent: true,
   previews: true,
 };
 
+const gptImage2: ImageModelFacts = {
+  ...gptImage,
+  // Ten of its largest would be more than is read of one answer.
+  perCall: 4,
+  sizes: { kind: 'steps', multipleOf: 16, min: 16, max: 3_840, pixelsMax: 3_840 * 2_160, ratioMax: 3 },
+};
+
 const openAiFamilies: readonly Family[] = [
   {
-    pattern: /^gpt-image-2/,
-    ...gptImage,
-    // Ten of its largest would be more than is read of one answer.
-    perCall: 4,
-    sizes: { kind: 'steps', multipleOf: 16, min: 16, max: 3_840, pixelsMax: 3_840 * 2_160, ratioMax: 3 },
+    pattern: /^gpt-image-(2\.[5-9]|[3-9])/,
+    ...gptImage2,
+    qualities: [...gptQualities, 'xhigh', 'max'],
+    outputs: [...gptOutputs, 'gif', 'svg'],
   },
+  { pattern: /^gpt-image-2/, ...gptImage2 },
   {
     pattern: /^(gpt-image-1|chatgpt-image)/,
     ...gptImage,

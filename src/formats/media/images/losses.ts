@@ -64,8 +64,10 @@ function isWhatComesAnyway(field: ImageField, value: string | number, { outputs 
   return field === 'output_format' && outputs !== undefined && outputs.some((one) => one === value);
 }
 
-/** Words of DALL·E 3 and of later models for the same wish. */
+/** Words of other models for the same wish, the nearest first. */
 const sameQuality: Readonly<Record<string, readonly string[]>> = {
+  max: ['xhigh', 'high', 'hd', 'premium'],
+  xhigh: ['high', 'hd', 'premium'],
   high: ['hd', 'premium'],
   medium: ['standard'],
   low: ['standard'],

@@ -1,10 +1,15 @@
-/** Image formats that clients can show; the ending is that of a file's name. */
+/** Image formats that callers may send. */
 export type PictureType = 'image/png' | 'image/jpeg' | 'image/webp';
+/** Image formats that models make, all of which browsers show. */
+export type DrawnType = PictureType | 'image/gif' | 'image/svg+xml';
 
-export const pictureEnding: Readonly<Record<PictureType, string>> = {
+/** The ending is that of a file's name. */
+export const pictureEnding: Readonly<Record<DrawnType, string>> = {
   'image/png': 'png',
   'image/jpeg': 'jpg',
   'image/webp': 'webp',
+  'image/gif': 'gif',
+  'image/svg+xml': 'svg',
 };
 
 /** Whole chunk that every PNG ends with; some writers put a few bytes behind it. */
@@ -21,13 +26,40 @@ export function pictureTypeOfStart(bytes: Buffer): PictureType | null {
 
 export const pictureStartBytes = 16;
 
+const gifTrailer = 0x3b;
+
+/** Bytes at each end of an SVG within which its element begins and ends. */
+const svgEdgeBytes = 4_096;
+/** Markup that may come before the element: how it begins, and how it ends. */
+const beforeSvg = [
+  ['<?', '?>'],
+  ['<!--', '-->'],
+  ['<!', '>'],
+] as const;
+
 /** By its bytes, not by its name. Null for anything else, and for a cut one. */
-export function pictureTypeOf(bytes: Buffer): PictureType | null {
-  const type = pictureTypeOfStart(bytes);
+export function drawnTypeOf(bytes: Buffer): DrawnType | null {
+  const type = pictureTypeOfStart(bytes) ?? otherTypeOfStart(bytes);
   return type !== null && isWhole(bytes, type) ? type : null;
 }
 
-function isWhole(bytes: Buffer, type: PictureType): boolean {
+function otherTypeOfStart(bytes: Buffer): DrawnType | null {
+  if (/^GIF8[79]a/.test(bytes.subarray(0, pictureStartBytes).toString('latin1'))) return 'image/gif';
+  return beginsAsSvg(bytes.toString('utf8', 0, svgEdgeBytes)) ? 'image/svg+xml' : null;
+}
+
+function beginsAsSvg(start: string): boolean {
+  let rest = start.replace(/^\uFEFF/, '').trimStart();
+  for (;;) {
+    const found = beforeSvg.find(([begin]) => rest.startsWith(begin));
+    if (found === undefined) return /^<svg[\s>]/.test(rest);
+    const end = rest.indexOf(found[1]);
+    if (end === -1) return false;
+    rest = rest.slice(end + found[1].length).trimStart();
+  }
+}
+
+function isWhole(bytes: Buffer, type: DrawnType): boolean {
   switch (type) {
     case 'image/png':
       return bytes.subarray(-pngTailBytes).includes(pngEnd);
@@ -36,5 +68,10 @@ function isWhole(bytes: Buffer, type: PictureType): boolean {
       return bytes.lastIndexOf('\xff\xd9', undefined, 'latin1') > 0;
     case 'image/webp':
       return bytes.readUInt32LE(4) + 8 <= bytes.length;
+    case 'image/gif':
+      // Its trailer may have zeros behind it.
+      return bytes[bytes.findLastIndex((byte) => byte !== 0)] === gifTrailer;
+    case 'image/svg+xml':
+      return bytes.subarray(-svgEdgeBytes).toString('utf8').trimEnd().endsWith('</svg>');
   }
 }

@@ -26,11 +26,11 @@ const sideMax = 8_192;
 
 const rules = {
   n: integerIn(1, imagesMax),
-  quality: oneOf('auto', 'low', 'medium', 'high', 'standard', 'hd'),
+  quality: oneOf('auto', 'low', 'medium', 'high', 'xhigh', 'max', 'standard', 'hd'),
   style: oneOf('vivid', 'natural'),
   background: oneOf('auto', 'transparent', 'opaque'),
   moderation: oneOf('auto', 'low'),
-  output_format: oneOf('png', 'jpeg', 'webp'),
+  output_format: oneOf('png', 'jpeg', 'webp', 'gif', 'svg'),
   output_compression: integerIn(0, 100),
   response_format: oneOf('url', 'b64_json'),
   input_fidelity: oneOf('high', 'low'),

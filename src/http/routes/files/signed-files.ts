@@ -39,9 +39,9 @@ export function signedFilesRoute(files: HostedFiles): Route {
         `private, max-age=${leftS}, immutable`,
         'x-content-type-options',
         'nosniff',
-        // Opened as a page, it is a picture and nothing else.
+        // Opened as a page, it is a picture and nothing else; an SVG may have styles.
         'content-security-policy',
-        "default-src 'none'; sandbox",
+        "default-src 'none'; style-src 'unsafe-inline'; sandbox",
       ]);
       if (request.method === 'HEAD') {
         content.destroy();

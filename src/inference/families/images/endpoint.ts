@@ -1,5 +1,5 @@
 import type { Principal } from '../../../books/auth/principal.ts';
-import type { PictureType } from '../../../formats/media/images/picture-type.ts';
+import type { DrawnType } from '../../../formats/media/images/picture-type.ts';
 import { readEditForm } from '../../../formats/media/images/read-edit-form.ts';
 import { type FinishedImage, writeImages } from '../../../formats/media/images/write-answer.ts';
 import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
@@ -163,7 +163,7 @@ async function finished(
 }
 
 /** Streamed images were requested as base64 from every upstream, and fetched when one gave a link. */
-function inBase64(image: GatheredImage): { base64: Uint8Array; type: PictureType } {
+function inBase64(image: GatheredImage): { base64: Uint8Array; type: DrawnType } {
   if ('url' in image || image.form !== 'base64') throw new Error('a streamed picture is not in base64');
   return { base64: image.content, type: image.type };
 }

@@ -1,5 +1,5 @@
 import type { PictureSizes } from '../../../books/metering/storage/picture-sizes.ts';
-import { type PictureType, pictureEnding } from '../../../formats/media/images/picture-type.ts';
+import { type DrawnType, pictureEnding } from '../../../formats/media/images/picture-type.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { type FileStore, fileName, type OpenedFile } from '../../../kernel/file-store.ts';
 import { randomBase62 } from '../../../kernel/ids.ts';
@@ -8,7 +8,7 @@ import type { Signer } from '../../../kernel/sign.ts';
 /** Images that are served without a key to everybody with their link, for an hour (design §6). */
 export interface HostedFiles {
   /** Keeps it for `account`; the URL below `base` (no slash at its end) that opens it. */
-  host(account: string, picture: { type: PictureType; content: Uint8Array }, base: string): Promise<string>;
+  host(account: string, picture: { type: DrawnType; content: Uint8Array }, base: string): Promise<string>;
   /** Content behind a link; null when it is forged or expired, or the file is gone: nobody learns which. */
   open(name: string, expires: string, signature: string): Promise<HostedFile | null>;
   /** Removes what no link opens any more. */
@@ -18,7 +18,7 @@ export interface HostedFiles {
 }
 
 export interface HostedFile extends OpenedFile {
-  type: PictureType;
+  type: DrawnType;
   /** Whole seconds that the link still opens it for. */
   leftS: number;
 }
@@ -58,7 +58,7 @@ export function createHostedFiles(parts: {
   };
 }
 
-const typeByEnding = new Map(Object.entries(pictureEnding).map(([type, ending]) => [ending, type as PictureType]));
+const typeByEnding = new Map(Object.entries(pictureEnding).map(([type, ending]) => [ending, type as DrawnType]));
 
 function signedText(name: string, expires: string): string {
   return `${name}\n${expires}`;

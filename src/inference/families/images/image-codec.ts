@@ -1,6 +1,6 @@
 import type { DecodedImage, ImageFormatId, ImageTokens, MaskedAs } from '../../../formats/media/images/format.ts';
 import { imageFormats } from '../../../formats/media/images/index.ts';
-import { type PictureType, pictureTypeOf } from '../../../formats/media/images/picture-type.ts';
+import { type DrawnType, drawnTypeOf } from '../../../formats/media/images/picture-type.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import { offLoopBodyBytes } from '../../../kernel/limits.ts';
 import { parseAnswer } from '../../spine/answer-reader.ts';
@@ -34,7 +34,7 @@ export interface ReadImages {
 export type ReadImage = (CheckedPicture | { url: string }) & { revisedPrompt: string | null };
 
 export interface CheckedPicture {
-  type: PictureType;
+  type: DrawnType;
   form: PictureForm;
   content: Uint8Array<ArrayBuffer>;
 }
@@ -70,7 +70,8 @@ export function readImages(bytes: Buffer, format: ImageFormatId, as: PictureForm
   const images: ReadImage[] = [];
   for (const image of decoded.images) {
     const read = readImage(image, as);
-    if (read === null) return fault('malformed', 'returned something that is not a complete PNG, JPEG or WebP');
+    if (read === null)
+      return fault('malformed', 'returned something that is not a complete PNG, JPEG, WebP, GIF or SVG');
     images.push(read);
   }
   return { images, usage: decoded.usage, reported: decoded.reported };
@@ -85,7 +86,7 @@ function readImage(image: DecodedImage, as: PictureForm): ReadImage | null {
 
 /** Null when the bytes are not an image. */
 export function checkedPicture(bytes: Buffer, as: PictureForm): CheckedPicture | null {
-  const type = pictureTypeOf(bytes);
+  const type = drawnTypeOf(bytes);
   if (type === null) return null;
   // New memory: that of small buffers is shared, and could not be handed over.
   const content =

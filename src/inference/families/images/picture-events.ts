@@ -1,4 +1,4 @@
-import type { PictureType } from '../../../formats/media/images/picture-type.ts';
+import type { DrawnType } from '../../../formats/media/images/picture-type.ts';
 import { type ImageAnswer, usageOf } from '../../../formats/media/images/write-answer.ts';
 import type { ImageRequest } from '../../../formats/neutral/image.ts';
 import { sizeText } from '../../../formats/neutral/image-size.ts';
@@ -7,7 +7,7 @@ import { sizeText } from '../../../formats/neutral/image-size.ts';
 export interface PictureEvents extends Pick<ImageAnswer, 'createdS' | 'usage' | 'reported'> {
   task: 'image_generation' | 'image_edit';
   request: ImageRequest;
-  pictures: readonly { base64: Uint8Array; type: PictureType }[];
+  pictures: readonly { base64: Uint8Array; type: DrawnType }[];
   /** Tokens of the prompt as we count them, where the upstream tells none. */
   inputTokensEstimate: number;
 }

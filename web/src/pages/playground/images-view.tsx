@@ -81,7 +81,7 @@ export function ImagesView({ caller, models }: { caller: Caller; models: readonl
           {(control) => (
             <Select {...control} {...field('quality')}>
               <option value="">default</option>
-              {['low', 'medium', 'high'].map((quality) => (
+              {['low', 'medium', 'high', 'xhigh', 'max'].map((quality) => (
                 <option key={quality}>{quality}</option>
               ))}
             </Select>
@@ -101,6 +101,7 @@ function Pictures({ prompt, pictures }: Drawn) {
       {pictures.map(({ b64_json, revised_prompt }, at) => {
         const type = typeOf(b64_json);
         const source = `data:image/${type};base64,${b64_json}`;
+        const ending = type.replace('+xml', '');
         return (
           // biome-ignore lint/suspicious/noArrayIndexKey: pictures have no identity but their place.
           <li key={at} className="overflow-hidden rounded-lg border border-line bg-panel">
@@ -111,10 +112,10 @@ function Pictures({ prompt, pictures }: Drawn) {
               </span>
               <a
                 href={source}
-                download={`picture-${at + 1}.${type}`}
+                download={`picture-${at + 1}.${ending}`}
                 className={buttonClass('quiet', undefined, 'row')}
               >
-                <Download className="size-4" aria-hidden /> {type}
+                <Download className="size-4" aria-hidden /> {ending}
               </a>
             </div>
           </li>
@@ -125,7 +126,10 @@ function Pictures({ prompt, pictures }: Drawn) {
 }
 
 /** By the first bytes: the type may differ from the requested one. */
-function typeOf(base64: string): 'png' | 'jpeg' | 'webp' {
+function typeOf(base64: string): 'png' | 'jpeg' | 'webp' | 'gif' | 'svg+xml' {
   if (base64.startsWith('/9j/')) return 'jpeg';
+  if (base64.startsWith('R0lGOD')) return 'gif';
+  // `<`, which no other type begins with.
+  if (base64.startsWith('PD') || base64.startsWith('PH')) return 'svg+xml';
   return base64.startsWith('UklGR') ? 'webp' : 'png';
 }
