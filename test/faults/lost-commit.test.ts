@@ -73,7 +73,7 @@ test('a database that is lost behind the COMMIT of an invitation: its key is sho
   await until('the key logs in', async () => (await dashboard(gateway, '/session', { admin_key: key })).status === 200);
 });
 
-test('a database that is lost behind the COMMIT of a key and of a top-up: both are shown', {
+test('a database that is lost behind the COMMIT of a key, of a top-up and of a revocation: all are shown', {
   skip: postgresMissing,
 }, async (t) => {
   const { gateway, proxy } = await overProxy(t);
@@ -89,7 +89,20 @@ test('a database that is lost behind the COMMIT of a key and of a top-up: both a
   proxy.lose(false);
   const now = () => callAdmin<Credit>(gateway, 'GET', '/accounts/prepaid/credit');
   await until('it stands there once', async () => (await now()).body.granted_usd === 5);
+  proxy.loseAfter('COMMIT', change);
+  const revoked = await callAdmin<{ status: string }>(gateway, 'DELETE', `/keys/${made.body.id}`);
+  assert.deepEqual([revoked.status, revoked.body.status], [200, 'revoked']);
+  proxy.lose(false);
+  await until('it answers again', async () => (await now()).status === 200);
+  proxy.loseAfter('COMMIT', change);
+  const messages = [{ role: 'user', content: 'Hello' }];
+  const prompt = await callAdmin<ErrorBody>(gateway, 'POST', '/prompts', { name: 'greeting', messages });
+  assert.equal(prompt.status, 503);
+  assert.match(prompt.body.error.message, /'greeting' was made/);
 });
+
+/** Lines of batches that run have a table whose name begins so, too. */
+const batchRow = 'INSERT INTO culvert.batch\n';
 
 test('a batch whose answer is lost runs where its caller hears of it, and nowhere else', {
   skip: postgresMissing,
@@ -109,13 +122,13 @@ test('a batch whose answer is lost runs where its caller hears of it, and nowher
   const begin = () =>
     client.batches.create({ input_file_id: file.id, endpoint: '/v1/chat/completions', completion_window: '24h' });
   const ids = async () => (await client.batches.list()).data.map(({ id }) => id);
-  proxy.cutAfter('INSERT INTO culvert.batch');
+  proxy.cutAfter(batchRow);
   await assert.rejects(begin(), { status: 503 });
   assert.deepEqual(await ids(), []);
-  proxy.cutAfter('COMMIT', 'INSERT INTO culvert.batch');
+  proxy.cutAfter('COMMIT', batchRow);
   const { id } = await begin();
   assert.deepEqual(await ids(), [id]);
-  proxy.loseAfter('COMMIT', 'INSERT INTO culvert.batch');
+  proxy.loseAfter('COMMIT', batchRow);
   const { id: other } = await begin();
   proxy.lose(false);
   await until('the other one is listed, too', async () => (await ids().catch((): string[] => [])).includes(other));

@@ -198,13 +198,12 @@ function keyChanges(parts: AdminParts, records: Records) {
       return rotated.kind === 'rotated' ? withSecret(directory, rotated.row, rotated.minted.secret) : refuse(rotated);
     },
     async revoke(id: string, { accounts, name: actor }: Operator) {
-      const row = storedRow(parts, keyOf(await records.current(accounts), id));
+      const directory = await records.current(accounts);
+      const row = storedRow(parts, keyOf(directory, id));
       const revoked = await records.changing(() => revokeKey(store, row, { actor, nowMs: clock.wallMs() }));
       // What is left expires: nobody can ask for it.
       await cache.clear({ keyId: id }).catch(onStoreError);
-      const directory = await records.current(accounts);
-      const key = directory.key(id) ?? { ...revoked, from: 'admin api', row: revoked };
-      return shown(directory, key, clock.wallMs());
+      return shown(directory, { ...revoked, from: 'admin api', row: revoked }, clock.wallMs());
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { EntryRow } from '../../books/auth/account-store.ts';
-import type { Operation } from '../operation.ts';
+import { FailureError } from '../../kernel/failure.ts';
+import { type Operation, refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import type { EntryOperations } from './entry-operations.ts';
 import type { EntryKind, EntryRecords, EntryRows, Planned } from './entry-records.ts';
@@ -45,6 +46,14 @@ export function storedEntryOperations<Reply extends z.ZodType>(
 ): Operation[] {
   const rowOf = (name: string, version: number | undefined, actor: string) =>
     ({ kind, name, version, actor, show: () => show(name) }) as const;
+  /** An entry behind its change, which was made whatever becomes of this look. */
+  const showMade = (name: string) =>
+    show(name).catch((error: unknown) => {
+      const failure = error instanceof FailureError ? error.failure : null;
+      if (failure?.kind !== 'quota-unavailable') throw error;
+      const message = `The change of '${name}' was made, and cannot be read right now. Look at it later, and do not send it again.`;
+      return refuse({ ...failure, message });
+    });
   const planOf =
     add.planOf ??
     ((definition: Members) => (rows: EntryRows, name: string, actor: string) =>
@@ -58,7 +67,7 @@ export function storedEntryOperations<Reply extends z.ZodType>(
         const name = String(given);
         const plan = planOf(definition);
         await records.create(kind, name, (rows) => plan(rows, name, actor), actor);
-        return show(name);
+        return showMade(name);
       },
     }),
     entries.change({
@@ -67,7 +76,7 @@ export function storedEntryOperations<Reply extends z.ZodType>(
       async run(name, { body: { version, ...patch }, operator: { name: actor } }) {
         const planned = patching(parts, patch, actor, change.guardOf?.(patch, name));
         await records.change(rowOf(name, version, actor), planned);
-        return show(name);
+        return showMade(name);
       },
     }),
     entries.remove({
