@@ -5,9 +5,9 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const assistants = {
-  '@anthropic-ai/claude-code': '2.1.330',
+  '@anthropic-ai/claude-code': '2.1.332',
   '@continuedev/cli': '1.5.47',
-  '@openai/codex': '0.169.0',
+  '@openai/codex': '0.171.0',
   'opencode-ai': '1.18.33',
 };
 
