@@ -40,7 +40,7 @@ test('each worker is asked at once, then every second, and seen with its last an
 });
 
 test('a worker that leaves twenty seconds without an answer hangs; it is asked one question at a time', async (t) => {
-  const { begin, pass } = beating(t);
+  const { pulse, begin, pass } = beating(t);
   const [worker, other] = [begin('one'), begin('two')];
   await pass(5);
   worker.silent = true;
@@ -50,6 +50,9 @@ test('a worker that leaves twenty seconds without an answer hangs; it is asked o
   await pass(11);
   assert.deepEqual(worker.hungAfterS, [20]);
   assert.deepEqual([other.hungAfterS, other.asked], [[], 36]);
+  pulse.stop();
+  await pass(5);
+  assert.equal(other.asked, 36, 'at the end of the server nobody is asked');
 });
 
 test('workers that have ended are seen for a while, at most a hundred of them', async (t) => {

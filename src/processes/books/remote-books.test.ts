@@ -34,19 +34,34 @@ async function openBooks(t: TestContext, time: Clock | null = null) {
   });
   const links: Link<WorkerOffers>[] = [];
   const hearing = new Hearing(() => links);
+  /** Messages to the books while they stand still; null: they do not. */
+  let waiting: (() => void)[] | null = null;
+  const standStill = () => {
+    waiting = [];
+  };
+  const goOn = () => {
+    const all = waiting ?? [];
+    waiting = null;
+    for (const take of all) take();
+  };
+
+  const standing = { ...books.standing(), queued: 3, dropped: 2 };
 
   function worker(number: number) {
     const desk = books.desk(() => hearing.all());
     const toWorker = createLink<WorkerOffers>((message) => link.take(structuredClone(message)), desk);
-    const link: Link<BooksOffers> = createLink<BooksOffers>((message) => toWorker.take(structuredClone(message)), {
-      delivered() {},
-    });
+    const toBooks = (message: object) => {
+      const copy = structuredClone(message);
+      if (waiting === null) toWorker.take(copy);
+      else waiting.push(() => toWorker.take(copy));
+    };
+    const link: Link<BooksOffers> = createLink<BooksOffers>(toBooks, { delivered() {} });
     links.push(toWorker);
-    const seat = { books: link, given: { number }, standing: { books: books.standing() } } as never;
+    const seat = { books: link, given: { number }, standing: { books: standing } } as never;
     const bodiesOf = (requestId: string) => `{"of":"${requestId}"}`;
     return { ...askBooks(seat, { bodiesOf }), link, lost: () => desk.lost() };
   }
-  return { books, file: folder.ledgerDb, clock, one: worker(1), two: worker(2) };
+  return { standing, standStill, goOn, file: folder.ledgerDb, clock, one: worker(1), two: worker(2) };
 }
 
 type Worker = Awaited<ReturnType<typeof openBooks>>['one'];
@@ -334,11 +349,44 @@ test('a sink gets its records from one worker at a time, with bodies that came w
 });
 
 test('workers call what ports name, and tell gauges of the books once', async (t) => {
-  const { books, one, two } = await openBooks(t);
+  const { standing, one, two } = await openBooks(t);
   await assert.rejects(one.link.ask('call', 'ledger', 'close', []), /the books have no ledger\.close/);
   await assert.rejects(one.link.ask('call', 'folder', 'read', []), /the books have no folder\.read/);
-  const { ledger, counters, queued, dropped } = books.standing();
+  const { ledger, counters, queued, dropped } = standing;
   assert.deepEqual([ledger, counters, one.ledger.trouble(), one.counters.trouble()], [null, null, null, null]);
   assert.deepEqual(one.ledger.gauges(), { queued, dropped, open: 0 });
   assert.deepEqual(two.ledger.gauges(), { queued: 0, dropped: 0, open: 0 });
+});
+
+test('while the books stand still requests are refused; once they go on, nothing of that is held or charged', async (t) => {
+  const { standStill, goOn, one, two } = await openBooks(t);
+  const limits = units(10_000);
+  const places = [{ id: 'concurrency', scope, allowed: 9 }];
+  const { row, ...held } = holdOf(limits);
+  assert.equal((await one.counters.hold(held)).kind, 'held');
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  standStill();
+  const [entered, reserved, opened] = [
+    one.counters.enter(entryOf({ places })),
+    one.counters.hold(holdOf(limits)),
+    assert.rejects(one.ledger.open(row!), /quota-unavailable/),
+  ];
+  await nextTurn();
+  t.mock.timers.tick(2_000);
+  await opened;
+  const reasons = [await entered, await reserved].map((answer) => answer.kind === 'unavailable' && answer.reason);
+  assert.deepEqual(reasons, Array(2).fill('the process that keeps the books does not answer'));
+  t.mock.timers.reset();
+  await nextTurn();
+  goOn();
+  assert.deepEqual(await usedOf(two, limits), [0]);
+  assert.deepEqual(await two.counters.running('dev', [scope]), [0]);
+  assert.equal(await openOf(two), 0);
+  assert.deepEqual(
+    (await eventsOf(two)).map((event) => [event.status, event.costMilli]),
+    [
+      [503, 0],
+      [503, 0],
+    ],
+  );
 });
