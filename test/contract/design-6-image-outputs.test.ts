@@ -28,7 +28,8 @@ const drawn = (bytes: Buffer, more = {}): Drawing => ({
 });
 
 test("pictures as SVG: the wishes of today's SDK arrive as they are, and a link opens it as a picture alone", async () => {
-  first.script.push(drawn(Buffer.from(svg), { output_format: 'svg' }));
+  const svg_usage = { model: 'gpt-6', input_tokens: 20, output_tokens: 300, reasoning_tokens: 100, total_tokens: 320 };
+  first.script.push(drawn(Buffer.from(svg), { output_format: 'svg', svg_usage }));
   const wish = {
     quality: 'max',
     complexity: 'high',
@@ -38,6 +39,7 @@ test("pictures as SVG: the wishes of today's SDK arrive as they are, and a link 
   } as const;
   const answer = await openai.images.generate({ model: 'pic', prompt: 'A ring', n: 1, ...wish });
   assert.equal(answer.output_format, 'svg');
+  assert.deepEqual(answer.svg_usage, svg_usage);
   const { model, prompt, n, ...sent } = first.calls.at(-1)!.body;
   assert.deepEqual([model, prompt, n], ['gpt-image-2.6-sunburst', 'A ring', 1]);
   assert.deepEqual(sent, wish);

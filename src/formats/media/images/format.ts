@@ -74,7 +74,7 @@ export interface DecodedImages {
   images: readonly DecodedImage[];
   usage: ImageTokens | null;
   /** Facts that the upstream gives of its image; OpenAI's members. */
-  reported: Readonly<Record<string, string>>;
+  reported: JsonObject;
 }
 
 /** A picture in base64, without a `data:` prefix, or its address. */

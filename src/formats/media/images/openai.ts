@@ -49,13 +49,23 @@ function imageIn(one: JsonObject): DecodedImage | null {
 
 const reportedNames = ['background', 'output_format', 'quality', 'size'] as const;
 
-function reportedIn(body: JsonObject): Record<string, string> {
-  const reported: Record<string, string> = {};
+function reportedIn(body: JsonObject): JsonObject {
+  const reported: JsonObject = {};
   for (const name of reportedNames) {
     const value = body[name];
     if (typeof value === 'string' && value !== '' && value.length <= 64) reported[name] = value;
   }
+  if (isObject(body.svg_usage)) reported.svg_usage = svgUsageIn(body.svg_usage);
   return reported;
+}
+
+/** Tokens of the model that wrote an SVG, in addition to those of its picture. */
+function svgUsageIn(usage: JsonObject): JsonObject {
+  const members = ['input_tokens', 'output_tokens', 'reasoning_tokens', 'total_tokens'].map((name) => [
+    name,
+    countOf(usage, name) ?? 0,
+  ]);
+  return { model: typeof usage.model === 'string' ? usage.model.slice(0, 128) : '', ...Object.fromEntries(members) };
 }
 
 function tokensIn(usage: JsonValue | undefined): ImageTokens | null {

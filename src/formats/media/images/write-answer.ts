@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../../kernel/json.ts';
 import type { ImageTokens } from './format.ts';
 
 /** A picture as the caller gets it: its address, or its base64 as bytes of ASCII. */
@@ -9,7 +10,7 @@ export interface ImageAnswer {
   /** Usage of all calls; null if one of them gave none. */
   usage: ImageTokens | null;
   /** The upstream's facts of its image. */
-  reported: Readonly<Record<string, string>>;
+  reported: JsonObject;
 }
 
 /** OpenAI's `ImagesResponse`. Base64 is joined as bytes: as text, many megabytes of it would be escaped and copied. */

@@ -1,4 +1,5 @@
 import type { ImageTokens } from '../../../formats/media/images/format.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
 import type { CheckedPicture } from './image-codec.ts';
 
 /** A picture that will be the caller's: looked at, or where the upstream keeps it. */
@@ -8,7 +9,7 @@ export type GatheredImage = (CheckedPicture | { url: string }) & { revisedPrompt
 export class GatheredImages {
   readonly images: GatheredImage[] = [];
   /** The upstream's facts of its image, from the call that was answered first. */
-  reported: Readonly<Record<string, string>> | null = null;
+  reported: JsonObject | null = null;
   readonly requested: number;
   #tokens: ImageTokens | null = null;
   #allReported = true;
@@ -27,7 +28,7 @@ export class GatheredImages {
   }
 
   /** Adds the images of one call. Surplus ones are left out: a concurrent attempt may have been faster. */
-  add(images: readonly GatheredImage[], tokens: ImageTokens | null, reported: Readonly<Record<string, string>>): void {
+  add(images: readonly GatheredImage[], tokens: ImageTokens | null, reported: JsonObject): void {
     this.images.push(...images.slice(0, this.missing));
     this.reported ??= reported;
     if (tokens === null) this.#allReported = false;

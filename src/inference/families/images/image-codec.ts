@@ -2,6 +2,7 @@ import type { DecodedImage, ImageFormatId, ImageTokens, MaskedAs } from '../../.
 import { imageFormats } from '../../../formats/media/images/index.ts';
 import { type DrawnType, drawnTypeOf } from '../../../formats/media/images/picture-type.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
 import { offLoopBodyBytes } from '../../../kernel/limits.ts';
 import { parseAnswer } from '../../spine/answer-reader.ts';
 import { createRestingThread } from '../../spine/resting-thread.ts';
@@ -27,7 +28,7 @@ export type PictureForm = 'bytes' | 'base64';
 export interface ReadImages {
   images: readonly ReadImage[];
   usage: ImageTokens | null;
-  reported: Readonly<Record<string, string>>;
+  reported: JsonObject;
 }
 
 /** A picture that was looked at, or the URL of one. */
