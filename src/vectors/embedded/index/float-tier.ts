@@ -82,12 +82,14 @@ export function createFloatTier({ distance, size }: IndexOptions, arena: Arena):
           }
         });
       } else {
+        const { f32 } = arena.views;
+        const compare = arena.kernels[kernel];
         for (const slot of slots) {
           const row = slotMap.row(slot);
           if (row === -1) continue;
           const result = rows.resultAddress(row);
-          arena.kernels[kernel](at, rows.address(row), rows.stride, 1, width, result);
-          rough.offer(arena.views.f32[result >>> 2]! * sign, slot);
+          compare(at, rows.address(row), rows.stride, 1, width, result);
+          rough.offer(f32[result >>> 2]! * sign, slot);
         }
       }
       const found = rough.drain().ids;
