@@ -39,6 +39,15 @@ function answerAt(url: string): string {
       candidates: [{ content: { role: 'model', parts: [{ text: 'Hello' }] }, finishReason: 'STOP' }],
       usageMetadata: told,
     });
+  if (url.includes('/responses'))
+    return JSON.stringify({
+      id: 'resp_1',
+      object: 'response',
+      status: 'completed',
+      model: 'm',
+      output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hello' }] }],
+      ...told,
+    });
   if (url.includes('/images'))
     return JSON.stringify({ created: 1, data: [{ url: 'https://example.org/a.png' }], usage: told });
   if (url.includes('/audio/transcriptions')) return JSON.stringify({ text: 'Hello', usage: told });
@@ -60,6 +69,7 @@ const config = {
     claude: { ...provider('anthropic'), prices: 'anthropic' },
     google: { ...provider('gemini', ''), prices: 'google' },
     own: provider('openai'),
+    responses: { ...provider('openai'), dialects: ['openai-responses'] },
   },
   models: {
     chat: over('openai', 'gpt-4o'),
@@ -68,6 +78,9 @@ const config = {
     gemini: over('google', 'gemini-2.5-pro'),
     whisper: { type: 'transcription', ...over('openai', 'whisper-1') },
     own: over('own', 'my-model'),
+    searching: {
+      targets: [{ provider: 'responses', model: 'm', stream: false, price: { input: 1, web_search: 0.01 } }],
+    },
     stated: { targets: [{ provider: 'openai', model: 'gpt-4o', stream: false, price: { input: 100 } }] },
   },
   plans: { default: { windows: 'off', rpm: 'off', budget: { month: 1_000 } } },
@@ -135,6 +148,18 @@ test('cached reads, writes of five minutes and an hour, searches, sound and long
     const expected = calcPrice(usage, 'gemini-2.5-pro', { providerId: 'google' })!.total_price;
     assert.ok(Math.abs(gemini! - expected) < 1e-9, String(input));
   }
+});
+
+test('searches of OpenAI are charged, in its own format and in others', async () => {
+  const usage = {
+    usage: { input_tokens: 1_000, output_tokens: 10, total_tokens: 1_010 },
+    tool_usage: { web_search: { num_requests: 3 } },
+  };
+  const [, converted] = await costOf('searching', usage);
+  const json = { model: 'searching', input: 'Hello', store: false };
+  const native = await gateway.fetch('/v1/responses', { json });
+  assert.equal(native.status, 200, await native.text());
+  assert.deepEqual([converted, Number(native.headers.get('x-culvert-cost-usd'))], [0.031, 0.031]);
 });
 
 test('several choices of one request are charged together, and the header says so', async () => {

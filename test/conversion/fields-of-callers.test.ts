@@ -185,3 +185,107 @@ for (const caller of callers) {
     });
   }
 }
+
+/* Members inside of fields that OpenAI and Anthropic added in 2026: none is left out in silence. */
+
+const asked = (...parts: JsonObject[]): JsonObject => ({
+  model: 'alias',
+  store: false,
+  input: [{ role: 'user', content: parts.length > 0 ? parts : 'Hi' }],
+});
+const spoken = (more: JsonObject): JsonObject => ({
+  ...asked(),
+  input: [
+    { role: 'user', content: 'Hi' },
+    { role: 'assistant', content: 'Well.', ...more },
+  ],
+});
+const called = (more: JsonObject, answer: JsonObject = {}): JsonObject => ({
+  ...asked(),
+  input: [
+    { type: 'function_call', call_id: 'c1', name: 'weather', arguments: '{}', ...more },
+    { type: 'function_call_output', call_id: 'c1', output: 'Rain.', ...answer },
+  ],
+});
+const program = { type: 'program', caller_id: 'p1' };
+const file = { type: 'input_file', filename: 'a.pdf', file_data: 'data:application/pdf;base64,aGk=' };
+type Inside = [CallerDialectId, lost: string, JsonObject, JsonObject];
+const inside: Inside[] = [
+  ['openai-responses', 'reasoning.mode', asked(), { ...asked(), reasoning: { mode: 'pro' } }],
+  ['openai-responses', 'reasoning.context', asked(), { ...asked(), reasoning: { context: 'all_turns' } }],
+  ...Object.entries({ defer_loading: true, async: true, output_schema: schema }).map(
+    ([name, value]): Inside => [
+      'openai-responses',
+      `tools.${name}`,
+      { ...asked(), tools: [tool] },
+      { ...asked(), tools: [{ ...tool, [name]: value }] },
+    ],
+  ),
+  ['openai-responses', 'input.message.phase', spoken({}), spoken({ phase: 'commentary' })],
+  ['openai-responses', 'input.function_call.namespace', called({}), called({ namespace: 'crm' })],
+  ['openai-responses', 'input.function_call.caller', called({}), called({ caller: program })],
+  ['openai-responses', 'input.function_call_output.caller', called({}), called({}, { caller: program })],
+  ['openai-responses', 'input.input_file.detail', asked(file), asked({ ...file, detail: 'low' })],
+  [
+    'anthropic-messages',
+    'output_config.task_budget',
+    { model: 'alias', max_tokens: 10, messages: [{ role: 'user', content: 'Hi' }] },
+    {
+      model: 'alias',
+      max_tokens: 10,
+      messages: [{ role: 'user', content: 'Hi' }],
+      output_config: { task_budget: { type: 'tokens', total: 1_000 } },
+    },
+  ],
+];
+
+for (const [caller, name, without, having] of inside) {
+  test(`${caller} ${name} is listed where it is left out`, async () => {
+    for (const target of targets.filter(({ dialect }) => dialect !== caller)) {
+      assert.ok(!(await sent(caller, without, target))?.lost.includes(name));
+      // Cohere takes no files.
+      const result = await sent(caller, having, target);
+      if (result !== null) assert.ok(result.lost.includes(name), `${target.dialect}: ${result.lost.join(', ')}`);
+    }
+  });
+}
+
+test('defaults of such members are no loss', async () => {
+  const body = {
+    ...called({ caller: { type: 'direct' }, async: false }),
+    reasoning: { mode: 'standard', context: 'auto' },
+  };
+  assert.deepEqual((await sent('openai-responses', body, targets[0]!))?.lost, []);
+});
+
+test('a breakpoint of OpenAI for the cache is a mark of Anthropic, and listed where there is none', async () => {
+  const prompt_cache_breakpoint = { mode: 'explicit', ttl: '30m' };
+  const chat = { type: 'text', text: 'Hi', prompt_cache_breakpoint };
+  const bodies: Record<'openai-chat' | 'openai-responses', JsonObject> = {
+    'openai-responses': asked({ type: 'input_text', text: 'Hi', prompt_cache_breakpoint }),
+    'openai-chat': { model: 'alias', messages: [{ role: 'user', content: [chat] }] },
+  };
+  const [anthropic, gemini] = ['anthropic-messages', 'gemini'].map(
+    (id) => targets.find(({ dialect }) => dialect === id)!,
+  );
+  for (const [caller, lost] of [
+    ['openai-responses', 'prompt_cache_breakpoint'],
+    ['openai-chat', 'cache_control'],
+  ] as const) {
+    const marked = await sent(caller, bodies[caller], anthropic!);
+    assert.match(JSON.parse(marked!.bytes)[0], /"text":"Hi","cache_control":\{"type":"ephemeral"\}/);
+    assert.deepEqual(marked!.lost, []);
+    assert.deepEqual((await sent(caller, bodies[caller], gemini!))!.lost, [lost]);
+  }
+});
+
+test("Responses' older name of the summary, and the pictures of chat as they are", async () => {
+  const responses = targets.find(({ dialect }) => dialect === 'openai-responses')!;
+  const image_url = { url: 'data:image/png;base64,aGk=', detail: 'original' };
+  const chat = { model: 'alias', messages: [{ role: 'user', content: [{ type: 'image_url', image_url }] }] };
+  assert.match((await sent('openai-chat', chat, responses))!.bytes, /original/);
+  const gemini = targets.find(({ dialect }) => dialect === 'gemini')!;
+  const thought = async (name: string) =>
+    (await sent('openai-responses', { ...asked(), reasoning: { effort: 'low', [name]: 'detailed' } }, gemini))!;
+  assert.deepEqual(await thought('generate_summary'), await thought('summary'));
+});

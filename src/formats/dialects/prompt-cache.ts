@@ -24,8 +24,11 @@ export interface PromptCacheOrder extends PromptCaching {
 /** Members by which callers and operators decide on caching themselves. */
 const cacheMembers: MemberNames = {
   folded: new Set(
-    'cache_control cachePoint prompt_cache_key prompt_cache_retention prompt_cache_options cachedContent cached_content'
-      .split(' ')
+    [
+      'cache_control cachePoint cachedContent cached_content',
+      'prompt_cache_key prompt_cache_retention prompt_cache_options prompt_cache_breakpoint',
+    ]
+      .flatMap((names) => names.split(' '))
       .map(folded),
   ),
   seen: new Map(),

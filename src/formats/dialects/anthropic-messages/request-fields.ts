@@ -119,8 +119,15 @@ function putToolChoice(request: NeutralRequest, { tool_choice: choice }: CallerB
   }
 }
 
+const configMembers: ReadonlySet<string> = new Set(['effort', 'format']);
+
 /** `output_format` was its name in beta. */
-function putFormat(request: NeutralRequest, { output_config: config, output_format: beta }: CallerBody): undefined {
+function putFormat(
+  request: NeutralRequest,
+  { output_config: config, output_format: beta }: CallerBody,
+  losses: Losses,
+): undefined {
+  losses.addUnknown(config ?? {}, configMembers, 'output_config');
   const format = config?.format ?? beta;
   if (!isObject(format) || format.type !== 'json_schema' || !isObject(format.schema)) return;
   request.responseFormat = { type: 'json-schema', name: 'answer', schema: format.schema };

@@ -127,7 +127,7 @@ function part(value: JsonValue, types: readonly string[] = []): Complaint | null
   }
 }
 
-const detail = oneOf('auto', 'low', 'high');
+const detail = oneOf('auto', 'low', 'high', 'original');
 
 const imageUrl: Check = (value) => {
   if (!isObject(value)) return complain('', value, "an object with 'url'");
@@ -285,7 +285,8 @@ function decodePart(part: ChatPart): NeutralPart {
 }
 
 function cacheOf(holder: JsonObject): { cache: JsonObject } | Record<never, never> {
-  return isObject(holder.cache_control) ? { cache: holder.cache_control } : {};
+  if (isObject(holder.cache_control)) return { cache: holder.cache_control };
+  return isObject(holder.prompt_cache_breakpoint) ? { cache: { type: 'ephemeral' } } : {};
 }
 
 function mediaSource(url: string): MediaSource {

@@ -242,7 +242,7 @@ class AnswerDecoder implements StreamDecoder {
     const answered = items.every(({ shown }) => shown === 'nothing') && items.some(({ type }) => isHosted(type));
     const reason = reasonOf(response, this.#calls);
     this.#emit({ type: 'finish', choice: 0, reason, stopSequence: null, ...(answered && { answered }) });
-    const usage = neutralUsage(response.usage);
+    const usage = neutralUsage(response);
     if (usage !== null) this.#emit({ type: 'usage', usage });
     this.#emit({ type: 'end' });
     this.#over = true;

@@ -187,22 +187,37 @@ function decodePart(part: ContentPart): NeutralPart {
     case 'input_text':
     case 'output_text':
     case 'text':
-      return { type: 'text', text: part.text };
+      return { type: 'text', text: part.text, ...breakpointOf(part) };
     case 'refusal':
       return { type: 'refusal', text: part.refusal };
     case 'input_image': {
       const { image_url: url, file_id: fileId } = part;
       const source: MediaSource = url ? mediaSource(url) : { kind: 'file-id', fileId: fileId ?? '' };
       // `auto` is what leaving it out means.
-      return { type: 'image', source, ...(part.detail && part.detail !== 'auto' && { detail: part.detail }) };
+      return {
+        type: 'image',
+        source,
+        ...(part.detail && part.detail !== 'auto' && { detail: part.detail }),
+        ...breakpointOf(part),
+      };
     }
     case 'input_file':
-      return { type: 'document', source: fileSource(part), ...(part.filename && { name: part.filename }) };
+      return {
+        type: 'document',
+        source: fileSource(part),
+        ...(part.filename && { name: part.filename }),
+        ...breakpointOf(part),
+      };
     case 'input_audio':
       return { type: 'audio', format: part.input_audio.format, base64: part.input_audio.data };
     default:
       return { type: 'vendor', vendor: openAiResponsesId, block: part as JsonObject };
   }
+}
+
+/** OpenAI's mark for the cache, as the one that others have. */
+function breakpointOf(part: JsonObject): { cache?: JsonObject } {
+  return isObject(part.prompt_cache_breakpoint) ? { cache: { type: 'ephemeral' } } : {};
 }
 
 function mediaSource(url: string): MediaSource {

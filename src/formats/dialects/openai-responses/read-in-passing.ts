@@ -34,7 +34,7 @@ export function readInPassing(): PassingReader {
       case 'response.incomplete':
         seen.began(response.id);
         seen.give(idsGivenBy(response));
-        seen.usage = neutralUsage(response.usage) ?? seen.usage;
+        seen.usage = neutralUsage(response) ?? seen.usage;
         seen.ended(response);
         return nothing;
       case 'response.failed':
@@ -69,7 +69,7 @@ export function readInPassing(): PassingReader {
       const wrong = faultInWhole(body);
       if (wrong !== null) return wrong;
       const answer = body as JsonObject;
-      seen.usage = neutralUsage(answer.usage) ?? seen.usage;
+      seen.usage = neutralUsage(answer) ?? seen.usage;
       seen.ended(answer);
       seen.give(idsGivenBy(answer));
       if (seen.usage === null) seen.characters += JSON.stringify(answer.output).length;

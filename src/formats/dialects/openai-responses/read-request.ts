@@ -13,6 +13,7 @@ import { someExtras } from '../request-extras.ts';
 import { cleanUser, conversationStart, isGiven } from '../value-checks.ts';
 import { decodeInput } from './decode-messages.ts';
 import { isReference, referencesIn, withItems } from './item-references.ts';
+import { membersBeyond } from './members-beyond.ts';
 import { unpackThought } from './packed-thought.ts';
 import { checkRequest, decodeTools, outputLogprobs, requestFields, requestsLogprobs } from './request-fields.ts';
 import { serverToolsOf } from './server-tools.ts';
@@ -291,6 +292,8 @@ function toNeutral(body: ResponsesRequest): Decoded {
   const left = placeFields(requestFields, request, body, undefined, [...beyond, ...partsBeyond(body)], hasValue);
   if (left.hints !== null) request.hints = left.hints;
   if (left.vendor !== null) request.extensions = { [openAiResponsesId]: left.vendor };
+  const lost = membersBeyond(body);
+  if (lost.length > 0) request.lost = lost;
   return { request, origins };
 }
 
@@ -321,6 +324,7 @@ const words: ReadonlyMap<string, string> = new Map([
   ['messages', 'input'],
   ['thinking', 'input.reasoning'],
   ['reasoning_content', 'input.reasoning'],
+  ['cache_control', 'prompt_cache_breakpoint'],
 ]);
 
 /** The caller's word for `field`; `origins` are those of `toNeutral`. */

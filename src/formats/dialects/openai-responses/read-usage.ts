@@ -1,10 +1,10 @@
-import { isObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
 
 const mainCounts = ['input_tokens', 'output_tokens'];
 
-/** A `usage` object in neutral terms; null when it holds no counts. */
-export function neutralUsage(value: JsonValue | undefined): Usage | null {
+/** The usage of a response in neutral terms; null when it holds no counts. */
+export function neutralUsage({ usage: value, tool_usage: byTools }: JsonObject): Usage | null {
   if (!isObject(value) || reportsInvalidCount(value, mainCounts)) return null;
   const input = reportedCount(value.input_tokens);
   const output = reportedCount(value.output_tokens);
@@ -21,5 +21,8 @@ export function neutralUsage(value: JsonValue | undefined): Usage | null {
   if (written !== null && written > 0) usage.cacheWriteTokens = written;
   const reasoning = reportedCount(outputDetails.reasoning_tokens);
   if (reasoning !== null) usage.reasoningTokens = reasoning;
+  const search = isObject(byTools) && isObject(byTools.web_search) ? byTools.web_search : {};
+  const searches = reportedCount(search.num_requests) ?? 0;
+  if (searches > 0) usage.webSearches = searches;
   return usage;
 }

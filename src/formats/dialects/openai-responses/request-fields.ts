@@ -92,6 +92,7 @@ const text = members("an object with 'format' or 'verbosity'", {
 const reasoning = members("an object with 'effort' or 'summary'", {
   effort: oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'),
   summary: oneOf('auto', 'concise', 'detailed', 'none'),
+  generate_summary: oneOf('auto', 'concise', 'detailed'),
 });
 
 /** Parts of the answer that a caller asks for: one that other dialects' answers have too. */
@@ -131,7 +132,7 @@ function neutralFormat({ text }: ResponsesRequest): NeutralResponseFormat | null
 }
 
 function putReasoning(request: NeutralRequest, body: ResponsesRequest): undefined {
-  const { effort, summary } = body.reasoning ?? {};
+  const { effort, generate_summary: earlier, summary = earlier } = body.reasoning ?? {};
   if (!isGiven(effort) && !isGiven(summary)) return;
   request.reasoning = { ...(isGiven(effort) && { effort }), ...(isGiven(summary) && { summary }) };
 }

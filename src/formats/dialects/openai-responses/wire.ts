@@ -25,7 +25,7 @@ export interface ResponsesRequest extends JsonObject {
   tool_choice?: string | JsonObject | null;
   parallel_tool_calls?: boolean | null;
   text?: (JsonObject & { format?: TextFormat | null; verbosity?: string | null }) | null;
-  reasoning?: (JsonObject & { effort?: string | null; summary?: string | null }) | null;
+  reasoning?: (JsonObject & { [name in 'effort' | 'summary' | 'generate_summary']?: string | null }) | null;
   include?: string[] | null;
   metadata?: JsonObject | null;
   truncation?: 'auto' | 'disabled' | null;
