@@ -164,6 +164,7 @@ const reasons = {
   end_turn: 'stop',
   stop_sequence: 'stop-sequence',
   pause_turn: 'pause',
+  compaction: 'pause',
   max_tokens: 'length',
   model_context_window_exceeded: 'context-full',
   tool_use: 'tool-calls',
@@ -176,6 +177,16 @@ for (const [reason, expected] of Object.entries(reasons)) {
     assert.equal(finish?.reason, expected);
   });
 }
+
+test('a compaction has the summary of its deltas', () => {
+  const summary = { content: 'All so far.', encrypted_content: 'e' };
+  const block = { type: 'compaction', content: null, encrypted_content: null };
+  const change = delta(0, { type: 'compaction_delta', ...summary });
+  const part = decode([begin, start(0, block), change, stop(0), ...end('compaction')]).find(
+    (e) => e.type === 'vendor-part',
+  );
+  assert.deepEqual(part?.block, { type: 'compaction', ...summary });
+});
 
 test('a call made is a reason to run tools, whatever the word', () => {
   const call = [start(0, { type: 'tool_use', id: 'a', name: 'f', input: { x: 1 } }), stop(0)];

@@ -42,6 +42,7 @@ const reasons: Readonly<Record<string, FinishReason>> = {
   ...stopReasons,
   refusal: 'content-filter',
   pause_turn: 'pause',
+  compaction: 'pause',
 };
 
 class AnswerDecoder implements StreamDecoder {
@@ -244,6 +245,9 @@ class AnswerDecoder implements StreamDecoder {
         return block !== undefined;
       case 'citations_delta':
         this.#cite(index, change.citation);
+        return true;
+      case 'compaction_delta':
+        if (block?.kind === 'vendor') block.block = { ...block.block, ...change, type: 'compaction' };
         return true;
       default:
         return true;

@@ -7,6 +7,7 @@ test('what the neutral form has no place for is listed once, by its path', () =>
     contents: [
       { role: 'user', parts: [{ text: 'a' }, { inlineData: { mimeType: 'video/mp4', data: '' }, videoMetadata: {} }] },
       { role: 'user', parts: [{ fileData: { fileUri: 'https://a/b' }, videoMetadata: {} }, { executableCode: {} }] },
+      { role: 'user', parts: [{ functionResponse: { name: 'a', response: {}, scheduling: 'SILENT' } }] },
     ],
     generationConfig: { temperature: 1, mediaResolution: 'LOW', speechConfig: null },
     tools: [{ functionDeclarations: [{ name: 'a', behavior: 'NON_BLOCKING' }] }],
@@ -20,6 +21,7 @@ test('what the neutral form has no place for is listed once, by its path', () =>
       'toolConfig.functionCallingConfig.allowedFunctionNames',
       'tools.functionDeclarations.behavior',
       'contents.parts.videoMetadata',
+      'contents.parts.functionResponse.scheduling',
     ],
   );
   const plain = { contents: [{ role: 'user', parts: [{ text: 'a' }] }], generationConfig: { topK: 1 } };

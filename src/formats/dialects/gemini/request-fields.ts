@@ -229,6 +229,7 @@ function toolChoice(toolConfig: JsonValue | undefined, tools: readonly NeutralTo
   return name !== undefined && names.length === 1 ? { type: 'tool', name } : { type: 'required' };
 }
 
+const responseMembers: ReadonlySet<string> = new Set(['name', 'id', 'response', 'parts']);
 const declarationMembers: ReadonlySet<string> = new Set(['name', 'description', 'parameters', 'parametersJsonSchema']);
 
 /** Features of a checked request that the neutral form has no place for, each once. */
@@ -257,6 +258,7 @@ export function lostMembers(body: JsonObject): Loss[] {
     for (const one of objectsIn(parts)) {
       // A part of an unknown kind is kept whole, and an encoder that cannot send it lists it.
       if (Object.keys(one).some((name) => partMembers.has(name))) besides(one, partMembers, 'contents.parts');
+      besides(one.functionResponse, responseMembers, 'contents.parts.functionResponse');
     }
   }
   return [...found.values()];

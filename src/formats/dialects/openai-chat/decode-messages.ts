@@ -284,12 +284,13 @@ function decodePart(part: ChatPart): NeutralPart {
   }
 }
 
-function cacheOf(holder: JsonObject): { cache: JsonObject } | Record<never, never> {
+/** Its mark for the cache: Anthropic's own, or OpenAI's as that. */
+export function cacheOf(holder: JsonObject): { cache: JsonObject } | Record<never, never> {
   if (isObject(holder.cache_control)) return { cache: holder.cache_control };
   return isObject(holder.prompt_cache_breakpoint) ? { cache: { type: 'ephemeral' } } : {};
 }
 
-function mediaSource(url: string): MediaSource {
+export function mediaSource(url: string): MediaSource {
   if (!url.startsWith('data:')) return { kind: 'url', url };
   const comma = url.indexOf(',');
   const mediaType = url.slice('data:'.length, url.indexOf(';'));
@@ -297,7 +298,7 @@ function mediaSource(url: string): MediaSource {
 }
 
 /** File data comes as a data: URL or, from some clients, as bare base64, which the format takes to be a PDF. */
-function fileSource(data: string): MediaSource {
+export function fileSource(data: string): MediaSource {
   return data.startsWith('data:') && data.slice(0, 200).includes(';base64,')
     ? mediaSource(data)
     : { kind: 'base64', mediaType: 'application/pdf', base64: data };

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { argumentsOrEmpty } from '../arguments-text.ts';
+import { cacheOf, fileSource, mediaSource } from '../openai-chat/decode-messages.ts';
 import { unpackThought } from './packed-thought.ts';
 import { type ContentPart, type InputFile, type InputItem, isGatewayStep, openAiResponsesId } from './wire.ts';
 
@@ -187,7 +188,7 @@ function decodePart(part: ContentPart): NeutralPart {
     case 'input_text':
     case 'output_text':
     case 'text':
-      return { type: 'text', text: part.text, ...breakpointOf(part) };
+      return { type: 'text', text: part.text, ...cacheOf(part) };
     case 'refusal':
       return { type: 'refusal', text: part.refusal };
     case 'input_image': {
@@ -198,15 +199,15 @@ function decodePart(part: ContentPart): NeutralPart {
         type: 'image',
         source,
         ...(part.detail && part.detail !== 'auto' && { detail: part.detail }),
-        ...breakpointOf(part),
+        ...cacheOf(part),
       };
     }
     case 'input_file':
       return {
         type: 'document',
-        source: fileSource(part),
+        source: sourceOf(part),
         ...(part.filename && { name: part.filename }),
-        ...breakpointOf(part),
+        ...cacheOf(part),
       };
     case 'input_audio':
       return { type: 'audio', format: part.input_audio.format, base64: part.input_audio.data };
@@ -215,25 +216,7 @@ function decodePart(part: ContentPart): NeutralPart {
   }
 }
 
-/** OpenAI's mark for the cache, as the one that others have. */
-function breakpointOf(part: JsonObject): { cache?: JsonObject } {
-  return isObject(part.prompt_cache_breakpoint) ? { cache: { type: 'ephemeral' } } : {};
-}
-
-function mediaSource(url: string): MediaSource {
-  if (!url.startsWith('data:')) return { kind: 'url', url };
-  const mediaType = url.slice('data:'.length, url.indexOf(';'));
-  return {
-    kind: 'base64',
-    mediaType: mediaType || 'application/octet-stream',
-    base64: url.slice(url.indexOf(',') + 1),
-  };
-}
-
-/** File data comes as a data: URL or, from some clients, as bare base64, which the format takes to be a PDF. */
-function fileSource({ file_data: data, file_url: url, file_id: id }: InputFile): MediaSource {
-  if (!data) return url ? { kind: 'url', url } : { kind: 'file-id', fileId: id ?? '' };
-  return data.startsWith('data:') && data.slice(0, 200).includes(';base64,')
-    ? mediaSource(data)
-    : { kind: 'base64', mediaType: 'application/pdf', base64: data };
+function sourceOf({ file_data: data, file_url: url, file_id: id }: InputFile): MediaSource {
+  if (data) return fileSource(data);
+  return url ? { kind: 'url', url } : { kind: 'file-id', fileId: id ?? '' };
 }

@@ -2,7 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import { type Loss, lossesOfRest } from '../../neutral/loss.ts';
 import type { ResponsesRequest } from './wire.ts';
 
-const everywhere = 'type id status created_by annotations logprobs prompt_cache_breakpoint';
+const everywhere = 'type id status created_by annotations logprobs prompt_cache_breakpoint cache_control';
 /** Members that a conversion reads, by the type of their holder. Holders of other types are left out or kept whole. */
 const members: ReadonlyMap<string, ReadonlySet<string>> = new Map(
   Object.entries({
