@@ -186,6 +186,8 @@ test('parameters keep their meaning in another format', async () => {
   );
   assert.equal(body.max_completion_tokens ?? body.max_tokens, 50);
   assert.deepEqual([format.json_schema.name, format.json_schema.schema], ['reply', schema]);
+  await converse({ modelId: 'chat', messages, outputConfig: { effort: 'high' } });
+  assert.equal(lastBody().reasoning_effort, 'high');
 });
 
 test('what another format has no place for is named in x-culvert-dropped', async () => {

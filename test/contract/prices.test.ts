@@ -39,6 +39,12 @@ function answerAt(url: string): string {
       candidates: [{ content: { role: 'model', parts: [{ text: 'Hello' }] }, finishReason: 'STOP' }],
       usageMetadata: told,
     });
+  if (url.endsWith('/converse'))
+    return JSON.stringify({
+      output: { message: { role: 'assistant', content: [{ text: 'Hello' }] } },
+      stopReason: 'end_turn',
+      usage: told,
+    });
   if (url.includes('/responses'))
     return JSON.stringify({
       id: 'resp_1',
@@ -70,6 +76,7 @@ const config = {
     google: { ...provider('gemini', ''), prices: 'google' },
     own: provider('openai'),
     responses: { ...provider('openai'), dialects: ['openai-responses'] },
+    aws: { ...provider('bedrock', ''), region: 'us-east-1' },
   },
   models: {
     chat: over('openai', 'gpt-4o'),
@@ -78,6 +85,9 @@ const config = {
     gemini: over('google', 'gemini-2.5-pro'),
     whisper: { type: 'transcription', ...over('openai', 'whisper-1') },
     own: over('own', 'my-model'),
+    kept: {
+      targets: [{ provider: 'aws', model: 'm', stream: false, price: { cache_write: 10, cache_write_1h: 100 } }],
+    },
     searching: {
       targets: [{ provider: 'responses', model: 'm', stream: false, price: { input: 1, web_search: 0.01 } }],
     },
@@ -148,6 +158,20 @@ test('cached reads, writes of five minutes and an hour, searches, sound and long
     const expected = calcPrice(usage, 'gemini-2.5-pro', { providerId: 'google' })!.total_price;
     assert.ok(Math.abs(gemini! - expected) < 1e-9, String(input));
   }
+});
+
+test('writes to the cache for an hour are charged as such over Bedrock', async () => {
+  const cacheDetails = [
+    { ttl: '1h', inputTokens: 400 },
+    { ttl: '5m', inputTokens: 500 },
+  ];
+  const [, cost] = await costOf('kept', {
+    inputTokens: 100,
+    outputTokens: 5,
+    cacheWriteInputTokens: 900,
+    cacheDetails,
+  });
+  assert.equal(cost, (500 * 10 + 400 * 100) / 1e6);
 });
 
 test('searches of OpenAI are charged, in its own format and in others', async () => {

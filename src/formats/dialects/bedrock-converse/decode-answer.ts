@@ -290,6 +290,10 @@ class AnswerDecoder implements StreamDecoder {
     const counted: Usage = { inputTokens: (input ?? 0) + read + written, outputTokens: output ?? 0 };
     if (usage.cacheReadInputTokens !== undefined) counted.cachedInputTokens = read;
     if (usage.cacheWriteInputTokens !== undefined) counted.cacheWriteTokens = written;
+    for (const detail of Array.isArray(usage.cacheDetails) ? usage.cacheDetails : []) {
+      const hourly = isObject(detail) && detail.ttl === '1h' ? (reportedCount(detail.inputTokens) ?? 0) : 0;
+      if (hourly > 0) counted.cacheWrite1hTokens = (counted.cacheWrite1hTokens ?? 0) + hourly;
+    }
     this.#emit({
       type: 'usage',
       usage: counted,

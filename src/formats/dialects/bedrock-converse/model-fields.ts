@@ -10,11 +10,15 @@ export interface ModelFields {
 }
 
 /**
- * Reads `additionalModelRequestFields`, and Amazon Nova's members of `inferenceConfig`: thoughts in the forms of
+ * Reads `additionalModelRequestFields`, Converse's own effort, and Amazon Nova's members of `inferenceConfig`: thoughts in the forms of
  * Anthropic (`thinking`, `output_config.effort`), Amazon (`reasoningConfig`) and OpenAI (`reasoning_effort`), and
  * `top_k`, which Amazon has as `inferenceConfig.topK`.
  */
-export function modelFieldsOf({ additionalModelRequestFields, inferenceConfig: config }: JsonObject): ModelFields {
+export function modelFieldsOf({
+  additionalModelRequestFields,
+  inferenceConfig: config,
+  outputConfig,
+}: JsonObject): ModelFields {
   const fields = isObject(additionalModelRequestFields) ? additionalModelRequestFields : {};
   const { top_k: topK, inferenceConfig, thinking, output_config: output, reasoning_effort: effort, ...rest } = fields;
   const { reasoningConfig, reasoning_config: budgeted = thinking, ...others } = rest;
@@ -22,9 +26,11 @@ export function modelFieldsOf({ additionalModelRequestFields, inferenceConfig: c
     ...namesOf(others, none, 'additionalModelRequestFields.'),
     ...namesOf(inferenceConfig, new Set(['topK']), 'additionalModelRequestFields.inferenceConfig.'),
     ...namesOf(config, ofConverse, 'inferenceConfig.'),
+    ...namesOf(outputConfig, ofOutput, 'outputConfig.'),
   ];
   const k = topK ?? memberOf(inferenceConfig, 'topK') ?? memberOf(config, 'topK');
-  const word = wordOf(output, 'effort') ?? wordOf(reasoningConfig, 'maxReasoningEffort') ?? asWord(effort);
+  const general = wordOf(outputConfig, 'effort') ?? wordOf(output, 'effort');
+  const word = general ?? wordOf(reasoningConfig, 'maxReasoningEffort') ?? asWord(effort);
   return {
     topK: typeof k === 'number' && Number.isInteger(k) && k > 0 ? k : null,
     reasoning: reasoningOf(budgeted, reasoningConfig, word),
@@ -33,6 +39,7 @@ export function modelFieldsOf({ additionalModelRequestFields, inferenceConfig: c
 }
 
 const none: ReadonlySet<string> = new Set();
+const ofOutput: ReadonlySet<string> = new Set(['textFormat', 'effort']);
 const ofConverse: ReadonlySet<string> = new Set(['maxTokens', 'temperature', 'topP', 'topK', 'stopSequences']);
 
 /** Names of the members of `holder` that have a value and are not `known`. */

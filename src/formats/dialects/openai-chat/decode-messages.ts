@@ -134,7 +134,8 @@ const imageUrl: Check = (value) => {
   return required(value, 'url', mediaUrl, 'an https: URL or a data: URL') ?? optional(value, 'detail', detail);
 };
 
-const mediaUrl: Check = (value) => {
+/** An address of the web, or a data: URL. */
+export const mediaUrl: Check = (value) => {
   if (typeof value === 'string') {
     if (value.startsWith('data:')) {
       // Only the head is read: the rest is megabytes of base64.
@@ -146,7 +147,8 @@ const mediaUrl: Check = (value) => {
 
 const audioFormat = oneOf('wav', 'mp3');
 
-const inputAudio: Check = (value) => {
+/** Sound as both of OpenAI's formats have it. */
+export const inputAudio: Check = (value) => {
   if (!isObject(value)) return complain('', value, "an object with 'data' and 'format'");
   return (
     required(value, 'data', base64, 'the audio as base64') ?? required(value, 'format', audioFormat, "'wav' or 'mp3'")

@@ -59,7 +59,7 @@ function readPictures(pictures: readonly JsonValue[], choice: number, events: Ne
   }
 }
 
-/** Mistral's reasoning models send content as parts, `thinking` among them. */
+/** Mistral's reasoning models send content as parts, `thinking` among them. Sources (`reference`) have no place elsewhere. */
 function readParts(parts: readonly JsonValue[], choice: number, events: NeutralEvent[]): void {
   for (const part of parts) {
     if (!isObject(part)) continue;
@@ -74,6 +74,8 @@ function readParts(parts: readonly JsonValue[], choice: number, events: NeutralE
         const text = isObject(thought) ? thought.text : thought;
         if (typeof text === 'string' && text !== '') events.push({ type: 'reasoning-delta', choice, text });
       }
+    } else if (typeof part.type === 'string' && part.type !== 'text' && part.type !== 'refusal') {
+      events.push({ type: 'vendor-part', choice, vendor: 'mistral', field: `content.${part.type}`, block: part });
     }
   }
 }

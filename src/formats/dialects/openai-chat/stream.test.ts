@@ -303,3 +303,15 @@ test('in passing, content is content in every spelling, and an empty delta is no
     assert.equal(reader.step({ event: '', data: piece(delta) }).content, false, JSON.stringify(delta));
   }
 });
+
+test("a part of Mistral's content that has no place is a loss, an empty text is none", () => {
+  const content = [
+    { type: 'text', text: '' },
+    { type: 'text', text: 'hi' },
+    { type: 'reference', reference_ids: [0] },
+  ];
+  const choices = [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }];
+  const shown = fold(head);
+  for (const event of decodeWhole({ id: 'x', choices })) shown.add(event);
+  assert.deepEqual([...(shown.lost ?? [])], ['content.reference']);
+});

@@ -1,17 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { type Complaint, described, type JsonSchema, schemaOf } from '../described-check.ts';
-import {
-  base64,
-  type Check,
-  complain,
-  eachOf,
-  oneOf,
-  optional,
-  required,
-  string,
-  stringOf,
-  within,
-} from '../value-checks.ts';
+import { inputAudio, mediaUrl } from '../openai-chat/decode-messages.ts';
+import { type Check, complain, eachOf, oneOf, optional, required, string, stringOf, within } from '../value-checks.ts';
 
 const inputSend = 'a string or an array of input items';
 
@@ -107,7 +97,7 @@ function part(value: JsonValue): Complaint | null {
     case 'input_file':
       return file(value);
     case 'input_audio':
-      return required(value, 'input_audio', audio, "an object with 'data' and 'format'");
+      return required(value, 'input_audio', inputAudio, "an object with 'data' and 'format'");
     default:
       return typeof value.type === 'string'
         ? null
@@ -141,21 +131,9 @@ function filled(value: JsonValue | undefined): boolean {
 
 const fileUrl: Check = (value) => (isWebUrl(value) ? null : complain('', value, 'an https: URL'));
 
-const mediaUrl: Check = (value) => {
-  // Only the head of a data: URL is read: the rest is megabytes of base64.
-  if (typeof value === 'string' && value.startsWith('data:') && value.slice(0, 200).includes(';base64,')) return null;
-  return isWebUrl(value) ? null : complain('', value, "an https: URL or a data: URL ('data:image/png;base64,…')");
-};
-
 function isWebUrl(value: JsonValue): boolean {
   return typeof value === 'string' && value.slice(0, 8).toLowerCase() === 'https://' && URL.canParse(value);
 }
-
-const audio: Check = (value) =>
-  isObject(value)
-    ? (required(value, 'data', base64, 'the audio as base64') ??
-      required(value, 'format', oneOf('wav', 'mp3'), "'wav' or 'mp3'"))
-    : complain('', value, "an object with 'data' and 'format'");
 
 const textParts: Check = (value) => {
   if (!Array.isArray(value)) return complain('', value, 'an array of texts');
