@@ -508,9 +508,9 @@ interface Issued {
   Expiration?: string;
 }
 
-async function issued(key = gateway.key) {
+async function issued(key = gateway.key, query = '?lifetime=key') {
   const headers = { authorization: `Bearer ${key}` };
-  const answer = await gateway.fetch('/v1/aws-credentials?lifetime=key', { headers });
+  const answer = await gateway.fetch(`/v1/aws-credentials${query}`, { headers });
   assert.equal(answer.status, 200);
   assert.equal(answer.headers.get('cache-control'), 'no-store');
   return (await answer.json()) as Issued;
@@ -570,6 +570,8 @@ test("AWS's SDK speaks HTTP/2 as it does by default: streams side by side, signe
 test('lasting credentials sign until they are wrong', async () => {
   const { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey, Expiration: ends } = await issued();
   assert.equal(ends, undefined);
+  const minutes = (Date.parse((await issued(gateway.key, '')).Expiration!) - Date.now()) / 60_000;
+  assert.ok(minutes > 55 && minutes <= 60.1, `${minutes} min without 'lifetime'`);
   const { output } = await signing({ accessKeyId, secretAccessKey }).send(new ConverseCommand(hello));
   assert.match(textOf(output!.message!.content), /hello there/);
   const other = await issued();

@@ -33,6 +33,20 @@ test('n choices come from targets of one choice a call when those with native n 
   assert.ok(answer.usage.total_tokens > 0);
 });
 
+test('choices of separate calls have seeds of their own', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const gateway = await startGateway(t, {
+    providers: { single: { type: 'openrouter', base_url: `${upstream.url}/v1`, api_key: 'a' } },
+    models: { chat: { targets: ['single/mock/ok'] } },
+  });
+  const json = { model: 'chat', n: 2, seed: 7, messages: [{ role: 'user', content: 'Hello' }] };
+  assert.equal((await gateway.fetch('/v1/chat/completions', { json })).status, 200);
+  const calls = upstream.requests().filter(({ method }) => method === 'POST');
+  const seeds = calls.map(({ body }) => (body as { n?: number; seed?: number }).seed);
+  assert.deepEqual(seeds.toSorted(), [7, 8]);
+});
+
 test('n choices stream merged, with their indexes, one role each and one end', async (t) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());

@@ -101,6 +101,7 @@ for (const format of upstreamIds) {
         const body = await answer.text();
         const which = `${told}, ${id}, ${delivery}: ${body}`;
         assert.equal(answer.status, 200, which);
+        assert.match(body, /Hel(lo|.*lo)/s, which);
         const counts = [...body.matchAll(/okens?(?:Count)?"\s*:\s*([^,{}[\]]+)/g)].map(([, count]) => count!);
         assert.ok(counts.length > 0 && counts.every((count) => /^\d{1,3}$/.test(count)), which);
         const record = await explained(gateway, answer);

@@ -6,6 +6,7 @@ import { setTimeout as after } from 'node:timers/promises';
 import { listening } from '../listening.ts';
 import { overUpstreams, startGateway, type TestGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
+import { until } from '../until.ts';
 import { endlessSpeaker } from './endless-speaker.ts';
 import { explained, readStream } from './read-answer.ts';
 
@@ -120,6 +121,33 @@ function over(t: TestContext, type: 'openai' | 'anthropic', origin: string): Pro
   config.providers.up1!.type = type;
   return startGateway(t, config);
 }
+
+test('an error that comes in pieces is read whole, and one without an end is not awaited', async (t) => {
+  const words = 'no such parameter: frequency';
+  let isEndless = false;
+  let isClosed = false;
+  const server = createServer(async (request, response) => {
+    for await (const _ of request);
+    response.on('close', () => {
+      isClosed = true;
+    });
+    response.writeHead(400, { 'content-type': 'application/json' });
+    const [head, rest] = [`{"error":{"message":"${words.slice(0, 9)}`, `${words.slice(9)}"}}`];
+    response.write(head);
+    await after(30);
+    if (!isEndless) return response.end(rest);
+    while (!isClosed) {
+      response.write('x'.repeat(16_384));
+      await after(5);
+    }
+  });
+  const gateway = await over(t, 'openai', await listening(t, server));
+  assert.match(await answerOf(gateway, 'any'), new RegExp(words));
+  [isEndless, isClosed] = [true, false];
+  const cut = await gateway.fetch(chatPath, { json: hello });
+  assert.equal(cut.status, 400, await cut.text());
+  await until('the call is closed', () => isClosed);
+});
 
 async function answerOf(gateway: TestGateway, content: string): Promise<string> {
   const response = await gateway.fetch(chatPath, { json: { ...hello, messages: [{ role: 'user', content }] } });

@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, beforeEach, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { checkConfigText } from '../../src/config/check.ts';
 import { redact } from '../../src/config/redact.ts';
@@ -222,6 +223,20 @@ test('the upstream is asked at once, and its first token waits for the verdict',
   const response = await answer;
   assert.equal(response.headers.get('x-culvert-guard'), 'blocks=pass; scanned=100%');
   assert.match(await response.text(), /Hello there\./);
+});
+
+test('an answer that comes faster than its caller reads it comes whole behind a verdict', async () => {
+  service.play = pass;
+  pieces = Array.from({ length: 80 }, (_, at) => `${at} ${'word '.repeat(40_000)}. `);
+  const [path, json] = formats.chat!('blocks', 'a question', true);
+  const response = await gateway.fetch(path, { json });
+  // Meanwhile the buffers of both connections fill.
+  await sleep(300);
+  const said = textsOf(await response.text(), true);
+  assert.deepEqual(
+    pieces.filter((piece) => !said.includes(piece)),
+    [],
+  );
 });
 
 test('a verdict that is there before the first token adds no wait: the first sentence comes as it is', async () => {

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { callMilliIn, scopesOf } from '../../src/books/metering/counter-scope.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { RedisCounters } from '../../src/stores/redis/counters.ts';
+import { keysOf, scopeKey } from '../../src/stores/redis/keys.ts';
 import { redisMissing, startRedis } from '../start-redis.ts';
 import { until } from '../until.ts';
 import { fakeBooks } from './counter-books.ts';
@@ -42,6 +43,15 @@ test('what is given back while Redis answers late', { skip: redisMissing }, asyn
     // Otherwise they count for 30 s.
     await until('free', async () => (await counters.running(who.account, [who.scopes[0]!]).catch(() => [9]))[0] === 0);
     assert.ok(performance.now() - sinceMs < 15_000);
+  });
+
+  await t.test('requests that run while Redis forgets a scope still count in it', async () => {
+    const who = newAsker();
+    const held = await mustHold(counters, who, 2 * unit);
+    assert.equal(redis.cli('del', `${keysOf('late')}${scopeKey(who.account, who.scopes[0]!)}`), '1');
+    assert.equal(await usedOf(counters, who, 'units', '5h'), 2 * unit);
+    counters.settle(held, { costMilli: unit, tokens: 0, usdNano: 0 });
+    await until('settled', async () => (await usedOf(counters, who, 'units', '5h')) === unit);
   });
 
   await t.test('units of a failed job come back, once', async () => {

@@ -66,4 +66,22 @@ test('one server a database counts in its own memory; its folder takes over at o
   assert.ok(last.kind === 'leased');
   await last.release();
   assert.equal((await takeNoLease({ database, folderId: 'folder-e' })).kind, 'leased');
+  await database.rest.run('UPDATE culvert.boot SET seen_ms = 0');
+
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const kept = await lease('folder-f', 'boot-8');
+  assert.ok(kept.kind === 'leased');
+  await silence(29_000);
+  clock.advance(24_000);
+  t.mock.timers.tick(5_000);
+  const isSeen = 'SELECT 1 FROM culvert.lease WHERE seen_ms > (extract(epoch FROM clock_timestamp()) - 20) * 1000';
+  for (let looks = 0; looks < 1_000; looks += 1) {
+    if ((await database.rest.run(isSeen)).rows.length > 0) break;
+  }
+  t.mock.timers.reset();
+  await silence(2_000);
+  assert.equal((await lease('folder-g', 'boot-9')).kind, 'held', 'one that runs renews it');
+  clock.advance(2_000);
+  assert.equal(kept.trouble(), null);
+  await kept.release();
 });

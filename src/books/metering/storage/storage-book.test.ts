@@ -7,7 +7,7 @@ import { createStorageBook } from './storage-book.ts';
 import type { StoredChange } from './storage-counts.ts';
 import { createStorageHolds } from './storage-hold.ts';
 
-test('what went since the last measure counts no more, before anybody is refused for it', async () => {
+test('what went since the last measure counts no more, before anybody is refused for a byte over the limit', async () => {
   const clock = fakeClock();
   let pageBytes = 900;
   const book = createStorageBook({
@@ -27,6 +27,9 @@ test('what went since the last measure counts no more, before anybody is refused
   assert.notEqual(await book.mayKeep('a'), null, 'it is not measured at every refusal');
   clock.advance(5_001);
   assert.equal(await book.mayKeep('a'), null);
+  const write = async () => true;
+  assert.equal(await book.keep('a', 'pages', 1_000, write), true, 'up to the last byte');
+  await assert.rejects(book.keep('a', 'pages', 1, write), { name: 'FailureError' });
 });
 
 test('changes of other processes count at once, and only once where a measure has them', async () => {

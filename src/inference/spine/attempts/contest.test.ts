@@ -186,6 +186,7 @@ test('a silent target: the request is asked elsewhere too, the first content win
   assert.equal(asked(), 'a');
   await wait(250);
   assert.equal(asked(), 'a b');
+  await wait(500);
   callTo('b').say('from b');
   assert.equal(callTo('a').aborted, true);
   callTo('b').finish();
@@ -194,6 +195,7 @@ test('a silent target: the request is asked elsewhere too, the first content win
   assert.equal(client.ends, 1);
   assert.deepEqual(classes(job), ['a cancelled abandoned', 'b ok counted']);
   assert.equal(job.progress.answeredBy?.target.id, 'b/m');
+  assert.equal(job.progress.firstTokenMs, 500);
   assert.deepEqual(standing(), ['a/m silent', 'b/m null']);
 });
 
@@ -314,17 +316,26 @@ test('a target that cannot take the request is passed over, and costs no attempt
   assert.deepEqual(classes(job), ['a ok counted']);
 });
 
-test('a body that is ready too late is not sent', async () => {
-  let ready: (body: EncodedBody) => void = () => undefined;
-  const { job, running, wait, callTo, asked } = setUp(['a', 'b'], ({ id }) =>
-    id === 'b/m' ? new Promise((resolve) => (ready = resolve)) : body,
-  );
-  await wait(10_250);
-  callTo('a').say('from a');
-  callTo('a').finish();
-  await running;
-  ready(body);
-  await turn();
-  assert.equal(asked(), 'a');
-  assert.deepEqual(classes(job), ['a ok counted']);
-});
+const answers = (call: Call) => {
+  call.say('from a');
+  call.finish();
+};
+const refuses = (call: Call) => call.refuse(400, 'not so');
+for (const [when, end, outcome] of [
+  ['the answer came', answers, 'a ok counted'],
+  ['the request was refused', refuses, 'a caller_fault none'],
+] as const) {
+  test(`a body that is ready after ${when} is not sent`, async () => {
+    let ready: (body: EncodedBody) => void = () => undefined;
+    const { job, running, wait, callTo, asked } = setUp(['a', 'b'], ({ id }) =>
+      id === 'b/m' ? new Promise((resolve) => (ready = resolve)) : body,
+    );
+    await wait(10_250);
+    end(callTo('a'));
+    await running;
+    ready(body);
+    await turn();
+    assert.equal(asked(), 'a');
+    assert.deepEqual(classes(job), [outcome]);
+  });
+}
