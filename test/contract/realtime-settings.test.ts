@@ -34,6 +34,19 @@ test('the speed of the speech is what the session says, and one that is none is 
   assert.equal(bodyOf('/v1/audio/speech').speed, 1.25);
 });
 
+test('a voice by its id, one of several languages, the effort and calls one by one reach the models', async (t) => {
+  const caller = await open(t, {
+    audio: { input: { transcription: { languages: ['de'] } }, output: { voice: { id: 'echo' } } },
+    reasoning: { effort: 'low' },
+    parallel_tool_calls: false,
+    tools: [{ type: 'function', name: 'look', parameters: { type: 'object', properties: {} } }],
+  });
+  caller.send('conversation.item.create', userSays('Hello'));
+  await caller.response();
+  const { reasoning_effort: effort, parallel_tool_calls: parallel } = bodyOf('/v1/chat/completions');
+  assert.deepEqual([effort, parallel, bodyOf('/v1/audio/speech').voice], ['low', false, 'echo']);
+});
+
 test('a bound of output tokens ends with inf', async (t) => {
   const caller = await open(t, { output_modalities: ['text'], max_output_tokens: 7 });
   caller.send('conversation.item.create', userSays('Hello'));

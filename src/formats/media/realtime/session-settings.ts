@@ -23,6 +23,9 @@ export interface SessionSettings {
   tools: readonly { name: string; description: string | null; parameters: JsonObject }[];
   /** Whether the model calls a function, or the one that it has to call. */
   toolChoice: 'auto' | 'none' | 'required' | { name: string };
+  /** How hard a model of a cascade thinks, and whether it may make several calls at once; null: as it usually does. */
+  effort: string | null;
+  parallelToolCalls: boolean | null;
   temperature: number | null;
   maxOutputTokens: number | null;
 }
@@ -47,6 +50,8 @@ export const firstSettings: SessionSettings = {
   hints: {},
   tools: [],
   toolChoice: 'auto',
+  effort: null,
+  parallelToolCalls: null,
   temperature: null,
   maxOutputTokens: null,
 };
@@ -88,7 +93,10 @@ export function updated(
   if (isWrong(tools)) return tools;
   const speed = speedOf(output.speed ?? session.speed, before.speed, at);
   if (isWrong(speed)) return speed;
-  const voice = output.voice ?? session.voice;
+  const given = output.voice ?? session.voice;
+  const voice = isObject(given) ? given.id : given;
+  const { effort } = objectOf(session.reasoning);
+  const parallel = session.parallel_tool_calls;
   const transcription = first(input, session, 'transcription', 'input_audio_transcription');
   const detection = first(input, session, 'turn_detection', 'turn_detection');
   const tokens = session.max_output_tokens ?? session.max_response_output_tokens;
@@ -103,6 +111,8 @@ export function updated(
     hints: transcription === undefined ? before.hints : hintsOf(transcription),
     tools,
     toolChoice,
+    effort: typeof effort === 'string' ? effort : before.effort,
+    parallelToolCalls: typeof parallel === 'boolean' ? parallel : before.parallelToolCalls,
     temperature: typeof session.temperature === 'number' ? session.temperature : before.temperature,
     maxOutputTokens: typeof tokens === 'number' ? tokens : tokens === 'inf' ? null : before.maxOutputTokens,
   };
@@ -215,8 +225,12 @@ export function withTranscriptionModel(session: JsonObject, model: string): Json
 }
 
 function hintsOf(transcription: JsonValue): SessionSettings['hints'] {
-  const { language, prompt } = objectOf(transcription);
-  return { ...(typeof language === 'string' && { language }), ...(typeof prompt === 'string' && { prompt }) };
+  const { languages, prompt, language = languages } = objectOf(transcription);
+  const [only, second] = Array.isArray(language) ? language : [language];
+  return {
+    ...(typeof only === 'string' && second === undefined && { language: only }),
+    ...(typeof prompt === 'string' && { prompt }),
+  };
 }
 
 function turnsOf(detection: JsonValue): SessionSettings['turns'] {

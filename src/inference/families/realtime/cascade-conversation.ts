@@ -112,7 +112,15 @@ export class CascadeConversation {
 
   /** The body of a chat completion that answers it. */
   request(model: string, settings: SessionSettings): JsonObject {
-    const { instructions: system, tools, toolChoice, temperature, maxOutputTokens } = settings;
+    const {
+      instructions: system,
+      tools,
+      toolChoice,
+      effort,
+      parallelToolCalls,
+      temperature,
+      maxOutputTokens,
+    } = settings;
     const choice = typeof toolChoice === 'string' ? toolChoice : { type: 'function', function: toolChoice };
     return {
       model,
@@ -125,7 +133,9 @@ export class CascadeConversation {
           function: { name, ...(description !== null && { description }), parameters },
         })),
         ...(toolChoice !== 'auto' && { tool_choice: choice }),
+        ...(parallelToolCalls !== null && { parallel_tool_calls: parallelToolCalls }),
       }),
+      ...(effort !== null && { reasoning_effort: effort }),
       ...(temperature !== null && { temperature }),
       ...(maxOutputTokens !== null && { max_completion_tokens: maxOutputTokens }),
     };
