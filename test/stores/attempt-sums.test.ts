@@ -97,13 +97,19 @@ for (const driver of drivers) {
     await ledger.shutdown();
 
     // Minutes are forgotten before their hour is, and it in the end.
-    const later = await store.ledger('boot-2', {
-      wallMs: () => nowMs + 60 * hourMs,
-      monotonicMs: () => performance.now(),
-    });
-    await later.prune(0);
-    assert.deepEqual(await later.attempts(query), []);
-    assert.equal((await later.attempts({ ...query, grain: 'hour' })).length, 3);
-    await later.shutdown();
+    for (const [boot, hours, left] of [
+      ['boot-2', 60, 3],
+      ['boot-3', 199 * 24, 3],
+      ['boot-4', 201 * 24, 0],
+    ] as const) {
+      const later = await store.ledger(boot, {
+        wallMs: () => nowMs + hours * hourMs,
+        monotonicMs: () => performance.now(),
+      });
+      await later.prune(0);
+      assert.deepEqual(await later.attempts(query), []);
+      assert.equal((await later.attempts({ ...query, grain: 'hour' })).length, left, boot);
+      await later.shutdown();
+    }
   });
 }

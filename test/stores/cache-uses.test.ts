@@ -64,7 +64,7 @@ for (const driver of drivers) {
     const rows = [
       { cachedInputTokens: 100, cacheWriteTokens: 0, savedUsd: 0.5 },
       { cachedInputTokens: 20, cacheWriteTokens: 3, savedUsd: null, cache: 'miss' },
-      { cachedInputTokens: 0, cacheWriteTokens: 40, savedUsd: -0.25, atMs: atMs + dayMs, alias: 'small' },
+      { cachedInputTokens: 5, cacheWriteTokens: 40, savedUsd: -0.25, atMs: atMs + dayMs, alias: 'small' },
       { cachedInputTokens: 7, cacheWriteTokens: 0, savedUsd: 4, account: 'other' },
       // Neither no cache nor an answer that Culvert kept.
       { ...none, savedUsd: null },
@@ -78,7 +78,7 @@ for (const driver of drivers) {
     await ledger.flush();
     const range = { fromMs: atMs, toMs: atMs + 2 * dayMs };
     const first = { day: '2025-06-15', requests: 2, cachedInputTokens: 120, cacheWriteTokens: 3, savedUsd: 0.5 };
-    const second = { day: '2025-06-16', requests: 1, cachedInputTokens: 0, cacheWriteTokens: 40, savedUsd: -0.25 };
+    const second = { day: '2025-06-16', requests: 1, cachedInputTokens: 5, cacheWriteTokens: 40, savedUsd: -0.25 };
     assert.deepEqual(await ledger.promptCacheDays({ accounts: ['dev'], ...range }), [first, second]);
     assert.deepEqual(await ledger.promptCacheDays({ accounts: null, model: 'small', ...range }), [second]);
     const ofAll = { ...first, requests: 3, cachedInputTokens: 127, savedUsd: 4.5 };
