@@ -101,7 +101,7 @@ export class LimitHeaders {
     const reached = ofCalls ?? this.#windows.find(isReached);
     if (reached === undefined) return this.entered(callStates, nowMs, form);
     const state = { used: full.used, leavesAtMs: full.freeAtMs };
-    const besideCalls = ofCalls === undefined && calls.length > 0 && callStates.length === calls.length;
+    const besideCalls = ofCalls === undefined && callStates.length === calls.length;
     const before = besideCalls ? remainingOf(calls, callStates, nowMs, '') : '';
     const list = [
       'ratelimit-policy',
