@@ -54,6 +54,7 @@ const testsOfRooms = [
   ],
   ['src/inference/cache', ['cache', 'prompt-cache', 'stores/cache']],
   ['src/inference/endpoints', ['contract', 'clients', 'responses', 'providers']],
+  ['src/inference/families/chat/server-tools', ['server-tools']],
   ['src/inference/families/responses', ['responses', 'contract/design-6-responses', 'clients/openai-responses']],
   ['src/inference/families', ['contract', 'clients', 'faults', 'conversion', 'providers', 'upstream-formats']],
   ['src/inference/guards', ['guards']],
