@@ -17,8 +17,8 @@ export interface LedgerReader {
   newestBucketMs(): number;
   openReservations(account: string): ReservationRow[];
   settled(requestIds: readonly string[]): Map<string, number>;
-  /** All calls since then, in order. Once, at the start. */
-  calls(sinceMs: number): (RecentCall & { account: string })[];
+  /** All calls since then, in order, read as they are taken. Once, at the start. */
+  calls(sinceMs: number): Iterable<RecentCall & { account: string }>;
 }
 
 export function createLedgerReader(database: Database): LedgerReader {
@@ -76,15 +76,17 @@ export function createLedgerReader(database: Database): LedgerReader {
       }
       return costs;
     },
-    calls(sinceMs) {
+    *calls(sinceMs) {
       const from = ledgerKeyAt(sinceMs);
-      return callsSince.all(from, from).map((row) => ({
-        atMs: Number(row.at_ms),
-        account: String(row.account),
-        tenant: String(row.tenant),
-        tier: row.tier === null ? null : String(row.tier),
-        endpoint: String(row.endpoint),
-      }));
+      // A busy server has hundreds of thousands.
+      for (const row of callsSince.iterate(from, from))
+        yield {
+          atMs: Number(row.at_ms),
+          account: String(row.account),
+          tenant: String(row.tenant),
+          tier: row.tier === null ? null : String(row.tier),
+          endpoint: String(row.endpoint),
+        };
     },
   };
 }
