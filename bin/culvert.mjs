@@ -6,6 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import module from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { nameSourcesInStacks } from './source-maps.mjs';
 import { keepMemorySmall } from './v8-memory.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -32,8 +33,7 @@ if (major < 24) {
   if (directory !== undefined) process.env.NODE_COMPILE_CACHE ??= directory;
   keepMemorySmall();
   const entry = await entryFile();
-  // So that stacks name the sources' files and lines, which the bundle has not.
-  if (entry.endsWith('.js')) module.setSourceMapsSupport(true, { nodeModules: true });
+  if (entry.endsWith('.js')) nameSourcesInStacks();
   const { main } = await import(pathToFileURL(entry).href);
   await main(process.argv.slice(2), {
     program: fileURLToPath(import.meta.url),

@@ -113,6 +113,9 @@ async function bundle(entry, folder, atOnce) {
     entryFileNames: '[name].js',
     chunkFileNames: '[name]-[hash].js',
     comments: false,
+    // One character above U+00FF makes V8 keep the whole file in twice the memory. Lines stay: Node prints the one that
+    // a program ended at.
+    minify: { compress: false, mangle: false, codegen: { removeWhitespace: false, asciiOnly: true } },
     sourcemap: true,
     sourcemapExcludeSources: true,
   });
@@ -135,10 +138,12 @@ function resolveId(id, from) {
 
 /** Everything lies beside everything in dist/. Source maps are of our own files: those of packages are thrice as large. */
 function load(id) {
-  // Source maps are on for the main thread alone, and only for what is loaded afterwards.
+  // Each thread has an `Error` of its own.
   if (id.startsWith(threadEntry)) {
-    const file = JSON.stringify(join(root, id.slice(threadEntry.length)));
-    return `import { setSourceMapsSupport } from 'node:module';\nsetSourceMapsSupport(true, { nodeModules: true });\nawait import(${file});`;
+    const [maps, file] = ['bin/source-maps.mjs', id.slice(threadEntry.length)].map((name) =>
+      JSON.stringify(join(root, name)),
+    );
+    return `import { nameSourcesInStacks } from ${maps};\nnameSourcesInStacks();\nawait import(${file});`;
   }
   const file = withSlashes(relative(root, id));
   if (/\.[cm]?js$/.test(file)) return { code: readFileSync(id, 'utf8'), map: { mappings: '' } };

@@ -11,7 +11,7 @@ export const isTestFile = (file) => /\.(test|fixture)\.\w+$/.test(file);
  */
 export function sourceStamp(root) {
   const digest = createHash('sha1');
-  for (const file of ['package-lock.json', 'scripts/build.mjs', ...filesIn(root, 'src')]) {
+  for (const file of ['package-lock.json', 'scripts/build.mjs', 'bin/source-maps.mjs', ...filesIn(root, 'src')]) {
     // Editors make and remove files beside those that they write.
     const seen = statSync(`${root}/${file}`, { throwIfNoEntry: false });
     digest.update(`${file} ${seen?.size} ${seen?.mtimeMs}\n`);

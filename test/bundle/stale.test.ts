@@ -13,8 +13,8 @@ test('a clone runs its bundle for as long as it is what the sources say, and nev
     mkdirSync(dirname(join(clone, file)), { recursive: true });
     writeFileSync(join(clone, file), text);
   };
-  for (const file of ['bin/culvert.mjs', 'bin/v8-memory.mjs', 'scripts/build.mjs', 'scripts/source-stamp.mjs'])
-    cpSync(join(root, file), join(clone, file));
+  cpSync(join(root, 'bin'), join(clone, 'bin'), { recursive: true });
+  for (const file of ['scripts/build.mjs', 'scripts/source-stamp.mjs']) cpSync(join(root, file), join(clone, file));
   write('package.json', '{"type":"module"}');
   write('package-lock.json', '{}');
   write('src/main.ts', says('sources'));
