@@ -16,9 +16,19 @@ const restShare = 0.05;
 
 /** To be called first of all: the young generation grows during the start. */
 export function keepMemorySmall() {
+  leaveYoungWhatIsNew();
   sizeYoungGeneration();
   setTimeout(collectOldSoon, startMs).unref();
   giveBackAtRest();
+}
+
+/**
+ * V8 makes objects of a place in the code in the old generation from the start, once most of those it made there outlived two
+ * collections. Where many requests run at once, that is so for a moment. From then on each request leaves what it made, and
+ * all that this refers to, to the next full collection (docs/decisions/0065).
+ */
+function leaveYoungWhatIsNew() {
+  v8.setFlagsFromString('--no-allocation-site-pretenuring');
 }
 
 /**
