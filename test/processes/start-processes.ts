@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
@@ -72,12 +73,16 @@ export async function startProcesses(
   };
 }
 
-/** What the other worker does while `stopped` stands still: that one accepts nothing. */
+/**
+ * What the other worker does while `stopped` stands still: that one accepts nothing. Throws after 20 s, when the primary
+ * ends it.
+ */
 export async function inOnly<T>(stopped: number, work: () => Promise<T>): Promise<T> {
   process.kill(stopped, 'SIGSTOP');
   try {
     return await work();
   } finally {
+    assert(existsSync(`/proc/${stopped}`), 'the stopped worker was ended, because the work took so long');
     process.kill(stopped, 'SIGCONT');
   }
 }
