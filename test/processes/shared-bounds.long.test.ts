@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
-import { testKey } from '../start-gateway.ts';
+import { adminKey, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { until } from '../until.ts';
 import {
@@ -45,11 +45,14 @@ async function connected(t: TestContext, { url }: StartedProcesses, head: string
 overBoth('connections of an address count over all workers, also those that start later or die', async (t, over) => {
   const { gateway, one, other } = await start(t, over, { connections_per_address: 8 });
   let open = 0;
+  let first: Socket | null = null;
   /** Tries to open one that stays. */
   const isRefused = async () => {
     const { socket, answer } = await connected(t, gateway, 'GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n');
-    if (answer.includes(' 200 OK')) open += 1;
-    else {
+    if (answer.includes(' 200 OK')) {
+      open += 1;
+      first ??= socket;
+    } else {
       assert.match(answer, /as many as one address may have .server\.connections_per_address/);
       socket.destroy();
     }
@@ -61,12 +64,20 @@ overBoth('connections of an address count over all workers, also those that star
     await until(what, isRefused);
     assert(open - before <= 2, `${what}: ${open - before} were let in`);
   };
+  /** A scrape goes through the primary, behind what the worker of `first` has said before. */
+  const primaryKnows = async () => {
+    assert(first !== null);
+    first.write(`GET /metrics HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${adminKey}\r\n\r\n`);
+    assert.match(String(await once(first, 'data')), / 200 OK/);
+  };
   await inOnly(one, () => until('a worker refuses more', isRefused));
+  await primaryKnows();
   await inOnly(other, () => refusesSoon('the other worker refuses more'));
 
   process.kill(one, 'SIGKILL');
   await until('only those that are open here count', async () => (await isRefused()) && open >= 8);
   await replaced(gateway, 1);
+  await primaryKnows();
   await inOnly(other, () => refusesSoon('a worker that starts later refuses more'));
 
   process.kill(other, 'SIGKILL');
