@@ -14,6 +14,7 @@ import { ErrorNote } from '../../parts/error-note.tsx';
 import { Moment } from '../../parts/figures.tsx';
 import { usd } from '../../parts/format.ts';
 import { EntryPage, Section } from '../../parts/page.tsx';
+import type { ReadState } from '../../parts/read.tsx';
 import { Skeleton } from '../../parts/skeleton.tsx';
 import { Status } from '../../parts/status.tsx';
 import { WindowGauges } from '../../parts/window-gauges.tsx';
@@ -33,17 +34,20 @@ const windowsEveryMs = 10_000;
 export default function AccountPage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const query = useQuery(accounts.query(id));
+  const windows = useWindows(accounts.addressOf(id));
+  // Nobody knows how high the limits are, and what is below would move.
+  const waits = windows.isPending && query.error === null;
   return (
     <EntryPage
       title={query.data?.name ?? id}
       list={{ to: '/dashboard/accounts', label: 'Accounts' }}
-      query={query}
+      query={waits ? { ...query, data: undefined } : query}
       actions={(account) => <Actions account={account} />}
     >
       {(account) => (
         <>
           <Facts account={account} />
-          <Windows path={accounts.addressOf(id)} />
+          <Windows query={windows} />
           <Budgets account={account} />
           <Credit account={account} />
           <KeysTable account={account.id} />
@@ -133,16 +137,18 @@ function Actions({ account }: { account: DetailedAccount }) {
   );
 }
 
-function Windows({ path }: { path: string }) {
-  const { data, error, refetch } = useQuery({
+function useWindows(path: string) {
+  return useQuery({
     queryKey: [accounts.path, path, 'windows'],
     queryFn: ({ signal }) => get<AccountWindows>(`${path}/windows`, {}, signal),
     refetchInterval: windowsEveryMs,
   });
+}
+
+function Windows({ query: { data, error, refetch } }: { query: ReadState<AccountWindows> }) {
   return (
     <Section title="Limits">
       {error !== null && <ErrorNote error={error} retry={() => void refetch()} />}
-      {data === undefined && error === null && <Skeleton className="h-24" />}
       {data?.data.length === 0 && (
         <p className="text-muted text-sm">The limits of its plan count per key, and the account has no key.</p>
       )}
