@@ -193,6 +193,33 @@ test('a hook changes and refuses answers, whole and streamed', async (t) => {
   assert.match(await refused.text(), /No secrets/);
 });
 
+test('a call of a custom tool stays one where a hook changes answers', async (t) => {
+  const call = { id: 'c', type: 'custom', custom: { name: 'patch', input: '*** "one"' } };
+  const message = { role: 'assistant', content: null, tool_calls: [call] };
+  const vendor = createServer((request, response) => {
+    request.resume().on('end', () => {
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ id: 'a', choices: [{ index: 0, message, finish_reason: 'tool_calls' }] }));
+    });
+  });
+  await new Promise<void>((ready) => vendor.listen(0, ready));
+  t.after(() => vendor.close());
+  const { port } = vendor.address() as AddressInfo;
+  const module = moduleOf('calls', `onEvent: ({ texts }) => ({ texts: texts.map(({ text }, at) => ({ at, text })) })`);
+  const gateway = await withHooks(
+    t,
+    { calls: { module } },
+    {
+      providers: { own: { type: 'openai', api_key: 'k', base_url: `http://127.0.0.1:${port}/v1` } },
+      models: { chat: { targets: ['own/m'] } },
+    },
+  );
+  const tools = [{ type: 'custom', custom: { name: 'patch' } }];
+  const answer = await (await send(gateway, chat({ tools }))).json();
+  const [choice] = (answer as { choices: { message: JsonObject }[] }).choices;
+  assert.deepEqual(choice?.message.tool_calls, [call]);
+});
+
 test('a hook gets the texts of answers of other families, and no words of their formats', async (t) => {
   const module = moduleOf(
     'families',

@@ -37,3 +37,22 @@ export function argumentsObject(json: string): JsonObject | null {
     return null;
   }
 }
+
+/**
+ * The text for a custom tool from the arguments of its replacement function. Models do not always keep to the schema:
+ * another lone string member is taken for the text, and anything else goes unchanged.
+ */
+export function customInput(argumentsJson: string): string {
+  let value: unknown;
+  try {
+    value = JSON.parse(argumentsJson);
+  } catch {
+    return argumentsJson;
+  }
+  if (typeof value === 'string') return value;
+  if (!isObject(value)) return argumentsJson;
+  if (typeof value.input === 'string') return value.input;
+  const members = Object.values(value);
+  if (members.length === 0) return '';
+  return members.length === 1 && typeof members[0] === 'string' ? members[0] : argumentsJson;
+}

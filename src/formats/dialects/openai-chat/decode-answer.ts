@@ -315,6 +315,7 @@ export class ChunkReader {
     events: NeutralEvent[],
   ): void {
     choice.finished = true;
+    choice.toolCalls?.close(events);
     const unplaced = choice.toolCalls?.unfinished() ?? 0;
     this.skipped += unplaced - choice.skipped;
     choice.skipped = unplaced;

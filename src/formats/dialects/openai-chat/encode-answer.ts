@@ -3,6 +3,7 @@ import { citationsMax } from '../../neutral/citation.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import { type ProducedMedia, urlOfMedia } from '../../neutral/produced-media.ts';
 import type { Usage } from '../../neutral/usage.ts';
+import { customInput } from '../arguments-text.ts';
 import type { AnswerHead, StreamEncoder } from '../dialect.ts';
 import { annotationOf } from './citations.ts';
 import { extraContentOf, google } from './thought-signature.ts';
@@ -26,8 +27,8 @@ interface SentChoice {
   finished: boolean;
   textLength: number;
   pictures: number;
-  /** One entry a tool call: whether any of its arguments were sent. */
-  callHasArguments: boolean[];
+  /** One entry a tool call: whether any of its arguments were sent; of a custom tool, its arguments so far. */
+  callHasArguments: (boolean | string)[];
 }
 
 /** A chunk behind the value of `delta`. */
@@ -66,21 +67,18 @@ class ChunkEncoder implements StreamEncoder {
         return this.#emit(event.choice, `{"reasoning_content":${JSON.stringify(event.text)}}`);
       case 'refusal-delta':
         return this.#emit(event.choice, `{"refusal":${JSON.stringify(event.text)}}`);
-      case 'tool-call-start': {
-        const call = {
-          index: event.call,
-          id: event.id,
-          type: 'function',
-          function: { name: event.name, arguments: '' },
-          ...extraContentOf(event),
-        };
-        this.#choiceAt(event.choice).callHasArguments[event.call] = false;
-        return this.#emit(event.choice, `{"tool_calls":[${JSON.stringify(call)}]}`);
-      }
+      case 'tool-call-start':
+        return this.#call(event);
       case 'tool-call-delta': {
         if (event.argumentsJson === '') return '';
+        const { callHasArguments: calls } = this.#choiceAt(event.choice);
+        const before = calls[event.call];
+        if (typeof before === 'string') {
+          calls[event.call] = before + event.argumentsJson;
+          return '';
+        }
         const text = JSON.stringify(event.argumentsJson);
-        this.#choiceAt(event.choice).callHasArguments[event.call] = true;
+        calls[event.call] = true;
         return this.#emit(event.choice, `{"tool_calls":[{"index":${event.call},"function":{"arguments":${text}}}]}`);
       }
       case 'audio-delta':
@@ -121,6 +119,16 @@ class ChunkEncoder implements StreamEncoder {
       case 'server-tool':
         return '';
     }
+  }
+
+  #call(event: Extract<NeutralEvent, { type: 'tool-call-start' }>): string {
+    const { choice, call: index, id, name, custom = false } = event;
+    const tool = custom
+      ? { type: 'custom', custom: { name, input: '' } }
+      : { type: 'function', function: { name, arguments: '' } };
+    const call = { index, id, ...tool, ...extraContentOf(event) };
+    this.#choiceAt(choice).callHasArguments[index] = custom ? '' : false;
+    return this.#emit(choice, `{"tool_calls":[${JSON.stringify(call)}]}`);
   }
 
   #picture(choice: number, media: ProducedMedia): string {
@@ -180,10 +188,12 @@ class ChunkEncoder implements StreamEncoder {
     if (sent.finished) return '';
     let frames = '';
     for (const [call, hasArguments] of sent.callHasArguments.entries()) {
-      // Clients parse the arguments, and an empty string is not JSON.
-      if (hasArguments === false) {
-        frames += this.#emit(choice, `{"tool_calls":[{"index":${call},"function":{"arguments":"{}"}}]}`);
-      }
+      // Clients parse the arguments, and an empty string is not JSON. The text of a custom tool is whole only now.
+      let tool = '';
+      if (hasArguments === false) tool = '"function":{"arguments":"{}"}';
+      else if (typeof hasArguments === 'string')
+        tool = `"custom":{"input":${JSON.stringify(customInput(hasArguments))}}`;
+      if (tool !== '') frames += this.#emit(choice, `{"tool_calls":[{"index":${call},${tool}}]}`);
     }
     const annotations = this.#annotations?.get(choice);
     if (annotations !== undefined) frames += this.#emit(choice, `{"annotations":${JSON.stringify(annotations)}}`);

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
+import { customInput } from '../arguments-text.ts';
 import type { AnswerFold, AnswerHead } from '../dialect.ts';
 import { annotationIn, finishReasons, mediaWord, wirePicture, wireUsage } from './encode-answer.ts';
 import { extraContentOf, google } from './thought-signature.ts';
@@ -10,7 +11,7 @@ interface FoldedChoice {
   text: string | null;
   reasoning: string;
   refusal: string | null;
-  calls: { id: string; name: string; argumentsJson: string; extra: JsonObject }[];
+  calls: { id: string; name: string; argumentsJson: string; custom: boolean; extra: JsonObject }[];
   annotations: JsonObject[];
   pictures: JsonObject[];
   /** Google's proof over the text. */
@@ -106,7 +107,10 @@ function addTo(choice: FoldedChoice, event: ContentEvent, lost: Set<string>): vo
       choice.refusal = (choice.refusal ?? '') + event.text;
       return;
     case 'tool-call-start':
-      choice.calls[event.call] = { id: event.id, name: event.name, argumentsJson: '', extra: extraContentOf(event) };
+      choice.calls[event.call] = {
+        ...{ id: event.id, name: event.name, argumentsJson: '', custom: event.custom === true },
+        extra: extraContentOf(event),
+      };
       return;
     case 'tool-call-delta': {
       const call = choice.calls[event.call];
@@ -168,11 +172,12 @@ function wireChoice(index: number, choice: FoldedChoice): JsonObject {
     message.content = '';
   if (choice.reasoning !== '') message.reasoning_content = choice.reasoning;
   if (calls.length > 0) {
-    message.tool_calls = calls.map((call) => ({
-      id: call.id,
-      type: 'function',
-      function: { name: call.name, arguments: call.argumentsJson === '' ? '{}' : call.argumentsJson },
-      ...call.extra,
+    message.tool_calls = calls.map(({ id, name, argumentsJson, custom, extra }) => ({
+      id,
+      ...(custom
+        ? { type: 'custom', custom: { name, input: customInput(argumentsJson) } }
+        : { type: 'function', function: { name, arguments: argumentsJson || '{}' } }),
+      ...extra,
     }));
   }
   if (choice.annotations.length > 0) message.annotations = choice.annotations;

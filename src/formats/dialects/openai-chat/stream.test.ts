@@ -315,3 +315,41 @@ test("a part of Mistral's content that has no place is a loss, an empty text is 
   for (const event of decodeWhole({ id: 'x', choices })) shown.add(event);
   assert.deepEqual([...(shown.lost ?? [])], ['content.reference']);
 });
+
+test('a call of a custom tool is written as one again, beside one of a function', () => {
+  const input = 'say "hi"\nto {all}';
+  const calls = [
+    { index: 0, id: 'c0', type: 'custom', custom: { name: 'patch', input: '' } },
+    { index: 0, custom: { input: input.slice(0, 7) } },
+    { index: 0, custom: { input: input.slice(7) } },
+    { index: 1, id: 'c1', type: 'function', function: { name: 'look', arguments: '{"a":1}' } },
+  ];
+  const chunk = (delta: JsonObject, finish_reason: string | null = null) =>
+    JSON.stringify({ id: 'c', choices: [{ index: 0, delta, finish_reason }] });
+  const decoder = decodeStream();
+  const pieces = [...calls.map((call) => chunk({ tool_calls: [call] })), chunk({}, 'tool_calls'), '[DONE]'];
+  const events = [...pieces.flatMap((text) => decoder.step({ event: '', data: text })), ...decoder.finish()];
+  const whole = fold(head);
+  for (const event of events) whole.add(event);
+  const expected = [
+    { id: 'c0', type: 'custom', custom: { name: 'patch', input } },
+    { id: 'c1', type: 'function', function: { name: 'look', arguments: '{"a":1}' } },
+  ];
+  const callsOf = (answer: JsonObject) => (answer.choices as { message: JsonObject }[])[0]!.message.tool_calls;
+  assert.deepEqual(callsOf(whole.result() as JsonObject), expected);
+  const again = fold(head);
+  for (const event of decodeWhole(whole.result())) again.add(event);
+  assert.deepEqual(callsOf(again.result() as JsonObject), expected);
+
+  const sent = chunks(written(events)).flatMap(({ choices }) => {
+    const { delta } = (choices as { delta: JsonObject }[])[0]!;
+    return (delta.tool_calls ?? []) as JsonObject[];
+  });
+  assert.deepEqual(
+    sent.filter(({ index }) => index === 0),
+    [
+      { index: 0, id: 'c0', type: 'custom', custom: { name: 'patch', input: '' } },
+      { index: 0, custom: { input } },
+    ],
+  );
+});

@@ -13,7 +13,8 @@ interface Call {
   held: string;
   /** End of the arguments so far. */
   lastPiece: string;
-  text: ArgumentsText;
+  /** Null: a custom tool takes text, which is the member `input` of the arguments. */
+  text: ArgumentsText | null;
 }
 
 /**
@@ -28,6 +29,8 @@ export class ToolCallReader {
   readonly #byIndex = new Map<number, Call>();
   readonly #byId = new Map<string, Call>();
   #last: Call | null = null;
+  /** Calls of custom tools whose arguments go on. */
+  #custom: Call[] = [];
   #known = 0;
   #dropped = 0;
 
@@ -49,8 +52,7 @@ export class ToolCallReader {
     this.#last = call;
     if (call.id === '') call.id = id;
     const choice = this.#choice;
-    const text =
-      called.arguments === undefined ? argumentsText(called.input) : call.text.next(argumentsText(called.arguments));
+    const text = call.text === null ? insideOfString(called.input) : call.text.next(argumentsOf(called));
     if (text !== '') call.lastPiece = text;
     if (call.place < 0) {
       call.held += text;
@@ -58,12 +60,20 @@ export class ToolCallReader {
       call.place = this.announced;
       this.announced += 1;
       if (call.id === '') call.id = `${this.#idPrefix}${call.place}`;
-      events.push({ type: 'tool-call-start', choice, call: call.place, id: call.id, name });
-      if (call.held !== '')
-        events.push({ type: 'tool-call-delta', choice, call: call.place, argumentsJson: call.held });
+      const custom = call.text === null;
+      events.push({ type: 'tool-call-start', choice, call: call.place, id: call.id, name, ...(custom && { custom }) });
+      const argumentsJson = custom ? `{"input":"${call.held}` : call.held;
+      if (argumentsJson !== '') events.push({ type: 'tool-call-delta', choice, call: call.place, argumentsJson });
       call.held = '';
     } else if (text !== '') events.push({ type: 'tool-call-delta', choice, call: call.place, argumentsJson: text });
     return call.place;
+  }
+
+  /** Ends the arguments of calls of custom tools. To be called at the end of the choice. */
+  close(events: NeutralEvent[]): void {
+    for (const { place } of this.#custom)
+      if (place >= 0) events.push({ type: 'tool-call-delta', choice: this.#choice, call: place, argumentsJson: '"}' });
+    this.#custom = [];
   }
 
   /** Pieces that could not be placed: calls without a name, or beyond the bound. */
@@ -73,7 +83,8 @@ export class ToolCallReader {
 
   /** True if the last call's arguments end as an object does, or there are none. */
   areWhole(): boolean {
-    return this.unfinished() === 0 && /^$|\}\s*$/.test(this.#last?.lastPiece ?? '');
+    const last = this.#last;
+    return this.unfinished() === 0 && (last?.text === null || /^$|\}\s*$/.test(last?.lastPiece ?? ''));
   }
 
   #callOf(piece: JsonObject, id: string, name: string): Call | null {
@@ -85,15 +96,25 @@ export class ToolCallReader {
     if (existing && !another) return existing;
     if (this.#known >= callsMax) return null;
     this.#known += 1;
-    const call: Call = { place: -1, id, held: '', lastPiece: '', text: new ArgumentsText() };
+    const call: Call = {
+      place: -1,
+      id,
+      held: '',
+      lastPiece: '',
+      text: isObject(piece.custom) ? null : new ArgumentsText(),
+    };
+    if (call.text === null) this.#custom.push(call);
     if (index !== null) this.#byIndex.set(index, call);
     if (id !== '') this.#byId.set(id, call);
     return call;
   }
 }
 
+const insideOfString = (text: JsonValue | undefined): string =>
+  typeof text === 'string' ? JSON.stringify(text).slice(1, -1) : '';
+
 /** Arguments are a string of JSON; some servers send the object itself. */
-function argumentsText(value: JsonValue | undefined): string {
+function argumentsOf({ input, arguments: value = input }: JsonObject): string {
   if (typeof value === 'string') return value;
   return value === undefined || value === null ? '' : JSON.stringify(value);
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../kernel/json.ts';
+import { customInput } from '../arguments-text.ts';
 import {
   type CallItem,
-  customInput,
   type ItemStatus,
   type MessageItem,
   type MessagePart,

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import { fitCallId } from '../../neutral/fit-call-id.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
-import { customInput } from './response-object.ts';
+import { customInput } from '../arguments-text.ts';
 import { openAiResponsesId } from './wire.ts';
 
 /** OpenAI refuses longer ids of calls. */

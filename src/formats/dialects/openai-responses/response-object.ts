@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { FinishReason } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
+import { customInput } from '../arguments-text.ts';
 import type { AnswerHead } from '../dialect.ts';
 
 /** The items of an answer while it is made. `index` is the place in `output`. */
@@ -99,25 +100,6 @@ export function wirePart(part: MessagePart): JsonObject {
   return part.kind === 'refusal'
     ? { type: 'refusal', refusal: part.text }
     : { type: 'output_text', text: part.text, annotations: part.annotations, logprobs: part.logprobs };
-}
-
-/**
- * The text for a custom tool from the arguments of its replacement function. Models do not always keep to the schema:
- * another lone string member is taken for the text, and anything else goes unchanged.
- */
-export function customInput(argumentsJson: string): string {
-  let value: unknown;
-  try {
-    value = JSON.parse(argumentsJson);
-  } catch {
-    return argumentsJson;
-  }
-  if (typeof value === 'string') return value;
-  if (!isObject(value)) return argumentsJson;
-  if (typeof value.input === 'string') return value.input;
-  const members = Object.values(value);
-  if (members.length === 0) return '';
-  return members.length === 1 && typeof members[0] === 'string' ? members[0] : argumentsJson;
 }
 
 /** State of an answer. `incomplete` has a reason; the word is OpenAI's. */
