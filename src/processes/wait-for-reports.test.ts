@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { MessageChannel } from 'node:worker_threads';
 import type { Link } from './process-link.ts';
 import { bodiesAt, cancelAt, Hearing, isLook } from './wait-for-reports.ts';
 import type { WorkerOffers } from './worker-seat.ts';
@@ -81,6 +82,24 @@ test('those that ask while workers are heard wait for one further round together
   assert.equal(rounds.length, 4);
   rounds[3]!();
   await alone;
+});
+
+test('what a worker has said is taken, though this process had no turn until the wait was over', async () => {
+  const { port1, port2 } = new MessageChannel();
+  let isTaken = false;
+  const said = new Promise<void>((resolve) => {
+    port1.once('message', () => {
+      isTaken = true;
+      resolve();
+    });
+  });
+  const { link } = workerOf({ delivered: () => said });
+  const all = new Hearing(() => [link]).all();
+  port2.postMessage('said');
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 150);
+  await all;
+  assert.ok(isTaken);
+  port1.close();
 });
 
 test('what people look at waits for all workers, what requests need does not', () => {

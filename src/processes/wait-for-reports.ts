@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BodiesByRequest } from '../admin/parts.ts';
 import { withinMs } from '../kernel/within-ms.ts';
 import type { Link } from './process-link.ts';
@@ -57,13 +58,17 @@ export class Hearing {
   }
 }
 
-/** Resolves when `ask` has an answer of all workers, or after `maxMs`. */
+/**
+ * Resolves when `ask` has an answer of all workers, or after `maxMs`. What had come by then is taken: timers run first
+ * in a process that has not had the processor for so long.
+ */
 export async function askAll(
   links: readonly Link<WorkerOffers>[],
   ask: (link: Link<WorkerOffers>) => Promise<unknown>,
   maxMs: number,
 ): Promise<void> {
-  await withinMs(maxMs, Promise.allSettled(links.map(ask)), null);
+  const answers = await withinMs(maxMs, Promise.allSettled(links.map(ask)), null);
+  if (answers === null) await nextTurn();
 }
 
 /** Cancels the call of this name, if exactly one runs at all of these workers. */

@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
 import { openPostgres } from '../../src/stores/postgres/open.ts';
+import { batchWhen, beginBatch, chatLine, hasEnded, openAi } from '../batches/world.ts';
 import { assertWithin } from '../machine-load.ts';
 import { overUpstreams, testKey } from '../start-gateway.ts';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';
@@ -61,6 +62,27 @@ test('F33 another process holds the lock of ledger.db: 503 in time with nothing 
   assert.ok(Math.min(...lateMs) < 0, `refused, and models listed, later than they may: ${lateMs} ms`);
   assert.equal(upstream.requests().filter(({ method }) => method === 'POST').length, 27);
   assert.equal((await balanced(url)).units, 32);
+});
+
+test('F33 a batch has not ended while ledger.db is locked: whoever sees its end finds what it cost', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const data = join(temporaryFolder(t), 'data');
+  const { url } = await startGatewayProcess(t, { ...overUpstreams(upstream.url), storage: { data_dir: data } });
+  upstream.script('/v1/chat/completions', ['always delay=1s']);
+  const client = openAi(url, testKey);
+  const { id } = await beginBatch(client, [chatLine('a'), chatLine('b')]);
+  const lines = () => upstream.requests().filter(({ method }) => method === 'POST');
+  await until('all lines are asked', () => lines().length === 2);
+  const other = new DatabaseSync(join(data, 'ledger.db'), { timeout: 5_000 });
+  t.after(() => other.close());
+  other.exec('BEGIN IMMEDIATE');
+  const answered = await batchWhen(client, id, (batch) => batch.request_counts!.completed === 2 || hasEnded(batch));
+  await after(500);
+  assert.notEqual((await client.batches.retrieve(id)).status, 'completed');
+  other.exec('ROLLBACK');
+  assert.equal((await batchWhen(client, id, hasEnded)).status, 'completed', answered.status);
+  assert.equal((await balanced(url)).units, 2);
 });
 
 test('F33 the lock is let go within 250 ms: everybody is served', async (t) => {

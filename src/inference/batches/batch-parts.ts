@@ -19,6 +19,8 @@ export interface BatchParts {
   holding: Turns;
   /** Which of these requests the ledger charges, or will. */
   charged(account: string, requestIds: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Resolves once the ledger has what this process has charged, or gives up writing it. */
+  booked(): Promise<void>;
   sealer: Sealer;
   clock: Clock;
   retentionMs(): number;

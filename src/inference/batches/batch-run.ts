@@ -115,10 +115,12 @@ async function resultFiles(
 }
 
 async function end(
-  { batch, store, lease, files, clock, retentionMs }: BatchRun,
+  { batch, store, lease, files, clock, booked, retentionMs }: BatchRun,
   ending: BatchEnding,
   results: Pick<BatchEnd, 'outputFile' | 'errorFile' | 'facts'>,
 ): Promise<void> {
+  // A reader of its end finds what it cost, at every process.
+  await booked();
   const atMs = clock.wallMs();
   await store.end(lease, { ending, atMs, expiresMs: atMs + retentionMs(), ...results });
   // Its caller never saw it as a file.

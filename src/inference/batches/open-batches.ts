@@ -14,7 +14,7 @@ import { upstreamClient } from './upstream/upstream-client.ts';
 export interface BatchesOptions {
   services: Services;
   uploads: Uploads;
-  ledger: Pick<Ledger, 'find' | 'openReservations'>;
+  ledger: Pick<Ledger, 'find' | 'openReservations' | 'flush'>;
   ring: LastingCallers;
   /** Requests of callers that run. */
   running(): number;
@@ -74,6 +74,7 @@ export function openBatches({ services, uploads, ledger, ...options }: BatchesOp
       waiting: options.running,
       upstream: { ...upstreamAccess(services), taken: new Set<string>(), onTrouble },
       charged: (account, ids) => chargedOf(ledger, account, ids),
+      booked: () => ledger.flush(),
       onTrouble,
     });
     await batches.start();
