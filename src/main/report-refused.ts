@@ -74,7 +74,7 @@ export function measure(
   metrics.gauge('culvert_data_free_bytes', 'Free bytes on the disk of the data folder.', 'max', room.freeBytes);
   metrics.gauge('culvert_cache_waiting_requests', 'Requests that wait for an equal one.', 'sum', cache.waiting);
   metrics.gauges('culvert_build_info', '1; the version is in the label.', 'version', 'max', () => [[version, 1]]);
-  const help = 'Age of the oldest record that a sink has not received, in the process that sends.';
+  const help = 'Age of the oldest record that a sink has not received, as far as this process knows.';
   metrics.gauges('culvert_sink_lag_seconds', help, 'sink', 'max', () =>
     sinks.standing().map(({ name, lagMs }) => [name, lagMs / 1_000] as const),
   );

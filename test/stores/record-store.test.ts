@@ -106,6 +106,12 @@ for (const driver of drivers.filter(({ name }) => name === 'postgres')) {
     await new Promise((resolve) => setTimeout(resolve, 150));
     assert.notEqual(await other.records.take('lake', 60_000), null);
     assert.equal(await one.records.take('lake', 60_000), null);
+    const failure = { why: 'host answers 500', sinceMs: 1_000 };
+    await other.records.failed('lake', failure);
+    await one.records.failed('lake', null);
+    assert.deepEqual(await one.records.failure('lake'), failure, 'only its sender says so');
+    await other.records.failed('lake', null);
+    assert.equal(await one.records.failure('lake'), null);
     await other.records.letGo('lake');
     assert.notEqual(await one.records.take('lake', 60_000), null);
     await one.shutdown();

@@ -2,7 +2,7 @@ import { setTimeout as rest } from 'node:timers/promises';
 import { backoffMs } from '../../kernel/backoff.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { withinMs } from '../../kernel/within-ms.ts';
-import type { OrderedRecord, RecordStore } from './record-store.ts';
+import type { OrderedRecord, RecordStore, SinkFailure } from './record-store.ts';
 import { recordLine } from './request-record.ts';
 
 /** Receiver of records; `send` resolves when they have arrived. */
@@ -30,11 +30,11 @@ export interface Batch {
 
 export interface SinkStanding {
   name: string;
-  /** `elsewhere`: another process sends. */
+  /** `elsewhere`: another process sends, and has not said that it fails. */
   at: 'sending' | 'elsewhere' | 'failing';
   /** Its answer to the newest try; null unless it fails. */
   why: string | null;
-  /** Age of the oldest record that has not arrived; 0 if all have, or another process sends. */
+  /** Age of the oldest record that has not arrived; 0 if all have, or another process sends and does not fail. */
   lagMs: number;
 }
 
@@ -62,13 +62,13 @@ export function createRecordDelivery(parts: {
   onTrouble(message: string): void;
 }): RecordDelivery {
   const stopping = new AbortController();
-  const loops = parts.sinks.map((sink) => createLoop(sink, parts, stopping.signal));
+  const loops = parts.sinks.map((sink) => new SinkLoop(sink, parts));
   let running: Promise<unknown> = Promise.resolve();
   return {
     start() {
-      running = Promise.all(loops.map(({ run }) => run()));
+      running = Promise.all(loops.map((loop) => loop.run(stopping.signal)));
     },
-    standing: () => loops.map(({ standing }) => standing()),
+    standing: () => loops.map((loop) => loop.standing()),
     async stop() {
       stopping.abort();
       await withinMs(stopWaitMs, running, null);
@@ -105,65 +105,81 @@ async function gather(sink: Sink, store: RecordStore, position: number) {
   return { batch, last: last.position, isFull, settledMs: first.settledMs };
 }
 
-function createLoop(
-  sink: Sink,
-  { store, clock, onTrouble }: { store: RecordStore; clock: Clock; onTrouble(message: string): void },
-  stopping: AbortSignal,
-) {
-  let at: SinkStanding['at'] = 'elsewhere';
-  let why: string | null = null;
+interface LoopParts {
+  store: RecordStore;
+  clock: Clock;
+  onTrouble(message: string): void;
+}
+
+class SinkLoop {
+  readonly #sink: Sink;
+  readonly #parts: LoopParts;
+  #at: SinkStanding['at'] = 'elsewhere';
+  #failure: SinkFailure | null = null;
   /** In a row. */
-  let failures = 0;
+  #failures = 0;
   /** Time of the oldest record that has not arrived; null if all have. */
-  let behindMs: number | null = null;
+  #behindMs: number | null = null;
+
+  constructor(sink: Sink, parts: LoopParts) {
+    this.#sink = sink;
+    this.#parts = parts;
+  }
+
+  async run(stopping: AbortSignal): Promise<void> {
+    while (!stopping.aborted) {
+      const pauseMs = await this.#turn().catch((error) => this.#failed(error));
+      if (pauseMs > 0) await rest(pauseMs, undefined, { ref: false, signal: stopping }).catch(() => undefined);
+    }
+    if (this.#at !== 'elsewhere') await this.#parts.store.letGo(this.#sink.name).catch(() => undefined);
+  }
+
+  standing(): SinkStanding {
+    return {
+      name: this.#sink.name,
+      at: this.#failure === null ? this.#at : 'failing',
+      why: this.#failure?.why ?? null,
+      lagMs: this.#behindMs === null ? 0 : Math.max(0, this.#parts.clock.wallMs() - this.#behindMs),
+    };
+  }
 
   /** Ms until the next turn. */
-  async function turn(): Promise<number> {
+  async #turn(): Promise<number> {
+    const sink = this.#sink;
+    const { store, onTrouble } = this.#parts;
     const position = await store.take(sink.name, leaseMs);
     if (position === null) {
-      at = 'elsewhere';
-      behindMs = null;
+      this.#at = 'elsewhere';
+      this.#failure = await store.failure(sink.name);
+      this.#behindMs = this.#failure?.sinceMs ?? null;
       return takeAgainMs;
     }
     const { batch, last, isFull, settledMs } = await gather(sink, store, position);
-    behindMs = settledMs;
+    this.#behindMs = settledMs;
     if (batch !== null) {
       await sink.send(batch);
       await store.arrived(sink.name, last);
-      behindMs = isFull ? settledMs : null;
+      this.#behindMs = isFull ? settledMs : null;
     }
-    if (at === 'failing') onTrouble(`the sink ${sink.name} accepts records again`);
-    at = 'sending';
-    why = null;
-    failures = 0;
+    if (this.#at === 'failing') onTrouble(`the sink ${sink.name} accepts records again`);
+    // The failure of a process that died is over, too.
+    if (this.#at !== 'sending') await store.failed(sink.name, null);
+    this.#at = 'sending';
+    this.#failure = null;
+    this.#failures = 0;
     return isFull ? 0 : sink.everyMs;
   }
 
-  async function run(): Promise<void> {
-    while (!stopping.aborted) {
-      let pauseMs: number;
-      try {
-        pauseMs = await turn();
-      } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error);
-        if (at !== 'failing')
-          onTrouble(`the sink ${sink.name} accepts no records, so they wait in the ledger: ${reason}`);
-        at = 'failing';
-        why = reason;
-        pauseMs = backoffMs(++failures, retryPauses);
-      }
-      if (pauseMs > 0) await rest(pauseMs, undefined, { ref: false, signal: stopping }).catch(() => undefined);
-    }
-    if (at !== 'elsewhere') await store.letGo(sink.name).catch(() => undefined);
+  /** Ms until the next try. */
+  async #failed(error: unknown): Promise<number> {
+    const { name } = this.#sink;
+    const why = error instanceof Error ? error.message : String(error);
+    const wasFailing = this.#at === 'failing';
+    const isNew = !wasFailing || this.#failure?.why !== why;
+    this.#at = 'failing';
+    this.#failure = { why, sinceMs: this.#behindMs };
+    if (!wasFailing) this.#parts.onTrouble(`the sink ${name} accepts no records, so they wait in the ledger: ${why}`);
+    if (isNew) await this.#parts.store.failed(name, this.#failure).catch(() => undefined);
+    return backoffMs(++this.#failures, retryPauses);
   }
-
-  return {
-    run,
-    standing: (): SinkStanding => ({
-      name: sink.name,
-      at,
-      why,
-      lagMs: behindMs === null ? 0 : Math.max(0, clock.wallMs() - behindMs),
-    }),
-  };
 }

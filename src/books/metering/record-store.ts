@@ -15,12 +15,23 @@ export interface RecordStore {
    * null while another process has the sink.
    */
   take(sink: string, leaseMs: number): Promise<number | null>;
+  /** Tells the other processes why the sink of this one accepts nothing; null: it does again. */
+  failed(sink: string, failure: SinkFailure | null): Promise<void>;
+  /** The newest that `failed` got from the process that has the sink; null where no other process can have it. */
+  failure(sink: string): Promise<SinkFailure | null>;
   /** Leaves it to another process. */
   letGo(sink: string): Promise<void>;
   /** Up to `limit` records behind a position, in their order. Refused requests are none. */
   read(after: number, limit: number): Promise<readonly OrderedRecord[]>;
   /** The sink has every record up to `position`; what all sinks have is forgotten. Again changes nothing. */
   arrived(sink: string, position: number): Promise<void>;
+}
+
+export interface SinkFailure {
+  /** Its answer to the newest try. */
+  why: string;
+  /** Wall-clock ms at which the oldest record that has not arrived was settled; null if that is unknown. */
+  sinceMs: number | null;
 }
 
 /** A process that may send records has this in the options of its ledger; others write no order. */

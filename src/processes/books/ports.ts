@@ -36,7 +36,7 @@ export const remotePorts = {
       'flush',
     ] as const),
   ),
-  records: of<RecordStore>()('begin', 'take', 'letGo', 'read', 'arrived'),
+  records: of<RecordStore>()('begin', 'take', 'failed', 'failure', 'letGo', 'read', 'arrived'),
   experiments: of<ExperimentBook>()('rate', 'feedbackOf', 'results', 'states', 'begin', 'takeOut', 'takeBack'),
   statements: of<StatementBook>()('stored', 'closed', 'keep'),
   tally: of<SharedTally>()('read', 'add'),

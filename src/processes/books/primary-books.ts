@@ -1,5 +1,5 @@
 import type { Counters } from '../../books/metering/counters.ts';
-import type { RecordStore } from '../../books/metering/record-store.ts';
+import type { RecordStore, SinkFailure } from '../../books/metering/record-store.ts';
 import type { SharedTally, Tallied } from '../../books/metering/tally.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -56,8 +56,7 @@ export async function openPrimaryBooks(parts: PrimaryBooksParts): Promise<Primar
   const pace = createPace();
   const { experiments, statements } = ledger;
   const ports = { counters: ofSentLimits(counters), ledger, experiments, statements, tally, pace };
-  /** The desk that sends records to a sink. */
-  const senders = new Map<string, object>();
+  const senders: Senders = new Map();
   const load = createCoreWatch((message) => log.warn(message));
   let stopWatching = () => {};
 
@@ -79,7 +78,7 @@ export async function openPrimaryBooks(parts: PrimaryBooksParts): Promise<Primar
       return {
         ...desk,
         async lost() {
-          for (const [sink, sender] of senders) if (sender === name) senders.delete(sink);
+          for (const [sink, { desk }] of senders) if (desk === name) senders.delete(sink);
           return desk.lost();
         },
       };
@@ -116,18 +115,25 @@ function ofSentLimits(counters: Counters): Pick<Counters, 'read' | 'running'> {
   };
 }
 
+/** The desk that sends records to each sink, and why it cannot. */
+type Senders = Map<string, { desk: object; failure: SinkFailure | null }>;
+
 /** Each sink gets its records from one worker at a time. */
-function ofOneSender(records: RecordStore, senders: Map<string, object>, name: object): RecordStore {
+function ofOneSender(records: RecordStore, senders: Senders, desk: object): RecordStore {
   return {
     ...records,
     async take(sink, leaseMs) {
-      const sender = senders.get(sink) ?? name;
-      if (sender !== name) return null;
-      senders.set(sink, name);
+      const sender = senders.get(sink) ?? { desk, failure: null };
+      if (sender.desk !== desk) return null;
+      senders.set(sink, sender);
       return records.take(sink, leaseMs);
     },
+    async failed(sink, failure) {
+      if (senders.get(sink)?.desk === desk) senders.set(sink, { desk, failure });
+    },
+    failure: async (sink) => senders.get(sink)?.failure ?? null,
     async letGo(sink) {
-      if (senders.get(sink) === name) senders.delete(sink);
+      if (senders.get(sink)?.desk === desk) senders.delete(sink);
       await records.letGo(sink);
     },
   };

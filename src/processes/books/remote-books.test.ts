@@ -332,6 +332,12 @@ test('a sink gets its records from one worker at a time, with bodies that came w
   assert.equal(typeof from, 'number');
   assert.equal(await two.ledger.records.take('file', 60_000), null);
   assert.equal(await records.take('file', 60_000), from);
+  const failure = { why: 'host answers 500', sinceMs: 1_000 };
+  await records.failed('file', failure);
+  await two.ledger.records.failed('file', null);
+  assert.deepEqual(await two.ledger.records.failure('file'), failure, 'only its sender says so');
+  await records.failed('file', null);
+  assert.equal(await two.ledger.records.failure('file'), null);
   await two.ledger.records.letGo('file');
   assert.equal(await two.ledger.records.take('file', 60_000), null, 'it was not its own');
   await records.letGo('file');

@@ -32,7 +32,7 @@ import { summedMs } from './ledger-reader.ts';
 
 /** The port over PostgreSQL. `holder` names this process. */
 export function createPostgresRecords({ rest }: Pick<Database, 'rest'>, holder: string): RecordStore {
-  const { run } = rest;
+  const ask: Run = (sql, values) => unavailable(rest.run(sql, values));
   return {
     async begin(sinks) {
       await unavailable(
@@ -48,28 +48,38 @@ export function createPostgresRecords({ rest }: Pick<Database, 'rest'>, holder: 
       );
     },
     async take(sink, leaseMs) {
-      const { rows } = await unavailable(
-        run<{ position: number }>(
-          `UPDATE culvert.sink SET holder = $2, held_until_ms = ${databaseNowMs} + $3::bigint, seen_ms = ${databaseNowMs}
-           WHERE name = $1 AND (holder = $2 OR held_until_ms <= ${databaseNowMs}) RETURNING position`,
-          [sink, holder, leaseMs],
-        ),
+      const { rows } = await ask<{ position: number }>(
+        `UPDATE culvert.sink SET holder = $2, held_until_ms = ${databaseNowMs} + $3::bigint, seen_ms = ${databaseNowMs}
+         WHERE name = $1 AND (holder = $2 OR held_until_ms <= ${databaseNowMs}) RETURNING position`,
+        [sink, holder, leaseMs],
       );
       return rows[0]?.position ?? null;
     },
-    async letGo(sink) {
-      await unavailable(
-        run('UPDATE culvert.sink SET held_until_ms = 0 WHERE name = $1 AND holder = $2', [sink, holder]),
+    async failed(sink, failure) {
+      await ask('UPDATE culvert.sink SET failure = $3, behind_ms = $4 WHERE name = $1 AND holder = $2', [
+        sink,
+        holder,
+        failure?.why ?? null,
+        failure?.sinceMs ?? null,
+      ]);
+    },
+    async failure(sink) {
+      const { rows } = await ask<{ why: string | null; sinceMs: number | null }>(
+        'SELECT failure AS why, behind_ms AS "sinceMs" FROM culvert.sink WHERE name = $1',
+        [sink],
       );
+      const [{ why, sinceMs } = { why: null, sinceMs: null }] = rows;
+      return why === null ? null : { why, sinceMs };
+    },
+    async letGo(sink) {
+      await ask('UPDATE culvert.sink SET held_until_ms = 0 WHERE name = $1 AND holder = $2', [sink, holder]);
     },
     async read(after, limit) {
-      const { rows } = await unavailable(
-        run<Row & { position: number; bodies: string | null }>(
-          `SELECT record_order.position, record_order.bodies, usage_event.* FROM culvert.record_order
-           JOIN culvert.usage_event USING (request_id)
-           WHERE record_order.position > $1 ORDER BY record_order.position LIMIT $2`,
-          [after, limit],
-        ),
+      const { rows } = await ask<Row & { position: number; bodies: string | null }>(
+        `SELECT record_order.position, record_order.bodies, usage_event.* FROM culvert.record_order
+         JOIN culvert.usage_event USING (request_id)
+         WHERE record_order.position > $1 ORDER BY record_order.position LIMIT $2`,
+        [after, limit],
       );
       return rows.map((row): OrderedRecord => ({ position: row.position, event: readEvent(row), bodies: row.bodies }));
     },

@@ -314,4 +314,9 @@ export const migrations: readonly Migration[] = [
   { version: 61, name: 'places of items removed from conversations', sql: postgresDdl(conversationPlaces) },
   // Of these no backup holds rows.
   { version: 62, name: 'sizes of pictures', sql: postgresDdl(pictureTable) },
+  {
+    version: 63,
+    name: 'why sinks accept nothing',
+    sql: 'ALTER TABLE culvert.sink ADD COLUMN failure TEXT, ADD COLUMN behind_ms BIGINT',
+  },
 ];

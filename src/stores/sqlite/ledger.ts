@@ -157,6 +157,8 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
     records: {
       begin: async (sinks) => beginSinks(database, sinks, clock.wallMs()),
       take: async (sink) => sinkPosition(database, sink),
+      failed: async () => {},
+      failure: async () => null,
       letGo: async () => {},
       read: (after, limit) => housekeeper.readRecords(after, limit),
       async arrived(sink, position) {
