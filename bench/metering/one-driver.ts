@@ -43,6 +43,9 @@ export interface Figures {
   refused: number;
 }
 
+// As the process that it stands for.
+const { keepMemorySmall } = await import(new URL('../../bin/v8-memory.mjs', import.meta.url).href);
+keepMemorySmall();
 const driver = JSON.parse(process.argv[2] ?? '{}') as Driver;
 const dir = mkdtempSync(join(tmpdir(), 'culvert-metering-'));
 const read = checkConfigText(
