@@ -38,6 +38,7 @@ export interface Call {
   argumentsJson: string;
   /** See `Tool.takes`. */
   takes?: 'text';
+  namespace?: string;
 }
 
 /** `zero-key` replaces a provider that nobody has configured, and says so; `mock` is the fault upstream. */
@@ -158,6 +159,7 @@ function callsFor(prompt: Prompt, spec: FaultSpec, voice: Voice): Call[] {
     name: tool.name,
     argumentsJson: JSON.stringify(exampleOf({ type: 'object', ...tool.schema }, words, named)),
     ...(tool.takes !== undefined && { takes: tool.takes }),
+    ...(tool.namespace !== undefined && { namespace: tool.namespace }),
   }));
 }
 

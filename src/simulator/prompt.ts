@@ -70,6 +70,8 @@ export interface Tool {
   schema: JsonObject;
   /** `text`: its calls carry text, which `input` of the schema's object holds. Default: JSON. */
   takes?: 'text';
+  /** Namespace of the tool, in Responses. */
+  namespace?: string;
 }
 
 /** The fault of a request, for a 400. */

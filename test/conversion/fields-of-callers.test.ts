@@ -222,7 +222,6 @@ const inside: Inside[] = [
     ],
   ),
   ['openai-responses', 'input.message.phase', spoken({}), spoken({ phase: 'commentary' })],
-  ['openai-responses', 'input.function_call.namespace', called({}), called({ namespace: 'crm' })],
   ['openai-responses', 'input.function_call.caller', called({}), called({ caller: program })],
   ['openai-responses', 'input.function_call_output.caller', called({}), called({}, { caller: program })],
   ['openai-responses', 'input.input_file.detail', asked(file), asked({ ...file, detail: 'low' })],

@@ -33,6 +33,8 @@ export type NeutralEvent =
       vendor?: string;
       /** A call of a tool that takes text: the text is the member `input` of the arguments. */
       custom?: true;
+      /** That of the provider of the tool, with which `name` begins. */
+      namespace?: string;
     }
   | { type: 'tool-call-delta'; choice: number; call: number; argumentsJson: string }
   /** A boundary between two parts of the same kind, where the wire shows one. */

@@ -56,14 +56,16 @@ function itemsOf(input: JsonValue | undefined): JsonValue[] | null {
 
 const oneText: JsonObject = { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] };
 
-function toolsOf(tools: JsonValue | undefined): Tool[] {
+function toolsOf(tools: JsonValue | undefined, namespace?: string): Tool[] {
   if (!Array.isArray(tools)) return [];
   const found: Tool[] = [];
   for (const tool of tools) {
     // Tools that the provider runs itself have no name: that side is not played here.
     if (!isObject(tool) || typeof tool.name !== 'string') continue;
-    if (tool.type === 'custom') found.push({ name: tool.name, schema: oneText, takes: 'text' });
-    else found.push({ name: tool.name, schema: isObject(tool.parameters) ? tool.parameters : {} });
+    const named = { name: tool.name, ...(namespace !== undefined && { namespace }) };
+    if (tool.type === 'namespace') found.push(...toolsOf(tool.tools, tool.name));
+    else if (tool.type === 'custom') found.push({ ...named, schema: oneText, takes: 'text' });
+    else found.push({ ...named, schema: isObject(tool.parameters) ? tool.parameters : {} });
   }
   return found;
 }

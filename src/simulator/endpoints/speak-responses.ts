@@ -152,7 +152,8 @@ function contentOf(logprobs: unknown): JsonValue {
 }
 
 function callItem(call: Call, serial: number, at: number): Item {
-  const ids = { call_id: `call_sim${serial}_${at}`, name: call.name };
+  const { name, namespace } = call;
+  const ids = { call_id: `call_sim${serial}_${at}`, name, ...(namespace !== undefined && { namespace }) };
   if (call.takes === 'text') {
     const id = `ctc_sim${serial}_${at}`;
     const input = textIn(call.argumentsJson);

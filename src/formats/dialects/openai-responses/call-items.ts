@@ -1,15 +1,21 @@
-import type { JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import type { AnswerEvents } from './answer-events.ts';
+import { nameWithin } from './offered-tools.ts';
 import type { CallItem } from './response-object.ts';
 
 export type CallStart = Extract<NeutralEvent, { type: 'tool-call-start' }>;
+
+const idPrefixes = { function: 'fc', custom: 'ctc', search: 'tsc' } as const;
 
 /** The calls of one answer. All stay open to its end, since parallel ones may come in turns. */
 export class CallItems {
   readonly #salt: string;
   readonly #events: AnswerEvents | null;
   readonly #customTools: ReadonlySet<unknown>;
+  /** By the flat name of a tool. */
+  readonly #namespaces: JsonObject;
+  readonly #searchTool: unknown;
   /** By the neutral index. */
   readonly #items = new Map<number, CallItem>();
   readonly #ids = new Set<string>();
@@ -19,6 +25,8 @@ export class CallItems {
     this.#salt = salt;
     this.#events = events;
     this.#customTools = new Set(Array.isArray(echo?.customTools) ? echo.customTools : []);
+    this.#namespaces = isObject(echo?.namespaces) ? echo.namespaces : {};
+    this.#searchTool = echo?.searchTool;
   }
 
   get any(): boolean {
@@ -28,12 +36,16 @@ export class CallItems {
   /** The item for a call; `index` is its place in the answer. */
   begin(event: CallStart, index: number, idOf: (prefix: string) => string): CallItem {
     const custom = event.custom === true || this.#customTools.has(event.name);
+    const kind = custom ? 'custom' : event.name === this.#searchTool ? 'search' : 'function';
+    const namespace = event.namespace ?? this.#namespaces[event.name];
+    const isWithin = typeof namespace === 'string';
     const item: CallItem = {
-      kind: custom ? 'custom' : 'function',
-      id: idOf(custom ? 'ctc' : 'fc'),
+      kind,
+      id: idOf(idPrefixes[kind]),
       index,
       callId: this.#uniqueId(event.id, index),
-      name: event.name,
+      name: isWithin ? nameWithin(event.name, namespace) : event.name,
+      ...(isWithin && { namespace }),
       argumentsJson: '',
       open: true,
     };

@@ -8,6 +8,7 @@ import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
 import { faultInWhole, isHosted, reasonOf } from './answer-end.ts';
 import { citationOf } from './citations.ts';
 import { faultInside } from './errors.ts';
+import { flatName } from './offered-tools.ts';
 import { neutralUsage } from './read-usage.ts';
 import { openAiResponsesId } from './wire.ts';
 
@@ -160,9 +161,11 @@ class AnswerDecoder implements StreamDecoder {
       item.call = this.#calls;
       this.#calls += 1;
       const id = stringOr(wire.call_id) ?? stringOr(wire.id) ?? '';
-      const name = stringOr(wire.name) ?? '';
+      const namespace = stringOr(wire.namespace);
+      const name = flatName(stringOr(wire.name) ?? '', namespace);
       const custom = type === 'custom_tool_call';
-      this.#emit({ type: 'tool-call-start', choice: 0, call: item.call, id, name, ...(custom && { custom: true }) });
+      const further = { ...(custom && { custom }), ...(namespace !== null && { namespace }) };
+      this.#emit({ type: 'tool-call-start', choice: 0, call: item.call, id, name, ...further });
       if (custom) this.#emit({ type: 'tool-call-delta', choice: 0, call: item.call, argumentsJson: '{"input":"' });
     }
     return item;

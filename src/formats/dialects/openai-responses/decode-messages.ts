@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { argumentsOrEmpty } from '../arguments-text.ts';
 import { cacheOf, fileSource, mediaSource } from '../openai-chat/decode-messages.ts';
+import { flatName, foundText, searchCall } from './offered-tools.ts';
 import { unpackThought } from './packed-thought.ts';
 import { type ContentPart, type InputFile, type InputItem, isGatewayStep, openAiResponsesId } from './wire.ts';
 
@@ -38,6 +39,7 @@ export function decodeInput(instructions: string | null, input: string | readonl
       proof = { signature: thought.proof, vendor: thought.vendor };
       return;
     }
+    if (item.type === 'additional_tools') return;
     const ran = isGatewayStep(item) ? (mcpMessages(item) ?? foundMessages(item)) : null;
     if (ran !== null) {
       messages.push(...ran);
@@ -73,7 +75,7 @@ function assistantParts(item: InputItem): NeutralPart[] | null {
         {
           type: 'tool-call',
           id: item.call_id,
-          name: item.name,
+          name: flatName(item.name, item.namespace),
           argumentsJson: argumentsOrEmpty(item.arguments),
         },
       ];
@@ -82,11 +84,14 @@ function assistantParts(item: InputItem): NeutralPart[] | null {
         {
           type: 'tool-call',
           id: item.call_id,
-          name: item.name,
+          name: flatName(item.name, item.namespace),
           argumentsJson: JSON.stringify({ input: item.input }),
           custom: true,
         },
       ];
+    case 'tool_search_call':
+      // One that the provider ran has no id that an output names.
+      return typeof item.call_id === 'string' ? [{ type: 'tool-call', ...searchCall(item) }] : [vendorPart(item)];
     case 'reasoning':
       return thought(item);
     case 'message':
@@ -97,6 +102,8 @@ function assistantParts(item: InputItem): NeutralPart[] | null {
     case 'function_call_output':
     case 'custom_tool_call_output':
       return null;
+    case 'tool_search_output':
+      return typeof item.call_id === 'string' ? null : [vendorPart(item)];
     case 'image_generation_call':
       return typeof item.result === 'string' && item.result !== '' ? [drawn(item, item.result)] : [vendorPart(item)];
     // Calls of the provider's tools stay where the assistant made them; so do references. Results of tools that this
@@ -173,6 +180,10 @@ function otherMessage(item: InputItem): NeutralMessage {
   if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output') {
     const parts = contentParts(item.output);
     return { role: 'tool', parts: [{ type: 'tool-result', callId: item.call_id, parts, isError: false }] };
+  }
+  if (item.type === 'tool_search_output') {
+    const parts: NeutralPart[] = [{ type: 'text', text: foundText(item) }];
+    return { role: 'tool', parts: [{ type: 'tool-result', callId: String(item.call_id), parts, isError: false }] };
   }
   // Many servers of other formats do not know `developer`, which Codex sends always; OpenAI takes the two for the same.
   const role = item.role === 'developer' ? 'system' : (item.role ?? 'user');

@@ -73,6 +73,14 @@ test('a call that came as a custom one is one, though the request is not known',
   assert.deepEqual([item!.type, item!.input], ['custom_tool_call', 'x']);
 });
 
+test('a call of a tool in a namespace keeps it both ways, though the request is not known', () => {
+  const call = { type: 'function_call', call_id: 'a', namespace: 'crm', name: 'find', arguments: '{}' };
+  const decoder = openAiResponses.decodeWhole!({ id: 'resp_1', status: 'completed', output: [call] } as never);
+  const [item] = outputOf(decoder.filter(({ type }) => type.startsWith('tool-call')));
+  assert.deepEqual([item!.namespace, item!.name], ['crm', 'find']);
+  assert.deepEqual(partsOf([item!]), [{ type: 'tool-call', id: 'a', name: 'crm__find', argumentsJson: '{}' }]);
+});
+
 test('empty texts of the assistant are left out, and no choice stands without tools', () => {
   const message = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: '' }] };
   assert.deepEqual(partsOf([message]), []);

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { type Loss, lossesOfRest } from '../../neutral/loss.ts';
+import { offeredTools } from './offered-tools.ts';
 import type { ResponsesRequest } from './wire.ts';
 
 const everywhere = 'type id status created_by annotations logprobs prompt_cache_breakpoint cache_control';
@@ -7,8 +8,8 @@ const everywhere = 'type id status created_by annotations logprobs prompt_cache_
 const members: ReadonlyMap<string, ReadonlySet<string>> = new Map(
   Object.entries({
     message: 'role content',
-    function_call: 'call_id name arguments',
-    custom_tool_call: 'call_id name input',
+    function_call: 'call_id name namespace arguments',
+    custom_tool_call: 'call_id name namespace input',
     function_call_output: 'call_id output',
     custom_tool_call_output: 'call_id output',
     input_text: 'text',
@@ -38,7 +39,7 @@ export function membersBeyond({ input, tools, reasoning }: ResponsesRequest): Lo
     look(item, '');
     for (const part of [item.content, item.output].flat()) if (isObject(part)) look(part, '');
   }
-  for (const tool of tools ?? []) look(tool, 'tools');
+  for (const { tool } of offeredTools({ tools: tools ?? null })) look(tool, 'tools');
   if (isObject(reasoning)) look(reasoning, 'reasoning', 'reasoning');
   return [...fields].map((field) => ({ field, why: 'unsupported' }));
 }

@@ -14,17 +14,11 @@ import { cleanUser, conversationStart, isGiven } from '../value-checks.ts';
 import { decodeInput } from './decode-messages.ts';
 import { isReference, referencesIn, withItems } from './item-references.ts';
 import { membersBeyond } from './members-beyond.ts';
+import { callersSearch, callsEcho, offeredTools } from './offered-tools.ts';
 import { unpackThought } from './packed-thought.ts';
 import { checkRequest, decodeTools, outputLogprobs, requestFields, requestsLogprobs } from './request-fields.ts';
 import { serverToolsOf } from './server-tools.ts';
-import {
-  type InputItem,
-  isGatewayId,
-  isGatewayStep,
-  openAiResponsesId,
-  type ResponsesRequest,
-  type WireTool,
-} from './wire.ts';
+import { type InputItem, isGatewayId, isGatewayStep, openAiResponsesId, type ResponsesRequest } from './wire.ts';
 
 /** Checks a body and keeps it unchanged: parts that only a conversion needs are built on demand. */
 export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): CallerRequest | Failure {
@@ -109,7 +103,6 @@ function stateOf(body: ResponsesRequest): RequestState | null {
  * back, and the 30 KB of a coding agent's would travel three times a turn.
  */
 function echoOf(body: ResponsesRequest): JsonObject {
-  const customTools = toolsOf(body).flatMap(({ type, name }) => (type === 'custom' && name ? [name] : []));
   return {
     settings: {
       parallel_tool_calls: body.parallel_tool_calls ?? true,
@@ -126,7 +119,7 @@ function echoOf(body: ResponsesRequest): JsonObject {
       ...(isGiven(body.prompt_cache_key) && { prompt_cache_key: body.prompt_cache_key }),
       ...(isGiven(body.safety_identifier) && { safety_identifier: body.safety_identifier }),
     },
-    ...(customTools.length > 0 && { customTools }),
+    ...callsEcho(body),
     ...(isGiven(body.include) && body.include.length > 0 && { include: body.include }),
   };
 }
@@ -245,7 +238,7 @@ function needsOf(body: ResponsesRequest, bodyBytes: number): RequestNeeds {
   return {
     vision: media.vision,
     audioIn: media.audioIn,
-    tools: toolsOf(body).some(({ type }) => type === 'function' || type === 'custom'),
+    tools: offeredTools(body).length > 0 || callersSearch(body) !== null,
     logprobs: requestsLogprobs(body),
     jsonSchema: body.text?.format?.type === 'json_schema',
     reasoning: (body.reasoning?.effort ?? 'none') !== 'none',
@@ -254,10 +247,6 @@ function needsOf(body: ResponsesRequest, bodyBytes: number): RequestNeeds {
     inputTokensEstimate: estimatedInput(body, bodyBytes),
     maxOutputTokens: body.max_output_tokens ?? null,
   };
-}
-
-function toolsOf({ tools }: JsonObject): WireTool[] {
-  return Array.isArray(tools) ? (tools.filter(isObject) as WireTool[]) : [];
 }
 
 function look(content: JsonValue | undefined, media: { vision: boolean; audioIn: boolean }): void {

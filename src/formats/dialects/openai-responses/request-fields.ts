@@ -28,6 +28,7 @@ import {
   wordOr,
 } from '../value-checks.ts';
 import { input, orphanOutput } from './input-fields.ts';
+import { callersSearch, flatName, isCallersSearch, offeredTools } from './offered-tools.ts';
 import type { ResponsesRequest, WireTool } from './wire.ts';
 
 /** Codex and its servers bring more than chat's 128. */
@@ -36,20 +37,22 @@ const toolName = stringOf(1, 128);
 
 const typeSend = "a string such as 'function'";
 // The provider's tools have neither a name nor a form in common.
-const tool = byType(
-  typeSend,
-  typeSend,
-  {
-    function: members(typeSend, {
-      name: needed(toolName, 'the name of the function'),
-      description: string,
-      parameters: object,
-      strict: boolean,
-    }),
-    custom: members(typeSend, { name: needed(toolName, 'the name of the tool'), description: string, format: object }),
-  },
-  'pass',
-);
+const callable = {
+  function: members(typeSend, {
+    name: needed(toolName, 'the name of the function'),
+    description: string,
+    parameters: object,
+    strict: boolean,
+  }),
+  custom: members(typeSend, { name: needed(toolName, 'the name of the tool'), description: string, format: object }),
+};
+const toolsWithin = arrayOf(byType(typeSend, typeSend, callable, 'pass'), 0, toolsMax, 'tools');
+const namespace = members(typeSend, {
+  name: needed(toolName, 'the name of the namespace'),
+  description: string,
+  tools: needed(toolsWithin, 'the tools of the namespace'),
+});
+const tool = byType(typeSend, typeSend, { ...callable, namespace }, 'pass');
 
 const tools = arrayOf(tool, 0, toolsMax, 'tools');
 
@@ -223,17 +226,19 @@ const oneText: JsonObject = {
 export function decodeTools(body: ResponsesRequest): DecodedTools {
   const tools: NeutralTool[] = [];
   const beyond = new Map<string, JsonValue[]>();
-  for (const [index, tool] of (body.tools ?? []).entries()) {
-    if (tool.type === 'function') tools.push(functionTool(tool));
-    else if (tool.type === 'custom') {
-      tools.push(customTool(tool));
-      if (isGrammar(tool.format)) beyond.set(`tools[${index}].format`, [tool.format]);
-    } else {
-      const name = `tools.${jsonText(tool.type)}`;
-      beyond.set(name, [...(beyond.get(name) ?? []), tool]);
-    }
+  for (const { tool, namespace, path } of offeredTools(body)) {
+    const decoded = tool.type === 'custom' ? customTool(tool) : functionTool(tool);
+    tools.push({ ...decoded, name: flatName(tool.name, namespace) });
+    if (tool.type === 'custom' && isGrammar(tool.format)) beyond.set(`${path}.format`, [tool.format]);
   }
-  const { choice, offered } = decodeChoice(body.tool_choice, tools);
+  const search = callersSearch(body);
+  if (search !== null) tools.push(functionTool(search as WireTool & { type: 'function' }));
+  for (const tool of body.tools ?? []) {
+    if (/^(?:function|custom|namespace)$/.test(tool.type) || isCallersSearch(tool)) continue;
+    const name = `tools.${jsonText(tool.type)}`;
+    beyond.set(name, [...(beyond.get(name) ?? []), tool]);
+  }
+  const { choice, offered } = decodeChoice(body, tools);
   return { tools: offered, choice, beyond: [...beyond] };
 }
 
@@ -267,22 +272,33 @@ function isGrammar(format: JsonValue | undefined): format is JsonObject {
 }
 
 function decodeChoice(
-  choice: ResponsesRequest['tool_choice'],
+  body: ResponsesRequest,
   tools: NeutralTool[],
 ): { choice: NeutralToolChoice | null; offered: NeutralTool[] } {
+  const choice = body.tool_choice;
   if (choice === 'none' || choice === 'auto' || choice === 'required') {
     return { choice: { type: choice }, offered: tools };
   }
   if (!isObject(choice)) return { choice: null, offered: tools };
   if (choice.type === 'function' || choice.type === 'custom') {
-    return { choice: { type: 'tool', name: String(choice.name) }, offered: tools };
+    return { choice: { type: 'tool', name: flatNamesOf(body, choice)[0] ?? String(choice.name) }, offered: tools };
   }
   // A tool of the provider's, or of this gateway.
   if (choice.type !== 'allowed_tools') return { choice: null, offered: tools };
   // Elsewhere there is no such list: what may not be called is not offered.
-  const names = new Set((choice.tools as JsonObject[]).map((tool) => tool.name));
+  const names = new Set((choice.tools as JsonObject[]).flatMap((tool) => flatNamesOf(body, tool)));
   const offered = tools.filter((tool) => names.has(tool.name));
   return { choice: { type: choice.mode === 'required' ? 'required' : 'auto' }, offered };
+}
+
+/** Flat names of the tools that an entry of a choice means: one tool, or all of a namespace. */
+function flatNamesOf(body: JsonObject, { type, name, namespace: within }: JsonObject): string[] {
+  if (type === 'tool_search') return ['tool_search'];
+  return offeredTools(body)
+    .filter(({ tool, namespace }) =>
+      type === 'namespace' ? namespace === name : tool.name === name && (within ?? namespace) === namespace,
+    )
+    .map(({ tool, namespace }) => flatName(tool.name, namespace));
 }
 
 /**
@@ -328,7 +344,7 @@ function choiceFitsTools(body: JsonObject): Complaint | null {
     return complain('tools', undefined, "the tools that 'tool_choice' is to choose from");
   }
   if (!isObject(choice) || (choice.type !== 'function' && choice.type !== 'custom')) return null;
-  const fits = offered.some((one) => isObject(one) && one.type === choice.type && one.name === choice.name);
+  const fits = offeredTools(body).some(({ tool }) => tool.type === choice.type && tool.name === choice.name);
   return fits ? null : within('tool_choice', complain('name', choice.name, "the name of one of 'tools'"));
 }
 

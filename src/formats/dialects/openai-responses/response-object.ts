@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { FinishReason } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
-import { customInput } from '../arguments-text.ts';
+import { argumentsObject, customInput } from '../arguments-text.ts';
 import type { AnswerHead } from '../dialect.ts';
 
 /** The items of an answer while it is made. `index` is the place in `output`. */
@@ -33,11 +33,13 @@ export interface ThoughtItem {
 }
 
 export interface CallItem {
-  kind: 'function' | 'custom';
+  /** `search`: of tools, by the caller. */
+  kind: 'function' | 'custom' | 'search';
   id: string;
   index: number;
   callId: string;
   name: string;
+  namespace?: string;
   /** Arguments as JSON; for a custom tool, too, until it is unwrapped. */
   argumentsJson: string;
   open: boolean;
@@ -83,6 +85,16 @@ export function wireItem(item: OutputItem, status: ItemStatus): JsonObject {
         arguments: status === 'in_progress' ? '' : item.argumentsJson,
         call_id: item.callId,
         name: item.name,
+        ...(item.namespace !== undefined && { namespace: item.namespace }),
+      };
+    case 'search':
+      return {
+        id: item.id,
+        type: 'tool_search_call',
+        execution: 'client',
+        status,
+        call_id: item.callId,
+        arguments: status === 'in_progress' ? {} : (argumentsObject(item.argumentsJson) ?? {}),
       };
     case 'custom':
       return {
@@ -91,6 +103,7 @@ export function wireItem(item: OutputItem, status: ItemStatus): JsonObject {
         status,
         call_id: item.callId,
         name: item.name,
+        ...(item.namespace !== undefined && { namespace: item.namespace }),
         input: status === 'in_progress' ? '' : customInput(item.argumentsJson),
       };
   }

@@ -49,6 +49,7 @@ interface AnyItem extends JsonObject {
 export type InputItem = AnyItem &
   (
     | { type?: 'message' | 'reasoning' | 'item_reference' | 'image_generation_call' | 'web_search_call' | null }
+    | { type: 'tool_search_call' | 'tool_search_output' | 'additional_tools' }
     | {
         type: `mcp_${'call' | 'list_tools' | 'approval_request' | 'approval_response'}`;
         name?: string;
@@ -74,7 +75,7 @@ export type ContentPart =
 export type WireTool = JsonObject & { description?: string | null } & (
     | { type: 'function'; name: string; parameters?: JsonObject | null; strict?: boolean | null }
     | { type: 'custom'; name: string; format?: JsonObject | null }
-    | { type: 'web_search' | 'file_search' | 'mcp' }
+    | { type: 'web_search' | 'file_search' | 'mcp' | 'namespace' | 'tool_search' }
   );
 
 interface JsonSchemaFormat extends JsonObject {
@@ -91,7 +92,7 @@ export type TextFormat = (JsonObject & { type: 'text' | 'json_object' }) | JsonS
 export const gatewayIdMark = 'cv_';
 
 export function isGatewayId(id: JsonValue | undefined): boolean {
-  return typeof id === 'string' && /^(?:msg|rs|fc|ctc|ig|ws|fs|mcp|mcpl|mcpr)_cv_/.test(id);
+  return typeof id === 'string' && /^(?:msg|rs|fc|ctc|tsc|ig|ws|fs|mcp|mcpl|mcpr)_cv_/.test(id);
 }
 
 /** True if the item is of a tool that this gateway ran, or answers a question of it. */
