@@ -39,12 +39,15 @@ function answerAt(url: string): string {
       candidates: [{ content: { role: 'model', parts: [{ text: 'Hello' }] }, finishReason: 'STOP' }],
       usageMetadata: told,
     });
-  if (url.endsWith('/converse'))
+  if (url.endsWith('/converse')) {
+    const { serviceTier, ...usage } = told;
     return JSON.stringify({
       output: { message: { role: 'assistant', content: [{ text: 'Hello' }] } },
       stopReason: 'end_turn',
-      usage: told,
+      usage,
+      ...(serviceTier !== undefined && { serviceTier }),
     });
+  }
   if (url.includes('/responses'))
     return JSON.stringify({
       id: 'resp_1',
@@ -69,6 +72,7 @@ function answerAt(url: string): string {
 
 const provider = (type: string, path = '/v1') => ({ type, base_url: base + path, api_key: 'k' });
 const over = (name: string, model: string) => ({ targets: [{ provider: name, model, stream: false }] });
+const tiered = { input: 1_000, served_as: { flex: 0.5, priority: 2 } };
 const config = {
   providers: {
     openai: { ...provider('openai'), prices: 'openai' },
@@ -79,6 +83,9 @@ const config = {
     aws: { ...provider('bedrock', ''), region: 'us-east-1' },
   },
   models: {
+    'tiers-of-google': { targets: [{ provider: 'google', model: 'm', stream: false, price: tiered }] },
+    'tiers-of-aws': { targets: [{ provider: 'aws', model: 'm', stream: false, price: tiered }] },
+    pictures: { targets: [{ provider: 'own', model: 'm', price: { input: 1_000, image_input: 10_000 } }] },
     chat: over('openai', 'gpt-4o'),
     sound: over('openai', 'gpt-audio'),
     claude: over('claude', 'claude-sonnet-4-5'),
@@ -172,6 +179,22 @@ test('writes to the cache for an hour are charged as such over Bedrock', async (
     cacheDetails,
   });
   assert.equal(cost, (500 * 10 + 400 * 100) / 1e6);
+});
+
+test('tiers of Google and of Bedrock are charged, and pictures where they have a price', async () => {
+  const google = { promptTokenCount: 1_000, candidatesTokenCount: 0, totalTokenCount: 1_000 };
+  for (const [told, usd] of [
+    [{}, 1],
+    [{ trafficType: 'ON_DEMAND' }, 1],
+    [{ trafficType: 'ON_DEMAND_FLEX' }, 0.5],
+    [{ serviceTier: 'priority' }, 2],
+  ] as const)
+    assert.deepEqual(await costOf('tiers-of-google', { ...google, ...told }), [usd, usd], JSON.stringify(told));
+  const aws = { inputTokens: 1_000, outputTokens: 0, totalTokens: 1_000 };
+  assert.deepEqual(await costOf('tiers-of-aws', { ...aws, serviceTier: { type: 'flex' } }), [0.5, 0.5]);
+  assert.deepEqual(await costOf('tiers-of-aws', { ...aws, serviceTier: { type: 'default' } }), [1, 1]);
+  const seen = { prompt_tokens: 1_000, completion_tokens: 0, prompt_tokens_details: { image_tokens: 400 } };
+  assert.deepEqual(await costOf('pictures', seen), [4.6, 4.6]);
 });
 
 test('searches of OpenAI are charged, in its own format and in others', async () => {

@@ -71,6 +71,12 @@ const priceSchema = z
       .max(8)
       .optional()
       .describe('Prices of requests with more input, in the place of those above that they name.'),
+    served_as: z
+      .record(z.string().regex(/^[a-z_\d]{1,64}$/), z.number().min(0).max(1_000))
+      .optional()
+      .describe(
+        "Factors of the prices of tokens, by how the provider says that it served the request: a service tier such as flex or priority, Anthropic's speed (fast) or place (us).",
+      ),
   })
   .describe(
     'What it costs, for the ledger and budgets: all of it, in the place of the price list. A part without a price costs what the whole costs.',

@@ -28,6 +28,9 @@ const units = [
 
 type Unit = (typeof units)[number][0];
 
+/** So many units, the first ones, are tokens. */
+const tokenUnits = units.findIndex(([name]) => name === 'millionCharacters');
+
 /** USD: of tokens and characters a million, of everything else one. What is absent costs what the whole of it costs. */
 export type Rates = Readonly<Partial<Record<Unit, number>>>;
 
@@ -65,15 +68,20 @@ export interface Price {
   readonly inForce: readonly CompiledRates[];
   /** The least that the service charges for, in ms of sound. */
   readonly audioMsMin: number;
+  /** Factor of the prices of tokens, by a word of `Usage.servedAs`. */
+  readonly servedAs: Readonly<Record<string, number>>;
 }
 
 /** `inForce`: the first that hold decide, else the last. */
-export function createPrice(inForce: readonly RatesInForce[], audioMsMin = 0): Price {
-  return { inForce: inForce.map((one) => ({ ...one, compiled: compiledTiers(one) })), audioMsMin };
+export function createPrice(
+  inForce: readonly RatesInForce[],
+  { audioMsMin = 0, servedAs = {} }: Partial<Pick<Price, 'audioMsMin' | 'servedAs'>> = {},
+): Price {
+  return { inForce: inForce.map((one) => ({ ...one, compiled: compiledTiers(one) })), audioMsMin, servedAs };
 }
 
 /** The same price, each of its rates times `share`. */
-export function priceShare({ inForce, audioMsMin }: Price, share: number): Price {
+export function priceShare({ inForce, ...further }: Price, share: number): Price {
   const lower = (rates: Rates) =>
     Object.fromEntries(Object.entries(rates).map(([unit, rate]) => [unit, rate * share])) as Rates;
   const parts = inForce.map(({ hold, rates, tiers }) => ({
@@ -81,7 +89,7 @@ export function priceShare({ inForce, audioMsMin }: Price, share: number): Price
     rates: lower(rates),
     ...(tiers !== undefined && { tiers: tiers.map((tier) => ({ ...tier, rates: lower(tier.rates) })) }),
   }));
-  return createPrice(parts, audioMsMin);
+  return createPrice(parts, further);
 }
 
 /** Returns the rates at that instant for input of ordinary length. */
@@ -97,13 +105,19 @@ export function usdOf(usage: Usage, price: Price | null, atMs: number): number |
   if (price === null) return null;
   const { compiled } = inForceAt(price, atMs);
   count(usage, price.audioMsMin);
+  const factor = usage.servedAs === undefined ? 1 : factorOf(usage.servedAs, price);
   let sum = 0;
   for (const { aboveInputTokens, costing } of compiled) {
     if (usage.inputTokens <= aboveInputTokens) continue;
-    for (const { at, nanoUsd } of costing) sum += (counts[at] ?? 0) * nanoUsd;
+    for (const { at, nanoUsd } of costing) sum += (counts[at] ?? 0) * nanoUsd * (at < tokenUnits ? factor : 1);
     break;
   }
   return Math.round(sum) / 1e9;
+}
+
+/** Product of the factors of what the provider says. */
+function factorOf(words: readonly string[], { servedAs }: Price): number {
+  return words.reduce((factor, word) => factor * (Object.hasOwn(servedAs, word) ? (servedAs[word] ?? 1) : 1), 1);
 }
 
 /**

@@ -32,13 +32,30 @@ export interface Usage {
   webFetches?: number;
   /** Searches billed: Cohere's reranking counts one for a query and 100 documents, and no tokens. */
   searchUnits?: number;
+  /** Words of the provider for service that it charges otherwise, such as `flex`, `priority` or `fast`. */
+  servedAs?: readonly string[];
+}
+
+/** Words that providers have for service at the usual price. */
+const usualService =
+  /^(?:default|auto|standard(?:_only)?|global|not_available|batch|on_demand|provisioned_throughput|)$/;
+
+/** Notes how the provider says that it served the request. */
+export function noteService(usage: Usage, words: readonly (JsonValue | undefined)[]): void {
+  const unusual = words.flatMap((word) => {
+    const plain = typeof word === 'string' && word.length <= 64 ? word.toLowerCase() : '';
+    return usualService.test(plain) ? [] : [plain];
+  });
+  if (unusual.length > 0) usage.servedAs = unusual;
 }
 
 /** Sums several calls: every count that one of them gave. */
 export function sumOf(before: Usage | null, added: Usage): Usage {
   if (before === null) return added;
-  const sum: Usage = { ...before };
-  for (const [name, count] of Object.entries(added) as [keyof Usage, number][]) sum[name] = (sum[name] ?? 0) + count;
+  const { servedAs = before.servedAs, ...counts } = added;
+  const sum: Usage = { ...before, ...(servedAs !== undefined && { servedAs }) };
+  for (const [name, count] of Object.entries(counts) as [keyof typeof counts, number][])
+    sum[name] = (sum[name] ?? 0) + count;
   return sum;
 }
 

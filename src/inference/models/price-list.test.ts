@@ -60,6 +60,7 @@ const usages = fc
   })
   .map(
     (some): Required<Usage> => ({
+      servedAs: [],
       inputTokens:
         some.plain + some.read + some.written + some.hour + some.sound + some.readSound + some.seen + some.readSeen,
       cachedInputTokens: some.read + some.readSound + some.readSeen,

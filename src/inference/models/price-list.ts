@@ -79,12 +79,28 @@ function remembered<T>(known: Map<string, T>, key: string, find: () => T): T {
 /** https://console.groq.com/docs/speech-to-text: ten seconds at least. */
 const audioMsMin: Readonly<Record<string, number>> = { groq: 10_000 };
 
+/**
+ * Factors of prices by how tokens were served, which the list does not have. Each is that of most models of the provider:
+ * https://openai.com/api/pricing, https://docs.claude.com/en/docs/about-claude/pricing,
+ * https://ai.google.dev/gemini-api/docs/optimization.
+ */
+const servedAs: Readonly<Record<string, Record<string, number>>> = {
+  openai: { flex: 0.5, priority: 2 },
+  anthropic: { fast: 6, us: 1.1 },
+  google: { flex: 0.5, priority: 1.8 },
+};
+
 function listedModel(provider: string, { id, prices, context_window: contextWindow }: ModelInfo): ListedModel {
   const written: ConditionalPrice[] = Array.isArray(prices) ? prices : [{ prices }];
   // The library lets the last that applies decide, and the first where none does.
   const inForce = written.map(inForceOf).reverse();
   const isKnown = id.endsWith(':free') || written.some((one) => Object.keys(one.prices).length > 0);
-  return { price: isKnown ? createPrice(inForce, audioMsMin[provider]) : null, contextWindow: contextWindow ?? null };
+  return {
+    price: isKnown
+      ? createPrice(inForce, { audioMsMin: audioMsMin[provider] ?? 0, servedAs: servedAs[provider] ?? {} })
+      : null,
+    contextWindow: contextWindow ?? null,
+  };
 }
 
 function inForceOf({ constraint, prices }: ConditionalPrice): RatesInForce {

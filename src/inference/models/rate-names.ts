@@ -3,7 +3,7 @@ import { createPrice, type Price, type Rates, type RateTier, ratesAt } from '../
 
 type Unit = keyof Rates;
 type PriceConfig = NonNullable<TargetConfig['price']>;
-type PriceKey = Exclude<keyof PriceConfig, 'above'>;
+type PriceKey = Exclude<keyof PriceConfig, 'above' | 'served_as'>;
 
 /**
  * Prices by kind: the name in `price` of the configuration, the name in the price list, and how many of the list's
@@ -38,11 +38,11 @@ export const rateNames: readonly (readonly [
 /** The price as written in `price`; null where it says nothing. */
 export function configuredPrice(written: PriceConfig | undefined): Price | null {
   if (written === undefined || Object.keys(written).length === 0) return null;
-  const { above = [], ...base } = written;
+  const { above = [], served_as: servedAs = {}, ...base } = written;
   const tiers = above.map(
     ({ input_tokens, ...rates }): RateTier => ({ aboveInputTokens: input_tokens, rates: ratesFrom(rates) }),
   );
-  return createPrice([{ rates: ratesFrom(base), tiers }]);
+  return createPrice([{ rates: ratesFrom(base), tiers }], { servedAs });
 }
 
 function ratesFrom(written: Partial<Record<PriceKey, number | undefined>>): Rates {
@@ -54,7 +54,9 @@ function ratesFrom(written: Partial<Record<PriceKey, number | undefined>>): Rate
 /** The price at that instant, by the names of the configuration; of a cache's reads always. */
 export function shownPrice(price: Price, atMs: number): ShownPrice {
   const { rates, tiers = [] } = ratesAt(price, atMs);
-  const shown = { input: 0, output: 0, cached_input: null, ...keysOf(rates) };
+  const { servedAs } = price;
+  const factors = Object.keys(servedAs).length > 0 ? { served_as: servedAs } : {};
+  const shown = { input: 0, output: 0, cached_input: null, ...keysOf(rates), ...factors };
   if (tiers.length === 0) return shown;
   const above = tiers.map((tier) => ({ input_tokens: tier.aboveInputTokens, ...keysOf(tier.rates) }));
   return { ...shown, above };

@@ -40,7 +40,7 @@ export const chatSpeech: Speech = {
         finish_reason: spec.finish ?? finishReasons[choice.finish],
       })),
       usage: usageOf(answer),
-      service_tier: 'default',
+      service_tier: spec.tier ?? 'default',
       system_fingerprint: fingerprint,
     }),
   frames: chatFrames,
@@ -50,7 +50,7 @@ export const chatSpeech: Speech = {
 
 function* chatFrames(answer: Answer, prompt: Prompt, spec: FaultSpec): Generator<Step> {
   const omit = spec.omit ?? [];
-  const head = `data: {"id":"${idOf(answer)}","object":"chat.completion.chunk","created":${answer.createdS},"model":${JSON.stringify(answer.model)},"service_tier":"default","system_fingerprint":"${fingerprint}","choices":[`;
+  const head = `data: {"id":"${idOf(answer)}","object":"chat.completion.chunk","created":${answer.createdS},"model":${JSON.stringify(answer.model)},"service_tier":${JSON.stringify(spec.tier ?? 'default')},"system_fingerprint":"${fingerprint}","choices":[`;
   // Real upstreams send `usage: null` in every chunk but the last once usage was asked.
   const tail = prompt.usageChunk === 'asked' ? '],"usage":null}\n\n' : ']}\n\n';
   const frame = (index: number, delta: string, logprobs: string, finish: string): string =>

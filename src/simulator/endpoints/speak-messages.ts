@@ -29,7 +29,7 @@ export const messagesSpeech: Speech = {
   whole: (answer, _prompt, spec) => {
     const choice = firstChoice(answer);
     const message = { ...startOf(answer), content: contentOf(choice, answer.serial), ...stopOf(choice, spec) };
-    return JSON.stringify({ ...message, usage: usageOf(answer, answer.outputTokens) });
+    return JSON.stringify({ ...message, usage: usageOf(answer, answer.outputTokens, spec) });
   },
   frames: messagesFrames,
   errorBody: (words, requestId) => JSON.stringify(errorOf(words, requestId)),
@@ -45,7 +45,7 @@ function* messagesFrames(answer: Answer, _prompt: Prompt, spec: FaultSpec): Gene
 
   if (!omit.includes('start')) {
     const message: JsonObject = { ...startOf(answer), content: [], stop_reason: null, stop_sequence: null };
-    if (!omit.includes('usage')) message.usage = usageOf(answer, 1);
+    if (!omit.includes('usage')) message.usage = usageOf(answer, 1, spec);
     yield frame('message_start', `,"message":${JSON.stringify(message)}`);
   }
   yield frame('ping', '');
@@ -138,13 +138,15 @@ function stopOf(choice: Choice, spec: FaultSpec): JsonObject {
 }
 
 // Cached input is counted apart from input_tokens here, inside prompt_tokens in chat completions.
-function usageOf(answer: Answer, outputTokens: number): JsonObject {
+function usageOf(answer: Answer, outputTokens: number, { tier }: FaultSpec): JsonObject {
+  const isTier = tier !== 'fast' && tier !== 'us';
   return {
     input_tokens: answer.inputTokens - answer.cachedTokens,
     cache_creation_input_tokens: 0,
     cache_read_input_tokens: answer.cachedTokens,
     output_tokens: outputTokens,
-    service_tier: 'standard',
+    service_tier: isTier ? (tier ?? 'standard') : 'standard',
+    ...(!isTier && { [tier === 'fast' ? 'speed' : 'inference_geo']: tier }),
   };
 }
 

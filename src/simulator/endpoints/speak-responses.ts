@@ -196,6 +196,7 @@ function ended(answer: Answer, prompt: Prompt, spec: FaultSpec): JsonObject {
     itemsOf(answer, prompt).map((item) => item.closed),
   );
   if (reason !== null) response.incomplete_details = { reason };
+  if (spec.tier !== undefined) response.service_tier = spec.tier;
   response.usage = {
     input_tokens: answer.inputTokens,
     input_tokens_details: { cached_tokens: answer.cachedTokens, cache_write_tokens: 0 },

@@ -109,6 +109,7 @@ export const faultTable = {
   chunks: shape(integer(1, 100_000), 'chunks=200', 'The text comes in so many deltas, the sound in so many pieces.'),
   cached: shape(integer(0, 10_000_000), 'cached=100', 'So many input tokens are said to be read from the cache.'),
   finish: shape(text, 'finish=content_filter', 'The finish reason (Anthropic: stop reason) as written.'),
+  tier: shape(text, 'tier=flex', 'The service tier; at Anthropic the speed (fast) or the place (us), too.'),
   omit: shape(
     wordList(['start', 'finish', 'usage', 'done', 'names']),
     'omit=done,usage',

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue, parsedData, stringOr } from '../../../kernel/json.ts';
 import { type FinishReason, finishReasonOf, type NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
-import { reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
+import { noteService, reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
 import { readCitation } from './citations.ts';
 import { faultOfError, readError } from './errors.ts';
@@ -320,6 +320,7 @@ export class UsageCounts {
   #cacheWrite1h = 0;
   #searches = 0;
   #thinking: number | null = null;
+  #service: readonly (JsonValue | undefined)[] = [];
   /** Counts of runs that the other counts leave out. */
   #beside: InputAndOutput = nothing;
 
@@ -342,6 +343,8 @@ export class UsageCounts {
       this.#searches = reportedCount(usage.server_tool_use.web_search_requests) ?? this.#searches;
     const details = usage.output_tokens_details;
     if (isObject(details)) this.#thinking = reportedCount(details.thinking_tokens) ?? this.#thinking;
+    const { service_tier: tier = 'standard', speed, inference_geo: place } = usage;
+    if (tier !== 'standard' || speed !== undefined || place !== undefined) this.#service = [tier, speed, place];
     if (Array.isArray(usage.iterations)) this.#beside = countsBeside(usage.iterations);
     return !this.impossible && (input !== null || output !== null);
   }
@@ -358,6 +361,7 @@ export class UsageCounts {
     if (this.#cacheWrite1h > 0) usage.cacheWrite1hTokens = this.#cacheWrite1h;
     if (this.#searches > 0) usage.webSearches = this.#searches;
     if (this.#thinking !== null) usage.reasoningTokens = this.#thinking;
+    if (this.#service.length > 0) noteService(usage, this.#service);
     return usage;
   }
 }

@@ -3,7 +3,7 @@ import type { Citation } from '../../neutral/citation.ts';
 import { type FinishReason, finishReasonOf, type NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { producedMedia } from '../../neutral/produced-media.ts';
-import { reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
+import { noteService, reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
 import { stopReasons } from '../anthropic-messages/wire.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
 import { faultOfError, readError } from './errors.ts';
@@ -133,7 +133,7 @@ class AnswerDecoder implements StreamDecoder {
         this.#stop(data);
         return true;
       case 'metadata':
-        this.#usage(data.usage);
+        this.#usage(data.usage, data.serviceTier);
         if (!this.#finished) return true;
         this.#over = true;
         this.#emit({ type: 'end' });
@@ -279,7 +279,7 @@ class AnswerDecoder implements StreamDecoder {
     this.#emit({ type: 'finish', choice: 0, reason, stopSequence });
   }
 
-  #usage(usage: JsonValue | undefined): void {
+  #usage(usage: JsonValue | undefined, service: JsonValue | undefined): void {
     if (!isObject(usage)) return;
     const input = reportedCount(usage.inputTokens);
     const output = reportedCount(usage.outputTokens);
@@ -294,6 +294,7 @@ class AnswerDecoder implements StreamDecoder {
       const hourly = isObject(detail) && detail.ttl === '1h' ? (reportedCount(detail.inputTokens) ?? 0) : 0;
       if (hourly > 0) counted.cacheWrite1hTokens = (counted.cacheWrite1hTokens ?? 0) + hourly;
     }
+    if (isObject(service)) noteService(counted, [service.type]);
     this.#emit({
       type: 'usage',
       usage: counted,

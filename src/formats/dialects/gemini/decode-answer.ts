@@ -4,7 +4,7 @@ import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { producedMedia } from '../../neutral/produced-media.ts';
 import type { Usage } from '../../neutral/usage.ts';
-import { reportedCount, reportsInvalidCount } from '../../neutral/usage.ts';
+import { noteService, reportedCount, reportsInvalidCount } from '../../neutral/usage.ts';
 import type { SseEvent, StreamDecoder } from '../dialect.ts';
 import { faultOfError, readError } from './errors.ts';
 import { callersName } from './function-name.ts';
@@ -366,6 +366,9 @@ export function usageOf(metadata: JsonValue | undefined): Usage | null {
     const count = countOf(metadata[details], modality);
     if (count > 0) usage[name] = count;
   }
+  // `ON_DEMAND_FLEX` of Vertex AI.
+  const { serviceTier, trafficType } = metadata;
+  noteService(usage, [serviceTier, typeof trafficType === 'string' ? trafficType.replace(/^ON_DEMAND_/, '') : null]);
   return usage;
 }
 

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, type JsonValue, parsedData } from '../../../kernel/json.ts';
 import { type FinishReason, isContent, type NeutralEvent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
+import { noteService } from '../../neutral/usage.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder, UsageOf } from '../dialect.ts';
 import { faultInside } from '../fault-inside.ts';
 import { pagesBeside } from './citations.ts';
@@ -183,6 +184,8 @@ export class ChunkReader {
     const error = readError(chunk);
     if (error !== null) return this.#fail(faultInside(chunk, error, classOfError), events);
     const usage = neutralUsage(this.#usageOf(chunk));
+    const { service_tier: tier } = chunk;
+    if (usage !== null && typeof tier === 'string' && tier !== 'default') noteService(usage, [tier]);
     const items = Array.isArray(chunk.choices) ? chunk.choices : null;
     if (Array.isArray(chunk.prompt_filter_results)) this.#promptFiltered = chunk.prompt_filter_results;
     if (items === null && usage === null) {

@@ -2,7 +2,7 @@ import { isObject, type JsonObject, parsedData, stringOr } from '../../../kernel
 import { isContent, type NeutralEvent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import type { Usage } from '../../neutral/usage.ts';
-import { estimatedTokens } from '../../neutral/usage.ts';
+import { estimatedTokens, noteService } from '../../neutral/usage.ts';
 import type { DecodeOptions, PassingFacts, PassingReader, PassingVerdict, UsageOf } from '../dialect.ts';
 import { brokenLine, isEndMark, looksWhole } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
@@ -94,6 +94,8 @@ function readWhole(
   { usageOf, names }: { usageOf: typeof usual; names: boolean },
 ): null {
   seen.usage = neutralUsage(usageOf(answer)) ?? seen.usage;
+  const { service_tier: tier } = answer;
+  if (seen.usage !== null && typeof tier === 'string' && tier !== 'default') noteService(seen.usage, [tier]);
   seen.ended = true;
   seen.answeredAs = stringOr(answer.model, null);
   if (names) seen.give(idsGivenIn(answer));

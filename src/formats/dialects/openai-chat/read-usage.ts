@@ -24,6 +24,7 @@ export function neutralUsage(value: JsonValue | undefined): Usage | null {
   const written = reportedCount(input.cache_write_tokens);
   const reasoning = reportedCount(output.reasoning_tokens) ?? reportedCount(value.reasoning_tokens);
   const audioInput = reportedCount(input.audio_tokens);
+  const imageInput = reportedCount(input.image_tokens);
 
   const inputTokens = prompt ?? Math.max(0, (total ?? 0) - (completion ?? 0));
   const usage: Usage = { inputTokens, outputTokens: completion ?? Math.max(0, (total ?? 0) - inputTokens) };
@@ -44,6 +45,7 @@ export function neutralUsage(value: JsonValue | undefined): Usage | null {
   if (reasoning !== null) usage.reasoningTokens = reasoning;
   const audioOutput = reportedCount(output.audio_tokens);
   if (audioInput !== null && audioInput > 0) usage.audioInputTokens = audioInput;
+  if (imageInput !== null && imageInput > 0) usage.imageInputTokens = imageInput;
   if (audioOutput !== null && audioOutput > 0) usage.audioOutputTokens = audioOutput;
   return usage;
 }

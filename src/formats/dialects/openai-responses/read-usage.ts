@@ -1,10 +1,10 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import { reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
+import { noteService, reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
 
 const mainCounts = ['input_tokens', 'output_tokens'];
 
 /** The usage of a response in neutral terms; null when it holds no counts. */
-export function neutralUsage({ usage: value, tool_usage: byTools }: JsonObject): Usage | null {
+export function neutralUsage({ usage: value, tool_usage: byTools, service_tier: tier }: JsonObject): Usage | null {
   if (!isObject(value) || reportsInvalidCount(value, mainCounts)) return null;
   const input = reportedCount(value.input_tokens);
   const output = reportedCount(value.output_tokens);
@@ -17,6 +17,8 @@ export function neutralUsage({ usage: value, tool_usage: byTools }: JsonObject):
   const outputDetails = isObject(value.output_tokens_details) ? value.output_tokens_details : {};
   const cached = reportedCount(inputDetails.cached_tokens);
   if (cached !== null) usage.cachedInputTokens = Math.min(cached, usage.inputTokens);
+  const images = reportedCount(inputDetails.image_tokens);
+  if (images !== null && images > 0) usage.imageInputTokens = images;
   const written = reportedCount(inputDetails.cache_write_tokens);
   if (written !== null && written > 0) usage.cacheWriteTokens = written;
   const reasoning = reportedCount(outputDetails.reasoning_tokens);
@@ -24,5 +26,6 @@ export function neutralUsage({ usage: value, tool_usage: byTools }: JsonObject):
   const search = isObject(byTools) && isObject(byTools.web_search) ? byTools.web_search : {};
   const searches = reportedCount(search.num_requests) ?? 0;
   if (searches > 0) usage.webSearches = searches;
+  noteService(usage, [tier]);
   return usage;
 }

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { adminKey, startGateway } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+
+/* Providers say how they served a request: in another tier, faster, at a place. They charge for it. */
+
+const upstream = await startUpstream();
+after(() => upstream.close());
+const base = { base_url: `${upstream.url}/v1`, api_key: 'k' };
+const price = { input: 1_000, output: 2_000, served_as: { flex: 0.5, priority: 2, fast: 6, us: 1.1 } };
+const words = ['usual', 'flex', 'priority', 'fast', 'us', 'unknown'];
+const providers = ['chat', 'responses', 'anthropic'];
+const gateway = await startGateway(
+  { after: after as never },
+  {
+    providers: {
+      chat: { type: 'openai', dialects: ['openai-chat'], ...base },
+      responses: { type: 'openai', dialects: ['openai-responses'], ...base },
+      anthropic: { type: 'anthropic', ...base },
+      listed: { type: 'openai', dialects: ['openai-chat'], prices: 'openai', ...base },
+    },
+    models: {
+      ...Object.fromEntries(
+        providers.flatMap((provider) =>
+          words.map((word) => [
+            `${provider}-${word}`,
+            { targets: [{ provider, model: word === 'usual' ? 'mock/ok' : `mock/tier=${word}`, price }] },
+          ]),
+        ),
+      ),
+      ...Object.fromEntries(
+        ['mock/ok', 'mock/tier=flex', 'mock/tier=priority'].map((model) => [
+          `listed-${/=(.*)/.exec(model)?.[1] ?? 'usual'}`,
+          { targets: [{ provider: 'listed', model, priced_as: 'gpt-5.1' }] },
+        ]),
+      ),
+    },
+  },
+);
+
+async function costOf(model: string, path: string, stream: boolean): Promise<number> {
+  const turn = [{ role: 'user', content: 'Hello there' }];
+  const json = { model, stream, ...(path === '/v1/responses' ? { input: turn } : { messages: turn, max_tokens: 50 }) };
+  const answer = await gateway.fetch(path, { json });
+  assert.equal(answer.status, 200, await answer.clone().text());
+  await answer.text();
+  const id = answer.headers.get('x-request-id');
+  const record = await gateway.fetch(`/admin/v1/requests/${id}`, { headers: { authorization: `Bearer ${adminKey}` } });
+  const { cost_usd: usd } = (await record.json()) as { cost_usd: number };
+  if (!stream) assert.equal(Number(answer.headers.get('x-culvert-cost-usd')), usd);
+  return usd;
+}
+
+for (const provider of providers) {
+  const tiers = provider === 'anthropic' ? { priority: 2, fast: 6, us: 1.1 } : { flex: 0.5, priority: 2 };
+  for (const path of ['/v1/chat/completions', '/v1/messages', '/v1/responses']) {
+    for (const stream of [false, true]) {
+      test(`${provider} upstream, ${path}${stream ? ', streamed' : ''}: tokens cost what the service does`, async () => {
+        const usual = await costOf(`${provider}-usual`, path, stream);
+        assert.ok(usual > 0);
+        for (const [word, factor] of Object.entries({ ...tiers, unknown: 1 })) {
+          const usd = await costOf(`${provider}-${word}`, path, stream);
+          assert.ok(Math.abs(usd - usual * factor) < 1e-6, `${word}: ${usd}, and usually ${usual}`);
+        }
+      });
+    }
+  }
+}
+
+test('the price list is completed by what OpenAI charges for its tiers', async () => {
+  const path = '/v1/chat/completions';
+  const [usual, flex, priority] = [
+    await costOf('listed-usual', path, false),
+    await costOf('listed-flex', path, false),
+    await costOf('listed-priority', path, false),
+  ];
+  assert.deepEqual(
+    [flex, priority],
+    [usual / 2, usual * 2].map((usd) => Math.round(usd * 1e9) / 1e9),
+  );
+});
+
+test('a price that is set later is applied with the factor of the past request', async () => {
+  const admin = async (method: string, path: string, json: object) => {
+    const headers = { authorization: `Bearer ${adminKey}` };
+    const answer = await gateway.fetch(`/admin/v1${path}`, { method, json, headers });
+    assert.ok(answer.ok, await answer.clone().text());
+    return (await answer.json()) as { new_usd: number };
+  };
+  const target = { provider: 'chat', model: 'mock/tier=flex' };
+  await admin('POST', '/models', { id: 'later', targets: [target] });
+  assert.equal(await costOf('later', '/v1/chat/completions', true), null);
+  await admin('PATCH', '/models/later', { targets: [{ ...target, price }] });
+  const { new_usd: usd } = await admin('POST', '/usage/recalculate', { model: 'later', apply: true });
+  assert.ok(Math.abs(usd - (await costOf('chat-flex', '/v1/chat/completions', true))) < 1e-6);
+});
+
+test('/v1/models shows the factors', async () => {
+  const answer = await gateway.fetch('/v1/models');
+  const { data } = (await answer.json()) as { data: { id: string; pricing?: { served_as?: object } }[] };
+  const shown = (id: string) => data.find((one) => one.id === id)?.pricing?.served_as;
+  assert.deepEqual(shown('chat-usual'), price.served_as);
+  assert.deepEqual(shown('listed-usual'), { flex: 0.5, priority: 2 });
+});
