@@ -24,6 +24,7 @@ import { createAlertStore } from '../../src/stores/answers/alert-store.ts';
 import { createBatchStore } from '../../src/stores/answers/batch-store.ts';
 import { createBodyStore } from '../../src/stores/answers/body-store.ts';
 import { createNoticeStore } from '../../src/stores/answers/notice-store.ts';
+import { poolSizes } from '../../src/stores/postgres/database.ts';
 import { openPostgresLedger } from '../../src/stores/postgres/ledger.ts';
 import { openPostgres } from '../../src/stores/postgres/open.ts';
 import { createPostgresPageStore } from '../../src/stores/postgres/page-store.ts';
@@ -144,6 +145,8 @@ const sqlite: StoreDriver = {
 
 let server: Promise<StartedPostgres> | null = null;
 
+const patientPools = { ...poolSizes, connectTimeoutMs: 30_000 };
+
 const postgres: StoreDriver = {
   name: 'postgres',
   skip: postgresMissing,
@@ -165,15 +168,15 @@ const postgres: StoreDriver = {
     return {
       place,
       async tables() {
-        const database = await openPostgres(place);
+        const database = await openPostgres(place, patientPools);
         return untilRemoved(tablesIn(database), database.close);
       },
       async accounts() {
-        const database = await openPostgres(place);
+        const database = await openPostgres(place, patientPools);
         return untilRemoved(createPostgresAccountStore(database), database.close);
       },
       async ledger(bootId, clock = systemClock, order) {
-        const database = await openPostgres(place);
+        const database = await openPostgres(place, patientPools);
         const ledger = await openPostgresLedger({
           database,
           bootId,
@@ -187,59 +190,59 @@ const postgres: StoreDriver = {
         return { ...ledger, open: patiently(ledger.open), shutdown: close };
       },
       async replies() {
-        const database = await openPostgres(place);
+        const database = await openPostgres(place, patientPools);
         return untilRemoved(createPostgresReplyStore(database), database.close);
       },
       async notices() {
-        const database = await openPostgres(place);
+        const database = await openPostgres(place, patientPools);
         return untilRemoved(createNoticeStore(tablesIn(database)), database.close);
       },
       async alerts() {
-        const database = await openPostgres(place);
+        const database = await openPostgres(place, patientPools);
         return untilRemoved(createAlertStore(tablesIn(database)), database.close);
       },
       async providerObjects() {
-        const database = await openPostgres(place);
+        const database = await openPostgres(place, patientPools);
         return untilRemoved(createPostgresProviderObjectStore(database), database.close);
       },
       async responses() {
-        const database = await openPostgres(place);
+        const database = await openPostgres(place, patientPools);
         return untilRemoved(createPostgresResponseStore(database), database.close);
       },
       async batches() {
-        const database = await openPostgres(place);
+        const database = await openPostgres(place, patientPools);
         return untilRemoved(createBatchStore(tablesIn(database)), database.close);
       },
       async bodies() {
-        const database = await openPostgres(place);
+        const database = await openPostgres(place, patientPools);
         return untilRemoved(createBodyStore(tablesIn(database)), database.close);
       },
       async vectorStores() {
-        const database = await openPostgres(place);
+        const database = await openPostgres(place, patientPools);
         return untilRemoved(createVectorStoreRows(tablesIn(database)), database.close);
       },
       async sessions() {
-        const database = await openPostgres(place);
+        const database = await openPostgres(place, patientPools);
         return untilRemoved(createSessionStore(tablesIn(database)), database.close);
       },
       async mcpGrants() {
-        const database = await openPostgres(place);
+        const database = await openPostgres(place, patientPools);
         return untilRemoved(createMcpGrantStore(tablesIn(database)), database.close);
       },
       async vectorRegistry() {
-        const database = await openPostgres(place);
+        const database = await openPostgres(place, patientPools);
         return untilRemoved(createVectorRegistry(tablesIn(database)), database.close);
       },
       async crawls() {
-        const database = await openPostgres(place);
+        const database = await openPostgres(place, patientPools);
         return untilRemoved(createPostgresCrawlStore(database), database.close);
       },
       async pages(bounds) {
-        const database = await openPostgres(place);
+        const database = await openPostgres(place, patientPools);
         return untilRemoved(createPostgresPageStore(database, bounds), database.close);
       },
       async letTheDeadBeKnown() {
-        const database = await openPostgres(place);
+        const database = await openPostgres(place, patientPools);
         await database.rest.run('UPDATE culvert.boot SET seen_ms = 0');
         await database.close();
       },
