@@ -104,7 +104,7 @@ function startsGateways(file) {
   if (gateways.test(text)) return true;
   const helpers = [...text.matchAll(/ from '(\.[^']+)'/g)].map(([, path]) => join(dirname(file), path));
   const isHelper = (path) => path.startsWith('test/') && path !== starter && existsSync(join(root, path));
-  return helpers.some((path) => isHelper(path) && textOf(path).includes('startGateway('));
+  return helpers.some((path) => isHelper(path) && /startGateway(Process)?\(/.test(textOf(path)));
 }
 
 /** Gates count what one process does. */
