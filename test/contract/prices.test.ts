@@ -16,11 +16,20 @@ let told: Record<string, unknown> = {};
 let published = '';
 const server = createServer((request, response) => {
   request.resume().on('end', () => {
-    response.setHeader('content-type', 'application/json');
-    response.end(answerAt(request.url!));
+    const isStream = request.url!.startsWith('/sse/');
+    response.setHeader('content-type', isStream ? 'text/event-stream' : 'application/json');
+    response.end(isStream ? streamed() : answerAt(request.url!));
   });
 });
 const base = await listening({ after }, server);
+
+function streamed(): string {
+  const chunk = (members: object) =>
+    `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', ...members })}\n\n`;
+  const delta = { role: 'assistant', content: 'Hello' };
+  const answer = chunk({ choices: [{ index: 0, delta, finish_reason: 'stop' }] });
+  return `${answer}${chunk({ choices: [], usage: told })}data: [DONE]\n\n`;
+}
 
 function answerAt(url: string): string {
   if (url === '/data.json') return published;
@@ -72,6 +81,7 @@ function answerAt(url: string): string {
 
 const provider = (type: string, path = '/v1') => ({ type, base_url: base + path, api_key: 'k' });
 const over = (name: string, model: string) => ({ targets: [{ provider: name, model, stream: false }] });
+const reporting = ['openrouter', 'perplexity', 'deepinfra', 'xai'];
 const tiered = { input: 1_000, served_as: { flex: 0.5, priority: 2 } };
 const config = {
   providers: {
@@ -79,12 +89,21 @@ const config = {
     claude: { ...provider('anthropic'), prices: 'anthropic' },
     google: { ...provider('gemini', ''), prices: 'google' },
     own: provider('openai'),
+    ...Object.fromEntries(reporting.map((type) => [type, provider(type)])),
+    'openrouter-sse': provider('openrouter', '/sse'),
+    'openrouter-listed': { ...provider('openrouter'), prices: 'openrouter' },
     responses: { ...provider('openai'), dialects: ['openai-responses'] },
     aws: { ...provider('bedrock', ''), region: 'us-east-1' },
   },
   models: {
     'tiers-of-google': { targets: [{ provider: 'google', model: 'm', stream: false, price: tiered }] },
     'tiers-of-aws': { targets: [{ provider: 'aws', model: 'm', stream: false, price: tiered }] },
+    ...Object.fromEntries(reporting.map((type) => [`by-${type}`, over(type, 'm')])),
+    listed: over('openrouter-listed', 'openai/gpt-4o'),
+    'by-sse': { targets: [{ provider: 'openrouter-sse', model: 'm' }] },
+    'price-of-openrouter': {
+      targets: [{ provider: 'openrouter', model: 'm', stream: false, price: { input: 1_000 } }],
+    },
     pictures: { targets: [{ provider: 'own', model: 'm', price: { input: 1_000, image_input: 10_000 } }] },
     chat: over('openai', 'gpt-4o'),
     sound: over('openai', 'gpt-audio'),
@@ -195,6 +214,32 @@ test('tiers of Google and of Bedrock are charged, and pictures where they have a
   assert.deepEqual(await costOf('tiers-of-aws', { ...aws, serviceTier: { type: 'default' } }), [1, 1]);
   const seen = { prompt_tokens: 1_000, completion_tokens: 0, prompt_tokens_details: { image_tokens: 400 } };
   assert.deepEqual(await costOf('pictures', seen), [4.6, 4.6]);
+});
+
+test('the cost that a provider reports counts, unless the target has a price', async () => {
+  const usage = { prompt_tokens: 1_000, completion_tokens: 0, total_tokens: 1_000 };
+  const cost = { total_cost: 0.0123, request_cost: 0.005 };
+  for (const [model, told, usd] of [
+    ['by-openrouter', { cost: 0.0123 }, 0.0123],
+    ['by-openrouter', { cost: 0 }, 0],
+    ['by-openrouter', { cost: 0.05, is_byok: true, cost_details: { upstream_inference_cost: 1 } }, 1.05],
+    ['by-openrouter', { cost: 0.5, is_byok: false, cost_details: { upstream_inference_cost: 0.5 } }, 0.5],
+    ['listed', { cost: 0.0123 }, 0.0123],
+    ['listed', { cost: 'much' }, 0.0025],
+    ['price-of-openrouter', { cost: 0.0123 }, 1],
+    ['by-perplexity', { cost }, 0.0123],
+    ['by-deepinfra', { estimated_cost: 0.0123 }, 0.0123],
+    ['by-xai', { cost_in_usd_ticks: 123_000_000 }, 0.0123],
+    ['own', { cost: 0.0123 }, null],
+  ] as const)
+    assert.deepEqual(await costOf(model, { ...usage, ...told }), [usd, usd], `${model} ${JSON.stringify(told)}`);
+  for (const path of ['/v1/chat/completions', '/v1/messages']) {
+    told = { ...usage, cost: 0.0123 };
+    const answer = await gateway.fetch(path, { json: { model: 'by-sse', stream: true, max_tokens: 9, ...hello } });
+    await answer.text();
+    const kept = await gateway.fetch(`/v1/requests/${answer.headers.get('x-culvert-request-id')}`);
+    assert.equal(((await kept.json()) as { cost_usd: number }).cost_usd, 0.0123, path);
+  }
 });
 
 test('searches of OpenAI are charged, in its own format and in others', async () => {

@@ -269,7 +269,10 @@ export interface DecodeOptions {
   names?: boolean | undefined;
 }
 
-/** Member of a chunk or whole answer with the usage, in the dialect's terms; undefined: none. */
+/**
+ * Member of a chunk or whole answer with the usage, in the dialect's terms; undefined: none. In openai-chat it may have
+ * `reported_usd`, what the provider says that it charges.
+ */
 export type UsageOf = (body: JsonObject) => JsonValue | undefined;
 
 /** One server-sent event, as transport/sse-reader gives it too. */

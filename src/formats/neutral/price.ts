@@ -70,14 +70,16 @@ export interface Price {
   readonly audioMsMin: number;
   /** Factor of the prices of tokens, by a word of `Usage.servedAs`. */
   readonly servedAs: Readonly<Record<string, number>>;
+  /** Whether the cost that the provider reports counts in the place of these rates. */
+  readonly reported: 'counts' | 'ignored';
 }
 
 /** `inForce`: the first that hold decide, else the last. */
 export function createPrice(
   inForce: readonly RatesInForce[],
-  { audioMsMin = 0, servedAs = {} }: Partial<Pick<Price, 'audioMsMin' | 'servedAs'>> = {},
+  { audioMsMin = 0, servedAs = {}, reported = 'ignored' }: Partial<Omit<Price, 'inForce'>> = {},
 ): Price {
-  return { inForce: inForce.map((one) => ({ ...one, compiled: compiledTiers(one) })), audioMsMin, servedAs };
+  return { inForce: inForce.map((one) => ({ ...one, compiled: compiledTiers(one) })), audioMsMin, servedAs, reported };
 }
 
 /** The same price, each of its rates times `share`. */
@@ -98,10 +100,12 @@ export function ratesAt(price: Price, atMs: number): RatesInForce {
 }
 
 /**
- * USD of one attempt or request that began at `atMs` of the wall clock; null when its target has no price. Rounded to
- * 1e-9 USD, so that sums over a month do not show binary dust.
+ * USD of one attempt or request that began at `atMs` of the wall clock; null when its target has no price and no provider
+ * said one. Rounded to 1e-9 USD, so that sums over a month do not show binary dust.
  */
 export function usdOf(usage: Usage, price: Price | null, atMs: number): number | null {
+  const { reportedUsdNano: reported } = usage;
+  if (reported !== undefined && price?.reported !== 'ignored') return reported / 1e9;
   if (price === null) return null;
   const { compiled } = inForceAt(price, atMs);
   count(usage, price.audioMsMin);
@@ -125,9 +129,10 @@ function factorOf(words: readonly string[], { servedAs }: Price): number {
  * writing cost more than reading saved; null when its target has no price.
  */
 export function cacheSavedUsd(usage: Usage, price: Price | null, atMs: number): number | null {
-  const { cachedInputTokens, cacheWriteTokens, cacheWrite1hTokens, ...parts } = usage;
+  const { reportedUsdNano, ...counted } = usage;
+  const { cachedInputTokens, cacheWriteTokens, cacheWrite1hTokens, ...parts } = counted;
   const { cachedAudioInputTokens, cachedImageInputTokens, ...uncached } = parts;
-  const usd = usdOf(usage, price, atMs);
+  const usd = usdOf(counted, price, atMs);
   return usd === null ? null : Math.round(((usdOf(uncached, price, atMs) ?? 0) - usd) * 1e9) / 1e9;
 }
 

@@ -32,6 +32,8 @@ export interface Usage {
   webFetches?: number;
   /** Searches billed: Cohere's reranking counts one for a query and 100 documents, and no tokens. */
   searchUnits?: number;
+  /** Nano-USD that the provider says it charges, all in all. */
+  reportedUsdNano?: number;
   /** Words of the provider for service that it charges otherwise, such as `flex`, `priority` or `fast`. */
   servedAs?: readonly string[];
 }

@@ -97,7 +97,11 @@ function listedModel(provider: string, { id, prices, context_window: contextWind
   const isKnown = id.endsWith(':free') || written.some((one) => Object.keys(one.prices).length > 0);
   return {
     price: isKnown
-      ? createPrice(inForce, { audioMsMin: audioMsMin[provider] ?? 0, servedAs: servedAs[provider] ?? {} })
+      ? createPrice(inForce, {
+          reported: 'counts',
+          audioMsMin: audioMsMin[provider] ?? 0,
+          servedAs: servedAs[provider] ?? {},
+        })
       : null,
     contextWindow: contextWindow ?? null,
   };

@@ -2,11 +2,13 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import { reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
 
 const mainCounts = ['prompt_tokens', 'completion_tokens', 'total_tokens'];
+/** No request costs more. */
+const usdMax = 100_000;
 
 /**
  * A `usage` object in neutral terms; null if it holds no counts. OpenAI counts cached input inside `prompt_tokens` and
  * reasoning inside `completion_tokens`, as the neutral form does. Counts that others give separately are added, so that
- * the parts give the total.
+ * the parts give the total. `reported_usd` is what the provider charges, where its `UsageOf` found it.
  */
 export function neutralUsage(value: JsonValue | undefined): Usage | null {
   if (!isObject(value) || reportsInvalidCount(value, mainCounts)) return null;
@@ -46,6 +48,8 @@ export function neutralUsage(value: JsonValue | undefined): Usage | null {
   const audioOutput = reportedCount(output.audio_tokens);
   if (audioInput !== null && audioInput > 0) usage.audioInputTokens = audioInput;
   if (imageInput !== null && imageInput > 0) usage.imageInputTokens = imageInput;
+  const { reported_usd: usd } = value;
+  if (typeof usd === 'number' && usd >= 0 && usd <= usdMax) usage.reportedUsdNano = Math.round(usd * 1e9);
   if (audioOutput !== null && audioOutput > 0) usage.audioOutputTokens = audioOutput;
   return usage;
 }

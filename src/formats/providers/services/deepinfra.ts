@@ -1,5 +1,6 @@
 import { newImagesLikeOpenAi } from '../image-models.ts';
 import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
+import { withCost } from '../reported-cost.ts';
 
 /** https://deepinfra.com/docs/openai_api: usage ends every stream, unasked. */
 export const deepinfra = openAiLike({
@@ -10,5 +11,6 @@ export const deepinfra = openAiLike({
   forwards: { completions: '/completions' },
   embeds: { ...openAiEmbeddings, dimensions: 'asked' },
   images: newImagesLikeOpenAi,
+  usageOf: withCost(({ estimated_cost: cost }) => cost),
   quirks: { rename: { max_completion_tokens: 'max_tokens' } },
 });

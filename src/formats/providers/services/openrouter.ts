@@ -1,5 +1,7 @@
+import { isObject, type JsonValue } from '../../../kernel/json.ts';
 import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 import { claudeCaching } from '../prompt-caching.ts';
+import { withCost } from '../reported-cost.ts';
 
 /**
  * https://openrouter.ai/docs. Fields that the routed model lacks are ignored there, so none is omitted here; which
@@ -15,6 +17,10 @@ export const openrouter = openAiLike({
   forwards: { completions: '/completions', rerank: '/rerank' },
   promptCaching: claudeCaching,
   embeds: { ...openAiEmbeddings, dimensions: 'asked', encoding: 'asked', takesUser: true },
+  // With a key of the operator's own at a provider, `cost` is OpenRouter's share alone.
+  usageOf: withCost(({ cost, is_byok: isByok, cost_details: details }) =>
+    isByok === true && isObject(details) ? sumOf(cost, details.upstream_inference_cost) : cost,
+  ),
   quirks: { nativeN: false },
   errors: [
     { status: 403, code: /moderation|flagged|guardrail/i, class: 'filtered' },
@@ -22,3 +28,7 @@ export const openrouter = openAiLike({
     { status: 404, code: /no endpoints found|no allowed providers/i, class: 'model_unavailable' },
   ],
 });
+
+function sumOf(...parts: (JsonValue | undefined)[]): number {
+  return parts.reduce((sum: number, part) => sum + (typeof part === 'number' ? part : 0), 0);
+}

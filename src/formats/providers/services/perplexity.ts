@@ -1,4 +1,6 @@
+import { isObject } from '../../../kernel/json.ts';
 import { openAiLike } from '../openai-like.ts';
+import { withCost } from '../reported-cost.ts';
 
 /**
  * https://docs.perplexity.ai: Sonar searches the web before it answers. It has no list of models. What it does not know
@@ -10,6 +12,7 @@ export const perplexity = openAiLike({
   baseUrl: 'https://api.perplexity.ai',
   envKey: 'PERPLEXITY_API_KEY',
   paths: { models: null },
+  usageOf: withCost(({ cost }) => (isObject(cost) ? cost.total_cost : undefined)),
   quirks: {
     omitConverted: ['top_k'],
     omit: ['logit_bias', 'parallel_tool_calls', 'service_tier'],

@@ -1,5 +1,8 @@
 import { imagesOfXai } from '../image-models.ts';
 import { openAiLike, openAiRealtime } from '../openai-like.ts';
+import { withCost } from '../reported-cost.ts';
+
+const ticksPerUsd = 10_000_000_000;
 
 /** https://docs.x.ai/docs/api-reference */
 export const xai = openAiLike({
@@ -10,6 +13,7 @@ export const xai = openAiLike({
   envKey: 'XAI_API_KEY',
   forwards: { completions: '/completions' },
   images: imagesOfXai,
+  usageOf: withCost(({ cost_in_usd_ticks: ticks }) => (typeof ticks === 'number' ? ticks / ticksPerUsd : undefined)),
   // Its reference has no WebRTC.
   realtime: { format: 'openai', pathOf: openAiRealtime.pathOf },
   tooLong: [/maximum prompt length is (?<most>\d+) but the request contains (?<sent>\d+) tokens/i],

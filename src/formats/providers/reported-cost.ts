@@ -1,0 +1,7 @@
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import type { UsageOf } from '../dialects/dialect.ts';
+
+/** Usage of openai-chat with the cost that the provider reports in it; `costOf` reads USD out of `usage`. */
+export function withCost(costOf: (usage: JsonObject) => JsonValue | undefined): UsageOf {
+  return ({ usage }) => (isObject(usage) ? { ...usage, reported_usd: costOf(usage) ?? null } : usage);
+}
