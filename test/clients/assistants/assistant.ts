@@ -15,6 +15,12 @@ export function missingAssistant(program: string): string | false {
   return existsSync(join(bin, program)) ? false : `${program} is not installed (npm run setup:assistants)`;
 }
 
+/** The MCP server of the tests as a program, for the assistant's settings. The simulator searches for `mock`, so a tool is named so. */
+export const mcpServer = {
+  command: process.execPath,
+  args: [fileURLToPath(new URL('../../mcp-stdio-server.ts', import.meta.url)), 'mock'],
+};
+
 export interface Ran {
   code: number | null;
   stdout: string;

@@ -4,7 +4,15 @@ import { startGateway, testKey } from '../../start-gateway.ts';
 import type { Lifetime } from '../../start-process.ts';
 import { startUpstream, type Upstream } from '../../start-upstream.ts';
 import { bedrockWire, startAws, testAwsKeys } from '../../upstream-formats/start-aws.ts';
-import { abortedThrough, assistant, keyless, missingAssistant, overUpstream, settingsIn } from './assistant.ts';
+import {
+  abortedThrough,
+  assistant,
+  keyless,
+  mcpServer,
+  missingAssistant,
+  overUpstream,
+  settingsIn,
+} from './assistant.ts';
 
 const skip = missingAssistant('claude');
 const events = ['--verbose', '--output-format', 'stream-json'];
@@ -102,3 +110,17 @@ for (const cloud of Object.keys(clouds) as (keyof typeof clouds)[]) {
     assert.match(again.stdout, /Mock answer/);
   });
 }
+
+test('Claude Code calls a tool of its MCP server that it finds by its own search, over another provider', {
+  skip,
+}, async (t) => {
+  const { gateway, upstream } = await overUpstream(t, 'openai');
+  const claude = assistant(t, 'claude');
+  claude.write('.claude/settings.json', settingsIn('claude-code.md', 'json', gateway));
+  claude.write('project/mcp.json', JSON.stringify({ mcpServers: { test: mcpServer } }));
+  upstream.script('*', ['call=ToolSearch', 'call=mcp__test__mock', '']);
+  const options = ['--mcp-config', 'mcp.json', '--allowedTools', 'ToolSearch,mcp__test__mock', ...events];
+  const { code, stdout, said } = await claude.run(['-p', 'go on', ...options]);
+  assert.equal(code, 0, said);
+  assert.match(stdout, /"tool_use"[^\n]*"name":"mcp__test__mock"[\s\S]*"tool_result"[^\n]*"mock"/);
+});

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { abortedThrough, assistant, keyless, missingAssistant, overUpstream, settingsIn } from './assistant.ts';
+import {
+  abortedThrough,
+  assistant,
+  keyless,
+  mcpServer,
+  missingAssistant,
+  overUpstream,
+  settingsIn,
+} from './assistant.ts';
 
 const skip = missingAssistant('codex');
 const exec = ['exec', '--json', '--skip-git-repo-check'];
@@ -33,5 +41,29 @@ for (const format of ['openai', 'anthropic'] as const) {
       assert.match(stdout, /Mock answer/);
     }
     await abortedThrough(world, () => codex.begin([...exec, 'say hi']));
+  });
+}
+
+for (const [model, calls] of [
+  // Tools of servers come in namespaces for a model that it does not know.
+  ['claude-x', ['mcp__test__mock']],
+  ['gpt-5.5', ['tool_search', 'mcp__test__mock']],
+] as const) {
+  test(`Codex calls a tool of its MCP server over another provider (${calls.join(', then ')})`, { skip }, async (t) => {
+    const { gateway, upstream } = await overUpstream(t, 'anthropic');
+    const codex = assistant(t, 'codex');
+    const settings = settingsIn('codex.md', 'toml', gateway).replace(/^model = .*$/m, `model = "${model}"`);
+    const { command, args } = mcpServer;
+    codex.write(
+      '.codex/config.toml',
+      `${settings}\n[mcp_servers.test]\ncommand = ${JSON.stringify(command)}\nargs = ${JSON.stringify(args)}\n`,
+    );
+    upstream.script('/v1/messages', [...calls.map((name) => `call=${name}`), '']);
+    const free = '--dangerously-bypass-approvals-and-sandbox';
+    const { code, stdout, said } = await codex.run([...exec, free, 'go on']);
+    assert.equal(code, 0, said);
+    assert.match(stdout, /"item.completed"[^\n]*"mcp_tool_call"[^\n]*"completed"/);
+    const { messages } = upstream.requests().at(-1)!.body as { messages: object[] };
+    assert.match(JSON.stringify(messages), /"name":"mcp__test__mock"[\s\S]*"tool_result"/);
   });
 }

@@ -5,6 +5,7 @@ import {
   abortedThrough,
   assistant,
   keyless,
+  mcpServer,
   missingAssistant,
   overUpstream,
   settingsIn,
@@ -42,4 +43,14 @@ test('opencode asks again after a stream that broke, and its end closes the prov
   assert.equal(code, 0, said);
   assert.match(stdout, /Mock answer/);
   await abortedThrough(world, () => opencode.begin([...run, 'say hi']));
+});
+
+test('opencode calls a tool of its MCP server', { skip }, async (t) => {
+  const opencode = assistant(t, 'opencode');
+  const settings = JSON.parse(settingsIn('opencode.md', 'json', await keyless(t)));
+  const test = { type: 'local', command: [mcpServer.command, ...mcpServer.args], enabled: true };
+  opencode.write('project/opencode.json', JSON.stringify({ ...settings, mcp: { test } }));
+  const { code, stdout, said } = await opencode.run([...run, 'call test_mock']);
+  assert.equal(code, 0, said);
+  assert.match(stdout, /"type":"tool_use"[^\n]*"tool":"test_mock"[^\n]*"completed"/);
 });
