@@ -35,6 +35,8 @@ const [gateways, insideOfOne] = [
   /\.(useLocals|reconfigure)\(|\.(snapshots|routes)\b/,
 ];
 const starter = join('test', 'start-gateway.ts');
+/** Helpers of tests, and whether they start gateways. */
+const starting = new Map();
 // Tests wait for about half of their time: for leases, timeouts and pages.
 // A gateway of several processes is four.
 const filesAtOnce = availableParallelism() * (process.argv.includes('--processes') ? 1 : 2);
@@ -98,13 +100,23 @@ function textOf(file) {
   return readFileSync(join(root, file), 'utf8');
 }
 
-/** Itself, or by a helper of tests that it imports. */
+/** Itself, or by helpers of tests that it imports. */
 function startsGateways(file) {
-  const text = textOf(file);
-  if (gateways.test(text)) return true;
-  const helpers = [...text.matchAll(/ from '(\.[^']+)'/g)].map(([, path]) => join(dirname(file), path));
-  const isHelper = (path) => path.startsWith('test/') && path !== starter && existsSync(join(root, path));
-  return helpers.some((path) => isHelper(path) && /startGateway(Process)?\(/.test(textOf(path)));
+  return gateways.test(textOf(file)) || helpersOf(file).some(helperStarts);
+}
+
+function helperStarts(path) {
+  // A helper that imports itself through others is not asked again.
+  if (!starting.has(path)) {
+    starting.set(path, false);
+    starting.set(path, /startGateway(Process)?\(/.test(textOf(path)) || helpersOf(path).some(helperStarts));
+  }
+  return starting.get(path);
+}
+
+function helpersOf(file) {
+  const paths = [...textOf(file).matchAll(/ from '(\.[^']+)'/g)].map(([, path]) => join(dirname(file), path));
+  return paths.filter((path) => path.startsWith('test/') && path !== starter && existsSync(join(root, path)));
 }
 
 /** Gates count what one process does. */
