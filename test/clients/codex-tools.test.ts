@@ -132,6 +132,19 @@ for (const [model, path] of [
   });
 }
 
+test('a tool whose flat name is too long for providers is called by its own name', async () => {
+  const [namespace, name] = [`mcp__${'server'.repeat(8)}`, `get_${'weather'.repeat(6)}`];
+  const tools: Tool[] = [
+    { ...weather, name: namespace, tools: [{ type: 'function', name, parameters, strict: false }] },
+  ];
+  const request = { model: 'chat', input: 'Hi', tools, tool_choice: 'required', store: false } as const;
+  for (const answer of await answers({ ...request, tools })) {
+    assert.deepEqual(callsOf(answer), [['function_call', namespace, name]]);
+    const sent = upstream.requests().at(-1)!.body as { tools: { function: { name: string } }[] };
+    assert.equal(sent.tools[0]!.function.name.length, 64);
+  }
+});
+
 test('a choice may name a tool of a namespace, or allow all of one', async () => {
   const request = { model: 'chat', input: 'Hi', tools: [shell, weather], store: false };
   const one = await client.responses.create({ ...request, tool_choice: { type: 'function', name: 'get_weather' } });

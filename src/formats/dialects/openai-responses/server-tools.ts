@@ -2,6 +2,7 @@ import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, jsonText } from '../../../kernel/json.ts';
 import type { ApprovedCall, RequestedServerTools, ServerTool, ServerToolKind } from '../../neutral/server-tool.ts';
 import { type AddressSources, count, hasServerTools, openAiServerTool } from '../server-tool-fields.ts';
+import { flatName, offeredTools } from './offered-tools.ts';
 import { type InputItem, isGatewayStep, type ResponsesRequest } from './wire.ts';
 
 /** Tools of a request that the answering server runs; null: there are none that this gateway could run. */
@@ -25,7 +26,7 @@ export function serverToolsOf(body: ResponsesRequest): RequestedServerTools | Fa
     ...(approvals.length > 0 && { approvals }),
     callsMax,
     choice: serverChoice(body.tool_choice),
-    clientToolNames: all.flatMap(({ name }) => (typeof name === 'string' ? [name] : [])),
+    clientToolNames: offeredTools(body).map(({ tool, namespace }) => flatName(tool.name, namespace)),
   };
 }
 
