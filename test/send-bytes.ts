@@ -42,3 +42,8 @@ export function answerTo(
     socket.on('error', () => undefined);
   });
 }
+
+/** The same of bytes after which the server closes. On a busy machine the close comes a while after the answer. */
+export function answerUntilClosed(url: string, bytes: string | Buffer): Promise<BytesAnswer> {
+  return answerTo(url, bytes, { patienceMs: 10_000 });
+}

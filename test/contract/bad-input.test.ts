@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { afterEach, test } from 'node:test';
-import { answerTo } from '../send-bytes.ts';
+import { answerTo, answerUntilClosed } from '../send-bytes.ts';
 import { testKey } from '../start-gateway.ts';
 import { badParameters } from './bad-parameters.ts';
 import { asked, chatPath, type ErrorBody, hello, serve } from './served.ts';
@@ -273,7 +273,7 @@ const unfit: [what: string, bytes: string][] = [
 ];
 for (const [what, bytes] of unfit) {
   test(`${what}: 400 by us, and the connection closes`, async () => {
-    const answer = await answerTo(gateway.url, bytes + rest);
+    const answer = await answerUntilClosed(gateway.url, bytes + rest);
     assert.deepEqual(answer.statuses, [400]);
     assert.match(answer.text, /"type":"invalid_request_error"/);
     assert.ok(answer.closed);

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
-import { answerTo } from '../send-bytes.ts';
+import { answerTo, answerUntilClosed } from '../send-bytes.ts';
 import { adminKey, overUpstreams, startGateway, testKey, testProcesses } from '../start-gateway.ts';
 import { temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
@@ -79,7 +79,7 @@ test('F64 with every place taken by a stream, health checks and operators are an
     assert.match(await refused.text(), /ulimit -n/);
   }
   // Who says nothing is refused, too, and its place is free again.
-  const silent = await answerTo(url, '');
+  const silent = await answerUntilClosed(url, '');
   assert.deepEqual([silent.status, silent.closed], [503, true]);
 
   leaving.abort();

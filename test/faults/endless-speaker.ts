@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import type { Lifetime } from '../start-process.ts';
 
@@ -16,7 +17,27 @@ export async function endlessSpeaker(t: Lifetime, type: 'openai' | 'anthropic') 
   const closed = new Promise<void>((resolve) => {
     thread.once('message', () => resolve());
   });
-  return { url, closed, sentBytes: () => Number(Atomics.load(sentBytes, 0)) };
+  const port = Number(new URL(url).port);
+  return {
+    url,
+    closed,
+    sentBytes: () => Number(Atomics.load(sentBytes, 0)),
+    /** Bytes that its reader took out of the kernel, whose buffers between them grow as it likes. */
+    takenBytes: () => Number(Atomics.load(sentBytes, 0)) - queuedBytes(port),
+  };
+}
+
+/** Bytes that the kernel holds on the way from this port of loopback to its readers. */
+function queuedBytes(port: number): number {
+  const hex = port.toString(16).toUpperCase().padStart(4, '0');
+  let bytes = 0;
+  for (const line of readFileSync('/proc/self/net/tcp', 'utf8').split('\n').slice(1)) {
+    const [, local = '', remote = '', , queues = ''] = line.trim().split(/\s+/);
+    const [unsent = '', unread = ''] = queues.split(':');
+    if (local.endsWith(`:${hex}`) && !remote.endsWith(':0000')) bytes += Number.parseInt(unsent, 16);
+    if (remote.endsWith(`:${hex}`)) bytes += Number.parseInt(unread, 16);
+  }
+  return bytes;
 }
 
 function wireOf(type: 'openai' | 'anthropic', text: string): { opening: string; delta: string } {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { assertWithin } from '../machine-load.ts';
-import { answerTo } from '../send-bytes.ts';
+import { answerUntilClosed } from '../send-bytes.ts';
 import { overUpstreams, startGateway, type TestGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { until } from '../until.ts';
@@ -72,7 +72,7 @@ test('S28 of more requests than may wait, the first are answered and the connect
     statuses: answered,
     closed,
     text,
-  } = await answerTo(gateway.url, 'GET /nowhere HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(500));
+  } = await answerUntilClosed(gateway.url, 'GET /nowhere HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(500));
   assert.equal(closed, true);
   assert.ok(answered.length > 1 && answered.length <= 20, `${answered.length}`);
   assert.match(text, /connection: close/i);

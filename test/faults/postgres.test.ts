@@ -50,6 +50,9 @@ async function replica(
   return { database, ledger, told };
 }
 
+/** Its ledger waits for a new connection as long as a busy machine takes for it. */
+const standing = fakeClock(Date.now());
+
 /** How long the refusal took, in ms. */
 async function refusedAfterMs(work: Promise<unknown>): Promise<number> {
   const sinceMs = performance.now();
@@ -142,7 +145,9 @@ test('PostgreSQL under faults', { skip: postgresMissing }, async (t) => {
     const proxy = await startCuttingProxy(t, server.port);
     const url = server.newDatabase();
     const direct = await replica(t, url, 'boot-0');
-    const { ledger } = await replica(t, url.replace(`:${server.port}/`, `:${proxy.port}/`), 'boot-1');
+    const { ledger } = await replica(t, url.replace(`:${server.port}/`, `:${proxy.port}/`), 'boot-1', {
+      clock: standing,
+    });
     await ledger.open(reservationRow());
     proxy.cutAfter('bulk-reservation');
     const row = reservationRow();
@@ -150,13 +155,16 @@ test('PostgreSQL under faults', { skip: postgresMissing }, async (t) => {
     assert.equal(proxy.cuts(), 1);
     assert.equal(await count(direct.database, 'culvert.reservation'), 2);
     ledger.close(usageEvent(row));
+    await ledger.flush();
     assert.equal((await ledger.find(row.requestId, null))?.class, 'ok');
   });
 
   await t.test('F47 the answer to COMMIT of settlements is lost: each is written and counted once', async (t) => {
     const proxy = await startCuttingProxy(t, server.port);
     const url = server.newDatabase();
-    const { ledger, database } = await replica(t, url.replace(`:${server.port}/`, `:${proxy.port}/`), 'boot-1');
+    const { ledger, database } = await replica(t, url.replace(`:${server.port}/`, `:${proxy.port}/`), 'boot-1', {
+      clock: standing,
+    });
     const rows = Array.from({ length: 50 }, () => reservationRow());
     await Promise.all(rows.map((row) => ledger.open(row)));
     proxy.cutAfter('COMMIT');
@@ -230,6 +238,7 @@ test('PostgreSQL under faults', { skip: postgresMissing }, async (t) => {
     clock.advance(2_500);
     await until('its second removal', async () => (await held()) === 1);
     ledger.close(usageEvent(again));
+    await ledger.flush();
     assert.equal((await ledger.find(again.requestId, 'dev'))?.class, 'ok');
   });
 
@@ -439,6 +448,7 @@ test('PostgreSQL under faults', { skip: postgresMissing }, async (t) => {
     ledger.close(usageEvent(rows[1]!, { user: `'); DROP TABLE culvert.usage_event; --` }));
     // A number of no integer's size: this one cannot be written at all.
     ledger.close(usageEvent(rows[2]!, { outputTokens: 1e300 }));
+    await ledger.flush();
     assert.equal((await ledger.find(rows[0]!.requestId, 'dev'))?.user, 'a\uFFFDb');
     assert.equal((await ledger.find(rows[1]!.requestId, 'dev'))?.user, `'); DROP TABLE culvert.usage_event; --`);
     assert.equal(await ledger.find('\0', null), null);

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { after, test } from 'node:test';
 import { slowness } from '../machine-load.ts';
-import { answerTo } from '../send-bytes.ts';
+import { answerTo, answerUntilClosed } from '../send-bytes.ts';
 import { overUpstreams, startGateway, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { startGatewayProcess } from './gateway-process.ts';
@@ -71,7 +71,7 @@ for (const path of pathTricks) {
 
 for (const host of ['x?/healthz', 'x#', 'x/../healthz', 'user:pass@x']) {
   test(`S6 a Host that could move the path is refused: ${host}`, async () => {
-    const { status, closed } = await answerTo(gateway.url, `GET /v1/models HTTP/1.1\r\nhost: ${host}\r\n\r\n`);
+    const { status, closed } = await answerUntilClosed(gateway.url, `GET /v1/models HTTP/1.1\r\nhost: ${host}\r\n\r\n`);
     assert.deepEqual([status, closed], [400, true]);
   });
 }
@@ -111,7 +111,7 @@ const smuggling: [what: string, bytes: string, status?: number][] = [
 for (const [what, bytes, status = 400] of smuggling) {
   test(`S20 ${what}: ${status} and close, and nothing behind it is read`, async () => {
     upstream.clear();
-    const answer = await answerTo(gateway.url, bytes);
+    const answer = await answerUntilClosed(gateway.url, bytes);
     assert.deepEqual(answer.statuses, [status]);
     assert.ok(answer.closed);
     assert.deepEqual(asked(), []);

@@ -184,6 +184,9 @@ const gateway = await startGateway({ after } as TestContext, {
   models: Object.fromEntries(Object.keys(guards).map((name) => [name, { targets, guards: [name] }])),
 });
 
+// Its look at the upstream's models is a request, too.
+await gateway.modelsKnown;
+
 beforeEach(() => {
   service.calls.length = 0;
 });
