@@ -67,13 +67,23 @@ test('calls in several messages of the assistant in a row are one turn, and all 
   assert.deepEqual(losses, []);
 });
 
-test('calls of one id have their results in order', () => {
+test('calls of one id have their results in order, and an id each', () => {
   const { messages } = pairToolCalls([
     say('assistant', called('a'), called('a')),
     answered('a', '1'),
     answered('a', '2'),
+    say('assistant', called('a'), called('a_2')),
+    answered('a_2', '4'),
+    answered('a', '3'),
   ]);
-  assert.deepEqual(shown(messages), ['assistant: a a', 'tool: a=1', 'tool: a=2']);
+  assert.deepEqual(shown(messages), [
+    'assistant: a a_2',
+    'tool: a=1',
+    'tool: a_2=2',
+    'assistant: a_3 a_2_2',
+    'tool: a_3=3',
+    'tool: a_2_2=4',
+  ]);
 });
 
 test('whatever the conversation is, each call is answered once and at once, and no word is lost', () => {

@@ -1,5 +1,6 @@
 import type { Loss } from './loss.ts';
 import type { NeutralMessage, NeutralPart } from './request.ts';
+import { UniqueIds } from './unique-ids.ts';
 
 type ToolCall = NeutralPart & { type: 'tool-call' };
 type ToolResult = NeutralPart & { type: 'tool-result' };
@@ -32,6 +33,7 @@ export function pairToolCalls(messages: readonly NeutralMessage[]): PairedMessag
   const paired: NeutralMessage[] = [];
   const origins: number[] = [];
   const taken = new Set<ToolResult>();
+  const ids = new UniqueIds();
   for (let at = 0; at < messages.length; ) {
     const { turn, next } = turnAt(messages, at);
     const parts = turn.parts.flatMap((part): NeutralPart[] => {
@@ -40,15 +42,22 @@ export function pairToolCalls(messages: readonly NeutralMessage[]): PairedMessag
       lose(`messages[${at}].tool_call_id`);
       return asText(part);
     });
+    const calls: { given: string; id: string }[] = [];
+    const unique = parts.map((part) => {
+      if (turn.role !== 'assistant' || part.type !== 'tool-call') return part;
+      const id = ids.take(part.id);
+      calls.push({ given: part.id, id });
+      return id === part.id ? part : { ...part, id };
+    });
     // The rest of a tool's own message are results that nobody called for.
-    if (parts.length > 0) put({ ...turn, role: turn.role === 'tool' ? 'user' : turn.role, parts }, at);
-    const calls = turn.role === 'assistant' ? parts.filter(isCall) : [];
+    if (parts.length > 0) put({ ...turn, role: turn.role === 'tool' ? 'user' : turn.role, parts: unique }, at);
     const results = calls.length === 0 ? new Map<string, FoundResult[]>() : resultsBehind(messages, next);
-    calls.forEach(({ id }, ordinal) => {
-      const found = results.get(id)?.pop();
+    calls.forEach(({ given, id }, ordinal) => {
+      const found = results.get(given)?.pop();
       if (found !== undefined) {
         taken.add(found.result);
-        put({ role: 'tool', parts: [found.result] }, found.at);
+        const result = id === given ? found.result : { ...found.result, callId: id };
+        put({ role: 'tool', parts: [result] }, found.at);
         return;
       }
       lose(`messages[${at}].tool_calls[${ordinal}]`);

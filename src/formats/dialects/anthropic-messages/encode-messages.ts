@@ -1,6 +1,7 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
+import { pictureTypeOf } from '../../neutral/media-type.ts';
 import { pairToolCalls } from '../../neutral/pair-tool-calls.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { argumentsObject } from '../arguments-text.ts';
@@ -264,8 +265,11 @@ function toolUseId(id: string): string {
 
 function mediaSource(source: MediaSource, path: string, encoding: Encoding): Source | null {
   switch (source.kind) {
-    case 'base64':
-      return { type: 'base64', media_type: source.mediaType, data: source.base64 };
+    case 'base64': {
+      const { mediaType, base64: data } = source;
+      const isPicture = mediaType.startsWith('image/');
+      return { type: 'base64', media_type: isPicture ? pictureTypeOf(mediaType, data) : mediaType, data };
+    }
     case 'url':
       return { type: 'url', url: source.url };
     case 'file-id':

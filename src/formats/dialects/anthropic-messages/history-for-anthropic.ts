@@ -1,5 +1,7 @@
-import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
+import { pictureTypeOf } from '../../neutral/media-type.ts';
+import { UniqueIds } from '../../neutral/unique-ids.ts';
 import { vendorCitations } from './citations.ts';
 import { unseal } from './sealed-proof.ts';
 import { isGatewayStep } from './server-tool-blocks.ts';
@@ -11,21 +13,23 @@ const idPattern = /^[\w-]+$/;
 /**
  * Messages in the form that Anthropic accepts if another provider answered an earlier turn. Thoughts without
  * Anthropic's signature and others' citations go, since it refuses those, and empty texts for the same reason. Pictures
- * that a model drew become the user's, and ids are spelled in its characters. Null if nothing has to change, so that
- * the bytes can stay.
+ * that a model drew become the user's, those of another type than they say get theirs, and ids are spelled in its
+ * characters, each only once. Null if nothing has to change, so that the bytes can stay.
  */
 export function historyForAnthropic({ messages }: CallerBody, losses: Loss[]): JsonValue | null {
   let mended = false;
   const result: JsonValue[] = [];
-  /** Pictures of the assistant's last turn: they follow as the user's, after the answers to its calls. */
-  let pictures: JsonObject[] = [];
+  const history: History = { losses, pictures: [], ids: new UniqueIds(), called: new Map() };
   const show = () => {
-    if (pictures.length > 0) result.push({ role: 'user', content: pictures });
-    pictures = [];
+    if (history.pictures.length > 0) result.push({ role: 'user', content: history.pictures });
+    history.pictures = [];
   };
+  let before: CallerMessage['role'] | null = null;
   for (const message of messages) {
     if (message.role === 'assistant') show();
-    const content = mendedContent(message, losses, pictures);
+    if (message.role === 'assistant' && before !== 'assistant') history.called.clear();
+    before = message.role;
+    const content = mendedContent(message, history);
     mended ||= content !== null;
     // A turn of only such thoughts said nothing to anybody; Anthropic joins the turns around it.
     if (content === null) result.push(message);
@@ -36,14 +40,23 @@ export function historyForAnthropic({ messages }: CallerBody, losses: Loss[]): J
   return mended ? result : null;
 }
 
+interface History {
+  readonly losses: Loss[];
+  /** Pictures of the assistant's last turn: they follow as the user's, after the answers to its calls. */
+  pictures: JsonObject[];
+  readonly ids: UniqueIds;
+  /** Ids that calls of the assistant's last turn got, by their own, in order. */
+  readonly called: Map<string, string[]>;
+}
+
 /** Null when it can stay. */
-function mendedContent({ role, content }: CallerMessage, losses: Loss[], pictures: JsonObject[]): JsonObject[] | null {
+function mendedContent({ role, content }: CallerMessage, history: History): JsonObject[] | null {
   if (!Array.isArray(content)) return null;
   let changed: JsonObject[] | null = null;
   for (const [i, block] of content.entries()) {
     const drawn = role === 'assistant' && block.type === 'image';
-    if (drawn) pictures.push(block);
-    const mended = drawn ? null : mendedBlock(block, role, losses);
+    if (drawn) history.pictures.push(withTrueType(block));
+    const mended = drawn ? null : mendedBlock(block, role, history);
     if (mended === block) {
       changed?.push(block);
       continue;
@@ -55,7 +68,8 @@ function mendedContent({ role, content }: CallerMessage, losses: Loss[], picture
 }
 
 /** The same block when it is fine, null when it must go. */
-function mendedBlock(block: CallerBlock, role: CallerMessage['role'], losses: Loss[]): JsonObject | null {
+function mendedBlock(block: CallerBlock, role: CallerMessage['role'], history: History): JsonObject | null {
+  const { losses } = history;
   switch (block.type) {
     case 'thinking': {
       const { signature } = block;
@@ -69,10 +83,12 @@ function mendedBlock(block: CallerBlock, role: CallerMessage['role'], losses: Lo
       return null;
     case 'text':
       return role === 'assistant' && block.text === '' ? null : withVendorCitations(block);
+    case 'image':
+      return withTrueType(block);
     case 'tool_use':
-      return withId(block, 'id');
+      return withIdOfCall(block, history);
     case 'tool_result':
-      return withId(block, 'tool_use_id');
+      return withTruePictures(withIdOfResult(block, history));
     default:
       if (!isGatewayStep(block)) return block;
       lose(losses, `messages.${block.type}`);
@@ -87,9 +103,41 @@ function withVendorCitations(block: CallerBlock): JsonObject {
   return fromVendor.length === 0 ? rest : { ...rest, citations: fromVendor };
 }
 
-function withId(block: CallerBlock, member: 'id' | 'tool_use_id'): JsonObject {
-  const id = block[member];
-  return typeof id !== 'string' || idPattern.test(id) ? block : { ...block, [member]: id.replace(/[^\w-]/g, '_') };
+function withIdOfCall(block: CallerBlock, { ids, called }: History): JsonObject {
+  const { id: given } = block;
+  if (typeof given !== 'string') return block;
+  const id = ids.take(spelled(given));
+  const others = called.get(given);
+  if (others === undefined) called.set(given, [id]);
+  else others.push(id);
+  return id === given ? block : { ...block, id };
+}
+
+function withIdOfResult(block: CallerBlock, { called }: History): JsonObject {
+  const { tool_use_id: given } = block;
+  if (typeof given !== 'string') return block;
+  const id = called.get(given)?.shift() ?? spelled(given);
+  return id === given ? block : { ...block, tool_use_id: id };
+}
+
+function spelled(id: string): string {
+  return idPattern.test(id) ? id : id.replace(/[^\w-]/g, '_');
+}
+
+/** The pictures that a tool answered with. */
+function withTruePictures(block: JsonObject): JsonObject {
+  const { content } = block;
+  if (!Array.isArray(content)) return block;
+  const mended = content.map((one) => (isObject(one) && one.type === 'image' ? withTrueType(one) : one));
+  return mended.every((one, at) => one === content[at]) ? block : { ...block, content: mended };
+}
+
+/** Anthropic refuses a picture whose bytes are of another type. */
+function withTrueType(block: JsonObject): JsonObject {
+  const { source } = block;
+  if (!isObject(source) || typeof source.data !== 'string' || typeof source.media_type !== 'string') return block;
+  const type = pictureTypeOf(source.media_type, source.data);
+  return type === source.media_type ? block : { ...block, source: { ...source, media_type: type } };
 }
 
 function lose(losses: Loss[], field: string): void {

@@ -1,6 +1,7 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
+import { pictureTypeOf } from '../../neutral/media-type.ts';
 import { pairToolCalls } from '../../neutral/pair-tool-calls.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { argumentsObject } from '../arguments-text.ts';
@@ -237,7 +238,8 @@ function mediaPart(source: MediaSource, path: string, encoding: Encoding): Part 
 
 function blobOf(source: Extract<MediaSource, { kind: 'base64' }>): Blob {
   const mimeType = source.mediaType.toLowerCase();
-  return { mimeType: mimeType === 'image/jpg' ? 'image/jpeg' : mimeType, data: source.base64 };
+  const isPicture = mimeType.startsWith('image/');
+  return { mimeType: isPicture ? pictureTypeOf(mimeType, source.base64) : mimeType, data: source.base64 };
 }
 
 function audioType(format: string): string {
@@ -284,8 +286,9 @@ function encodeResults(calls: readonly OpenCall[], results: readonly FoundResult
     if (found === undefined) return [];
     const id = encoding.rules.signedCalls && call.id !== '' ? { id: call.id } : {};
     const name = wireName(call.name);
+    const before = beside.length;
     const { texts, inside } = contentOf(found.result, found.path, beside, encoding);
-    if (texts === '' && inside.length === 0 && beside.length > 0) return [seeNext(id, name)];
+    if (texts === '' && inside.length === 0 && beside.length > before) return [seeNext(id, name)];
     const response = found.result.isError ? { error: texts } : { output: texts };
     return [{ functionResponse: { ...id, name, response, ...(inside.length > 0 ? { parts: inside } : {}) } }];
   });

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
+import { UniqueIds } from '../../neutral/unique-ids.ts';
 import { ArgumentsText } from '../arguments-text.ts';
 
 /** Beyond any model's parallel calls; further ones are skipped and counted. */
@@ -28,6 +29,8 @@ export class ToolCallReader {
   readonly #idPrefix: string;
   readonly #byIndex = new Map<number, Call>();
   readonly #byId = new Map<string, Call>();
+  /** Two calls with one id could not be answered apart. */
+  readonly #ids = new UniqueIds();
   #last: Call | null = null;
   /** Calls of custom tools whose arguments go on. */
   #custom: Call[] = [];
@@ -61,7 +64,8 @@ export class ToolCallReader {
       this.announced += 1;
       if (call.id === '') call.id = `${this.#idPrefix}${call.place}`;
       const custom = call.text === null;
-      events.push({ type: 'tool-call-start', choice, call: call.place, id: call.id, name, ...(custom && { custom }) });
+      const unique = this.#ids.take(call.id);
+      events.push({ type: 'tool-call-start', choice, call: call.place, id: unique, name, ...(custom && { custom }) });
       const argumentsJson = custom ? `{"input":"${call.held}` : call.held;
       if (argumentsJson !== '') events.push({ type: 'tool-call-delta', choice, call: call.place, argumentsJson });
       call.held = '';
