@@ -116,6 +116,7 @@ const callers: readonly Caller[] = [
       output_config: { format: { type: 'json_schema', schema } },
       output_format: { type: 'json_schema', schema },
       metadata: { user_id: 'someone' },
+      cache_control: { type: 'ephemeral' },
       fallbacks: [{ model: 'another' }],
       thread: { type: 'create' },
     },

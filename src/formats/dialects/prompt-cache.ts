@@ -11,7 +11,7 @@ export interface PromptCaching {
   by: 'marks' | 'key';
   /** Tokens of the shortest beginning that it keeps. */
   tokensMin: number;
-  /** Parts in which it refuses marks. */
+  /** Parts in which it refuses marks: tools, and their results behind which one would be. */
   without?: 'tools';
 }
 
@@ -97,10 +97,15 @@ function addMarks(parts: Parts, { constant, whole }: Size, { tokensMin, without 
   let before = whole;
   for (let at = parts.turns.length - 1; at >= 0 && marked < markedTurnsMax && before >= tokensMin; at -= 1) {
     const turn = parts.turns[at]!;
-    if (turn.role === 'user' && parts.markTurn?.(turn) === true) marked += 1;
+    const takesMark = turn.role === 'user' && !(without === 'tools' && endsInResult(turn));
+    if (takesMark && parts.markTurn?.(turn) === true) marked += 1;
     before -= tokensOf(turn);
   }
   return isChanged || marked > 0;
+}
+
+function endsInResult({ content }: JsonObject): boolean {
+  return objectsIn(content).at(-1)?.toolResult !== undefined;
 }
 
 function addKey(body: JsonObject, parts: Parts, { constant, whole }: Size, order: PromptCacheOrder): boolean {

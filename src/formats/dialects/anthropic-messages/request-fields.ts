@@ -1,5 +1,6 @@
 import type { Failure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
+import { markMessage } from '../../neutral/mark-message.ts';
 import type { NeutralRequest, NeutralTool } from '../../neutral/request.ts';
 import { bodySchema, described, schemaOf } from '../described-check.ts';
 import type { EncodeTarget } from '../dialect.ts';
@@ -119,6 +120,12 @@ function putToolChoice(request: NeutralRequest, { tool_choice: choice }: CallerB
   }
 }
 
+/** Anthropic keeps all that has such a mark, up to the end of the messages: elsewhere it is the mark of the last one. */
+function putCacheMark(request: NeutralRequest, { cache_control: cache }: CallerBody): undefined {
+  const last = request.messages.at(-1);
+  if (last !== undefined && isObject(cache)) request.messages = request.messages.with(-1, markMessage(last, cache));
+}
+
 const configMembers: ReadonlySet<string> = new Set(['effort', 'format']);
 
 /** `output_format` was its name in beta. */
@@ -185,6 +192,7 @@ export const requestFields = fieldTable<CallerBody, Losses, SentTo>({
   ],
   stream: [boolean, 'read', null, boolean],
   system: [systemContent, 'read'],
+  cache_control: [object, putCacheMark],
   // Anthropic's bound is 1; models behind other dialects take up to 2.
   temperature: [numberIn(0, 2), 'temperature', when(takesSampling, clamp(0, 1))],
   top_p: [numberIn(0, 1), 'topP', when(takesTopP)],

@@ -104,6 +104,7 @@ export interface CallerBody extends JsonObject {
   output_config?: JsonObject | null;
   output_format?: JsonValue;
   metadata?: (JsonObject & { user_id?: string | null }) | null;
+  cache_control?: JsonObject | null;
   models?: string[] | null;
   fallbacks?: JsonValue;
   thread?: JsonObject | null;

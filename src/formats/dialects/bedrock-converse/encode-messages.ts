@@ -2,6 +2,7 @@ import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { fitCallId } from '../../neutral/fit-call-id.ts';
 import type { Loss } from '../../neutral/loss.ts';
+import { pictureTypeOf } from '../../neutral/media-type.ts';
 import { pairToolCalls } from '../../neutral/pair-tool-calls.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { toolInputOf } from '../anthropic-messages/encode-messages.ts';
@@ -66,7 +67,7 @@ function systemBlocks({ parts }: NeutralMessage, index: number, encoding: Encodi
       lose(encoding, `messages[${index}].content`, 'unsupported');
       return [];
     }
-    return part.text.trim() === '' ? [] : [{ text: part.text }, ...cachePoint(part.cache, encoding)];
+    return part.text.trim() === '' ? [] : [{ text: part.text }, ...cachePoint(part.cache, 'prompt', encoding)];
   });
 }
 
@@ -109,16 +110,23 @@ function nameDocuments(turns: readonly Turn[]): void {
 function encodePart(part: NeutralPart, path: string, encoding: Encoding): Block[] {
   const block = blockOf(part, path, encoding);
   if (block === null) return [];
-  return [block, ...cachePoint('cache' in part ? part.cache : undefined, encoding)];
+  const place = part.type === 'tool-call' || part.type === 'tool-result' ? 'tools' : 'prompt';
+  return [block, ...cachePoint('cache' in part ? part.cache : undefined, place, encoding)];
 }
 
-export function cachePoint(cache: JsonObject | undefined, encoding: Encoding): CachePoint[] {
+/** The block that keeps what is before it. `place`: behind a tool, its call or its result, or another part. */
+export function cachePoint(cache: JsonObject | undefined, place: 'tools' | 'prompt', encoding: Encoding): CachePoint[] {
   if (cache === undefined) return [];
-  if (!encoding.rules.caches) {
+  const { caches } = encoding.rules;
+  if (caches === 'nowhere' || (caches === 'apart-from-tools' && place === 'tools')) {
     lose(encoding, 'cache_control', 'unsupported');
     return [];
   }
-  return [{ cachePoint: { type: 'default', ...(cache.ttl === '1h' && { ttl: '1h' }) } }];
+  const isLong = cache.ttl === '1h';
+  if (caches === 'everywhere') return [{ cachePoint: { type: 'default', ...(isLong && { ttl: '1h' }) } }];
+  // Nova keeps it for five minutes only.
+  if (isLong) lose(encoding, 'cache_control', 'clamped');
+  return [{ cachePoint: { type: 'default' } }];
 }
 
 function blockOf(part: NeutralPart, path: string, encoding: Encoding): Block | null {
@@ -182,7 +190,7 @@ const imageFormats: ReadonlySet<string> = new Set(['png', 'jpeg', 'gif', 'webp']
 function imageBlock(source: MediaSource, path: string, encoding: Encoding): Block | null {
   const inline = inlineOf(source, path, encoding);
   if (inline === null) return null;
-  const format = inline.mediaType.toLowerCase().replace('image/', '').replace('jpg', 'jpeg');
+  const format = pictureTypeOf(inline.mediaType, inline.base64).replace('image/', '');
   if (imageFormats.has(format)) return { image: { format, source: { bytes: inline.base64 } } };
   refuse(encoding, path, `Pictures of type ${inline.mediaType.slice(0, 64)} are not supported by the provider.`);
   return null;

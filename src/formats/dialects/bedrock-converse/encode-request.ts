@@ -73,7 +73,7 @@ function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules
   const { system, turns } = encodeMessages(request.messages, encoding);
   const format = encodeFormat(request, encoding);
   const toolConfig = encodeTools(request, turns, format?.kind === 'forced-tool' ? format.tool : null, encoding);
-  const { thoughts, sampling, tokensMin } = encodeReasoning(request, target, encoding);
+  const { thoughts, sampling, tokensMin } = encodeReasoning(request, target, { toolConfig, turns }, encoding);
   const inferenceConfig: InferenceConfig & JsonObject = {};
   const tokens = target.maxOutputTokens ?? tokensMin;
   if (tokens !== undefined) inferenceConfig.maxTokens = tokens;
@@ -139,8 +139,21 @@ interface EncodedReasoning {
   tokensMin?: number;
 }
 
-/** Sampling goes where the model thinks: Claude refuses it then, and Nova at high effort. */
-function encodeReasoning(request: EncodedMembers, target: EncodeTarget, encoding: Encoding): EncodedReasoning {
+interface EncodedSoFar {
+  toolConfig: ToolConfig | null;
+  turns: readonly Turn[];
+}
+
+/**
+ * Sampling goes where the model thinks: Claude refuses it then, and Nova at high effort. Claude thinks neither before a
+ * call that must be made, nor, by a budget, in a turn that called a tool without a thought.
+ */
+function encodeReasoning(
+  request: EncodedMembers,
+  target: EncodeTarget,
+  { toolConfig, turns }: EncodedSoFar,
+  encoding: Encoding,
+): EncodedReasoning {
   const none: EncodedReasoning = { thoughts: {}, sampling: 'taken' };
   const { reasoning } = request;
   if (reasoning === undefined || (reasoning.effort === undefined && reasoning.budgetTokens === undefined)) return none;
@@ -150,6 +163,7 @@ function encodeReasoning(request: EncodedMembers, target: EncodeTarget, encoding
   }
   if (reasoning.effort === 'none') return none;
   const effort = effortOf(reasoning);
+  const mustCall = toolConfig?.toolChoice !== undefined;
   switch (encoding.rules.reasoning) {
     case 'none':
       loseReasoning(reasoning, encoding);
@@ -162,6 +176,10 @@ function encodeReasoning(request: EncodedMembers, target: EncodeTarget, encoding
         sampling: effort === 'high' ? 'refused' : 'taken',
       };
     case 'claude-adaptive':
+      if (mustCall) {
+        loseReasoning(reasoning, encoding);
+        return none;
+      }
       return {
         thoughts: { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort } },
         sampling: 'refused',
@@ -171,7 +189,7 @@ function encodeReasoning(request: EncodedMembers, target: EncodeTarget, encoding
       const limit = Math.min(request.maxOutputTokens ?? unlimited, target.maxOutputTokens ?? unlimited);
       // Claude counts thoughts and answer together: a quarter is kept for the answer.
       const room = limit === unlimited ? budgetTokens : Math.floor(limit * 0.75);
-      if (room < budgetMin) {
+      if (room < budgetMin || mustCall || breaksToolLoop(turns)) {
         loseReasoning(reasoning, encoding);
         return none;
       }
@@ -183,6 +201,10 @@ function encodeReasoning(request: EncodedMembers, target: EncodeTarget, encoding
       };
     }
   }
+}
+
+function breaksToolLoop(turns: readonly Turn[]): boolean {
+  return turns.at(-1)?.content[0]?.toolResult !== undefined && turns.at(-2)?.content[0]?.reasoningContent === undefined;
 }
 
 /** Effort in the words that all of these models know. */
@@ -225,7 +247,7 @@ function encodeTools(
   const { tools = [], toolChoice, parallelToolCalls } = request;
   const config: ToolConfig = { tools: [] };
   tools.forEach((tool, i) => {
-    config.tools.push({ toolSpec: toolSpec(tool, i, encoding) }, ...cachePoint(tool.cache, encoding));
+    config.tools.push({ toolSpec: toolSpec(tool, i, encoding) }, ...cachePoint(tool.cache, 'tools', encoding));
   });
   if (parallelToolCalls === false && tools.length > 0) lose(encoding, 'parallel_tool_calls', 'unsupported');
   if (forced !== null) {

@@ -13,8 +13,8 @@ export interface ModelRules {
   jsonSchema: 'native' | 'forced-tool';
   /** Kinds of calls that can be demanded. */
   toolChoice: 'all' | 'auto';
-  /** `cachePoint` blocks. */
-  caches: boolean;
+  /** Places of `cachePoint` blocks. Nova refuses them among tools, behind calls and behind their results. */
+  caches: 'everywhere' | 'apart-from-tools' | 'nowhere';
 }
 
 export function rulesOf(model: string): ModelRules {
@@ -26,14 +26,15 @@ export function rulesOf(model: string): ModelRules {
       topK: 'top_k',
       jsonSchema: jsonSchema === 'native' ? 'native' : 'forced-tool',
       toolChoice: 'all',
-      caches: true,
+      caches: 'everywhere',
     };
   }
   if (/\bnova-/.test(id)) {
     const reasoning = /\bnova-2/.test(id) ? 'nova' : 'none';
-    return { reasoning, topK: 'inferenceConfig.topK', jsonSchema: 'forced-tool', toolChoice: 'all', caches: true };
+    const caches = 'apart-from-tools';
+    return { reasoning, topK: 'inferenceConfig.topK', jsonSchema: 'forced-tool', toolChoice: 'all', caches };
   }
-  const none = { reasoning: 'none', topK: 'none', caches: false } as const;
+  const none = { reasoning: 'none', topK: 'none', caches: 'nowhere' } as const;
   if (/gpt-oss/.test(id)) return { ...none, reasoning: 'effort-word', jsonSchema: 'native', toolChoice: 'auto' };
   if (/llama|command-r|jamba|titan/.test(id)) return { ...none, jsonSchema: 'forced-tool', toolChoice: 'auto' };
   if (/mistral|pixtral|ministral|magistral/.test(id)) {

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { markMessage } from '../../neutral/mark-message.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { argumentsOrEmpty } from '../arguments-text.ts';
 import { type Complaint, described, type JsonSchema } from '../described-check.ts';
@@ -210,7 +211,8 @@ export function decodeMessage(message: ChatMessage): NeutralMessage {
   if (message.role === 'assistant') decoded.parts = assistantParts(message, parts);
   else if (message.role === 'tool') decoded.parts = [toolResult(message.tool_call_id ?? '', parts)];
   if (name !== null && name !== undefined) decoded.name = name;
-  return decoded;
+  // Clients of LiteLLM mark whole messages.
+  return isObject(message.cache_control) ? markMessage(decoded, message.cache_control) : decoded;
 }
 
 function toolResult(callId: string, parts: NeutralPart[]): NeutralPart {

@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict';
+import { after, type TestContext, test } from 'node:test';
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import type { JsonObject } from '../../src/kernel/json.ts';
+import { startGateway } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+
+/* Conversations that one provider accepted go on with another, which is stricter. Users of gateways report each of these. */
+
+const upstream = await startUpstream({ models: ['mock/ok'] });
+after(() => upstream.close());
+const at = { base_url: `${upstream.url}/v1`, api_key: 'upstream-secret' };
+const gateway = await startGateway(
+  { after: after as TestContext['after'] },
+  {
+    providers: {
+      claude: { type: 'anthropic', ...at },
+      google: { type: 'gemini', ...at, base_url: upstream.url },
+      bedrock: { type: 'bedrock', ...at, base_url: upstream.url, region: 'us-east-1' },
+    },
+    models: {
+      claude: { targets: ['claude/mock/ok'] },
+      google: { targets: ['google/gemini-2.5-flash'] },
+      nova: { targets: ['bedrock/amazon.nova-pro-v1:0'] },
+      'nova-cached': { prompt_cache: 'auto', targets: ['bedrock/amazon.nova-pro-v1:0'] },
+    },
+  },
+);
+const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key });
+const anthropic = new Anthropic({ baseURL: gateway.url, authToken: gateway.key, apiKey: null });
+
+type Chat = Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, 'stream'>;
+type Messages = Omit<Anthropic.MessageCreateParamsNonStreaming, 'stream'>;
+
+/** The body that reaches the upstream. */
+async function sent(call: Promise<unknown>): Promise<JsonObject> {
+  upstream.clear();
+  await call;
+  return upstream.requests().find(({ method }) => method === 'POST')?.body as JsonObject;
+}
+
+const chat = (body: object) => sent(openai.chat.completions.create(body as Chat));
+const messages = (body: object) => sent(anthropic.messages.create({ max_tokens: 64, ...body } as Messages));
+
+/** Values of all members with this name, in order. */
+function all(body: unknown, name: string): unknown[] {
+  if (typeof body !== 'object' || body === null) return [];
+  return Object.entries(body).flatMap(([key, value]) => (key === name ? [value] : all(value, name)));
+}
+
+const run = { name: 'bash', input_schema: { type: 'object', properties: { c: { type: 'string' } } } };
+const bash = { type: 'function', function: { name: 'bash', parameters: run.input_schema } };
+const called = (...ids: string[]) => ({
+  role: 'assistant',
+  content: null,
+  tool_calls: ids.map((id) => ({ id, type: 'function', function: { name: 'bash', arguments: '{}' } })),
+});
+const answered = (tool_call_id: string, content: string) => ({ role: 'tool', tool_call_id, content });
+const go = { role: 'user', content: 'Go' };
+
+test('calls whose ids a server counts anew in each answer have an id each over Anthropic and Bedrock', async () => {
+  const history = [
+    go,
+    called('bash:0'),
+    answered('bash:0', 'one'),
+    called('bash:0', 'bash:0'),
+    answered('bash:0', 'two'),
+    answered('bash:0', 'three'),
+  ];
+  const claude = await chat({ model: 'claude', tools: [bash], messages: history });
+  const ids = ['bash_0', 'bash_0_2', 'bash_0_3'];
+  assert.deepEqual(all(claude, 'id'), ids);
+  assert.deepEqual(all(claude, 'tool_use_id'), ids);
+  assert.deepEqual(all(claude, 'content').slice(-1), [
+    [
+      { type: 'tool_result', tool_use_id: 'bash_0_2', content: 'two' },
+      { type: 'tool_result', tool_use_id: 'bash_0_3', content: 'three' },
+    ],
+  ]);
+  const nova = await chat({ model: 'nova', tools: [bash], messages: history });
+  assert.deepEqual(all(nova, 'toolUseId'), ['bash_0', 'bash_0', 'bash_0_2', 'bash_0_3', 'bash_0_2', 'bash_0_3']);
+});
+
+test('calls of the old functions, which have no ids, get one each', async () => {
+  const turn = [
+    { role: 'assistant', content: null, function_call: { name: 'bash', arguments: '{}' } },
+    { role: 'function', name: 'bash', content: 'done' },
+  ];
+  const claude = await chat({ model: 'claude', messages: [go, ...turn, ...turn] });
+  assert.deepEqual(all(claude, 'id'), ['call_bash', 'call_bash_2']);
+  assert.deepEqual(all(claude, 'tool_use_id'), ['call_bash', 'call_bash_2']);
+});
+
+test('a conversation of Messages that another provider answered has an id for each call when it goes on with Anthropic', async () => {
+  const use = (id: string) => ({ type: 'tool_use', id, name: 'bash', input: {} });
+  const result = (tool_use_id: string, content: string) => ({ type: 'tool_result', tool_use_id, content });
+  const body = await messages({
+    model: 'claude',
+    tools: [run],
+    messages: [
+      go,
+      { role: 'assistant', content: [use('call_0')] },
+      { role: 'user', content: [result('call_0', 'one')] },
+      { role: 'assistant', content: [use('call_0'), use('call_0')] },
+      { role: 'user', content: [result('call_0', 'two'), result('call_0', 'three')] },
+      { role: 'assistant', content: [use('call_1')] },
+      { role: 'user', content: [result('call_1', 'four')] },
+    ],
+  });
+  const ids = ['call_0', 'call_0_2', 'call_0_3', 'call_1'];
+  assert.deepEqual(all(body, 'id'), ids);
+  assert.deepEqual(all(body, 'tool_use_id'), ids);
+});
+
+const jpeg = '/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAgGBgcGBQgHBwcJ';
+
+test('pictures go under the type of their bytes, which Anthropic demands', async () => {
+  const content = ['image/png', 'image/jpg'].map((type) => ({
+    type: 'image_url',
+    image_url: { url: `data:${type};base64,${jpeg}` },
+  }));
+  const ask = (model: string) => chat({ model, messages: [{ role: 'user', content }] });
+  assert.deepEqual(all(await ask('claude'), 'media_type'), ['image/jpeg', 'image/jpeg']);
+  assert.deepEqual(all(await ask('google'), 'mimeType'), ['image/jpeg', 'image/jpeg']);
+  assert.deepEqual(all(await ask('nova'), 'format'), ['jpeg', 'jpeg']);
+});
+
+test('pictures in messages and in results of tools do so over Anthropic itself, and others stay as they are', async () => {
+  const image = (media_type: string, data: string) => ({ type: 'image', source: { type: 'base64', media_type, data } });
+  const unknown = image('image/png', 'AAAA');
+  const body = await messages({
+    model: 'claude',
+    tools: [run],
+    messages: [
+      { role: 'user', content: [image('image/png', jpeg), unknown] },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'bash', input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: [image('image/webp', jpeg)] }] },
+    ],
+  });
+  assert.deepEqual(all(body, 'media_type'), ['image/jpeg', 'image/png', 'image/jpeg']);
+});
+
+test('a result without a word does not point at the picture of another one', async () => {
+  const picture = { type: 'image_url', image_url: { url: `data:image/jpeg;base64,${jpeg}` } };
+  const body = await chat({
+    model: 'google',
+    tools: [bash],
+    messages: [go, called('a', 'b'), { ...answered('a', ''), content: [picture] }, answered('b', '')],
+  });
+  assert.deepEqual(all(body, 'output'), ['[see the next message]', '']);
+});
+
+const cache_control = { type: 'ephemeral' };
+
+test('a mark for the cache of a whole chat message is one of its last part', async () => {
+  const body = await chat({
+    model: 'claude',
+    tools: [bash],
+    messages: [
+      { role: 'system', content: 'Be brief.', cache_control },
+      { ...go, cache_control },
+      { ...called('a'), content: 'Look:', cache_control },
+      { ...answered('a', 'one'), cache_control },
+    ],
+  });
+  assert.deepEqual(body.system, [{ type: 'text', text: 'Be brief.', cache_control }]);
+  assert.deepEqual(body.messages, [
+    { role: 'user', content: [{ type: 'text', text: 'Go', cache_control }] },
+    {
+      role: 'assistant',
+      content: [
+        { type: 'text', text: 'Look:' },
+        { type: 'tool_use', id: 'a', name: 'bash', input: {}, cache_control },
+      ],
+    },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'one', cache_control }] },
+  ]);
+});
+
+const cachePoint = { type: 'default' };
+
+test("Messages' mark for all that was said is one at its end over Bedrock", async () => {
+  const body = await messages({ model: 'nova', cache_control, messages: [go] });
+  assert.deepEqual(body.messages, [{ role: 'user', content: [{ text: 'Go' }, { cachePoint }] }]);
+});
+
+test('Nova gets marks for its cache neither among tools nor behind calls and results, and none for an hour', async () => {
+  const mark = { cache_control: { ...cache_control, ttl: '1h' } };
+  const body = await messages({
+    model: 'nova',
+    system: [{ type: 'text', text: 'Be brief.', ...mark }],
+    tools: [{ ...run, ...mark }],
+    messages: [
+      go,
+      { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'bash', input: {}, ...mark }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: 'one', ...mark }] },
+    ],
+  });
+  assert.deepEqual(all(body, 'cachePoint'), [cachePoint]);
+  assert.deepEqual(body.system, [{ text: 'Be brief.' }, { cachePoint }]);
+});
+
+test("marks that Culvert makes for Nova are not behind a tool's result either", async () => {
+  const long = 'Remember this. '.repeat(1_000);
+  const body = await chat({
+    model: 'nova-cached',
+    tools: [bash],
+    messages: [{ role: 'user', content: long }, called('a'), answered('a', long)],
+  });
+  assert.deepEqual(body.messages, [
+    { role: 'user', content: [{ text: long }, { cachePoint }] },
+    { role: 'assistant', content: [{ toolUse: { toolUseId: 'a', name: 'bash', input: {} } }] },
+    { role: 'user', content: [{ toolResult: { toolUseId: 'a', content: [{ text: long }] } }] },
+  ]);
+});
