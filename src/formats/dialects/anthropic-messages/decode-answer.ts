@@ -327,15 +327,20 @@ export class UsageCounts {
   /**
    * Takes over the counts of `usage`. message_delta's counts are cumulative, and its input counts may differ from
    * message_start's: later ones replace earlier ones, absent ones leave them. True if there were any and all are valid.
+   * Servers of this format that do not repeat the input say 0 there, which no request has.
    */
   take(usage: JsonValue | undefined): boolean {
     if (!isObject(usage)) return false;
     this.impossible ||= reportsInvalidCount(usage, mainCounts);
     const input = reportedCount(usage.input_tokens);
     const output = reportedCount(usage.output_tokens);
-    this.#input = input ?? this.#input;
-    this.#cacheRead = reportedCount(usage.cache_read_input_tokens) ?? this.#cacheRead;
-    this.#cacheWrite = reportedCount(usage.cache_creation_input_tokens) ?? this.#cacheWrite;
+    const read = reportedCount(usage.cache_read_input_tokens);
+    const written = reportedCount(usage.cache_creation_input_tokens);
+    if ((input ?? 0) + (read ?? 0) + (written ?? 0) > 0) {
+      this.#input = input ?? this.#input;
+      this.#cacheRead = read ?? this.#cacheRead;
+      this.#cacheWrite = written ?? this.#cacheWrite;
+    }
     this.output = output ?? this.output;
     if (isObject(usage.cache_creation))
       this.#cacheWrite1h = reportedCount(usage.cache_creation.ephemeral_1h_input_tokens) ?? this.#cacheWrite1h;

@@ -354,13 +354,29 @@ const finishReasons: ReadonlyMap<string, FinishReason> = new Map<string, FinishR
   ['function_call', 'tool-calls'],
   ['content_filter', 'content-filter'],
   ['safety', 'content-filter'],
+  // Zhipu's GLM; servers in front of Gemini.
+  ['sensitive', 'content-filter'],
+  ['recitation', 'content-filter'],
+  ['prohibited_content', 'content-filter'],
+  // Zhipu's GLM, as Anthropic calls it.
+  ['model_context_window_exceeded', 'context-full'],
 ]);
 
-/** Words for a broken answer: DeepSeek without resources, OpenRouter and Mistral with an error. */
-const brokenOff: ReadonlySet<string> = new Set(['error', 'insufficient_system_resource', 'cancelled', 'abort']);
+/** Words for a broken answer: DeepSeek without resources, GLM without its model, OpenRouter and Mistral with an error. */
+const brokenOff: ReadonlySet<string> = new Set([
+  'error',
+  'insufficient_system_resource',
+  'network_error',
+  'cancelled',
+  'abort',
+]);
 
-/** Null when the word means that the answer failed. Unknown words (`eos`, `end_turn`) are a normal stop. */
+/**
+ * Null when the word means that the answer failed. Unknown words (`eos`, `end_turn`) are a normal stop. Google's endpoint
+ * of this format says more behind a colon: `content_filter: PROHIBITED_CONTENT`. Its `function_call_filter` is a call
+ * that it withheld.
+ */
 function neutralFinishReason(word: string): FinishReason | null {
-  const key = word.toLowerCase();
+  const key = word.toLowerCase().replace(/:.*$/s, '').replace('function_call_filter', 'content_filter');
   return brokenOff.has(key) ? null : (finishReasons.get(key) ?? 'stop');
 }
