@@ -9,7 +9,7 @@ const markedTypes: ReadonlySet<NeutralPart['type']> = new Set([
   'tool-result',
 ]);
 
-/** The message with a mark for the cache at its last part that takes one; a mark of its own stays. */
+/** The message with a mark for the cache at its last part that takes one. A mark that is there stays. */
 export function markMessage(message: NeutralMessage, cache: JsonObject): NeutralMessage {
   const at = message.parts.findLastIndex(({ type }) => markedTypes.has(type));
   const parts = message.parts.map((part, i) => (i === at && !('cache' in part) ? { ...part, cache } : part));
