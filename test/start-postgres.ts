@@ -6,6 +6,7 @@ import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { type PoolSizes, poolSizes } from '../src/stores/postgres/database.ts';
 import { closedPort } from './start-process.ts';
 
 /** Needs of the servers of Debian's packages; the newest installed one. */
@@ -20,6 +21,9 @@ export const postgresMissing: string | false =
 
 /** initdb refuses root: the package's own user runs it then. */
 const owner = process.getuid?.() === 0 ? { uid: idOf('-u'), gid: idOf('-g') } : {};
+
+/** Pools of stores that tests open themselves. A busy machine may take longer to connect than the product waits. */
+export const patientPools: PoolSizes = { ...poolSizes, connectTimeoutMs: 30_000 };
 
 export interface StartedPostgres {
   /** Address of a database without tables at first. */
@@ -92,7 +96,7 @@ async function makeFirstData(): Promise<string> {
   );
   const server = await runServer(folder, data);
   server.run('postgres', `CREATE DATABASE ${firstStart}`);
-  await (await openPostgres(server.urlOf(firstStart))).close();
+  await (await openPostgres(server.urlOf(firstStart), patientPools)).close();
   await server.stop('SIGINT');
   try {
     renameSync(data, path);

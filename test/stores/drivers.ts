@@ -24,7 +24,6 @@ import { createAlertStore } from '../../src/stores/answers/alert-store.ts';
 import { createBatchStore } from '../../src/stores/answers/batch-store.ts';
 import { createBodyStore } from '../../src/stores/answers/body-store.ts';
 import { createNoticeStore } from '../../src/stores/answers/notice-store.ts';
-import { poolSizes } from '../../src/stores/postgres/database.ts';
 import { openPostgresLedger } from '../../src/stores/postgres/ledger.ts';
 import { openPostgres } from '../../src/stores/postgres/open.ts';
 import { createPostgresPageStore } from '../../src/stores/postgres/page-store.ts';
@@ -58,7 +57,7 @@ import type { PageStore } from '../../src/tools/page-store.ts';
 import type { Corpus } from '../../src/tools/search/corpus.ts';
 import type { VectorRegistry } from '../../src/vectors/registry.ts';
 import { layFreshStorage } from '../fresh-storage.ts';
-import { postgresMissing, type StartedPostgres, startPostgres } from '../start-postgres.ts';
+import { patientPools, postgresMissing, type StartedPostgres, startPostgres } from '../start-postgres.ts';
 
 /**
  * One store as a server sees it. Several may be opened over one: other processes, or the next start. Suites await
@@ -144,8 +143,6 @@ const sqlite: StoreDriver = {
 };
 
 let server: Promise<StartedPostgres> | null = null;
-
-const patientPools = { ...poolSizes, connectTimeoutMs: 30_000 };
 
 const postgres: StoreDriver = {
   name: 'postgres',

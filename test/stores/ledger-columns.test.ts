@@ -8,7 +8,7 @@ import { openPostgres } from '../../src/stores/postgres/open.ts';
 import { openDatabase } from '../../src/stores/sqlite/database.ts';
 import { ledgerMigrations } from '../../src/stores/sqlite/ledger-schema.ts';
 import { migrate } from '../../src/stores/sqlite/migrations.ts';
-import { postgresMissing, startPostgres } from '../start-postgres.ts';
+import { patientPools, postgresMissing, startPostgres } from '../start-postgres.ts';
 
 /*
  * Released schemas do not change, so what a database has is the sum of its migrations. Each must end at the table of
@@ -76,7 +76,7 @@ test('the migrations of SQLite end at the table of columns', (t) => {
 
 test('the migrations of PostgreSQL end at the table of columns', { skip: postgresMissing }, async (t) => {
   const server = await startPostgres(t);
-  const database = await openPostgres(server.newDatabase());
+  const database = await openPostgres(server.newDatabase(), patientPools);
   t.after(database.close);
   for (const table of Object.keys(tables) as Table[]) {
     const { rows } = await database.rest.run<{ name: string; type: string; nullable: string }>(

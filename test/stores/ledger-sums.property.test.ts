@@ -19,6 +19,7 @@ import { readBackup, writeBackup } from '../../src/stores/sqlite/backup.ts';
 import { openDataFolder } from '../../src/stores/sqlite/data-folder.ts';
 import { openDatabase } from '../../src/stores/sqlite/database.ts';
 import { openSnapshots } from '../../src/stores/sqlite/snapshots.ts';
+import { patientPools } from '../start-postgres.ts';
 import { drivers } from './drivers.ts';
 import { reservationRow, usageEvent } from './rows.ts';
 
@@ -129,7 +130,7 @@ async function spoilSums(driver: string, place: string, how: 'empty' | 'stale'):
     database.close();
     return;
   }
-  const database = await connect(place);
+  const database = await connect(place, patientPools);
   for (const name of names) await database.rest.run(spoilt(`culvert.${name}`));
   await database.close();
 }
@@ -313,7 +314,7 @@ async function copyByBackup(driver: string, from: string, to: string): Promise<v
     const folder = openDataFolder(from);
     return writeBackup(openDataFolder(to), readBackup(folder, openSnapshots(folder)));
   }
-  const [source, target] = [await connect(from), await connect(to)];
+  const [source, target] = [await connect(from, patientPools), await connect(to, patientPools)];
   await writePostgresBackup(target, readPostgresBackup(source));
   await source.close();
   await target.close();

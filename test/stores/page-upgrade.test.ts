@@ -12,7 +12,7 @@ import { migrate } from '../../src/stores/sqlite/migrations.ts';
 import { openSqlitePageStore, pageMigrations } from '../../src/stores/sqlite/page-store.ts';
 import type { PageStore } from '../../src/tools/page-store.ts';
 import type { Corpus } from '../../src/tools/search/corpus.ts';
-import { postgresMissing, startPostgres } from '../start-postgres.ts';
+import { patientPools, postgresMissing, startPostgres } from '../start-postgres.ts';
 
 /** Before variants stood beside each other. */
 const sqliteVersionBefore = 1;
@@ -53,7 +53,7 @@ test('postgres: pages that an older version kept are found, read and replaced', 
   skip: postgresMissing,
 }, async (t) => {
   const server = await startPostgres(t);
-  const database = await connect(server.emptyDatabase());
+  const database = await connect(server.emptyDatabase(), patientPools);
   t.after(database.close);
   const { rest, place } = database;
   await migratePostgres(rest, place, migrations.slice(0, postgresVersionBefore));

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { postgresMissing, startPostgres } from '../../../test/start-postgres.ts';
+import { patientPools, postgresMissing, startPostgres } from '../../../test/start-postgres.ts';
 import { reservationRow, usageEvent } from '../../../test/stores/rows.ts';
 import { bucketsOf } from '../../books/metering/counter-scope.ts';
 import { crashedEvent } from '../../books/metering/settlement.ts';
@@ -30,7 +30,7 @@ async function all(rows: AsyncIterable<BackupRow>): Promise<BackupRow[]> {
 test('a backup of PostgreSQL', { skip: postgresMissing }, async (t) => {
   const server = await startPostgres(t);
   const fresh = async () => {
-    const database = await openPostgres(server.newDatabase());
+    const database = await openPostgres(server.newDatabase(), patientPools);
     t.after(database.close);
     return database;
   };

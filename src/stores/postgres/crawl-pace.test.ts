@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { postgresMissing, startPostgres } from '../../../test/start-postgres.ts';
+import { patientPools, postgresMissing, startPostgres } from '../../../test/start-postgres.ts';
 import { openPostgres } from './open.ts';
 import { createPostgresCrawlPace, createPostgresCrawlStore } from './stores.ts';
 
@@ -8,7 +8,7 @@ const nowMs = Date.UTC(2026, 0, 31);
 
 test('replicas ask one host at the pace of one', { skip: postgresMissing }, async (t) => {
   const url = (await startPostgres(t)).newDatabase();
-  const [one, other] = await Promise.all([openPostgres(url), openPostgres(url)]);
+  const [one, other] = await Promise.all([openPostgres(url, patientPools), openPostgres(url, patientPools)]);
   t.after(async () => {
     await one.close();
     await other.close();

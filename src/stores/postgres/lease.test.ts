@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeClock } from '../../../test/fake-clock.ts';
-import { postgresMissing, startPostgres } from '../../../test/start-postgres.ts';
+import { patientPools, postgresMissing, startPostgres } from '../../../test/start-postgres.ts';
 import { takeLease, takeNoLease } from './boots.ts';
 import { openPostgres } from './open.ts';
 
@@ -9,7 +9,7 @@ test('one server a database counts in its own memory; its folder takes over at o
   skip: postgresMissing,
 }, async (t) => {
   const server = await startPostgres(t);
-  const database = await openPostgres(server.url);
+  const database = await openPostgres(server.url, patientPools);
   t.after(database.close);
   const clock = fakeClock();
   const lease = (folderId: string, bootId: string) => takeLease({ database, folderId, bootId, clock });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { postgresMissing, startPostgres } from '../../../test/start-postgres.ts';
+import { patientPools, postgresMissing, startPostgres } from '../../../test/start-postgres.ts';
 import type { Migration } from '../migration.ts';
 import { connect, type Database } from './database.ts';
 import { migrate, openPostgres, pendingMigrations, whyUnusable } from './open.ts';
@@ -22,7 +22,7 @@ test('versions are 1, 2, 3 … without gaps', () => {
 test('tables of PostgreSQL', { skip }, async (t) => {
   const server = await startPostgres(t);
   const fresh = async (): Promise<Database> => {
-    const database = await connect(server.emptyDatabase());
+    const database = await connect(server.emptyDatabase(), patientPools);
     t.after(database.close);
     return database;
   };
@@ -75,7 +75,7 @@ test('tables of PostgreSQL', { skip }, async (t) => {
 
   await t.test('six that start at once migrate once', async () => {
     const url = server.emptyDatabase();
-    const replicas = await Promise.all(Array.from({ length: 6 }, () => connect(url)));
+    const replicas = await Promise.all(Array.from({ length: 6 }, () => connect(url, patientPools)));
     const taken = await Promise.all(replicas.map(({ rest, place }) => migrate(rest, place, steps)));
     assert.deepEqual(taken.flat().toSorted(), ['one', 'two']);
     const { rows } = await replicas[0]!.rest.run<{ sum: number }>('SELECT sum(a) AS sum FROM culvert.t');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { postgresMissing, startPostgres } from '../../../test/start-postgres.ts';
+import { patientPools, postgresMissing, startPostgres } from '../../../test/start-postgres.ts';
 import type { StoredPage } from '../../tools/page-store.ts';
 import { openPostgres } from './open.ts';
 import { createPostgresPageStore } from './page-store.ts';
@@ -14,7 +14,7 @@ const kept: StoredPage = { ...page, markdown: '', text: 'an otter', html: '', li
 test('a variant that is kept while another one is waits for it, so that its URL is found once', {
   skip: postgresMissing,
 }, async (t) => {
-  const database = await openPostgres((await startPostgres(t)).newDatabase());
+  const database = await openPostgres((await startPostgres(t)).newDatabase(), patientPools);
   t.after(database.close);
   const { rest } = database;
   const pages = createPostgresPageStore(database);
