@@ -85,6 +85,51 @@ test('what model_info says is carried: prices a million, windows, capabilities, 
   assert.deepEqual(shapes.models.paint!.targets[0]!.price, { image: 0.04 });
 });
 
+test('prices of longer input and of service tiers are carried, and factors that Anthropic’s models have', () => {
+  const priced = (info: object) => {
+    const model = { model_name: 'm', litellm_params: { model: 'openai/m', api_key: 'os.environ/K' }, model_info: info };
+    const one = imported(JSON.stringify({ model_list: [model] }));
+    return { price: loaded(one).models.m!.targets[0]!.price, told: one.notes.map(({ message }) => message) };
+  };
+  const usual = { input_cost_per_token: 1.25e-6, output_cost_per_token: 1e-5, input_cost_per_image_token: 2e-6 };
+  const longer = {
+    input_cost_per_token_above_200k_tokens: 2.5e-6,
+    output_cost_per_token_above_200k_tokens: 1.5e-5,
+    cache_creation_input_token_cost_above_1hr_above_200k_tokens: 5e-6,
+    input_cost_per_token_above_128k_tokens: 2e-6,
+  };
+  const tiers = {
+    input_cost_per_token_flex: 0.625e-6,
+    output_cost_per_token_flex: 0.5e-5,
+    input_cost_per_token_priority: 2.25e-6,
+    output_cost_per_token_priority: 1.8e-5,
+    input_cost_per_token_above_200k_tokens_priority: 4.5e-6,
+  };
+  const rates = { input: 1.25, output: 10, image_input: 2 };
+  const above = [
+    { input_tokens: 128_000, input: 2 },
+    { input_tokens: 200_000, input: 2.5, output: 15, cache_write_1h: 5 },
+  ];
+  assert.deepEqual(priced({ ...usual, ...longer, ...tiers, provider_specific_entry: { us: 1.1, fast: 6 } }), {
+    price: { ...rates, above, served_as: { flex: 0.5, priority: 1.8, us: 1.1, fast: 6 } },
+    told: [],
+  });
+  const odd = priced({
+    ...usual,
+    ...tiers,
+    output_cost_per_token_priority: 3e-5,
+    provider_specific_entry: { 'a b': 2 },
+  });
+  assert.deepEqual(odd.price, { ...rates, served_as: { flex: 0.5 } });
+  assert.match(
+    odd.told.join('; '),
+    /prices of priority are not the usual ones times one factor.*it is no word for how/,
+  );
+  const alone = priced({ ...longer, provider_specific_entry: { fast: 6 } });
+  assert.deepEqual(alone.price, { served_as: { fast: 6 } });
+  assert.match(alone.told.join(), /there is no price of shorter input/);
+});
+
 test('the router’s settings win over the library’s: attempts, timeouts, fallbacks without a way back', () => {
   const { models, providers } = loaded(team, teamEnv);
   assert.equal(models.claude!.attempts, 5);

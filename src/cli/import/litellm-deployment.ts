@@ -2,7 +2,8 @@ import type { ProviderConfig } from '../../config/schema.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { directMember } from '../../kernel/known-entry.ts';
 import { type CloudPlace, placeInCloud } from './litellm-clouds.ts';
-import { type ModelFacts, modelFactsOf, pricesOfLiteLlm } from './litellm-model-info.ts';
+import { type ModelFacts, modelFactsOf } from './litellm-model-info.ts';
+import { isLiteLlmPrice } from './litellm-prices.ts';
 import { modelOf, type Service, serviceOf, services } from './litellm-services.ts';
 import type { Path } from './notes.ts';
 import {
@@ -65,7 +66,6 @@ const known: ReadonlySet<string> = new Set([
   ...['model', 'custom_llm_provider', 'api_key', 'api_base', 'base_url', 'api_version', 'organization'],
   ...['extra_headers', 'headers', 'extra_body', 'timeout', 'stream_timeout', 'rpm', 'tpm', 'weight', 'order'],
   ...['drop_params', 'litellm_credential_name', 'use_in_pass_through', 'mock_response', 'mock_timeout'],
-  ...pricesOfLiteLlm,
 ]);
 
 /** Null, with a note, for an entry that has no place here. */
@@ -110,7 +110,8 @@ export function readDeployment(
   if (provider === null) return null;
 
   for (const name of Object.keys(litellmParams)) {
-    if (!known.has(name) && !place.read.includes(name)) notes.add([...at, name], unknownParameter);
+    if (!known.has(name) && !place.read.includes(name) && !isLiteLlmPrice(name))
+      notes.add([...at, name], unknownParameter);
   }
   const body = bodyOf(values, params.extra_body, [...at, 'extra_body']);
   const total = secondsOf(values, params.timeout, [...at, 'timeout']);

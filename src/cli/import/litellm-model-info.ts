@@ -1,6 +1,7 @@
 import type { ModelType } from '../../config/schema.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { directMember } from '../../kernel/known-entry.ts';
+import { factorsName, isLiteLlmPrice, pricesOf } from './litellm-prices.ts';
 import type { Path } from './notes.ts';
 import { numberOf, type Values } from './plain-values.ts';
 
@@ -11,8 +12,8 @@ export interface ModelFacts {
   contextWindow: number | null;
   maxOutputTokens: number | null;
   dimensions: number | null;
-  /** USD per million tokens or characters, per image, per minute. */
-  price: Readonly<Record<string, number>>;
+  /** `price` of a target; empty: there is none. */
+  price: JsonObject;
   capabilities: Readonly<Record<string, boolean>>;
 }
 
@@ -38,26 +39,6 @@ const typesByName: readonly (readonly [RegExp, ModelType])[] = [
   [/dall-e|gpt-image|imagen|stable-diffusion|(^|\/)flux/, 'image'],
 ];
 
-/** LiteLLM's price, ours, and how many of its units are one of ours. */
-const prices = [
-  ['input_cost_per_token', 'input', 1e6],
-  ['output_cost_per_token', 'output', 1e6],
-  ['cache_read_input_token_cost', 'cached_input', 1e6],
-  ['cache_creation_input_token_cost', 'cache_write', 1e6],
-  ['cache_creation_input_token_cost_above_1hr', 'cache_write_1h', 1e6],
-  ['output_cost_per_reasoning_token', 'reasoning', 1e6],
-  ['input_cost_per_audio_token', 'audio_input', 1e6],
-  ['output_cost_per_audio_token', 'audio_output', 1e6],
-  ['output_cost_per_image', 'image', 1],
-  ['output_cost_per_second', 'video_second', 1],
-  ['input_cost_per_image', 'image', 1],
-  ['input_cost_per_second', 'minute', 60],
-  ['input_cost_per_character', 'million_chars', 1e6],
-] as const;
-
-/** Their names, which `litellm_params` may have too. */
-export const pricesOfLiteLlm: readonly string[] = prices.map(([name]) => name);
-
 const capabilities = [
   ['supports_vision', 'vision'],
   ['supports_function_calling', 'tools'],
@@ -68,9 +49,9 @@ const capabilities = [
 ] as const;
 
 const known: ReadonlySet<string> = new Set([
-  ...pricesOfLiteLlm,
   ...capabilities.map(([name]) => name),
   ...['id', 'mode', 'base_model', 'max_tokens', 'max_input_tokens', 'max_output_tokens', 'output_vector_size'],
+  factorsName,
   // Keys and plans list the models of their groups.
   'access_groups',
   // Members of LiteLLM's own bookkeeping.
@@ -87,7 +68,8 @@ export function modelFactsOf(
 ): ModelFacts {
   const at = [...entry, 'model_info'];
   for (const name of Object.keys(info)) {
-    if (!known.has(name)) values.notes.add([...at, name], 'not carried over: there is no such field of a model here');
+    if (!known.has(name) && !isLiteLlmPrice(name))
+      values.notes.add([...at, name], 'not carried over: there is no such field of a model here');
   }
   const count = (name: string, most = 1_000_000_000) => {
     const number = numberOf(values, info[name], [...at, name]);
@@ -119,16 +101,4 @@ function typeOf({ notes }: Values, mode: unknown, path: Path, model: string): Mo
 /** Null where the name of a model does not say what it is. */
 export function typeByName(model: string): ModelType | null {
   return typesByName.find(([pattern]) => pattern.test(model))?.[1] ?? null;
-}
-
-function pricesOf(values: Values, info: JsonObject, params: JsonObject, entry: Path): Record<string, number> {
-  const price: Record<string, number> = {};
-  for (const [name, ours, times] of prices) {
-    const place = info[name] === undefined ? 'litellm_params' : 'model_info';
-    const amount = numberOf(values, info[name] ?? params[name], [...entry, place, name]);
-    // Twelve digits take away what multiplying by a million leaves of a decimal fraction.
-    if (amount !== null && price[ours] === undefined)
-      price[ours] = Math.min(1e6, Number((amount * times).toPrecision(12)));
-  }
-  return price;
 }
