@@ -35,6 +35,12 @@ const config = {
     azure: { targets: [{ provider: 'azure', model: 'mock/ok', price }] },
     dated: { targets: [{ provider: 'dated', model: 'mock/ok', price }] },
     claude: { targets: [{ provider: 'claude', model: 'mock/ok', price }] },
+    'claude-us': {
+      targets: [{ provider: 'claude', model: 'mock/tier=us', price: { ...price, served_as: { us: 1.1 } } }],
+    },
+    tiered: {
+      targets: [{ provider: 'openai', model: 'mock/ok', price: { ...price, served_as: { priority: 2, flex: 0.1 } } }],
+    },
     gemini: { targets: [{ provider: 'gemini', model: 'mock/ok', price }] },
     'gemini-refusing': { targets: [{ provider: 'gemini', model: 'mock/status=400', price }] },
     refusing: { targets: [{ provider: 'openai', model: 'mock/status=400', price }] },
@@ -447,14 +453,25 @@ test('no more lines go there than the budget has left for', async () => {
   assert.ok(openai.batches.length > 1);
 });
 
-test('every choice that a line asks for counts in the budget', async () => {
-  const many = openAi(gateway.url, manyKey);
-  openai.hold();
-  const { id } = await beginBatch(many, named(2, { n: 2 }));
-  await until(() => openai.batches.length === 1);
-  assert.equal(openai.batches[0]!.lines.length, 1);
-  await many.batches.cancel(id);
-  await ended(id, many);
+for (const [what, body, lines] of [
+  ['every choice', { n: 2 }, 1],
+  ['a dearer service tier', { model: 'tiered', service_tier: 'priority' }, 1],
+  ['no cheaper service tier', { model: 'tiered', service_tier: 'flex' }, 2],
+] as const) {
+  test(`${what} that a line asks for counts in the budget`, async () => {
+    const many = openAi(gateway.url, manyKey);
+    openai.hold();
+    const { id } = await beginBatch(many, named(3, body));
+    await until(() => openai.batches.length === 1);
+    assert.equal(openai.batches[0]!.lines.length, lines);
+    await many.batches.cancel(id);
+    await ended(id, many);
+  });
+}
+
+test('how a provider served a line of a batch is charged', async () => {
+  const { id } = await beginBatch(client, named(2, { model: 'claude-us' }));
+  await assertCost((await ended(id)).results, 0.55);
 });
 
 test('batches that begin together share what the budget has left', async () => {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
 import { adminKey, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 
@@ -35,6 +37,11 @@ const gateway = await startGateway(
           { targets: [{ provider: 'listed', model, priced_as: 'gpt-5.1' }] },
         ]),
       ),
+      'listed-own': {
+        targets: [
+          { provider: 'listed', model: 'mock/tier=flex', priced_as: 'gpt-5.1', price: { served_as: { flex: 0.4 } } },
+        ],
+      },
     },
   },
 );
@@ -79,6 +86,33 @@ test('the price list is completed by what OpenAI charges for its tiers', async (
     [flex, priority],
     [usual / 2, usual * 2].map((usd) => Math.round(usd * 1e9) / 1e9),
   );
+});
+
+test('factors without prices change those of the price list alone', async () => {
+  const path = '/v1/chat/completions';
+  const usual = await costOf('listed-usual', path, false);
+  assert.equal(await costOf('listed-own', path, false), Math.round(usual * 0.4 * 1e9) / 1e9);
+  const { data } = (await (await gateway.fetch('/v1/models')).json()) as { data: { id: string; pricing: object }[] };
+  const shown = data.find(({ id }) => id === 'listed-own')!.pricing;
+  assert.deepEqual((shown as { served_as: object }).served_as, { flex: 0.4, priority: 2 });
+});
+
+test('OpenAI’s and Anthropic’s clients read the tier that their request was charged for', async () => {
+  const base = { apiKey: gateway.key, maxRetries: 0 };
+  const openai = new OpenAI({ ...base, baseURL: `${gateway.url}/v1` });
+  const anthropic = new Anthropic({ ...base, baseURL: gateway.url });
+  const messages = [{ role: 'user' as const, content: 'Hello there' }];
+  const asked = openai.chat.completions.create({ model: 'chat-flex', messages, service_tier: 'priority' });
+  const { data: chat, response } = await asked.withResponse();
+  assert.equal(chat.service_tier, 'flex');
+  const usual = await costOf('chat-usual', '/v1/chat/completions', false);
+  const factor = Number(response.headers.get('x-culvert-cost-usd')) / usual;
+  assert.ok(Math.abs(factor - 0.5) < 0.01, `${factor}`);
+  const answer = await openai.responses.create({ model: 'responses-priority', input: 'Hello there' });
+  assert.equal(answer.service_tier, 'priority');
+  const turn = { model: 'anthropic-us', max_tokens: 50, messages, inference_geo: 'us' };
+  const stream = anthropic.messages.stream(turn);
+  assert.equal((await stream.finalMessage()).usage.inference_geo, 'us');
 });
 
 test('a price that is set later is applied with the factor of the past request', async () => {

@@ -75,7 +75,7 @@ const priceSchema = z
       .record(z.string().regex(/^[a-z_\d]{1,64}$/), z.number().min(0).max(1_000))
       .optional()
       .describe(
-        "Factors of the prices of tokens, by how the provider says that it served the request: a service tier such as flex or priority, Anthropic's speed (fast) or place (us).",
+        "Factors of the prices of tokens, by how the provider says that it served the request: a service tier such as flex or priority, Anthropic's speed (fast) or place (us). Alone, they change those of the listed price.",
       ),
   })
   .describe(

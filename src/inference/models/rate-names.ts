@@ -35,10 +35,15 @@ export const rateNames: readonly (readonly [
   ['videoSecond', 'video_second', [], 1],
 ];
 
-/** The price as written in `price`; null where it says nothing. */
-export function configuredPrice(written: PriceConfig | undefined): Price | null {
-  if (written === undefined || Object.keys(written).length === 0) return null;
+/**
+ * The price as written in `price`; where that says nothing, `usual`, which is null without a price. Factors alone are
+ * of `usual`.
+ */
+export function configuredPrice(written: PriceConfig | undefined, usual: Price | null): Price | null {
+  if (written === undefined) return usual;
   const { above = [], served_as: servedAs = {}, ...base } = written;
+  if (above.length === 0 && Object.keys(base).length === 0)
+    return usual && { ...usual, servedAs: { ...usual.servedAs, ...servedAs } };
   const tiers = above.map(
     ({ input_tokens, ...rates }): RateTier => ({ aboveInputTokens: input_tokens, rates: ratesFrom(rates) }),
   );

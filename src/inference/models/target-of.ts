@@ -61,7 +61,7 @@ export function targetOf(
       null,
     maxOutputTokens:
       source.max_output_tokens ?? alias?.max_output_tokens ?? known?.maxOutputTokens ?? facts?.maxOutputTokens ?? null,
-    price: configuredPrice(source.price) ?? (connection.callers === null ? (listed?.price ?? null) : paidElsewhere),
+    price: configuredPrice(source.price, connection.callers === null ? (listed?.price ?? null) : paidElsewhere),
     simulated,
     stream: source.stream ?? true,
     wholeByStream: first('whole_by_stream', source.timeouts, alias?.timeouts, config.timeouts) ?? false,

@@ -3,6 +3,7 @@ import type { ExpectedUse } from '../../../books/metering/batch-store.ts';
 import { nanoUsd } from '../../../books/metering/counter-scope.ts';
 import { builtInData, keeping } from '../../../config/data-rules.ts';
 import { usdOf } from '../../../formats/neutral/price.ts';
+import { noteService, type Usage } from '../../../formats/neutral/usage.ts';
 import type { BatchFacts } from '../../../formats/providers/provider.ts';
 import { isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, parsedJson } from '../../../kernel/json.ts';
@@ -151,8 +152,11 @@ function expectedOf(body: JsonObject, url: string, inputTokens: number, target: 
   const answers = Math.max(1, ...counts);
   const isText = /completions$|responses$|messages$|GenerateContent$/.test(url);
   const outputTokens = isText ? Math.max(0, longest ?? outputTokensUsual) * answers : 0;
-  const usage = { inputTokens, outputTokens };
-  const usdNano = nanoUsd(usdOf(usage, target.price, nowMs));
+  const usual: Usage = { inputTokens, outputTokens };
+  const inTier = { ...usual };
+  noteService(inTier, [body.service_tier, body.speed, body.inference_geo]);
+  // The answer's tier is charged. A cheaper one that the request asks for may not be had.
+  const usdNano = Math.max(...[usual, inTier].map((usage) => nanoUsd(usdOf(usage, target.price, nowMs))));
   return { tokens: countable(inputTokens + outputTokens), usdNano: countable(usdNano) };
 }
 
