@@ -32,6 +32,8 @@ export interface Provider {
   serverTools?: readonly ServerToolKind[];
   /** Models that are asked otherwise than that, whatever `dialects` of the configuration says: the first that matches. */
   families?: readonly ModelFamily[];
+  /** Models that call tools in the Responses format alone, which refuse the other of OpenAI's; absent: none. */
+  toolsByResponses?: RegExp;
   /** How bodies of a format differ here from those of the format's own vendor. */
   bodies?: Readonly<Partial<Record<DialectId, BodyMembers>>>;
   /** Base URL without a trailing slash; null when the configuration must give one. */

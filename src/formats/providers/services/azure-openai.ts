@@ -41,6 +41,8 @@ export const azureOpenAi = openAiLike({
   auth: 'api-key',
   tokens: { id: 'entra', hosts: /\.(openai|cognitiveservices|services\.ai)\.azure\.(com|us|cn)$/ },
   keepsResponses: true,
+  // "Function tools with reasoning_effort are not supported … in /v1/chat/completions", also where nobody sets it.
+  toolsByResponses: /^gpt-(5\.([4-9]|\d\d)|[6-9]|\d\d)/,
   quirks: { omitConverted: ['top_k'] },
   paths: {
     models: '/openai/deployments?api-version=2023-03-15-preview',

@@ -30,6 +30,8 @@ export const openai = openAiLike({
     limits: /^x-(codex|ratelimit)-[a-z\d-]{1,80}$/,
   },
   keepsResponses: true,
+  // "Function tools with reasoning_effort are not supported … in /v1/chat/completions", also where nobody sets it.
+  toolsByResponses: /^gpt-(5\.([4-9]|\d\d)|[6-9]|\d\d)/,
   quirks: { omitConverted: ['top_k'] },
   forwards: { completions: '/completions', moderations: '/moderations' },
   forwardsElsewhere: { rerank: '/rerank' },

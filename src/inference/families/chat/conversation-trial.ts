@@ -2,6 +2,8 @@ import type { CallerDialect, CallerDialectId, UpstreamDialect } from '../../../f
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import type { MediaUrl } from '../../../formats/neutral/media-urls.ts';
 import type { ServerTurn } from '../../../formats/neutral/server-turn.ts';
+import { bareName } from '../../../formats/providers/model-facts.ts';
+import type { Provider } from '../../../formats/providers/provider.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { dialectFor } from '../../../routing/capability.ts';
 import type { Target } from '../../../routing/target.ts';
@@ -134,11 +136,22 @@ export function prepareFor(
     }),
     ...(after?.some(({ needs }) => needs === 'schema') && { schema: 'wanted' as const }),
   };
+  const { dialect: usualDialect } = order;
+  if (usualDialect === 'openai-chat' && body.facts.needs.tools && callsByResponses(target, connection.provider))
+    order.dialect = 'openai-responses';
   const encoded = body.encode(order);
   return encoded instanceof Promise ? encoded.then(prepared) : prepared(encoded);
 
-  function prepared(encoded: EncodedConversation | NeededMedia | Failure) {
-    if (isFailure(encoded)) return encoded;
+  function prepared(
+    encoded: EncodedConversation | NeededMedia | Failure,
+  ): PreparedConversation | Failure | Promise<PreparedConversation | Failure> {
+    if (isFailure(encoded)) {
+      if (order.dialect === usualDialect) return encoded;
+      // The other format has a place for what this one cannot say, such as a seed.
+      order.dialect = usualDialect;
+      const again = body.encode(order);
+      return again instanceof Promise ? again.then(prepared) : prepared(again);
+    }
     if ('neededMedia' in encoded) return withMedia(encoded.neededMedia);
     // A child's answer is merged with others: its bytes cannot be the caller's even in the same dialect.
     // Steps read what they pass on.
@@ -155,6 +168,12 @@ export function prepareFor(
     if (isFailure(marked)) return marked;
     return { ...marked, bytes: await fetched.fill(marked.bytes, job?.tenant ?? '') };
   }
+}
+
+/** Whether the model must be asked in the Responses format by what calls tools, and its server speaks it. */
+function callsByResponses({ dialect, alsoSpeaks = [], model }: Target, { toolsByResponses }: Provider): boolean {
+  if (toolsByResponses === undefined || !toolsByResponses.test(bareName(model))) return false;
+  return dialect === 'openai-responses' || alsoSpeaks.includes('openai-responses');
 }
 
 /** Whether a Content-Type is one that servers put on streams and whole answers alike, such as the default of a framework. */
