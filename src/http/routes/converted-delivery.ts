@@ -67,8 +67,9 @@ const tooLarge: Failure = {
 
 /** A refusal whose field has the caller's word. */
 export function failureIn(words: Words, failure: Failure): Failure {
-  if (failure.kind !== 'invalid-request' || failure.param === null) return failure;
+  if (failure.kind !== 'invalid-request' && failure.kind !== 'not-found') return failure;
   const { param, message } = failure;
+  if (typeof param !== 'string') return failure;
   const word = words[param.replace(/[[.].*/s, '')];
   return word === undefined
     ? failure

@@ -14,6 +14,7 @@ import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
 import { conversationsRoutes } from './conversations.ts';
 import { countingRoute } from './count-tokens.ts';
+import { interactionsRoutes } from './google/interactions.ts';
 import { pageIn, pageOfWhole } from './list-page.ts';
 import type { SocketParts, TenantShares } from './responses-socket/session.ts';
 import { responsesPlace, type StoredCall, sendForeign, storedRoute } from './stored-route.ts';
@@ -25,6 +26,7 @@ export function responsesRoutes(services: Services, background: BackgroundRuns, 
   const { responses } = services;
   const endpoint = responsesEndpoint(services);
   const answered = bodyHandler(services, endpoint, asReceived);
+  const answer = (exchange: Exchange) => answerOrBegin(services, background, exchange, answered);
   return [
     {
       ...place,
@@ -34,7 +36,7 @@ export function responsesRoutes(services: Services, background: BackgroundRuns, 
       auth: 'key',
       quota: 'one',
       body: { schema: () => openAiResponses.requestSchema('answer') },
-      handle: (exchange) => answerOrBegin(services, background, exchange, answered),
+      handle: answer,
     },
     socketRoute(sockets),
     countingRoute(services, {
@@ -87,6 +89,7 @@ export function responsesRoutes(services: Services, background: BackgroundRuns, 
       inputItems(services, call),
     ),
     ...conversationsRoutes(services),
+    ...interactionsRoutes(services, background, answer),
   ];
 }
 
