@@ -8,7 +8,10 @@ import { toneWav } from '../contract/speech-world.ts';
 import { listening } from '../listening.ts';
 import { adminKey, startGateway, testKey } from '../start-gateway.ts';
 
-/* Services that take a job and answer later: AssemblyAI and Black Forest Labs, whose every answer a test says. */
+/*
+ * Services that take a job and answer later: AssemblyAI and Black Forest Labs, whose every answer a test says. Deepgram is
+ * beside AssemblyAI where both have the same hints.
+ */
 
 type Reply = { status?: number; body: unknown } | 'hang';
 
@@ -27,6 +30,8 @@ async function world(t: TestContext, script: (asked: Asked, origin: string) => R
     for await (const piece of request) pieces.push(piece as Buffer);
     const one = { method: request.method!, path: request.url!, body: Buffer.concat(pieces), closed };
     if (one.path === '/picture.png') return response.writeHead(200, { 'content-type': 'image/png' }).end(png());
+    // Deepgram's list is looked at by the start.
+    if (one.path === '/v1/models') return response.writeHead(404).end();
     asked.push(one);
     const reply = script(one, `http://${request.headers.host}`);
     if (reply === 'hang') return;
@@ -37,6 +42,7 @@ async function world(t: TestContext, script: (asked: Asked, origin: string) => R
     providers: {
       flux: { type: 'bfl', base_url: `${url}/v1`, api_key: 'k' },
       heard: { type: 'assemblyai', base_url: `${url}/v2`, api_key: 'k' },
+      deepgram: { type: 'deepgram', base_url: `${url}/v1`, api_key: 'k' },
     },
     models: {
       draw: { type: 'image', targets: ['flux/flux-2-pro'], attempts: 1 },
@@ -45,6 +51,8 @@ async function world(t: TestContext, script: (asked: Asked, origin: string) => R
         targets: [{ provider: 'heard', model: 'universal-3-pro', price: { minute: 60 } }],
         attempts: 1,
       },
+      'nova-3': { type: 'transcription', targets: ['deepgram/nova-3'], attempts: 1 },
+      'nova-2': { type: 'transcription', targets: ['deepgram/nova-2-general'], attempts: 1 },
     },
   });
   const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: testKey, maxRetries: 0 });
@@ -161,6 +169,47 @@ test('a transcript is ordered for an uploaded file, with times, speakers and its
   const headers = { authorization: `Bearer ${adminKey}` };
   const row = (await (await fetch(`${url}/admin/v1/requests/${id}`, { headers })).json()) as { cost_usd: number };
   assert.equal(row.cost_usd, 30, 'half a minute at 60 USD, as the service counted');
+});
+
+const hints = { keywords: ['Culvert', 'Zoë Byrne'], languages: ['en', 'es'] };
+
+test('AssemblyAI is told the words and the languages that may come', async (t) => {
+  const orders: Record<string, unknown>[] = [];
+  const { client } = await world(t, transcribing(done, orders));
+  const ask = async (fields: object) => {
+    const file = await toFile(toneWav, 'tone.wav');
+    const { response } = await client.audio.transcriptions.create({ model: 'write', file, ...fields }).withResponse();
+    const { audio_url: _, speech_models: __, ...told } = orders.at(-1)!;
+    return { told, dropped: response.headers.get('x-culvert-dropped') };
+  };
+  const detected = {
+    language_detection: true,
+    language_detection_options: { expected_languages: ['en', 'es'] },
+  };
+  assert.deepEqual(await ask(hints), { told: { ...detected, keyterms_prompt: hints.keywords }, dropped: null });
+  assert.deepEqual(await ask({ ...hints, prompt: 'A talk' }), {
+    told: { ...detected, prompt: 'A talk\n\nContext: Culvert, Zoë Byrne' },
+    dropped: null,
+  });
+  const { told, dropped } = await ask({ languages: ['en', 'es'], language: 'en' });
+  assert.deepEqual(told, { language_code: 'en' });
+  assert.match(dropped!, /languages/);
+});
+
+test('Deepgram is told the words and the languages that may come, by the name that its model knows', async (t) => {
+  const spoken = { results: { channels: [{ alternatives: [{ transcript: 'Hello' }] }] } };
+  const { client, asked } = await world(t, () => ({ body: spoken }));
+  for (const [model, field] of [
+    ['nova-3', 'keyterm'],
+    ['nova-2', 'keywords'],
+  ] as const) {
+    const file = await toFile(toneWav, 'tone.wav');
+    const { response } = await client.audio.transcriptions.create({ model, file, ...hints }).withResponse();
+    const { searchParams } = new URL(asked.at(-1)!.path, 'http://there');
+    assert.deepEqual(searchParams.getAll(field), hints.keywords);
+    assert.deepEqual(searchParams.getAll('detect_language'), hints.languages);
+    assert.equal(response.headers.get('x-culvert-dropped'), null);
+  }
 });
 
 test('a streamed transcript comes as events once it is there', async (t) => {

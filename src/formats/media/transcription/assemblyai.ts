@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { fault } from '../../neutral/outcome.ts';
-import { lossesOf, needsTimes, pathFor, type TranscriptionDialect } from './format.ts';
+import { hintsOf, lossesOf, needsTimes, pathFor, type TranscriptionDialect } from './format.ts';
 import { plainAnswer } from './plain-answer.ts';
 import { readSegments, readWords, secondsOf } from './read-times.ts';
 
@@ -12,7 +12,7 @@ export const assemblyAiTranscription: TranscriptionDialect = {
   id: 'assemblyai',
   encode(order) {
     const { request } = order;
-    const losses = lossesOf(request, 'temperature');
+    const losses = lossesOf(hintsOf(request).rest, 'temperature');
     return { path: '/upload', contentType: 'application/octet-stream', pieces: ['file'], losses };
   },
   job: {
@@ -23,7 +23,11 @@ export const assemblyAiTranscription: TranscriptionDialect = {
       const ordered: JsonObject = { audio_url: url, speech_models: [model] };
       if (request.language === null) ordered.language_detection = true;
       else ordered.language_code = request.language;
-      if (request.prompt !== null) ordered.prompt = request.prompt;
+      const { keywords, languages } = hintsOf(request);
+      if (languages.length > 0) ordered.language_detection_options = { expected_languages: [...languages] };
+      if (request.prompt === null && keywords.length > 0) ordered.keyterms_prompt = [...keywords];
+      // It takes one of the two: its guide has keywords at the end of the prompt then.
+      if (request.prompt !== null) ordered.prompt = [request.prompt, ...keywordLines(keywords)].join('\n\n');
       if (request.format === 'diarized_json' || needsTimes(request)) ordered.speaker_labels = true;
       return { path: pathFor(order), body: { ...ordered, ...(body as JsonObject) } };
     },
@@ -47,6 +51,10 @@ export const assemblyAiTranscription: TranscriptionDialect = {
     return plainAnswer(request, { text, language: detected, durationS, segments, words });
   },
 };
+
+function keywordLines(keywords: readonly string[]): string[] {
+  return keywords.length === 0 ? [] : [`Context: ${keywords.join(', ')}`];
+}
 
 function inSeconds(value: JsonValue | undefined): JsonValue | undefined {
   if (!Array.isArray(value)) return undefined;

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { errorInside } from '../../dialects/forwarded/read-whole.ts';
 import { fault } from '../../neutral/outcome.ts';
-import { lossesOf, pathFor, type TranscriptionDialect } from './format.ts';
+import { hintsOf, lossesOf, pathFor, type TranscriptionDialect } from './format.ts';
 import { plainAnswer } from './plain-answer.ts';
 import { readSegments, readWords, secondsOf } from './read-times.ts';
 
@@ -14,12 +14,17 @@ export const deepgramTranscription: TranscriptionDialect = {
   encode(order) {
     const { model, request, file } = order;
     const query = new URLSearchParams({ model, smart_format: 'true' });
-    if (request.language === null) query.set('detect_language', 'true');
-    else query.set('language', request.language);
+    const { keywords, languages, rest } = hintsOf(request);
+    if (request.language !== null) query.set('language', request.language);
+    else if (languages.length === 0) query.set('detect_language', 'true');
+    for (const language of languages) query.append('detect_language', language);
+    // Models before Nova 3 know them by another name.
+    const keywordField = /^(?:nova(?:-2)?|enhanced|base)(?:-[a-z]|$)/.test(model) ? 'keywords' : 'keyterm';
+    for (const keyword of keywords) query.append(keywordField, keyword);
     if (request.timestamps !== 'none' || request.format === 'diarized_json') query.set('utterances', 'true');
     if (request.format === 'diarized_json') query.set('diarize', 'true');
     for (const [name, value] of Object.entries(order.body)) query.set(name, String(value));
-    const losses = lossesOf(request, 'prompt', 'temperature');
+    const losses = lossesOf(rest, 'prompt', 'temperature');
     return { path: `${pathFor(order)}?${query}`, contentType: file.mime, pieces: ['file'], losses };
   },
   decode(body, { request }) {
