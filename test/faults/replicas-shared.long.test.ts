@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertWithin } from '../machine-load.ts';
-import { adminKey } from '../start-gateway.ts';
+import { adminKey, workersKnow } from '../start-gateway.ts';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';
 import { redisMissing, startRedis } from '../start-redis.ts';
 import { until } from '../until.ts';
@@ -22,6 +22,8 @@ async function knownWithin(what: string, isKnown: () => Promise<boolean>): Promi
   const startedMs = performance.now();
   await until(what, isKnown);
   assertWithin(performance.now() - startedMs, knownEverywhereMs, what);
+  // One of its processes did.
+  await workersKnow();
 }
 
 async function admin(url: string, method: string, path: string, body?: unknown): Promise<Record<string, string>> {
@@ -32,6 +34,7 @@ async function admin(url: string, method: string, path: string, body?: unknown):
   });
   const text = await response.text();
   assert.ok(response.ok, `${method} ${path}: ${text}`);
+  await workersKnow();
   return JSON.parse(text);
 }
 
