@@ -17,10 +17,14 @@ const gateway = await startGateway(
     providers: {
       claude: { type: 'anthropic', ...at },
       google: { type: 'gemini', ...at, base_url: upstream.url },
+      local: { type: 'vllm', ...at },
       bedrock: { type: 'bedrock', ...at, base_url: upstream.url, region: 'us-east-1' },
     },
     models: {
       claude: { targets: ['claude/mock/ok'] },
+      sonnet: { targets: ['claude/claude-sonnet-4-5'] },
+      opus: { targets: ['claude/claude-opus-4-8'] },
+      local: { targets: ['local/qwen3.5-27b'] },
       google: { targets: ['google/gemini-2.5-flash'] },
       nova: { targets: ['bedrock/amazon.nova-pro-v1:0'] },
       'nova-cached': { prompt_cache: 'auto', targets: ['bedrock/amazon.nova-pro-v1:0'] },
@@ -213,4 +217,58 @@ test("marks that Culvert makes for Nova are not behind a tool's result either", 
     { role: 'assistant', content: [{ toolUse: { toolUseId: 'a', name: 'bash', input: {} } }] },
     { role: 'user', content: [{ toolResult: { toolUseId: 'a', content: [{ text: long }] } }] },
   ]);
+});
+
+const agents = { role: 'system', content: 'Agents: none.' };
+const resultOf = (tool_use_id: string) => ({ type: 'tool_result', tool_use_id, content: 'one' });
+const claudeCode = {
+  system: 'Be brief.',
+  tools: [run],
+  messages: [
+    go,
+    agents,
+    { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'bash', input: {} }] },
+    { role: 'user', content: [resultOf('t')] },
+    agents,
+  ],
+};
+
+test("Claude Code's messages of the system stay for a model that takes them, and are the user's for any other", async () => {
+  assert.deepEqual((await messages({ model: 'opus', ...claudeCode })).messages, claudeCode.messages);
+  const text = (value: string) => ({ type: 'text', text: value });
+  assert.deepEqual((await messages({ model: 'sonnet', ...claudeCode })).messages, [
+    { role: 'user', content: [text('Go'), text('Agents: none.')] },
+    claudeCode.messages[2],
+    { role: 'user', content: [resultOf('t'), text('Agents: none.')] },
+  ]);
+});
+
+test('a server of open models, whose templates take one message of the system, gets one', async () => {
+  const body = await messages({ model: 'local', ...claudeCode });
+  assert.deepEqual(
+    (body.messages as JsonObject[]).map(({ role, content }) => [role, content]),
+    [
+      ['system', 'Be brief.'],
+      ['user', 'Go\n\nAgents: none.'],
+      ['assistant', null],
+      ['tool', 'one'],
+      ['user', 'Agents: none.'],
+    ],
+  );
+  const codex = await sent(
+    openai.responses.create({
+      model: 'local',
+      instructions: 'Be brief.',
+      input: [
+        { type: 'message', role: 'developer', content: 'Ask first.' },
+        { type: 'message', role: 'user', content: 'Go' },
+      ],
+    }),
+  );
+  assert.deepEqual(codex.messages, [{ role: 'system', content: 'Be brief.\n\nAsk first.' }, go]);
+});
+
+test('messages of a chat reach such a server as they are', async () => {
+  const body = await chat({ model: 'local', messages: [go, agents] });
+  assert.deepEqual(body.messages, [go, agents]);
 });

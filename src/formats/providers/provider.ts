@@ -269,6 +269,11 @@ export interface ProviderQuirks {
   nativeN: boolean;
   logprobs: boolean;
   seed: boolean;
+  /**
+   * Templates of its models take one message of the system, the first one. Later ones of callers of other formats, such
+   * as Claude Code's, are the user's there. Absent: they stand where they are.
+   */
+  systemFirst?: boolean;
   /** `response_format: json_schema`; without it json_object or a forced tool call replaces it. */
   jsonSchema: boolean;
   jsonObject: boolean;

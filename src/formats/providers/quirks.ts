@@ -5,6 +5,7 @@ import type { Loss } from '../neutral/loss.ts';
 import { bareName } from './model-facts.ts';
 import type { ProviderQuirks } from './provider.ts';
 import { anthropic } from './services/anthropic.ts';
+import { isSystemFirst, systemFirst } from './system-first.ts';
 
 const openAi: readonly string[] = ['openai', 'azure-openai'];
 
@@ -14,6 +15,7 @@ const narrower: readonly {
   pattern: RegExp;
   omit?: readonly string[];
   rename?: Readonly<Record<string, string>>;
+  systemFirst?: true;
 }[] = [
   // "Unsupported parameter: 'max_tokens' … Use 'max_completion_tokens' instead": the o-series, GPT-5 and later.
   { providers: openAi, pattern: /^(o\d|gpt-([5-9]|\d\d))/, rename: { max_tokens: 'max_completion_tokens' } },
@@ -29,6 +31,8 @@ const narrower: readonly {
     pattern: /^grok-(4|3-mini)(?!.*non-reasoning)/,
     omit: ['presence_penalty', 'frequency_penalty'],
   },
+  // Servers of open models that are configured as OpenAI's.
+  { providers: ['openai'], pattern: /^(?!gpt-|o\d|chatgpt|codex)/, systemFirst: true },
 ];
 
 const quirksByModel = new WeakMap<ProviderQuirks, Map<string, ProviderQuirks>>();
@@ -63,16 +67,18 @@ export function quirksOf(
 function narrowed(provider: { id: string; quirks: ProviderQuirks }, name: string): ProviderQuirks {
   const { quirks } = provider;
   const omit = new Set(quirks.omit);
-  let { rename } = quirks;
+  let { rename, systemFirst } = quirks;
   for (const rule of narrower) {
     if (!rule.providers.includes(provider.id) || !rule.pattern.test(name)) continue;
     for (const field of rule.omit ?? []) omit.add(field);
     if (rule.rename !== undefined) rename = { ...rename, ...rule.rename };
+    systemFirst ||= rule.systemFirst;
   }
   if (!quirks.logprobs) omit.add('logprobs').add('top_logprobs');
   if (!quirks.seed) omit.add('seed');
-  if (omit.size === quirks.omit.length && rename === quirks.rename) return quirks;
-  return { ...quirks, omit: [...omit], rename, logprobs: quirks.logprobs && !omit.has('logprobs') };
+  if (omit.size === quirks.omit.length && rename === quirks.rename && systemFirst === quirks.systemFirst) return quirks;
+  const logprobs = quirks.logprobs && !omit.has('logprobs');
+  return { ...quirks, omit: [...omit], rename, logprobs, ...(systemFirst && { systemFirst }) };
 }
 
 export interface FittedBody {
@@ -97,6 +103,7 @@ export function applyQuirks(body: JsonObject, quirks: ProviderQuirks): FittedBod
   // No loss: whether the caller wanted usage is not known here, and these services send it unasked.
   if (!quirks.streamUsage) delete fitted.stream_options;
   fitResponseFormat(fitted, quirks, losses);
+  if (quirks.systemFirst && Array.isArray(fitted.messages)) fitted.messages = systemFirst(fitted.messages);
   const effort = quirks.efforts?.[String(body.reasoning_effort)];
   if (effort !== undefined) {
     fitted.reasoning_effort = effort;
@@ -113,6 +120,7 @@ function fits(body: JsonObject, quirks: ProviderQuirks): boolean {
   for (const field in quirks.rename) if (body[field] !== undefined) return false;
   if (!quirks.streamUsage && body.stream_options !== undefined) return false;
   if (quirks.efforts?.[String(body.reasoning_effort)] !== undefined) return false;
+  if (quirks.systemFirst && !isSystemFirst(body.messages)) return false;
   const format = body.response_format;
   if (format === undefined || (quirks.jsonSchema && quirks.jsonObject)) return true;
   return !isObject(format) || format.type === 'text';

@@ -3,6 +3,7 @@ import type { Loss } from '../../neutral/loss.ts';
 import { pictureTypeOf } from '../../neutral/media-type.ts';
 import { UniqueIds } from '../../neutral/unique-ids.ts';
 import { vendorCitations } from './citations.ts';
+import { rulesOf } from './model-rules.ts';
 import { unseal } from './sealed-proof.ts';
 import { isGatewayStep } from './server-tool-blocks.ts';
 import type { CallerBlock, CallerBody, CallerMessage } from './wire.ts';
@@ -14,11 +15,12 @@ const idPattern = /^[\w-]+$/;
  * Messages in the form that Anthropic accepts if another provider answered an earlier turn. Thoughts without
  * Anthropic's signature and others' citations go, since it refuses those, and empty texts for the same reason. Pictures
  * that a model drew become the user's, those of another type than they say get theirs, and ids are spelled in its
- * characters, each only once. Null if nothing has to change, so that the bytes can stay.
+ * characters, each only once. Messages of the system are the user's for a model that refuses them. Null if nothing has to
+ * change, so that the bytes can stay.
  */
-export function historyForAnthropic({ messages }: CallerBody, losses: Loss[]): JsonValue | null {
+export function historyForAnthropic({ messages }: CallerBody, model: string, losses: Loss[]): JsonValue | null {
   let mended = false;
-  const result: JsonValue[] = [];
+  const result: JsonObject[] = [];
   const history: History = { losses, pictures: [], ids: new UniqueIds(), called: new Map() };
   const show = () => {
     if (history.pictures.length > 0) result.push({ role: 'user', content: history.pictures });
@@ -29,6 +31,11 @@ export function historyForAnthropic({ messages }: CallerBody, losses: Loss[]): J
     if (message.role === 'assistant') show();
     if (message.role === 'assistant' && before !== 'assistant') history.called.clear();
     before = message.role;
+    if (message.role === 'system' && rulesOf(model).systemAmongTurns === 'refused') {
+      mended = true;
+      sayAsUser(message, result);
+      continue;
+    }
     const content = mendedContent(message, history);
     mended ||= content !== null;
     // A turn of only such thoughts said nothing to anybody; Anthropic joins the turns around it.
@@ -38,6 +45,18 @@ export function historyForAnthropic({ messages }: CallerBody, losses: Loss[]): J
   }
   show();
   return mended ? result : null;
+}
+
+/** In the user's turn before it, or in one of its own. */
+function sayAsUser({ content }: CallerMessage, result: JsonObject[]): void {
+  const last = result.at(-1);
+  if (last?.role !== 'user') result.push({ role: 'user', content });
+  else result[result.length - 1] = { ...last, content: [...blocksOf(last.content), ...blocksOf(content)] };
+}
+
+function blocksOf(content: JsonValue | undefined): JsonValue[] {
+  if (Array.isArray(content)) return content;
+  return typeof content === 'string' && content !== '' ? [{ type: 'text', text: content }] : [];
 }
 
 interface History {

@@ -18,6 +18,8 @@ export interface ModelRules {
   jsonSchema: 'native' | 'none';
   /** A conversation that ends with the assistant's turn. */
   prefill: 'accepted' | 'refused';
+  /** A message of role `system` among the turns, as Claude Code sends it to any model. */
+  systemAmongTurns: 'accepted' | 'refused';
 }
 
 /** An id that is not a Claude's belongs to a server that imitates the older format: the oldest widely spoken form. */
@@ -28,6 +30,7 @@ const imitator: ModelRules = {
   forcedTool: 'accepted',
   jsonSchema: 'none',
   prefill: 'accepted',
+  systemAmongTurns: 'refused',
 };
 
 /** Rules for an upstream model id, `claude-sonnet-4-5-20250929` and `anthropic/claude-opus-5` alike. */
@@ -45,6 +48,7 @@ export function rulesOf(model: string): ModelRules {
     forcedTool: refusesForcedTool(family, version) ? 'refused' : 'accepted',
     jsonSchema: adaptive || version >= 4.05 ? 'native' : 'none',
     prefill: adaptive || version >= 4.06 ? 'refused' : 'accepted',
+    systemAmongTurns: version >= (family === 'opus' ? 4.08 : 5) ? 'accepted' : 'refused',
   };
 }
 

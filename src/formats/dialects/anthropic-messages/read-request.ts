@@ -160,7 +160,7 @@ function prepareForTarget(rawBody: Buffer, parsed: CallerBody, scan: JsonScan, t
   const values = new Map([['model', JSON.stringify(target.model)]]);
   clampLimit(parsed, target.maxOutputTokens, values, losses);
   if (parsed.fallbacks != null && !isNames(parsed.fallbacks)) values.set('fallbacks', JSON.stringify(parsed.fallbacks));
-  const history = historyForAnthropic(parsed, losses);
+  const history = historyForAnthropic(parsed, target.model, losses);
   if (history !== null) values.set('messages', JSON.stringify(history));
   return forwardBody(rawBody, parsed, scan, target, { values, losses });
 }

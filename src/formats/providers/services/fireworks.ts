@@ -8,6 +8,7 @@ export const fireworks = openAiLike({
   prices: 'fireworks',
   baseUrl: 'https://api.fireworks.ai/inference/v1',
   envKey: 'FIREWORKS_API_KEY',
+  quirks: { systemFirst: true },
   forwards: { completions: '/completions' },
   embeds: { ...openAiEmbeddings, dimensions: 'asked' },
   images: imagesOfFireworks,

@@ -14,5 +14,5 @@ export const huggingface = openAiLike({
     // Text Generation Inference.
     /`inputs`.{0,40}must (?:be <=|have less than) (?<most>\d+)(?: tokens)?\. Given: (?<sent>\d+)/i,
   ],
-  quirks: { rename: { max_completion_tokens: 'max_tokens' }, nativeN: false },
+  quirks: { systemFirst: true, rename: { max_completion_tokens: 'max_tokens' }, nativeN: false },
 });

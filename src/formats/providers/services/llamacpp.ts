@@ -8,7 +8,7 @@ export const llamacpp = openAiLike({
   local: true,
   forwards: { completions: '/completions', rerank: '/rerank' },
   embeds: { ...openAiEmbeddings, takesTokens: true, encoding: 'asked' },
-  quirks: { nativeN: false },
+  quirks: { systemFirst: true, nativeN: false },
   errors: [
     { code: 'exceed_context_size_error', class: 'too_long' },
     // The model wrote a call that is no JSON (github.com/ggml-org/llama.cpp/issues/22072).

@@ -9,7 +9,13 @@ export const lmstudio = openAiLike({
   paths: { originModels: '/api/v0/models' },
   forwards: { completions: '/completions' },
   embeds: openAiEmbeddings,
-  quirks: { rename: { max_completion_tokens: 'max_tokens' }, nativeN: false, logprobs: false, jsonObject: false },
+  quirks: {
+    systemFirst: true,
+    rename: { max_completion_tokens: 'max_tokens' },
+    nativeN: false,
+    logprobs: false,
+    jsonObject: false,
+  },
   tooLong: [
     /keep the first (?<sent>\d+) tokens when context.*?context length of only (?<most>\d+)/is,
     /tokens to keep from the initial prompt is greater than the context length/i,

@@ -13,5 +13,5 @@ export const localai = openAiLike({
   images: newImagesLikeOpenAi,
   speech: { ...openAiSpeech, voices: [unknownVoices], speed: 'not taken', instructions: 'not taken' },
   transcription: openAiTranscription,
-  quirks: { nativeN: false },
+  quirks: { systemFirst: true, nativeN: false },
 });

@@ -15,7 +15,7 @@ export const ollama = openAiLike({
     takesTokens: false,
     dimensions: 'asked',
   },
-  quirks: { rename: { max_completion_tokens: 'max_tokens' }, nativeN: false },
+  quirks: { systemFirst: true, rename: { max_completion_tokens: 'max_tokens' }, nativeN: false },
   tooLong: [/prompt too long; exceeded max context length|input length exceeds/i],
   errors: [
     { status: 404, code: /model .*not found|try pulling/i, class: 'model_unavailable' },

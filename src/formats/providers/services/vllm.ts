@@ -6,6 +6,7 @@ export const vllm = openAiLike({
   title: 'vLLM',
   baseUrl: 'http://127.0.0.1:8000/v1',
   local: true,
+  quirks: { systemFirst: true },
   forwards: { completions: '/completions', rerank: '/rerank' },
   embeds: {
     ...openAiEmbeddings,
