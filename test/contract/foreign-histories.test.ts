@@ -18,6 +18,9 @@ const gateway = await startGateway(
       claude: { type: 'anthropic', ...at },
       google: { type: 'gemini', ...at, base_url: upstream.url },
       local: { type: 'vllm', ...at },
+      mistral: { type: 'mistral', ...at },
+      deepseek: { type: 'deepseek', ...at },
+      moonshot: { type: 'moonshot', ...at },
       bedrock: { type: 'bedrock', ...at, base_url: upstream.url, region: 'us-east-1' },
     },
     models: {
@@ -25,6 +28,9 @@ const gateway = await startGateway(
       sonnet: { targets: ['claude/claude-sonnet-4-5'] },
       opus: { targets: ['claude/claude-opus-4-8'] },
       local: { targets: ['local/qwen3.5-27b'] },
+      mistral: { targets: ['mistral/mistral-large-latest'] },
+      deepseek: { targets: ['deepseek/deepseek-v4-flash'] },
+      moonshot: { targets: ['moonshot/kimi-k2.6'] },
       google: { targets: ['google/gemini-2.5-flash'] },
       nova: { targets: ['bedrock/amazon.nova-pro-v1:0'] },
       'nova-cached': { prompt_cache: 'auto', targets: ['bedrock/amazon.nova-pro-v1:0'] },
@@ -272,3 +278,42 @@ test('messages of a chat reach such a server as they are', async () => {
   const body = await chat({ model: 'local', messages: [go, agents] });
   assert.deepEqual(body.messages, [go, agents]);
 });
+
+test('Mistral gets ids of nine letters and digits, the same for call and result, from callers of both formats', async () => {
+  const [theirs, long, other] = ['AbCdEf123', 'call_005AKQn2j5TEr4S6i3zNN59moT', 'toolu_01'];
+  const history = [go, called(theirs, long), answered(theirs, 'one'), answered(long, 'two'), go];
+  const body = await chat({ model: 'mistral', tools: [bash], messages: history });
+  const [first, second] = all(body, 'id') as [string, string];
+  assert.equal(first, theirs);
+  assert.match(second, /^[A-Za-z0-9]{9}$/);
+  assert.deepEqual(all(body, 'tool_call_id'), [theirs, second]);
+  assert.deepEqual(all(await chat({ model: 'mistral', tools: [bash], messages: history }), 'id'), [theirs, second]);
+  const use = { role: 'assistant', content: [{ type: 'tool_use', id: other, name: 'bash', input: {} }] };
+  const converted = await messages({
+    model: 'mistral',
+    tools: [run],
+    messages: [go, use, { role: 'user', content: [resultOf(other)] }],
+  });
+  assert.match(String(all(converted, 'id')), /^[A-Za-z0-9]{9}$/);
+  assert.deepEqual(all(converted, 'tool_call_id'), all(converted, 'id'));
+});
+
+for (const model of ['deepseek', 'moonshot']) {
+  test(`turns with calls that another model wrote have a thought over ${model}, which refuses them otherwise`, async () => {
+    const thought = { ...called('b'), reasoning_content: 'Hm.' };
+    const body = await chat({
+      model,
+      tools: [bash],
+      messages: [
+        go,
+        called('a'),
+        answered('a', 'one'),
+        thought,
+        answered('b', 'two'),
+        { role: 'assistant', content: 'So.' },
+        go,
+      ],
+    });
+    assert.deepEqual(all(body, 'reasoning_content'), [' ', 'Hm.']);
+  });
+}

@@ -163,6 +163,8 @@ export interface ForwardTarget {
   rename: Readonly<Record<string, string>>;
   /** Words of `reasoning_effort`, with those to send instead. */
   efforts?: Readonly<Record<string, string>> | undefined;
+  /** The messages of a chat as the target takes them; null: they can stay. Absent: it takes any. */
+  history?: ((messages: readonly JsonValue[]) => JsonValue[] | null) | undefined;
 }
 
 /** Defaults of an answer for what the upstream left open. */

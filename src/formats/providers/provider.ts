@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../kernel/json.ts';
+import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import type { DialectId, UpstreamError, UsageOf } from '../dialects/dialect.ts';
 import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
@@ -274,6 +274,8 @@ export interface ProviderQuirks {
    * as Claude Code's, are the user's there. Absent: they stand where they are.
    */
   systemFirst?: boolean;
+  /** A conversation's messages as it takes them, of callers of its format too; null: they can stay. Absent: it takes any. */
+  history?: (messages: readonly JsonValue[]) => JsonValue[] | null;
   /** `response_format: json_schema`; without it json_object or a forced tool call replaces it. */
   jsonSchema: boolean;
   jsonObject: boolean;

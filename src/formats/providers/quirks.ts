@@ -103,7 +103,10 @@ export function applyQuirks(body: JsonObject, quirks: ProviderQuirks): FittedBod
   // No loss: whether the caller wanted usage is not known here, and these services send it unasked.
   if (!quirks.streamUsage) delete fitted.stream_options;
   fitResponseFormat(fitted, quirks, losses);
-  if (quirks.systemFirst && Array.isArray(fitted.messages)) fitted.messages = systemFirst(fitted.messages);
+  if (Array.isArray(fitted.messages)) {
+    if (quirks.systemFirst) fitted.messages = systemFirst(fitted.messages);
+    fitted.messages = quirks.history?.(fitted.messages as JsonValue[]) ?? fitted.messages;
+  }
   const effort = quirks.efforts?.[String(body.reasoning_effort)];
   if (effort !== undefined) {
     fitted.reasoning_effort = effort;
@@ -120,6 +123,7 @@ function fits(body: JsonObject, quirks: ProviderQuirks): boolean {
   for (const field in quirks.rename) if (body[field] !== undefined) return false;
   if (!quirks.streamUsage && body.stream_options !== undefined) return false;
   if (quirks.efforts?.[String(body.reasoning_effort)] !== undefined) return false;
+  if (quirks.history !== undefined) return false;
   if (quirks.systemFirst && !isSystemFirst(body.messages)) return false;
   const format = body.response_format;
   if (format === undefined || (quirks.jsonSchema && quirks.jsonObject)) return true;

@@ -68,6 +68,7 @@ export function encodeForwarded(
     without: quirks.streamUsage ? members?.without : [...(members?.without ?? []), 'stream_options'],
     rename: quirks.rename,
     efforts: quirks.efforts,
+    history: quirks.history,
   });
   return {
     bytes,
@@ -101,6 +102,7 @@ function forwardedAs(
     without: members?.without,
     rename: quirks.rename,
     efforts: quirks.efforts,
+    history: quirks.history,
   });
   return {
     bytes,

@@ -119,10 +119,9 @@ export function prepareForTarget(raw: Buffer, body: JsonObject, scan: JsonScan, 
     losses.push({ field: 'reasoning_effort', why: 'clamped' });
   }
   const unsigned = takesSignatures(target.model) ? null : withoutSignatures(body.messages);
-  if (unsigned !== null) {
-    values.set('messages', JSON.stringify(unsigned));
-    losses.push({ field: 'extra_content', why: 'unsupported' });
-  }
+  if (unsigned !== null) losses.push({ field: 'extra_content', why: 'unsupported' });
+  const messages = target.history?.(unsigned ?? (body.messages as JsonValue[])) ?? unsigned;
+  if (messages !== null) values.set('messages', JSON.stringify(messages));
   const options = isObject(body.stream_options) ? body.stream_options : {};
   if (target.streamUsage === 'ask' && body.stream === true && options.include_usage !== true) {
     values.set('stream_options', JSON.stringify({ ...options, include_usage: true }));

@@ -1,3 +1,4 @@
+import { withThoughtsBesideCalls } from '../histories.ts';
 import { openAiLike } from '../openai-like.ts';
 
 /** https://api-docs.deepseek.com: `max_tokens` is its only spelling, JSON mode is `json_object` alone. */
@@ -11,7 +12,13 @@ export const deepseek = openAiLike({
   paths: { messages: { fromOrigin: '/anthropic/v1/messages' } },
   // Its fill-in-the-middle.
   forwards: { completions: { fromOrigin: '/beta/completions' } },
-  quirks: { rename: { max_completion_tokens: 'max_tokens' }, nativeN: false, seed: false, jsonSchema: false },
+  quirks: {
+    history: withThoughtsBesideCalls,
+    rename: { max_completion_tokens: 'max_tokens' },
+    nativeN: false,
+    seed: false,
+    jsonSchema: false,
+  },
   errors: [
     { status: 400, code: /model not exist/i, class: 'model_unavailable' },
     { status: 402, class: 'quota_exhausted' },

@@ -1,3 +1,4 @@
+import { withShortCallIds } from '../histories.ts';
 import { openAiBatches, openAiEmbeddings, openAiLike, openAiTranscription } from '../openai-like.ts';
 
 /**
@@ -31,6 +32,7 @@ export const mistral = openAiLike({
     omit: ['response_format', 'prompt', 'include[]'],
   },
   quirks: {
+    history: withShortCallIds,
     omitConverted: ['top_k'],
     omit: [
       'logprobs',
