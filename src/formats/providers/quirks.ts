@@ -123,8 +123,9 @@ function fits(body: JsonObject, quirks: ProviderQuirks): boolean {
   for (const field in quirks.rename) if (body[field] !== undefined) return false;
   if (!quirks.streamUsage && body.stream_options !== undefined) return false;
   if (quirks.efforts?.[String(body.reasoning_effort)] !== undefined) return false;
-  if (quirks.history !== undefined) return false;
-  if (quirks.systemFirst && !isSystemFirst(body.messages)) return false;
+  const { messages } = body;
+  if (quirks.history !== undefined && Array.isArray(messages) && quirks.history(messages) !== null) return false;
+  if (quirks.systemFirst && !isSystemFirst(messages)) return false;
   const format = body.response_format;
   if (format === undefined || (quirks.jsonSchema && quirks.jsonObject)) return true;
   return !isObject(format) || format.type === 'text';

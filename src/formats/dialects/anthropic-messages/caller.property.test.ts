@@ -167,7 +167,7 @@ test('the bytes for Anthropic say what the caller said, but for the model and wh
       const read = anthropicMessages.readRequest(raw, parsed, scanJson(raw, 64));
       assert.ok(!isFailure(read));
       const { bytes, losses } = read.forward({
-        model: 'up',
+        model: 'claude-opus-4-8',
         maxOutputTokens: null,
         body: {},
         streamUsage: 'leave',
@@ -175,7 +175,7 @@ test('the bytes for Anthropic say what the caller said, but for the model and wh
         rename: {},
       });
       const sent = JSON.parse(bytes.toString()) as JsonObject;
-      const { messages: _, ...rest }: JsonObject = { ...parsed, model: 'up' };
+      const { messages: _, ...rest }: JsonObject = { ...parsed, model: 'claude-opus-4-8' };
       const { messages, ...others } = sent;
       assert.deepEqual(others, rest);
       if (losses.length === 0) assert.deepEqual(messages, parsed.messages);

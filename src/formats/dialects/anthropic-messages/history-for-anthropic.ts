@@ -33,6 +33,7 @@ export function historyForAnthropic({ messages }: CallerBody, model: string, los
     before = message.role;
     if (message.role === 'system' && rulesOf(model).systemAmongTurns === 'refused') {
       mended = true;
+      for (const name in message) if (name !== 'role' && name !== 'content') lose(losses, `messages.${name}`);
       sayAsUser(message, result);
       continue;
     }

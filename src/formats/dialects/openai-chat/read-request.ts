@@ -120,7 +120,9 @@ export function prepareForTarget(raw: Buffer, body: JsonObject, scan: JsonScan, 
   }
   const unsigned = takesSignatures(target.model) ? null : withoutSignatures(body.messages);
   if (unsigned !== null) losses.push({ field: 'extra_content', why: 'unsupported' });
-  const messages = target.history?.(unsigned ?? (body.messages as JsonValue[])) ?? unsigned;
+  const history = unsigned ?? body.messages;
+  // Bodies of other endpoints, which have none, come here too.
+  const messages = Array.isArray(history) ? (target.history?.(history) ?? unsigned) : null;
   if (messages !== null) values.set('messages', JSON.stringify(messages));
   const options = isObject(body.stream_options) ? body.stream_options : {};
   if (target.streamUsage === 'ask' && body.stream === true && options.include_usage !== true) {
