@@ -271,7 +271,7 @@ export interface ProviderQuirks {
   seed: boolean;
   /**
    * Templates of its models take one message of the system, the first one. Later ones of callers of other formats, such
-   * as Claude Code's, are the user's there. Absent: they stand where they are.
+   * as Claude Code's, are the user's there. Absent: they keep their places.
    */
   systemFirst?: boolean;
   /** A conversation's messages as it takes them, of callers of its format too; null: they can stay. Absent: it takes any. */

@@ -31,10 +31,10 @@ export function historyForAnthropic({ messages }: CallerBody, model: string, los
     if (message.role === 'assistant') show();
     if (message.role === 'assistant' && before !== 'assistant') history.called.clear();
     before = message.role;
-    if (message.role === 'system' && rulesOf(model).systemAmongTurns === 'refused') {
+    if (message.role === 'system' && rulesOf(model).systemInMessages === 'refused') {
       mended = true;
       for (const name in message) if (name !== 'role' && name !== 'content') lose(losses, `messages.${name}`);
-      sayAsUser(message, result);
+      addToUser(message, result);
       continue;
     }
     const content = mendedContent(message, history);
@@ -48,8 +48,8 @@ export function historyForAnthropic({ messages }: CallerBody, model: string, los
   return mended ? result : null;
 }
 
-/** In the user's turn before it, or in one of its own. */
-function sayAsUser({ content }: CallerMessage, result: JsonObject[]): void {
+/** Adds the message to the user's turn before it, or makes a turn of it. */
+function addToUser({ content }: CallerMessage, result: JsonObject[]): void {
   const last = result.at(-1);
   if (last?.role !== 'user') result.push({ role: 'user', content });
   else result[result.length - 1] = { ...last, content: [...blocksOf(last.content), ...blocksOf(content)] };

@@ -19,7 +19,7 @@ export interface ModelRules {
   /** A conversation that ends with the assistant's turn. */
   prefill: 'accepted' | 'refused';
   /** A message of role `system` among the turns, as Claude Code sends it to any model. */
-  systemAmongTurns: 'accepted' | 'refused';
+  systemInMessages: 'accepted' | 'refused';
 }
 
 /** An id that is not a Claude's belongs to a server that imitates the older format: the oldest widely spoken form. */
@@ -30,7 +30,7 @@ const imitator: ModelRules = {
   forcedTool: 'accepted',
   jsonSchema: 'none',
   prefill: 'accepted',
-  systemAmongTurns: 'refused',
+  systemInMessages: 'refused',
 };
 
 /** Rules for an upstream model id, `claude-sonnet-4-5-20250929` and `anthropic/claude-opus-5` alike. */
@@ -48,7 +48,7 @@ export function rulesOf(model: string): ModelRules {
     forcedTool: refusesForcedTool(family, version) ? 'refused' : 'accepted',
     jsonSchema: adaptive || version >= 4.05 ? 'native' : 'none',
     prefill: adaptive || version >= 4.06 ? 'refused' : 'accepted',
-    systemAmongTurns: version >= (family === 'opus' ? 4.08 : 5) ? 'accepted' : 'refused',
+    systemInMessages: version >= (family === 'opus' ? 4.08 : 5) ? 'accepted' : 'refused',
   };
 }
 
