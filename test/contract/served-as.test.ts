@@ -97,6 +97,35 @@ test('factors without prices change those of the price list alone', async () => 
   assert.deepEqual((shown as { served_as: object }).served_as, { flex: 0.4, priority: 2 });
 });
 
+for (const [provider, path] of [
+  ['chat', '/v1/chat/completions'],
+  ['chat', '/v1/responses'],
+  ['responses', '/v1/responses'],
+] as const) {
+  test(`${provider} upstream, ${path}: a stream that its caller left costs what the asked tier does`, async () => {
+    const there = provider === 'chat' ? '/v1/chat/completions' : '/v1/responses';
+    upstream.script(there, ['chunks=100;interval=20ms']);
+    const turn = [{ role: 'user', content: 'Hello there' }];
+    const sent = { model: `${provider}-usual`, stream: true, service_tier: 'priority' };
+    const json = { ...sent, ...(path === '/v1/responses' ? { input: turn } : { messages: turn }) };
+    const leaving = new AbortController();
+    const answer = await gateway.fetch(path, { json, signal: leaving.signal });
+    let text = '';
+    for await (const chunk of answer.body!) {
+      text += Buffer.from(chunk).toString();
+      if (text.split('delta').length > 4) break;
+    }
+    leaving.abort();
+    const id = answer.headers.get('x-request-id');
+    const headers = { authorization: `Bearer ${adminKey}` };
+    let record = await gateway.fetch(`/admin/v1/requests/${id}`, { headers });
+    while (record.status === 404) record = await gateway.fetch(`/admin/v1/requests/${id}`, { headers });
+    const { cost_usd: usd, usage } = (await record.json()) as { cost_usd: number; usage: Record<string, number> };
+    const usual = (usage.input_tokens! * price.input + usage.output_tokens! * price.output) / 1e6;
+    assert.ok(usual > 0 && Math.abs(usd - usual * 2) < 1e-6, `${usd}, and usually ${usual}`);
+  });
+}
+
 test('OpenAI’s and Anthropic’s clients read the tier that their request was charged for', async () => {
   const base = { apiKey: gateway.key, maxRetries: 0 };
   const openai = new OpenAI({ ...base, baseURL: `${gateway.url}/v1` });

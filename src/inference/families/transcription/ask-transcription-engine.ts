@@ -69,7 +69,8 @@ export class TranscriptionEngineTrial implements Trial {
   }
 
   seen(served: boolean, outcome: Fault | null): AttemptSeen {
-    return { status: null, bytes: 0, ...usageOf(this.#job.inputTokensEstimate, null, served, outcome) };
+    const { inputTokensEstimate } = this.#job;
+    return { status: null, bytes: 0, ...usageOf({ inputTokensEstimate, bytes: '' }, null, served, outcome) };
   }
 
   async #listen(timers: AttemptTimers): Promise<Fault | null> {

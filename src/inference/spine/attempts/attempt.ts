@@ -1,6 +1,8 @@
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
+import { noteService, type Usage } from '../../../formats/neutral/usage.ts';
 import { encodeUpstream } from '../../../formats/providers/encode.ts';
 import { FailureError } from '../../../kernel/failure.ts';
+import { isObject, parsedJson } from '../../../kernel/json.ts';
 import { upstreamErrorBytesMax } from '../../../kernel/limits.ts';
 import type { RouteAttempt } from '../../../routing/route.ts';
 import { AttemptTimers, type ExpiredTimer } from '../../../upstream/transport/timers.ts';
@@ -87,7 +89,7 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
 
   seen(served: boolean, outcome: Fault | null): AttemptSeen {
     const { status, bytes } = this;
-    const used = usageOf(this.#body.inputTokensEstimate, this.#reader, served, outcome);
+    const used = usageOf(this.#body, this.#reader, served, outcome);
     const { malformedLines = 0, answeredAs = null, finishReason = null } = this.#reader ?? {};
     return { status, bytes, ...used, malformedLines, answeredAs, finishReason };
   }
@@ -287,7 +289,7 @@ export function noDescriptor(): FailureError {
 
 /** The upstream's usage; else, for an answer that ran, our count of what passed over the estimated input. */
 export function usageOf(
-  inputTokensEstimate: number,
+  { inputTokensEstimate, bytes }: Pick<PreparedBody, 'inputTokensEstimate' | 'bytes'>,
   reader: AnswerReader | null,
   served: boolean,
   outcome: Fault | null,
@@ -304,6 +306,14 @@ export function usageOf(
   // It answered 200 or was left while it ran: the provider may well charge its input, so the books say so.
   const ran = served || reader !== null || outcome?.class === 'cancelled' || outcome?.class.startsWith('stall_');
   if (!ran) return { usage: null, usageSource: 'none' };
-  const usage = { inputTokens: inputTokensEstimate, outputTokens: reader?.outputTokensSeen ?? 0 };
+  const usage: Usage = { inputTokens: inputTokensEstimate, outputTokens: reader?.outputTokensSeen ?? 0 };
+  if (['"service_tier"', '"speed"', '"inference_geo"'].some((name) => bytes.includes(name)))
+    noteRequestedService(usage, bytes);
   return { usage, usageSource: served ? 'counted' : 'abandoned' };
+}
+
+/** Notes the service that was asked for, where the provider has not said how it served the request. */
+function noteRequestedService(usage: Usage, bytes: Buffer | string): void {
+  const request = parsedJson(String(bytes));
+  if (isObject(request)) noteService(usage, [request.service_tier, request.speed, request.inference_geo]);
 }
