@@ -29,6 +29,17 @@ test('a schema may come in a list of formats, or alone beside its media type', (
   assert.deepEqual(bodyOf({ response_format: { type: 'text', mime_type: 'application/json' } }).text, anyJson);
 });
 
+test('turns of earlier clients are messages', () => {
+  const turns = [
+    { role: 'user', content: 'Hi' },
+    { role: 'model', content: [{ type: 'text', text: 'Hello' }] },
+  ];
+  assert.deepEqual(bodyOf({ input: turns }).input, [
+    { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hi' }] },
+    { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hello' }] },
+  ]);
+});
+
 test('thoughts, sound and documents have their places, and results of any form are text or parts', () => {
   const { input, include } = bodyOf({
     store: false,

@@ -132,11 +132,18 @@ function itemOf(step: JsonObject, at: string, lost: Set<string>): JsonObject | F
       return isFailure(output) ? output : { type: 'function_call_output', call_id: step.call_id ?? null, output };
     }
     default:
+      // Turns of the API before its revision of May 2026.
+      if (step.type === undefined && typeof step.role === 'string') return itemOf(stepOfTurn(step), at, lost);
       if (typeof step.type !== 'string')
         return invalid(`${at}.type`, `'${at}' needs a 'type', such as 'user_input' or 'function_result'.`);
       lost.add(`input.${step.type.slice(0, 64)}`);
       return null;
   }
+}
+
+function stepOfTurn({ role, content }: JsonObject): JsonObject {
+  const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+  return { type: role === 'model' ? 'model_output' : 'user_input', ...given('content', parts) };
 }
 
 function resultOf(result: JsonValue | undefined, at: string, lost: Set<string>): JsonValue | Failure {
