@@ -103,3 +103,16 @@ test("an answer that ended for 'network_error' was broken off: its stream fails"
   const chat = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 });
   await assert.rejects(chat.chat.completions.stream({ model: 'chat', ...ask }).finalChatCompletion(), OpenAI.APIError);
 });
+
+test('calls behind which a server says no reason are whole when it says that it is done, if their arguments are', async (t) => {
+  const piece = (text: string) => ({
+    tool_calls: [{ index: 0, id: 'call_0', type: 'function', function: { name: 'look', arguments: text } }],
+  });
+  const ends = async (text: string) => {
+    const gateway = await over(t, [chunk(piece(text))], done);
+    const client = new Anthropic({ baseURL: gateway.url, authToken: gateway.key, apiKey: null, maxRetries: 0 });
+    return (await client.messages.stream({ model: 'chat', ...ask }).finalMessage()).stop_reason;
+  };
+  assert.equal(await ends('{"a":1}'), 'tool_use');
+  await assert.rejects(ends('{"a":'), Anthropic.APIError);
+});

@@ -68,9 +68,9 @@ test('forwarded calls with an index pass as they came, and stop after one that w
   });
   const gateway = await startGateway(t, overUpstreams(await listening(t, server)));
   const body = { model: 'chat', stream: true, messages: [{ role: 'user', content: 'Hello' }] };
-  for (reason of ['stop', 'tool_calls', 'length']) {
+  for (reason of ['stop', 'tool_use', 'tool_calls', 'length']) {
     const text = await (await gateway.fetch('/v1/chat/completions', { json: body })).text();
-    assert.equal(text, `${passed}${chunk({}, reason === 'stop' ? 'tool_calls' : reason)}data: [DONE]\n\n`);
+    assert.equal(text, `${passed}${chunk({}, reason === 'length' ? reason : 'tool_calls')}data: [DONE]\n\n`);
   }
 });
 

@@ -221,13 +221,15 @@ export class ChunkReader {
   /**
    * At `[DONE]`: it ends an answer whose choices have each said a reason, though content came after it, or though there
    * are fewer than were asked for. Snowflake tells no finish reason, nor does OpenRouter of some models' calls: an answer
-   * that was counted after its last word, and whose calls are whole, was not cut.
+   * that was counted after its last word, and whose calls are whole, was not cut. NVIDIA's servers neither count nor say
+   * a reason behind calls.
    */
   finishMarked(events: NeutralEvent[]): void {
     this.#marked = true;
     const counted =
       this.#counted && [...this.#choices.values()].every(({ toolCalls }) => toolCalls?.areWhole() ?? true);
-    if (counted || this.allHaveReason()) this.finishAll(events);
+    const called = [...this.#choices.values()].every(({ finish, toolCalls }) => finish ?? toolCalls?.endInObject());
+    if (counted || called || this.allHaveReason()) this.finishAll(events);
   }
 
   /** True if every choice that began has a finish reason, whatever came after it. */
@@ -376,7 +378,7 @@ const brokenOff: ReadonlySet<string> = new Set([
  * of this format says more behind a colon: `content_filter: PROHIBITED_CONTENT`. Its `function_call_filter` is a call
  * that it withheld.
  */
-function neutralFinishReason(word: string): FinishReason | null {
+export function neutralFinishReason(word: string): FinishReason | null {
   const key = word.toLowerCase().replace(/:.*$/s, '').replace('function_call_filter', 'content_filter');
   return brokenOff.has(key) ? null : (finishReasons.get(key) ?? 'stop');
 }

@@ -6,7 +6,7 @@ import { estimatedTokens, noteService } from '../../neutral/usage.ts';
 import type { DecodeOptions, PassingFacts, PassingReader, PassingVerdict, UsageOf } from '../dialect.ts';
 import { brokenLine, isEndMark, looksWhole } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
-import { ChunkReader, faultInWhole, usual } from './decode-answer.ts';
+import { ChunkReader, faultInWhole, neutralFinishReason, usual } from './decode-answer.ts';
 import { neutralUsage } from './read-usage.ts';
 import { doneFrame } from './wire.ts';
 
@@ -157,12 +157,14 @@ class SeenInPassing implements PassingFacts {
   }
 
   /**
-   * Says `tool_calls` where a choice that called a tool says `stop`, as several servers do: clients would not run it.
+   * Says `tool_calls` where a choice that called a tool says `stop`, as several servers do, or a word that OpenAI does not
+   * have, such as `tool_use`: clients would not run it.
    * `unparsed`: the first choice has called one in a chunk that was not read.
    */
   mendReason({ choices }: JsonObject, unparsed: boolean): void {
     for (const choice of Array.isArray(choices) ? choices : []) {
-      if (!isObject(choice) || choice.finish_reason !== 'stop') continue;
+      if (!isObject(choice) || typeof choice.finish_reason !== 'string') continue;
+      if (neutralFinishReason(choice.finish_reason) !== 'stop') continue;
       const index = typeof choice.index === 'number' ? choice.index : 0;
       if (!(index === 0 && unparsed) && this.#reader?.hasCalled(index) !== true) continue;
       choice.finish_reason = 'tool_calls';

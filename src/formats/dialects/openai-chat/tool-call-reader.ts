@@ -91,6 +91,11 @@ export class ToolCallReader {
     return this.unfinished() === 0 && (last?.text === null || /^$|\}\s*$/.test(last?.lastPiece ?? ''));
   }
 
+  /** True if there are calls, all are known, and the last one's arguments end as an object does. */
+  endInObject(): boolean {
+    return this.announced > 0 && this.unfinished() === 0 && /\}\s*$/.test(this.#last?.lastPiece ?? '');
+  }
+
   #callOf(piece: JsonObject, id: string, name: string): Call | null {
     const index = typeof piece.index === 'number' ? piece.index : null;
     const existing =
