@@ -32,7 +32,7 @@ const narrower: readonly {
     omit: ['presence_penalty', 'frequency_penalty'],
   },
   // Servers of open models that are configured as OpenAI's.
-  { providers: ['openai'], pattern: /^(?!gpt-|o\d|chatgpt|codex)/, systemFirst: true },
+  { providers: ['openai'], pattern: /^(?!gpt-|o\d|chatgpt|codex|ft:)/, systemFirst: true },
 ];
 
 const quirksByModel = new WeakMap<ProviderQuirks, Map<string, ProviderQuirks>>();

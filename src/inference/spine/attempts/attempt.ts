@@ -3,7 +3,7 @@ import { noteService, type Usage } from '../../../formats/neutral/usage.ts';
 import { encodeUpstream } from '../../../formats/providers/encode.ts';
 import { FailureError } from '../../../kernel/failure.ts';
 import { isObject, parsedJson } from '../../../kernel/json.ts';
-import { upstreamErrorBytesMax } from '../../../kernel/limits.ts';
+import { offLoopBodyBytes, upstreamErrorBytesMax } from '../../../kernel/limits.ts';
 import type { RouteAttempt } from '../../../routing/route.ts';
 import { AttemptTimers, type ExpiredTimer } from '../../../upstream/transport/timers.ts';
 import type { TransportError } from '../../../upstream/transport/transport-error.ts';
@@ -307,10 +307,13 @@ export function usageOf(
   const ran = served || reader !== null || outcome?.class === 'cancelled' || outcome?.class.startsWith('stall_');
   if (!ran) return { usage: null, usageSource: 'none' };
   const usage: Usage = { inputTokens: inputTokensEstimate, outputTokens: reader?.outputTokensSeen ?? 0 };
-  if (['"service_tier"', '"speed"', '"inference_geo"'].some((name) => bytes.includes(name)))
+  // Longer ones are parsed off the loop, and nobody waits for this.
+  if (bytes.length <= offLoopBodyBytes && serviceNames.some((name) => bytes.includes(name)))
     noteRequestedService(usage, bytes);
   return { usage, usageSource: served ? 'counted' : 'abandoned' };
 }
+
+const serviceNames = ['"service_tier"', '"speed"', '"inference_geo"'];
 
 /** Notes the service that was asked for, where the provider has not said how it served the request. */
 function noteRequestedService(usage: Usage, bytes: Buffer | string): void {
