@@ -317,3 +317,14 @@ for (const model of ['deepseek', 'moonshot']) {
     assert.deepEqual(all(body, 'reasoning_content'), [' ', 'Hm.']);
   });
 }
+
+test('the second tool of a name is left out, and said to be', async () => {
+  const other = { ...run, description: 'Another one.' };
+  const reach = async (model: string) => {
+    const json = { model, max_tokens: 64, tools: [run, other], messages: [go] };
+    const answer = gateway.fetch('/v1/messages', { json });
+    const body = await sent(answer);
+    return [all(body, 'name'), (await answer).headers.get('x-culvert-dropped')];
+  };
+  for (const model of ['claude', 'google', 'nova']) assert.deepEqual(await reach(model), [['bash'], 'tools'], model);
+});

@@ -1,6 +1,7 @@
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonScan } from '../../../kernel/json.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { distinctTools } from '../../neutral/distinct-tools.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import { pairToolCalls } from '../../neutral/pair-tool-calls.ts';
 import type {
@@ -160,6 +161,15 @@ function prepareForTarget(rawBody: Buffer, parsed: CallerBody, scan: JsonScan, t
   const values = new Map([['model', JSON.stringify(target.model)]]);
   clampLimit(parsed, target.maxOutputTokens, values, losses);
   if (parsed.fallbacks != null && !isNames(parsed.fallbacks)) values.set('fallbacks', JSON.stringify(parsed.fallbacks));
+  const given: JsonObject[string] = parsed.tools;
+  // A body that is only counted may have anything there.
+  if (Array.isArray(given) && given.every(isObject)) {
+    const tools = distinctTools(given);
+    if (tools !== given) {
+      values.set('tools', JSON.stringify(tools));
+      losses.push({ field: 'tools', why: 'narrowed' });
+    }
+  }
   const history = historyForAnthropic(parsed, target.model, losses);
   if (history !== null) values.set('messages', JSON.stringify(history));
   return forwardBody(rawBody, parsed, scan, target, { values, losses });

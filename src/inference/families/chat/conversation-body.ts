@@ -9,6 +9,7 @@ import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import type { NamedObject } from '../../../formats/dialects/named-objects.ts';
 import { decidesOnCaching, type PromptCacheOrder, withPromptCache } from '../../../formats/dialects/prompt-cache.ts';
 import { noExtras } from '../../../formats/dialects/request-extras.ts';
+import { distinctTools } from '../../../formats/neutral/distinct-tools.ts';
 import { fitToolNames } from '../../../formats/neutral/fit-tool-names.ts';
 import { textsIn } from '../../../formats/neutral/json-texts.ts';
 import type { Loss } from '../../../formats/neutral/loss.ts';
@@ -215,6 +216,9 @@ function converted(callers: CallerRequest, order: EncodeOrder): EncodedBody | Ne
   // Anthropic takes longer names than all others do.
   const named = order.dialect === 'anthropic-messages' ? null : fitToolNames(fitting);
   let neutral = named?.request ?? fitting;
+  const tools = neutral.tools && distinctTools(neutral.tools);
+  const repeatsTools = tools !== neutral.tools;
+  if (tools !== undefined && repeatsTools) neutral = { ...neutral, tools };
   if (order.child !== null) {
     neutral.n = 1;
     if (order.child.seed !== null) neutral.seed = order.child.seed;
@@ -244,6 +248,7 @@ function converted(callers: CallerRequest, order: EncodeOrder): EncodedBody | Ne
   const { recovered = [] } = encoded;
   const lost = (neutral.lost ?? []).filter(({ field }) => !recovered.includes(field));
   const losses = [...lost, ...encoded.losses, ...fitted.losses];
+  if (repeatsTools) losses.push({ field: 'tools', why: 'narrowed' });
   const { members, losses: lostBetas } =
     ofProvider === undefined ? { members: undefined, losses: [] } : membersFor(ofProvider, order.betas);
   const body = members === undefined ? fitted.body : { ...members.with, ...fitted.body };
