@@ -102,16 +102,20 @@ const ask = (model: string) => openai.chat.completions.create({ model, messages:
 const sent = () => upstream.requests().at(-1)!;
 const parent = '/v1/projects/my-project/locations/us-east5';
 
-test("Claude Code's request reaches a Claude of Vertex as it was, but for what stands in the path", async () => {
+test("Claude Code's request reaches a Claude of Vertex as it was, but for what Vertex refuses", async () => {
   const first = firstRequest('hi');
   const response = await gateway.fetch('/v1/messages?beta=true', { json: first, headers: { 'anthropic-beta': betas } });
   assert.equal(response.status, 200);
   assert.match(await response.text(), /event: message_stop/);
   const { path, headers, body } = sent();
   assert.equal(path, `${parent}/publishers/anthropic/models/claude-opus-4-8:streamRawPredict`);
-  assert.equal(headers['anthropic-beta'], betas);
+  const refused = /^(context-management|prompt-caching-scope)-/;
+  assert.ok(betas.split(',').some((name) => refused.test(name)));
+  const passed = betas.split(',').filter((name) => !refused.test(name));
+  assert.equal(headers['anthropic-beta'], passed.join(','));
   assert.equal(headers['anthropic-version'], undefined);
-  const { model: _, ...rest } = first;
+  const { model: _, context_management: managed, ...rest } = first;
+  assert.ok(managed !== undefined);
   assert.deepEqual(body, { ...rest, anthropic_version: 'vertex-2023-10-16' });
   assert.equal(response.headers.get('x-culvert-dropped'), null);
 });

@@ -182,7 +182,7 @@ function withCallerHeaders(
   }
   if (dialect === 'anthropic-messages' && members?.betas === undefined) {
     const beta = caller['anthropic-beta'];
-    const text = Array.isArray(beta) ? beta.join(',') : beta;
+    const text = withoutBetas(Array.isArray(beta) ? beta.join(',') : beta, members?.withoutBetas);
     if (text !== undefined && text.length <= passedValueCharsMax * 4 && printable(text)) {
       joined ??= base.slice();
       const at = joined.indexOf('anthropic-beta');
@@ -191,6 +191,13 @@ function withCallerHeaders(
     }
   }
   return joined ?? base;
+}
+
+/** Undefined where none is left. */
+function withoutBetas(betas: string | undefined, refused: RegExp | undefined): string | undefined {
+  if (betas === undefined || refused === undefined) return betas;
+  const passed = betas.split(',').filter((name) => !refused.test(name.trim()));
+  return passed.length === 0 ? undefined : passed.join(',');
 }
 
 function versioned(headers: readonly string[]): string[] {

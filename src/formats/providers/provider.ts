@@ -169,6 +169,8 @@ export interface BodyMembers {
   with: JsonObject;
   /** Betas that it knows. They go into the member `anthropic_beta`; others are left out. Absent: they are a header. */
   betas?: RegExp;
+  /** Betas of the header that it answers 400 to. */
+  withoutBetas?: RegExp;
 }
 
 /** Base URLs by region, without a trailing slash. */

@@ -34,7 +34,14 @@ export const vertex: Provider = {
     { pattern: /^(mi|mini|magi)stral|^codestral|^pixtral/, dialects: ['openai-chat'] },
     { pattern: /^(?!google\/|publishers\/|models\/|endpoints\/)[^/]+\/./, dialects: ['openai-chat'] },
   ],
-  bodies: { 'anthropic-messages': { without: ['model'], with: { anthropic_version: 'vertex-2023-10-16' } } },
+  bodies: {
+    'anthropic-messages': {
+      // Claude Code sends the second, which Vertex refuses, as it does the betas below.
+      without: ['model', 'context_management'],
+      with: { anthropic_version: 'vertex-2023-10-16' },
+      withoutBetas: /^(context-management|prompt-caching-scope)-/,
+    },
+  },
   baseUrl: 'https://aiplatform.googleapis.com/v1',
   placeOf,
   auth: 'x-goog-api-key',
