@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { ApiError, FunctionCallingConfigMode, GoogleGenAI } from '@google/genai';
 import { otherKey } from '../start-gateway.ts';
 import { models, openThreeProviders } from './three-providers.ts';
@@ -142,5 +143,7 @@ test('bad caches are refused, naming the field', async () => {
 
 test('a cache that is over is unknown', async () => {
   const { name } = await google.caches.create({ model: 'chat', config: { contents, ttl: '0.001s' } });
+  // The answer may be here within that millisecond.
+  await pause(10);
   await assert.rejects(google.caches.get({ name: name! }), hasStatus(404, /no cache/));
 });
