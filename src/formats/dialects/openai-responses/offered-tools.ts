@@ -48,6 +48,14 @@ export function offeredTools(body: JsonObject): OfferedTool[] {
   return [...offered.values()];
 }
 
+/** Whether the request or an item of it has tools of the caller, by a look at their types alone. */
+export function offersTools({ tools, input }: JsonObject): boolean {
+  const isCallable = (tool: JsonValue) =>
+    isObject(tool) && (/^(?:function|custom|namespace)$/.test(String(tool.type)) || isCallersSearch(tool));
+  const found = Array.isArray(tools) && tools.some(isCallable);
+  return found || (Array.isArray(input) && input.some((item) => isObject(item) && bringsTools(item)));
+}
+
 /** True for items that add tools to those of the request. */
 export function bringsTools({ type }: JsonObject): boolean {
   return type === 'tool_search_output' || type === 'additional_tools';

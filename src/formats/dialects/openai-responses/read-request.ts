@@ -14,7 +14,7 @@ import { cleanUser, conversationStart, isGiven } from '../value-checks.ts';
 import { decodeInput } from './decode-messages.ts';
 import { isReference, referencesIn, withItems } from './item-references.ts';
 import { membersBeyond } from './members-beyond.ts';
-import { callersSearch, callsEcho, offeredTools } from './offered-tools.ts';
+import { callsEcho, offersTools } from './offered-tools.ts';
 import { unpackThought } from './packed-thought.ts';
 import { checkRequest, decodeTools, outputLogprobs, requestFields, requestsLogprobs } from './request-fields.ts';
 import { serverToolsOf } from './server-tools.ts';
@@ -238,7 +238,7 @@ function needsOf(body: ResponsesRequest, bodyBytes: number): RequestNeeds {
   return {
     vision: media.vision,
     audioIn: media.audioIn,
-    tools: offeredTools(body).length > 0 || callersSearch(body) !== null,
+    tools: offersTools(body),
     logprobs: requestsLogprobs(body),
     jsonSchema: body.text?.format?.type === 'json_schema',
     reasoning: (body.reasoning?.effort ?? 'none') !== 'none',

@@ -281,24 +281,30 @@ function decodeChoice(
   }
   if (!isObject(choice)) return { choice: null, offered: tools };
   if (choice.type === 'function' || choice.type === 'custom') {
-    return { choice: { type: 'tool', name: flatNamesOf(body, choice)[0] ?? String(choice.name) }, offered: tools };
+    return { choice: { type: 'tool', name: flatNamesOf(body, [choice])[0] ?? String(choice.name) }, offered: tools };
   }
   // A tool of the provider's, or of this gateway.
   if (choice.type !== 'allowed_tools') return { choice: null, offered: tools };
   // Elsewhere there is no such list: what may not be called is not offered.
-  const names = new Set((choice.tools as JsonObject[]).flatMap((tool) => flatNamesOf(body, tool)));
+  const names = new Set(flatNamesOf(body, choice.tools as JsonObject[]));
   const offered = tools.filter((tool) => names.has(tool.name));
   return { choice: { type: choice.mode === 'required' ? 'required' : 'auto' }, offered };
 }
 
-/** Flat names of the tools that an entry of a choice means: one tool, or all of a namespace. */
-function flatNamesOf(body: JsonObject, { type, name, namespace: within }: JsonObject): string[] {
-  if (type === 'tool_search') return ['tool_search'];
-  return offeredTools(body)
-    .filter(({ tool, namespace }) =>
-      type === 'namespace' ? namespace === name : tool.name === name && (within ?? namespace) === namespace,
+/** Flat names of the tools that entries of a choice mean, each of them one tool, or all of a namespace. */
+function flatNamesOf(body: JsonObject, entries: readonly JsonObject[]): string[] {
+  const keys = new Set(
+    entries.map(({ type, name, namespace }) =>
+      type === 'namespace' ? `all of ${name}` : isGiven(namespace) ? `${name} of ${namespace}` : `${name}`,
+    ),
+  );
+  const names = offeredTools(body)
+    .filter(
+      ({ tool: { name }, namespace }) =>
+        keys.has(name) || keys.has(`${name} of ${namespace}`) || keys.has(`all of ${namespace}`),
     )
     .map(({ tool, namespace }) => flatName(tool.name, namespace));
+  return entries.some(({ type }) => type === 'tool_search') ? [...names, 'tool_search'] : names;
 }
 
 /**
