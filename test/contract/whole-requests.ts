@@ -127,6 +127,73 @@ export const wholeRequests: readonly WholeRequest[] = [
     },
   },
   {
+    path: '/v1/responses',
+    body: {
+      model: 'MODEL',
+      input: [
+        { role: 'user', content: 'hi' },
+        { type: 'tool_search_call', call_id: 's1', execution: 'client', arguments: { query: 'q' } },
+        {
+          type: 'tool_search_output',
+          call_id: 's1',
+          execution: 'client',
+          tools: [
+            {
+              type: 'namespace',
+              name: 'n',
+              description: 'd',
+              tools: [{ type: 'function', name: 'f', parameters: schema }],
+            },
+          ],
+        },
+        { type: 'function_call', call_id: 't1', name: 'f', namespace: 'n', arguments: '{}' },
+        { type: 'function_call_output', call_id: 't1', output: [{ type: 'input_text', text: 'r' }] },
+        { type: 'additional_tools', role: 'developer', tools: [{ type: 'function', name: 'g', parameters: schema }] },
+      ],
+      tools: [
+        { type: 'tool_search', execution: 'client', description: 'd', parameters: schema },
+        { type: 'namespace', name: 'm', description: 'd', tools: [{ type: 'custom', name: 'h', description: 'd' }] },
+      ],
+      tool_choice: {
+        type: 'allowed_tools',
+        mode: 'auto',
+        tools: [
+          { type: 'namespace', name: 'n' },
+          { type: 'function', name: 'f', namespace: 'n' },
+          { type: 'tool_search' },
+          { type: 'mcp', server_label: 's', name: 'x' },
+        ],
+      },
+      stream: false,
+    },
+  },
+  {
+    path: '/v1beta/interactions',
+    body: {
+      model: 'MODEL',
+      system_instruction: 's',
+      input: [
+        {
+          type: 'user_input',
+          content: [
+            { type: 'text', text: 'hi' },
+            { type: 'image', data: png, mime_type: 'image/png' },
+            { type: 'document', data: 'JVBERi0=', mime_type: 'application/pdf' },
+          ],
+        },
+        { type: 'thought', signature: 's', summary: [{ type: 'text', text: 't' }] },
+        { type: 'function_call', id: 't1', name: 'f', arguments: { x: 'a' } },
+        { type: 'function_result', call_id: 't1', name: 'f', result: [{ type: 'text', text: 'r' }], is_error: false },
+        { type: 'model_output', content: [{ type: 'text', text: 'a' }] },
+      ],
+      tools: [{ type: 'function', name: 'f', description: 'd', parameters: schema }, { type: 'google_search' }],
+      response_format: { type: 'text', mime_type: 'application/json', schema },
+      generation_config: { temperature: 1, max_output_tokens: 100, thinking_level: 'low', tool_choice: 'auto' },
+      store: false,
+      stream: false,
+    },
+  },
+  {
     path: '/v1beta/models/MODEL:generateContent',
     body: {
       systemInstruction: { parts: [{ text: 's' }] },

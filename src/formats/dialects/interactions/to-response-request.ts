@@ -1,5 +1,5 @@
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 
 /*
  * Google's Interactions (https://ai.google.dev/gemini-api/docs/interactions) as requests of OpenAI's Responses, which keep the
@@ -254,7 +254,7 @@ function toolsOf(tools: JsonValue | undefined, lost: Set<string>): JsonValue | u
           },
         ];
       default:
-        lost.add(`tools.${String(type).slice(0, 64)}`);
+        lost.add(`tools.${jsonText(type).slice(0, 64)}`);
         return [];
     }
   });

@@ -48,10 +48,11 @@ export function offeredTools(body: JsonObject): OfferedTool[] {
   return [...offered.values()];
 }
 
+const callable: ReadonlySet<JsonValue | undefined> = new Set(['function', 'custom', 'namespace']);
+
 /** Whether the request or an item of it has tools of the caller, by a look at their types alone. */
 export function offersTools({ tools, input }: JsonObject): boolean {
-  const isCallable = (tool: JsonValue) =>
-    isObject(tool) && (/^(?:function|custom|namespace)$/.test(String(tool.type)) || isCallersSearch(tool));
+  const isCallable = (tool: JsonValue) => isObject(tool) && (callable.has(tool.type) || isCallersSearch(tool));
   const found = Array.isArray(tools) && tools.some(isCallable);
   return found || (Array.isArray(input) && input.some((item) => isObject(item) && bringsTools(item)));
 }

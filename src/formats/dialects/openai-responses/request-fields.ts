@@ -57,7 +57,8 @@ const tool = byType(typeSend, typeSend, { ...callable, namespace }, 'pass');
 const tools = arrayOf(tool, 0, toolsMax, 'tools');
 
 const choiceSend = `'none', 'auto', 'required' or {"type":"function","name":…}`;
-const named = members(choiceSend, { name: needed(toolName, 'the name of a tool') });
+const named = members(choiceSend, { name: needed(toolName, 'the name of a tool'), namespace: string });
+const allowed = byType(choiceSend, typeSend, { function: named, custom: named, namespace: named }, 'pass');
 const toolChoice = wordOr(
   ['none', 'auto', 'required'],
   byType(
@@ -68,7 +69,7 @@ const toolChoice = wordOr(
       custom: named,
       allowed_tools: members(choiceSend, {
         mode: needed(oneOf('auto', 'required'), "'auto' or 'required'"),
-        tools: needed(arrayOf(object, 0, toolsMax, 'tools'), 'the tools to choose from'),
+        tools: needed(arrayOf(allowed, 0, toolsMax, 'tools'), 'the tools to choose from'),
       }),
     },
     'pass',
@@ -294,9 +295,10 @@ function decodeChoice(
 /** Flat names of the tools that entries of a choice mean, each of them one tool, or all of a namespace. */
 function flatNamesOf(body: JsonObject, entries: readonly JsonObject[]): string[] {
   const keys = new Set(
-    entries.map(({ type, name, namespace }) =>
-      type === 'namespace' ? `all of ${name}` : isGiven(namespace) ? `${name} of ${namespace}` : `${name}`,
-    ),
+    entries.map(({ type, name, namespace }) => {
+      if (type === 'namespace') return `all of ${jsonText(name)}`;
+      return isGiven(namespace) ? `${jsonText(name)} of ${jsonText(namespace)}` : jsonText(name);
+    }),
   );
   const names = offeredTools(body)
     .filter(
