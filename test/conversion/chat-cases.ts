@@ -159,5 +159,6 @@ function refold(frames: string): JsonObject {
 
 /** Members beside the published ones, which our own reader of this format leaves alone. */
 function withoutExtras(completion: JsonObject): JsonObject {
-  return JSON.parse(JSON.stringify(completion), (key, value) => (key === 'extra_content' ? undefined : value));
+  const extras = ['extra_content', 'reasoning_details'];
+  return JSON.parse(JSON.stringify(completion), (key, value) => (extras.includes(key) ? undefined : value));
 }

@@ -71,6 +71,8 @@ const callers: readonly Caller[] = [
       function_call: { name: 'weather' },
       response_format: { type: 'json_schema', json_schema: { name: 'answer', schema } },
       reasoning_effort: 'high',
+      reasoning: { effort: 'high' },
+      thinking: { type: 'enabled', budget_tokens: 2_000 },
       prediction: { type: 'content', content: 'Hello' },
       verbosity: 'low',
       modalities: ['text'],

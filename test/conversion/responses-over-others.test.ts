@@ -101,11 +101,12 @@ function chatOf(events: readonly NeutralEvent[]): JsonObject {
     } else fold.add(event);
   }
   const { choices, usage } = fold.result() as { choices: JsonObject[]; usage: JsonObject };
-  const [{ message, finish_reason }] = choices as [JsonObject];
+  const [{ message: shown, finish_reason }] = choices as [{ message: JsonObject; finish_reason: string }];
+  const { reasoning_details: _, ...message } = shown;
   const { prompt_tokens, completion_tokens } = usage;
   return {
-    message: message!,
-    finish_reason: finish_reason!,
+    message,
+    finish_reason,
     prompt_tokens: prompt_tokens!,
     completion_tokens: completion_tokens!,
   };

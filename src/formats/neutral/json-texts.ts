@@ -51,7 +51,7 @@ function kindTable(names: Partial<Record<TextKind, string>>): ReadonlyMap<string
 const kinds = kindTable({
   system: 'system instructions systemInstruction system_instruction',
   user: 'messages input contents prompt negative_prompt',
-  reasoning: 'reasoning reasoning_content reasoningText thinking summary',
+  reasoning: 'reasoning reasoning_content reasoning_details reasoningText thinking thinking_blocks summary',
   refusal: 'refusal',
   'tool-definition':
     'tools functions parameters input_schema inputSchema schema responseSchema responseJsonSchema response_format',

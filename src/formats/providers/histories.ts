@@ -46,6 +46,53 @@ export function withThoughtsBesideCalls(messages: readonly JsonValue[]): JsonVal
   });
 }
 
+/** Members of answers that not every service takes back. */
+const answerMembers = [
+  'reasoning_content',
+  'reasoning',
+  'reasoning_details',
+  'thinking_blocks',
+  'images',
+  'annotations',
+  'audio',
+  'refusal',
+  'function_call',
+] as const;
+
+export type AnswerMember = (typeof answerMembers)[number];
+
+/**
+ * For services that refuse a message with a member that they do not know: clients send the message of an answer back as it
+ * was, and another provider may have given it. `taken`: those that the service knows. Null: all messages can stay.
+ */
+export function withoutAnswerMembers(
+  messages: readonly JsonValue[],
+  taken: readonly AnswerMember[],
+): JsonValue[] | null {
+  // Most turns of most conversations: nothing to build.
+  if (!messages.some((message) => isObject(message) && refusedIn(message, taken).length > 0)) return null;
+  return mended(messages, (message) => {
+    const refused = refusedIn(message, taken);
+    if (refused.length === 0) return message;
+    const { refusal } = message;
+    const mendedOne = { ...message };
+    for (const name of refused) delete mendedOne[name];
+    const calls = Array.isArray(mendedOne.tool_calls) && mendedOne.tool_calls.length > 0;
+    // A refusal is what the model said; a turn of thoughts alone, such as a limit makes it, says nothing.
+    if (!calls && (mendedOne.content ?? null) === null) mendedOne.content = typeof refusal === 'string' ? refusal : '';
+    return mendedOne;
+  });
+}
+
+function refusedIn(message: JsonObject, taken: readonly AnswerMember[]): AnswerMember[] {
+  if (message.role !== 'assistant') return [];
+  // A call in the older form is a part of the conversation: leaving it out would change that.
+  return answerMembers.filter(
+    (name) =>
+      message[name] !== undefined && !taken.includes(name) && (name !== 'function_call' || message[name] === null),
+  );
+}
+
 function mended(messages: readonly JsonValue[], mend: (message: JsonObject) => JsonObject): JsonValue[] | null {
   const result = messages.map((message) => (isObject(message) ? mend(message) : message));
   return result.every((message, at) => message === messages[at]) ? null : result;

@@ -2,12 +2,16 @@ import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts'
 import type { DialectId } from '../dialects/dialect.ts';
 import { renameField } from '../dialects/forward-body.ts';
 import type { Loss } from '../neutral/loss.ts';
+import { type AnswerMember, withoutAnswerMembers } from './histories.ts';
 import { bareName } from './model-facts.ts';
 import type { ProviderQuirks } from './provider.ts';
 import { anthropic } from './services/anthropic.ts';
 import { isSystemFirst, systemFirst } from './system-first.ts';
 
 const openAi: readonly string[] = ['openai', 'azure-openai'];
+
+const takenByOpenAi: readonly AnswerMember[] = ['annotations', 'audio', 'refusal', 'function_call'];
+const ofOpenAi = (messages: readonly JsonValue[]) => withoutAnswerMembers(messages, takenByOpenAi);
 
 /** Models that accept less than their API does; every match applies. Fields that would change the answer stay in. */
 const narrower: readonly {
@@ -16,6 +20,7 @@ const narrower: readonly {
   omit?: readonly string[];
   rename?: Readonly<Record<string, string>>;
   systemFirst?: true;
+  history?: ProviderQuirks['history'];
 }[] = [
   // "Unsupported parameter: 'max_tokens' … Use 'max_completion_tokens' instead": the o-series, GPT-5 and later.
   { providers: openAi, pattern: /^(o\d|gpt-([5-9]|\d\d))/, rename: { max_tokens: 'max_completion_tokens' } },
@@ -31,6 +36,8 @@ const narrower: readonly {
     pattern: /^grok-(4|3-mini)(?!.*non-reasoning)/,
     omit: ['presence_penalty', 'frequency_penalty'],
   },
+  // "Unknown parameter: 'messages[1].reasoning_content'". Servers of open models under these names' types want it.
+  { providers: openAi, pattern: /^(gpt-(?!oss)|o\d|chatgpt|codex|ft:)/, history: ofOpenAi },
   // Servers of open models that are configured as OpenAI's.
   { providers: ['openai'], pattern: /^(?!gpt-|o\d|chatgpt|codex|ft:)/, systemFirst: true },
 ];
@@ -67,18 +74,27 @@ export function quirksOf(
 function narrowed(provider: { id: string; quirks: ProviderQuirks }, name: string): ProviderQuirks {
   const { quirks } = provider;
   const omit = new Set(quirks.omit);
-  let { rename, systemFirst } = quirks;
+  let { rename, systemFirst, history } = quirks;
   for (const rule of narrower) {
     if (!rule.providers.includes(provider.id) || !rule.pattern.test(name)) continue;
     for (const field of rule.omit ?? []) omit.add(field);
     if (rule.rename !== undefined) rename = { ...rename, ...rule.rename };
     systemFirst ||= rule.systemFirst;
+    history ??= rule.history;
   }
   if (!quirks.logprobs) omit.add('logprobs').add('top_logprobs');
   if (!quirks.seed) omit.add('seed');
-  if (omit.size === quirks.omit.length && rename === quirks.rename && systemFirst === quirks.systemFirst) return quirks;
+  const isSame = rename === quirks.rename && systemFirst === quirks.systemFirst && history === quirks.history;
+  if (isSame && omit.size === quirks.omit.length) return quirks;
   const logprobs = quirks.logprobs && !omit.has('logprobs');
-  return { ...quirks, omit: [...omit], rename, logprobs, ...(systemFirst && { systemFirst }) };
+  return {
+    ...quirks,
+    omit: [...omit],
+    rename,
+    logprobs,
+    ...(systemFirst && { systemFirst }),
+    ...(history && { history }),
+  };
 }
 
 export interface FittedBody {

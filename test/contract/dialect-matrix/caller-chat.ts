@@ -13,6 +13,7 @@ interface Message {
   role?: string;
   content?: string | null;
   reasoning_content?: string | null;
+  reasoning_details?: JsonObject[];
   refusal?: string | null;
   tool_calls?: Call[];
 }
@@ -142,6 +143,9 @@ function readStream(events: readonly ServerEvent[]): ReturnType<CallerFormat['st
     if (delta.content) {
       message.content = (message.content ?? '') + delta.content;
       if (order.at(-1) !== 'text') order.push('text');
+    }
+    if (delta.reasoning_details) {
+      message.reasoning_details = [...(message.reasoning_details ?? []), ...delta.reasoning_details];
     }
     if (delta.reasoning_content) {
       message.reasoning_content = (message.reasoning_content ?? '') + delta.reasoning_content;

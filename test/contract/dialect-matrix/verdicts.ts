@@ -48,25 +48,10 @@ const exceptions: readonly Exception[] = [
   ['thinking-tools', messages, messages, { kind: 'yes' }],
   ['thinking-tools', messages, 'any', lost('thinking.budget_tokens', 'the budget becomes the nearest effort')],
   [
-    'thinking-tools',
-    chat,
-    messages,
-    lost(
-      'reasoning_effort',
-      "the turn after a tool's result goes without thinking: Anthropic wants its signed thoughts back, for which chat completions have no place",
-    ),
-  ],
-  [
     'thinking-unasked',
     messages,
     messages,
     differs('shown: the bytes pass as they are (Anthropic thinks only when asked)'),
-  ],
-  [
-    'thinking-tools',
-    chat,
-    responses,
-    differs('the provider does not get its thoughts back: chat completions have no place for them'),
   ],
   ['thinking-unasked', 'gemini', 'gemini', differs('shown: the bytes pass as they are')],
   ['thinking-unasked', messages, 'any', { kind: 'yes' }],

@@ -300,6 +300,7 @@ export class ChunkReader {
       choice = {
         toolCalls: null,
         idPrefix: `call_${salt}_${index}_`,
+        namesThoughts: false,
         cited: false,
         unnumbered: this.unnumbered,
         finish: null,

@@ -16,8 +16,8 @@ import {
   stringOf,
   within,
 } from '../value-checks.ts';
-import { thoughtIn } from './read-thought.ts';
 import { signatureIn } from './thought-signature.ts';
+import { provenThoughts, thoughtIn } from './thoughts.ts';
 import { type ChatMessage, type ChatPart, type ChatToolCall, openAiChatId } from './wire.ts';
 
 const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'] as const;
@@ -91,6 +91,7 @@ function assistant(value: JsonObject): Complaint | null {
     isFilled(value.function_call) ||
     isFilled(value.refusal) ||
     isFilled(value.audio) ||
+    isFilled(value.reasoning_details) ||
     thoughtIn(value) !== '';
   return hasContent ? null : complain('content', value.content, "a string, or 'tool_calls' in the same message");
 }
@@ -221,7 +222,9 @@ function toolResult(callId: string, parts: NeutralPart[]): NeutralPart {
 
 function assistantParts(message: ChatMessage, content: NeutralPart[]): NeutralPart[] {
   const parts: NeutralPart[] = [];
-  const reasoning = thoughtIn(message);
+  const proven = provenThoughts(message);
+  parts.push(...proven);
+  const reasoning = proven.length === 0 ? thoughtIn(message) : '';
   if (reasoning !== '') parts.push({ type: 'reasoning', text: reasoning });
   const proof = signatureIn(message);
   if ('signature' in proof) parts.push({ type: 'reasoning', text: '', ...proof });

@@ -7,6 +7,7 @@ import { customInput } from '../arguments-text.ts';
 import type { AnswerHead, StreamEncoder } from '../dialect.ts';
 import { annotationOf } from './citations.ts';
 import { extraContentOf, google } from './thought-signature.ts';
+import { ReasoningDetails, type ThoughtEvent } from './thoughts.ts';
 import { type ChatFinishReason, doneFrame, openAiChatId } from './wire.ts';
 
 /**
@@ -27,6 +28,8 @@ interface SentChoice {
   finished: boolean;
   textLength: number;
   pictures: number;
+  /** Null: it has shown no thought. */
+  thoughts: ReasoningDetails | null;
   /** One entry a tool call: whether any of its arguments were sent; of a custom tool, its arguments so far. */
   callHasArguments: (boolean | string)[];
 }
@@ -64,6 +67,7 @@ class ChunkEncoder implements StreamEncoder {
         return this.#emit(event.choice, `{"content":${JSON.stringify(event.text)}}`);
       }
       case 'reasoning-delta':
+        this.#prove(event);
         return this.#emit(event.choice, `{"reasoning_content":${JSON.stringify(event.text)}}`);
       case 'refusal-delta':
         return this.#emit(event.choice, `{"refusal":${JSON.stringify(event.text)}}`);
@@ -112,13 +116,21 @@ class ChunkEncoder implements StreamEncoder {
         if (event.vendor === google) return this.#emit(event.choice, JSON.stringify(extraContentOf(event)));
         this.#lose('signature');
         return '';
-      // Parts without a word in this format.
       case 'reasoning-signature':
       case 'redacted-reasoning':
       case 'part-end':
+        return this.#prove(event);
+      // Without a word in this format.
       case 'server-tool':
         return '';
     }
+  }
+
+  #prove(event: ThoughtEvent): string {
+    const sent = this.#choiceAt(event.choice);
+    sent.thoughts ??= new ReasoningDetails();
+    const detail = sent.thoughts.read(event);
+    return detail === null ? '' : this.#emit(event.choice, `{"reasoning_details":[${JSON.stringify(detail)}]}`);
   }
 
   #call(event: Extract<NeutralEvent, { type: 'tool-call-start' }>): string {
@@ -177,6 +189,7 @@ class ChunkEncoder implements StreamEncoder {
       finished: false,
       textLength: 0,
       pictures: 0,
+      thoughts: null,
       callHasArguments: [],
     };
     this.#choices.set(choice, sent);

@@ -5,11 +5,15 @@ import { customInput } from '../arguments-text.ts';
 import type { AnswerFold, AnswerHead } from '../dialect.ts';
 import { annotationIn, finishReasons, mediaWord, wirePicture, wireUsage } from './encode-answer.ts';
 import { extraContentOf, google } from './thought-signature.ts';
+import { ReasoningDetails } from './thoughts.ts';
 
 /** A choice as far as it is known. */
 interface FoldedChoice {
   text: string | null;
   reasoning: string;
+  thoughts: ReasoningDetails;
+  /** Thoughts with their proofs. */
+  details: JsonObject[];
   refusal: string | null;
   calls: { id: string; name: string; argumentsJson: string; custom: boolean; extra: JsonObject }[];
   annotations: JsonObject[];
@@ -38,6 +42,8 @@ export function fold(head: AnswerHead): AnswerFold {
       choice = {
         text: null,
         reasoning: '',
+        thoughts: new ReasoningDetails(),
+        details: [],
         refusal: null,
         calls: [],
         annotations: [],
@@ -67,9 +73,6 @@ export function fold(head: AnswerHead): AnswerFold {
           return;
         case 'end':
         case 'failed':
-        case 'part-end':
-        case 'reasoning-signature':
-        case 'redacted-reasoning':
           return;
         default:
           addTo(choiceAt(event.choice), event, lost);
@@ -90,10 +93,7 @@ export function fold(head: AnswerHead): AnswerFold {
   };
 }
 
-type ContentEvent = Exclude<
-  NeutralEvent,
-  { type: 'start' | 'usage' | 'end' | 'failed' | 'part-end' | 'reasoning-signature' | 'redacted-reasoning' }
->;
+type ContentEvent = Exclude<NeutralEvent, { type: 'start' | 'usage' | 'end' | 'failed' }>;
 
 function addTo(choice: FoldedChoice, event: ContentEvent, lost: Set<string>): void {
   switch (event.type) {
@@ -102,7 +102,15 @@ function addTo(choice: FoldedChoice, event: ContentEvent, lost: Set<string>): vo
       return;
     case 'reasoning-delta':
       choice.reasoning += event.text;
+      choice.thoughts.read(event);
       return;
+    case 'reasoning-signature':
+    case 'redacted-reasoning':
+    case 'part-end': {
+      const detail = choice.thoughts.read(event);
+      if (detail !== null) choice.details.push(detail);
+      return;
+    }
     case 'refusal-delta':
       choice.refusal = (choice.refusal ?? '') + event.text;
       return;
@@ -171,6 +179,7 @@ function wireChoice(index: number, choice: FoldedChoice): JsonObject {
   if (choice.text === null && calls.length === 0 && choice.refusal === null && choice.audio === null)
     message.content = '';
   if (choice.reasoning !== '') message.reasoning_content = choice.reasoning;
+  if (choice.details.length > 0) message.reasoning_details = choice.details;
   if (calls.length > 0) {
     message.tool_calls = calls.map(({ id, name, argumentsJson, custom, extra }) => ({
       id,

@@ -2,7 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import type { NeutralEvent } from '../../neutral/event.ts';
 import { producedPicture } from '../../neutral/produced-media.ts';
 import { readAnnotation } from './citations.ts';
-import { thoughtIn } from './read-thought.ts';
+import { listedThought, namedThought } from './thoughts.ts';
 import { ToolCallReader } from './tool-call-reader.ts';
 
 /** A choice as far as its deltas change it. */
@@ -11,6 +11,8 @@ export interface DeltaState {
   toolCalls: ToolCallReader | null;
   /** Begins the ids of calls that come without one. */
   idPrefix: string;
+  /** Its thoughts came as text: a list of them says nothing new. */
+  namesThoughts: boolean;
   /** It named the pages that it rests on. */
   cited: boolean;
   /** Called with each piece of a call that lacks an index, and the place of its call; absent: nobody forwards it. */
@@ -19,7 +21,9 @@ export interface DeltaState {
 
 /** Appends the events of a `delta`, or of the `message` of a whole answer. */
 export function readDelta(delta: JsonObject, choice: number, state: DeltaState, events: NeutralEvent[]): void {
-  const reasoning = thoughtIn(delta);
+  const named = namedThought(delta);
+  state.namesThoughts ||= named !== '';
+  const reasoning = named || (state.namesThoughts ? '' : listedThought(delta));
   if (reasoning !== '') events.push({ type: 'reasoning-delta', choice, text: reasoning });
   const { content } = delta;
   if (typeof content === 'string') {

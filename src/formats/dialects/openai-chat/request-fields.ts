@@ -1,6 +1,12 @@
 import type { Failure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
-import type { NeutralRequest, NeutralResponseFormat, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
+import type {
+  NeutralReasoning,
+  NeutralRequest,
+  NeutralResponseFormat,
+  NeutralTool,
+  NeutralToolChoice,
+} from '../../neutral/request.ts';
 import { bodySchema, type Complaint } from '../described-check.ts';
 import { fallbackEntries, fallbackNames } from '../fallback-models.ts';
 import { type Checked, checkFields, fieldTable, judged, writtenFields } from '../field-table.ts';
@@ -199,8 +205,28 @@ function putResponseFormat(request: NeutralRequest, { response_format: format }:
   }
 }
 
-function putEffort(request: NeutralRequest, { reasoning_effort: effort }: ChatRequest): undefined {
-  if (isGiven(effort)) request.reasoning = { effort };
+function putReasoning(request: NeutralRequest, body: ChatRequest): undefined {
+  const reasoning = reasoningOf(body);
+  if (reasoning !== null) request.reasoning = reasoning;
+}
+
+/** How much to think: in OpenAI's word, or as clients of OpenRouter (`reasoning`) and LiteLLM (`thinking`) say it. */
+function reasoningOf({ reasoning_effort: effort, reasoning, thinking }: ChatRequest): NeutralReasoning | null {
+  if (typeof effort === 'string') return { effort };
+  if (isObject(reasoning)) {
+    if (reasoning.enabled === false) return { effort: 'none' };
+    const { effort: word, max_tokens: budget } = reasoning;
+    if (typeof word === 'string' && efforts.includes(word)) return { effort: word };
+    return budgetOf(budget) ?? (reasoning.enabled === true ? { effort: 'medium' } : null);
+  }
+  if (!isObject(thinking)) return null;
+  if (thinking.type === 'disabled') return { effort: 'none' };
+  if (thinking.type === 'adaptive') return { effort: 'medium' };
+  return thinking.type === 'enabled' ? (budgetOf(thinking.budget_tokens) ?? { effort: 'medium' }) : null;
+}
+
+function budgetOf(tokens: JsonValue | undefined): NeutralReasoning | null {
+  return Number.isSafeInteger(tokens) && Number(tokens) > 0 ? { budgetTokens: Number(tokens) } : null;
 }
 
 function putUser(request: NeutralRequest, body: ChatRequest): undefined {
@@ -221,6 +247,7 @@ export function customTools({ tools, tool_choice: choice }: ChatRequest): [strin
   return beyond;
 }
 
+const efforts: readonly string[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 const modelName = stringOf(1, 256);
 const choices = integerIn(1, 128);
 
@@ -250,7 +277,9 @@ export const requestFields = fieldTable<ChatRequest>({
   functions: [functions, putTools],
   function_call: [functionCallChoice, putToolChoice],
   response_format: [responseFormat, putResponseFormat],
-  reasoning_effort: [oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'), putEffort],
+  reasoning_effort: [oneOf(...efforts), putReasoning],
+  reasoning: [anyJson, putReasoning],
+  thinking: [anyJson, putReasoning],
   // OpenAI refuses a longer one.
   user: [stringOf(0, 256), putUser, from('user', { fit: (user: string) => (user.length <= 64 ? user : undefined) })],
   metadata: [metadata, 'hint'],

@@ -1,3 +1,4 @@
+import { withoutAnswerMembers } from '../histories.ts';
 import { openAiLike } from '../openai-like.ts';
 
 /** https://inference-docs.cerebras.ai/resources/openai: the omitted fields are a 400; a 429 says when by its own headers. */
@@ -10,6 +11,8 @@ export const cerebras = openAiLike({
   tooLong: [/current length is (?<sent>\d+) while limit is (?<most>\d+)/i],
   quirks: {
     omit: ['frequency_penalty', 'presence_penalty', 'logit_bias', 'parallel_tool_calls', 'service_tier'],
+    // "property 'messages.2.assistant.reasoning_content' is unsupported"; its own models give `reasoning`.
+    history: (messages) => withoutAnswerMembers(messages, ['reasoning']),
     nativeN: false,
   },
 });

@@ -1,5 +1,6 @@
 import { isObject } from '../../../kernel/json.ts';
 import { unknownVoices } from '../../media/speech/voices.ts';
+import { withoutAnswerMembers } from '../histories.ts';
 import { openAiBatches, openAiLike, openAiSpeech, openAiTranscription } from '../openai-like.ts';
 
 /** https://console.groq.com/docs/openai: answers 400 to the omitted fields, and to `n` other than 1. */
@@ -11,6 +12,8 @@ export const groq = openAiLike({
   envKey: 'GROQ_API_KEY',
   quirks: {
     omitConverted: ['top_k'],
+    // "property 'reasoning_content' is unsupported"; its own models give `reasoning`.
+    history: (messages) => withoutAnswerMembers(messages, ['reasoning', 'function_call']),
     omit: ['logprobs', 'top_logprobs', 'logit_bias'],
     nativeN: false,
     logprobs: false,

@@ -1,4 +1,4 @@
-import { withShortCallIds } from '../histories.ts';
+import { withoutAnswerMembers, withShortCallIds } from '../histories.ts';
 import { openAiBatches, openAiEmbeddings, openAiLike, openAiTranscription } from '../openai-like.ts';
 
 /**
@@ -32,7 +32,10 @@ export const mistral = openAiLike({
     omit: ['response_format', 'prompt', 'include[]'],
   },
   quirks: {
-    history: withShortCallIds,
+    history: (messages) => {
+      const taken = withoutAnswerMembers(messages, []);
+      return withShortCallIds(taken ?? messages) ?? taken;
+    },
     omitConverted: ['top_k'],
     omit: [
       'logprobs',

@@ -1,0 +1,114 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { NeutralEvent } from '../../neutral/event.ts';
+import type { NeutralPart } from '../../neutral/request.ts';
+
+/*
+ * Thoughts with their proofs, in OpenRouter's `reasoning_details`
+ * (https://openrouter.ai/docs/use-cases/reasoning-tokens): clients send the message of an answer back as it is, so that
+ * a model that waits for its tools goes on with what it thought.
+ */
+
+/** OpenRouter's word for the format of a vendor's proofs. Its clients drop details of formats that they do not know. */
+const formatOf: ReadonlyMap<string, string> = new Map([
+  ['anthropic-messages', 'anthropic-claude-v1'],
+  ['gemini', 'google-gemini-v1'],
+  ['openai-responses', 'openai-responses-v1'],
+]);
+const vendorOf = new Map([...formatOf].map(([vendor, format]) => [format, vendor]));
+/** Begins the id of a detail whose format has no word there. */
+const idPrefix = 'culvert.';
+
+export type ThoughtEvent = Extract<
+  NeutralEvent,
+  { type: 'reasoning-delta' | 'reasoning-signature' | 'redacted-reasoning' | 'part-end' }
+>;
+
+/** Thoughts of one choice. */
+export class ReasoningDetails {
+  #text = '';
+  #count = 0;
+
+  /** The detail that `event` closes; null: none. Unsigned thoughts have none, since no provider takes them back. */
+  read(event: ThoughtEvent): JsonObject | null {
+    switch (event.type) {
+      case 'reasoning-delta':
+        this.#text += event.text;
+        return null;
+      case 'part-end':
+        this.#text = '';
+        return null;
+      case 'reasoning-signature': {
+        const text = this.#text;
+        this.#text = '';
+        return this.#detail(event.vendor, { type: 'reasoning.text', text, signature: event.signature });
+      }
+      case 'redacted-reasoning':
+        return this.#detail(event.vendor, { type: 'reasoning.encrypted', data: event.data });
+    }
+  }
+
+  #detail(vendor: string, members: JsonObject): JsonObject {
+    const format = formatOf.get(vendor);
+    const named = format === undefined ? { id: idPrefix + vendor, format: 'unknown' } : { format };
+    return { ...members, ...named, index: this.#count++ };
+  }
+}
+
+/** Signed and hidden thoughts of a message of the caller's; [] when it has none: its thoughts are text at most. */
+export function provenThoughts({ reasoning_details: details, thinking_blocks: blocks }: JsonObject): NeutralPart[] {
+  if (Array.isArray(details)) return details.flatMap((detail) => (isObject(detail) ? thoughtOf(detail) : []));
+  return Array.isArray(blocks) ? blocks.flatMap((block) => (isObject(block) ? thoughtOfBlock(block) : [])) : [];
+}
+
+function thoughtOf({ type, text, signature, data, format, id }: JsonObject): NeutralPart[] {
+  const vendor = vendorNamed(format, id);
+  if (vendor === null) return [];
+  if (type === 'reasoning.text' && isFilled(signature))
+    return [{ type: 'reasoning', text: textOf(text), signature, vendor }];
+  if (type !== 'reasoning.encrypted' || !isFilled(data)) return [];
+  // OpenRouter has these two vendors' proofs apart from the text.
+  const isProof = vendor === 'gemini' || vendor === 'openai-responses';
+  return [
+    isProof ? { type: 'reasoning', text: '', signature: data, vendor } : { type: 'redacted-reasoning', data, vendor },
+  ];
+}
+
+function vendorNamed(format: JsonValue | undefined, id: JsonValue | undefined): string | null {
+  if (typeof id === 'string' && id.startsWith(idPrefix)) return id.slice(idPrefix.length);
+  return (typeof format === 'string' ? vendorOf.get(format) : undefined) ?? null;
+}
+
+/** LiteLLM's form: blocks of Anthropic's. */
+function thoughtOfBlock({ type, thinking, signature, data }: JsonObject): NeutralPart[] {
+  const vendor = 'anthropic-messages';
+  if (type === 'thinking' && isFilled(signature))
+    return [{ type: 'reasoning', text: textOf(thinking), signature, vendor }];
+  return type === 'redacted_thinking' && isFilled(data) ? [{ type: 'redacted-reasoning', data, vendor }] : [];
+}
+
+function isFilled(value: JsonValue | undefined): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+function textOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/**
+ * The thought of a delta or message; '' when it has none. vLLM sends two names with the same text; OpenRouter a list
+ * too, Snowflake that alone.
+ */
+export function thoughtIn(message: JsonObject): string {
+  return namedThought(message) || listedThought(message);
+}
+
+/** The thought in the members that are text. */
+export function namedThought({ reasoning_content: thought, reasoning }: JsonObject): string {
+  return isFilled(thought) ? thought : textOf(reasoning);
+}
+
+/** The thought in the list, which may say again what the text members of other deltas said. */
+export function listedThought({ reasoning_details: details }: JsonObject): string {
+  if (!Array.isArray(details)) return '';
+  return details.map((detail) => (isObject(detail) ? textOf(detail.text ?? detail.summary) : '')).join('');
+}

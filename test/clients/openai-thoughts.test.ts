@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import OpenAI from 'openai';
+import type { ChatCompletionMessage, ChatCompletionMessageParam } from 'openai/resources';
+import type { JsonObject } from '../../src/kernel/json.ts';
+import { openThreeProviders } from './three-providers.ts';
+
+/*
+ * Chat completions with OpenAI's SDK, whose callers append the answer's message as it is: a thought comes back with its
+ * proof to the provider that wants it, and reaches no service that refuses it.
+ */
+
+const strict = { groq: 'openai/gpt-oss-120b', cerebras: 'gpt-oss-120b', mistral: 'mistral-large', openai: 'gpt-5' };
+const { gateway, lastBody } = await openThreeProviders(
+  {
+    responses: { targets: ['responses/mock/ok'] },
+    ...Object.fromEntries(Object.entries(strict).map(([type, model]) => [type, { targets: [`at-${type}/${model}`] }])),
+  },
+  (url) => ({
+    responses: { type: 'openai', base_url: `${url}/v1`, api_key: 'd', dialects: ['openai-responses'] },
+    ...Object.fromEntries(
+      Object.keys(strict).map((type) => [
+        `at-${type}`,
+        { type, base_url: `${url}/v1`, api_key: 'e', dialects: ['openai-chat'] },
+      ]),
+    ),
+  }),
+);
+const openai = new OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
+const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
+const tools = [{ type: 'function' as const, function: { name: 'get_weather', parameters } }];
+const asked: ChatCompletionMessageParam[] = [{ role: 'user', content: 'Please call get_weather' }];
+type Thinking = ChatCompletionMessage & { reasoning_details?: JsonObject[]; reasoning_content?: string };
+
+async function firstTurn(model: string, form: 'whole' | 'streamed', body: object = { reasoning_effort: 'low' }) {
+  const request = { model, messages: asked, tools, max_completion_tokens: 4_000, ...body };
+  const answer =
+    form === 'whole'
+      ? await openai.chat.completions.create(request)
+      : await openai.chat.completions.stream(request).finalChatCompletion();
+  return answer.choices[0]!.message as Thinking;
+}
+
+async function secondTurn(model: string, message: Thinking) {
+  const results = message.tool_calls!.map(({ id }) => ({ role: 'tool' as const, tool_call_id: id, content: 'fine' }));
+  const messages = [...asked, message as ChatCompletionMessageParam, ...results];
+  return openai.chat.completions.create({
+    ...{ model, messages, tools, max_completion_tokens: 4_000 },
+    reasoning_effort: 'low',
+  });
+}
+
+/** How the provider of a model gets the thought back. */
+const cameBack = {
+  claude: /"type":"thinking","thinking":"The user wants[^"]+","signature":"c2ltdWxhdGVk/,
+  google: /"thoughtSignature":"c2ltdWxhdGVk/,
+  responses: /"type":"reasoning","summary":\[[^\]]+\],"encrypted_content":"[^"]+"/,
+};
+
+for (const [model, thought] of Object.entries(cameBack)) {
+  for (const form of ['whole', 'streamed'] as const) {
+    test(`${model}: a ${form} answer has its thought with the proof, and the next turn goes on with it`, async () => {
+      const message = await firstTurn(model, form);
+      const [detail, ...more] = message.reasoning_details!;
+      assert.deepEqual([more.length, detail!.type, detail!.index], [0, 'reasoning.text', 0]);
+      assert.ok(String(detail!.text).startsWith('The user wants'));
+      const next = await secondTurn(model, message);
+      assert.equal(next.choices[0]!.finish_reason, 'stop');
+      assert.match(JSON.stringify(lastBody()), thought);
+    });
+  }
+}
+
+test('a thought goes back to its own vendor alone', async () => {
+  const message = await firstTurn('claude', 'whole');
+  await secondTurn('google', message);
+  assert.doesNotMatch(JSON.stringify(lastBody()), /c2ltdWxhdGVk/);
+  await secondTurn('chat', message);
+  assert.match(JSON.stringify(lastBody()), /"reasoning_content":"The user wants/);
+});
+
+test("LiteLLM's and OpenRouter's clients send proofs back in their own forms", async () => {
+  const { tool_calls: calls } = await firstTurn('claude', 'whole');
+  const signed = { text: 'Hm.', signature: 's1' };
+  const forms = [
+    { thinking_blocks: [{ type: 'thinking', thinking: signed.text, signature: signed.signature }] },
+    { reasoning_details: [{ type: 'reasoning.text', ...signed, format: 'anthropic-claude-v1', index: 0 }] },
+  ];
+  for (const form of forms) {
+    await secondTurn('claude', { role: 'assistant', content: null, refusal: null, ...form, tool_calls: calls! });
+    assert.match(JSON.stringify(lastBody()), /\{"type":"thinking","thinking":"Hm\.","signature":"s1"\}/);
+  }
+  const hidden = [{ type: 'reasoning.encrypted', data: 'd1', format: 'anthropic-claude-v1' }];
+  await secondTurn('claude', {
+    ...{ role: 'assistant', content: null, refusal: null, tool_calls: calls! },
+    reasoning_details: hidden,
+  });
+  assert.match(JSON.stringify(lastBody()), /\{"type":"redacted_thinking","data":"d1"\}/);
+});
+
+const wordsFor: [string, object, RegExp][] = [
+  ['thinking with a budget', { thinking: { type: 'enabled', budget_tokens: 1_500 } }, /"budget_tokens":1500/],
+  ['reasoning with an effort', { reasoning: { effort: 'low' } }, /"budget_tokens":2048/],
+  ['reasoning with a budget', { reasoning: { max_tokens: 1_600 } }, /"budget_tokens":1600/],
+  ['reasoning that is on', { reasoning: { enabled: true } }, /"thinking":\{"type":"enabled"/],
+];
+for (const [what, body, sent] of wordsFor) {
+  test(`${what}, as other gateways' clients ask for it, reaches a provider of another format`, async () => {
+    const message = await firstTurn('claude', 'whole', body);
+    assert.match(JSON.stringify(lastBody()), sent);
+    assert.ok(message.reasoning_content!.length > 0);
+  });
+}
+
+for (const type of Object.keys(strict)) {
+  test(`${type}: a history from a provider that thinks has no member that it refuses`, async () => {
+    for (const from of Object.keys(cameBack)) {
+      await secondTurn(type, await firstTurn(from, 'whole'));
+      const sent = (lastBody().messages as JsonObject[]).find(({ role }) => role === 'assistant')!;
+      const taken =
+        type === 'openai' ? ['role', 'content', 'refusal', 'tool_calls'] : ['role', 'content', 'tool_calls'];
+      assert.deepEqual(
+        Object.keys(sent).filter((name) => !taken.includes(name)),
+        [],
+      );
+    }
+  });
+}
+
+test('what a model refused stays said where the service has no place for a refusal', async () => {
+  const refused = { role: 'assistant' as const, content: null, refusal: 'I would rather not.' };
+  const messages = [asked[0]!, refused, { role: 'user' as const, content: 'Why?' }];
+  await openai.chat.completions.create({ model: 'mistral', messages });
+  assert.deepEqual((lastBody().messages as JsonObject[])[1], { role: 'assistant', content: 'I would rather not.' });
+});
