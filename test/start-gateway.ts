@@ -26,15 +26,12 @@ export const noLimits = { default: { windows: 'off', rpm: 'off' } };
  */
 export const testProcesses = Number(process.env.CULVERT_TEST_PROCESSES ?? 1);
 
-/** Kept answers, and what is stored, are gathered for 20 ms before other workers find them; usage is there sooner. */
-const keptWithinMs = 500;
-
 /**
  * Waits until other workers of the gateway find kept answers, and know what is stored and which targets cool down, where
- * tests run over several.
+ * tests run over several. Kept answers, and what is stored, are gathered for 20 ms; usage is there sooner.
  */
-export async function workersKnow(): Promise<void> {
-  if (testProcesses > 1) await pause(keptWithinMs);
+export async function workersKnow(withinMs = 500): Promise<void> {
+  if (testProcesses > 1) await pause(withinMs);
 }
 
 export interface TestGateway extends Gateway {

@@ -71,7 +71,8 @@ export async function ask(gateway: TestGateway, format: Format, question: Questi
   const answer = await response.text();
   const ms = performance.now() - startMs;
   const said = response.headers.get('x-culvert-cache');
-  if (said?.startsWith('miss') === true) await workersKnow();
+  // Suites of the cache ask thousands of times.
+  if (said?.startsWith('miss') === true) await workersKnow(100);
   const values = !answer.startsWith('{') ? eventsIn(answer) : [JSON.parse(answer)];
   return {
     status: response.status,

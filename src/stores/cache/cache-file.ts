@@ -39,6 +39,8 @@ export interface CacheFile {
   generation(): number;
   /** Gives the places of those that had to make room. */
   put(entries: readonly WrittenEntry[], nowMs: number): EntryPlace[];
+  /** Writes it if the entry there is still the one with `atMs` of `over`; null: if there is none. Returns whether it was. */
+  swap(entry: WrittenEntry, over: number | null, nowMs: number): boolean;
   clear(which: CacheSelection): number;
   stats(nowMs: number): CacheScopeStats[];
   /** Makes the file anew where a reader met damage in the present one. */
@@ -61,16 +63,14 @@ export function openCacheFile(file: string, bounds: CacheBounds, onRemade: (why:
   let open: ReturnType<typeof openEntries> | null = null;
   let inode = 0n;
 
-  const inodeNow = () => statSync(file, { bigint: true, throwIfNoEntry: false })?.ino ?? 0n;
-
   function opened(): ReturnType<typeof openEntries> {
-    if (open !== null && inodeNow() !== inode) {
+    if (open !== null && inodeOf(file) !== inode) {
       close();
       onRemade('the file was removed');
     }
     if (open === null) {
       open = openEntries(file, bounds);
-      inode = inodeNow();
+      inode = inodeOf(file);
       generation += 1;
     }
     return open;
@@ -104,6 +104,7 @@ export function openCacheFile(file: string, bounds: CacheBounds, onRemade: (why:
       return generation;
     },
     put: (entries, nowMs) => done((file) => file.put(entries, nowMs)),
+    swap: (entry, over, nowMs) => done((file) => file.swap(entry, over, nowMs)),
     clear: (which) => done((file) => file.clear(which)),
     stats: (nowMs) => done((file) => file.stats(nowMs)),
     renew(damaged) {
@@ -112,6 +113,11 @@ export function openCacheFile(file: string, bounds: CacheBounds, onRemade: (why:
     },
     close,
   };
+}
+
+/** The number of the file on its disk; 0n: there is none. */
+export function inodeOf(file: string): bigint {
+  return statSync(file, { bigint: true, throwIfNoEntry: false })?.ino ?? 0n;
 }
 
 /** Whether the error shows that the file is none of ours any more: ERROR is a schema that cannot be read. */
@@ -172,6 +178,7 @@ function statementsOf(database: Database) {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     remove: database.prepare('DELETE FROM entry WHERE id = ?'),
+    timeOf: database.prepare('SELECT at_ms FROM entry WHERE scope = ? AND digest = ? AND expires_ms > ?'),
     same: rows('SELECT id, scope, digest, bytes FROM entry WHERE scope = ? AND digest = ?'),
     expired: rows(`SELECT id, scope, digest, bytes FROM entry WHERE expires_ms <= ? LIMIT ${expiredAtOnceMax}`),
     oldestOfScope: rows(
@@ -249,6 +256,19 @@ function createSums({ sumOfScope, sumOfAll, version }: ReturnType<typeof stateme
   };
 }
 
+function commitIn(database: Database, sums: ReturnType<typeof createSums>, work: () => void): void {
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    sums.followOthers();
+    work();
+    database.exec('COMMIT');
+  } catch (error) {
+    undo(database);
+    sums.forget();
+    throw error;
+  }
+}
+
 function entriesIn(database: Database, { scopeBytes, totalBytes }: CacheBounds) {
   const statements = statementsOf(database);
   const sums = createSums(statements);
@@ -279,18 +299,7 @@ function entriesIn(database: Database, { scopeBytes, totalBytes }: CacheBounds) 
     while (!allFits()) makeRoom(sums.found(statements.oldestOfAll()), allFits);
   }
 
-  function committed(work: () => void): void {
-    database.exec('BEGIN IMMEDIATE');
-    try {
-      sums.followOthers();
-      work();
-      database.exec('COMMIT');
-    } catch (error) {
-      undo(database);
-      sums.forget();
-      throw error;
-    }
-  }
+  const committed = (work: () => void) => commitIn(database, sums, work);
 
   return {
     database,
@@ -301,6 +310,15 @@ function entriesIn(database: Database, { scopeBytes, totalBytes }: CacheBounds) 
         for (const entry of entries) write(entry, removed);
       });
       return removed;
+    },
+    swap(entry: WrittenEntry, over: number | null, nowMs: number): boolean {
+      let isStill = false;
+      committed(() => {
+        const found = statements.timeOf.get(entry.scope, entry.digest, nowMs);
+        isStill = (found === undefined ? null : Number(found.at_ms)) === over;
+        if (isStill) write(entry, []);
+      });
+      return isStill;
     },
     clear({ scope, keyId, model, tag }: CacheSelection): number {
       for (let removed = 0, behind = 0; ; ) {

@@ -30,6 +30,8 @@ function done(call: CacheCall): unknown {
   switch (call.method) {
     case 'put':
       return cache.put(writtenOf(call), call.nowMs);
+    case 'swap':
+      return cache.swap(call.entry, call.over, call.nowMs);
     case 'clear':
       return cache.clear(call.which);
     case 'stats':

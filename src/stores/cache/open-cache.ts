@@ -93,7 +93,7 @@ export function openCache(parts: CacheParts): OpenedCache {
       // Nothing here holds the entry until it is written.
       return ready === null ? early.put(scope, digest, entry) : ready.put(scope, digest, entry);
     },
-    ...(!inFolder && {
+    ...((!inFolder || parts.stores.folderWriters === 'several') && {
       swap: async (...[scope, digest, entry, over]: Parameters<NonNullable<CacheStore['swap']>>) =>
         (await (ready ?? (await open())).swap?.(scope, digest, entry, over)) ?? false,
     }),

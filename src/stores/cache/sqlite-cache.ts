@@ -9,7 +9,7 @@ import type {
 import type { Clock } from '../../kernel/clock.ts';
 import { createWorkThread } from '../../kernel/threads/work-thread.ts';
 import { type Database, openDatabase } from '../sqlite/database.ts';
-import { type EntryPlace, findEntry, isDamage } from './cache-file.ts';
+import { type EntryPlace, findEntry, inodeOf, isDamage, type WrittenEntry } from './cache-file.ts';
 import { type BodyPieces, type GatheredEntry, GatheredWrites } from './gathered-writes.ts';
 
 /** Data for the thread at its start. */
@@ -31,6 +31,7 @@ type CacheOrder =
       secret: string | null;
       nowMs: number;
     }
+  | { method: 'swap'; entry: WrittenEntry; over: number | null; nowMs: number }
   | { method: 'clear'; which: CacheSelection }
   | { method: 'stats'; nowMs: number }
   | { method: 'renew'; generation: number }
@@ -54,9 +55,13 @@ export interface CacheEnd {
   remade: string | null;
 }
 
+/** How long a process may find what is in a file that was removed. */
+const staleMs = 1_000;
+
 /** The connection of the calling thread to the file that the writing thread has open. */
 function createReader(file: string) {
-  let open: { generation: number; database: Database; find: StatementSync } | null = null;
+  let open: { generation: number; inode: bigint; database: Database; find: StatementSync } | null = null;
+  let seenMs = 0;
 
   function close(): void {
     open?.database.close();
@@ -69,11 +74,17 @@ function createReader(file: string) {
       close();
       const database = openDatabase(file, 'checkpoint', 0);
       try {
-        open = { generation, database, find: database.prepare(findEntry) };
+        open = { generation, inode: inodeOf(file), database, find: database.prepare(findEntry) };
       } catch (error) {
         database.close();
         throw error;
       }
+    },
+    /** Whether the file is gone or another one: the thread of another process may have made it anew. */
+    isStale(): boolean {
+      if (open === null || performance.now() - seenMs < staleMs) return false;
+      seenMs = performance.now();
+      return inodeOf(file) !== open.inode;
     },
     /** Null: none, or nothing is open. */
     find(scope: string, digest: string, nowMs: number): CacheEntry | null {
@@ -127,15 +138,7 @@ export function openSqliteCache(options: SqliteCacheOptions): CacheStore & Parti
     (error: unknown) => onTrouble(`cache: ${file} cannot be opened: ${String(error)}`),
   );
 
-  function find(scope: string, digest: string): CacheEntry | null {
-    try {
-      return reader.find(scope, digest, clock.wallMs());
-    } catch (error) {
-      const generation = reader.generation() ?? 0;
-      if (isDamage(error)) void call({ method: 'renew', generation }).catch(() => undefined);
-      throw error;
-    }
-  }
+  const find = finder(reader, clock, (generation) => void call({ method: 'renew', generation }).catch(() => undefined));
 
   return {
     get(scope, digest) {
@@ -143,6 +146,7 @@ export function openSqliteCache(options: SqliteCacheOptions): CacheStore & Parti
       return reader.generation() === null ? opening.then(() => find(scope, digest)) : find(scope, digest);
     },
     put: (scope, digest, entry) => writes.add({ scope, digest }, entry, 'sealed', { head: nothing, rest: entry.body }),
+    swap: swapBy(call, options),
     ...(secret !== undefined && sealingOver(writes)),
     async clear(which) {
       await writes.settled();
@@ -162,6 +166,37 @@ export function openSqliteCache(options: SqliteCacheOptions): CacheStore & Parti
       await call({ method: 'close' }).catch(() => undefined);
       await thread.close();
     },
+  };
+}
+
+/** `renew` has the thread look at the file again, and make it anew where it is the one of `generation`. */
+function finder(
+  reader: ReturnType<typeof createReader>,
+  clock: SqliteCacheOptions['clock'],
+  renew: (generation: number) => void,
+): (scope: string, digest: string) => CacheEntry | null {
+  return (scope, digest) => {
+    try {
+      if (!reader.isStale()) return reader.find(scope, digest, clock.wallMs());
+      reader.close();
+      renew(0);
+      return null;
+    } catch (error) {
+      if (isDamage(error)) renew(reader.generation() ?? 0);
+      throw error;
+    }
+  };
+}
+
+function swapBy(
+  call: (order: CacheOrder) => Promise<unknown>,
+  { clock, onRemoved }: SqliteCacheOptions,
+): NonNullable<CacheStore['swap']> {
+  return async (scope, digest, entry, over) => {
+    const isStill = await call({ method: 'swap', entry: { scope, digest, entry }, over, nowMs: clock.wallMs() });
+    // It may have pushed others out.
+    onRemoved?.(null);
+    return isStill as boolean;
   };
 }
 
