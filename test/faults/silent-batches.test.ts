@@ -21,9 +21,10 @@ test('F63 embeddings in several calls, some of them silent: others make what is 
   };
   const tokens = await tokensOf(await ask({ model: 'e', input }));
   first.clear();
-  // One call is answered before the other target is asked, and one while that one works on it, too.
-  first.script(embeddingsPath, ['ok', 'delay=3s', 'always hang']);
-  second.script(embeddingsPath, ['2x delay=4s']);
+  // One call is answered before the other target is asked, and one while that one works on it, too. On a busy machine calls
+  // take long, and so does the wait before another is asked.
+  first.script(embeddingsPath, ['ok', 'delay=7s', 'always hang']);
+  second.script(embeddingsPath, ['2x delay=8s']);
 
   const response = await ask({ model: 'e', input });
   assert.equal(response.status, 200);

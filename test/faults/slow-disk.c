@@ -1,4 +1,4 @@
-/* Syncs take 400 ms while the file that SLOW_DISK names is there. For LD_PRELOAD. */
+/* Syncs take 1.2 s while the file that SLOW_DISK names is there. For LD_PRELOAD. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 static int slowly(const char *name, int descriptor) {
   const char *flag = getenv("SLOW_DISK");
-  struct timespec pause = {0, 400000000L};
+  struct timespec pause = {1, 200000000L};
   if (flag && access(flag, F_OK) == 0) nanosleep(&pause, NULL);
   return ((int (*)(int))dlsym(RTLD_NEXT, name))(descriptor);
 }
