@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import Anthropic from '@anthropic-ai/sdk';
 import type { MessageParam, ToolUseBlock } from '@anthropic-ai/sdk/resources/messages';
 import { messageOfFrames } from '../conversion/message-of-frames.ts';
-import { startGateway, testKey } from '../start-gateway.ts';
+import { adminKey, startGateway, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { firstRequest, secondRequest } from './claude-code-body.ts';
 
@@ -78,3 +78,38 @@ for (const [format, providerAt] of Object.entries(upstreams)) {
     assert.equal(next.message.stop_reason, 'end_turn');
   });
 }
+
+test('Claude of OpenRouter is asked in the format of its caller, so that signed thoughts come back', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const gateway = await startGateway(t, {
+    providers: { router: { type: 'openrouter', base_url: `${upstream.url}/v1`, api_key: 'k' } },
+    models: { claude: { targets: ['router/anthropic/claude-sonnet-4.5'] }, other: { targets: ['router/z-ai/glm-5'] } },
+  });
+  const client = new Anthropic({ baseURL: gateway.url, apiKey: testKey, maxRetries: 0 });
+  const thinking = { type: 'enabled', budget_tokens: 1_024 } as const;
+  const tools = [{ name: 'get_weather', input_schema: { type: 'object' as const, properties: {} } }];
+  const first: MessageParam[] = [{ role: 'user', content: 'Please call get_weather' }];
+  const hello = { model: 'claude', max_tokens: 2_000, thinking, tools };
+  const asked = await client.messages.stream({ ...hello, messages: first }).finalMessage();
+  const [thought, call] = asked.content;
+  assert.ok(thought?.type === 'thinking' && thought.signature !== '' && call?.type === 'tool_use');
+  const result = { type: 'tool_result' as const, tool_use_id: call.id, content: 'fine' };
+  const next: MessageParam[] = [
+    ...first,
+    { role: 'assistant', content: asked.content },
+    { role: 'user', content: [result] },
+  ];
+  const { usage } = await client.messages.create({ ...hello, messages: next });
+  assert.ok(usage.input_tokens > 0 && usage.output_tokens > 0);
+  await client.messages.create({ ...hello, model: 'other', messages: first });
+  assert.deepEqual(
+    upstream.requests().flatMap(({ method, path }) => (method === 'POST' ? [path] : [])),
+    ['/v1/messages', '/v1/messages', '/v1/chat/completions'],
+  );
+  const books = await gateway.fetch('/admin/v1/usage?group_by=model', {
+    headers: { authorization: `Bearer ${adminKey}` },
+  });
+  const text = await books.text();
+  assert.match(text, /"input_tokens":[1-9]/, text);
+});

@@ -13,6 +13,8 @@ export const openrouter = openAiLike({
   prices: 'openrouter',
   baseUrl: 'https://openrouter.ai/api/v1',
   envKey: 'OPENROUTER_API_KEY',
+  // https://openrouter.ai/docs/api/api-reference/anthropic-messages: Claude's signed thoughts and marks pass as they are.
+  families: [{ pattern: /^~?anthropic\//, dialects: ['openai-chat', 'anthropic-messages'] }],
   paths: { key: '/key' },
   forwards: { completions: '/completions', rerank: '/rerank' },
   promptCaching: claudeCaching,
