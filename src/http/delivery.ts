@@ -47,6 +47,8 @@ export class ResponseDelivery implements Delivery {
   private wire: ((chunk: Bytes) => Bytes) | null = null;
   /** Text behind the last event; absent: none. */
   private closing: (() => string) | undefined;
+  /** True while comments may leave, too. */
+  private takesComments = true;
   /** Headers of a whole answer, until it ends. */
   private headers: HeaderList = [];
   private status = 200;
@@ -105,6 +107,7 @@ export class ResponseDelivery implements Delivery {
     const wire = this.exchange.wire ?? this.exchange.route?.dialect.wire;
     if (wire !== undefined && form !== 'bytes') {
       this.wire = openWire(wire);
+      this.takesComments = wire.comments === true;
       this.closing = wire.end;
     }
     const ofEvents = wire === undefined ? eventHeaders : ['content-type', wire.type, ...streamHeaders];
@@ -220,7 +223,7 @@ export class ResponseDelivery implements Delivery {
     if (this.disconnected || this.ended) return;
     if (!this.committed) this.start('events', this.earlyHeaders);
     this.keepAlive = null;
-    if (!this.behind && this.wire === null) this.chunk(keepAliveComment);
+    if (!this.behind && this.takesComments) this.chunk(keepAliveComment);
     this.keepAlive = setTimeout(() => this.breakSilence(), keepAliveAfterMs);
   }
 

@@ -112,6 +112,31 @@ test('silence of 10 s: headers and comments come, failover goes on, and a last f
   t.mock.timers.reset();
 });
 
+test("silence of 10 s in a stream of Google's Interactions: comments come between its events", async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const gateway = await startGateway(t, { ...overUpstreams(upstream.url), server: { processes: 1 } });
+  const json = { model: 'chat', input: 'Hello', stream: true, store: false };
+  const path = '/v1beta/interactions';
+  const usual = await (await gateway.fetch(path, { json })).text();
+  upstream.clear();
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  upstream.script(chatPath, ['delay=15s']);
+  const asked = gateway.fetch(path, { json });
+  await upstream.when((request) => request.method === 'POST');
+  await turns();
+  t.mock.timers.tick(10_000);
+  const reading = (await asked).text();
+  t.mock.timers.tick(5_000);
+  const comment = ': keep-alive\n\n';
+  const body = await reading;
+  // Closing the gateway needs the real ones.
+  t.mock.timers.reset();
+  assert.ok(body.includes(comment));
+  const names = (text: string) => text.match(/^event: .*$/gm);
+  assert.deepEqual(names(body.replace(comment, '')), names(usual));
+});
+
 /** Some turns of the loop, for sockets to be read. */
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));

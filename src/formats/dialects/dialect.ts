@@ -54,10 +54,12 @@ export interface CallerDialect {
   errorFrame(failure: Failure, context: ErrorContext, mark?: StreamMark): string;
 }
 
-/** Streams that are no server-sent events, and have no comments. */
+/** Streams that are not the events that encoders write. */
 export interface StreamWire {
   /** Their Content-Type. */
   type: string;
+  /** They may have comments of server-sent events. Absent: they have none. */
+  comments?: true;
   /**
    * An event, which encoders write and providers send as a server-sent one, as it leaves; null: it does not. Absent: what
    * encoders write leaves as it is.
