@@ -3,7 +3,7 @@ import { after, type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import { startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
-import { wholeRequests } from './whole-requests.ts';
+import { placesIn, wholeRequests } from './whole-requests.ts';
 
 /* Bad input is never a 500, whatever stands where: each format, over a provider of each. */
 
@@ -70,18 +70,6 @@ for (const [what, path, body] of found) {
   test(`${path}: ${what} is no fault of ours`, async () => {
     for (const model of aliases) holds(await post(path, { model, ...body }), body);
   });
-}
-
-type Holder = Record<string | number, unknown>;
-
-/** Every place in a JSON value: who holds it, and under which key. */
-function placesIn(value: unknown, places: { holder: Holder; key: string }[] = []) {
-  if (typeof value !== 'object' || value === null) return places;
-  for (const key of Object.keys(value)) {
-    places.push({ holder: value as Holder, key });
-    placesIn((value as Holder)[key], places);
-  }
-  return places;
 }
 
 for (const [at, { path, body }] of wholeRequests.entries()) {

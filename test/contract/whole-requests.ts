@@ -227,3 +227,15 @@ export const wholeRequests: readonly WholeRequest[] = [
     },
   },
 ];
+
+type Holder = Record<string | number, unknown>;
+
+/** Every place in a JSON value: who holds it, and under which key. */
+export function placesIn(value: unknown, places: { holder: Holder; key: string }[] = []) {
+  if (typeof value !== 'object' || value === null) return places;
+  for (const key of Object.keys(value)) {
+    places.push({ holder: value as Holder, key });
+    placesIn((value as Holder)[key], places);
+  }
+  return places;
+}

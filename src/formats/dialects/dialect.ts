@@ -115,9 +115,10 @@ export interface RequestExtras {
   nativeOnly: Failure | null;
   /**
    * `choice`: a choice of a server tool makes it so, and this gateway may run the tool. `format`: any provider of the
-   * format may do it. Null: others would be refused by theirs too, or what is named is not there.
+   * format may do it. `judge`: the provider judges values that the checks here refuse; nothing else can be made of
+   * them, such as a neutral form. Null: others would be refused by theirs too, or what is named is not there.
    */
-  nativeFor: 'choice' | 'format' | null;
+  nativeFor: 'choice' | 'format' | 'judge' | null;
   /** Parts that are to be kept, and the kept response that it continues; null: nothing. */
   state: RequestState | null;
   /** Tools that the answering server runs. The failure is for requests whose tools this gateway must run. Null: none. */
@@ -163,8 +164,6 @@ export interface ForwardTarget {
   /** Top-level fields that the target has elsewhere, such as in the path: left out, which is no loss. */
   without?: readonly string[] | undefined;
   rename: Readonly<Record<string, string>>;
-  /** Words of `reasoning_effort`, with those to send instead. */
-  efforts?: Readonly<Record<string, string>> | undefined;
   /** The messages of a chat as the target takes them; null: they can stay. Absent: it takes any. */
   history?: ((messages: readonly JsonValue[]) => JsonValue[] | null) | undefined;
 }

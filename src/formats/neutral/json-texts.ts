@@ -165,9 +165,11 @@ function isCall(holder: JsonObject | null): boolean {
 function isFreeObject(name: string, value: JsonValue | undefined, kind: TextKind, holder: JsonObject | null): boolean {
   if (kind === 'tool-definition') return name === 'properties';
   if (kind !== 'tool-result' && kind !== 'document') return false;
-  return (
-    name === 'json' || (name === 'data' && isObject(value)) || (name === 'value' && /json$/.test(`${holder?.type}`))
-  );
+  return name === 'json' || (name === 'data' && isObject(value)) || (name === 'value' && endsIn(/json$/, holder?.type));
+}
+
+function endsIn(end: RegExp, value: JsonValue | undefined): boolean {
+  return typeof value === 'string' && end.test(value);
 }
 
 /** Long enough for a card, an account or a national id. */
@@ -199,7 +201,7 @@ function unreadIn(text: string, path: TextPath, holder: JsonObject | null): Text
   const isNamed = filesElsewhere.has(name) || (around !== undefined && filesElsewhere.has(around));
   // A server whose tools are called: what it says is read when it comes.
   const isServer = path[0] === 'mcp_servers';
-  if (isNamed || (name === 'url' && !isServer && /(^|-)url$/.test(`${holder?.type}`))) return 'elsewhere';
+  if (isNamed || (name === 'url' && !isServer && endsIn(/(^|-)url$/, holder?.type))) return 'elsewhere';
   if (!bytes.has(name) || holder?.type === 'text') return null;
   const type = holder?.media_type ?? holder?.mimeType ?? holder?.mime_type ?? holder?.mediaType;
   const isTyped = type !== undefined || holder?.type === 'data' || around === 'input_audio';

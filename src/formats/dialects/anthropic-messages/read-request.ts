@@ -70,7 +70,7 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Call
     extras: someExtras({
       fallbackModels: fallbackModelsOf(isNames(request.fallbacks) ? request : { models: request.models ?? null }),
       nativeOnly,
-      nativeFor: nativeOnly === noOutput ? 'format' : null,
+      nativeFor: vendors !== null ? 'judge' : nativeOnly === null ? null : 'format',
       serverTools: serverToolsOf(request),
       answerGives: isObject(body.thread) || isObject(body.diagnostics) ? 'all' : 'objects',
     }),
@@ -89,7 +89,7 @@ export function readForCount(raw: Buffer, body: JsonObject, scan: JsonScan): Cou
     model: request.model,
     neutral: () => toNeutral(request),
     forward: (target) => prepareForTarget(raw, request, scan, target),
-    extras: someExtras({ nativeOnly: vendors }),
+    extras: someExtras({ nativeOnly: vendors, nativeFor: vendors === null ? null : 'judge' }),
   };
 }
 

@@ -38,7 +38,7 @@ export function readRequest(raw: Buffer, written: JsonObject): CallerRequest | F
     conversationStart: startOf(body),
     echo: { thoughts: thinking.includeThoughts === true ? 'shown' : 'hidden' },
     wordFor: (field) => callersWord(field, decodeSystem(body.systemInstruction).length),
-    extras: nativeOnly === null ? null : someExtras({ nativeOnly }),
+    extras: nativeOnly === null ? null : someExtras({ nativeOnly, nativeFor: vendors === null ? null : 'judge' }),
     neutral: () => toNeutral(body),
     forward: (target) => forwardBody(raw, body, target, Object.hasOwn(fields, 'model')),
   };

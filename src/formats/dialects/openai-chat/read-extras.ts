@@ -12,6 +12,7 @@ export function extrasOf(request: ChatRequest, vendors: Failure | null): Request
   return someExtras({
     fallbackModels: fallbackModelsOf(request),
     nativeOnly: vendors,
+    nativeFor: vendors === null ? null : 'judge',
     serverTools: serverToolsOf(request),
     answerGives: store === true ? 'all' : speaks ? 'objects' : null,
   });

@@ -74,8 +74,9 @@ function callerRequest(raw: Buffer, request: ResponsesRequest, scan: JsonScan, r
 }
 
 function nativeForOf(native: Failure | null, { vendors }: Reading): RequestExtras['nativeFor'] {
+  if (vendors !== null) return 'judge';
   if (native === demandsServerTool) return 'choice';
-  return native?.kind === 'invalid-request' && native.param === 'prompt' && vendors === null ? 'format' : null;
+  return native?.kind === 'invalid-request' && native.param === 'prompt' ? 'format' : null;
 }
 
 /* Bodies that only a provider of this format takes are read too: nothing below is sure of more than `ours` of the table. */

@@ -29,6 +29,11 @@ export function readForCount(raw: Buffer, dialectId: CallerDialectId): NamingCou
   return isFailure(named) ? named : { ...read, named };
 }
 
+/** Reason why a body has no neutral form: the provider alone judges it. Null: it has one. */
+export function uncheckedIn({ extras }: CountedRequest): Failure | null {
+  return extras?.nativeFor === 'judge' ? extras.nativeOnly : null;
+}
+
 /** Tokens of every message and tool apart from its text. */
 const wrappingTokens = 4;
 /** A picture or a page: 1,092 × 1,092 pixels by Anthropic's rule, the largest it does not shrink. */

@@ -1,7 +1,6 @@
 import type { Principal } from '../../../books/auth/principal.ts';
 import type { CallerDialectId, CountedRequest } from '../../../formats/dialects/dialect.ts';
 import { asCountRequest } from '../../../formats/dialects/gemini/path-members.ts';
-import type { NeutralRequest } from '../../../formats/neutral/request.ts';
 import { estimatedTokens } from '../../../formats/neutral/usage.ts';
 import { bringsCredential } from '../../../formats/providers/callers-credential.ts';
 import { encodeCountTokens } from '../../../formats/providers/encode.ts';
@@ -18,7 +17,7 @@ import type { Snapshot } from '../../models/snapshot.ts';
 import type { RuledFacts } from '../../spine/ruled.ts';
 import { readsRequests } from '../../spine/steps/before.ts';
 import { bindTo } from './bind-request.ts';
-import { type NamingCount, readForCount } from './count-request.ts';
+import { type NamingCount, readForCount, uncheckedIn } from './count-request.ts';
 import { candidatesOf, requestedAlias } from './endpoint.ts';
 import { isUpload, withUploads } from './inline-uploads.ts';
 import type { CountServices } from './services.ts';
@@ -73,7 +72,7 @@ export async function countTokens(services: CountServices, call: CountCall): Pro
       held.giveBack();
     }
   }
-  const as = await countedAs(call, read.model, () => needsOf(read.neutral(), call.body.length));
+  const as = await countedAs(call, read.model, () => needsOf(read, call.body.length));
   if (isFailure(as)) return as;
   const first = await reachingTarget(services, snapshot, { ...call, ...as }, { ...read, model: as.model });
   if (isFailure(first)) return first;
@@ -105,7 +104,9 @@ async function countedAs(
 }
 
 /** Facts for rules of a body that is only counted. */
-function needsOf({ messages, tools }: NeutralRequest, bytes: number): NonNullable<RuledFacts['needs']> {
+function needsOf(read: CountedRequest, bytes: number): NonNullable<RuledFacts['needs']> {
+  if (uncheckedIn(read) !== null) return { inputTokensEstimate: estimatedTokens(bytes) };
+  const { messages, tools } = read.neutral();
   const has = (type: 'image' | 'audio') => messages.some(({ parts }) => parts.some((part) => part.type === type));
   return {
     tools: (tools ?? []).length > 0,

@@ -222,7 +222,7 @@ function unspokenBy(
   candidates: readonly RouteCandidate[],
 ): Failure | null {
   if (nativeOnly === null || oneSpeaks(dialect, candidates)) return null;
-  if (nativeFor === null) return nativeOnly;
+  if (nativeFor === null || nativeFor === 'judge') return nativeOnly;
   return orUse(
     nativeOnly,
     models.list(principal).filter((other) => oneSpeaks(dialect, other.candidates)),

@@ -1,8 +1,8 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import type { CallerDialectId } from '../../../formats/dialects/dialect.ts';
-import { isFailure } from '../../../kernel/failure.ts';
+import type { CallerDialectId, CountedRequest } from '../../../formats/dialects/dialect.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { threadPort } from '../../../kernel/threads/thread-port.ts';
-import { countInPieces, countRequest, readForCount } from './count-request.ts';
+import { type Counted, countInPieces, countRequest, readForCount, uncheckedIn } from './count-request.ts';
 
 /** Orders to the worker. Every order is answered once, in turn. */
 export interface CountOrder {
@@ -15,11 +15,14 @@ export interface CountOrder {
 const asText = { disallowedSpecial: new Set<string>() };
 const countText = (text: string) => countInPieces(text, (piece) => countTokens(piece, asText));
 
+function counted(read: CountedRequest): Counted | Failure {
+  return uncheckedIn(read) ?? { model: read.model, inputTokens: countRequest(read.neutral(), countText) };
+}
+
 threadPort().on('message', ({ id, raw, dialect }: CountOrder) => {
   try {
     const read = readForCount(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), dialect);
-    const result = isFailure(read) ? read : { model: read.model, inputTokens: countRequest(read.neutral(), countText) };
-    threadPort().postMessage({ id, result });
+    threadPort().postMessage({ id, result: isFailure(read) ? read : counted(read) });
   } catch (error) {
     threadPort().postMessage({ id, error: String(error) });
   }
