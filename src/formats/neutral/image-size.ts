@@ -16,18 +16,18 @@ export type ImageSizes =
   | { kind: 'ratios'; ratios: Readonly<Record<string, string | null>> };
 
 /** Width and height of about a million pixels, by their ratio: Google's sizes of 1K. */
-export const sizesOfRatios: Readonly<Record<string, readonly [number, number]>> = {
-  '1:1': [1024, 1024],
-  '2:3': [832, 1248],
-  '3:2': [1248, 832],
-  '3:4': [864, 1184],
-  '4:3': [1184, 864],
-  '4:5': [896, 1152],
-  '5:4': [1152, 896],
-  '9:16': [768, 1344],
-  '16:9': [1344, 768],
-  '21:9': [1536, 672],
-};
+export const sizesOfRatios: ReadonlyMap<string, readonly [width: number, height: number]> = new Map([
+  ['1:1', [1024, 1024]],
+  ['2:3', [832, 1248]],
+  ['3:2', [1248, 832]],
+  ['3:4', [864, 1184]],
+  ['4:3', [1184, 864]],
+  ['4:5', [896, 1152]],
+  ['5:4', [1152, 896]],
+  ['9:16', [768, 1344]],
+  ['16:9', [1344, 768]],
+  ['21:9', [1536, 672]],
+]);
 
 /** Sizes of one ratio, rounded as models prefer, are this near to it. */
 const ratioTolerance = 0.03;

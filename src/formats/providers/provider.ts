@@ -263,8 +263,6 @@ export interface ProviderQuirks {
   omitConverted?: readonly string[];
   /** Request fields it spells otherwise, e.g. `max_completion_tokens` → `max_tokens`. */
   rename: Readonly<Record<string, string>>;
-  /** Words of `reasoning_effort` that it answers 400 to, with the nearest that it knows. */
-  efforts?: Readonly<Record<string, string>>;
   /** Knows `stream_options.include_usage`. */
   streamUsage: boolean;
   /** `n` > 1 in one call. */

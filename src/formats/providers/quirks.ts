@@ -123,12 +123,6 @@ export function applyQuirks(body: JsonObject, quirks: ProviderQuirks): FittedBod
     if (quirks.systemFirst) fitted.messages = systemFirst(fitted.messages);
     fitted.messages = quirks.history?.(fitted.messages as JsonValue[]) ?? fitted.messages;
   }
-  const effort = quirks.efforts?.[String(body.reasoning_effort)];
-  if (effort !== undefined) {
-    fitted.reasoning_effort = effort;
-    losses.push({ field: 'reasoning_effort', why: 'clamped' });
-  }
-
   for (const [from, to] of Object.entries(quirks.rename)) renameField(fitted, from, to);
   return { body: fitted, losses };
 }
@@ -138,7 +132,6 @@ function fits(body: JsonObject, quirks: ProviderQuirks): boolean {
   for (const field of quirks.omit) if (body[field] !== undefined) return false;
   for (const field in quirks.rename) if (body[field] !== undefined) return false;
   if (!quirks.streamUsage && body.stream_options !== undefined) return false;
-  if (quirks.efforts?.[String(body.reasoning_effort)] !== undefined) return false;
   const { messages } = body;
   if (quirks.history !== undefined && Array.isArray(messages) && quirks.history(messages) !== null) return false;
   if (quirks.systemFirst && !isSystemFirst(messages)) return false;

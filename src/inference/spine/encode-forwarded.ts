@@ -67,7 +67,6 @@ export function encodeForwarded(
     // A service that always reports its use may refuse to be asked (Mistral). Its callers get the counts nevertheless.
     without: quirks.streamUsage ? members?.without : [...(members?.without ?? []), 'stream_options'],
     rename: quirks.rename,
-    efforts: quirks.efforts,
     history: quirks.history,
   });
   return {
@@ -101,7 +100,6 @@ function forwardedAs(
     omit: stream ? quirks.omit : [...quirks.omit, 'stream_options'],
     without: members?.without,
     rename: quirks.rename,
-    efforts: quirks.efforts,
     history: quirks.history,
   });
   return {

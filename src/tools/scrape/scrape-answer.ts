@@ -8,19 +8,21 @@ export function shownPage({ metadata, warnings: _, ...content }: ScrapedPage): J
   return { ...(content as unknown as JsonObject), metadata: shown(metadata) };
 }
 
-const firecrawlNames: Readonly<Record<string, string>> = {
-  'og:title': 'ogTitle',
-  'og:description': 'ogDescription',
-  'og:image': 'ogImage',
-  'og:url': 'ogUrl',
-  'og:site_name': 'ogSiteName',
-  'og:locale': 'ogLocale',
-};
+const firecrawlNames: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    'og:title': 'ogTitle',
+    'og:description': 'ogDescription',
+    'og:image': 'ogImage',
+    'og:url': 'ogUrl',
+    'og:site_name': 'ogSiteName',
+    'og:locale': 'ogLocale',
+  }),
+);
 
 function shown({ og, ...metadata }: PageMetadata): JsonObject {
   const known = Object.entries(metadata).filter(([, value]) => value !== null);
   const graph = Object.entries(og).flatMap(([name, value]) => {
-    const firecrawlName = firecrawlNames[name];
+    const firecrawlName = firecrawlNames.get(name);
     return firecrawlName === undefined
       ? [[name, value]]
       : [

@@ -210,22 +210,24 @@ function errorEvent(type: string, message: string, status: number): SseEvent {
   return { event: 'error', data: JSON.stringify({ type: 'error', error: { type, message, status } }) };
 }
 
-const statusByException: Readonly<Record<string, number>> = {
-  throttlingException: 429,
-  validationException: 400,
-  internalServerException: 500,
-  serviceUnavailableException: 503,
-  modelTimeoutException: 408,
-  modelStreamErrorException: 424,
-  accessDeniedException: 403,
-  // SageMaker's.
-  ModelStreamError: 424,
-};
+const statusByException: ReadonlyMap<string, number> = new Map(
+  Object.entries({
+    throttlingException: 429,
+    validationException: 400,
+    internalServerException: 500,
+    serviceUnavailableException: 503,
+    modelTimeoutException: 408,
+    modelStreamErrorException: 424,
+    accessDeniedException: 403,
+    // SageMaker's.
+    ModelStreamError: 424,
+  }),
+);
 
 function statusOf(name: string, details: JsonObject | null): number {
   const original = details?.originalStatusCode;
   if (name === 'modelStreamErrorException' && typeof original === 'number') return original === 429 ? 429 : 424;
-  return statusByException[name] ?? 500;
+  return statusByException.get(name) ?? 500;
 }
 
 function messageOf(details: JsonObject | null): string {

@@ -65,17 +65,19 @@ function titanBody(order: EmbeddingOrder): JsonObject {
 }
 
 /** Cohere's words for a purpose, as Nova says them: its indexes hold everything, and here they are searched for text. */
-const novaPurposes: Readonly<Record<string, string>> = {
-  search_document: 'GENERIC_INDEX',
-  search_query: 'TEXT_RETRIEVAL',
-  classification: 'CLASSIFICATION',
-  clustering: 'CLUSTERING',
-};
+const novaPurposes: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    search_document: 'GENERIC_INDEX',
+    search_query: 'TEXT_RETRIEVAL',
+    classification: 'CLASSIFICATION',
+    clustering: 'CLUSTERING',
+  }),
+);
 
 function novaBody(order: EmbeddingOrder): JsonObject {
   const inputType = inputTypeFor(order) ?? 'search_query';
   const singleEmbeddingParams: JsonObject = {
-    embeddingPurpose: novaPurposes[inputType] ?? inputType,
+    embeddingPurpose: novaPurposes.get(inputType) ?? inputType,
     text: { truncationMode: 'NONE', value: textOf(order) },
   };
   if (order.dimensions !== null) singleEmbeddingParams.embeddingDimension = order.dimensions;

@@ -96,7 +96,8 @@ export function inputTypeFor({ model, request, facts }: EmbeddingOrder): string 
   if (known === undefined || known === 'refused') return null;
   const asymmetric = known.asymmetric === 'all' || known.asymmetric.test(model);
   const requestedType = request.inputType ?? (asymmetric ? request.purpose : null);
-  return requestedType === null ? null : (known.words[requestedType as InputType] ?? requestedType);
+  if (requestedType === null || !Object.hasOwn(known.words, requestedType)) return requestedType;
+  return known.words[requestedType as InputType] ?? null;
 }
 
 /** The member that tells an order's purpose as it goes to a service of OpenAI's format; null: none does. */

@@ -91,18 +91,20 @@ function settingsIn(body: JsonObject): EmbeddingSettings | null {
   }
   if (!isObject(single) || !isObject(single.text)) return null;
   const { embeddingPurpose: purpose, embeddingDimension: length, text } = single;
-  const type = typeof purpose === 'string' ? (purposes[purpose] ?? null) : null;
+  const type = typeof purpose === 'string' ? (purposes.get(purpose) ?? null) : null;
   return { form: 'nova', input: text.value ?? '', size: length, others: type === null ? {} : { input_type: type } };
 }
 
 /** Nova's words for a purpose, as Cohere says them. */
-const purposes: Readonly<Record<string, string>> = {
-  GENERIC_INDEX: 'search_document',
-  GENERIC_RETRIEVAL: 'search_query',
-  TEXT_RETRIEVAL: 'search_query',
-  CLASSIFICATION: 'classification',
-  CLUSTERING: 'clustering',
-};
+const purposes: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    GENERIC_INDEX: 'search_document',
+    GENERIC_RETRIEVAL: 'search_query',
+    TEXT_RETRIEVAL: 'search_query',
+    CLASSIFICATION: 'classification',
+    CLUSTERING: 'clustering',
+  }),
+);
 
 /** Schema of such a body for `/openapi.json`. */
 export function bedrockEmbeddingSchema(): JsonSchema {

@@ -200,11 +200,11 @@ function partOf(part: JsonObject, at: string): JsonObject | Failure | null {
   }
 }
 
-const extensions: Readonly<Record<string, string>> = { mpeg: 'mp3', 'x-wav': 'wav', plain: 'txt' };
+const extensions: ReadonlyMap<string, string> = new Map(Object.entries({ mpeg: 'mp3', 'x-wav': 'wav', plain: 'txt' }));
 
 function extensionOf(mime: JsonValue | undefined): string {
   const subtype = typeof mime === 'string' ? (mime.split(';')[0] ?? '').replace(/^.*\//, '') : 'bin';
-  return extensions[subtype] ?? subtype;
+  return extensions.get(subtype) ?? subtype;
 }
 
 /** Formats of text; an answer as a picture or sound is asked for elsewhere. */
@@ -265,10 +265,10 @@ function allowedOf(allowed: JsonValue | undefined): JsonValue | undefined {
   return names.length === 0 ? undefined : names;
 }
 
-const choices: Readonly<Record<string, string>> = { any: 'required', validated: 'auto' };
+const choices: ReadonlyMap<string, string> = new Map(Object.entries({ any: 'required', validated: 'auto' }));
 
 function choiceOf(choice: JsonValue | undefined): JsonValue | undefined {
-  if (typeof choice === 'string') return choices[choice] ?? choice;
+  if (typeof choice === 'string') return choices.get(choice) ?? choice;
   if (!isObject(choice) || !isObject(choice.allowed_tools)) return choice;
   const { mode, tools } = choice.allowed_tools;
   return {

@@ -113,11 +113,6 @@ export function prepareForTarget(raw: Buffer, body: JsonObject, scan: JsonScan, 
     values.set(name, String(target.maxOutputTokens));
     losses.push({ field: name, why: 'clamped' });
   }
-  const effort = target.efforts?.[String(body.reasoning_effort)];
-  if (effort !== undefined) {
-    values.set('reasoning_effort', JSON.stringify(effort));
-    losses.push({ field: 'reasoning_effort', why: 'clamped' });
-  }
   const unsigned = takesSignatures(target.model) ? null : withoutSignatures(body.messages);
   if (unsigned !== null) losses.push({ field: 'extra_content', why: 'unsupported' });
   const history = unsigned ?? body.messages;

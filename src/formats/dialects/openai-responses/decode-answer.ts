@@ -257,7 +257,7 @@ class AnswerDecoder implements StreamDecoder {
   }
 
   #delta(type: string, index: number, event: JsonObject): void {
-    const kind = kindOfDelta[type];
+    const kind = kindOfDelta.get(type);
     if (kind === undefined) return;
     const item = this.#items.get(index) ?? this.#itemAt(index, { type: kind });
     if (item === null || item.type !== kind) return;
@@ -360,17 +360,19 @@ class AnswerDecoder implements StreamDecoder {
   }
 }
 
-const kindOfDelta: Readonly<Record<string, string>> = {
-  'response.output_text.delta': 'message',
-  'response.refusal.delta': 'message',
-  'response.content_part.added': 'message',
-  'response.output_text.annotation.added': 'message',
-  'response.reasoning_summary_part.added': 'reasoning',
-  'response.reasoning_summary_text.delta': 'reasoning',
-  'response.reasoning_text.delta': 'reasoning',
-  'response.function_call_arguments.delta': 'function_call',
-  'response.custom_tool_call_input.delta': 'custom_tool_call',
-};
+const kindOfDelta: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    'response.output_text.delta': 'message',
+    'response.refusal.delta': 'message',
+    'response.content_part.added': 'message',
+    'response.output_text.annotation.added': 'message',
+    'response.reasoning_summary_part.added': 'reasoning',
+    'response.reasoning_summary_text.delta': 'reasoning',
+    'response.reasoning_text.delta': 'reasoning',
+    'response.function_call_arguments.delta': 'function_call',
+    'response.custom_tool_call_input.delta': 'custom_tool_call',
+  }),
+);
 
 function textsOf(parts: JsonValue | undefined): string {
   if (!Array.isArray(parts)) return '';

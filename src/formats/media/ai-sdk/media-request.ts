@@ -113,13 +113,18 @@ export function transcriptionCallOf(
     const field = 'providerOptions.openai.responseFormat';
     return invalid(field, `'${field}' must be 'json', 'verbose_json' or 'diarized_json'.`);
   }
-  const members = Object.entries({ ...options, model, response_format: format });
+  const fields: { name: string; value: string }[] = [];
+  for (const [name, value] of Object.entries({ ...options, model, response_format: format })) {
+    for (const one of [value].flat()) {
+      if (typeof one === 'object') {
+        const field = pathsByField(transcriptionOptions)[name]!;
+        return invalid(field, `'${field}' must be a text, a number or a list of texts.`);
+      }
+      fields.push({ name: Array.isArray(value) ? `${name}[]` : name, value: String(one) });
+    }
+  }
   return {
-    fields: members.flatMap(([name, value]) =>
-      Array.isArray(value)
-        ? value.map((one) => ({ name: `${name}[]`, value: String(one) }))
-        : [{ name, value: String(value) }],
-    ),
+    fields,
     audioBase64: String(audio),
     mediaType: typeof mediaType === 'string' ? mediaType : null,
     lost: [...unknownMediaFields('transcription', body), ...lost],
@@ -164,7 +169,7 @@ export function videoCallOf(body: JsonObject, model: string, maker: 'google' | '
   }
   const options = optionsIn(body, userOption);
   const lost = [...unknownMediaFields('video', body), ...options.lost, ...(fps == null ? [] : ['fps'])];
-  const size = resolution ?? (typeof aspectRatio === 'string' ? videoSizes[aspectRatio] : undefined);
+  const size = resolution ?? videoSizes.get(aspectRatio);
   if (aspectRatio != null && (resolution != null || size === undefined)) lost.push('aspectRatio');
   const parameters = Object.fromEntries(
     Object.entries({ seed, generateAudio }).flatMap(([name, value]) => (value == null ? [] : [[name, value]])),
@@ -185,7 +190,10 @@ export function videoCallOf(body: JsonObject, model: string, maker: 'google' | '
   };
 }
 
-const videoSizes: Readonly<Record<string, string>> = { '16:9': '1280x720', '9:16': '720x1280' };
+const videoSizes: ReadonlyMap<JsonValue | undefined, string> = new Map([
+  ['16:9', '1280x720'],
+  ['9:16', '720x1280'],
+]);
 
 /** The picture that the video begins with, and the fields of all others. */
 function firstPictureOf({ image, frameImages, inputReferences }: JsonObject): {
@@ -241,7 +249,7 @@ function sizeOfRatio(ratio: string, targets: readonly ImageModelFacts[]): string
       if (size !== undefined) return size;
       continue;
     }
-    const [width, height] = sizesOfRatios[ratio] ?? [];
+    const [width, height] = sizesOfRatios.get(ratio) ?? [];
     if (width === undefined || height === undefined) continue;
     if (whyNotSize(sizes, { width, height }) === null) return sizeText({ width, height });
   }

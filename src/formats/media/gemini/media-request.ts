@@ -1,5 +1,5 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, stringOr } from '../../../kernel/json.ts';
 import { asInReference } from '../../dialects/gemini/read-request.ts';
 import { uploadOfUri } from '../../dialects/named-objects.ts';
 import { sizesOfRatios } from '../../neutral/image-size.ts';
@@ -103,7 +103,7 @@ export function predictedPicturesOf(written: JsonObject, model: string): MediaRe
   }
   const { size, unsaid } = sizeOf({ aspectRatio, imageSize: sampleImageSize });
   const output = isObject(outputOptions) ? outputOptions : {};
-  const format = /^image\/(png|jpeg|webp)$/.exec(String(output.mimeType ?? ''))?.[1];
+  const format = /^image\/(png|jpeg|webp)$/.exec(stringOr(output.mimeType, ''))?.[1];
   return {
     body: {
       model,
@@ -163,20 +163,24 @@ function textOf(content: JsonObject): string {
 function pictureIn({ inlineData, fileData }: JsonObject): JsonObject[] {
   if (isObject(inlineData) && typeof inlineData.data === 'string') {
     const base64 = inlineData.data.replaceAll('-', '+').replaceAll('_', '/');
-    return [{ image_url: `data:${String(inlineData.mimeType ?? 'image/png')};base64,${base64}` }];
+    return [{ image_url: `data:${stringOr(inlineData.mimeType, 'image/png')};base64,${base64}` }];
   }
   if (!isObject(fileData) || typeof fileData.fileUri !== 'string') return [];
   const upload = uploadOfUri(fileData.fileUri);
   return [upload === null ? { image_url: fileData.fileUri } : { file_id: upload }];
 }
 
-const timesLarger: Readonly<Record<string, number>> = { '1K': 1, '2K': 2, '4K': 4 };
+const timesLarger: ReadonlyMap<string, number> = new Map([
+  ['1K', 1],
+  ['2K', 2],
+  ['4K', 4],
+]);
 
 /** Size of the picture, null where the request leaves it to the model; and the fields that no size says. */
 function sizeOf(config: JsonObject): { size: string | null; unsaid: string[] } {
   const { aspectRatio, imageSize, ...others } = config;
-  const shape = typeof aspectRatio === 'string' ? sizesOfRatios[aspectRatio] : undefined;
-  const times = typeof imageSize === 'string' ? timesLarger[imageSize] : undefined;
+  const shape = sizesOfRatios.get(stringOr(aspectRatio, ''));
+  const times = timesLarger.get(stringOr(imageSize, ''));
   const unsaid = Object.keys(others);
   if (aspectRatio != null && shape === undefined) unsaid.push('aspectRatio');
   if (imageSize != null && times === undefined) unsaid.push('imageSize');

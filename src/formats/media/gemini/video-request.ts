@@ -4,7 +4,11 @@ import type { MediaRequest } from './media-request.ts';
 
 /** Default of Veo's models. */
 const secondsDefault = 8;
-const shorterSides: Readonly<Record<string, number>> = { '720p': 720, '1080p': 1080, '4k': 2160 };
+const shorterSides: ReadonlyMap<unknown, number> = new Map([
+  ['720p', 720],
+  ['1080p', 1080],
+  ['4k', 2160],
+]);
 
 /**
  * A request of `:predictLongRunning` as one of OpenAI's for a video. `maker`: Google makes the video, and gets the parameters
@@ -62,7 +66,7 @@ function pictureOf(image: unknown): string | null | undefined {
 /** Null: the request leaves it to the model; undefined: it is none that Veo's words have. */
 function sizeOf(aspectRatio: unknown, resolution: unknown): string | null | undefined {
   if (aspectRatio == null && resolution == null) return null;
-  const side = typeof resolution === 'string' ? shorterSides[resolution] : resolution == null ? 720 : undefined;
+  const side = shorterSides.get(resolution ?? '720p');
   const shape = aspectRatio ?? '16:9';
   if (side === undefined || (shape !== '16:9' && shape !== '9:16')) return undefined;
   const longer = Math.round((side * 16) / 9);

@@ -65,20 +65,22 @@ function isWhatComesAnyway(field: ImageField, value: string | number, { outputs 
 }
 
 /** Words of other models for the same wish, the nearest first. */
-const sameQuality: Readonly<Record<string, readonly string[]>> = {
-  max: ['xhigh', 'high', 'hd', 'premium'],
-  xhigh: ['high', 'hd', 'premium'],
-  high: ['hd', 'premium'],
-  medium: ['standard'],
-  low: ['standard'],
-  hd: ['high', 'premium'],
-  standard: ['medium'],
-};
+const sameQuality: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    max: ['xhigh', 'high', 'hd', 'premium'],
+    xhigh: ['high', 'hd', 'premium'],
+    high: ['hd', 'premium'],
+    medium: ['standard'],
+    low: ['standard'],
+    hd: ['high', 'premium'],
+    standard: ['medium'],
+  }),
+);
 
 /** Null: its default is what was requested. */
 function qualityFor(known: readonly string[] | undefined, quality: string): string | null {
   if (known === undefined || known.includes(quality)) return quality;
-  return sameQuality[quality]?.find((word) => known.includes(word)) ?? null;
+  return sameQuality.get(quality)?.find((word) => known.includes(word)) ?? null;
 }
 
 /** The ratio to ask for; a size that comes out otherwise than it was asked for is a loss. */

@@ -36,7 +36,7 @@ export class EventWriter {
   }
 
   write(type: string, members: JsonObject): void {
-    const name = this.form === 'older' && type in olderNames ? olderNames[type] : type;
+    const name = this.form === 'older' && Object.hasOwn(olderNames, type) ? olderNames[type] : type;
     if (name) this.#out({ type: name, event_id: this.id('event'), ...members });
   }
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { fault } from '../../neutral/outcome.ts';
 import type { VideoFormat, VideoOperation } from './format.ts';
 
@@ -101,9 +101,14 @@ function videoOf(response: unknown): VeoVideo | null {
 
 /** Error of the job, or the findings of its filters. */
 function errorOf({ error, response }: JsonObject): JsonObject {
-  if (isObject(error)) return { code: String(error.code ?? 'error'), message: String(error.message ?? '') };
+  if (isObject(error)) return { code: wordIn(error.code, 'error'), message: wordIn(error.message, '') };
   const inner = isObject(response) ? (response.generateVideoResponse ?? response) : null;
   const reasons = isObject(inner) && Array.isArray(inner.raiMediaFilteredReasons) ? inner.raiMediaFilteredReasons : [];
-  const message = reasons.length > 0 ? reasons.map(String).join(' ') : 'The model gave no video.';
+  const message =
+    reasons.length > 0 ? reasons.map((reason) => wordIn(reason, '')).join(' ') : 'The model gave no video.';
   return { code: reasons.length > 0 ? 'content_filter' : 'no_video', message };
+}
+
+function wordIn(value: JsonValue | undefined, absent: string): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : absent;
 }

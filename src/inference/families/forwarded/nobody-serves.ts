@@ -9,7 +9,7 @@ export function nobodyServes({ providers }: Pick<Snapshot, 'providers'>, id: For
     if (!simulated && connection.forwardPaths.has(id)) return null;
   const { path } = forwardedEndpoints[id];
   const keys = catalog.flatMap(({ envKey, forwards }) => (envKey !== null && forwards?.[id] ? [envKey] : []));
-  const last = keys.pop();
-  const named = keys.length === 0 ? last : `${keys.join(', ')} or ${last}`;
-  return `No provider of this gateway serves ${path}. Set ${named} for the server, or name such a provider in culvert.yaml, and restart it.`;
+  const names = keys.length < 2 ? keys.join('') : `${keys.slice(0, -1).join(', ')} or ${keys.at(-1)}`;
+  const remedy = keys.length === 0 ? 'Name' : `Set ${names} for the server, or name`;
+  return `No provider of this gateway serves ${path}. ${remedy} such a provider in culvert.yaml, and restart it.`;
 }

@@ -5,21 +5,23 @@ import type { StoredResponse } from './stored-responses.ts';
 import { outputOf } from './stored-responses.ts';
 
 /** How ids of items begin, by their type. */
-const idPrefixes: Readonly<Record<string, string>> = {
-  message: 'msg',
-  function_call: 'fc',
-  function_call_output: 'fco',
-  custom_tool_call: 'ctc',
-  custom_tool_call_output: 'ctco',
-  reasoning: 'rs',
-  compaction: 'cmp',
-  web_search_call: 'ws',
-  file_search_call: 'fs',
-  mcp_list_tools: 'mcpl',
-  mcp_call: 'mcp',
-  mcp_approval_request: 'mcpr',
-  mcp_approval_response: 'mcpa',
-};
+const idPrefixes: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    message: 'msg',
+    function_call: 'fc',
+    function_call_output: 'fco',
+    custom_tool_call: 'ctc',
+    custom_tool_call_output: 'ctco',
+    reasoning: 'rs',
+    compaction: 'cmp',
+    web_search_call: 'ws',
+    file_search_call: 'fs',
+    mcp_list_tools: 'mcpl',
+    mcp_call: 'mcp',
+    mcp_approval_request: 'mcpr',
+    mcp_approval_response: 'mcpa',
+  }),
+);
 
 /** The items of `input`: a text alone is a message of the user's. */
 export function inputItems(input: JsonValue | undefined): JsonObject[] {
@@ -34,7 +36,7 @@ export function storedItems(input: JsonValue | undefined, salt: string): StoredI
     const id =
       typeof item.id === 'string' && item.id !== ''
         ? item.id
-        : `${idPrefixes[type] ?? 'item'}_${gatewayIdMark}${salt}i${at}`;
+        : `${idPrefixes.get(type) ?? 'item'}_${gatewayIdMark}${salt}i${at}`;
     if (type !== 'message') return { ...item, type, id };
     return { ...item, type, id, status: item.status ?? 'completed', content: parts(item) };
   });
