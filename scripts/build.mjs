@@ -102,6 +102,8 @@ async function bundle(entry, folder, atOnce) {
     platform: 'node',
     external,
     plugins: [{ name: 'culvert', resolveId, load }],
+    // The paths of modules, which would be others where node_modules is a link.
+    experimental: { attachDebugInfo: 'none' },
     onLog(level, log) {
       if (log.code === 'UNRESOLVED_IMPORT') throw new Error(log.message);
       if (level === 'warn') console.warn(log.message);
