@@ -127,6 +127,14 @@ for (const type of Object.keys(strict)) {
   });
 }
 
+test('a service that refuses the words of other gateways does not get them, and the caller is told', async () => {
+  for (const type of Object.keys(strict)) {
+    const body = { model: type, messages: asked, thinking: { type: 'enabled', budget_tokens: 1_500 } };
+    const { response } = await openai.chat.completions.create(body).withResponse();
+    assert.deepEqual([response.headers.get('x-culvert-dropped'), lastBody().thinking], ['thinking', undefined]);
+  }
+});
+
 test('what a model refused stays said where the service has no place for a refusal', async () => {
   const refused = { role: 'assistant' as const, content: null, refusal: 'I would rather not.' };
   const messages = [asked[0]!, refused, { role: 'user' as const, content: 'Why?' }];

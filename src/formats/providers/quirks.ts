@@ -36,8 +36,13 @@ const narrower: readonly {
     pattern: /^grok-(4|3-mini)(?!.*non-reasoning)/,
     omit: ['presence_penalty', 'frequency_penalty'],
   },
-  // "Unknown parameter: 'messages[1].reasoning_content'". Servers of open models under these names' types want it.
-  { providers: openAi, pattern: /^(gpt-(?!oss)|o\d|chatgpt|codex|ft:)/, history: ofOpenAi },
+  // "Unknown parameter: 'messages[1].reasoning_content'", or 'thinking'. Servers of open models have these members.
+  {
+    providers: openAi,
+    pattern: /^(gpt-(?!oss)|o\d|chatgpt|codex|ft:)/,
+    omit: ['thinking', 'reasoning'],
+    history: ofOpenAi,
+  },
   // Servers of open models that are configured as OpenAI's.
   { providers: ['openai'], pattern: /^(?!gpt-|o\d|chatgpt|codex|ft:)/, systemFirst: true },
 ];

@@ -47,6 +47,8 @@ export const mistral = openAiLike({
       'modalities',
       'audio',
       'verbosity',
+      'thinking',
+      'reasoning',
     ],
     rename: { max_completion_tokens: 'max_tokens', seed: 'random_seed' },
     streamUsage: false,
