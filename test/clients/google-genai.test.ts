@@ -58,6 +58,38 @@ for (const model of Object.keys(models)) {
     assert.equal(text, (await google.models.generateContent(request)).text);
   });
 
+  test(`${model}: each result in a turn of its own, and calls whose signature the client dropped`, async () => {
+    // LangChain's `@langchain/google-genai` sends the first, LlamaIndex's `@llamaindex/google` the second.
+    const contents: Content[] = [
+      { role: 'user', parts: [{ text: 'Please call get_weather and call get_time' }] },
+      {
+        role: 'model',
+        parts: [
+          { functionCall: { id: 'a', name: 'get_weather', args: { city: 'Rome' } } },
+          { functionCall: { id: 'b', name: 'get_time', args: {} } },
+        ],
+      },
+      { role: 'user', parts: [{ functionResponse: { id: 'a', name: 'get_weather', response: { output: 'sun' } } }] },
+      { role: 'user', parts: [{ functionResponse: { id: 'b', name: 'get_time', response: { output: 'noon' } } }] },
+    ];
+    const answer = await google.models.generateContent({
+      model,
+      contents,
+      config: { tools: [{ functionDeclarations }] },
+    });
+    assert.match(answer.text ?? '', /get_time/);
+    const followed = [...contents, { role: 'user', parts: [{ text: 'and now?' }] }];
+    assert.match((await google.models.generateContent({ model, contents: followed })).text ?? '', /and now/);
+    if (model !== 'google') return;
+    const [, calls, results, words] = lastBody().contents as { parts: Record<string, unknown>[] }[];
+    assert.deepEqual(
+      calls!.parts.map(({ thoughtSignature }) => thoughtSignature),
+      ['skip_thought_signature_validator', undefined],
+    );
+    assert.equal(results!.parts.length, 2);
+    assert.deepEqual(words!.parts, [{ text: 'and now?' }]);
+  });
+
   for (const form of ['whole', 'streamed'] as const) {
     test(`AC-06 AC-16 ${model}: parallel calls go round, ${form}`, async () => {
       const config = {

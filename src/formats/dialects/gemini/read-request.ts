@@ -11,8 +11,10 @@ import { someExtras } from '../request-extras.ts';
 import { conversationStart } from '../value-checks.ts';
 import { decodeSystem, mayHoldSealed, unsealSignature } from './decode-messages.ts';
 import { withOperatorFields } from './encode-request.ts';
+import { rulesOf } from './model-rules.ts';
 import { pathModel, pathStream, withoutPathMembers } from './path-members.ts';
 import { checkRequest, generationFields, toNeutral } from './request-fields.ts';
+import { withWholeToolTurns } from './tool-turns.ts';
 import { noSignature } from './wire.ts';
 
 /**
@@ -197,7 +199,9 @@ function changedBody(raw: Buffer, body: JsonObject, target: ForwardTarget, losse
     const contents = ((changed ?? body).contents as JsonObject[]).map(withoutSealed);
     changed = { ...(changed ?? body), contents };
   }
-  return changed;
+  const { signedCalls } = rulesOf(target.model);
+  const contents = withWholeToolTurns((changed ?? body).contents as JsonObject[], signedCalls);
+  return contents === null ? changed : { ...(changed ?? body), contents };
 }
 
 /** Another vendor's proof means nothing to Google, which still wants one on its calls. */

@@ -1,0 +1,42 @@
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { noSignature } from './wire.ts';
+
+/**
+ * A caller's contents with the turns of tools as Google takes them. Some clients send each result in a separate content, or
+ * (`signed`) a first call without its signature, and Google refuses both. Null: the contents can stay.
+ */
+export function withWholeToolTurns(contents: readonly JsonObject[], signed: boolean): JsonObject[] | null {
+  const turns: JsonObject[] = [];
+  /** Calls of the model's last turn that no result has answered yet. */
+  let open = 0;
+  let changed = false;
+  for (const content of contents) {
+    const parts = partsOf(content);
+    if (content.role === 'model') {
+      open = parts.filter((part) => isObject(part.functionCall)).length;
+      const turn = signed ? withSignedCall(content, parts) : content;
+      if (turn !== content) changed = true;
+      turns.push(turn);
+      continue;
+    }
+    const results = parts.filter((part) => isObject(part.functionResponse)).length;
+    const before = turns.at(-1);
+    if (open > 0 && results > 0 && results === parts.length && before !== undefined && before.role !== 'model') {
+      turns[turns.length - 1] = { ...before, parts: [...partsOf(before), ...parts] };
+      changed = true;
+    } else turns.push(content);
+    open = results === 0 ? 0 : open - results;
+  }
+  return changed ? turns : null;
+}
+
+/** Google signs the first call of a turn, and demands it back there. */
+function withSignedCall(content: JsonObject, parts: readonly JsonObject[]): JsonObject {
+  const first = parts.findIndex((part) => isObject(part.functionCall));
+  if (first < 0 || typeof parts[first]!.thoughtSignature === 'string') return content;
+  return { ...content, parts: parts.with(first, { ...parts[first], thoughtSignature: noSignature }) };
+}
+
+function partsOf({ parts }: JsonObject): JsonObject[] {
+  return Array.isArray(parts) && parts.every(isObject) ? parts : [];
+}
