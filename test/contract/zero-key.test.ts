@@ -145,6 +145,17 @@ test('design §13: without any key every kind of model is listed, none costs any
   for (const window of Object.values(usage.windows)) assert.equal(isObject(window) ? window.used : window, 0);
 });
 
+test('an endpoint without a provider says how to get one: by a key, or in the file alone', async () => {
+  for (const [path, remedy] of [
+    ['/v1/ocr', 'Set MISTRAL_API_KEY for the server, or name such a provider in culvert.yaml'],
+    ['/v1/images/embeddings', '/v1/images/embeddings. Name such a provider in culvert.yaml'],
+  ] as const) {
+    const answer = await gateway.fetch(path, { json: { model: 'm', input: [], document: {} } });
+    const text = await answer.text();
+    assert.ok(text.includes(remedy), text);
+  }
+});
+
 const withoutEspeak = missingTool('espeak-ng', 'ffmpeg', 'ffprobe');
 test('design §13: where espeak-ng is installed it speaks, and nothing is simulated', {
   skip: withoutEspeak,
