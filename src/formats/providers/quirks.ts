@@ -40,7 +40,7 @@ const narrower: readonly {
   {
     providers: openAi,
     pattern: /^(gpt-(?!oss)|o\d|chatgpt|codex|ft:)/,
-    omit: ['thinking', 'reasoning'],
+    omit: ['thinking'],
     history: ofOpenAi,
   },
   // Servers of open models that are configured as OpenAI's.

@@ -10,15 +10,7 @@ export const cerebras = openAiLike({
   forwards: { completions: '/completions' },
   tooLong: [/current length is (?<sent>\d+) while limit is (?<most>\d+)/i],
   quirks: {
-    omit: [
-      'frequency_penalty',
-      'presence_penalty',
-      'logit_bias',
-      'parallel_tool_calls',
-      'service_tier',
-      'thinking',
-      'reasoning',
-    ],
+    omit: ['frequency_penalty', 'presence_penalty', 'logit_bias', 'parallel_tool_calls', 'service_tier', 'thinking'],
     // "property 'messages.2.assistant.reasoning_content' is unsupported"; its own models give `reasoning`.
     history: (messages) => withoutAnswerMembers(messages, ['reasoning']),
     nativeN: false,

@@ -14,7 +14,7 @@ export const groq = openAiLike({
     omitConverted: ['top_k'],
     // "property 'reasoning_content' is unsupported"; its own models give `reasoning`.
     history: (messages) => withoutAnswerMembers(messages, ['reasoning', 'function_call']),
-    omit: ['logprobs', 'top_logprobs', 'logit_bias', 'thinking', 'reasoning'],
+    omit: ['logprobs', 'top_logprobs', 'logit_bias', 'thinking'],
     nativeN: false,
     logprobs: false,
   },

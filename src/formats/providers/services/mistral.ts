@@ -48,7 +48,6 @@ export const mistral = openAiLike({
       'audio',
       'verbosity',
       'thinking',
-      'reasoning',
     ],
     rename: { max_completion_tokens: 'max_tokens', seed: 'random_seed' },
     streamUsage: false,
