@@ -17,7 +17,9 @@ export function sbomOf(dist, { executable }) {
   const held = new Set([...listed(join(dist, 'LICENSES.txt')), ...listed(join(dist, 'web', 'LICENSES.txt'))]);
   const { peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const peers = executable ? peersHeld(peerDependencies) : [];
-  for (const component of sbom.components) if (peers.includes(component.name)) held.add(component['bom-ref']);
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
+  // By version too: a package of development may bring another one.
+  for (const name of peers) held.add(`${name}@${packages[`node_modules/${name}`].version}`);
   const components = sbom.components.filter((component) => held.delete(component['bom-ref']));
   if (held.size > 0) throw new Error(`package-lock.json does not name ${[...held].join(', ')}, which dist/ holds.`);
   // Most are of development alone for npm, since nobody installs them: the bundle holds them.

@@ -69,8 +69,6 @@ export function withoutAnswerMembers(
   messages: readonly JsonValue[],
   taken: readonly AnswerMember[],
 ): JsonValue[] | null {
-  // Most turns of most conversations: nothing to build.
-  if (!messages.some((message) => isObject(message) && refusedIn(message, taken).length > 0)) return null;
   return mended(messages, (message) => {
     const refused = refusedIn(message, taken);
     if (refused.length === 0) return message;
