@@ -56,6 +56,10 @@ export function providersReference(): string {
     "OpenAI's reasoning models (also on Azure) get `max_tokens` as `max_completion_tokens`. The o-series and GPT-5 get no",
     'sampling parameters, because they refuse them.',
     '',
+    '`reasoning` of OpenRouter and `thinking` of LiteLLM in chat completions become `reasoning_effort` where this table leaves',
+    'them out and the model takes one: the same word, or the nearest one. Chat completions alone have `reasoning` and',
+    '`include_reasoning` left out.',
+    '',
     'Cohere gets its own fields `documents`, `citation_options`, `safety_mode`, `strict_tools`, `thinking` and `priority` from',
     'callers of chat completions, who write them next to the others. Its citations come as annotations where the document has',
     'a `url`. A text document of Messages with `citations: {"enabled": true}` becomes one of `documents`.',
@@ -161,7 +165,7 @@ const authWords = {
 function quirksRow({ id, quirks }: Provider): string {
   return row([
     code(id),
-    list(quirks.omit.map(code)),
+    list([...quirks.omit, ...(quirks.omitInChat ?? [])].map(code)),
     list(Object.entries(quirks.rename).map(([from, to]) => `${code(from)} → ${code(to)}`)),
     yes(quirks.nativeN),
     yes(quirks.logprobs),

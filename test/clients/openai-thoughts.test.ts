@@ -15,11 +15,19 @@ const { gateway, lastBody } = await openThreeProviders(
   {
     responses: { targets: ['responses/mock/ok'] },
     ...Object.fromEntries(Object.entries(strict).map(([type, model]) => [type, { targets: [`at-${type}/${model}`] }])),
+    'gpt-4o': { targets: ['at-openai/gpt-4o'] },
+    qwen: { targets: ['at-groq/qwen/qwen3-32b'] },
+    small: { targets: ['at-mistral/mistral-small-2603'] },
+    fireworks: { targets: ['at-fireworks/accounts/fireworks/models/glm-5'] },
+    nvidia: { targets: ['at-nvidia/openai/gpt-oss-120b'] },
+    openrouter: { targets: ['at-openrouter/z-ai/glm-5'] },
+    both: { targets: ['both/gpt-5'] },
   },
   (url) => ({
     responses: { type: 'openai', base_url: `${url}/v1`, api_key: 'd', dialects: ['openai-responses'] },
+    both: { type: 'openai', base_url: `${url}/v1`, api_key: 'd', dialects: ['openai-chat', 'openai-responses'] },
     ...Object.fromEntries(
-      Object.keys(strict).map((type) => [
+      [...Object.keys(strict), 'fireworks', 'nvidia', 'openrouter'].map((type) => [
         `at-${type}`,
         { type, base_url: `${url}/v1`, api_key: 'e', dialects: ['openai-chat'] },
       ]),
@@ -133,6 +141,51 @@ test('a service that refuses the words of other gateways does not get them, and 
     const { response } = await openai.chat.completions.create(body).withResponse();
     assert.deepEqual([response.headers.get('x-culvert-dropped'), lastBody().thinking], ['thinking', undefined]);
   }
+});
+
+/** Model, what a client of OpenRouter asks for, the `reasoning_effort` that is sent, and what the caller hears of it. */
+const efforts: [string, object, string | undefined, string | null][] = [
+  ['openai', { reasoning: { effort: 'low' } }, 'low', null],
+  ['openai', { reasoning: { effort: 'none' } }, 'minimal', 'reasoning'],
+  ['openai', { reasoning: { max_tokens: 9_000 } }, 'high', 'reasoning'],
+  ['openai', { thinking: { type: 'enabled', budget_tokens: 1_500 } }, 'low', 'thinking'],
+  ['openai', { reasoning: { effort: 'low' }, reasoning_effort: 'high' }, 'high', 'reasoning'],
+  ['gpt-4o', { reasoning: { effort: 'low' } }, undefined, 'reasoning'],
+  ['groq', { reasoning: { enabled: true } }, 'medium', null],
+  ['groq', { reasoning: { effort: 'high', exclude: true }, include_reasoning: false }, 'high', 'reasoning'],
+  ['qwen', { reasoning: { effort: 'high' } }, 'default', 'reasoning'],
+  ['qwen', { reasoning: { enabled: false } }, 'none', null],
+  ['cerebras', { reasoning: { effort: 'xhigh' }, include_reasoning: true }, 'high', 'reasoning, include_reasoning'],
+  ['mistral', { reasoning: { effort: 'high' }, include_reasoning: false }, undefined, 'reasoning, include_reasoning'],
+  ['small', { reasoning: { effort: 'low' } }, 'high', 'reasoning'],
+  ['fireworks', { reasoning: { enabled: false }, thinking: { type: 'disabled' } }, 'none', null],
+  ['nvidia', { reasoning: { effort: 'low' } }, 'low', null],
+];
+for (const [model, asks, effort, dropped] of efforts) {
+  test(`${model}: ${JSON.stringify(asks)} goes as ${effort ?? 'nothing'}`, async () => {
+    const { response } = await openai.chat.completions.create({ model, messages: asked, ...asks }).withResponse();
+    const { reasoning_effort: sent, reasoning, include_reasoning: included } = lastBody();
+    assert.deepEqual([sent, reasoning, response.headers.get('x-culvert-dropped')], [effort, undefined, dropped]);
+    assert.equal(included, model === 'groq' && 'include_reasoning' in asks ? false : undefined);
+  });
+}
+
+test('a service that knows reasoning gets it as it is', async () => {
+  for (const model of ['openrouter', 'chat']) {
+    const reasoning = { effort: 'low', exclude: true };
+    const body = { model, messages: asked, reasoning, include_reasoning: false };
+    const { response } = await openai.chat.completions.create(body).withResponse();
+    const sent = lastBody();
+    assert.deepEqual([sent.reasoning, sent.include_reasoning, sent.reasoning_effort], [reasoning, false, undefined]);
+    assert.equal(response.headers.get('x-culvert-dropped'), null);
+  }
+});
+
+test('reasoning of a Responses body stays where the same service refuses it in chat completions', async () => {
+  await openai.responses.create({ model: 'both', input: 'hi', reasoning: { effort: 'low' } });
+  assert.deepEqual(lastBody().reasoning, { effort: 'low' });
+  await openai.responses.create({ model: 'groq', input: 'hi', reasoning: { effort: 'low' } });
+  assert.equal(lastBody().reasoning_effort, 'low');
 });
 
 test('what a model refused stays said where the service has no place for a refusal', async () => {

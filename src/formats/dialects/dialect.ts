@@ -164,6 +164,8 @@ export interface ForwardTarget {
   /** Top-level fields that the target has elsewhere, such as in the path: left out, which is no loss. */
   without?: readonly string[] | undefined;
   rename: Readonly<Record<string, string>>;
+  /** Words of `reasoning_effort` for callers who ask in words of `omit`; absent: the model takes none. */
+  efforts?: readonly string[] | undefined;
   /** The messages of a chat as the target takes them; null: they can stay. Absent: it takes any. */
   history?: ((messages: readonly JsonValue[]) => JsonValue[] | null) | undefined;
 }

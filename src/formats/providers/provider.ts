@@ -259,6 +259,10 @@ export type ProviderAuth =
 export interface ProviderQuirks {
   /** Top-level request fields it answers 400 to: dropped and listed. */
   omit: readonly string[];
+  /** The same in bodies of chat completions alone: other formats that it speaks have members of these names. */
+  omitInChat?: readonly string[];
+  /** Words of `reasoning_effort` that the model takes, for callers who ask in words that it refuses. Absent: none. */
+  efforts?: readonly string[];
   /** Fields that callers of other formats have and OpenAI's has not: left out and listed where it refuses them. */
   omitConverted?: readonly string[];
   /** Request fields it spells otherwise, e.g. `max_completion_tokens` → `max_tokens`. */

@@ -92,7 +92,8 @@ test('OpenAI’s reasoning models: max_tokens is renamed, sampling goes; GPT-5.1
   assert.equal(quirksOf(openai, 'o3').logprobs, false, 'routing must know');
   assert.deepEqual(quirksOf(xai, 'grok-4-fast-reasoning').omit, ['presence_penalty', 'frequency_penalty']);
   assert.equal(quirksOf(xai, 'grok-4-fast-non-reasoning'), xai.quirks);
-  assert.equal(quirksOf(groq, 'openai/o3'), groq.quirks, 'other services translate on their own');
+  assert.deepEqual(quirksOf(groq, 'openai/o3').rename, {}, 'other services translate on their own');
+  assert.equal(quirksOf(groq, 'openai/o3', 'openai-responses'), groq.quirks, 'the word is a member of Responses');
 });
 
 test('model facts: known families by their bare name, everything else unknown', () => {

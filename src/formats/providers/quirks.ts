@@ -2,6 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts'
 import type { DialectId } from '../dialects/dialect.ts';
 import { renameField } from '../dialects/forward-body.ts';
 import type { Loss } from '../neutral/loss.ts';
+import { effortsOf, wordsOfOpenRouter } from './efforts.ts';
 import { type AnswerMember, withoutAnswerMembers } from './histories.ts';
 import { bareName } from './model-facts.ts';
 import type { ProviderQuirks } from './provider.ts';
@@ -18,6 +19,7 @@ const narrower: readonly {
   providers: readonly string[];
   pattern: RegExp;
   omit?: readonly string[];
+  omitInChat?: readonly string[];
   rename?: Readonly<Record<string, string>>;
   systemFirst?: true;
   history?: ProviderQuirks['history'];
@@ -41,6 +43,7 @@ const narrower: readonly {
     providers: openAi,
     pattern: /^(gpt-(?!oss)|o\d|chatgpt|codex|ft:)/,
     omit: ['thinking'],
+    omitInChat: wordsOfOpenRouter,
     history: ofOpenAi,
   },
   // Servers of open models that are configured as OpenAI's.
@@ -63,26 +66,29 @@ export function quirksOf(
   dialect: DialectId = provider.dialect,
 ): ProviderQuirks {
   const of = dialect === 'anthropic-messages' && provider.dialect !== dialect ? anthropic : provider;
+  const key = dialect === 'openai-chat' ? model : `${dialect} ${model}`;
   let byModel = quirksByModel.get(of.quirks);
   if (byModel === undefined) {
     byModel = new Map();
     quirksByModel.set(of.quirks, byModel);
   }
-  const known = byModel.get(model);
+  const known = byModel.get(key);
   if (known !== undefined) return known;
   if (byModel.size >= rememberedModelsMax) byModel.clear();
-  const quirks = narrowed(of, bareName(model));
-  byModel.set(model, quirks);
+  const quirks = narrowed(of, bareName(model), dialect);
+  byModel.set(key, quirks);
   return quirks;
 }
 
-function narrowed(provider: { id: string; quirks: ProviderQuirks }, name: string): ProviderQuirks {
+function narrowed(provider: { id: string; quirks: ProviderQuirks }, name: string, dialect: DialectId): ProviderQuirks {
   const { quirks } = provider;
-  const omit = new Set(quirks.omit);
+  const inChat = dialect === 'openai-chat';
+  const omit = new Set(inChat ? [...quirks.omit, ...(quirks.omitInChat ?? [])] : quirks.omit);
   let { rename, systemFirst, history } = quirks;
   for (const rule of narrower) {
     if (!rule.providers.includes(provider.id) || !rule.pattern.test(name)) continue;
     for (const field of rule.omit ?? []) omit.add(field);
+    if (inChat) for (const field of rule.omitInChat ?? []) omit.add(field);
     if (rule.rename !== undefined) rename = { ...rename, ...rule.rename };
     systemFirst ||= rule.systemFirst;
     history ??= rule.history;
@@ -92,11 +98,13 @@ function narrowed(provider: { id: string; quirks: ProviderQuirks }, name: string
   const isSame = rename === quirks.rename && systemFirst === quirks.systemFirst && history === quirks.history;
   if (isSame && omit.size === quirks.omit.length) return quirks;
   const logprobs = quirks.logprobs && !omit.has('logprobs');
+  const efforts = inChat && omit.has('reasoning') ? effortsOf(provider.id, name) : undefined;
   return {
     ...quirks,
     omit: [...omit],
     rename,
     logprobs,
+    ...(efforts && { efforts }),
     ...(systemFirst && { systemFirst }),
     ...(history && { history }),
   };

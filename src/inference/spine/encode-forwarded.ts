@@ -67,6 +67,7 @@ export function encodeForwarded(
     // A service that always reports its use may refuse to be asked (Mistral). Its callers get the counts nevertheless.
     without: quirks.streamUsage ? members?.without : [...(members?.without ?? []), 'stream_options'],
     rename: quirks.rename,
+    efforts: quirks.efforts,
     history: quirks.history,
   });
   return {
@@ -100,6 +101,7 @@ function forwardedAs(
     omit: stream ? quirks.omit : [...quirks.omit, 'stream_options'],
     without: members?.without,
     rename: quirks.rename,
+    efforts: quirks.efforts,
     history: quirks.history,
   });
   return {

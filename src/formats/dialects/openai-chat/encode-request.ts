@@ -6,6 +6,7 @@ import type { NeutralResponseFormat, NeutralToolChoice } from '../../neutral/req
 import type { EncodedRequest, EncodeTarget } from '../dialect.ts';
 import { textsOf } from '../openai-metadata.ts';
 import { encoderOf, type Taken, writeFields } from '../taken-fields.ts';
+import { effortOfBudget } from './effort.ts';
 import { encodeMessages } from './encode-messages.ts';
 import { encodedFields } from './request-fields.ts';
 import { openAiChatId } from './wire.ts';
@@ -114,8 +115,7 @@ function wireFormat(format: NeutralResponseFormat): JsonObject {
 function effortOf({ reasoning }: EncodedMembers, losses: Loss[]): string | undefined {
   if (reasoning?.effort !== undefined || reasoning?.budgetTokens === undefined) return reasoning?.effort;
   losses.push({ field: 'thinking.budget_tokens', why: 'narrowed' });
-  if (reasoning.budgetTokens <= 2_048) return 'low';
-  return reasoning.budgetTokens <= 8_192 ? 'medium' : 'high';
+  return effortOfBudget(reasoning.budgetTokens);
 }
 
 function putExtensions(body: JsonObject, { extensions }: EncodedMembers): void {

@@ -10,8 +10,9 @@ import { type ForwardBody, forwardBody } from '../forward-body.ts';
 import { findNamed, memberKinds, type NamedObject, type NamingRules, objectsBy } from '../named-objects.ts';
 import { cleanUser, conversationStart } from '../value-checks.ts';
 import { decodeMessage } from './decode-messages.ts';
+import { fittingEffort } from './effort.ts';
 import { extrasOf } from './read-extras.ts';
-import { checkRequest, customTools, requestFields } from './request-fields.ts';
+import { checkRequest, customTools, reasoningOf, requestFields } from './request-fields.ts';
 import { takesSignatures, withoutSignatures } from './thought-signature.ts';
 import { type ChatRequest, openAiChatId } from './wire.ts';
 
@@ -123,7 +124,23 @@ export function prepareForTarget(raw: Buffer, body: JsonObject, scan: JsonScan, 
   if (target.streamUsage === 'ask' && body.stream === true && options.include_usage !== true) {
     values.set('stream_options', JSON.stringify({ ...options, include_usage: true }));
   }
-  return forwardBody(raw, body, scan, target, { values, losses });
+  if (target.efforts === undefined) return forwardBody(raw, body, scan, target, { values, losses });
+  const { omit, without, effort } = effortFor(body, target, target.efforts, losses);
+  if (effort !== null) values.set('reasoning_effort', JSON.stringify(effort));
+  return forwardBody(raw, body, scan, { ...target, omit, without }, { values, losses });
+}
+
+/** The word for a caller's `reasoning` or `thinking` that a target omits, and the target's members without that one. */
+function effortFor(body: JsonObject, target: ForwardTarget, words: readonly string[], losses: Loss[]) {
+  const { omit, without = [] } = target;
+  const isIn = (name: string) => omit.includes(name) && isObject(body[name]) && !Object.hasOwn(target.body, name);
+  const field = typeof body.reasoning_effort === 'string' ? undefined : ['reasoning', 'thinking'].find(isIn);
+  const reasoning = field === undefined ? null : reasoningOf(body);
+  const fitting = reasoning === null ? null : fittingEffort(reasoning, words);
+  if (field === undefined || fitting === null) return { omit, without, effort: null };
+  const hides = isObject(body[field]) && body[field].exclude === true;
+  if (!fitting.exact || hides) losses.push({ field, why: 'narrowed' });
+  return { omit: omit.filter((name) => name !== field), without: [...without, field], effort: fitting.word };
 }
 
 /**

@@ -211,7 +211,7 @@ function putReasoning(request: NeutralRequest, body: ChatRequest): undefined {
 }
 
 /** How much to think: in OpenAI's word, or as clients of OpenRouter (`reasoning`) and LiteLLM (`thinking`) say it. */
-function reasoningOf({ reasoning_effort: effort, reasoning, thinking }: ChatRequest): NeutralReasoning | null {
+export function reasoningOf({ reasoning_effort: effort, reasoning, thinking }: JsonObject): NeutralReasoning | null {
   if (typeof effort === 'string') return { effort };
   if (isObject(reasoning)) {
     if (reasoning.enabled === false) return { effort: 'none' };

@@ -1,3 +1,4 @@
+import { wordsOfOpenRouter } from '../efforts.ts';
 import { withoutAnswerMembers } from '../histories.ts';
 import { openAiLike } from '../openai-like.ts';
 
@@ -11,6 +12,7 @@ export const cerebras = openAiLike({
   tooLong: [/current length is (?<sent>\d+) while limit is (?<most>\d+)/i],
   quirks: {
     omit: ['frequency_penalty', 'presence_penalty', 'logit_bias', 'parallel_tool_calls', 'service_tier', 'thinking'],
+    omitInChat: wordsOfOpenRouter,
     // "property 'messages.2.assistant.reasoning_content' is unsupported"; its own models give `reasoning`.
     history: (messages) => withoutAnswerMembers(messages, ['reasoning']),
     nativeN: false,

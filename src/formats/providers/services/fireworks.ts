@@ -1,3 +1,4 @@
+import { wordsOfOpenRouter } from '../efforts.ts';
 import { imagesOfFireworks } from '../image-models.ts';
 import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 
@@ -8,7 +9,8 @@ export const fireworks = openAiLike({
   prices: 'fireworks',
   baseUrl: 'https://api.fireworks.ai/inference/v1',
   envKey: 'FIREWORKS_API_KEY',
-  quirks: { systemFirst: true },
+  // "Extra inputs are not permitted, field: 'reasoning'".
+  quirks: { systemFirst: true, omitInChat: wordsOfOpenRouter },
   forwards: { completions: '/completions' },
   embeds: { ...openAiEmbeddings, dimensions: 'asked' },
   images: imagesOfFireworks,

@@ -15,6 +15,7 @@ export const groq = openAiLike({
     // "property 'reasoning_content' is unsupported"; its own models give `reasoning`.
     history: (messages) => withoutAnswerMembers(messages, ['reasoning', 'function_call']),
     omit: ['logprobs', 'top_logprobs', 'logit_bias', 'thinking'],
+    omitInChat: ['reasoning'],
     nativeN: false,
     logprobs: false,
   },

@@ -1,3 +1,4 @@
+import { wordsOfOpenRouter } from '../efforts.ts';
 import { withoutAnswerMembers, withShortCallIds } from '../histories.ts';
 import { openAiBatches, openAiEmbeddings, openAiLike, openAiTranscription } from '../openai-like.ts';
 
@@ -49,6 +50,7 @@ export const mistral = openAiLike({
       'verbosity',
       'thinking',
     ],
+    omitInChat: wordsOfOpenRouter,
     rename: { max_completion_tokens: 'max_tokens', seed: 'random_seed' },
     streamUsage: false,
     logprobs: false,

@@ -1,3 +1,4 @@
+import { wordsOfOpenRouter } from '../efforts.ts';
 import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 
 /** https://docs.api.nvidia.com/nim/reference: each model behind it has its own schema, all know `max_tokens`. */
@@ -16,7 +17,8 @@ export const nvidia = openAiLike({
       asymmetric: /embedqa|nemoretriever|nv-embed|e5|arctic/,
     },
   },
-  quirks: { rename: { max_completion_tokens: 'max_tokens' }, nativeN: false },
+  // "Validation: Unsupported parameter(s): reasoning".
+  quirks: { omitInChat: wordsOfOpenRouter, rename: { max_completion_tokens: 'max_tokens' }, nativeN: false },
   errors: [
     { status: 404, code: /function .*not found/i, class: 'model_unavailable' },
     { status: 402, class: 'quota_exhausted' },
