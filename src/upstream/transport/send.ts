@@ -6,8 +6,7 @@ import { Connection, type ConnectionKeeper, type ConnectionParts } from './conne
 import { createLookup } from './lookup.ts';
 import type { ForwardProxy, ProxyOf } from './proxy.ts';
 import { systemTime, type Time } from './timers.ts';
-import type { TransportError } from './transport-error.ts';
-import { transportEnded } from './transport-error.ts';
+import { type TransportError, transportEnded } from './transport-error.ts';
 import {
   type Authorizer,
   NotAuthorized,
@@ -51,9 +50,7 @@ export interface TransportCounts {
   readonly connections: number;
 }
 
-/**
- * Interval at which timeouts of exchanges are checked. It may be coarse, since each attempt has exact timers.
- */
+/** Interval at which timeouts of exchanges are checked. It may be coarse, since each attempt has exact timers. */
 const sweepIntervalMs = 1_000;
 
 /** Undici is loaded with the first request, so that no start waits for it. */
