@@ -6,7 +6,6 @@ import { type Failure, isFailure } from '../../kernel/failure.ts';
 import { type JsonObject, scanJson } from '../../kernel/json.ts';
 import { jsonDepthMax, offLoopBodyBytes } from '../../kernel/limits.ts';
 import { loopWidthMax, parseObject } from '../../kernel/parse-object.ts';
-import { withModel } from '../../kernel/with-model.ts';
 import { canonicalConversation } from '../families/chat/canonical.ts';
 import { type ConversationBody, readConversation } from '../families/chat/conversation-body.ts';
 import { type EmbeddingBody, type EmbeddingBodyKind, readEmbeddings } from '../families/embeddings/embedding-body.ts';
@@ -16,6 +15,7 @@ import { readSpeech, type SpeechBody } from '../families/speech/speech-body.ts';
 import type { BodyAnswers, BodyLook, BodyReader } from '../spine/body-reader.ts';
 import { promptIn, withAdded } from '../spine/prompted.ts';
 import { canonicalBody } from '../spine/readable-input.ts';
+import { withModel } from './with-model.ts';
 
 /** The body that each reader gives: a conversation in a dialect, or the body of another endpoint. */
 export type Bodies = Record<CallerDialectId, ConversationBody> &
@@ -71,7 +71,7 @@ export function lookInto(raw: Buffer, kind: string, look: BodyLook): BodyAnswers
 
 /** The bodies of every family. */
 export interface AllBodies extends BodyReader<Bodies> {
-  /** By `kernel/with-model`, off the loop where `raw` is large; `raw` stays as it is. */
+  /** By `with-model`, off the loop where `raw` is large; `raw` stays as it is. */
   withModel(tenant: string, raw: Buffer, model: string): Buffer | Failure | Promise<Buffer | Failure>;
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
-import type { Failure } from './failure.ts';
-import { anyWidth, type JsonWidth, scanJson } from './json.ts';
-import { jsonDepthMax } from './limits.ts';
-import { tooLargeForLoop } from './parse-object.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import { anyWidth, type JsonWidth, scanJson } from '../../kernel/json.ts';
+import { jsonDepthMax } from '../../kernel/limits.ts';
+import { tooLargeForLoop } from '../../kernel/parse-object.ts';
 
 /**
  * The text of a JSON object with this `model` in place of the one it has; all other bytes stay as they came. What is no
