@@ -1,4 +1,5 @@
-import { FailureError, factsOf } from '../src/kernel/failure.ts';
+import { FailureError } from '../src/kernel/failure.ts';
+import { factsOf } from '../src/kernel/failure-facts.ts';
 import type { CollectionSpec } from '../src/vectors/collection.ts';
 import type { VectorCall } from '../src/vectors/vector-engine.ts';
 import type { VectorStore } from '../src/vectors/vector-store.ts';

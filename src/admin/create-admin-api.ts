@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import { formatPath } from '../config/problem.ts';
 import { checkAgainst } from '../config/schema-issues.ts';
-import { type Failure, FailureError, factsOf, invalid, isFailure } from '../kernel/failure.ts';
+import { type Failure, FailureError, invalid, isFailure } from '../kernel/failure.ts';
+import { factsOf } from '../kernel/failure-facts.ts';
 import { parseObject } from '../kernel/parse-object.ts';
 import type { AdminApi, AdminMethod, AdminReply, AdminRequest } from './admin-api.ts';
 import { agentSessionOperations } from './agent-sessions.ts';

@@ -7,7 +7,7 @@ import { cleanTag } from '../formats/neutral/tag.ts';
 import { explainChat } from '../inference/families/chat/explain-chat.ts';
 import { explainEmbeddings } from '../inference/families/embeddings/explain-embeddings.ts';
 import type { ExplainedRequest, Question } from '../inference/spine/explained.ts';
-import { factsOf } from '../kernel/failure.ts';
+import { factsOf } from '../kernel/failure-facts.ts';
 import { defaultPreferences } from '../routing/route.ts';
 import type { Directory, Records } from './directory.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';

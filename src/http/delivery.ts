@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { AnswerForm, Bytes, Delivery, Failed, HeaderList, Pace } from '../inference/spine/sink.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { type Failure, factsOf } from '../kernel/failure.ts';
+import type { Failure } from '../kernel/failure.ts';
+import { factsOf } from '../kernel/failure-facts.ts';
 import { keepAliveAfterMs, readerBufferBytesMax, readerStallTimeoutMs } from '../kernel/limits.ts';
 import { validateHeaderName, validateHeaderValue } from '../kernel/web/node-http.ts';
 import { type Exchange, errorContextOf, type Route } from './exchange.ts';

@@ -1,7 +1,7 @@
 import type { Principal } from '../books/auth/principal.ts';
 import type { LoggedBodies } from '../inference/endpoints/services.ts';
 import type { AnswerForm, Bytes, Client, Failed, HeaderList, Pace, Sink } from '../inference/spine/sink.ts';
-import { factsOf } from '../kernel/failure.ts';
+import { factsOf } from '../kernel/failure-facts.ts';
 
 /** Largest part of one body that is logged; of the rest only the length. */
 export const loggedBytesMax = 64 * 1024;

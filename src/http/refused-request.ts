@@ -1,7 +1,8 @@
 import { matchesGlob } from '../books/auth/model-glob.ts';
 import type { Principal } from '../books/auth/principal.ts';
 import { type Refusal, type RefusedBy, refusalMessageMax } from '../books/metering/refusal.ts';
-import { type Failure, type FailureFacts, factsOf } from '../kernel/failure.ts';
+import type { Failure } from '../kernel/failure.ts';
+import { type FailureFacts, factsOf } from '../kernel/failure-facts.ts';
 import { STATUS_CODES } from '../kernel/web/node-http.ts';
 import type { Exchange, Route } from './exchange.ts';
 

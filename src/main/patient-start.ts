@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { note } from '../cli/print.ts';
-import { FailureError, factsOf } from '../kernel/failure.ts';
+import { FailureError } from '../kernel/failure.ts';
+import { factsOf } from '../kernel/failure-facts.ts';
 import { StartRefused } from '../processes/lifetime.ts';
 import { mayPass, whyUnusable } from '../stores/postgres/open.ts';
 

@@ -7,7 +7,7 @@ import { explainChat, planningWithoutStores } from '../../inference/families/cha
 import { explainEmbeddings } from '../../inference/families/embeddings/explain-embeddings.ts';
 import type { ExplainedRequest, ExplainedTarget, Question } from '../../inference/spine/explained.ts';
 import { systemClock } from '../../kernel/clock.ts';
-import { factsOf } from '../../kernel/failure.ts';
+import { factsOf } from '../../kernel/failure-facts.ts';
 import { createHealth } from '../../routing/health.ts';
 import { defaultPreferences } from '../../routing/route.ts';
 import { CommandFailed } from '../command-failed.ts';

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { backoffMs } from '../../kernel/backoff.ts';
-import { type Failure, factsOf, invalid } from '../../kernel/failure.ts';
+import { type Failure, invalid } from '../../kernel/failure.ts';
+import { factsOf } from '../../kernel/failure-facts.ts';
 import { newRequestId } from '../../kernel/ids.ts';
 import type { Turn } from '../../kernel/sharing/turns.ts';
 import { readBatchLine } from './batch-line.ts';

@@ -2,7 +2,8 @@ import type { BatchFormat } from '../../books/metering/batch-store.ts';
 import { anthropicMessages } from '../../formats/dialects/anthropic-messages/index.ts';
 import { gemini } from '../../formats/dialects/gemini/index.ts';
 import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
-import { type ErrorContext, type Failure, factsOf, statusOf } from '../../kernel/failure.ts';
+import { type ErrorContext, type Failure, statusOf } from '../../kernel/failure.ts';
+import { factsOf } from '../../kernel/failure-facts.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 
 /** How a line of a batch ended. */

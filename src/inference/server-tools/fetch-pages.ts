@@ -1,6 +1,7 @@
 import { addAddresses, addressKey } from '../../formats/neutral/known-addresses.ts';
 import type { ServerResult, ServerSource, ServerToolFault, WebFetchTool } from '../../formats/neutral/server-tool.ts';
-import { type Failure, factsOf, isFailure } from '../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
+import { factsOf } from '../../kernel/failure-facts.ts';
 import type { SourceMarks } from './source-marks.ts';
 import { sourceText } from './source-text.ts';
 import type { ServerToolPorts, ToolOwner } from './tool-ports.ts';

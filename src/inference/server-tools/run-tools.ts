@@ -13,7 +13,8 @@ import type {
   WebSearchTool,
 } from '../../formats/neutral/server-tool.ts';
 import type { ServerTurn } from '../../formats/neutral/server-turn.ts';
-import { type Failure, factsOf, invalid, isFailure } from '../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../kernel/failure.ts';
+import { factsOf } from '../../kernel/failure-facts.ts';
 import { type JsonObject, parsedData } from '../../kernel/json.ts';
 import { knownEntry } from '../../kernel/known-entry.ts';
 import { PageFetches } from './fetch-pages.ts';

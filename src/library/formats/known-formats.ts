@@ -1,6 +1,7 @@
 import type { CallerDialect, UpstreamDialect } from '../../formats/dialects/dialect.ts';
 import { dialects } from '../../formats/dialects/dialect-table.ts';
-import { type Failure, factsOf } from '../../kernel/failure.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import { factsOf } from '../../kernel/failure-facts.ts';
 import { FormatError } from './format-error.ts';
 import { callerFormats, providerFormats } from './format-names.ts';
 import type { Body, CallerFormat, ProviderFormat } from './types.ts';

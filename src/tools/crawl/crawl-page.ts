@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { backoffMs } from '../../kernel/backoff.ts';
-import { type Failure, FailureError, factsOf, isFailure } from '../../kernel/failure.ts';
+import { type Failure, FailureError, isFailure } from '../../kernel/failure.ts';
+import { factsOf } from '../../kernel/failure-facts.ts';
 import { HostBusy } from '../../net/host-turns.ts';
 import { canonicalUrl, isOfDomain } from '../canonical-url.ts';
 import { isPaid } from '../page-reader.ts';

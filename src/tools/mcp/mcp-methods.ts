@@ -1,4 +1,5 @@
-import { FailureError, factsOf } from '../../kernel/failure.ts';
+import { FailureError } from '../../kernel/failure.ts';
+import { factsOf } from '../../kernel/failure-facts.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import {
   failedResult,

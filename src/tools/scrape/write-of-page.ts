@@ -1,5 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
-import { type Failure, factsOf, isFailure } from '../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
+import { factsOf } from '../../kernel/failure-facts.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import type { PageModel, PageQuestion } from '../page-model.ts';
 import type { PageOrder, PageReader } from '../page-reader.ts';

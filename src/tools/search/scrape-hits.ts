@@ -1,4 +1,5 @@
-import { type Failure, factsOf, isFailure } from '../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
+import { factsOf } from '../../kernel/failure-facts.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { isPaid, type PageReader } from '../page-reader.ts';
 import { shownPage } from '../scrape/scrape-answer.ts';

@@ -1,4 +1,5 @@
-import { type ErrorContext, type Failure, factsOf, statusOf } from '../../../kernel/failure.ts';
+import { type ErrorContext, type Failure, statusOf } from '../../../kernel/failure.ts';
+import { factsOf } from '../../../kernel/failure-facts.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { Fault, FaultClass } from '../../neutral/outcome.ts';
 import type { UpstreamError } from '../dialect.ts';

@@ -1,5 +1,6 @@
 import { errorUrlOf } from '../../../kernel/error-topic.ts';
-import { type ErrorContext, type Failure, factsOf, reportedByProvider } from '../../../kernel/failure.ts';
+import { type ErrorContext, type Failure, reportedByProvider } from '../../../kernel/failure.ts';
+import { factsOf } from '../../../kernel/failure-facts.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Fault, FaultClass } from '../../neutral/outcome.ts';
 import type { UpstreamError } from '../dialect.ts';

@@ -1,4 +1,4 @@
-import { factsOf } from '../../../kernel/failure.ts';
+import { factsOf } from '../../../kernel/failure-facts.ts';
 import type { JsonSchema } from '../described-check.ts';
 import type { CallerDialect } from '../dialect.ts';
 import { gemini } from '../gemini/index.ts';

@@ -1,11 +1,6 @@
 import { errorUrlOf } from '../../../kernel/error-topic.ts';
-import {
-  type ErrorContext,
-  type Failure,
-  type FailureFacts,
-  factsOf,
-  reportedByProvider,
-} from '../../../kernel/failure.ts';
+import { type ErrorContext, type Failure, reportedByProvider } from '../../../kernel/failure.ts';
+import { type FailureFacts, factsOf } from '../../../kernel/failure-facts.ts';
 import { isObject, type JsonObject, type JsonValue, parsedJson } from '../../../kernel/json.ts';
 import type { FaultClass } from '../../neutral/outcome.ts';
 import type { UpstreamError } from '../dialect.ts';

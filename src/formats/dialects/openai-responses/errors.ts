@@ -1,11 +1,6 @@
 import { errorUrlOf } from '../../../kernel/error-topic.ts';
-import {
-  type ErrorContext,
-  type Failure,
-  type FailureFacts,
-  factsOf,
-  guardBlockedCode,
-} from '../../../kernel/failure.ts';
+import { type ErrorContext, type Failure, guardBlockedCode } from '../../../kernel/failure.ts';
+import { type FailureFacts, factsOf } from '../../../kernel/failure-facts.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { Fault } from '../../neutral/outcome.ts';
 import type { StreamMark, UpstreamError } from '../dialect.ts';

@@ -1,4 +1,5 @@
-import { type ErrorContext, type Failure, factsOf } from '../../../kernel/failure.ts';
+import type { ErrorContext, Failure } from '../../../kernel/failure.ts';
+import { factsOf } from '../../../kernel/failure-facts.ts';
 import { isObject, type JsonObject, scanJson } from '../../../kernel/json.ts';
 import { jsonDepthMax } from '../../../kernel/limits.ts';
 import { loopWidthMax } from '../../../kernel/parse-object.ts';

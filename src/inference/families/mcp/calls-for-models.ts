@@ -1,5 +1,6 @@
 import type { McpServerTool } from '../../../formats/neutral/server-tool.ts';
-import { type Failure, FailureError, factsOf, invalid, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
+import { factsOf } from '../../../kernel/failure-facts.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { GuardedServers } from '../../../tools/mcp/guarded-servers.ts';
 import { McpFault } from '../../../tools/mcp/mcp-fault.ts';

@@ -1,6 +1,6 @@
 import { messageIn } from '../../../formats/media/realtime/events.ts';
 import { type LiveSetup, liveSetupOf } from '../../../formats/media/realtime/live-session.ts';
-import { factsOf } from '../../../kernel/failure.ts';
+import { factsOf } from '../../../kernel/failure-facts.ts';
 import { BufferedAnswer } from '../../spine/buffered-answer.ts';
 import { firstMessage } from './first-message.ts';
 import { LiveCallerEnd } from './live-caller-end.ts';

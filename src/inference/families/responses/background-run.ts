@@ -1,5 +1,6 @@
 import { openAiResponses } from '../../../formats/dialects/openai-responses/index.ts';
-import { type Failure, factsOf } from '../../../kernel/failure.ts';
+import type { Failure } from '../../../kernel/failure.ts';
+import { factsOf } from '../../../kernel/failure-facts.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { Bytes, Delivery, Failed, Pace } from '../../spine/sink.ts';
 import { dataOf, ResponseFrames } from './response-frames.ts';
