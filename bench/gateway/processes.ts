@@ -118,6 +118,8 @@ export interface CulvertStart {
   sections?: Readonly<Record<string, unknown>>;
   /** The folder of the sources to run; default: this repository. */
   checkout?: string;
+  /** The `node` that runs it; default: this one. */
+  node?: string | undefined;
 }
 
 /** Every kind of limit, too high to be reached. */
@@ -174,7 +176,7 @@ ${Object.entries(order.sections ?? {})
   const args = [join(order.checkout ?? root, 'bin', 'culvert.mjs'), 'start', '--config', config];
   // For profiling by hand, such as CULVERT_BENCH_FLAGS=--cpu-prof.
   const flags = process.env.CULVERT_BENCH_FLAGS?.split(' ') ?? [];
-  const child = startPinned(process.execPath, [...flags, ...args], log, order.env, order.cores);
+  const child = startPinned(order.node ?? process.execPath, [...flags, ...args], log, order.env, order.cores);
   return { child, port };
 }
 

@@ -1,6 +1,6 @@
-// node bench/run.mjs regress A B [--rounds=7] [--most=1.05] [--write]
+// node bench/run.mjs regress A B [--node=PROGRAM] [--rounds=7] [--most=1.05] [--write]
 // What a request costs at commit B against commit A, in CPU time; ends with 1 when it is above 5 % more, or above another
-// ratio. --write: into bench/results.md.
+// ratio. --node: another Node for B, which may be the same commit. --write: into bench/results.md.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
@@ -26,6 +26,7 @@ if (before === undefined || after === undefined) {
 }
 const rounds = Number(/--rounds=(\d+)/.exec(process.argv.join(' '))?.[1] ?? 7);
 const most = Number(/--most=([\d.]+)/.exec(process.argv.join(' '))?.[1] ?? 1.05);
+const node = /--node=(\S+)/.exec(process.argv.join(' '))?.[1];
 const loadBefore = (loadavg()[0] ?? 0).toFixed(1);
 const kinds = {
   'whole answers, passed through': { model: 'same', stream: null },
@@ -37,18 +38,18 @@ const upstream = await startUpstream();
 let worst = 0;
 const rows: Row[] = [];
 try {
-  const [a, b] = await Promise.all([before, after].map(started));
+  const [a, b] = await Promise.all([started(before, 'a'), started(after, 'b', node)]);
   for (const [what, kind] of Object.entries(kinds)) {
-    for (const one of [a!, b!]) await costOf(one, kind, warmSeconds);
+    for (const one of [a, b]) await costOf(one, kind, warmSeconds);
     const ratios: number[] = [];
     const own: number[] = [];
     for (let round = 0; round < rounds; round += 1) {
       // The first one has the machine as the last one left it.
-      const order = round % 2 === 0 ? [a!, b!] : [b!, a!];
+      const order = round % 2 === 0 ? [a, b] : [b, a];
       const cost = new Map<Subject, number>();
       for (const one of order) cost.set(one, await costOf(one, kind, roundSeconds));
-      ratios.push(cost.get(b!)! / cost.get(a!)!);
-      own.push(cost.get(b!)!);
+      ratios.push(cost.get(b)! / cost.get(a)!);
+      own.push(cost.get(b)!);
     }
     rows.push(
       ...print([
@@ -58,16 +59,16 @@ try {
     );
     worst = Math.max(worst, median(ratios));
   }
-  await Promise.all([a!.stop(), b!.stop()]);
+  await Promise.all([a.stop(), b.stop()]);
 } finally {
   upstream.stop();
-  for (const commit of [before, after]) git('worktree', 'remove', '--force', placeOf(commit));
+  for (const place of ['a', 'b']) git('worktree', 'remove', '--force', join(folder, place));
   rmSync(folder, { recursive: true, force: true });
 }
 if (process.argv.includes('--write'))
   writeSection({
     subject: 'regress',
-    command: `node bench/run.mjs regress ${before} ${after} --most=${most} --write`,
+    command: `node bench/run.mjs regress ${before} ${after}${node === undefined ? '' : ` --node=${node}`} --most=${most} --write`,
     how: `Two commits in turns, each after ${warmSeconds} s of load; medians of ${rounds} rounds of ${roundSeconds} s, ${connections} connections. The machine's load
 was ${loadBefore} before.`,
     rows,
@@ -83,17 +84,13 @@ async function costOf(gateway: Subject, kind: (typeof kinds)[keyof typeof kinds]
   return ((cpuSeconds(gateway.pid) - startedS) / requests) * 1e6;
 }
 
-async function started(commit: string): Promise<Subject> {
-  const checkout = placeOf(commit);
+async function started(commit: string, place: string, program?: string): Promise<Subject> {
+  const checkout = join(folder, place);
   git('worktree', 'add', '--detach', '--force', checkout, commit);
   const lock = (place: string) => readFileSync(join(place, 'package-lock.json'), 'utf8');
   if (lock(checkout) === lock(root)) symlinkSync(join(root, 'node_modules'), join(checkout, 'node_modules'));
   else execFileSync('npm', ['ci', '--silent'], { cwd: checkout, stdio: 'inherit' });
-  return startCulvert({ upstreamPort: upstream.port, checkout });
-}
-
-function placeOf(commit: string): string {
-  return join(folder, commit === before ? 'a' : 'b');
+  return startCulvert({ upstreamPort: upstream.port, checkout, node: program });
 }
 
 function git(...args: string[]): void {
