@@ -141,6 +141,8 @@ test('settings, text and sound: OpenAI’s events here, Gemini’s messages ther
           activityHandling: 'NO_INTERRUPTION',
         },
         outputAudioTranscription: {},
+        sessionResumption: {},
+        contextWindowCompression: { slidingWindow: {} },
       },
     },
     { clientContent: { turns: [{ role: 'user', parts: [{ text: 'Hello' }] }], turnComplete: false } },

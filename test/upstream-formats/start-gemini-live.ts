@@ -12,6 +12,8 @@ export interface GeminiLiveSession {
   send(message: JsonObject): void;
   /** Resolves with the first message that matches, also one that has come. */
   heard(matches: (message: JsonObject) => boolean): Promise<JsonObject>;
+  /** Gives a handle by which the session may go on over another connection, once this one is closed. */
+  mayResume(handle: string): void;
   socket: WebSocket;
 }
 
@@ -57,6 +59,7 @@ export async function startGeminiLive(t: { after(close: () => void): void }): Pr
   const server = createServer((_, response) => response.writeHead(404).end('{}'));
   const webSockets = new WebSocketServer({ server });
   const waiting: ((session: GeminiLiveSession) => void)[] = [];
+  const resumable = new Map<string, WebSocket>();
   const upstream: GeminiLiveUpstream = {
     url: '',
     sessions: [],
@@ -76,12 +79,19 @@ export async function startGeminiLive(t: { after(close: () => void): void }): Pr
           await new Promise<void>((resolve) => awaited.push(resolve));
         }
       },
+      mayResume(handle) {
+        resumable.set(handle, socket);
+        session.send({ sessionResumptionUpdate: { newHandle: handle, resumable: true } });
+      },
       socket,
     };
     socket.on('message', (data) => {
       const message = JSON.parse(String(data)) as JsonObject;
       session.messages.push(message);
-      answer(session, message);
+      const { setup } = message as { setup?: { sessionResumption?: { handle?: string } } };
+      const earlier = resumable.get(setup?.sessionResumption?.handle ?? '');
+      if (earlier !== undefined && earlier.readyState !== earlier.CLOSED) socket.close(1011, 'the session is open');
+      else answer(session, message);
       for (const look of awaited.splice(0)) look();
     });
     upstream.sessions.push(session);

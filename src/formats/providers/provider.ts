@@ -134,6 +134,8 @@ export interface RealtimeFacts {
   pathOf(model: string, options: { apiVersion: string | null }): PathAt;
   /** The model as the setup names it, below the path of the base URL. Default: its id. */
   resourceOf?: (model: string, basePath: string) => string;
+  /** A session goes on over another connection when its provider closes the first. Absent: it ends with it. */
+  resumes?: true;
   /** Path and query of a session that only transcribes, whose model is named within; absent: it holds none. */
   transcriptions?: string;
   /** Where it takes offers of WebRTC; absent: nowhere. Its sessions are joined below `socket`. */

@@ -1,6 +1,8 @@
 import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import { reportedCount } from '../../neutral/usage.ts';
 import type { RealtimeEvent } from './events.ts';
+import { GeminiChannel } from './gemini-channel.ts';
+import { setupOf } from './gemini-setup.ts';
 import { type EventForm, EventWriter, ResponseWriter } from './response-writer.ts';
 import { firstSettings, type SessionSettings, shownSession, updated } from './session-settings.ts';
 
@@ -15,26 +17,28 @@ export interface GeminiLiveFacts {
   voiceOf(name: string): string | null;
   /** Its voices, for a message. */
   voices: readonly string[];
+  /** Whether the session may go on over another connection. */
+  resumes: boolean;
 }
 
 /** Receivers of messages. */
 export interface GeminiLiveSinks {
   up(message: JsonObject): void;
   down(event: RealtimeEvent): void;
+  /** The present connection is to be left for another, of which `opened` tells. */
+  reopen(): void;
 }
 
 /**
  * OpenAI's realtime events on the caller's side, Gemini's Live API (`BidiGenerateContent`,
  * https://ai.google.dev/api/live) on the other. Gemini takes its settings in the first message alone, so that is sent when
- * the caller first says something else than `session.update`.
+ * the caller first says something else than `session.update`; later ones need another connection.
  */
 export class GeminiLive {
   readonly #facts: GeminiLiveFacts;
-  readonly #sinks: GeminiLiveSinks;
   readonly #events: EventWriter;
   #settings: SessionSettings = firstSettings;
-  /** Messages wait until Gemini has taken the setup. */
-  #setup: 'unsent' | { waiting: JsonObject[] } | 'done' = 'unsent';
+  readonly #channel: GeminiChannel;
   #response: ResponseWriter | null = null;
   /** The response was interrupted, or the caller has cancelled it: what still comes of it is not passed on. */
   #cancelled: 'turn_detected' | 'client_cancelled' | null = null;
@@ -49,12 +53,40 @@ export class GeminiLive {
 
   constructor(facts: GeminiLiveFacts, sinks: GeminiLiveSinks) {
     this.#facts = facts;
-    this.#sinks = sinks;
     this.#events = new EventWriter(facts.form, facts.id, sinks.down);
+    this.#channel = new GeminiChannel({
+      ...sinks,
+      setup: () => setupOf(facts, this.#settings),
+      resumes: facts.resumes,
+      isAtRest: () => this.#isAtRest(),
+    });
+  }
+
+  /** Characters that wait for a connection. */
+  get waitingChars(): number {
+    return this.#channel.waitingChars;
   }
 
   begin(): void {
     this.#events.write('session.created', { session: this.#shown() });
+  }
+
+  /** There is another connection, which has heard nothing yet. */
+  opened(): void {
+    this.#channel.opened();
+  }
+
+  /** The connection broke. False: the session cannot go on. */
+  broken(): boolean {
+    if (!this.#channel.broken()) return false;
+    const message = 'The connection to the provider broke during the response. Ask for it again.';
+    this.#response?.done({ status: 'failed', error: { type: 'server_error', code: null, message }, usage: null });
+    this.#forgetTurn();
+    // Gemini does not know of them any more, or has cancelled them.
+    this.#calls.clear();
+    this.#results = [];
+    this.#activity = 'none';
+    return true;
   }
 
   /** A message of the caller that is no event. */
@@ -89,11 +121,7 @@ export class GeminiLive {
   }
 
   fromGemini(message: JsonObject): void {
-    if (message.setupComplete !== undefined && typeof this.#setup === 'object') {
-      const { waiting } = this.#setup;
-      this.#setup = 'done';
-      for (const one of waiting) this.#sinks.up(one);
-    }
+    this.#channel.take(message);
     if (isObject(message.usageMetadata)) this.#usage = usageOf(message.usageMetadata);
     if (isObject(message.serverContent)) this.#content(message.serverContent);
     if (isObject(message.toolCall)) this.#toolCall(message.toolCall);
@@ -114,12 +142,14 @@ export class GeminiLive {
       const message = `The model has no voice '${next.voice.slice(0, 64)}'. Its voices: ${this.#facts.voices.join(', ')}.`;
       return this.#events.error(message, 'session.audio.output.voice', event.event_id);
     }
-    if (this.#setup !== 'unsent' && JSON.stringify(next) !== JSON.stringify(this.#settings)) {
+    const isOther = JSON.stringify(next) !== JSON.stringify(this.#settings);
+    if (isOther && this.#channel.isFixed) {
       const message =
         'This model takes settings only before the session has heard anything. Open a new session for others.';
       return this.#events.error(message, 'session', event.event_id);
     }
     this.#settings = next;
+    if (isOther) this.#channel.renew();
     this.#events.write('session.updated', { session: this.#shown() });
     if (mustCall) this.#events.error(noForcedCalls, 'session.tool_choice', event.event_id);
     if (hasSpeed) this.#events.error(noSpeed, 'session.audio.output.speed', event.event_id);
@@ -264,20 +294,25 @@ export class GeminiLive {
     const response = this.#response;
     const usage = this.#usage;
     const cancelled = this.#cancelled;
+    this.#forgetTurn();
+    if (cancelled === null) response?.done({ status: 'completed', usage });
+    else response?.done({ status: 'cancelled', reason: cancelled, usage });
+    this.#channel.leaveAtRest();
+  }
+
+  #forgetTurn(): void {
     this.#response = null;
     this.#usage = null;
     this.#cancelled = null;
-    if (cancelled === null) response?.done({ status: 'completed', usage });
-    else response?.done({ status: 'cancelled', reason: cancelled, usage });
+  }
+
+  #isAtRest(): boolean {
+    const isSilent = this.#speech === null && this.#activity === 'none';
+    return isSilent && this.#response === null && this.#calls.size === 0 && this.#results.length === 0;
   }
 
   #up(message: JsonObject): void {
-    if (this.#setup === 'unsent') {
-      this.#setup = { waiting: [] };
-      this.#sinks.up({ setup: setupOf(this.#facts, this.#settings) });
-    }
-    if (typeof this.#setup === 'object') this.#setup.waiting.push(message);
-    else this.#sinks.up(message);
+    this.#channel.send(message);
   }
 
   #shown(): JsonObject {
@@ -292,43 +327,6 @@ const noSpeed = "Gemini's Live API has no speed, so the model speaks at its usua
 
 function callsForced(choice: SessionSettings['toolChoice']): boolean {
   return choice !== 'auto' && choice !== 'none';
-}
-
-function setupOf({ model, voiceOf }: GeminiLiveFacts, settings: SessionSettings): JsonObject {
-  const { instructions, output, voice, turns, transcribes, tools, toolChoice, temperature, maxOutputTokens } = settings;
-  const voiceName = voice === null ? null : voiceOf(voice);
-  const detection =
-    turns.by === 'commit'
-      ? { disabled: true }
-      : {
-          ...(turns.silenceMs !== null && { silenceDurationMs: turns.silenceMs }),
-          ...(turns.prefixMs !== null && { prefixPaddingMs: turns.prefixMs }),
-        };
-  return {
-    model: model.includes('/') ? model : `models/${model}`,
-    generationConfig: {
-      responseModalities: [output === 'audio' ? 'AUDIO' : 'TEXT'],
-      ...(voiceName !== null && { speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName } } } }),
-      ...(temperature !== null && { temperature }),
-      ...(maxOutputTokens !== null && { maxOutputTokens }),
-    },
-    ...(instructions !== '' && { systemInstruction: { parts: [{ text: instructions }] } }),
-    ...(tools.length > 0 && toolChoice !== 'none' && { tools: [{ functionDeclarations: tools.map(declared) }] }),
-    realtimeInputConfig: {
-      automaticActivityDetection: detection,
-      ...(turns.by === 'silence' && !turns.interrupts && { activityHandling: 'NO_INTERRUPTION' }),
-    },
-    ...(transcribes && { inputAudioTranscription: {} }),
-    ...(output === 'audio' && { outputAudioTranscription: {} }),
-  };
-}
-
-function declared({ name, description, parameters }: SessionSettings['tools'][number]): JsonObject {
-  return {
-    name,
-    ...(description !== null && { description }),
-    ...(Object.keys(parameters).length > 0 && { parametersJsonSchema: parameters }),
-  };
 }
 
 /** Instructions for one response go before it as the caller's words: those of the session are fixed. */

@@ -123,6 +123,7 @@ export const gemini: Provider = {
     format: 'gemini',
     pathOf: () => ({ fromOrigin: '/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent' }),
     voices: geminiVoices,
+    resumes: true,
   },
   listModels,
 };

@@ -91,6 +91,7 @@ export const vertex: Provider = {
     // In express mode there is no project before it.
     resourceOf: (model, basePath) => (basePath + pathOfGoogle(model)).replace(/^\/v1(beta1)?\//, '/'),
     voices: geminiVoices,
+    // Google keeps sessions that may be resumed for 24 hours there, which it does to nobody who does not ask for it.
   },
   listModels,
 };

@@ -1,5 +1,6 @@
 import type { WebSocket } from 'ws';
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
+import type { GeminiLiveFacts } from '../../../formats/media/realtime/gemini-live.ts';
 import type { EventForm } from '../../../formats/media/realtime/response-writer.ts';
 import { withTranscriptionModel } from '../../../formats/media/realtime/session-settings.ts';
 import { responseTurns, transcriptionTurns } from '../../../formats/media/realtime/turn-events.ts';
@@ -53,12 +54,15 @@ export async function openSession(services: RealtimeServices, socketCall: Socket
     return openCascade(services, opened, cascade);
   }
   const ways = isTranscription ? new TranscriptionWays(call.sink) : null;
-  const reach = async (attempt: RouteAttempt, to: ConfiguredProvider, signal: AbortSignal) => {
+  const connect = (attempt: RouteAttempt, to: ConfiguredProvider, signal: AbortSignal) => {
     const { apiVersion, basePath, provider } = to.connection;
     const facts = provider.realtime!;
     const at = isTranscription ? facts.transcriptions! : facts.pathOf(attempt.target.model, { apiVersion });
     const path = pathOf(at, basePath);
-    const outcome = await connectAt(services, attempt, to, { path, callerHeaders: call.callerHeaders, signal });
+    return connectAt(services, attempt, to, { path, callerHeaders: call.callerHeaders, signal });
+  };
+  const reach: typeof connect = async (attempt, to, signal) => {
+    const outcome = await connect(attempt, to, signal);
     if (outcome.kind === 'missed') ways?.missed(to, outcome.fault);
     return outcome;
   };
@@ -77,7 +81,7 @@ export async function openSession(services: RealtimeServices, socketCall: Socket
             created: opened.created,
             errorEvent,
           })
-        : upstreamEnd(opened, held);
+        : upstreamEnd(opened, held, (signal) => connect(held.attempt, held.to, signal));
       const session = isTranscription && opened.created === 'untold' ? named(opened) : settings;
       if (session !== null) upstream.send(JSON.stringify({ type: 'session.update', session }));
       await runSession({
@@ -158,18 +162,27 @@ function formOf({ callerHeaders }: SessionCall['call']): EventForm {
 }
 
 /** The upstream's end, in OpenAI's events. */
-function upstreamEnd({ call, model }: SocketCall, { reached, attempt, to }: HeldSession<Connected>): SessionEnd {
-  const { format, voices } = to.connection.provider.realtime!;
+function upstreamEnd(
+  { call, model }: SocketCall,
+  { reached, attempt, to }: HeldSession<Connected>,
+  connect: (signal: AbortSignal) => ReturnType<typeof connectAt>,
+): SessionEnd {
+  const { format, voices, resumes = false } = to.connection.provider.realtime!;
   const socket = new SocketEnd(reached.socket);
   if (format === 'openai') return socket;
   const known = voices ?? unknownVoices;
-  return new GeminiEnd(socket, {
+  const facts: GeminiLiveFacts = {
     id: randomBase62(16),
     alias: model,
     model: reached.resource ?? attempt.target.model,
     form: formOf(call),
     voiceOf: (name) => findVoice(name, known, { mapped: undefined, listed: [] })?.name ?? null,
     voices: known.names,
+    resumes,
+  };
+  return new GeminiEnd(socket, facts, async (signal) => {
+    const outcome = await connect(signal);
+    return outcome.kind === 'reached' ? new SocketEnd(outcome.value.socket) : null;
   });
 }
 

@@ -29,13 +29,15 @@ export interface SessionEnd {
 }
 
 const pingIntervalMs = 30_000;
+/** Pings in a row that a peer may leave unanswered. Gemini's Live API takes up to 30 s for an answer. */
+const unansweredMax = 2;
 /** A peer that does not answer a close frame is cut after this. */
 const closeTimeoutMs = 5_000;
 /** Bytes of a close frame's reason (RFC 6455 §5.5.1). */
 const reasonBytesMax = 123;
 
 /**
- * The end of a session at a WebSocket. It is cut when its peer answers no ping, or takes nothing of what waits for it.
+ * The end of a session at a WebSocket. It is cut when its peer answers no pings, or takes nothing of what waits for it.
  */
 export class SocketEnd implements SessionEnd {
   readonly #socket: WebSocket;
@@ -44,19 +46,20 @@ export class SocketEnd implements SessionEnd {
   /** For the next listener: frames of a piece that was read already, and a close. */
   #early: ((listener: EndListener) => void)[] = [];
   #stall: NodeJS.Timeout | null = null;
-  #answered = true;
+  /** Pings since something came. */
+  #unanswered = 0;
 
   /** The socket is open and paused. */
   constructor(socket: WebSocket) {
     this.#socket = socket;
     this.#stopPing = every(pingIntervalMs, () => this.#look());
     socket.on('pong', () => {
-      this.#answered = true;
+      this.#unanswered = 0;
     });
     // A close follows each error.
     socket.on('error', () => undefined);
     socket.on('message', (data, binary) => {
-      this.#answered = true;
+      this.#unanswered = 0;
       this.#receive(data as Buffer, binary);
     });
     socket.on('close', (code, reason) => {
@@ -124,8 +127,8 @@ export class SocketEnd implements SessionEnd {
   #look(): void {
     // Of a paused one the answer is not read.
     if (this.#socket.isPaused) return;
-    if (!this.#answered) return this.#socket.terminate();
-    this.#answered = false;
+    if (this.#unanswered >= unansweredMax) return this.#socket.terminate();
+    this.#unanswered += 1;
     this.#socket.ping();
   }
 }
