@@ -161,6 +161,7 @@ export function createTestServer(
             { type: 'resource', resource: { uri: 'note://8', text: 'Eight.' } },
             { type: 'resource_link', name: 'page', uri: 'https://example.org/' },
           ],
+          _meta: { ui: { resourceUri: 'ui://view' }, spent: 7 },
         };
       case 'chart':
         return {

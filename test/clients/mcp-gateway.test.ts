@@ -261,7 +261,12 @@ test('addresses of resources in results are those that the client can read', asy
     ['/mcp/one', 'links', ''],
   ] as const) {
     const client = await connected(t, testKey, path);
-    const { content } = CallToolResultSchema.parse(await client.callTool({ name }));
+    const { content, _meta } = CallToolResultSchema.parse(await client.callTool({ name }));
+    const view = place === '' ? 'ui://view' : 'ui://one/view';
+    assert.deepEqual(_meta, { ui: { resourceUri: view }, spent: 7 });
+    assert.deepEqual((await client.readResource({ uri: view })).contents, [
+      { uri: view, mimeType: 'text/plain', text: 'Content of ui://view' },
+    ]);
     assert.deepEqual(
       content.map((part) => ('uri' in part ? part.uri : 'resource' in part ? part.resource.uri : null)),
       [`${place}note://7`, `${place}note://8`, 'https://example.org/'],
@@ -274,7 +279,6 @@ test('addresses of resources in results are those that the client can read', asy
       resource: { uri: `${place}note://9`, text: 'Nine.' },
     });
     const tool = (await client.listTools()).tools.find((one) => one.name === name)!;
-    const view = `${place}ui://view`;
     assert.deepEqual(tool._meta, {
       ui: { resourceUri: view, visibility: ['model'] },
       'openai/outputTemplate': view,

@@ -30,13 +30,21 @@ export function withoutPrefix(name: string): { server: string; name: string } | 
   return at <= 0 ? null : { server: name.slice(0, at), name: name.slice(at + mcpSeparator.length) };
 }
 
-/** A resource's address among those of all servers. Names of servers fit into a scheme. */
+const viewScheme = 'ui://';
+
+/**
+ * A resource's address among those of all servers. Names of servers fit into a scheme, and before a path. MCP Apps show
+ * nothing whose address does not begin with `ui://`, so that scheme stays.
+ */
 export function prefixedUri(server: string, uri: string): string {
+  if (uri.startsWith(viewScheme)) return `${viewScheme}${server}/${uri.slice(viewScheme.length)}`;
   return `${server}+${uri}`;
 }
 
 /** Null: the address has no prefix. */
 export function withoutUriPrefix(uri: string): { server: string; uri: string } | null {
+  const [, view, viewPath] = /^ui:\/\/([a-z][a-z0-9-]*)\/(.+)$/s.exec(uri) ?? [];
+  if (view !== undefined && viewPath !== undefined) return { server: view, uri: viewScheme + viewPath };
   const [, server, rest] = /^([a-z][a-z0-9-]*)\+(.+)$/s.exec(uri) ?? [];
   return server === undefined || rest === undefined ? null : { server, uri: rest };
 }

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
-import { prefixedUri } from './offered.ts';
+import { prefixedUri, withoutUriPrefix } from './offered.ts';
 
 /** The address of a resource in another form. `link`: a result only names it. `content`: its content follows. */
 type UriForm = (uri: string, role: 'link' | 'content') => string;
@@ -16,13 +16,15 @@ export function withPlacedUris(result: object, server: string): object {
 
 /** The same result with the server's own addresses again. */
 export function withPlainUris(result: JsonObject, server: string): JsonObject {
-  const prefix = prefixedUri(server, '');
-  return withUris(result, (uri) => (uri.startsWith(prefix) ? uri.slice(prefix.length) : uri));
+  return withUris(result, (uri) => {
+    const placed = withoutUriPrefix(uri);
+    return placed?.server === server ? placed.uri : uri;
+  });
 }
 
 function withUris(result: JsonObject, form: UriForm): JsonObject {
   const { content, contents, messages } = result;
-  const changed = { ...result };
+  const changed = withView(result, (uri) => form(uri, 'content'));
   if (content !== undefined) changed.content = eachIn(content, (part) => partWith(part, form));
   if (contents !== undefined) changed.contents = eachIn(contents, (one) => placed(one, (uri) => form(uri, 'content')));
   if (messages !== undefined) changed.messages = eachIn(messages, (one) => messageWith(one, form));
@@ -40,22 +42,24 @@ function messageWith(message: JsonObject, form: UriForm): JsonObject {
   return isObject(message.content) ? { ...message, content: partWith(message.content, form) } : message;
 }
 
-/** Members of `_meta` by which a tool names the resource that shows its results (MCP Apps, and ChatGPT's apps). */
+/** Members of `_meta` by which tools and their results name the resource that shows them (MCP Apps, ChatGPT's apps). */
 const viewMembers = ['ui/resourceUri', 'openai/outputTemplate'];
 
 /** A tool with the address of its view as the lists of all servers have it. */
 export function withPlacedView<T extends { _meta?: object | undefined }>(tool: T, server: string): T {
-  if (!isObject(tool._meta)) return tool;
-  const meta: JsonObject = { ...tool._meta };
+  return withView(tool, (uri) => prefixedUri(server, uri));
+}
+
+function withView<T extends { _meta?: unknown }>(one: T, form: (uri: string) => string): T {
+  if (!isObject(one._meta)) return one;
+  const meta: JsonObject = { ...one._meta };
   for (const name of viewMembers) {
     const uri = meta[name];
-    if (typeof uri === 'string') meta[name] = prefixedUri(server, uri);
+    if (typeof uri === 'string') meta[name] = form(uri);
   }
   const { ui } = meta;
-  if (isObject(ui) && typeof ui.resourceUri === 'string') {
-    meta.ui = { ...ui, resourceUri: prefixedUri(server, ui.resourceUri) };
-  }
-  return { ...tool, _meta: meta };
+  if (isObject(ui) && typeof ui.resourceUri === 'string') meta.ui = { ...ui, resourceUri: form(ui.resourceUri) };
+  return { ...one, _meta: meta };
 }
 
 function placed(one: JsonObject, uriOf: (uri: string) => string): JsonObject {

@@ -183,7 +183,7 @@ function readingOf(
   const parts = withoutUriPrefix(resource);
   const server = parts === null ? undefined : servers.get(parts.server);
   if (parts === null || server === undefined) {
-    const message = `No MCP server has the resource '${resource.slice(0, 200)}'. Its address begins with the name of its server and '+'.`;
+    const message = `No MCP server has the resource '${resource.slice(0, 200)}'. Its address begins with the name of its server and '+', or has the name behind 'ui://'.`;
     return refuse({ kind: 'not-found', param: 'resource', message });
   }
   if (!mayUse(principal, server.name)) refuse(barred(principal, server.name) ?? notAllowed('resource', resource));
