@@ -91,7 +91,7 @@ export function composeAnswer(prompt: Prompt, spec: FaultSpec, voice: Voice, sta
 function composeChoice(prompt: Prompt, spec: FaultSpec, voice: Voice, at: number): Choice {
   const thinks = prompt.reasoning === 'shown' || spec['slow-reasoning'] !== undefined;
   const budget = prompt.maxTokens ?? Number.POSITIVE_INFINITY;
-  const reasoning = thinks ? firstTokens(reasoningText, budget) : '';
+  const reasoning = thinks ? firstTokens(spec.think ?? reasoningText, budget) : '';
   const calls = callsFor(prompt, spec, voice);
   if (calls.length > 0) return { reasoning, text: spec.text ?? '', calls, finish: 'tool-calls', stopSequence: null };
 

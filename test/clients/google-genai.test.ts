@@ -123,7 +123,8 @@ for (const model of Object.keys(models)) {
       if (model === 'claude') {
         // The signed thought stands before the calls again, as Anthropic demands.
         const [, turn] = lastBody().messages as { content: { type: string; signature?: string }[] }[];
-        assert.deepEqual([turn!.content[0]!.type, turn!.content[0]!.signature], ['thinking', 'c2ltdWxhdGVk']);
+        assert.equal(turn!.content[0]!.type, 'thinking');
+        assert.match(turn!.content[0]!.signature!, /^c2ltdWxhdGVk/);
       }
     });
   }

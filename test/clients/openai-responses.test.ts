@@ -174,7 +174,8 @@ overAll('thoughts, and the next turn that brings them back', async ({ client, up
   const sent = upstream.requests().at(-1)!.body as Record<string, unknown>;
   if (format === 'anthropic') {
     const turn = (sent.messages as { role: string; content: { type: string; signature?: string }[] }[])[1]!;
-    assert.deepEqual([turn.content[0]!.type, turn.content[0]!.signature], ['thinking', 'c2ltdWxhdGVk']);
+    assert.equal(turn.content[0]!.type, 'thinking');
+    assert.match(turn.content[0]!.signature!, /^c2ltdWxhdGVk/);
   } else assert.equal(JSON.stringify(sent.input).includes('gAAAAABsimulated'), true);
 });
 

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, nestsDeeper } from '../../kernel/json.ts';
 import { jsonDepthMax } from '../../kernel/limits.ts';
+import { dropProof } from './thought-proof.ts';
 
 /** The author of a text, or its use. `label`: a word or id of the format, which nobody should change. */
 export type TextKind =
@@ -240,7 +241,11 @@ export function exactly(json: string): JsonValue {
 /** The JSON text with these texts in their places; all others, and all numbers, stay as they are. */
 export function withTexts(json: string, changes: readonly TextChange[]): string {
   let root = exactly(json);
-  for (const change of changes) if (change.as !== 'name') root = withText(root, change, 0);
+  for (const change of changes) {
+    if (change.as === 'name') continue;
+    root = withText(root, change, 0);
+    dropProof(root, change.path);
+  }
   // Paths go by the names as they were, so the innermost are first.
   const names = changes.filter(({ as }) => as === 'name').sort((one, other) => other.path.length - one.path.length);
   for (const change of names) root = withName(root, change, 0);

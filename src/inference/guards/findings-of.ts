@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import type { TextPart } from '../../formats/neutral/json-texts.ts';
 import { type Check, type Finding, findingsIn, openAt } from '../../guards/check.ts';
 import { HeldText } from '../../guards/held-text.ts';
 
@@ -28,6 +29,45 @@ export async function findingsOf(check: Check, texts: readonly string[]): Promis
     found.push(ofText);
   }
   return found;
+}
+
+type Part = Pick<TextPart, 'path' | 'kind' | 'text'>;
+
+/** The findings of each part of a request, also of what goes across parts that a model reads as one text. */
+export async function findingsOfParts(check: Check, parts: readonly Part[]): Promise<Finding[][]> {
+  const texts = parts.map(({ text }) => text);
+  const found = await findingsOf(check, texts);
+  for (let at = 0, end = 0; at < parts.length; at = end) {
+    do end += 1;
+    while (goesOn(parts[end - 1], parts[end]));
+    const run = end === at + 1 ? [] : texts.slice(at, end);
+    const [across = []] = await findingsOf(check, run.length === 0 ? [] : [run.join('')]);
+    let from = 0;
+    for (const [place, { length }] of run.entries()) {
+      addAcross(found[at + place] ?? [], across, from, from + length);
+      from += length;
+    }
+  }
+  return found;
+}
+
+/** Google's clients keep an answer in the pieces in which it was streamed, as parts or as turns. */
+function goesOn(before: Part | undefined, part: Part | undefined): boolean {
+  if (part?.path[0] !== 'contents' || part.kind !== before?.kind) return false;
+  const piece = /^contents,\d+,parts,\d+,text$/;
+  if (!piece.test(part.path.join()) || !piece.test(before.path.join())) return false;
+  const [turns, places] = [1, 3].map((at) => Number(part.path[at]) - Number(before.path[at]));
+  return turns === 0 ? places === 1 : turns === 1 && part.path[3] === 0;
+}
+
+function addAcross(ofPart: Finding[], across: readonly Finding[], from: number, to: number): void {
+  for (const { kind, start, end, isUnread } of across) {
+    const isWithin = start >= from && end <= to;
+    if (isUnread === true || isWithin || start >= to || end <= from) continue;
+    const piece = { kind, start: Math.max(start, from) - from, end: Math.min(end, to) - from };
+    if (ofPart.every((one) => one.end <= piece.start || one.start >= piece.end)) ofPart.push(piece);
+  }
+  ofPart.sort((one, other) => one.start - other.start);
 }
 
 function placed(held: HeldText, finding: Finding): Finding {

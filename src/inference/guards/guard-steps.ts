@@ -26,7 +26,7 @@ import type {
   TextFilter,
   Verdict,
 } from '../models/steps.ts';
-import { findingsOf } from './findings-of.ts';
+import { findingsOfParts } from './findings-of.ts';
 import { blocked } from './guard-failures.ts';
 import { type GuardReport, reportOf } from './guard-report.ts';
 import { continuedIn, isRead, masked, shareOf } from './guard-share.ts';
@@ -262,10 +262,7 @@ class RunningRules extends RunningGuard<Guard> {
     const { config, check } = this.guard;
     const parts = (texts?.parts ?? []).filter((part) => this.reads(part.kind) && isRead(part));
     this.report.read += parts.length;
-    const all = await findingsOf(
-      check,
-      parts.map(({ text }) => text),
-    );
+    const all = await findingsOfParts(check, parts);
     const bytes = all.flat().filter(({ isUnread }) => isUnread === true).length;
     const heldBytes = config.action === 'mask' && this.enforces ? continuedIn(texts) : 0;
     const unread = texts === null ? 1 : texts.unread.filter(isRead).length + bytes + heldBytes;

@@ -12,6 +12,7 @@ export class GuardedText implements TextFilter {
   readonly #held = new HeldText();
   /** Null: nothing but white space has come. */
   #isJson: boolean | null = null;
+  #hides = false;
 
   constructor(rule: AnswerRule) {
     this.#rule = rule;
@@ -34,6 +35,10 @@ export class GuardedText implements TextFilter {
   parts(): TextParts {
     const parts = new GuardedParts(this.#rule);
     return (part) => parts.take(part);
+  }
+
+  hides(): boolean {
+    return this.#hides;
   }
 
   isNumber(text: string): boolean {
@@ -63,6 +68,7 @@ export class GuardedText implements TextFilter {
         const value = text.slice(start, end);
         const taken = take(finding, value);
         if (typeof taken !== 'string') return taken;
+        this.#hides ||= taken !== value;
         passed += book.restored(text.slice(at, start)) + (taken === value ? value : quote + taken + quote);
         at = end;
       }

@@ -96,7 +96,7 @@ export class RunningSizeGuard extends RunningGuard {
       const isEnd = this.enforces && this.guard.config.action === 'block';
       return isEnd ? this.#refusal('the answer', size, sizes[size]) : text;
     };
-    return { push, end: () => '' };
+    return { push, end: () => '', hides: () => false };
   }
 
   #refusal(what: string, kind: SizeKind, size: number): Failure {

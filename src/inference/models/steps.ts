@@ -148,6 +148,8 @@ export interface TextFilter {
   end(): string | Failure;
   /** Whether a whole text is the word for a number. Absent: none is. */
   isNumber?(text: string): boolean;
+  /** Whether it changed more so far than words that stood for values of the request. Absent: it may have. */
+  hides?(): boolean;
   /** Parts of the answer that are no text, and that nobody can read: the failure that ends it, or null. Absent: null. */
   unread?(parts: number): Failure | null;
   /** Begins the same for a text whose parts stay apart, instead of `push`. Absent: each of them is a text. */

@@ -1,6 +1,7 @@
 import { isObject, type JsonValue, jsonText } from '../../kernel/json.ts';
 import type { Prompt, ReadPrompt, Tool } from '../prompt.ts';
 import { inputTokensOf, isReasoningModel, stringsOf, textOf, toolTokensOf } from '../prompt.ts';
+import { brokenThought } from './signed-thought.ts';
 
 /** Reads the body of `POST /v1/messages`. */
 export const readMessagesRequest: ReadPrompt = (body) => {
@@ -25,7 +26,8 @@ export const readMessagesRequest: ReadPrompt = (body) => {
     if (text !== '') lastUserText = text;
   }
   const thinking = isObject(body.thinking) ? body.thinking.type : undefined;
-  const refused = thinking === 'enabled' && turn === 'tool-result' ? unthoughtCall(messages) : null;
+  const unthought = thinking === 'enabled' && turn === 'tool-result' ? unthoughtCall(messages) : null;
+  const refused = unthought ?? brokenThought(messages);
   if (refused !== null) return { refused, param: null };
   const choice = isObject(body.tool_choice) ? body.tool_choice : {};
   const prompt: Prompt = {

@@ -6,6 +6,7 @@ import type { FaultSpec } from '../faults/fault-spec.ts';
 import type { Prompt } from '../prompt.ts';
 import { anthropicModels } from './list-models.ts';
 import { readMessagesRequest } from './read-messages-request.ts';
+import { signatureOf } from './signed-thought.ts';
 import type { ErrorWords, Speech } from './speech.ts';
 
 const stopReasons = {
@@ -14,8 +15,6 @@ const stopReasons = {
   length: 'max_tokens',
   'tool-calls': 'tool_use',
 } as const satisfies Record<Choice['finish'], string>;
-
-const signature = 'c2ltdWxhdGVk';
 
 /** Messages, after the reference of api.anthropic.com (version 2023-06-01). */
 export const messagesSpeech: Speech = {
@@ -88,7 +87,7 @@ function blocksOf(choice: Choice, serial: number, spec: FaultSpec): Block[] {
       opened: { type: 'thinking', thinking: '', signature: '' },
       deltas: [
         ...parts.map((part) => `{"type":"thinking_delta","thinking":${JSON.stringify(part)}}`),
-        `{"type":"signature_delta","signature":"${signature}"}`,
+        `{"type":"signature_delta","signature":"${signatureOf(choice.reasoning)}"}`,
       ],
       thenMs: reasoningPauseMs(spec, parts.length),
     });
@@ -116,7 +115,10 @@ function blocksOf(choice: Choice, serial: number, spec: FaultSpec): Block[] {
 
 function contentOf(choice: Choice, serial: number): JsonObject[] {
   const content: JsonObject[] = [];
-  if (choice.reasoning !== '') content.push({ type: 'thinking', thinking: choice.reasoning, signature });
+  if (choice.reasoning !== '') {
+    const signature = signatureOf(choice.reasoning);
+    content.push({ type: 'thinking', thinking: choice.reasoning, signature });
+  }
   if (choice.text !== '') content.push({ type: 'text', text: choice.text });
   for (const [at, call] of choice.calls.entries()) {
     content.push({

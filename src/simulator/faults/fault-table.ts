@@ -102,6 +102,7 @@ export const faultTable = {
     'keepalive-comments=3',
     'So many SSE comments before every delta, an interval apart.',
   ),
+  think: shape(text, 'think=Hm.', 'The text of the thought, where it thinks.'),
   text: shape(text, 'text=Hello', 'The text of the answer; before tool calls, where it makes some.'),
   call: shape(text, 'call=get_weather', 'Calls this tool wherever it is offered, whatever was said before.'),
   size: shape(size(16 * mb), 'size=2kb', 'An answer text, or sound, of this length.'),

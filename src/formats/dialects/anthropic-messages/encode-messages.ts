@@ -4,6 +4,7 @@ import type { Loss } from '../../neutral/loss.ts';
 import { pictureTypeOf } from '../../neutral/media-type.ts';
 import { pairToolCalls } from '../../neutral/pair-tool-calls.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
+import { proofOver } from '../../neutral/thought-proof.ts';
 import { argumentsObject } from '../arguments-text.ts';
 import type { ModelRules } from './model-rules.ts';
 import { type Block, type Source, type TextBlock, type Turn, vendor } from './wire.ts';
@@ -212,13 +213,13 @@ function encodePart(part: NeutralPart, place: Place, encoding: Encoding): Block 
     case 'audio':
       refuse(encoding, pathOf(part, place), 'Audio input is not supported by the provider of this model.');
       return null;
-    case 'reasoning':
+    case 'reasoning': {
       // An unsigned or foreign thought is refused by Anthropic; the answer does not depend on it.
-      if (part.vendor !== vendor || !part.signature) {
-        lose(encoding, `${pathOf(part, place)}.reasoning_content`, 'unsupported');
-        return null;
-      }
-      return { type: 'thinking', thinking: part.text, signature: part.signature };
+      const signature = part.vendor === vendor && part.signature ? proofOver(part.signature, part.text) : null;
+      if (signature !== null) return { type: 'thinking', thinking: part.text, signature };
+      lose(encoding, `${pathOf(part, place)}.reasoning_content`, 'unsupported');
+      return null;
+    }
     case 'redacted-reasoning':
       if (part.vendor === vendor) return { type: 'redacted_thinking', data: part.data };
       lose(encoding, `${pathOf(part, place)}.reasoning_content`, 'unsupported');

@@ -7,6 +7,7 @@ import { openAiAlone } from '../openai-chat/request-fields.ts';
 import { standInTool } from '../stand-in-tool.ts';
 import { encoderOf, encodersByModel, type Taken, writeFields } from '../taken-fields.ts';
 import { type Encoding, encodeMessages, lose, refuse } from './encode-messages.ts';
+import { breaksToolLoop } from './history-for-anthropic.ts';
 import { type ModelRules, rulesOf } from './model-rules.ts';
 import { isRecursive, type NarrowedSchema, narrowSchema } from './narrow-schema.ts';
 import { encodedFields } from './request-fields.ts';
@@ -236,17 +237,6 @@ function budgetFor(reasoning: NeutralReasoning, maxTokens: number): number | nul
   const room = Math.floor(maxTokens * 0.75);
   if (room < budgetMin) return null;
   return Math.max(budgetMin, Math.min(budget, room));
-}
-
-/**
- * With a budget, Anthropic refuses to go on with a tool's result unless the turn that called it begins with its signed
- * thought, which callers of other dialects do not send back.
- */
-function breaksToolLoop(turns: readonly Turn[]): boolean {
-  const last = turns.at(-1);
-  if (last?.role !== 'user' || last.content[0]?.type !== 'tool_result') return false;
-  const first = turns.at(-2)?.content[0]?.type;
-  return first !== 'thinking' && first !== 'redacted_thinking';
 }
 
 interface EncodedTools {

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import { pictureTypeOf } from '../../neutral/media-type.ts';
+import { proofOver } from '../../neutral/thought-proof.ts';
 import { UniqueIds } from '../../neutral/unique-ids.ts';
 import { vendorCitations } from './citations.ts';
 import { rulesOf } from './model-rules.ts';
@@ -18,7 +19,7 @@ const idPattern = /^[\w-]+$/;
  * characters, each only once. Messages of the system are the user's for a model that refuses them. Null if nothing has to
  * change, so that the bytes can stay.
  */
-export function historyForAnthropic({ messages }: CallerBody, model: string, losses: Loss[]): JsonValue | null {
+export function historyForAnthropic({ messages }: CallerBody, model: string, losses: Loss[]): JsonObject[] | null {
   let mended = false;
   const result: JsonObject[] = [];
   const history: History = { losses, pictures: [], ids: new UniqueIds(), called: new Map() };
@@ -46,6 +47,22 @@ export function historyForAnthropic({ messages }: CallerBody, model: string, los
   }
   show();
   return mended ? result : null;
+}
+
+/**
+ * With a budget, Anthropic refuses to go on with a tool's result unless the turn that called it begins with its signed
+ * thought: callers of other dialects do not send it back, and one that was changed is none.
+ */
+export function breaksToolLoop(turns: readonly JsonObject[]): boolean {
+  const last = turns.at(-1);
+  if (last?.role !== 'user' || typeOfFirst(last) !== 'tool_result') return false;
+  const first = typeOfFirst(turns.at(-2));
+  return first !== 'thinking' && first !== 'redacted_thinking';
+}
+
+function typeOfFirst(turn: JsonObject | undefined): JsonValue | undefined {
+  const [first] = Array.isArray(turn?.content) ? turn.content : [];
+  return isObject(first) ? first.type : undefined;
 }
 
 /** Adds the message to the user's turn before it, or makes a turn of it. */
@@ -93,7 +110,9 @@ function mendedBlock(block: CallerBlock, role: CallerMessage['role'], history: H
   switch (block.type) {
     case 'thinking': {
       const { signature } = block;
-      if (typeof signature === 'string' && signature !== '' && unseal(signature) === null) return block;
+      const isSigned = typeof signature === 'string' && signature !== '' && unseal(signature) === null;
+      const proof = isSigned ? proofOver(signature, block.thinking as string) : null;
+      if (proof !== null) return proof === signature ? block : { ...block, signature: proof };
       lose(losses, 'messages.thinking');
       return null;
     }

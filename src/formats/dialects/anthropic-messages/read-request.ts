@@ -20,7 +20,7 @@ import { memberKinds, type NamingRules, objectsBy } from '../named-objects.ts';
 import { someExtras } from '../request-extras.ts';
 import { conversationStart } from '../value-checks.ts';
 import { decodeContent, Losses } from './decode-messages.ts';
-import { historyForAnthropic } from './history-for-anthropic.ts';
+import { breaksToolLoop, historyForAnthropic } from './history-for-anthropic.ts';
 import { checkRequest, endUserOf, isNames, requestFields } from './request-fields.ts';
 import { isGatewayStep, partOfStep } from './server-tool-blocks.ts';
 import { serverToolsOf } from './server-tools.ts';
@@ -171,8 +171,22 @@ function prepareForTarget(rawBody: Buffer, parsed: CallerBody, scan: JsonScan, t
     }
   }
   const history = historyForAnthropic(parsed, target.model, losses);
-  if (history !== null) values.set('messages', JSON.stringify(history));
+  if (history !== null) {
+    values.set('messages', JSON.stringify(history));
+    if (parsed.thinking?.type === 'enabled' && breaksToolLoop(history)) turnThinkingOff(parsed, values, losses);
+  }
   return forwardBody(rawBody, parsed, scan, target, { values, losses });
+}
+
+/** For this request: the thought that the calls followed is not there any more. */
+function turnThinkingOff(body: CallerBody, values: Map<string, string>, losses: Loss[]): void {
+  values.set('thinking', '{"type":"disabled"}');
+  losses.push({ field: 'thinking', why: 'unsupported' });
+  const { context_management: management } = body;
+  if (!isObject(management) || !Array.isArray(management.edits)) return;
+  // Anthropic refuses to clear thoughts where there are none.
+  const edits = management.edits.filter((edit) => !(isObject(edit) && /^clear_thinking/.test(String(edit.type))));
+  values.set('context_management', JSON.stringify({ ...management, edits }));
 }
 
 /** The budget for thoughts is part of the limit and must stay below it. */

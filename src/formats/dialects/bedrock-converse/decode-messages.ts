@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, stringOr } from '../../../kernel/json.ts';
 import type { MediaSource, NeutralMessage, NeutralPart, NeutralTool } from '../../neutral/request.ts';
+import { proofOver } from '../../neutral/thought-proof.ts';
 import { type Sealed, unseal, withoutProof } from '../anthropic-messages/sealed-proof.ts';
 import { mediaTypeOf } from './media-types.ts';
 import { vendor } from './wire.ts';
@@ -157,7 +158,7 @@ export function mayHoldSealed(raw: Buffer): boolean {
   return raw.includes('"culvert.') || raw.includes('__cv_') || raw.includes(sealedBlob);
 }
 
-/** The turns for Bedrock itself: proofs of other vendors mean nothing to it. */
+/** The turns for Bedrock itself: proofs of other vendors mean nothing to it, nor do those over another text. */
 export function withoutSealed(messages: readonly JsonObject[]): JsonObject[] {
   return messages.map((message) => ({ ...message, content: (message.content as JsonObject[]).flatMap(withoutProofs) }));
 }
@@ -171,5 +172,10 @@ function withoutProofs(block: JsonObject): JsonObject[] {
   }
   const { reasoningContent } = block;
   if (!isObject(reasoningContent)) return [block];
-  return thoughtsOf(reasoningContent).some((part) => 'vendor' in part && part.vendor !== vendor) ? [] : [block];
+  const [thought] = thoughtsOf(reasoningContent);
+  if (thought === undefined || !('vendor' in thought)) return [block];
+  if (thought.vendor !== vendor) return [];
+  if (thought.type !== 'reasoning' || !thought.signature) return [block];
+  const signature = proofOver(thought.signature, thought.text);
+  return signature === null ? [] : [{ reasoningContent: { reasoningText: { text: thought.text, signature } } }];
 }

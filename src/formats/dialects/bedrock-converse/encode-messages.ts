@@ -5,6 +5,7 @@ import type { Loss } from '../../neutral/loss.ts';
 import { pictureTypeOf } from '../../neutral/media-type.ts';
 import { pairToolCalls } from '../../neutral/pair-tool-calls.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
+import { proofOver } from '../../neutral/thought-proof.ts';
 import { toolInputOf } from '../anthropic-messages/encode-messages.ts';
 import { documentFormats } from './media-types.ts';
 import type { ModelRules } from './model-rules.ts';
@@ -143,13 +144,13 @@ function blockOf(part: NeutralPart, path: string, encoding: Encoding): Block | n
     case 'audio':
       refuse(encoding, path, 'Audio input is not supported by the provider of this model.');
       return null;
-    case 'reasoning':
+    case 'reasoning': {
       // An unsigned or foreign thought is refused; the answer does not depend on it.
-      if (part.vendor === vendor && part.signature) {
-        return { reasoningContent: { reasoningText: { text: part.text, signature: part.signature } } };
-      }
+      const signature = part.vendor === vendor && part.signature ? proofOver(part.signature, part.text) : null;
+      if (signature !== null) return { reasoningContent: { reasoningText: { text: part.text, signature } } };
       lose(encoding, `${path}.reasoning_content`, 'unsupported');
       return null;
+    }
     case 'redacted-reasoning':
       if (part.vendor === vendor) return { reasoningContent: { redactedContent: part.data } };
       lose(encoding, `${path}.reasoning_content`, 'unsupported');

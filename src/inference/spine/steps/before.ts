@@ -278,6 +278,7 @@ function inTurn(first: TextFilter, second: TextFilter): TextFilter {
   return {
     push: (text) => through(first.push(text)),
     isNumber: (text) => first.isNumber?.(text) === true || second.isNumber?.(text) === true,
+    hides: () => (first.hides?.() ?? true) || (second.hides?.() ?? true),
     unread: (parts) => firstFailure([first.unread?.(parts) ?? null, second.unread?.(parts) ?? null]),
     parts: () => partsInTurn(first.parts?.(), second.parts?.()),
     end() {

@@ -3,6 +3,7 @@ import { type FinishReason, isContent, type NeutralEvent } from '../../../format
 import { jsonIn, textsIn } from '../../../formats/neutral/json-texts.ts';
 import type { Loss } from '../../../formats/neutral/loss.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
+import { SeenThought } from '../../../formats/neutral/thought-proof.ts';
 import { type Failure, FailureError, statusOf } from '../../../kernel/failure.ts';
 import type { JsonValue } from '../../../kernel/json.ts';
 import type { AnswerTexts, TextFilter } from '../../models/steps.ts';
@@ -22,10 +23,20 @@ export function filteredSink(next: AttemptSink, answer: Pick<Answer, 'noteFirst'
   return new FilteredEvents(next, answer, texts);
 }
 
-/** The events of a part of an answer, whose texts end with it, through the filters. Throws a FailureError. */
-export function filteredPart(events: readonly NeutralEvent[], texts: AnswerTexts): NeutralEvent[] {
+/** Thoughts whose proof has not come, by choice. */
+export type OpenThoughts = Map<number, SeenThought>;
+
+/**
+ * The events of a part of an answer, whose texts end with it, through the filters. `thoughts`: those that began in the
+ * parts before. Throws a FailureError.
+ */
+export function filteredPart(
+  events: readonly NeutralEvent[],
+  texts: AnswerTexts,
+  thoughts: OpenThoughts = new Map(),
+): NeutralEvent[] {
   const passed: NeutralEvent[] = [];
-  const filter = new TextEvents(texts);
+  const filter = new TextEvents(texts, thoughts);
   for (const event of events) filter.take(event, passed);
   filter.close(null, passed);
   return passed;
@@ -134,9 +145,11 @@ class TextEvents {
   readonly #calls = new Map<string, { choice: number; call: number; json: string }>();
   /** Choices whose sound has begun. */
   readonly #sounding = new Set<number>();
+  readonly #thoughts: OpenThoughts;
 
-  constructor(texts: AnswerTexts) {
+  constructor(texts: AnswerTexts, thoughts: OpenThoughts = new Map()) {
     this.#texts = texts;
+    this.#thoughts = thoughts;
   }
 
   take(event: NeutralEvent, passed: NeutralEvent[]): void {
@@ -163,6 +176,10 @@ class TextEvents {
         this.close(null, passed);
         passed.push(event);
         return;
+      case 'reasoning-signature':
+        this.close(event.choice, passed);
+        passed.push(this.#proof(event));
+        return;
       default:
         this.close(event.choice, passed);
         passed.push(event.type === 'finish' || event.type === 'part-end' ? event : this.#whole(event));
@@ -179,7 +196,23 @@ class TextEvents {
       this.#open.set(key, open);
     }
     const text = open.filter === null ? event.text : given(open.filter.push(event.text));
+    if (type === 'reasoning-delta') this.#seen(open, event.text, text);
     if (text !== '' || event.text === '') passed.push({ ...event, text });
+  }
+
+  #seen({ choice, filter }: OpenText, text: string, passed: string): void {
+    const thought = this.#thoughts.get(choice) ?? new SeenThought();
+    this.#thoughts.set(choice, thought);
+    thought.saw(text, passed, filter !== null && (filter.hides?.() ?? true));
+  }
+
+  /** The end of the part alone where its proof holds no more. */
+  #proof(event: Extract<NeutralEvent, { type: 'reasoning-signature' }>): NeutralEvent {
+    const { choice, vendor, signature } = event;
+    const proof = this.#thoughts.get(choice)?.proofFor(signature, vendor);
+    this.#thoughts.delete(choice);
+    if (proof === undefined) return event;
+    return proof === null ? { type: 'part-end', choice } : { ...event, signature: proof };
   }
 
   /** Ends the texts and calls of a choice; null: of all. */
@@ -188,6 +221,7 @@ class TextEvents {
       if (choice !== null && open.choice !== choice) continue;
       this.#open.delete(key);
       const text = open.filter === null ? '' : given(open.filter.end());
+      if (open.type === 'reasoning-delta') this.#seen(open, '', text);
       if (text !== '') passed.push({ type: open.type, choice: open.choice, text });
     }
     for (const [key, { json, ...call }] of this.#calls) {

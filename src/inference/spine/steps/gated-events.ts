@@ -8,7 +8,7 @@ import { type Answer, answeredElsewhere } from '../answer.ts';
 import type { AttemptSink, AttemptSource, Chunk, Pace } from '../sink.ts';
 import type { AnswerStep } from './after.ts';
 import { completeEvents } from './complete-events.ts';
-import { cutEvents, filteredPart, gatewayFault } from './filtered-events.ts';
+import { cutEvents, filteredPart, gatewayFault, type OpenThoughts } from './filtered-events.ts';
 
 /** Gate of an answer as a step over its events. */
 export const gatedEvents = (gate: AnswerGate): AnswerStep => ({
@@ -36,6 +36,8 @@ class GatedEvents implements AttemptSink {
   readonly #gate: AnswerGate;
   readonly #form: 'stream' | 'whole';
   readonly #choices = new Set<number>();
+  /** Thoughts that the judge changed, and whose proof has not come. */
+  readonly #thoughts: OpenThoughts = new Map();
   #source: AttemptSource | null = null;
   #held: NeutralEvent[] = [];
   #state: 'waits' | 'open' | 'began' | 'over' = 'waits';
@@ -112,7 +114,7 @@ class GatedEvents implements AttemptSink {
       const part = isWhole ? withEmptyTexts(next) : next;
       const texts = judge === null ? [] : textsOf(part);
       const isBlank = isWhole ? texts.length === 0 : texts.every(({ text }) => text.trim() === '');
-      if (judge === null || isBlank) this.#pass(next);
+      if (judge === null || isBlank) this.#pass(this.#withProofs(next, texts));
       else this.#asking = judge(texts).then((judged) => this.#judged(part, texts, judged, upTo));
     }
   }
@@ -126,8 +128,16 @@ class GatedEvents implements AttemptSink {
     this.#asking = null;
     if (this.#state === 'over') return;
     if (isFailure(judged)) return this.#refuse(judged);
-    this.#pass(texts.every(({ text }, index) => text === judged[index]) ? part : replaced(part, judged));
+    const isChanged = texts.some(({ text }, index) => text !== judged[index]);
+    this.#pass(isChanged ? filteredPart(part, replacing(judged), this.#thoughts) : this.#withProofs(part, texts));
     this.#go(upTo);
+  }
+
+  /** Events that the judge leaves as they are, without the proof over a thought whose beginning it changed. */
+  #withProofs(events: readonly NeutralEvent[], texts: readonly JudgedText[]): readonly NeutralEvent[] {
+    if (this.#thoughts.size === 0) return events;
+    const same = texts.map(({ text }) => text);
+    return filteredPart(events, replacing(same), this.#thoughts);
   }
 
   #pass(events: readonly NeutralEvent[]): void {
@@ -185,12 +195,7 @@ export function collecting(texts: JudgedText[]): AnswerTexts {
   };
 }
 
-/** The same events with other texts, in the order of `textsOf`. */
-function replaced(events: readonly NeutralEvent[], texts: readonly string[]): NeutralEvent[] {
-  return filteredPart(events, replacing(texts));
-}
-
-/** Filters that put these texts in the place of those that come. */
+/** Filters that put these texts in the place of those that come, in the order of `textsOf`. */
 export function replacing(texts: readonly string[]): AnswerTexts {
   let next = 0;
   return () => {
