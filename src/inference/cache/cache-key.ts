@@ -38,7 +38,7 @@ export interface KeyFacts {
 }
 
 /** Counts up when the same key would mean another answer. */
-const keyVersion = 3;
+const keyVersion = 4;
 
 export function cacheKeyOf(facts: KeyFacts, { fields: { model, ...fields } }: Canonical): PartedKey {
   const { alias, rule, providers, targets, call, endpoint, form } = facts;

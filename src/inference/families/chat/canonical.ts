@@ -44,11 +44,13 @@ function canonicalAnew({ raw, body, read, dialect }: ReadConversation, part: 'qu
   const state = extras?.state ?? null;
   const isContinued = state !== null && (state.previous !== null || state.conversation !== null || state.background);
   if (isContinued || (extras?.nativeOnly ?? extras?.references ?? null) !== null) {
-    return { ...canonicalBody(dialect, body, text), labelled: true };
+    return { ...canonicalBody(dialect, withoutLabels(body), text), labelled: true };
   }
   const request = read.neutral();
   const beside =
-    (request.lost ?? []).length > 0 || hasMore(body) ? digestOf(canonicalBody(dialect, body, text)) : undefined;
+    (request.lost ?? []).length > 0 || hasMore(body)
+      ? digestOf(canonicalBody(dialect, withoutLabels(body), text))
+      : undefined;
   const fallbacks = extras === null || extras.fallbackModels.length === 0 ? undefined : [...extras.fallbackModels];
   const fields = { ...normalForm(request), fallbacks, ' body': beside, ' digits': longNumbersIn(text) };
   const isLabelled = request.user !== undefined || Object.keys(request.hints ?? {}).some((name) => booked.has(name));
@@ -91,13 +93,22 @@ const booked: ReadonlySet<string> = new Set([
   'prompt_cache_options',
 ]);
 
+function withoutLabels(body: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !booked.has(name)));
+}
+
 function normalForm(request: NeutralRequest): Record<string, unknown> {
-  const { stream, includeUsage, user, hints, lost, n, messages, tools, toolChoice, responseFormat, ...others } =
-    request;
+  const { stream, includeUsage, user, hints, lost, n, messages, tools, toolChoice, responseFormat, ...rest } = request;
+  const { extensions = {}, ...others } = rest;
+  const tuning = Object.entries(extensions).flatMap(([dialect, members]) => {
+    const left = withoutLabels(members);
+    return Object.keys(left).length === 0 ? [] : [[dialect, left] as const];
+  });
   const ids = new Map<string, string>();
   const tuned = hints === undefined ? [] : Object.entries(hints).filter(([name]) => !booked.has(name));
   return {
     ...others,
+    ...(tuning.length > 0 && { extensions: Object.fromEntries(tuning) }),
     ...(tuned.length > 0 && { hints: Object.fromEntries(tuned) }),
     ...(n !== undefined && n !== 1 && { n }),
     ...(toolChoice !== undefined && toolChoice.type !== 'auto' && { toolChoice }),
@@ -166,12 +177,23 @@ const held: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
     inlineData: 'mimeType data',
     functionCall: 'name args',
     functionResponse: 'name response',
+    // Whether thoughts are shown is in no neutral form.
+    thinking: 'type budget_tokens',
+    reasoning: 'effort max_tokens enabled summary',
+    generationConfig:
+      'temperature topP topK candidateCount maxOutputTokens stopSequences seed presencePenalty frequencyPenalty responseMimeType responseSchema responseJsonSchema',
   }).map(([name, members]) => [name, members.split(' ')]),
 );
 /** Values that the neutral form holds whole. */
-const whole = new Set(['parameters', 'parametersJsonSchema', 'input_schema', 'args', 'response', 'cache_control']);
+const whole = new Set([
+  ...['parameters', 'parametersJsonSchema', 'input_schema', 'args', 'response', 'cache_control'],
+  ...['responseSchema', 'responseJsonSchema'],
+]);
 
-const roots = ['messages', 'system', 'tools', 'input', 'systemInstruction', 'contents'];
+const roots = [
+  ...['messages', 'system', 'tools', 'input', 'systemInstruction', 'contents'],
+  ...['thinking', 'reasoning', 'generationConfig'],
+];
 
 /** A message or a tool has a member that the neutral form does not hold. Others of the request are its extensions. */
 function hasMore(body: JsonObject): boolean {
