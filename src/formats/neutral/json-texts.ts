@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, nestsDeeper } from '../../kernel/json.ts';
 import { jsonDepthMax } from '../../kernel/limits.ts';
-import { dropProof } from './thought-proof.ts';
+import { dropProof, sealedStep, sealThought, thoughtIn } from './thought-proof.ts';
 
 /** The author of a text, or its use. `label`: a word or id of the format, which nobody should change. */
 export type TextKind =
@@ -90,7 +90,11 @@ const bytes = new Set([
   ...['data', 'file_data', 'b64_json', 'bytesBase64Encoded', 'bytes'],
   ...['image', 'images', 'audio', 'mask', 'blob'],
 ]);
-const providerObjects = new Set(['file_id', 'container', 'cachedContent', 'encrypted_content', 'signature']);
+const providerObjects = new Set([
+  ...['file_id', 'container', 'cachedContent', 'encrypted_content', 'signature', 'redactedContent'],
+]);
+/** Types of thoughts that their provider encrypted. */
+const redacted = /^redacted[_-](thinking|reasoning)$|^reasoning\.encrypted$/;
 /** Members with the address of a picture or a file. Its content is what a model reads, and nobody else does. */
 const filesElsewhere = new Set([
   ...['image_url', 'file_url', 'video_url', 'audio_url', 'document_url', 'fileUri', 'file_uri', 's3Location'],
@@ -149,11 +153,19 @@ function aroundMember(name: string, value: JsonValue | undefined, { kind, holder
   // Most values are long, and none of these words is.
   const isWord = typeof value === 'string' && value.length <= 200 && formatWord.test(`${name}=${value}`);
   if ((isWord || labelled.has(name)) && kind !== 'document') return { kind: 'label', free: false, holder };
-  const named = kinds.get(name) ?? kind;
+  const named = name === 'name' && isPersonal(holder) ? kind : (kinds.get(name) ?? kind);
   // A label is one word: a list or an object of this name holds something else. Documents have members of any name.
   const isLabel = typeof value === 'string' && (kind !== 'document' || name === 'id');
   if (name === 'format' && isObject(value)) return { kind: 'tool-definition', free: false, holder };
   return { kind: named === 'label' && !isLabel ? kind : named, free: false, holder };
+}
+
+/** Whether the name is a person's or a file's: of who speaks, of a document of Converse, or of a file in an annotation. */
+function isPersonal(holder: JsonObject | null): boolean {
+  if (holder === null) return false;
+  const { role, source, format, hash } = holder;
+  const isTool = role === 'tool' || role === 'function';
+  return (typeof role === 'string' && !isTool) || (source !== undefined && format !== undefined) || hash !== undefined;
 }
 
 /** Each format names the object of a call in its way. */
@@ -164,10 +176,13 @@ function isCall(holder: JsonObject | null): boolean {
 
 /** Objects whose members the caller names: properties of a schema, results of a tool in JSON, and documents. */
 function isFreeObject(name: string, value: JsonValue | undefined, kind: TextKind, holder: JsonObject | null): boolean {
-  if (kind === 'tool-definition') return name === 'properties';
+  if (kind === 'tool-definition') return schemaNames.has(name);
   if (kind !== 'tool-result' && kind !== 'document') return false;
   return name === 'json' || (name === 'data' && isObject(value)) || (name === 'value' && endsIn(/json$/, holder?.type));
 }
+
+/** Members of a schema whose members the caller names. */
+const schemaNames = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
 
 function endsIn(end: RegExp, value: JsonValue | undefined): boolean {
   return typeof value === 'string' && end.test(value);
@@ -183,6 +198,13 @@ function visitNumber(value: JsonValue | undefined, path: TextPath, { kind, free 
 }
 
 function visitText(text: string, path: TextPath, { kind, free, holder }: Around, found: Texts): void {
+  // Nobody but its provider reads it, or has written it.
+  if (path.at(-1) === 'data' && endsIn(redacted, holder?.type)) return;
+  const thought = thoughtIn(text);
+  if (thought !== null) {
+    found.parts.push({ path: [...path, sealedStep], kind: 'reasoning', text: thought });
+    return;
+  }
   const unread = dataUrl.test(text) ? 'bytes' : free ? null : unreadIn(text, path, holder);
   if (unread !== null) found.unread.push({ path, kind: unread });
   // The address of a file is a text all the same.
@@ -266,7 +288,11 @@ function withName(value: JsonValue, change: TextChange, depth: number): JsonValu
 function withText(value: JsonValue, change: TextChange, depth: number): JsonValue {
   const { path, text, as } = change;
   if (depth === path.length) return as === 'number' && longNumber.test(text) ? (rawJSON?.(text) ?? Number(text)) : text;
-  if (typeof value === 'string') return JSON.stringify(withText(exactly(value), change, depth));
+  if (typeof value === 'string') {
+    return path[depth] === sealedStep && thoughtIn(value) !== null
+      ? sealThought(text)
+      : JSON.stringify(withText(exactly(value), change, depth));
+  }
   const step = path[depth] ?? '';
   const holder = value as Record<string | number, JsonValue>;
   holder[step] = withText(holder[step] ?? null, change, depth + 1);

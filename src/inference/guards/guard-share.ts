@@ -34,7 +34,11 @@ export function masked(
   for (const { text } of texts?.parts ?? []) book.keepWordsOf(text);
   const lasting = found.find(({ part }) => !canMask(part));
   if (lasting !== undefined) {
-    const what = lasting.part.as === 'name' ? 'the name of a JSON member' : 'a number that is no argument of a tool';
+    const what = isSpeaker(lasting.part)
+      ? 'the name of who speaks'
+      : lasting.part.as === 'name'
+        ? 'the name of a JSON member'
+        : 'a number that is no argument of a tool';
     return { refused: blocked(name, what) };
   }
   return {
@@ -63,12 +67,18 @@ export function continuedIn(texts: Texts | null): number {
   return Number(texts?.parts.some(({ path: [name] }) => name === 'previous_response_id' || name === 'conversation'));
 }
 
-/** False for names of members, and for numbers of which the format or a schema wants that they are some. */
-export function canMask({ as, kind }: Pick<TextPart, 'as' | 'kind'>): boolean {
+/** False for names of members and speakers, and for numbers of which the format or a schema wants that they are some. */
+export function canMask({ as, kind, path }: Pick<TextPart, 'as' | 'kind' | 'path'>): boolean {
+  if (isSpeaker({ path })) return false;
   return as === undefined || (as === 'number' && (kind === 'tool-arguments' || kind === 'tool-result'));
+}
+
+/** OpenAI refuses a name with signs such as those of a mask's word. */
+function isSpeaker({ path }: Pick<TextPart, 'path'>): boolean {
+  return path.length === 3 && path[0] === 'messages' && path[2] === 'name';
 }
 
 /** False for signatures and sealed thoughts of a provider: they hold nothing that the caller could have written. */
 export function isRead({ path }: Pick<TextPart, 'path'>): boolean {
-  return !/signature$|^encrypted_content$/i.test(String(path.at(-1)));
+  return !/signature$|^encrypted_|^redacted/i.test(String(path.at(-1)));
 }
