@@ -43,6 +43,17 @@ const places = {
   before: stream(sse({ error: toolUseFailed })),
   after: stream(sse(text('Let me look.'), { error: toolUseFailed })),
   flagged: { status: 403, type: 'application/json', body: JSON.stringify({ error: flagged }) },
+  // As proxies in front of vLLM report it, and as Google names a place.
+  queued: {
+    status: 503,
+    type: 'application/json',
+    body: JSON.stringify({ error: { message: '[503] Queue is full.' } }),
+  },
+  placed: {
+    status: 400,
+    type: 'application/json',
+    body: JSON.stringify({ error: { message: 'Bad messages[12] of [fd00::1]:80' } }),
+  },
   crowded: stream(
     sse(text('Let me look.'), {
       error: { message: 'Busy', code: 'server_is_overloaded', status_code: 503, shard: 7 },
@@ -120,6 +131,19 @@ test("F69 an error of a provider's own keeps its status, code and members in eve
     const said = await response.text();
     assert.equal(response.status, 403);
     assert.ok(said.includes('violence') && !said.includes(secret) && !said.includes('10.0.0.7'), said);
+  }
+});
+
+test('a number in brackets in words of a provider reaches the caller, and an address does not', async (t) => {
+  const gateway = await setup(t);
+  const json = (model: string) => ({ model, messages: [{ role: 'user', content: 'Hi' }] });
+  for (const [model, status, words] of [
+    ['placed', 400, 'Bad messages[12] of [address]'],
+    ['queued', 502, '[503] Queue is full.'],
+  ] as const) {
+    const response = await gateway.fetch('/v1/chat/completions', { json: json(model) });
+    assert.equal(response.status, status);
+    assert.ok(((await response.json()) as { error: { message: string } }).error.message.includes(words));
   }
 });
 

@@ -79,6 +79,7 @@ test('words that a caller needs stay as they are', () => {
     "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
     'prompt is too long: 205000 tokens > 200000 maximum',
     "messages.0.content: Field required; unexpected token: '}'",
+    "Invalid value at 'tools[0].function_declarations[12].parameters' (messages[10], logits[0:10])",
     'Rate limit reached for gpt-4o in organization on tokens per min (TPM): Limit 30000, Used 29000.',
   ]) {
     assert.equal(scrub(message, nothing), message);

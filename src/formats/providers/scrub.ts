@@ -98,7 +98,8 @@ const patterns: readonly (readonly [RegExp, string])[] = [
   [/\b(?:AKIA|ASIA)[A-Z0-9]{12,}/g, '[redacted]'],
   [/\beyJ[\w-]{6,}(?:\.[\w-]*){0,2}/g, '[redacted]'],
   [/\b(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?\b/g, '[address]'],
-  [/\[[0-9a-f:.%]{2,45}\](?::\d{1,5})?/gi, '[address]'],
+  // IPv6 has two colons or more; `messages[12]` and `[503]` have none.
+  [/\[(?=[0-9a-f]{0,4}:[0-9a-f]{0,4}:)[0-9a-f:.%]{2,45}\](?::\d{1,5})?/gi, '[address]'],
   [/\b(?:localhost|[a-z0-9_]+(?:[-.][a-z0-9_]+)+):\d{2,5}\b/gi, '[address]'],
   [/\blocalhost\b/gi, '[address]'],
   [
