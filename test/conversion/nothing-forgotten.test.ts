@@ -61,10 +61,15 @@ const beside: Partial<Record<Setting, Partial<NeutralRequest>>> = {
   topLogprobs: { logprobs: true },
 };
 
-/** A member inside: the request without it, and with two values of it. */
+/** A member inside: the request without it, and with two values of it. `above` is in `lost`. */
 type Inner = Exclude<
   InnerMember,
-  'messages.parts' | 'messages.role' | 'responseFormat.type' | 'responseFormat.schema' | 'tools.name'
+  | 'reasoning.above'
+  | 'messages.parts'
+  | 'messages.role'
+  | 'responseFormat.type'
+  | 'responseFormat.schema'
+  | 'tools.name'
 >;
 const withTool = (more: Partial<NeutralTool>) => ({ ...base, tools: [{ ...tool, ...more }] });
 const customTool = (description: string) => withTool({ description, custom: { description } });

@@ -126,6 +126,8 @@ const everybodys: readonly InnerMember[] = [
   'tools.custom',
   'reasoning.effort',
   'reasoning.budgetTokens',
+  // Its reader lists it as lost.
+  'reasoning.above',
   'responseFormat.type',
   'responseFormat.name',
   'responseFormat.schema',

@@ -119,6 +119,8 @@ export type NeutralResponseFormat =
 export interface NeutralReasoning {
   /** OpenAI's word: none, minimal, low, medium, high, xhigh. */
   effort?: string;
+  /** Anthropic's word where it is above `high`, which is the effort then: few others take it. */
+  above?: string;
   /** Anthropic's budget in tokens. */
   budgetTokens?: number;
   /** OpenAI's word for how much of the thoughts to show: auto, concise, detailed. */

@@ -295,9 +295,10 @@ function decodeReasoning({ thinking, output_config: config }: CallerBody, losses
     return thinking.budget_tokens === undefined ? { effort: 'medium' } : { budgetTokens: thinking.budget_tokens };
   }
   if (efforts.has(word)) return { effort: word };
-  // Anthropic goes further than others do: a word above theirs would be refused by most.
-  losses.add('output_config.effort', word === 'xhigh' || word === 'max' ? 'clamped' : 'unknown');
-  return word === 'xhigh' || word === 'max' ? { effort: 'high' } : isRequested ? { effort: 'medium' } : null;
+  const isAbove = word === 'xhigh' || word === 'max';
+  // Anthropic goes further than others do: a word above theirs would be refused by most. OpenAI's newer models take it.
+  losses.add('output_config.effort', isAbove ? 'clamped' : 'unknown');
+  return isAbove ? { effort: 'high', above: word } : isRequested ? { effort: 'medium' } : null;
 }
 
 /**

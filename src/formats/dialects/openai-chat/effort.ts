@@ -34,3 +34,15 @@ export function fittingEffort(
   for (const word of words) if (distanceOf(word) <= distanceOf(nearest)) nearest = word;
   return { word: nearest, exact: effort !== undefined && distanceOf(nearest) === 0 };
 }
+
+/** OpenAI's models that take more than `high`, wherever they run, and the highest word of each. */
+const highestByModel: readonly (readonly [model: RegExp, highest: string])[] = [
+  [/(?:^|\/)gpt-(?:[6-9]|\d\d)/, 'max'],
+  [/(?:^|\/)gpt-5\.(?:1-codex-max|(?:[2-9]|\d\d)(?!.*chat))/, 'xhigh'],
+];
+
+/** The caller's word above the usual ones as the model takes it. Undefined: it takes none. */
+export function effortAbove(above: string, model: string): string | undefined {
+  const highest = highestByModel.find(([pattern]) => pattern.test(model))?.[1];
+  return highest === 'max' ? above : highest;
+}

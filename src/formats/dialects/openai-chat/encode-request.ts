@@ -6,7 +6,7 @@ import type { NeutralResponseFormat, NeutralToolChoice } from '../../neutral/req
 import type { EncodedRequest, EncodeTarget } from '../dialect.ts';
 import { textsOf } from '../openai-metadata.ts';
 import { encoderOf, type Taken, writeFields } from '../taken-fields.ts';
-import { effortOfBudget } from './effort.ts';
+import { effortAbove, effortOfBudget } from './effort.ts';
 import { encodeMessages } from './encode-messages.ts';
 import { encodedFields } from './request-fields.ts';
 import { openAiChatId } from './wire.ts';
@@ -49,14 +49,16 @@ function encode(request: EncodedMembers, target: EncodeTarget): EncodedRequest |
   writeFields(encodedFields, request, target, body, losses);
   putTools(body, request);
   put(body, 'response_format', request.responseFormat && wireFormat(request.responseFormat));
-  put(body, 'reasoning_effort', effortOf(request, losses));
+  const callers = request.reasoning?.above;
+  const above = callers === undefined ? undefined : effortAbove(callers, target.model);
+  put(body, 'reasoning_effort', above ?? effortOf(request, losses));
   if (request.hints !== undefined) putHints(body, request.hints, losses);
   putExtensions(body, request);
   if (target.stream) {
     body.stream = true;
     body.stream_options = { include_usage: true };
   }
-  return { body, losses };
+  return { body, losses, ...(above !== undefined && above === callers && { recovered: ['output_config.effort'] }) };
 }
 
 function put(body: JsonObject, name: string, value: JsonValue | undefined): void {

@@ -4,6 +4,7 @@ import type { Loss } from '../../neutral/loss.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralResponseFormat, NeutralTool } from '../../neutral/request.ts';
 import type { EncodedRequest, EncodeTarget } from '../dialect.ts';
+import { effortAbove } from '../openai-chat/effort.ts';
 import { openAiChatId } from '../openai-chat/wire.ts';
 import { textsOf } from '../openai-metadata.ts';
 import { encoderOf, type Taken, writeFields } from '../taken-fields.ts';
@@ -64,7 +65,9 @@ function encode(request: EncodedMembers, target: EncodeTarget): EncodedRequest |
   writeFields(encodedFields, request, target, body, losses);
   Object.assign(body, encodeTools(request, vendorFields));
   put(body, 'text', textOf(request, vendorFields));
-  const reasoning = reasoningOf(request, losses);
+  const callers = request.reasoning?.above;
+  const above = callers === undefined ? undefined : effortAbove(callers, target.model);
+  const reasoning = reasoningOf(request, losses, above);
   put(body, 'reasoning', reasoning);
   put(body, 'include', includeOf(request, reasoning, vendorFields));
   putHints(body, request, losses);
@@ -73,7 +76,12 @@ function encode(request: EncodedMembers, target: EncodeTarget): EncodedRequest |
   body.store ??= false;
   body.stream = target.stream;
   const stop = request.stop?.filter((text) => text !== '') ?? [];
-  return { body, losses, ...(stop.length > 0 && { decode: { stop } }) };
+  return {
+    body,
+    losses,
+    ...(above !== undefined && above === callers && { recovered: ['output_config.effort'] }),
+    ...(stop.length > 0 && { decode: { stop } }),
+  };
 }
 
 const emptyInput = invalid(
@@ -123,11 +131,11 @@ function wireFormat(format: NeutralResponseFormat): JsonObject {
 }
 
 /** A budget in tokens becomes the nearest of OpenAI's words, and a caller who sets one wants to see the thoughts. */
-function reasoningOf({ reasoning }: EncodedMembers, losses: Loss[]): JsonObject | undefined {
+function reasoningOf({ reasoning }: EncodedMembers, losses: Loss[], above: string | undefined): JsonObject | undefined {
   if (reasoning === undefined) return undefined;
   const { effort, budgetTokens, summary } = reasoning;
   const wire: JsonObject = {};
-  if (effort !== undefined) wire.effort = effort;
+  if (effort !== undefined) wire.effort = above ?? effort;
   else if (budgetTokens !== undefined) {
     losses.push({ field: 'thinking.budget_tokens', why: 'narrowed' });
     wire.effort = budgetTokens <= 2_048 ? 'low' : budgetTokens <= 8_192 ? 'medium' : 'high';
