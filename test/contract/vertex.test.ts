@@ -109,10 +109,9 @@ test("Claude Code's request reaches a Claude of Vertex as it was, but for what V
   assert.match(await response.text(), /event: message_stop/);
   const { path, headers, body } = sent();
   assert.equal(path, `${parent}/publishers/anthropic/models/claude-opus-4-8:streamRawPredict`);
-  const refused = /^(context-management|prompt-caching-scope)-/;
-  assert.ok(betas.split(',').some((name) => refused.test(name)));
-  const passed = betas.split(',').filter((name) => !refused.test(name));
-  assert.equal(headers['anthropic-beta'], passed.join(','));
+  assert.ok(betas.includes('advanced-tool-use-2025-11-20'));
+  const passed = 'claude-code-20250219,interleaved-thinking-2025-05-14,per-turn-control-2026-07-01';
+  assert.equal(headers['anthropic-beta'], `${passed},tool-search-tool-2025-10-19`);
   assert.equal(headers['anthropic-version'], undefined);
   const { model: _, context_management: managed, ...rest } = first;
   assert.ok(managed !== undefined);

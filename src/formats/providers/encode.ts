@@ -2,6 +2,7 @@ import type { Authorizer, UpstreamRoute } from '../../upstream/transport/upstrea
 import type { DialectId } from '../dialects/dialect.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import { type CredentialHeaders, printable } from './credential-headers.ts';
+import { knownBetas } from './known-betas.ts';
 import type { ProviderConnection } from './provider-connection.ts';
 import { anthropic } from './services/anthropic.ts';
 
@@ -182,7 +183,7 @@ function withCallerHeaders(
   }
   if (dialect === 'anthropic-messages' && members?.betas === undefined) {
     const beta = caller['anthropic-beta'];
-    const text = withoutBetas(Array.isArray(beta) ? beta.join(',') : beta, members?.withoutBetas);
+    const text = passedBetas(Array.isArray(beta) ? beta.join(',') : beta, members?.headerBetas);
     if (text !== undefined && text.length <= passedValueCharsMax * 4 && printable(text)) {
       joined ??= base.slice();
       const at = joined.indexOf('anthropic-beta');
@@ -194,10 +195,9 @@ function withCallerHeaders(
 }
 
 /** Undefined where none is left. */
-function withoutBetas(betas: string | undefined, refused: RegExp | undefined): string | undefined {
-  if (betas === undefined || refused === undefined) return betas;
-  const passed = betas.split(',').filter((name) => !refused.test(name.trim()));
-  return passed.length === 0 ? undefined : passed.join(',');
+function passedBetas(betas: string | undefined, known: RegExp | undefined): string | undefined {
+  if (betas === undefined || known === undefined) return betas;
+  return knownBetas(betas, known).known.join(',') || undefined;
 }
 
 function versioned(headers: readonly string[]): string[] {

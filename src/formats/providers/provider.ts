@@ -171,8 +171,8 @@ export interface BodyMembers {
   with: JsonObject;
   /** Betas that it knows. They go into the member `anthropic_beta`; others are left out. Absent: they are a header. */
   betas?: RegExp;
-  /** Betas of the header that it answers 400 to. */
-  withoutBetas?: RegExp;
+  /** Betas of the header that it knows: it answers 400 to others. Absent: it takes any. */
+  headerBetas?: RegExp;
 }
 
 /** Base URLs by region, without a trailing slash. */

@@ -3,6 +3,7 @@ import type { ForwardedEndpointId, ForwardedRequest } from '../../formats/dialec
 import type { CallersToolNames } from '../../formats/neutral/fit-tool-names.ts';
 import type { Loss } from '../../formats/neutral/loss.ts';
 import { providerTypes } from '../../formats/providers/catalog.ts';
+import { knownBetas } from '../../formats/providers/known-betas.ts';
 import type { BodyMembers, ProviderQuirks } from '../../formats/providers/provider.ts';
 import { quirksOf } from '../../formats/providers/quirks.ts';
 import type { Failure } from '../../kernel/failure.ts';
@@ -127,11 +128,10 @@ export function membersFor(
   betas: string | undefined,
 ): { members: BodyMembers | undefined; losses: Loss[] } {
   if (members?.betas === undefined || betas === undefined) return { members, losses: [] };
-  const betaNames = [...new Set(betas.split(',').map((beta) => beta.trim()))].filter((beta) => beta !== '');
-  const known = betaNames.filter((beta) => members.betas!.test(beta));
-  const losses: Loss[] = known.length < betaNames.length ? [{ field: 'anthropic-beta', why: 'narrowed' }] : [];
+  const { names, known } = knownBetas(betas, members.betas);
+  const losses: Loss[] = known.length < names.length ? [{ field: 'anthropic-beta', why: 'narrowed' }] : [];
   if (known.length === 0) return { members, losses };
-  return { members: { ...members, with: { ...members.with, anthropic_beta: known } }, losses };
+  return { members: { ...members, with: { ...members.with, anthropic_beta: [...known] } }, losses };
 }
 
 const usageOption = { stream_options: { include_usage: true } };

@@ -36,10 +36,11 @@ export const vertex: Provider = {
   ],
   bodies: {
     'anthropic-messages': {
-      // Claude Code sends the second, which Vertex refuses, as it does the betas below.
+      // Claude Code sends the second, which Vertex refuses, as it does betas that it does not know.
       without: ['model', 'context_management'],
       with: { anthropic_version: 'vertex-2023-10-16' },
-      withoutBetas: /^(context-management|prompt-caching-scope)-/,
+      headerBetas:
+        /^(claude-code|interleaved-thinking|context-1m|computer-use|compact|tool-search-tool|web-search|fine-grained-tool-streaming|per-turn-control|dangerous-tool-use|thinking-binding-controls|thinking-display-updates)-20\d\d/,
     },
   },
   baseUrl: 'https://aiplatform.googleapis.com/v1',
