@@ -168,6 +168,16 @@ export interface ForwardTarget {
   efforts?: readonly string[] | undefined;
   /** The messages of a chat as the target takes them; null: they can stay. Absent: it takes any. */
   history?: ((messages: readonly JsonValue[]) => JsonValue[] | null) | undefined;
+  /** Members with schemas, as the target takes them; null: they can stay. Absent: it takes any. */
+  schemas?: FitSchemas | undefined;
+}
+
+/** Top-level members of a body of any dialect with other schemas, and what they lost; null: they can stay. */
+export type FitSchemas = (body: JsonObject) => FittedMembers | null;
+
+export interface FittedMembers {
+  members: JsonObject;
+  losses: Loss[];
 }
 
 /** Defaults of an answer for what the upstream left open. */

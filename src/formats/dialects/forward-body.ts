@@ -50,6 +50,11 @@ export function forwardBody(
   callerFields: { values: Map<string, string>; losses: Loss[] },
 ): ForwardBody {
   const { values, losses } = callerFields;
+  const fitted = target.schemas?.(parsed) ?? null;
+  if (fitted !== null) {
+    for (const name in fitted.members) values.set(name, JSON.stringify(fitted.members[name]));
+    losses.push(...fitted.losses);
+  }
   for (const name in target.body) {
     const value = JSON.stringify(target.body[name]) as string | undefined;
     if (value !== undefined) values.set(name, value);

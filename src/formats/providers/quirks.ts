@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
-import type { DialectId } from '../dialects/dialect.ts';
+import type { DialectId, FitSchemas } from '../dialects/dialect.ts';
 import { renameField } from '../dialects/forward-body.ts';
 import type { Loss } from '../neutral/loss.ts';
 import { effortsOf, wordsOfOpenRouter } from './efforts.ts';
@@ -65,7 +65,7 @@ export function quirksOf(
   model: string,
   dialect: DialectId = provider.dialect,
 ): ProviderQuirks {
-  const of = dialect === 'anthropic-messages' && provider.dialect !== dialect ? anthropic : provider;
+  const of = dialect === 'anthropic-messages' && provider.dialect !== dialect ? inMessages(provider.quirks) : provider;
   const key = dialect === 'openai-chat' ? model : `${dialect} ${model}`;
   let byModel = quirksByModel.get(of.quirks);
   if (byModel === undefined) {
@@ -79,6 +79,16 @@ export function quirksOf(
   byModel.set(key, quirks);
   return quirks;
 }
+
+/** In Messages a server whose schemas must fit its grammars refuses them, too. */
+function inMessages({ schemas }: ProviderQuirks): { id: string; quirks: ProviderQuirks } {
+  if (schemas === undefined) return anthropic;
+  const known = messagesWithGrammar.get(schemas) ?? { id: anthropic.id, quirks: { ...anthropic.quirks, schemas } };
+  messagesWithGrammar.set(schemas, known);
+  return known;
+}
+
+const messagesWithGrammar = new WeakMap<FitSchemas, { id: string; quirks: ProviderQuirks }>();
 
 function narrowed(provider: { id: string; quirks: ProviderQuirks }, name: string, dialect: DialectId): ProviderQuirks {
   const { quirks } = provider;
@@ -136,6 +146,11 @@ export function applyQuirks(body: JsonObject, quirks: ProviderQuirks): FittedBod
     if (quirks.systemFirst) fitted.messages = systemFirst(fitted.messages);
     fitted.messages = quirks.history?.(fitted.messages as JsonValue[]) ?? fitted.messages;
   }
+  const schemas = quirks.schemas?.(fitted) ?? null;
+  if (schemas !== null) {
+    Object.assign(fitted, schemas.members);
+    losses.push(...schemas.losses);
+  }
   for (const [from, to] of Object.entries(quirks.rename)) renameField(fitted, from, to);
   return { body: fitted, losses };
 }
@@ -148,6 +163,7 @@ function fits(body: JsonObject, quirks: ProviderQuirks): boolean {
   const { messages } = body;
   if (quirks.history !== undefined && Array.isArray(messages) && quirks.history(messages) !== null) return false;
   if (quirks.systemFirst && !isSystemFirst(messages)) return false;
+  if (quirks.schemas !== undefined && quirks.schemas(body) !== null) return false;
   const format = body.response_format;
   if (format === undefined || (quirks.jsonSchema && quirks.jsonObject)) return true;
   return !isObject(format) || format.type === 'text';

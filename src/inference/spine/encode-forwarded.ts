@@ -70,6 +70,7 @@ export function encodeForwarded(
     rename: quirks.rename,
     efforts: quirks.efforts,
     history: quirks.history,
+    schemas: quirks.schemas,
   });
   return {
     bytes,
@@ -104,6 +105,7 @@ function forwardedAs(
     rename: quirks.rename,
     efforts: quirks.efforts,
     history: quirks.history,
+    schemas: quirks.schemas,
   });
   return {
     bytes,

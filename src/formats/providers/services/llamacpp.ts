@@ -1,3 +1,4 @@
+import { grammarSchemas } from '../grammar-schemas.ts';
 import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 
 /** https://github.com/ggml-org/llama.cpp/tree/master/tools/server: one slot, one answer; 503 while it loads. */
@@ -8,7 +9,7 @@ export const llamacpp = openAiLike({
   local: true,
   forwards: { completions: '/completions', rerank: '/rerank' },
   embeds: { ...openAiEmbeddings, takesTokens: true, encoding: 'asked' },
-  quirks: { systemFirst: true, nativeN: false },
+  quirks: { systemFirst: true, nativeN: false, schemas: grammarSchemas },
   errors: [
     { code: 'exceed_context_size_error', class: 'too_long' },
     // The model wrote a call that is no JSON (github.com/ggml-org/llama.cpp/issues/22072).

@@ -1,3 +1,4 @@
+import { grammarSchemas } from '../grammar-schemas.ts';
 import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 
 /** https://lmstudio.ai/docs: its own list tells chat from embedding models and the context size, OpenAI's does not. */
@@ -15,6 +16,7 @@ export const lmstudio = openAiLike({
     nativeN: false,
     logprobs: false,
     jsonObject: false,
+    schemas: grammarSchemas,
   },
   tooLong: [
     /keep the first (?<sent>\d+) tokens when context.*?context length of only (?<most>\d+)/is,
