@@ -225,6 +225,32 @@ test("marks that Culvert makes for Nova are not behind a tool's result either", 
   ]);
 });
 
+test('of more marks than Anthropic and Bedrock take, the newest four reach them', async () => {
+  const part = (text: string) => ({ role: 'user', content: [{ type: 'text', text, cache_control }] });
+  const history = (count: number) => ({
+    tools: [{ ...bash, cache_control }],
+    messages: [
+      { role: 'system', content: [{ type: 'text', text: 'Be brief.', cache_control }] },
+      ...Array.from({ length: count }, (_, i) => [
+        part(`question ${i}`),
+        { role: 'assistant', content: `${i}` },
+      ]).flat(),
+      part('Go'),
+    ],
+  });
+  const claude = await chat({ model: 'claude', ...history(4) });
+  assert.equal(all(claude, 'cache_control').length, 4);
+  assert.deepEqual([all(claude.tools, 'cache_control'), all(claude.system, 'cache_control')], [[], []]);
+  assert.deepEqual(all((claude.messages as JsonObject[])[0], 'cache_control'), []);
+  const nova = await chat({ model: 'nova', ...history(5) });
+  assert.equal(all(nova, 'cachePoint').length, 4);
+  assert.deepEqual(nova.system, [{ text: 'Be brief.' }]);
+  const few = await chat({ model: 'claude', ...history(1) });
+  assert.deepEqual(all(few, 'cache_control'), [cache_control, cache_control, cache_control, cache_control]);
+  const told = await gateway.fetch('/v1/chat/completions', { json: { model: 'claude', ...history(4) } });
+  assert.match(told.headers.get('x-culvert-dropped') ?? '', /cache_control/);
+});
+
 const agents = { role: 'system', content: 'Agents: none.' };
 const resultOf = (tool_use_id: string) => ({ type: 'tool_result', tool_use_id, content: 'one' });
 const claudeCode = {

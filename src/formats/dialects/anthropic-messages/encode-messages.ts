@@ -13,6 +13,8 @@ import { type Block, type Source, type TextBlock, type Turn, vendor } from './wi
 export interface Encoding {
   readonly losses: Loss[];
   failure: Failure | null;
+  /** Blocks with a mark for the cache, as they come. */
+  readonly marked: JsonObject[];
 }
 
 export function lose(encoding: Encoding, field: string, why: Loss['why']): void {
@@ -194,13 +196,12 @@ function encodePart(part: NeutralPart, place: Place, encoding: Encoding): Block 
       // Anthropic refuses text blocks without a visible character; leaving them out loses nothing.
       if (part.text.trim() === '') return null;
       const block: TextBlock = { type: 'text', text: part.text };
-      if (part.type === 'text' && part.cache !== undefined) block.cache_control = part.cache;
-      return block;
+      return part.type === 'text' ? withCache(block, part.cache, encoding) : block;
     }
     case 'image': {
       if (part.detail !== undefined) lose(encoding, `${pathOf(part, place)}.image_url.detail`, 'unsupported');
       const source = mediaSource(part.source, pathOf(part, place), encoding);
-      return source === null ? null : withCache({ type: 'image', source }, part.cache);
+      return source === null ? null : withCache({ type: 'image', source }, part.cache, encoding);
     }
     case 'document': {
       const source = documentSource(part.source, pathOf(part, place), encoding);
@@ -208,7 +209,7 @@ function encodePart(part: NeutralPart, place: Place, encoding: Encoding): Block 
       const block: JsonObject = { type: 'document', source };
       if (part.name !== undefined) block.title = part.name;
       if (part.cited) block.citations = { enabled: true };
-      return withCache(block, part.cache);
+      return withCache(block, part.cache, encoding);
     }
     case 'audio':
       refuse(encoding, pathOf(part, place), 'Audio input is not supported by the provider of this model.');
@@ -227,7 +228,7 @@ function encodePart(part: NeutralPart, place: Place, encoding: Encoding): Block 
     case 'tool-call': {
       const { input, as } = toolInputOf(part.argumentsJson);
       if (as === 'raw') lose(encoding, `${pathOf(part, place)}.function.arguments`, 'narrowed');
-      return withCache({ type: 'tool_use', id: toolUseId(part.id), name: part.name, input }, part.cache);
+      return withCache({ type: 'tool_use', id: toolUseId(part.id), name: part.name, input }, part.cache, encoding);
     }
     case 'tool-result':
       return toolResult(part, place, encoding);
@@ -238,8 +239,10 @@ function encodePart(part: NeutralPart, place: Place, encoding: Encoding): Block 
   }
 }
 
-function withCache(block: JsonObject, cache: JsonObject | undefined): Block {
-  if (cache !== undefined) block.cache_control = cache;
+function withCache(block: JsonObject, cache: JsonObject | undefined, { marked }: Encoding): Block {
+  if (cache === undefined) return block;
+  marked.push(block);
+  block.cache_control = cache;
   return block;
 }
 
@@ -255,7 +258,7 @@ function toolResult(part: NeutralPart & { type: 'tool-result' }, place: Place, e
     block.content = only.text as string;
   else if (content.length > 0) block.content = content;
   if (part.isError) block.is_error = true;
-  return withCache(block, part.cache);
+  return withCache(block, part.cache, encoding);
 }
 
 /** Anthropic accepts `^[a-zA-Z0-9_-]+$`; other vendors put dots and colons in ids. Call and result change alike. */

@@ -52,7 +52,7 @@ const encodeByRules = encoderOf({
 export const { encodeRequest, encoderFor } = encodersByModel(encodeByRules, rulesOf);
 
 function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules): EncodedRequest | Failure {
-  const encoding: Encoding = { losses: [], failure: null };
+  const encoding: Encoding = { losses: [], failure: null, marked: [] };
   const foreign = openAiAlone(request);
   if (foreign !== null) refuse(encoding, foreign.field, foreign.message);
   const { system, turns } = encodeMessages(request.messages, rules, encoding);
@@ -97,9 +97,22 @@ function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules
     body.output_config = output;
   }
   writeFields(encodedFields, request, { maxOutputTokens: target.maxOutputTokens, rules, body }, body, encoding.losses);
+  if (encoding.marked.length > marksMax) keepNewestMarks(encoding);
   const encoded: EncodedRequest = { body, losses: encoding.losses };
   if (format?.kind === 'forced-tool') encoded.decode = { unwrapTool: format.tool.name };
   return encoded;
+}
+
+/** "A maximum of 4 blocks with cache_control may be provided": one more is a 400. */
+const marksMax = 4;
+
+/** Removes the earliest marks: a later one keeps all that is before it. Callers of formats without the bound set more. */
+function keepNewestMarks(encoding: Encoding): void {
+  // Tools come last here, and first in a prompt.
+  const tools = encoding.marked.filter((block) => 'input_schema' in block);
+  const order = [...tools, ...encoding.marked.slice(0, -tools.length || undefined)];
+  for (const block of order.slice(0, -marksMax)) delete block.cache_control;
+  lose(encoding, 'cache_control', 'narrowed');
 }
 
 /** Form of structured output: native, or one forced call whose arguments are the answer. */
@@ -269,7 +282,10 @@ function encodeTool(tool: NeutralTool, index: number, strict: NarrowedSchema | u
     if (strict.narrowed) lose(encoding, `tools[${index}].function.parameters`, 'narrowed');
   } else if (tool.strict === true) lose(encoding, `tools[${index}].function.strict`, 'unsupported');
   if (tool.description !== undefined) encoded.description = tool.description;
-  if (tool.cache !== undefined) encoded.cache_control = tool.cache;
+  if (tool.cache !== undefined) {
+    encoded.cache_control = tool.cache;
+    encoding.marked.push(encoded);
+  }
   return encoded;
 }
 

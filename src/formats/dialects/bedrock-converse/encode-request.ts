@@ -87,9 +87,22 @@ function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules
   if (toolConfig !== null) body.toolConfig = toolConfig;
   if (Object.keys(modelFields).length > 0) body.additionalModelRequestFields = modelFields;
   if (format?.kind === 'native') body.outputConfig = { textFormat: format.textFormat };
+  keepNewestPoints([toolConfig?.tools ?? [], system, ...turns.map(({ content }) => content)], encoding);
   const encoded: EncodedRequest = { body, losses: encoding.losses };
   if (format?.kind === 'forced-tool') encoded.decode = { unwrapTool: format.tool.name };
   return encoded;
+}
+
+/** Converse answers 400 to more. */
+const pointsMax = 4;
+
+/** Removes the earliest cache points: a later one keeps all that is before it. */
+function keepNewestPoints(lists: readonly object[][], encoding: Encoding): void {
+  let excess = lists.flat().filter((block) => 'cachePoint' in block).length - pointsMax;
+  if (excess <= 0) return;
+  lose(encoding, 'cache_control', 'narrowed');
+  for (const list of lists)
+    list.splice(0, list.length, ...list.filter((one) => !('cachePoint' in one) || excess-- <= 0));
 }
 
 const merged = ['inferenceConfig', 'additionalModelRequestFields'] as const;
