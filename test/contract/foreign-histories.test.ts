@@ -251,6 +251,21 @@ test('of more marks than Anthropic and Bedrock take, the newest four reach them'
   assert.match(told.headers.get('x-culvert-dropped') ?? '', /cache_control/);
 });
 
+test("a PDF as a picture's URL, as clients of LiteLLM send it, is a document elsewhere", async () => {
+  const url = 'data:application/pdf;base64,JVBERi0xLjQK';
+  const content = [
+    { type: 'text', text: 'Read it.' },
+    { type: 'image_url', image_url: { url } },
+  ];
+  const claude = await chat({ model: 'claude', messages: [{ role: 'user', content }] });
+  assert.deepEqual((all(claude, 'content')[0] as JsonObject[])[1], {
+    type: 'document',
+    source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0xLjQK' },
+  });
+  const local = await chat({ model: 'local', messages: [{ role: 'user', content }] });
+  assert.deepEqual(all(local, 'content'), [content], 'in its own format it stays');
+});
+
 const agents = { role: 'system', content: 'Agents: none.' };
 const resultOf = (tool_use_id: string) => ({ type: 'tool_result', tool_use_id, content: 'one' });
 const claudeCode = {

@@ -279,6 +279,9 @@ function decodePart(part: ChatPart): NeutralPart {
       return { type: 'refusal', text: part.refusal };
     case 'image_url': {
       const { url, detail } = part.image_url;
+      // As clients of LiteLLM send files.
+      if (/^data:application\/pdf[;,]/i.test(url))
+        return { type: 'document', source: mediaSource(url), ...cacheOf(part) };
       return { type: 'image', source: mediaSource(url), ...(detail && { detail }), ...cacheOf(part) };
     }
     case 'input_audio':
