@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
 import { after, test } from 'node:test';
 import OpenAI from 'openai';
 import type {
@@ -8,6 +9,7 @@ import type {
   Tool,
 } from 'openai/resources/responses/responses';
 import type { JsonObject } from '../../src/kernel/json.ts';
+import { listening } from '../listening.ts';
 import { startGateway, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 
@@ -143,6 +145,47 @@ test('a tool whose flat name is too long for providers is called by its own name
     const sent = upstream.requests().at(-1)!.body as { tools: { function: { name: string } }[] };
     assert.equal(sent.tools[0]!.function.name.length, 64);
   }
+});
+
+test('a call that leaves the namespace out is that of the one tool of this name', async (t) => {
+  const named = ['get_weather', 'note', 'shell', 'twice', 'made_up'];
+  const call = (name: string, index: number) => ({
+    index,
+    id: `call_${index}`,
+    type: 'function',
+    function: { name, arguments: '{"input":"x"}' },
+  });
+  const server = createServer((request, response) => {
+    request.resume();
+    const choice = {
+      index: 0,
+      message: { role: 'assistant', content: null, tool_calls: named.map(call) },
+      finish_reason: 'tool_calls',
+    };
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ id: 'c', object: 'chat.completion', created: 1, model: 'm', choices: [choice] }));
+  });
+  const scripted = await startGateway(t, {
+    providers: { local: { type: 'vllm', base_url: `${await listening(t, server)}/v1` } },
+    models: { local: { targets: ['local/m'] } },
+  });
+  const more = (name: string): Tool => ({
+    ...weather,
+    name,
+    tools: [
+      ...weather.tools.slice(0, name === 'crm' ? 0 : 2),
+      { type: 'function', name: 'twice', parameters, strict: false },
+    ],
+  });
+  const json = { model: 'local', input: 'Hi', tools: [shell, more('mcp__weather'), more('crm')], store: false };
+  const answer = (await (await scripted.fetch('/v1/responses', { json })).json()) as Response;
+  assert.deepEqual(callsOf(answer), [
+    ['function_call', 'mcp__weather', 'get_weather'],
+    ['custom_tool_call', 'mcp__weather', 'note'],
+    ['function_call', null, 'shell'],
+    ['function_call', null, 'twice'],
+    ['function_call', null, 'made_up'],
+  ]);
 });
 
 test('a choice may name a tool of a namespace, or allow all of one', async () => {

@@ -15,9 +15,10 @@ export function flatName(name: string, namespace: JsonValue | undefined): string
   return typeof namespace === 'string' && namespace !== '' ? prefixOf(namespace) + name : name;
 }
 
-/** The reverse of `flatName`. */
+/** The reverse of `flatName`; a name without the namespace stays. */
 export function nameWithin(flat: string, namespace: string): string {
-  return flat.slice(prefixOf(namespace).length);
+  const prefix = prefixOf(namespace);
+  return flat.startsWith(prefix) ? flat.slice(prefix.length) : flat;
 }
 
 function prefixOf(namespace: string): string {
@@ -77,14 +78,29 @@ export function isCallersSearch({ type, execution }: JsonObject): boolean {
 /** Facts by which the answer's calls get the caller's form, as a part of `CallerRequest.echo`. */
 export function callsEcho(body: ResponsesRequest): JsonObject {
   const offered = offeredTools(body);
-  const flat = ({ tool, namespace }: OfferedTool) => flatName(tool.name, namespace);
-  const customTools = offered.filter(({ tool }) => tool.type === 'custom').map(flat);
-  const within = offered.filter(({ namespace }) => namespace !== null);
+  const called = namesCalled(offered);
+  const customTools = called.filter(([, { tool }]) => tool.type === 'custom').map(([name]) => name);
+  const within = called.filter(([, { namespace }]) => namespace !== null);
   return {
     ...(customTools.length > 0 && { customTools }),
-    ...(within.length > 0 && { namespaces: Object.fromEntries(within.map((one) => [flat(one), one.namespace])) }),
+    ...(within.length > 0 && { namespaces: Object.fromEntries(within.map(([name, one]) => [name, one.namespace])) }),
     ...(callersSearch(body) !== null && { searchTool: searchName }),
   };
+}
+
+/**
+ * Names by which a model calls each tool: the flat one, and without its namespace, which models leave out, where that
+ * means one tool alone.
+ */
+function namesCalled(offered: readonly OfferedTool[]): [name: string, tool: OfferedTool][] {
+  const called = new Map(offered.map((one) => [flatName(one.tool.name, one.namespace), one]));
+  const bare = new Map<string, OfferedTool | null>();
+  for (const one of offered) {
+    const { name } = one.tool;
+    if (one.namespace !== null && !called.has(name)) bare.set(name, bare.has(name) ? null : one);
+  }
+  for (const [name, one] of bare) if (one !== null) called.set(name, one);
+  return [...called];
 }
 
 /** The call of a search that the caller ran. */
