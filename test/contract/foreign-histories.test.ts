@@ -21,6 +21,10 @@ const gateway = await startGateway(
       mistral: { type: 'mistral', ...at },
       deepseek: { type: 'deepseek', ...at },
       moonshot: { type: 'moonshot', ...at },
+      zai: { type: 'zai', ...at },
+      dashscope: { type: 'dashscope', ...at },
+      openrouter: { type: 'openrouter', ...at },
+      openai: { type: 'openai', ...at },
       bedrock: { type: 'bedrock', ...at, base_url: upstream.url, region: 'us-east-1' },
     },
     models: {
@@ -31,6 +35,12 @@ const gateway = await startGateway(
       mistral: { targets: ['mistral/mistral-large-latest'] },
       deepseek: { targets: ['deepseek/deepseek-v4-flash'] },
       moonshot: { targets: ['moonshot/kimi-k2.6'] },
+      'moonshot-k3': { targets: ['moonshot/kimi-k3'] },
+      zai: { targets: ['zai/glm-5.3'] },
+      dashscope: { targets: ['dashscope/qwen3.7-plus'] },
+      routed: { targets: ['openrouter/qwen/qwen3.7-max'] },
+      'routed-gpt': { targets: ['openrouter/openai/gpt-5.1'] },
+      gpt: { targets: ['openai/gpt-4o'] },
       google: { targets: ['google/gemini-2.5-flash'] },
       nova: { targets: ['bedrock/amazon.nova-pro-v1:0'] },
       'nova-cached': { prompt_cache: 'auto', targets: ['bedrock/amazon.nova-pro-v1:0'] },
@@ -264,6 +274,41 @@ test("a PDF as a picture's URL, as clients of LiteLLM send it, is a document els
   });
   const local = await chat({ model: 'local', messages: [{ role: 'user', content }] });
   assert.deepEqual(all(local, 'content'), [content], 'in its own format it stays');
+});
+
+test('a call that must be made keeps models from thinking that refuse both, from every format', async () => {
+  const off = { thinking: { type: 'disabled' } };
+  const expected = { deepseek: off, moonshot: off, dashscope: { enable_thinking: false }, 'moonshot-k3': {}, gpt: {} };
+  const ask = { messages: [go], tools: [bash] };
+  for (const [model, members] of Object.entries(expected)) {
+    const forced = [
+      await chat({ model, ...ask, tool_choice: 'required' }),
+      await chat({
+        model,
+        ...ask,
+        tool_choice: { type: 'function', function: { name: 'bash' } },
+        reasoning_effort: 'low',
+      }),
+      await messages({ model, messages: [go], tools: [run], tool_choice: { type: 'any' } }),
+    ];
+    for (const { thinking, enable_thinking, reasoning_effort } of forced) {
+      const found = {
+        ...(thinking !== undefined && { thinking }),
+        ...(enable_thinking !== undefined && { enable_thinking }),
+      };
+      assert.deepEqual(found, members, model);
+      if (Object.keys(members).length > 0) assert.equal(reasoning_effort, undefined, model);
+    }
+    for (const free of [{ tool_choice: 'auto' }, {}]) {
+      const { thinking, enable_thinking } = await chat({ model, ...ask, ...free });
+      assert.deepEqual([thinking, enable_thinking], [undefined, undefined], model);
+    }
+  }
+  const kept = await chat({ model: 'deepseek', ...ask, tool_choice: 'required', thinking: { type: 'enabled' } });
+  assert.deepEqual(kept.thinking, { type: 'enabled' });
+  const json = { model: 'deepseek', ...ask, tool_choice: 'required', reasoning_effort: 'high' };
+  const told = await gateway.fetch('/v1/chat/completions', { json });
+  assert.match(told.headers.get('x-culvert-dropped') ?? '', /reasoning_effort/);
 });
 
 const agents = { role: 'system', content: 'Agents: none.' };

@@ -169,14 +169,18 @@ export interface ForwardTarget {
   /** The messages of a chat as the target takes them; null: they can stay. Absent: it takes any. */
   history?: ((messages: readonly JsonValue[]) => JsonValue[] | null) | undefined;
   /** Members with schemas, as the target takes them; null: they can stay. Absent: it takes any. */
-  schemas?: FitSchemas | undefined;
+  schemas?: FitMembers | undefined;
+  /** Members that it does not take together; null: they can stay. Absent: it takes any. */
+  together?: FitMembers | undefined;
 }
 
-/** Top-level members of a body of any dialect with other schemas, and what they lost; null: they can stay. */
-export type FitSchemas = (body: JsonObject) => FittedMembers | null;
+/** Top-level members of a body as a target takes them; null: they can stay. */
+export type FitMembers = (body: JsonObject) => FittedMembers | null;
 
 export interface FittedMembers {
   members: JsonObject;
+  /** Members that go. */
+  without?: readonly string[];
   losses: Loss[];
 }
 

@@ -50,17 +50,20 @@ export function forwardBody(
   callerFields: { values: Map<string, string>; losses: Loss[] },
 ): ForwardBody {
   const { values, losses } = callerFields;
-  const fitted = target.schemas?.(parsed) ?? null;
-  if (fitted !== null) {
-    for (const name in fitted.members) values.set(name, JSON.stringify(fitted.members[name]));
-    losses.push(...fitted.losses);
+  const fitted = [target.schemas?.(parsed) ?? null, target.together?.(parsed) ?? null];
+  let to = target;
+  for (const fit of fitted) {
+    if (fit === null) continue;
+    for (const name in fit.members) values.set(name, JSON.stringify(fit.members[name]));
+    if (fit.without !== undefined) to = { ...to, without: [...(to.without ?? []), ...fit.without] };
+    losses.push(...fit.losses);
   }
   for (const name in target.body) {
     const value = JSON.stringify(target.body[name]) as string | undefined;
     if (value !== undefined) values.set(name, value);
   }
-  const spliced = mustRewrite(parsed, target) ? null : splicedBody(rawBody, parsed, scan, values);
-  return { bytes: spliced ?? rewritten(parsed, values, target, losses), losses };
+  const spliced = mustRewrite(parsed, to) ? null : splicedBody(rawBody, parsed, scan, values);
+  return { bytes: spliced ?? rewritten(parsed, values, to, losses), losses };
 }
 
 function mustRewrite(parsed: JsonObject, { omit, without = [], rename }: ForwardTarget): boolean {

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
-import type { DialectId, FitSchemas, UpstreamError, UsageOf } from '../dialects/dialect.ts';
+import type { DialectId, FitMembers, UpstreamError, UsageOf } from '../dialects/dialect.ts';
 import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import type { PromptCaching } from '../dialects/prompt-cache.ts';
@@ -283,7 +283,9 @@ export interface ProviderQuirks {
   /** A conversation's messages as it takes them, of callers of its format too; null: they can stay. Absent: it takes any. */
   history?: (messages: readonly JsonValue[]) => JsonValue[] | null;
   /** Schemas of tools and answers as it takes them, in every dialect. Absent: it takes any. */
-  schemas?: FitSchemas;
+  schemas?: FitMembers;
+  /** Members of a chat that it does not take together. Absent: it takes any. */
+  together?: FitMembers;
   /** `response_format: json_schema`; without it json_object or a forced tool call replaces it. */
   jsonSchema: boolean;
   jsonObject: boolean;

@@ -1,8 +1,9 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
-import type { DialectId, FitSchemas } from '../dialects/dialect.ts';
+import type { DialectId, FitMembers } from '../dialects/dialect.ts';
 import { renameField } from '../dialects/forward-body.ts';
 import type { Loss } from '../neutral/loss.ts';
 import { effortsOf, wordsOfOpenRouter } from './efforts.ts';
+import { withoutThoughtsBeforeForcedCalls } from './forced-calls.ts';
 import { type AnswerMember, withoutAnswerMembers } from './histories.ts';
 import { bareName } from './model-facts.ts';
 import type { ProviderQuirks } from './provider.ts';
@@ -14,6 +15,8 @@ const openAi: readonly string[] = ['openai', 'azure-openai'];
 const takenByOpenAi: readonly AnswerMember[] = ['annotations', 'audio', 'refusal', 'function_call'];
 const ofOpenAi = (messages: readonly JsonValue[]) => withoutAnswerMembers(messages, takenByOpenAi);
 
+const thinkingOff = withoutThoughtsBeforeForcedCalls({ thinking: { type: 'disabled' } });
+
 /** Models that accept less than their API does; every match applies. Fields that would change the answer stay in. */
 const narrower: readonly {
   providers: readonly string[];
@@ -23,6 +26,7 @@ const narrower: readonly {
   rename?: Readonly<Record<string, string>>;
   systemFirst?: true;
   history?: ProviderQuirks['history'];
+  together?: FitMembers;
 }[] = [
   // "Unsupported parameter: 'max_tokens' … Use 'max_completion_tokens' instead": the o-series, GPT-5 and later.
   { providers: openAi, pattern: /^(o\d|gpt-([5-9]|\d\d))/, rename: { max_tokens: 'max_completion_tokens' } },
@@ -45,6 +49,15 @@ const narrower: readonly {
     omit: ['thinking'],
     omitInChat: wordsOfOpenRouter,
     history: ofOpenAi,
+  },
+  // "Thinking mode does not support this tool_choice", "tool_choice 'required' is incompatible with thinking enabled".
+  { providers: ['deepseek'], pattern: /^deepseek-v[4-9]/, together: thinkingOff },
+  { providers: ['moonshot'], pattern: /^kimi-k2\.[56]/, together: thinkingOff },
+  // "The tool_choice parameter does not support being set to required or object in thinking mode".
+  {
+    providers: ['dashscope'],
+    pattern: /^qwen3\.[5-9](?!.*thinking)/,
+    together: withoutThoughtsBeforeForcedCalls({ enable_thinking: false }),
   },
   // Servers of open models that are configured as OpenAI's.
   { providers: ['openai'], pattern: /^(?!gpt-|o\d|chatgpt|codex|ft:)/, systemFirst: true },
@@ -88,13 +101,13 @@ function inMessages({ schemas }: ProviderQuirks): { id: string; quirks: Provider
   return known;
 }
 
-const messagesWithGrammar = new WeakMap<FitSchemas, { id: string; quirks: ProviderQuirks }>();
+const messagesWithGrammar = new WeakMap<FitMembers, { id: string; quirks: ProviderQuirks }>();
 
 function narrowed(provider: { id: string; quirks: ProviderQuirks }, name: string, dialect: DialectId): ProviderQuirks {
   const { quirks } = provider;
   const inChat = dialect === 'openai-chat';
   const omit = new Set(inChat ? [...quirks.omit, ...(quirks.omitInChat ?? [])] : quirks.omit);
-  let { rename, systemFirst, history } = quirks;
+  let { rename, systemFirst, history, together } = quirks;
   for (const rule of narrower) {
     if (!rule.providers.includes(provider.id) || !rule.pattern.test(name)) continue;
     for (const field of rule.omit ?? []) omit.add(field);
@@ -102,10 +115,15 @@ function narrowed(provider: { id: string; quirks: ProviderQuirks }, name: string
     if (rule.rename !== undefined) rename = { ...rename, ...rule.rename };
     systemFirst ||= rule.systemFirst;
     history ??= rule.history;
+    if (inChat) together ??= rule.together;
   }
   if (!quirks.logprobs) omit.add('logprobs').add('top_logprobs');
   if (!quirks.seed) omit.add('seed');
-  const isSame = rename === quirks.rename && systemFirst === quirks.systemFirst && history === quirks.history;
+  const isSame =
+    rename === quirks.rename &&
+    systemFirst === quirks.systemFirst &&
+    history === quirks.history &&
+    together === quirks.together;
   if (isSame && omit.size === quirks.omit.length) return quirks;
   const logprobs = quirks.logprobs && !omit.has('logprobs');
   const efforts = inChat && omit.has('reasoning') ? effortsOf(provider.id, name) : undefined;
@@ -117,6 +135,7 @@ function narrowed(provider: { id: string; quirks: ProviderQuirks }, name: string
     ...(efforts && { efforts }),
     ...(systemFirst && { systemFirst }),
     ...(history && { history }),
+    ...(together && { together }),
   };
 }
 
@@ -146,10 +165,11 @@ export function applyQuirks(body: JsonObject, quirks: ProviderQuirks): FittedBod
     if (quirks.systemFirst) fitted.messages = systemFirst(fitted.messages);
     fitted.messages = quirks.history?.(fitted.messages as JsonValue[]) ?? fitted.messages;
   }
-  const schemas = quirks.schemas?.(fitted) ?? null;
-  if (schemas !== null) {
-    Object.assign(fitted, schemas.members);
-    losses.push(...schemas.losses);
+  for (const fit of [quirks.schemas?.(fitted) ?? null, quirks.together?.(fitted) ?? null]) {
+    if (fit === null) continue;
+    Object.assign(fitted, fit.members);
+    for (const name of fit.without ?? []) delete fitted[name];
+    losses.push(...fit.losses);
   }
   for (const [from, to] of Object.entries(quirks.rename)) renameField(fitted, from, to);
   return { body: fitted, losses };
@@ -163,7 +183,7 @@ function fits(body: JsonObject, quirks: ProviderQuirks): boolean {
   const { messages } = body;
   if (quirks.history !== undefined && Array.isArray(messages) && quirks.history(messages) !== null) return false;
   if (quirks.systemFirst && !isSystemFirst(messages)) return false;
-  if (quirks.schemas !== undefined && quirks.schemas(body) !== null) return false;
+  if ((quirks.schemas?.(body) ?? null) !== null || (quirks.together?.(body) ?? null) !== null) return false;
   const format = body.response_format;
   if (format === undefined || (quirks.jsonSchema && quirks.jsonObject)) return true;
   return !isObject(format) || format.type === 'text';

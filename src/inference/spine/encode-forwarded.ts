@@ -71,6 +71,7 @@ export function encodeForwarded(
     efforts: quirks.efforts,
     history: quirks.history,
     schemas: quirks.schemas,
+    together: quirks.together,
   });
   return {
     bytes,
@@ -106,6 +107,7 @@ function forwardedAs(
     efforts: quirks.efforts,
     history: quirks.history,
     schemas: quirks.schemas,
+    together: quirks.together,
   });
   return {
     bytes,

@@ -1,0 +1,23 @@
+import { isObject, type JsonObject } from '../../kernel/json.ts';
+import type { FitMembers } from '../dialects/dialect.ts';
+
+/**
+ * For models that think unasked, and answer 400 to a call that must be made while they do: such a chat gets `off`, the
+ * members that keep them from thinking. A caller's own member of that name stays.
+ */
+export function withoutThoughtsBeforeForcedCalls(off: JsonObject): FitMembers {
+  return (body) => {
+    if (!isForced(body) || Object.keys(off).some((name) => body[name] !== undefined)) return null;
+    const { reasoning_effort: effort = null } = body;
+    return {
+      members: off,
+      // Moonshot refuses both together.
+      without: ['reasoning_effort'],
+      losses: effort === null || effort === 'none' ? [] : [{ field: 'reasoning_effort', why: 'unsupported' }],
+    };
+  };
+}
+
+function isForced({ tools, tool_choice: choice }: JsonObject): boolean {
+  return Array.isArray(tools) && (choice === 'required' || isObject(choice));
+}
