@@ -276,6 +276,15 @@ test("a PDF as a picture's URL, as clients of LiteLLM send it, is a document els
   assert.deepEqual(all(local, 'content'), [content], 'in its own format it stays');
 });
 
+test("OpenAI's role of a developer is the system's for services that refuse it", async () => {
+  const asked = [{ role: 'developer', content: 'Be brief.' }, go];
+  const rolesOf = async (model: string) => all((await chat({ model, messages: asked })).messages, 'role');
+  for (const model of ['deepseek', 'moonshot', 'mistral', 'zai', 'dashscope', 'routed']) {
+    assert.deepEqual(await rolesOf(model), ['system', 'user'], model);
+  }
+  for (const model of ['gpt', 'routed-gpt']) assert.deepEqual(await rolesOf(model), ['developer', 'user'], model);
+});
+
 test('a call that must be made keeps models from thinking that refuse both, from every format', async () => {
   const off = { thinking: { type: 'disabled' } };
   const expected = { deepseek: off, moonshot: off, dashscope: { enable_thinking: false }, 'moonshot-k3': {}, gpt: {} };

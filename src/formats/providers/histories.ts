@@ -46,6 +46,18 @@ export function withThoughtsBesideCalls(messages: readonly JsonValue[]): JsonVal
   });
 }
 
+/** OpenAI's newer word for the system's role, which other services refuse. Null: no message has it. */
+export function withSystemForDeveloper(messages: readonly JsonValue[]): JsonValue[] | null {
+  return mended(messages, (message) => (message.role === 'developer' ? { ...message, role: 'system' } : message));
+}
+
+type Mend = (messages: readonly JsonValue[]) => JsonValue[] | null;
+
+/** All of them, one after another. Null: all messages can stay. */
+export function inTurn(...mends: readonly Mend[]): Mend {
+  return (messages) => mends.reduce<JsonValue[] | null>((last, mend) => mend(last ?? messages) ?? last, null);
+}
+
 /** Members of answers that not every service takes back. */
 const answerMembers = [
   'reasoning_content',

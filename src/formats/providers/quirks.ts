@@ -4,7 +4,7 @@ import { renameField } from '../dialects/forward-body.ts';
 import type { Loss } from '../neutral/loss.ts';
 import { effortsOf, wordsOfOpenRouter } from './efforts.ts';
 import { withoutThoughtsBeforeForcedCalls } from './forced-calls.ts';
-import { type AnswerMember, withoutAnswerMembers } from './histories.ts';
+import { type AnswerMember, withoutAnswerMembers, withSystemForDeveloper } from './histories.ts';
 import { bareName } from './model-facts.ts';
 import type { ProviderQuirks } from './provider.ts';
 import { anthropic } from './services/anthropic.ts';
@@ -59,6 +59,8 @@ const narrower: readonly {
     pattern: /^qwen3\.[5-9](?!.*thinking)/,
     together: withoutThoughtsBeforeForcedCalls({ enable_thinking: false }),
   },
+  // "developer is not one of ['system', 'assistant', …]": it leaves the role to the services that it asks.
+  { providers: ['openrouter'], pattern: /^(?!gpt-|o\d|chatgpt|codex)/, history: withSystemForDeveloper },
   // Servers of open models that are configured as OpenAI's.
   { providers: ['openai'], pattern: /^(?!gpt-|o\d|chatgpt|codex|ft:)/, systemFirst: true },
 ];

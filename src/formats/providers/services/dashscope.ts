@@ -1,3 +1,4 @@
+import { withSystemForDeveloper } from '../histories.ts';
 import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 
 /**
@@ -11,7 +12,7 @@ export const dashscope = openAiLike({
   envKey: 'DASHSCOPE_API_KEY',
   // https://www.alibabacloud.com/help/en/model-studio/text-embedding-synchronous-api
   embeds: { ...openAiEmbeddings, batch: 10, dimensions: /text-embedding-v[3-9]/ },
-  quirks: { systemFirst: true, rename: { max_completion_tokens: 'max_tokens' } },
+  quirks: { systemFirst: true, history: withSystemForDeveloper, rename: { max_completion_tokens: 'max_tokens' } },
   tooLong: [/range of input length should be \[1, (?<most>\d+)\]/i],
   errors: [
     { code: /\barrearage\b/i, class: 'quota_exhausted' },

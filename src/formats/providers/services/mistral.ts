@@ -1,5 +1,5 @@
 import { wordsOfOpenRouter } from '../efforts.ts';
-import { withoutAnswerMembers, withShortCallIds } from '../histories.ts';
+import { inTurn, withoutAnswerMembers, withShortCallIds, withSystemForDeveloper } from '../histories.ts';
 import { openAiBatches, openAiEmbeddings, openAiLike, openAiTranscription } from '../openai-like.ts';
 
 /**
@@ -33,10 +33,7 @@ export const mistral = openAiLike({
     omit: ['response_format', 'prompt', 'include[]'],
   },
   quirks: {
-    history: (messages) => {
-      const taken = withoutAnswerMembers(messages, []);
-      return withShortCallIds(taken ?? messages) ?? taken;
-    },
+    history: inTurn(withSystemForDeveloper, (messages) => withoutAnswerMembers(messages, []), withShortCallIds),
     omitConverted: ['top_k'],
     omit: [
       'logprobs',

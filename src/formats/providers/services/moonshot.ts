@@ -1,4 +1,4 @@
-import { withThoughtsBesideCalls } from '../histories.ts';
+import { inTurn, withSystemForDeveloper, withThoughtsBesideCalls } from '../histories.ts';
 import { openAiLike } from '../openai-like.ts';
 
 /**
@@ -13,5 +13,8 @@ export const moonshot = openAiLike({
   speaksToo: ['openai-responses', 'anthropic-messages'],
   paths: { messages: { fromOrigin: '/anthropic/v1/messages' } },
   tooLong: [/exceeded model token limit: (?<most>\d+)(?: \(requested: (?<sent>\d+)\))?/i],
-  quirks: { history: withThoughtsBesideCalls, rename: { max_completion_tokens: 'max_tokens' } },
+  quirks: {
+    history: inTurn(withSystemForDeveloper, withThoughtsBesideCalls),
+    rename: { max_completion_tokens: 'max_tokens' },
+  },
 });

@@ -1,3 +1,4 @@
+import { withSystemForDeveloper } from '../histories.ts';
 import { openAiLike } from '../openai-like.ts';
 
 /**
@@ -12,7 +13,12 @@ export const zai = openAiLike({
   envKey: 'ZAI_API_KEY',
   speaksToo: ['anthropic-messages'],
   paths: { responses: null, messages: { fromOrigin: '/api/anthropic/v1/messages' } },
-  quirks: { rename: { max_completion_tokens: 'max_tokens' }, nativeN: false, jsonSchema: false },
+  quirks: {
+    history: withSystemForDeveloper,
+    rename: { max_completion_tokens: 'max_tokens' },
+    nativeN: false,
+    jsonSchema: false,
+  },
   tooLong: [/prompt exceeds max(?:imum)? length/i],
   errors: [
     { status: 429, code: /balance|recharge|arrears/i, class: 'quota_exhausted' },
