@@ -85,15 +85,9 @@ export function lostConnection(error: unknown): boolean {
   return lostCodes.has(code);
 }
 
-const lostCodes: ReadonlySet<string> = new Set([
-  'ECONNRESET',
-  'EPIPE',
-  'ECONNABORTED',
-  'ETIMEDOUT',
-  'ENETDOWN',
-  'ENETUNREACH',
-  'EHOSTUNREACH',
-]);
+const lostCodes: ReadonlySet<string> = new Set(
+  'ECONNRESET EPIPE ECONNABORTED ETIMEDOUT ENETDOWN ENETUNREACH EHOSTUNREACH'.split(' '),
+);
 
 export function codeOf(error: unknown): string {
   if (typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string') {

@@ -26,14 +26,9 @@ export const invokeFrames: StreamWire = {
   },
 };
 
-const ofConverse: ReadonlySet<string> = new Set([
-  'messageStart',
-  'contentBlockStart',
-  'contentBlockDelta',
-  'contentBlockStop',
-  'messageStop',
-  'metadata',
-]);
+const ofConverse: ReadonlySet<string> = new Set(
+  'messageStart contentBlockStart contentBlockDelta contentBlockStop messageStop metadata'.split(' '),
+);
 
 function isException(name: SseEvent['event']): boolean {
   return name.endsWith('Exception');

@@ -1,40 +1,16 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 
 /** Keywords of `responseJsonSchema` (Gemini API reference, GenerationConfig); it refuses or ignores the rest. */
-const taken: ReadonlySet<string> = new Set([
-  '$id',
-  '$defs',
-  '$ref',
-  '$anchor',
-  'type',
-  'format',
-  'title',
-  'description',
-  'enum',
-  'items',
-  'prefixItems',
-  'minItems',
-  'maxItems',
-  'minimum',
-  'maximum',
-  'anyOf',
-  'oneOf',
-  'properties',
-  'additionalProperties',
-  'required',
-  'propertyOrdering',
-]);
+const taken: ReadonlySet<string> = new Set(
+  [
+    '$id $defs $ref $anchor type format title description enum items prefixItems minItems maxItems minimum maximum',
+    'anyOf oneOf properties additionalProperties required propertyOrdering',
+  ].flatMap((words) => words.split(' ')),
+);
 /** They restrict nothing. */
-const remarks: ReadonlySet<string> = new Set([
-  '$schema',
-  '$comment',
-  'default',
-  'example',
-  'examples',
-  'deprecated',
-  'readOnly',
-  'writeOnly',
-]);
+const remarks: ReadonlySet<string> = new Set(
+  '$schema $comment default example examples deprecated readOnly writeOnly'.split(' '),
+);
 
 export interface NarrowedSchema {
   schema: JsonObject;

@@ -216,15 +216,9 @@ function withoutSealed(content: JsonObject): JsonObject {
 }
 
 /** Names made up by callers and models, which nobody may change. */
-const opaque: ReadonlySet<string> = new Set([
-  'args',
-  'response',
-  'parameters',
-  'parametersJsonSchema',
-  'responseSchema',
-  'responseJsonSchema',
-  'labels',
-]);
+const opaque: ReadonlySet<string> = new Set(
+  'args response parameters parametersJsonSchema responseSchema responseJsonSchema labels'.split(' '),
+);
 
 /** Lists of objects: Google's servers take one object for a list of one. */
 const lists: ReadonlySet<string> = new Set(['contents', 'parts', 'tools', 'functionDeclarations']);

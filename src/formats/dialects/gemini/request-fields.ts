@@ -289,14 +289,9 @@ export function jsonSchemaOf(schema: JsonObject): JsonObject {
 }
 
 /** int64 travels as a string in Google's JSON. */
-const lengths: ReadonlySet<string> = new Set([
-  'minItems',
-  'maxItems',
-  'minLength',
-  'maxLength',
-  'minProperties',
-  'maxProperties',
-]);
+const lengths: ReadonlySet<string> = new Set(
+  'minItems maxItems minLength maxLength minProperties maxProperties'.split(' '),
+);
 
 function typeOf(type: string, nullable: JsonValue | undefined): JsonValue {
   const name = type.toLowerCase();
