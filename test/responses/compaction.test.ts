@@ -1,8 +1,78 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type OpenAI from 'openai';
+import { ResponsesWS } from 'openai/resources/responses/ws';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { specValidator } from '../spec/validate.ts';
 import { openWorld } from './world.ts';
+
+/** As Codex asks for a compaction. */
+const trigger = [
+  { role: 'user', content: 'My name is Ada.' },
+  { type: 'function_call', call_id: 'c', name: 'home', arguments: '{}' },
+  { type: 'function_call_output', call_id: 'c', output: 'Rome' },
+  { type: 'compaction_trigger' },
+] as OpenAI.Responses.ResponseInputItem[];
+const tools = [{ type: 'function' as const, name: 'home', parameters: {}, strict: false }];
+
+for (const model of ['chat', 'claude', 'both']) {
+  test(`an input that ends with a trigger is answered with a compaction alone (${model})`, async (t) => {
+    const { client, gateway, sent } = await openWorld(t, {}, 'mock/text=Ada%20lives%20in%20Rome.');
+    const ask = { model, store: false, tools, input: trigger };
+    const whole = await client.responses.create(ask);
+    assert.deepEqual(specValidator('openai', 'Response')(whole), []);
+    assert.match(JSON.stringify(sent()), /Summarize this conversation/);
+
+    const events: OpenAI.Responses.ResponseStreamEvent[] = [];
+    for await (const event of await client.responses.create({ ...ask, stream: true })) events.push(event);
+    const types = ['created', 'output_item.added', 'output_item.done', 'completed'].map((type) => `response.${type}`);
+    assert.deepEqual(
+      events.map(({ type, sequence_number: at }) => [type, at]),
+      types.map((type, at) => [type, at]),
+    );
+    const last = events.at(-1) as OpenAI.Responses.ResponseCompletedEvent;
+    assert.ok(last.response.usage!.output_tokens > 0);
+
+    const socket = new ResponsesWS(client);
+    t.after(() => socket.close());
+    const overSocket: OpenAI.Responses.ResponseOutputItem[] = [];
+    const stream = socket.stream();
+    socket.send({ type: 'response.create', ...ask });
+    for await (const message of stream) {
+      if (message.type !== 'message') continue;
+      if (message.message.type === 'response.output_item.done') overSocket.push(message.message.item);
+      if (message.message.type === 'response.completed') break;
+    }
+    sent();
+    for (const output of [whole.output, last.response.output, overSocket]) {
+      assert.deepEqual(
+        output.map(({ type }) => type),
+        ['compaction'],
+      );
+      const input = [...output, { role: 'user', content: 'Who am I?' }] as OpenAI.Responses.ResponseInputItem[];
+      await client.responses.create({ model, store: false, input });
+      assert.match(JSON.stringify(sent()[0]), /Ada lives in Rome\./);
+    }
+    const refused = await gateway.fetch('/v1/responses', { json: { ...ask, model: 'nobody', stream: true } });
+    assert.equal(refused.status, 404);
+  });
+}
+
+test('a provider that makes its own compactions gets the trigger', async (t) => {
+  const { client, sent } = await openWorld(t);
+  await client.responses.create({ model: 'native', store: false, tools, input: trigger });
+  assert.deepEqual((sent()[0]!.input as JsonObject[]).at(-1), { type: 'compaction_trigger' });
+});
+
+test('a summary that no provider makes is an error of its request', async (t) => {
+  const { gateway } = await openWorld(t, {}, 'mock/status=400');
+  for (const stream of [false, true]) {
+    const json = { model: 'chat', store: false, stream, input: trigger };
+    const response = await gateway.fetch('/v1/responses', { json });
+    assert.equal(response.status, 400);
+    assert.match(await response.text(), /"error"/);
+  }
+});
 
 for (const model of ['chat', 'claude', 'native']) {
   test(`a compaction stands for what was said, at any provider, for its own key alone (${model})`, async (t) => {

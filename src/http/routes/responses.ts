@@ -2,8 +2,8 @@ import { openAiResponses } from '../../formats/dialects/openai-responses/index.t
 import type { Services } from '../../inference/endpoints/services.ts';
 import { atProvider } from '../../inference/families/responses/at-provider.ts';
 import type { BackgroundRuns } from '../../inference/families/responses/background.ts';
-import { compacted } from '../../inference/families/responses/compaction.ts';
-import { responsesEndpoint } from '../../inference/families/responses/endpoint.ts';
+import { answeredTrigger, compacted, compactionTrigger } from '../../inference/families/responses/compaction.ts';
+import { type ResponsesEndpoint, responsesEndpoint } from '../../inference/families/responses/endpoint.ts';
 import { chainItems, expandedForCount, responseNotFound } from '../../inference/families/responses/expand.ts';
 import { followRun, followStored } from '../../inference/families/responses/follow-response.ts';
 import { refuse, type Sink, sendWhole } from '../../inference/spine/sink.ts';
@@ -26,7 +26,7 @@ export function responsesRoutes(services: Services, background: BackgroundRuns, 
   const { responses } = services;
   const endpoint = responsesEndpoint(services);
   const answered = bodyHandler(services, endpoint, asReceived);
-  const answer = (exchange: Exchange) => answerOrBegin(services, background, exchange, answered);
+  const answer = (exchange: Exchange) => answerOrBegin(services, background, exchange, answered, endpoint);
   return [
     {
       ...place,
@@ -124,6 +124,7 @@ async function answerOrBegin(
   background: BackgroundRuns,
   exchange: Exchange,
   answered: Route['handle'],
+  endpoint: ResponsesEndpoint,
 ): Promise<void> {
   const raw = await readJsonBody(exchange, services.snapshots.current.config.server.body_limit);
   if (raw === null) return;
@@ -131,9 +132,14 @@ async function answerOrBegin(
   const read = raw.includes('"background"') ? await services.bodies.readObject(callerOf(exchange).tenant, raw) : null;
   // Its endpoint says what is wrong with a body that nobody can read.
   const body = read === null || isFailure(read) ? null : read.body;
-  if (body?.background !== true) return answered({ ...exchange, givenBody: raw });
+  const isRun = body?.background === true;
+  if (!isRun && !raw.includes(compactionTrigger)) return answered({ ...exchange, givenBody: raw });
   const call = modelCallOf(exchange);
   if (call === null) return;
+  if (!isRun) {
+    if (!(await answeredTrigger(services, endpoint, call, raw))) await answered({ ...exchange, givenBody: raw });
+    return;
+  }
   const begin = async (sink: Sink): Promise<void> => {
     try {
       const run = await background.begin(call, body);

@@ -3,6 +3,7 @@ import type { Frame } from '../../../formats/media/realtime/events.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import type { LongWork } from '../../../inference/families/realtime/realtime-session.ts';
 import { type EndListener, SocketEnd } from '../../../inference/families/realtime/socket-end.ts';
+import { answeredTrigger } from '../../../inference/families/responses/compaction.ts';
 import { ConnectionMemory, type TenantShare } from '../../../inference/families/responses/connection-memory.ts';
 import { responsesEndpoint } from '../../../inference/families/responses/endpoint.ts';
 import { keepsFor } from '../../../inference/families/responses/keeps-for.ts';
@@ -250,7 +251,7 @@ class Session implements EndListener, LongWork {
     const endpoint = responsesEndpoint(services);
     const raw = Buffer.from(JSON.stringify({ ...body, stream: true }));
     if (isUnmade) await unmadeResponse(services, endpoint, call, raw, turn);
-    else await serve(services, endpoint, call, raw);
+    else if (!(await answeredTrigger(services, endpoint, call, raw))) await serve(services, endpoint, call, raw);
     const { response } = turn;
     if (response === null || response.status === 'failed') return;
     // Whatever is kept elsewhere is continued from there.

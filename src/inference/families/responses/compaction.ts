@@ -1,11 +1,12 @@
+import { responseObject } from '../../../formats/dialects/openai-responses/response-object.ts';
 import { gatewayIdMark } from '../../../formats/dialects/openai-responses/wire.ts';
-import { type Failure, FailureError } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { BufferedAnswer } from '../../spine/buffered-answer.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
 import { serve } from '../../spine/serve.ts';
-import type { HeaderList } from '../../spine/sink.ts';
-import type { ResponsesEndpoint } from './endpoint.ts';
+import { type HeaderList, refuse, sendWhole } from '../../spine/sink.ts';
+import { oneKeeps, type ResponsesEndpoint } from './endpoint.ts';
 import { inputItems } from './input-items.ts';
 import type { ResponsesServices } from './services.ts';
 import { saltOfId } from './stored-responses.ts';
@@ -13,6 +14,14 @@ import { compactionMark } from './summaries.ts';
 
 const question =
   'Summarize this conversation so that it can go on without its text. Keep what the user wants, decisions, names, numbers, open questions, and results of tools that still matter. Write the summary alone.';
+
+interface Compaction {
+  id: string;
+  object: 'response.compaction';
+  created_at: number;
+  output: JsonObject[];
+  usage: JsonValue | undefined;
+}
 
 /**
  * Has the model of a request summarize the conversation that it holds or continues, and resolves to one item that
@@ -23,7 +32,7 @@ export async function compacted(
   endpoint: ResponsesEndpoint,
   call: ModelCall,
   body: JsonObject,
-): Promise<{ answer: JsonObject; headers: HeaderList }> {
+): Promise<{ answer: Compaction; headers: HeaderList }> {
   const { model, instructions, previous_response_id, input } = body;
   const request: JsonObject = {
     model,
@@ -42,7 +51,7 @@ export async function compacted(
   const summary = textOf(response.output);
   if (summary === '') throw new FailureError(noSummary);
   const salt = saltOfId(call.requestId);
-  const answer = {
+  const answer: Compaction = {
     id: `resp_${salt}`,
     object: 'response.compaction',
     created_at: Math.floor(call.atMs / 1_000),
@@ -56,6 +65,57 @@ export async function compacted(
     usage: response.usage,
   };
   return { answer, headers: outcome.headers };
+}
+
+/** Type of the last input item of a request for `POST /v1/responses` that wants a compaction for its answer. */
+export const compactionTrigger = 'compaction_trigger';
+
+/**
+ * Answers such a request, as Codex sends it, with a compaction of ours. False: it is none, or goes to a provider that
+ * makes its own.
+ */
+export async function answeredTrigger(
+  services: ResponsesServices,
+  endpoint: ResponsesEndpoint,
+  call: ModelCall,
+  raw: Buffer,
+): Promise<boolean> {
+  if (!raw.includes(compactionTrigger)) return false;
+  const object = await services.bodies.readObject(call.principal.tenant, raw);
+  if (isFailure(object)) return false;
+  const { body } = object;
+  const items = inputItems(body.input);
+  if (items.pop()?.type !== compactionTrigger) return false;
+  const { current } = services.snapshots;
+  const read = await endpoint.read(call, raw);
+  if (isFailure(read)) return false;
+  const plan = await endpoint.plan(current, call, read);
+  await read.release();
+  if (isFailure(plan) || oneKeeps(plan.query.targets, current.providers)) return false;
+  const isStream = body.stream === true;
+  try {
+    if (isStream) call.delivery.expect(call.admitted.headers);
+    const { answer, headers } = await compacted(services, endpoint, call, { ...body, input: items });
+    const { id, created_at: createdS, output, usage } = answer;
+    const head = { id, createdS, model: plan.alias.id, echo: read.facts.echo, usage: null };
+    const response = { ...responseObject({ ...head, output }, { status: 'completed' }), usage };
+    if (!isStream) sendWhole(call.sink, headers, JSON.stringify(response));
+    else {
+      const begun = responseObject({ ...head, output: [] }, { status: 'in_progress' });
+      const done = { output_index: 0, item: output[0] };
+      const events = { created: { response: begun }, 'output_item.added': done, 'output_item.done': done };
+      call.sink.start('events', headers);
+      for (const [at, [name, members]] of Object.entries({ ...events, completed: { response } }).entries()) {
+        const type = `response.${name}`;
+        call.sink.chunk(`event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: at, ...members })}\n\n`);
+      }
+      call.sink.end(null);
+    }
+  } catch (error) {
+    if (!(error instanceof FailureError)) throw error;
+    refuse(call.sink, error.failure, call.admitted.headers);
+  }
+  return true;
 }
 
 const noSummary: Failure = { kind: 'overloaded', message: 'The model wrote no summary. Retry it.' };

@@ -283,7 +283,7 @@ async function keeperOf(
 }
 
 /** Whether all of these are one provider, which is asked in this format and keeps responses itself. */
-function oneKeeps(candidates: readonly RouteCandidate[], providers: Snapshot['providers']): boolean {
+export function oneKeeps(candidates: readonly RouteCandidate[], providers: Snapshot['providers']): boolean {
   const [first] = candidates;
   if (first === undefined || providers.get(first.target.provider)?.connection.provider.keepsResponses !== true)
     return false;
