@@ -1,7 +1,8 @@
 import { Search } from 'lucide-react';
 import { Switch as RadixSwitch } from 'radix-ui';
-import { type ComponentProps, useEffect, useState } from 'react';
+import { type ComponentProps, type ReactNode, useEffect, useState } from 'react';
 import { classes } from './classes.ts';
+import { OtherControls, useControl } from './forms/form.tsx';
 
 /** Looks of a control in which one types. */
 export const inputClass =
@@ -9,7 +10,7 @@ export const inputClass =
 
 /** Controls are as wide as their field; `className` may set another width. */
 export function Input({ className = 'w-full', ...rest }: ComponentProps<'input'>) {
-  return <input className={classes(inputClass, 'h-8', className)} {...rest} />;
+  return <input className={classes(inputClass, 'h-8', className)} {...useControl()} {...rest} />;
 }
 
 /** Picks files of this machine. */
@@ -21,18 +22,19 @@ export function FileInput({ className = 'w-full', ...rest }: ComponentProps<'inp
         'min-w-0 text-muted text-sm file:mr-3 file:h-8 file:rounded-md file:border file:border-line-strong file:bg-panel file:px-3 file:font-medium file:text-ink hover:file:bg-hover',
         className,
       )}
+      {...useControl()}
       {...rest}
     />
   );
 }
 
 export function TextArea({ className = 'w-full', ...rest }: ComponentProps<'textarea'>) {
-  return <textarea className={classes(inputClass, 'py-1.5 leading-5', className)} {...rest} />;
+  return <textarea className={classes(inputClass, 'py-1.5 leading-5', className)} {...useControl()} {...rest} />;
 }
 
 export function Select({ className = 'w-full', children, ...rest }: ComponentProps<'select'>) {
   return (
-    <select className={classes(inputClass, 'h-8 pr-1.5', className)} {...rest}>
+    <select className={classes(inputClass, 'h-8 pr-1.5', className)} {...useControl()} {...rest}>
       {children}
     </select>
   );
@@ -42,6 +44,7 @@ export function Switch(props: ComponentProps<typeof RadixSwitch.Root>) {
   return (
     <RadixSwitch.Root
       className="inline-flex h-5 w-9 shrink-0 items-center rounded-full border border-line-strong bg-hover p-0.5 data-[state=checked]:border-accent data-[state=checked]:bg-accent"
+      {...useControl()}
       {...props}
     >
       <RadixSwitch.Thumb className="size-3.5 rounded-full bg-muted transition-transform data-[state=checked]:translate-x-4 data-[state=checked]:bg-accent-ink" />
@@ -127,7 +130,22 @@ export function Segments<Value extends string>({
   );
 }
 
-interface ChecksProps extends Pick<ComponentProps<'fieldset'>, 'id' | 'aria-describedby'> {
+/** Several controls of one Field, each with its label. */
+export function FieldGroup({ label, className, children }: { label: string; className: string; children: ReactNode }) {
+  const control = useControl();
+  return (
+    <fieldset
+      id={control?.id}
+      aria-label={label}
+      aria-describedby={control?.['aria-describedby']}
+      className={className}
+    >
+      <OtherControls>{children}</OtherControls>
+    </fieldset>
+  );
+}
+
+interface ChecksProps {
   /** Read aloud. */
   label: string;
   options: readonly string[];
@@ -137,14 +155,9 @@ interface ChecksProps extends Pick<ComponentProps<'fieldset'>, 'id' | 'aria-desc
 }
 
 /** Any of several, a box each. */
-export function Checks({ id, label, options, chosen, onChosen, ...described }: ChecksProps) {
+export function Checks({ label, options, chosen, onChosen }: ChecksProps) {
   return (
-    <fieldset
-      id={id}
-      aria-label={label}
-      aria-describedby={described['aria-describedby']}
-      className="flex flex-wrap gap-x-4 gap-y-1.5"
-    >
+    <FieldGroup label={label} className="flex flex-wrap gap-x-4 gap-y-1.5">
       {options.map((option) => (
         <label key={option} className="inline-flex items-center gap-1.5 text-sm">
           <input
@@ -158,6 +171,6 @@ export function Checks({ id, label, options, chosen, onChosen, ...described }: C
           {option}
         </label>
       ))}
-    </fieldset>
+    </FieldGroup>
   );
 }

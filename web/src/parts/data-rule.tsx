@@ -59,28 +59,22 @@ export function DataRuleFields({ name, value, onValue }: DataRuleFieldsProps) {
         label="Data regions"
         hint="Only providers in these regions get its requests, such as eu, us-east-1. Leave it empty for all."
       >
-        {(control) => (
-          <Input
-            {...control}
-            spellCheck={false}
-            placeholder="All"
-            value={value.regions}
-            onChange={({ target }) => onValue({ ...value, regions: target.value })}
-          />
-        )}
+        <Input
+          spellCheck={false}
+          placeholder="All"
+          value={value.regions}
+          onChange={({ target }) => onValue({ ...value, regions: target.value })}
+        />
       </Field>
       <Field name={name} label="Data rule" hint="Only providers of which this is known get its requests.">
-        {(control) => (
-          <Checks
-            {...control}
-            label="Data rule"
-            options={[training, retention]}
-            chosen={chosen}
-            onChosen={(now) =>
-              onValue({ ...value, no_training: now.includes(training), zero_retention: now.includes(retention) })
-            }
-          />
-        )}
+        <Checks
+          label="Data rule"
+          options={[training, retention]}
+          chosen={chosen}
+          onChosen={(now) =>
+            onValue({ ...value, no_training: now.includes(training), zero_retention: now.includes(retention) })
+          }
+        />
       </Field>
     </>
   );

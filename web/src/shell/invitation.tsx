@@ -83,14 +83,7 @@ export default function InvitationPage({ token, ways, onDone }: InvitationProps)
             <Form error={accept.error} onSubmit={() => accept.mutate()}>
               {invitation.name === null && (
                 <Field name="name" label="Your name" hint="Others see it in the audit log.">
-                  {(control) => (
-                    <Input
-                      {...control}
-                      autoComplete="name"
-                      value={name}
-                      onChange={(event) => setName(event.target.value)}
-                    />
-                  )}
+                  <Input autoComplete="name" value={name} onChange={(event) => setName(event.target.value)} />
                 </Field>
               )}
               <Button

@@ -101,16 +101,13 @@ export function LoginForm({ ways, onLink }: LoginProps) {
               : 'You see the limits and the usage of this key.'
           }
         >
-          {(control) => (
-            <Input
-              {...control}
-              type="password"
-              autoComplete="current-password"
-              spellCheck={false}
-              value={text}
-              onChange={(event) => setText(event.target.value.trim())}
-            />
-          )}
+          <Input
+            type="password"
+            autoComplete="current-password"
+            spellCheck={false}
+            value={text}
+            onChange={(event) => setText(event.target.value.trim())}
+          />
         </Field>
         <Button type="submit" look={hasProvider ? 'plain' : 'main'} busy={login.isPending} disabled={text === ''}>
           Log in

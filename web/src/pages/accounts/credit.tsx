@@ -98,12 +98,10 @@ function TopUp({ path, onClose }: { path: string; onClose: () => void }) {
       footer={<FormButtons onCancel={onClose} action="Add" busy={add.isPending} />}
     >
       <Field name="usd" label="USD" hint="A negative amount takes credit away.">
-        {(control) => (
-          <Input {...control} inputMode="decimal" value={amount} onChange={({ target }) => setAmount(target.value)} />
-        )}
+        <Input inputMode="decimal" value={amount} onChange={({ target }) => setAmount(target.value)} />
       </Field>
       <Field name="note" label="Note" hint="For example who paid. The list and the audit log show it.">
-        {(control) => <Input {...control} value={note} onChange={({ target }) => setNote(target.value)} />}
+        <Input value={note} onChange={({ target }) => setNote(target.value)} />
       </Field>
     </Form>
   );

@@ -76,25 +76,22 @@ function EditForm({ account, onClose }: Omit<EditAccountProps, 'open'>) {
         />
       )}
       <Field name="name" label="Name">
-        {(control) => <Input {...control} value={name} onChange={(event) => setName(event.target.value)} />}
+        <Input value={name} onChange={(event) => setName(event.target.value)} />
       </Field>
       <Field name="plan" label="Plan" hint="What the account has used already counts towards its limits.">
-        {(control) => <PlanSelect control={control} value={plan} onValue={setPlan} />}
+        <PlanSelect value={plan} onValue={setPlan} />
       </Field>
       <Field
         name="guards"
         label="Guards"
         hint="They check requests and answers of its keys, in addition to the guards of the plan."
       >
-        {(control) => (
-          <NamesInput
-            {...control}
-            from="/admin/v1/guards"
-            placeholder="None"
-            value={guards}
-            onChange={(event) => setGuards(event.target.value)}
-          />
-        )}
+        <NamesInput
+          from="/admin/v1/guards"
+          placeholder="None"
+          value={guards}
+          onChange={(event) => setGuards(event.target.value)}
+        />
       </Field>
       <DataRuleFields name="data" value={data} onValue={setData} />
       <div className="grid grid-cols-2 gap-3">
@@ -103,24 +100,15 @@ function EditForm({ account, onClose }: Omit<EditAccountProps, 'open'>) {
           label="Extra budget, USD"
           hint="It may spend this much beyond each budget of its plan."
         >
-          {(control) => (
-            <Input
-              {...control}
-              inputMode="decimal"
-              placeholder="None"
-              value={extra.usd}
-              onChange={({ target }) => setExtra({ ...extra, usd: target.value })}
-            />
-          )}
+          <Input
+            inputMode="decimal"
+            placeholder="None"
+            value={extra.usd}
+            onChange={({ target }) => setExtra({ ...extra, usd: target.value })}
+          />
         </Field>
         <Field name="extra_budget.until" label="Until" hint="A date such as 2027-01-01, or 5d from now.">
-          {(control) => (
-            <Input
-              {...control}
-              value={extra.until}
-              onChange={({ target }) => setExtra({ ...extra, until: target.value })}
-            />
-          )}
+          <Input value={extra.until} onChange={({ target }) => setExtra({ ...extra, until: target.value })} />
         </Field>
       </div>
     </Form>

@@ -7,7 +7,7 @@ import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { Input, Select } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { Field, Form } from '../../parts/forms/form.tsx';
+import { Field, Form, OtherControls } from '../../parts/forms/form.tsx';
 import { FormButtons } from '../../parts/forms/form-buttons.tsx';
 import { numberOrText } from '../../parts/forms/typed.ts';
 import { toast } from '../../parts/toast.tsx';
@@ -145,8 +145,8 @@ function Row({ row: { kind, name, usd, time, time_zone }, at, onChange, onRemove
   const nth = `of budget ${at + 1}`;
   return (
     <Field name={`budgets[${at}]`} label={<span className="sr-only">Budget {at + 1}</span>}>
-      {(control) => (
-        <div className="flex flex-wrap items-center gap-2">
+      <div className="flex flex-wrap items-center gap-2">
+        <OtherControls>
           <Select
             className="w-36"
             aria-label={`Budget ${nth} is for`}
@@ -169,15 +169,16 @@ function Row({ row: { kind, name, usd, time, time_zone }, at, onChange, onRemove
               onChange={({ target }) => onChange({ name: target.value })}
             />
           )}
-          <Input
-            {...control}
-            className="w-24"
-            aria-label={`USD ${nth}`}
-            placeholder="USD"
-            inputMode="decimal"
-            value={usd}
-            onChange={({ target }) => onChange({ usd: target.value })}
-          />
+        </OtherControls>
+        <Input
+          className="w-24"
+          aria-label={`USD ${nth}`}
+          placeholder="USD"
+          inputMode="decimal"
+          value={usd}
+          onChange={({ target }) => onChange({ usd: target.value })}
+        />
+        <OtherControls>
           <Select
             className="w-44"
             aria-label={`Time ${nth}`}
@@ -205,8 +206,8 @@ function Row({ row: { kind, name, usd, time, time_zone }, at, onChange, onRemove
             aria-label={`Remove budget ${at + 1}`}
             onClick={onRemove}
           />
-        </div>
-      )}
+        </OtherControls>
+      </div>
     </Field>
   );
 }

@@ -59,37 +59,27 @@ export function NewAccount({ onClose, onMade }: NewAccountProps) {
       }
     >
       <Field name="name" label="Name" hint="People see this name.">
-        {(control) => <Input {...control} {...field('name')} />}
+        <Input {...field('name')} />
       </Field>
       <Field name="id" label="Id" hint="It never changes. Leave it empty to generate one.">
-        {(control) => (
-          <Input
-            {...control}
-            spellCheck={false}
-            value={id}
-            onChange={({ target }) => change({ id: target.value.trim() })}
-          />
-        )}
+        <Input spellCheck={false} value={id} onChange={({ target }) => change({ id: target.value.trim() })} />
       </Field>
       <Field name="plan" label="Plan">
-        {(control) => (
-          <PlanSelect
-            control={control}
-            value={plan}
-            onValue={(next) => change({ plan: next })}
-            unless="The default plan"
-            also={may.plans ? { value: another, label: 'A new plan' } : undefined}
-          />
-        )}
+        <PlanSelect
+          value={plan}
+          onValue={(next) => change({ plan: next })}
+          unless="The default plan"
+          also={may.plans ? { value: another, label: 'A new plan' } : undefined}
+        />
       </Field>
       {plan === another && <FirstPlan />}
       {plan === another && (
         <div className="grid gap-4 sm:grid-cols-2">
           <Field name="new plan" label="Name of the plan">
-            {(control) => <Input {...control} spellCheck={false} {...field('planName')} />}
+            <Input spellCheck={false} {...field('planName')} />
           </Field>
           <Field name="budget.month" label="USD in 30 days" hint="Its page has the other limits.">
-            {(control) => <Input {...control} inputMode="decimal" placeholder="No limit" {...field('usd')} />}
+            <Input inputMode="decimal" placeholder="No limit" {...field('usd')} />
           </Field>
         </div>
       )}
@@ -100,7 +90,7 @@ export function NewAccount({ onClose, onMade }: NewAccountProps) {
           label="First key"
           hint="Where it is used, such as production. Leave it empty for no key."
         >
-          {(control) => <Input {...control} placeholder="None" {...field('keyName')} />}
+          <Input placeholder="None" {...field('keyName')} />
         </Field>
       )}
     </Form>

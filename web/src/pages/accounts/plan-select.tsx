@@ -3,12 +3,10 @@ import type { PlanReply } from '../../../../src/admin/entries/plans.ts';
 import type { Listed } from '../../api/pages.ts';
 import { get } from '../../api/request.ts';
 import { Select } from '../../parts/controls.tsx';
-import type { ControlProps } from '../../parts/forms/form.tsx';
 
 const plansMax = 1_000;
 
 interface PlanSelectProps {
-  control: ControlProps;
   value: string;
   onValue: (value: string) => void;
   /** Words for none. */
@@ -17,7 +15,7 @@ interface PlanSelectProps {
   also?: { value: string; label: string };
 }
 
-export function PlanSelect({ control, value, onValue, unless, also }: PlanSelectProps) {
+export function PlanSelect({ value, onValue, unless, also }: PlanSelectProps) {
   const { data } = useQuery({
     queryKey: ['/admin/v1/plans', 'all'],
     queryFn: async ({ signal }) =>
@@ -25,7 +23,7 @@ export function PlanSelect({ control, value, onValue, unless, also }: PlanSelect
   });
   const names = data ?? [];
   return (
-    <Select {...control} value={value} onChange={(event) => onValue(event.target.value)}>
+    <Select value={value} onChange={(event) => onValue(event.target.value)}>
       {unless !== undefined && <option value="">{unless}</option>}
       {value !== '' && value !== also?.value && !names.includes(value) && <option>{value}</option>}
       {names.map((name) => (

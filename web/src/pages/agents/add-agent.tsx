@@ -45,24 +45,20 @@ export function AddAgent({ onAdded }: { onAdded: () => void }) {
       }
     >
       <Field name="name" label="Name" hint="Callers reach it at /a2a/NAME.">
-        {(control) => <Input {...control} spellCheck={false} {...field('name')} />}
+        <Input spellCheck={false} {...field('name')} />
       </Field>
       <Field
         name="url"
         label="URL"
         hint="Its card is below this address, or at the address itself if it ends with .json."
       >
-        {(control) => (
-          <Input {...control} inputMode="url" spellCheck={false} placeholder="https://…" {...field('url')} />
-        )}
+        <Input inputMode="url" spellCheck={false} placeholder="https://…" {...field('url')} />
       </Field>
       <Field name="headers" label="Token" hint="Sent as Authorization: Bearer.">
-        {(control) => <Input {...control} type="password" autoComplete="off" placeholder="None" {...field('token')} />}
+        <Input type="password" autoComplete="off" placeholder="None" {...field('token')} />
       </Field>
       <Field name="cost" label="Units per message">
-        {(control) => (
-          <Input {...control} inputMode="decimal" placeholder="As costs.a2a in culvert.yaml" {...field('cost')} />
-        )}
+        <Input inputMode="decimal" placeholder="As costs.a2a in culvert.yaml" {...field('cost')} />
       </Field>
     </Form>
   );

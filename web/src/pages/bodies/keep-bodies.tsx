@@ -146,18 +146,16 @@ function KeepForm({ of, name, onClose }: Subject & { onClose: () => void }) {
       footer={<FormButtons onCancel={onClose} action="Keep them" busy={keep.isPending} />}
     >
       <Field name="reason" label="Reason" hint="The audit log shows it.">
-        {(control) => <Input {...control} value={reason} onChange={(event) => setReason(event.target.value)} />}
+        <Input value={reason} onChange={(event) => setReason(event.target.value)} />
       </Field>
       <Field name="until" label="For">
-        {(control) => (
-          <Select {...control} value={until} onChange={(event) => setUntil(event.target.value)}>
-            {lengths.map(([value, label]) => (
-              <option key={value} value={value}>
-                {label}
-              </option>
-            ))}
-          </Select>
-        )}
+        <Select value={until} onChange={(event) => setUntil(event.target.value)}>
+          {lengths.map(([value, label]) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </Select>
       </Field>
     </Form>
   );

@@ -37,16 +37,14 @@ export function ClearForm({ model, onDone }: { model: string; onDone: () => void
       }
     >
       <Field name="model" label="Model" hint="Without a model, key or tag, all answers are removed.">
-        {(control) => <SuggestInput {...control} from={models.path} field="id" placeholder="Any" {...field('model')} />}
+        <SuggestInput from={models.path} field="id" placeholder="Any" {...field('model')} />
       </Field>
       <div className="grid gap-4 sm:grid-cols-2">
         <Field name="key" label="Key" hint="Its id.">
-          {(control) => (
-            <SuggestInput {...control} from="/admin/v1/keys" field="id" placeholder="Any" {...field('key')} />
-          )}
+          <SuggestInput from="/admin/v1/keys" field="id" placeholder="Any" {...field('key')} />
         </Field>
         <Field name="tag" label="Tag">
-          {(control) => <Input {...control} spellCheck={false} placeholder="Any" {...field('tag')} />}
+          <Input spellCheck={false} placeholder="Any" {...field('tag')} />
         </Field>
       </div>
     </Form>

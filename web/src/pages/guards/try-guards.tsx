@@ -76,16 +76,13 @@ export function TryGuards({ guards }: { guards: readonly string[] | null }) {
           label="Text"
           hint="What a user would send, or a model would answer. Nothing is sent or kept. A guard that only observes is tried as if it were enforcing."
         >
-          {(control) => (
-            <TextArea
-              {...control}
-              rows={3}
-              className="field-sizing-content max-h-80 min-h-20 w-full"
-              placeholder="Write to anna@example.org …"
-              value={text}
-              onChange={({ target }) => setText(target.value)}
-            />
-          )}
+          <TextArea
+            rows={3}
+            className="field-sizing-content max-h-80 min-h-20 w-full"
+            placeholder="Write to anna@example.org …"
+            value={text}
+            onChange={({ target }) => setText(target.value)}
+          />
         </Field>
       </Form>
       {run.data !== undefined && <Tried reply={run.data} />}

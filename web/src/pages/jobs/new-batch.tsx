@@ -40,22 +40,17 @@ export function NewBatch({ caller, onClose }: { caller: Caller; onClose: () => v
         footer={<FormButtons onCancel={onClose} action="Begin" busy={begin.isPending} disabled={file === null} />}
       >
         <Field name="file" label="Requests" hint={'A JSON object per line: {"custom_id", "method", "url", "body"}.'}>
-          {(control) => (
-            <FileInput
-              {...control}
-              accept=".jsonl,.ndjson,application/jsonl,application/x-ndjson"
-              onChange={({ target }) => setFile(target.files?.[0] ?? null)}
-            />
-          )}
+          <FileInput
+            accept=".jsonl,.ndjson,application/jsonl,application/x-ndjson"
+            onChange={({ target }) => setFile(target.files?.[0] ?? null)}
+          />
         </Field>
         <Field name="endpoint" label="Endpoint" hint="All requests of a batch go to the same one.">
-          {(control) => (
-            <Select {...control} value={endpoint} onChange={({ target }) => setEndpoint(target.value)}>
-              {endpoints.map((path) => (
-                <option key={path}>{path}</option>
-              ))}
-            </Select>
-          )}
+          <Select value={endpoint} onChange={({ target }) => setEndpoint(target.value)}>
+            {endpoints.map((path) => (
+              <option key={path}>{path}</option>
+            ))}
+          </Select>
         </Field>
       </Form>
     </Dialog>

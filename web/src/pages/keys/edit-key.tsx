@@ -105,33 +105,33 @@ export function EditKey({ of, used = [], onClose }: EditKeyProps) {
       <LateWarnings hard={typed} soft={typed.soft} />
       <div className="grid grid-cols-1 gap-3 sm:grid-cols-3">
         <Field name="limits.rpm" label="Requests per minute">
-          {(control) => <Input {...control} inputMode="numeric" {...field('rpm')} />}
+          <Input inputMode="numeric" {...field('rpm')} />
         </Field>
         <Field name="limits.tpm" label="Tokens per minute">
-          {(control) => <Input {...control} inputMode="numeric" {...field('tpm')} />}
+          <Input inputMode="numeric" {...field('tpm')} />
         </Field>
         <Field name="limits.concurrency" label="Concurrent requests">
-          {(control) => <Input {...control} inputMode="numeric" {...field('concurrency')} />}
+          <Input inputMode="numeric" {...field('concurrency')} />
         </Field>
       </div>
       <Field name="name" label="Name">
-        {(control) => <Input {...control} {...field('name')} />}
+        <Input {...field('name')} />
       </Field>
       <Field name="expires" label="Expires" hint="A date such as 2027-01-01, or 90d from now. Empty: never.">
-        {(control) => <Input {...control} {...field('expires')} />}
+        <Input {...field('expires')} />
       </Field>
       <Field
         name="models"
         label="Models"
         hint="One per line. * matches any characters. Leave it empty for all models of the plan."
       >
-        {(control) => <TextArea {...control} rows={2} spellCheck={false} {...field('models')} />}
+        <TextArea rows={2} spellCheck={false} {...field('models')} />
       </Field>
       <Field name="ips" label="Allowed IPs" hint="One address or network per line. Leave it empty to allow all.">
-        {(control) => <TextArea {...control} rows={2} spellCheck={false} {...field('ips')} />}
+        <TextArea rows={2} spellCheck={false} {...field('ips')} />
       </Field>
       <Field name="guards" label="Guards" hint="In addition to those of the account and plan.">
-        {(control) => <NamesInput {...control} from="/admin/v1/guards" placeholder="None" {...field('guards')} />}
+        <NamesInput from="/admin/v1/guards" placeholder="None" {...field('guards')} />
       </Field>
       <DataRuleFields name="limits.data" value={typed.data} onValue={(data) => change({ data })} />
       <TagsField field={field('tags')} />

@@ -75,22 +75,20 @@ function NewKey({ account, onClose }: { account?: string; onClose: () => void })
       >
         {account === undefined && (
           <Field name="account" label="Account" hint="The account that pays.">
-            {(control) => <SuggestInput {...control} from="/admin/v1/accounts" field="id" {...field('account')} />}
+            <SuggestInput from="/admin/v1/accounts" field="id" {...field('account')} />
           </Field>
         )}
         <Field name="name" label="Name" hint="Where the key is used: laptop, production, the name of a colleague.">
-          {(control) => <Input {...control} {...field('name')} />}
+          <Input {...field('name')} />
         </Field>
         <Field name="expires" label="Expires">
-          {(control) => (
-            <Select {...control} {...field('expires')}>
-              <option value="">never</option>
-              <option value="7d">in 7 days</option>
-              <option value="30d">in 30 days</option>
-              <option value="90d">in 90 days</option>
-              <option value="365d">in a year</option>
-            </Select>
-          )}
+          <Select {...field('expires')}>
+            <option value="">never</option>
+            <option value="7d">in 7 days</option>
+            <option value="30d">in 30 days</option>
+            <option value="90d">in 90 days</option>
+            <option value="365d">in a year</option>
+          </Select>
         </Field>
         <TagsField field={field('tags')} />
         <details className="border-line border-t pt-3">
@@ -101,24 +99,24 @@ function NewKey({ account, onClose }: { account?: string; onClose: () => void })
               label="Models"
               hint="One per line. * matches any characters. Leave it empty for all models of the plan."
             >
-              {(control) => <TextArea {...control} rows={2} {...field('models')} />}
+              <TextArea rows={2} {...field('models')} />
             </Field>
             <Field name="ips" label="Allowed IPs" hint="One address or network per line. Leave it empty to allow all.">
-              {(control) => <TextArea {...control} rows={2} {...field('ips')} />}
+              <TextArea rows={2} {...field('ips')} />
             </Field>
             <Field name="guards" label="Guards" hint="In addition to those of the account and plan.">
-              {(control) => <NamesInput {...control} from="/admin/v1/guards" placeholder="None" {...field('guards')} />}
+              <NamesInput from="/admin/v1/guards" placeholder="None" {...field('guards')} />
             </Field>
             <DataRuleFields name="limits.data" value={typed.data} onValue={(data) => change({ data })} />
             <div className="grid grid-cols-3 gap-3">
               <Field name="limits.rpm" label="Requests per minute">
-                {(control) => <Input {...control} inputMode="numeric" {...field('rpm')} />}
+                <Input inputMode="numeric" {...field('rpm')} />
               </Field>
               <Field name="limits.windows.5h" label="Units in 5 hours">
-                {(control) => <Input {...control} inputMode="numeric" {...field('hours')} />}
+                <Input inputMode="numeric" {...field('hours')} />
               </Field>
               <Field name="limits.budget.month" label="USD in 30 days">
-                {(control) => <Input {...control} inputMode="decimal" {...field('usd')} />}
+                <Input inputMode="decimal" {...field('usd')} />
               </Field>
             </div>
           </div>

@@ -36,14 +36,12 @@ export function RotateKey({ of, onClose }: { of: KeyReply; onClose: () => void }
         footer={<FormButtons onCancel={onClose} action="Rotate" busy={rotate.isPending} />}
       >
         <Field name="grace" label="Grace period" hint="How long the old secret still works.">
-          {(control) => (
-            <Select {...control} value={grace} onChange={(event) => setGrace(event.target.value)}>
-              <option value="0s">none</option>
-              <option value="1h">1 hour</option>
-              <option value="24h">1 day</option>
-              <option value="7d">1 week</option>
-            </Select>
-          )}
+          <Select value={grace} onChange={(event) => setGrace(event.target.value)}>
+            <option value="0s">none</option>
+            <option value="1h">1 hour</option>
+            <option value="24h">1 day</option>
+            <option value="7d">1 week</option>
+          </Select>
         </Field>
       </Form>
     </Dialog>

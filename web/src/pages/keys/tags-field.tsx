@@ -10,7 +10,7 @@ export function TagsField({ field }: { field: Pick<ComponentProps<typeof Input>,
       label="Tags"
       hint="Separated by commas, such as a team or a project. Usage can be grouped by them."
     >
-      {(control) => <Input {...control} placeholder="None" {...field} />}
+      <Input placeholder="None" {...field} />
     </Field>
   );
 }

@@ -47,22 +47,20 @@ export function AddMcpServer({ onAdded }: { onAdded: () => void }) {
       }
     >
       <Field name="name" label="Name" hint="The names of its tools begin with it, as in tickets__search.">
-        {(control) => <Input {...control} spellCheck={false} {...field('name')} />}
+        <Input spellCheck={false} {...field('name')} />
       </Field>
       <Field name="url" label="URL">
-        {(control) => (
-          <Input {...control} inputMode="url" spellCheck={false} placeholder="https://…/mcp" {...field('url')} />
-        )}
+        <Input inputMode="url" spellCheck={false} placeholder="https://…/mcp" {...field('url')} />
       </Field>
       <Field name="headers" label="Token" hint="Sent as Authorization: Bearer. Leave it empty to log in afterwards.">
-        {(control) => <Input {...control} type="password" autoComplete="off" placeholder="None" {...field('token')} />}
+        <Input type="password" autoComplete="off" placeholder="None" {...field('token')} />
       </Field>
       <div className="grid gap-4 sm:grid-cols-2">
         <Field name="tools.allow" label="Offered tools" hint="* matches any characters.">
-          {(control) => <NamesInput {...control} placeholder="All" {...field('allow')} />}
+          <NamesInput placeholder="All" {...field('allow')} />
         </Field>
         <Field name="tools.deny" label="Tools not offered">
-          {(control) => <NamesInput {...control} placeholder="None, or delete_*" {...field('deny')} />}
+          <NamesInput placeholder="None, or delete_*" {...field('deny')} />
         </Field>
       </div>
     </Form>

@@ -89,35 +89,29 @@ function Call({ tools, caller }: { tools: readonly Tool[]; caller: Caller }) {
         label="Tool"
         hint={tool.annotations?.readOnlyHint === true ? 'It only reads.' : 'It may change something there.'}
       >
-        {(control) => (
-          <Select
-            {...control}
-            value={tool.name}
-            onChange={({ target }) => {
-              setChosen(target.value);
-              setTyped(null);
-            }}
-          >
-            {tools.map(({ name }) => (
-              <option key={name}>{name}</option>
-            ))}
-          </Select>
-        )}
+        <Select
+          value={tool.name}
+          onChange={({ target }) => {
+            setChosen(target.value);
+            setTyped(null);
+          }}
+        >
+          {tools.map(({ name }) => (
+            <option key={name}>{name}</option>
+          ))}
+        </Select>
       </Field>
       {tool.description !== undefined && (
         <p className="text-muted text-sm [overflow-wrap:anywhere]">{tool.description}</p>
       )}
       <Field name="arguments" label="Arguments, as JSON" fault={fault}>
-        {(control) => (
-          <TextArea
-            {...control}
-            rows={5}
-            spellCheck={false}
-            className="field-sizing-content max-h-96 min-h-20 w-full font-mono text-xs"
-            value={text}
-            onChange={({ target }) => setTyped(target.value)}
-          />
-        )}
+        <TextArea
+          rows={5}
+          spellCheck={false}
+          className="field-sizing-content max-h-96 min-h-20 w-full font-mono text-xs"
+          value={text}
+          onChange={({ target }) => setTyped(target.value)}
+        />
       </Field>
     </Trial>
   );

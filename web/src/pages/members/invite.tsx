@@ -67,11 +67,11 @@ function InviteDialog({ account, onClose }: { account: string | undefined; onClo
           label="E-mail"
           hint="Optional. A person who logs in by OpenID Connect with this address needs no link."
         >
-          {(control) => <Input {...control} type="email" autoComplete="off" {...field('email')} />}
+          <Input type="email" autoComplete="off" {...field('email')} />
         </Field>
         {email !== '' && (
           <Field name="mail" label="Send the link by mail" hint="The server needs server.smtp and server.public_url.">
-            {(control) => <Switch {...control} checked={byMail} onCheckedChange={setByMail} />}
+            <Switch checked={byMail} onCheckedChange={setByMail} />
           </Field>
         )}
       </Form>

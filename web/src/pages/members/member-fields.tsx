@@ -12,15 +12,13 @@ export function listedAccounts(text: string): string[] | null {
 export function RoleField({ field }: { field: ComponentProps<'select'> }) {
   return (
     <Field name="role" label="Role">
-      {(control) => (
-        <Select {...control} {...field}>
-          <option value="viewer">viewer: may only read</option>
-          <option value="member">member: makes keys, sees requests and usage</option>
-          <option value="billing">billing: accounts, plans and usage</option>
-          <option value="admin">admin: everything except operators</option>
-          <option value="owner">owner: everything</option>
-        </Select>
-      )}
+      <Select {...field}>
+        <option value="viewer">viewer: may only read</option>
+        <option value="member">member: makes keys, sees requests and usage</option>
+        <option value="billing">billing: accounts, plans and usage</option>
+        <option value="admin">admin: everything except operators</option>
+        <option value="owner">owner: everything</option>
+      </Select>
     </Field>
   );
 }
@@ -28,7 +26,7 @@ export function RoleField({ field }: { field: ComponentProps<'select'> }) {
 export function AccountsField({ field }: { field: Pick<ComponentProps<typeof NamesInput>, 'value' | 'onChange'> }) {
   return (
     <Field name="accounts" label="Accounts" hint="The accounts that the operator may see and change.">
-      {(control) => <NamesInput {...control} from="/admin/v1/accounts" field="id" placeholder="All" {...field} />}
+      <NamesInput from="/admin/v1/accounts" field="id" placeholder="All" {...field} />
     </Field>
   );
 }

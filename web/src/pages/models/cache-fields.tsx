@@ -16,52 +16,44 @@ export function CacheFields({ draft, change }: CacheFieldsProps) {
   return (
     <div className="grid gap-4 sm:grid-cols-2">
       <Field name="cache.ttl" label="Keep answers for" hint="Identical requests get the cached answer. For example 1h.">
-        {(control) => <Input {...control} spellCheck={false} placeholder="Not kept" {...field('cacheTtl')} />}
+        <Input spellCheck={false} placeholder="Not kept" {...field('cacheTtl')} />
       </Field>
       <Field
         name="cache.scope"
         label="Who shares the answers"
         hint="A hit tells a caller that the same thing was asked before."
       >
-        {(control) => (
-          <Select {...control} {...field('cacheScope')} disabled={draft.cacheTtl.trim() === ''}>
-            <option value="">No one: each key has its own</option>
-            <option value="account">The keys of an account</option>
-            <option value="plan">The keys of a plan</option>
-            <option value="all">Everybody</option>
-          </Select>
-        )}
+        <Select {...field('cacheScope')} disabled={draft.cacheTtl.trim() === ''}>
+          <option value="">No one: each key has its own</option>
+          <option value="account">The keys of an account</option>
+          <option value="plan">The keys of a plan</option>
+          <option value="all">Everybody</option>
+        </Select>
       </Field>
       <Field
         name="cache.semantic.model"
         label="Also match by meaning"
         hint="An embedding model finds questions of the same meaning. Use it only where a wrong answer does no harm."
       >
-        {(control) => (
-          <SuggestInput
-            {...control}
-            from={`${models.path}?type=embedding`}
-            field="id"
-            placeholder="Off"
-            disabled={draft.cacheTtl.trim() === ''}
-            {...field('semanticModel')}
-          />
-        )}
+        <SuggestInput
+          from={`${models.path}?type=embedding`}
+          field="id"
+          placeholder="Off"
+          disabled={draft.cacheTtl.trim() === ''}
+          {...field('semanticModel')}
+        />
       </Field>
       <Field
         name="cache.semantic.error"
         label="Largest share of wrong answers"
         hint="Culvert measures the share before it gives such answers."
       >
-        {(control) => (
-          <Input
-            {...control}
-            spellCheck={false}
-            placeholder="1%"
-            disabled={draft.semanticModel.trim() === ''}
-            {...field('semanticError')}
-          />
-        )}
+        <Input
+          spellCheck={false}
+          placeholder="1%"
+          disabled={draft.semanticModel.trim() === ''}
+          {...field('semanticError')}
+        />
       </Field>
       <Field
         name="prompt_cache"
@@ -69,12 +61,10 @@ export function CacheFields({ draft, change }: CacheFieldsProps) {
         hint="Asks the provider to cache the beginning of long prompts, where that pays off."
         className="sm:col-span-2"
       >
-        {(control) => (
-          <Select {...control} {...field('promptCache')}>
-            <option value="">As each request says</option>
-            <option value="auto">auto</option>
-          </Select>
-        )}
+        <Select {...field('promptCache')}>
+          <option value="">As each request says</option>
+          <option value="auto">auto</option>
+        </Select>
       </Field>
     </div>
   );

@@ -65,28 +65,24 @@ export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone:
       )}
       <div className="grid gap-4 sm:grid-cols-[1fr_10rem]">
         <Field name="id" label="Name" hint="The model that callers ask for. A * makes it a pattern.">
-          {(control) => <Input {...control} {...text('id')} disabled={base !== null} placeholder="smart" />}
+          <Input {...text('id')} disabled={base !== null} placeholder="smart" />
         </Field>
         <Field name="type" label="Type">
-          {(control) => (
-            <Select {...control} {...field('type')}>
-              {modelTypes.map((type) => (
-                <option key={type}>{type}</option>
-              ))}
-            </Select>
-          )}
+          <Select {...field('type')}>
+            {modelTypes.map((type) => (
+              <option key={type}>{type}</option>
+            ))}
+          </Select>
         </Field>
       </div>
       <Targets targets={draft.targets} onTargets={(targets) => change({ targets })} />
       <Field name="prefer" label="Preferred target" hint="Among healthy targets with the same priority.">
-        {(control) => (
-          <Select {...control} {...field('prefer')}>
-            <option value="">By weight and load</option>
-            <option value="cheapest">The cheapest</option>
-            <option value="fastest">The fastest</option>
-            <option value="balanced">By price and time</option>
-          </Select>
-        )}
+        <Select {...field('prefer')}>
+          <option value="">By weight and load</option>
+          <option value="cheapest">The cheapest</option>
+          <option value="fastest">The fastest</option>
+          <option value="balanced">By price and time</option>
+        </Select>
       </Field>
       <div className="grid gap-4 sm:grid-cols-2">
         <Field
@@ -94,28 +90,23 @@ export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone:
           label="Checks of answers"
           hint="An answer that fails one makes the next target answer."
         >
-          {(control) => (
-            <Checks
-              {...control}
-              label="Checks of answers"
-              options={['schema', 'refusal', 'length']}
-              chosen={listIn(draft.checks, ',')}
-              onChosen={(chosen) => change({ checks: chosen.join(', ') })}
-            />
-          )}
+          <Checks
+            label="Checks of answers"
+            options={['schema', 'refusal', 'length']}
+            chosen={listIn(draft.checks, ',')}
+            onChosen={(chosen) => change({ checks: chosen.join(', ') })}
+          />
         </Field>
         <Field name="quality.min_chars" label="Minimum length in characters">
-          {(control) => <Input {...control} {...text('minChars')} inputMode="numeric" placeholder="Any" />}
+          <Input {...text('minChars')} inputMode="numeric" placeholder="Any" />
         </Field>
       </div>
       <Field name="fallbacks" label="Fallbacks" hint="Models to try, in this order, when all targets fail.">
-        {(control) => (
-          <NamesInput {...control} from="/admin/v1/models" field="id" placeholder="None" {...field('fallbacks')} />
-        )}
+        <NamesInput from="/admin/v1/models" field="id" placeholder="None" {...field('fallbacks')} />
       </Field>
       <CacheFields draft={draft} change={change} />
       <Field name="guards" label="Guards" hint="They read its requests and answers.">
-        {(control) => <NamesInput {...control} from="/admin/v1/guards" placeholder="None" {...field('guards')} />}
+        <NamesInput from="/admin/v1/guards" placeholder="None" {...field('guards')} />
       </Field>
       <div className="grid gap-4 sm:grid-cols-2">
         <Field
@@ -123,10 +114,10 @@ export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone:
           label="Shadow, share"
           hint="For example 5%. You pay for it, and callers never get its answer."
         >
-          {(control) => <Input {...control} {...text('shadowShare')} placeholder="None" />}
+          <Input {...text('shadowShare')} placeholder="None" />
         </Field>
         <Field name="shadow.model" label="Shadow, model" hint="Also gets this share of the requests.">
-          {(control) => <Input {...control} {...text('shadowModel')} placeholder="None" />}
+          <Input {...text('shadowModel')} placeholder="None" />
         </Field>
       </div>
       <Variants
@@ -139,18 +130,16 @@ export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone:
       />
       <div className="grid gap-4 sm:grid-cols-2">
         <Field name="tier" label="Tier" hint="A group of models that has its own limits.">
-          {(control) => <Input {...control} {...text('tier')} placeholder="None" />}
+          <Input {...text('tier')} placeholder="None" />
         </Field>
         <Field name="cost" label="Units per request">
-          {(control) => <Input {...control} {...text('cost')} inputMode="decimal" placeholder="1" />}
+          <Input {...text('cost')} inputMode="decimal" placeholder="1" />
         </Field>
         <Field name="only.accounts" label="Allowed accounts">
-          {(control) => (
-            <NamesInput {...control} from="/admin/v1/accounts" field="id" placeholder="All" {...field('accounts')} />
-          )}
+          <NamesInput from="/admin/v1/accounts" field="id" placeholder="All" {...field('accounts')} />
         </Field>
         <Field name="only.plans" label="Allowed plans">
-          {(control) => <NamesInput {...control} from="/admin/v1/plans" placeholder="All" {...field('plans')} />}
+          <NamesInput from="/admin/v1/plans" placeholder="All" {...field('plans')} />
         </Field>
       </div>
       <Field
@@ -159,7 +148,7 @@ export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone:
         hint="JSON with the keys of culvert.yaml: timeouts, hedge, attempts, capabilities, context_window …"
         fault={rest === null ? 'This is not a JSON object.' : null}
       >
-        {(control) => <TextArea {...control} rows={4} {...text('rest')} className="w-full font-mono text-xs" />}
+        <TextArea rows={4} {...text('rest')} className="w-full font-mono text-xs" />
       </Field>
     </Form>
   );

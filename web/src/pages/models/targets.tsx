@@ -43,17 +43,14 @@ export function Targets({ targets, onTargets }: TargetsProps) {
         <div key={target.row} className="flex flex-col gap-2 rounded-md border border-line p-3">
           <div className="flex items-end gap-1">
             <Field name={at === 0 ? 'targets' : `targets[${at}]`} label="Target" className="flex-1">
-              {(control) => (
-                <Input
-                  {...control}
-                  list={listId}
-                  spellCheck={false}
-                  autoComplete="off"
-                  placeholder="provider/model"
-                  value={target.target}
-                  onChange={(event) => change(target.row, { target: event.target.value })}
-                />
-              )}
+              <Input
+                list={listId}
+                spellCheck={false}
+                autoComplete="off"
+                placeholder="provider/model"
+                value={target.target}
+                onChange={(event) => change(target.row, { target: event.target.value })}
+              />
             </Field>
             {targets.length > 1 && (
               <IconButton
@@ -67,15 +64,12 @@ export function Targets({ targets, onTargets }: TargetsProps) {
           <div className="grid grid-cols-2 gap-2 sm:grid-cols-4">
             {figures.map(({ name, label, placeholder }) => (
               <Field key={name} name={fieldName(at, name)} label={<span className="text-muted text-xs">{label}</span>}>
-                {(control) => (
-                  <Input
-                    {...control}
-                    inputMode="decimal"
-                    placeholder={placeholder}
-                    value={target[name]}
-                    onChange={(event) => change(target.row, { [name]: event.target.value })}
-                  />
-                )}
+                <Input
+                  inputMode="decimal"
+                  placeholder={placeholder}
+                  value={target[name]}
+                  onChange={(event) => change(target.row, { [name]: event.target.value })}
+                />
               </Field>
             ))}
           </div>

@@ -37,10 +37,10 @@ export function Variants(props: VariantsProps) {
           <div key={variant.row} className="flex flex-col gap-2 rounded-md border border-line p-3">
             <div className="flex items-end gap-1">
               <Field name={at === 0 ? 'variants' : place} label="Variant" className="flex-1">
-                {(control) => <Input {...control} {...text('name')} placeholder="b" />}
+                <Input {...text('name')} placeholder="b" />
               </Field>
               <Field name={`${place}.weight`} label="Share" className="w-20">
-                {(control) => <Input {...control} {...text('weight')} inputMode="decimal" placeholder="1" />}
+                <Input {...text('weight')} inputMode="decimal" placeholder="1" />
               </Field>
               <IconButton
                 label={`Remove variant ${at + 1}`}
@@ -51,30 +51,18 @@ export function Variants(props: VariantsProps) {
             </div>
             <div className="grid gap-2 sm:grid-cols-2">
               <Field name={`${place}.prompt`} label="Prompt">
-                {(control) => (
-                  <SuggestInput
-                    {...control}
-                    from={prompts.path}
-                    field="name"
-                    placeholder="None, or reply@3"
-                    {...text('prompt')}
-                  />
-                )}
+                <SuggestInput from={prompts.path} field="name" placeholder="None, or reply@3" {...text('prompt')} />
               </Field>
               <Field name={`${place}.parameters`} label="Parameters">
-                {(control) => (
-                  <Input {...control} {...text('parameters')} placeholder='{"temperature": 0.2}' autoComplete="off" />
-                )}
+                <Input {...text('parameters')} placeholder='{"temperature": 0.2}' autoComplete="off" />
               </Field>
             </div>
             <Field name={`${place}.targets`} label="Targets of the variant">
-              {(control) =>
-                variant.writtenTargets === null ? (
-                  <NamesInput {...control} {...text('targets')} placeholder="The model's" />
-                ) : (
-                  <Input {...control} disabled placeholder="As they are, with their options" />
-                )
-              }
+              {variant.writtenTargets === null ? (
+                <NamesInput {...text('targets')} placeholder="The model's" />
+              ) : (
+                <Input disabled placeholder="As they are, with their options" />
+              )}
             </Field>
           </div>
         );
@@ -88,23 +76,19 @@ export function Variants(props: VariantsProps) {
         </Button>
         {variants.length > 0 && (
           <Field name="rollback" label="A variant that is clearly worse">
-            {(control) => (
-              <Select {...control} value={rollback} onChange={({ target }) => onRollback(target.value)}>
-                <option value="">Stays</option>
-                <option value="auto">Is taken out</option>
-              </Select>
-            )}
+            <Select value={rollback} onChange={({ target }) => onRollback(target.value)}>
+              <option value="">Stays</option>
+              <option value="auto">Is taken out</option>
+            </Select>
           </Field>
         )}
         {variants.length > 0 && (
           <Field name="sticky" label="Assign variants to">
-            {(control) => (
-              <Select {...control} value={sticky} onChange={({ target }) => onSticky(target.value)}>
-                <option value="">A key</option>
-                <option value="user">An end user</option>
-                <option value="session">A session</option>
-              </Select>
-            )}
+            <Select value={sticky} onChange={({ target }) => onSticky(target.value)}>
+              <option value="">A key</option>
+              <option value="user">An end user</option>
+              <option value="session">A session</option>
+            </Select>
           </Field>
         )}
       </div>

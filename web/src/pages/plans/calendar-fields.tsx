@@ -24,16 +24,13 @@ export function CalendarFields({ name, value, onValue }: CalendarFieldsProps) {
             name={`${name}.${period}`}
             label={<span className="font-normal text-muted">per {period}</span>}
           >
-            {(control) => (
-              <Input
-                {...control}
-                aria-label={`${title} per ${period}`}
-                inputMode="decimal"
-                placeholder="unlimited"
-                value={value[period]}
-                onChange={(event) => onValue({ ...value, [period]: event.target.value })}
-              />
-            )}
+            <Input
+              aria-label={`${title} per ${period}`}
+              inputMode="decimal"
+              placeholder="unlimited"
+              value={value[period]}
+              onChange={(event) => onValue({ ...value, [period]: event.target.value })}
+            />
           </Field>
         ))}
       </div>
@@ -42,22 +39,17 @@ export function CalendarFields({ name, value, onValue }: CalendarFieldsProps) {
         label={<span className="font-normal text-muted">Time zone</span>}
         hint="Days, weeks and months begin at midnight there. Weeks begin on Monday."
       >
-        {(control) => (
-          <>
-            <Input
-              {...control}
-              list={zones}
-              spellCheck={false}
-              value={value.time_zone}
-              onChange={(event) => onValue({ ...value, time_zone: event.target.value })}
-            />
-            <datalist id={zones}>
-              {Intl.supportedValuesOf('timeZone').map((zone) => (
-                <option key={zone} value={zone} />
-              ))}
-            </datalist>
-          </>
-        )}
+        <Input
+          list={zones}
+          spellCheck={false}
+          value={value.time_zone}
+          onChange={(event) => onValue({ ...value, time_zone: event.target.value })}
+        />
+        <datalist id={zones}>
+          {Intl.supportedValuesOf('timeZone').map((zone) => (
+            <option key={zone} value={zone} />
+          ))}
+        </datalist>
       </Field>
     </fieldset>
   );

@@ -83,14 +83,7 @@ function NameForm() {
       }
     >
       <Field name="name" label="Name" fault={fault} hint="For example team or free.">
-        {(control) => (
-          <Input
-            {...control}
-            spellCheck={false}
-            value={name}
-            onChange={(event) => setName(event.target.value.trim())}
-          />
-        )}
+        <Input spellCheck={false} value={name} onChange={(event) => setName(event.target.value.trim())} />
       </Field>
     </Form>
   );

@@ -108,34 +108,30 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
           <LateWarnings hard={typed} soft={typed.soft} />
           <div className="grid grid-cols-2 gap-3 border-line border-t pt-4 sm:grid-cols-3">
             <Field name="rpm" label="Requests per minute">
-              {(control) => <Input {...control} inputMode="numeric" {...field('rpm')} />}
+              <Input inputMode="numeric" {...field('rpm')} />
             </Field>
             <Field name="tpm" label="Tokens per minute">
-              {(control) => <Input {...control} inputMode="numeric" {...field('tpm')} />}
+              <Input inputMode="numeric" {...field('tpm')} />
             </Field>
             <Field name="concurrency" label="Concurrent requests">
-              {(control) => <Input {...control} inputMode="numeric" {...field('concurrency')} />}
+              <Input inputMode="numeric" {...field('concurrency')} />
             </Field>
             <Field name="storage" label="Storage" hint="For vectors, pages and images.">
-              {(control) => <Input {...control} {...field('storage')} />}
+              <Input {...field('storage')} />
             </Field>
             <Field name="scope" label="Limits apply">
-              {(control) => (
-                <Select {...control} {...field('scope')}>
-                  <option value="account">per account</option>
-                  <option value="key">per key</option>
-                </Select>
-              )}
+              <Select {...field('scope')}>
+                <option value="account">per account</option>
+                <option value="key">per key</option>
+              </Select>
             </Field>
             <Field name="abandoned" label="Cancelled requests cost">
-              {(control) => (
-                <Select {...control} {...field('abandoned')}>
-                  <option value="">default</option>
-                  <option value="free">nothing</option>
-                  <option value="tokens">the input tokens</option>
-                  <option value="full">as much as an answer</option>
-                </Select>
-              )}
+              <Select {...field('abandoned')}>
+                <option value="">default</option>
+                <option value="free">nothing</option>
+                <option value="tokens">the input tokens</option>
+                <option value="full">as much as an answer</option>
+              </Select>
             </Field>
           </div>
           <Field
@@ -143,18 +139,15 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
             label="Models"
             hint="One per line. * matches any characters. Leave it empty for all models."
           >
-            {(control) => (
-              <TextArea
-                {...control}
-                rows={3}
-                spellCheck={false}
-                className="field-sizing-content max-h-60 min-h-16 w-full"
-                {...field('models')}
-              />
-            )}
+            <TextArea
+              rows={3}
+              spellCheck={false}
+              className="field-sizing-content max-h-60 min-h-16 w-full"
+              {...field('models')}
+            />
           </Field>
           <Field name="guards" label="Guards" hint="They read requests and answers of its keys.">
-            {(control) => <NamesInput {...control} from="/admin/v1/guards" placeholder="None" {...field('guards')} />}
+            <NamesInput from="/admin/v1/guards" placeholder="None" {...field('guards')} />
           </Field>
           <DataRuleFields name="data" value={typed.data} onValue={(data) => change({ data })} />
           <details className="border-line border-t pt-3" open={typed.tierLimits !== '' || undefined}>
@@ -167,15 +160,7 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
                   'As in culvert.yaml: {"premium": {"rpm": 5, "5h": 100}}. Leave it empty for the limits of the tiers.'
                 }
               >
-                {(control) => (
-                  <TextArea
-                    {...control}
-                    rows={4}
-                    spellCheck={false}
-                    className="w-full font-mono"
-                    {...field('tierLimits')}
-                  />
-                )}
+                <TextArea rows={4} spellCheck={false} className="w-full font-mono" {...field('tierLimits')} />
               </Field>
             </div>
           </details>

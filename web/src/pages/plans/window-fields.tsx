@@ -25,16 +25,13 @@ export function WindowFields({ name, title, hint, none = 'unlimited', value, onV
             name={`${name}.${key}`}
             label={<span className="font-normal text-muted">in {spans[key]}</span>}
           >
-            {(control) => (
-              <Input
-                {...control}
-                aria-label={`${title} in ${spans[key]}`}
-                inputMode="decimal"
-                placeholder={none}
-                value={value[key]}
-                onChange={(event) => onValue({ ...value, [key]: event.target.value })}
-              />
-            )}
+            <Input
+              aria-label={`${title} in ${spans[key]}`}
+              inputMode="decimal"
+              placeholder={none}
+              value={value[key]}
+              onChange={(event) => onValue({ ...value, [key]: event.target.value })}
+            />
           </Field>
         ))}
       </div>

@@ -65,26 +65,20 @@ export function EmbeddingsView({ caller, models }: { caller: Caller; models: rea
         hint={`One per line, at most ${textsMax}.`}
         fault={texts.length > textsMax ? `There are ${texts.length} texts. At most ${textsMax} can be compared.` : null}
       >
-        {(control) => (
-          <TextArea
-            {...control}
-            rows={8}
-            className="w-full field-sizing-content max-h-96 min-h-28"
-            value={text}
-            onChange={(event) => setText(event.target.value)}
-          />
-        )}
+        <TextArea
+          rows={8}
+          className="w-full field-sizing-content max-h-96 min-h-28"
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
       </Field>
       <Field name="dimensions" label="Dimensions" hint="For models whose vectors can be shortened.">
-        {(control) => (
-          <Input
-            {...control}
-            inputMode="numeric"
-            placeholder="default"
-            value={dimensions}
-            onChange={(event) => setDimensions(event.target.value)}
-          />
-        )}
+        <Input
+          inputMode="numeric"
+          placeholder="default"
+          value={dimensions}
+          onChange={(event) => setDimensions(event.target.value)}
+        />
       </Field>
     </Trial>
   );

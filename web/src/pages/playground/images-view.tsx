@@ -58,37 +58,26 @@ export function ImagesView({ caller, models }: { caller: Caller; models: readonl
     >
       <ModelField models={models} value={model} onValue={(next) => change({ model: next })} />
       <Field name="prompt" label="Prompt">
-        {(control) => (
-          <TextArea
-            {...control}
-            rows={5}
-            className="w-full field-sizing-content max-h-96 min-h-28"
-            {...field('prompt')}
-          />
-        )}
+        <TextArea rows={5} className="w-full field-sizing-content max-h-96 min-h-28" {...field('prompt')} />
       </Field>
       <div className="grid grid-cols-3 gap-3">
         <Field name="size" label="Size">
-          {(control) => (
-            <Select {...control} {...field('size')}>
-              {sizes.map((size) => (
-                <option key={size}>{size}</option>
-              ))}
-            </Select>
-          )}
+          <Select {...field('size')}>
+            {sizes.map((size) => (
+              <option key={size}>{size}</option>
+            ))}
+          </Select>
         </Field>
         <Field name="quality" label="Quality">
-          {(control) => (
-            <Select {...control} {...field('quality')}>
-              <option value="">default</option>
-              {['low', 'medium', 'high', 'xhigh', 'max'].map((quality) => (
-                <option key={quality}>{quality}</option>
-              ))}
-            </Select>
-          )}
+          <Select {...field('quality')}>
+            <option value="">default</option>
+            {['low', 'medium', 'high', 'xhigh', 'max'].map((quality) => (
+              <option key={quality}>{quality}</option>
+            ))}
+          </Select>
         </Field>
         <Field name="n" label="Number">
-          {(control) => <Input {...control} inputMode="numeric" {...field('n')} />}
+          <Input inputMode="numeric" {...field('n')} />
         </Field>
       </div>
     </Trial>

@@ -17,16 +17,7 @@ interface ModelFieldProps {
 export function ModelField({ models, value, onValue }: ModelFieldProps) {
   return (
     <Field name="model" label="Model">
-      {({ id }) => (
-        <Choose
-          id={id}
-          label="Model"
-          value={value}
-          options={modelChoices(models)}
-          onValue={onValue}
-          className="w-full"
-        />
-      )}
+      <Choose label="Model" value={value} options={modelChoices(models)} onValue={onValue} className="w-full" />
     </Field>
   );
 }

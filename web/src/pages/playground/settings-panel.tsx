@@ -39,48 +39,41 @@ export function SettingsPanel({ format, onFormat, settings, onSettings, fault }:
   return (
     <div className="flex flex-col gap-4">
       <Field name="system" label="System prompt">
-        {(control) => (
-          <TextArea
-            {...control}
-            rows={3}
-            placeholder="Instructions for the model"
-            className="w-full field-sizing-content max-h-60 min-h-20"
-            {...field('system')}
-          />
-        )}
+        <TextArea
+          rows={3}
+          placeholder="Instructions for the model"
+          className="w-full field-sizing-content max-h-60 min-h-20"
+          {...field('system')}
+        />
       </Field>
       {mayPrompts && <StoredPrompt more={settings.more} onMore={(more) => onSettings({ ...settings, more })} />}
       <div className="grid grid-cols-2 gap-3">
         <Field name="temperature" label="Temperature" fault={messageAt('temperature')}>
-          {(control) => <Input {...control} {...numeric} {...field('temperature')} />}
+          <Input {...numeric} {...field('temperature')} />
         </Field>
         <Field name="max_tokens" label="Max tokens" fault={messageAt('max_tokens')}>
-          {(control) => <Input {...control} {...numeric} {...field('maxTokens')} />}
+          <Input {...numeric} {...field('maxTokens')} />
         </Field>
         <Field name="reasoning" label="Reasoning">
-          {(control) => (
-            <Select {...control} {...field('reasoning')}>
-              <option value="">default</option>
-              <option value="low">low</option>
-              <option value="medium">medium</option>
-              <option value="high">high</option>
-            </Select>
-          )}
+          <Select {...field('reasoning')}>
+            <option value="">default</option>
+            <option value="low">low</option>
+            <option value="medium">medium</option>
+            <option value="high">high</option>
+          </Select>
         </Field>
         <Field name="top_p" label="Top p" fault={messageAt('top_p')}>
-          {(control) => <Input {...control} {...numeric} {...field('topP')} />}
+          <Input {...numeric} {...field('topP')} />
         </Field>
       </div>
       <Field name="format" label="Format" hint={formatOf(format).path}>
-        {(control) => (
-          <Select {...control} value={format} onChange={(event) => onFormat(event.target.value)}>
-            {formats.map(({ id, title }) => (
-              <option key={id} value={id}>
-                {title}
-              </option>
-            ))}
-          </Select>
-        )}
+        <Select value={format} onChange={(event) => onFormat(event.target.value)}>
+          {formats.map(({ id, title }) => (
+            <option key={id} value={id}>
+              {title}
+            </option>
+          ))}
+        </Select>
       </Field>
       <More title="Tools" open={settings.tools !== '' || fault?.field === 'tools'}>
         <Field
@@ -89,15 +82,12 @@ export function SettingsPanel({ format, onFormat, settings, onSettings, fault }:
           fault={messageAt('tools')}
           hint="When the model calls a tool, you enter the result."
         >
-          {(control) => (
-            <TextArea
-              {...control}
-              rows={4}
-              spellCheck={false}
-              className="w-full field-sizing-content max-h-80 font-mono text-xs"
-              {...field('tools')}
-            />
-          )}
+          <TextArea
+            rows={4}
+            spellCheck={false}
+            className="w-full field-sizing-content max-h-80 font-mono text-xs"
+            {...field('tools')}
+          />
         </Field>
         {settings.tools === '' && (
           <button
@@ -114,7 +104,7 @@ export function SettingsPanel({ format, onFormat, settings, onSettings, fault }:
         open={settings.stop !== '' || settings.more !== '' || fault?.field === 'more'}
       >
         <Field name="stop" label="Stop sequences" hint="One per line.">
-          {(control) => <TextArea {...control} rows={2} {...field('stop')} />}
+          <TextArea rows={2} {...field('stop')} />
         </Field>
         <Field
           name="more"
@@ -122,15 +112,12 @@ export function SettingsPanel({ format, onFormat, settings, onSettings, fault }:
           fault={messageAt('more')}
           hint='They are added to the request body, for example {"seed": 7}.'
         >
-          {(control) => (
-            <TextArea
-              {...control}
-              rows={2}
-              spellCheck={false}
-              className="w-full field-sizing-content max-h-60 font-mono text-xs"
-              {...field('more')}
-            />
-          )}
+          <TextArea
+            rows={2}
+            spellCheck={false}
+            className="w-full field-sizing-content max-h-60 font-mono text-xs"
+            {...field('more')}
+          />
         </Field>
       </More>
     </div>

@@ -85,43 +85,31 @@ export function SpeechView({ caller, models }: { caller: Caller; models: readonl
     >
       <ModelField models={models} value={model} onValue={(next) => change({ model: next })} />
       <Field name="voice" label="Voice">
-        {(control) => (
-          <Choose
-            id={control.id}
-            label="Voice"
-            value={form.voice}
-            options={voices.map((id) => ({ value: id, label: id }))}
-            onValue={(next) => change({ voice: next })}
-            className="w-full"
-          />
-        )}
+        <Choose
+          label="Voice"
+          value={form.voice}
+          options={voices.map((id) => ({ value: id, label: id }))}
+          onValue={(next) => change({ voice: next })}
+          className="w-full"
+        />
       </Field>
       <Field name="input" label="Text">
-        {(control) => (
-          <TextArea
-            {...control}
-            rows={5}
-            className="w-full field-sizing-content max-h-96 min-h-28"
-            {...field('text')}
-          />
-        )}
+        <TextArea rows={5} className="w-full field-sizing-content max-h-96 min-h-28" {...field('text')} />
       </Field>
       <div className="grid grid-cols-2 gap-3">
         <Field name="response_format" label="Format">
-          {(control) => (
-            <Select {...control} {...field('format')}>
-              {fileFormats.map((format) => (
-                <option key={format}>{format}</option>
-              ))}
-            </Select>
-          )}
+          <Select {...field('format')}>
+            {fileFormats.map((format) => (
+              <option key={format}>{format}</option>
+            ))}
+          </Select>
         </Field>
         <Field name="speed" label="Speed">
-          {(control) => <Input {...control} inputMode="decimal" placeholder="1" {...field('speed')} />}
+          <Input inputMode="decimal" placeholder="1" {...field('speed')} />
         </Field>
       </div>
       <Field name="instructions" label="Instructions" hint="How to say it. Not every model supports this.">
-        {(control) => <Input {...control} {...field('instructions')} />}
+        <Input {...field('instructions')} />
       </Field>
     </Trial>
   );

@@ -51,14 +51,12 @@ export function StoredPrompt({ more, onMore }: StoredPromptProps) {
         label="Stored prompt"
         hint={name !== '' && data !== undefined && !names.includes(name) ? pinned(stored, name) : undefined}
       >
-        {(control) => (
-          <Select {...control} value={name} onChange={({ target }) => change(target.value, {})}>
-            <option value="">none</option>
-            {[...names, ...(name === '' || names.includes(name) ? [] : [name])].map((one) => (
-              <option key={one}>{one}</option>
-            ))}
-          </Select>
-        )}
+        <Select value={name} onChange={({ target }) => change(target.value, {})}>
+          <option value="">none</option>
+          {[...names, ...(name === '' || names.includes(name) ? [] : [name])].map((one) => (
+            <option key={one}>{one}</option>
+          ))}
+        </Select>
       </Field>
       {variables.map(([variable, { type, default: usual }]) => (
         <Field
@@ -67,14 +65,11 @@ export function StoredPrompt({ more, onMore }: StoredPromptProps) {
           label={variable}
           hint={usual === undefined ? 'Required' : undefined}
         >
-          {(control) => (
-            <Input
-              {...control}
-              placeholder={usual === undefined ? '' : String(usual)}
-              value={values[variable] === undefined ? '' : String(values[variable])}
-              onChange={({ target }) => change(name, withValue(values, variable, type, target.value))}
-            />
-          )}
+          <Input
+            placeholder={usual === undefined ? '' : String(usual)}
+            value={values[variable] === undefined ? '' : String(values[variable])}
+            onChange={({ target }) => change(name, withValue(values, variable, type, target.value))}
+          />
         </Field>
       ))}
     </>

@@ -3,7 +3,7 @@ import { useRef, useState } from 'react';
 import type { Caller, Model } from '../../api/caller.ts';
 import { Button } from '../../parts/button.tsx';
 import { Code, Copy } from '../../parts/code.tsx';
-import { Input, Select } from '../../parts/controls.tsx';
+import { FileInput, Input, Select } from '../../parts/controls.tsx';
 import { bytes } from '../../parts/format.ts';
 import { useStoredFields } from '../../parts/forms/fields.ts';
 import { Field } from '../../parts/forms/form.tsx';
@@ -68,67 +68,58 @@ export function TranscriptionView({ caller, models }: { caller: Caller; models: 
       result={call.answer === null ? null : <Shown {...call.answer} />}
     >
       <Field name="file" label="Audio" fault={recorder.fault} hint="mp3, wav, m4a, webm, ogg, flac and more.">
-        {(control) => (
-          <div className="flex flex-col gap-2">
-            <div className="flex flex-wrap gap-2">
-              <input
-                {...control}
-                ref={picker}
-                type="file"
-                accept="audio/*,video/*"
-                className="sr-only"
-                tabIndex={-1}
-                onChange={(event) => setFile(event.target.files?.[0] ?? null)}
-              />
-              <Button icon={<Upload className="size-4" aria-hidden />} onClick={() => picker.current?.click()}>
-                Choose a file
+        <div className="flex flex-col gap-2">
+          <div className="flex flex-wrap gap-2">
+            <FileInput
+              ref={picker}
+              accept="audio/*,video/*"
+              className="sr-only"
+              tabIndex={-1}
+              onChange={(event) => setFile(event.target.files?.[0] ?? null)}
+            />
+            <Button icon={<Upload className="size-4" aria-hidden />} onClick={() => picker.current?.click()}>
+              Choose a file
+            </Button>
+            {recorder.state === 'recording' ? (
+              <Button icon={<Square className="size-3.5 fill-current text-bad" aria-hidden />} onClick={recorder.stop}>
+                Stop recording
               </Button>
-              {recorder.state === 'recording' ? (
-                <Button
-                  icon={<Square className="size-3.5 fill-current text-bad" aria-hidden />}
-                  onClick={recorder.stop}
-                >
-                  Stop recording
-                </Button>
-              ) : (
-                <Button
-                  icon={<Mic className="size-4" aria-hidden />}
-                  busy={recorder.state === 'asking'}
-                  onClick={recorder.start}
-                >
-                  Record
-                </Button>
-              )}
-            </div>
-            {file !== null && sound !== null && (
-              <div className="flex flex-col gap-1.5">
-                <p className="truncate text-muted text-xs">
-                  {file.name}, {bytes(file.size)}
-                </p>
-                {/* biome-ignore lint/a11y/useMediaCaption: its text is what is being made. */}
-                <audio controls src={sound} className="w-full" aria-label={file.name} />
-              </div>
+            ) : (
+              <Button
+                icon={<Mic className="size-4" aria-hidden />}
+                busy={recorder.state === 'asking'}
+                onClick={recorder.start}
+              >
+                Record
+              </Button>
             )}
           </div>
-        )}
+          {file !== null && sound !== null && (
+            <div className="flex flex-col gap-1.5">
+              <p className="truncate text-muted text-xs">
+                {file.name}, {bytes(file.size)}
+              </p>
+              {/* biome-ignore lint/a11y/useMediaCaption: its text is what is being made. */}
+              <audio controls src={sound} className="w-full" aria-label={file.name} />
+            </div>
+          )}
+        </div>
       </Field>
       <ModelField models={models} value={model} onValue={(next) => change({ model: next })} />
       <div className="grid grid-cols-2 gap-3">
         <Field name="response_format" label="Format">
-          {(control) => (
-            <Select {...control} {...field('reply')}>
-              {replies.map((reply) => (
-                <option key={reply}>{reply}</option>
-              ))}
-            </Select>
-          )}
+          <Select {...field('reply')}>
+            {replies.map((reply) => (
+              <option key={reply}>{reply}</option>
+            ))}
+          </Select>
         </Field>
         <Field name="language" label="Language">
-          {(control) => <Input {...control} placeholder="detected" {...field('language')} />}
+          <Input placeholder="detected" {...field('language')} />
         </Field>
       </div>
       <Field name="prompt" label="Prompt" hint="Names and words that may occur in it.">
-        {(control) => <Input {...control} {...field('prompt')} />}
+        <Input {...field('prompt')} />
       </Field>
     </Trial>
   );

@@ -129,18 +129,16 @@ function LabelForm({ prompt: { labels, versions }, label, move, onDone }: LabelF
       }
     >
       <Field name="label" label="Label" hint="Requests that name no version get production.">
-        {(control) => <Input {...control} spellCheck={false} disabled={label !== ''} {...field('label')} />}
+        <Input spellCheck={false} disabled={label !== ''} {...field('label')} />
       </Field>
       <Field name="version" label="Version">
-        {(control) => (
-          <Select {...control} {...field('version')}>
-            {versions.map(({ number, labels: its }) => (
-              <option key={number} value={number}>
-                {[number, ...its].join(' · ')}
-              </option>
-            ))}
-          </Select>
-        )}
+        <Select {...field('version')}>
+          {versions.map(({ number, labels: its }) => (
+            <option key={number} value={number}>
+              {[number, ...its].join(' · ')}
+            </option>
+          ))}
+        </Select>
       </Field>
     </Form>
   );

@@ -75,38 +75,32 @@ export function PromptForm({ prompt, from, onDone }: PromptFormProps) {
     >
       {prompt === null && (
         <Field name="name" label="Name" hint="Requests send it in place of the model, as prompt/NAME.">
-          {(control) => <Input {...control} {...text('name')} placeholder="reply" />}
+          <Input {...text('name')} placeholder="reply" />
         </Field>
       )}
       <Messages messages={draft.messages} onMessages={(messages) => change({ messages })} />
       <Unnamed draft={draft} onVariables={(variables) => change({ variables })} />
       <Variables variables={draft.variables} onVariables={(variables) => change({ variables })} />
       <Field name="model" label="Model" hint="The model that answers. Without one, each request names it.">
-        {(control) => (
-          <SuggestInput {...control} from={models.path} field="id" placeholder="None" {...field('model')} />
-        )}
+        <SuggestInput from={models.path} field="id" placeholder="None" {...field('model')} />
       </Field>
       <div className="grid grid-cols-2 gap-4">
         <Field name="parameters.temperature" label="Temperature">
-          {(control) => (
-            <Input {...control} {...text('temperature')} inputMode="decimal" placeholder="Of the request" />
-          )}
+          <Input {...text('temperature')} inputMode="decimal" placeholder="Of the request" />
         </Field>
         <Field name="parameters.top_p" label="Top p">
-          {(control) => <Input {...control} {...text('topP')} inputMode="decimal" placeholder="Of the request" />}
+          <Input {...text('topP')} inputMode="decimal" placeholder="Of the request" />
         </Field>
         <Field name="parameters.max_tokens" label="Max tokens">
-          {(control) => <Input {...control} {...text('maxTokens')} inputMode="numeric" placeholder="Of the request" />}
+          <Input {...text('maxTokens')} inputMode="numeric" placeholder="Of the request" />
         </Field>
         <Field name="parameters.reasoning_effort" label="Reasoning">
-          {(control) => (
-            <Select {...control} {...field('effort')}>
-              <option value="">Of the request</option>
-              {['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'].map((effort) => (
-                <option key={effort}>{effort}</option>
-              ))}
-            </Select>
-          )}
+          <Select {...field('effort')}>
+            <option value="">Of the request</option>
+            {['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'].map((effort) => (
+              <option key={effort}>{effort}</option>
+            ))}
+          </Select>
         </Field>
       </div>
       <Field
@@ -114,7 +108,7 @@ export function PromptForm({ prompt, from, onDone }: PromptFormProps) {
         label="Labels"
         hint="Requests that name no version get production. Without a label it is a draft."
       >
-        {(control) => <NamesInput {...control} placeholder="None" {...field('labels')} />}
+        <NamesInput placeholder="None" {...field('labels')} />
       </Field>
     </Form>
   );
@@ -135,17 +129,14 @@ function Messages({ messages, onMessages }: MessagesProps) {
         <div key={row} className="flex flex-col gap-2 rounded-md border border-line p-3">
           <div className="flex items-end gap-1">
             <Field name={`messages[${at}].role`} label="Role" className="flex-1">
-              {(control) => (
-                <Select
-                  {...control}
-                  value={role}
-                  onChange={({ target }) => change(row, { role: target.value as MessageDraft['role'] })}
-                >
-                  {['system', 'user', 'assistant'].map((one) => (
-                    <option key={one}>{one}</option>
-                  ))}
-                </Select>
-              )}
+              <Select
+                value={role}
+                onChange={({ target }) => change(row, { role: target.value as MessageDraft['role'] })}
+              >
+                {['system', 'user', 'assistant'].map((one) => (
+                  <option key={one}>{one}</option>
+                ))}
+              </Select>
             </Field>
             {messages.length > 1 && (
               <IconButton
@@ -157,16 +148,13 @@ function Messages({ messages, onMessages }: MessagesProps) {
             )}
           </div>
           <Field name={at === 0 ? 'messages' : `messages[${at}]`} label="Text">
-            {(control) => (
-              <TextArea
-                {...control}
-                rows={4}
-                className="field-sizing-content max-h-96 min-h-24 w-full"
-                placeholder="Reply in a {{tone}} tone."
-                value={content}
-                onChange={({ target }) => change(row, { content: target.value })}
-              />
-            )}
+            <TextArea
+              rows={4}
+              className="field-sizing-content max-h-96 min-h-24 w-full"
+              placeholder="Reply in a {{tone}} tone."
+              value={content}
+              onChange={({ target }) => change(row, { content: target.value })}
+            />
           </Field>
         </div>
       ))}

@@ -64,23 +64,20 @@ export function TryIt({ name, version }: { name: string; version: Version }) {
                   label={variable}
                   hint={usual === undefined ? 'Required' : undefined}
                 >
-                  {(control) =>
-                    type === 'boolean' ? (
-                      <Select {...control} value={value} onChange={({ target }) => set(target.value)}>
-                        <option value="">{usual === undefined ? 'Choose…' : `${usual} by default`}</option>
-                        <option>true</option>
-                        <option>false</option>
-                      </Select>
-                    ) : (
-                      <Input
-                        {...control}
-                        inputMode={type === 'number' ? 'decimal' : undefined}
-                        placeholder={usual === undefined ? '' : String(usual)}
-                        value={value}
-                        onChange={({ target }) => set(target.value)}
-                      />
-                    )
-                  }
+                  {type === 'boolean' ? (
+                    <Select value={value} onChange={({ target }) => set(target.value)}>
+                      <option value="">{usual === undefined ? 'Choose…' : `${usual} by default`}</option>
+                      <option>true</option>
+                      <option>false</option>
+                    </Select>
+                  ) : (
+                    <Input
+                      inputMode={type === 'number' ? 'decimal' : undefined}
+                      placeholder={usual === undefined ? '' : String(usual)}
+                      value={value}
+                      onChange={({ target }) => set(target.value)}
+                    />
+                  )}
                 </Field>
               );
             })}

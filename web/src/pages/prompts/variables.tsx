@@ -23,15 +23,12 @@ export function Variables({ variables, onVariables }: VariablesProps) {
         <div key={row} className="flex flex-col gap-2 rounded-md border border-line p-3">
           <div className="flex items-end gap-1">
             <Field name={at === 0 ? 'variables' : `variables.${name}`} label="Variable" className="flex-1">
-              {(control) => (
-                <Input
-                  {...control}
-                  spellCheck={false}
-                  autoComplete="off"
-                  value={name}
-                  onChange={({ target }) => change(row, { name: target.value })}
-                />
-              )}
+              <Input
+                spellCheck={false}
+                autoComplete="off"
+                value={name}
+                onChange={({ target }) => change(row, { name: target.value })}
+              />
             </Field>
             <IconButton
               label={`Remove variable ${at + 1}`}
@@ -42,29 +39,20 @@ export function Variables({ variables, onVariables }: VariablesProps) {
           </div>
           <div className="grid grid-cols-2 gap-2 sm:grid-cols-3">
             <Field name={`variables.${name}.type`} label={<span className="text-muted text-xs">Type</span>}>
-              {(control) => (
-                <Select
-                  {...control}
-                  value={type}
-                  onChange={({ target }) => change(row, { type: target.value as Variable['type'] })}
-                >
-                  {types.map((one) => (
-                    <option key={one}>{one}</option>
-                  ))}
-                </Select>
-              )}
+              <Select value={type} onChange={({ target }) => change(row, { type: target.value as Variable['type'] })}>
+                {types.map((one) => (
+                  <option key={one}>{one}</option>
+                ))}
+              </Select>
             </Field>
             <Field name={`variables.${name}.needed`} label={<span className="text-muted text-xs">Value</span>}>
-              {(control) => (
-                <Select
-                  {...control}
-                  value={usual === null ? 'required' : 'default'}
-                  onChange={({ target }) => change(row, { usual: target.value === 'required' ? null : '' })}
-                >
-                  <option value="required">required</option>
-                  <option value="default">with a default</option>
-                </Select>
-              )}
+              <Select
+                value={usual === null ? 'required' : 'default'}
+                onChange={({ target }) => change(row, { usual: target.value === 'required' ? null : '' })}
+              >
+                <option value="required">required</option>
+                <option value="default">with a default</option>
+              </Select>
             </Field>
             {usual !== null && (
               <Field
@@ -72,9 +60,7 @@ export function Variables({ variables, onVariables }: VariablesProps) {
                 label={<span className="text-muted text-xs">Default</span>}
                 className="col-span-2 sm:col-span-1"
               >
-                {(control) => (
-                  <Input {...control} value={usual} onChange={({ target }) => change(row, { usual: target.value })} />
-                )}
+                <Input value={usual} onChange={({ target }) => change(row, { usual: target.value })} />
               </Field>
             )}
           </div>

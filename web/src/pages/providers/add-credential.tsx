@@ -39,17 +39,17 @@ export function AddCredential({ provider, onAdded }: { provider: string; onAdded
       }
     >
       <Field name="api_key" label="API key">
-        {(control) => <Input {...control} type="password" autoComplete="off" {...field('api_key')} />}
+        <Input type="password" autoComplete="off" {...field('api_key')} />
       </Field>
       <div className="grid gap-4 sm:grid-cols-3">
         <Field name="id" label="Name" hint="Shown in lists and health.">
-          {(control) => <Input {...control} spellCheck={false} placeholder="Generated" {...field('id')} />}
+          <Input spellCheck={false} placeholder="Generated" {...field('id')} />
         </Field>
         <Field name="weight" label="Weight">
-          {(control) => <Input {...control} inputMode="decimal" placeholder="1" {...field('weight')} />}
+          <Input inputMode="decimal" placeholder="1" {...field('weight')} />
         </Field>
         <Field name="rpm" label="Requests per minute" hint="Beyond it, Culvert uses another credential.">
-          {(control) => <Input {...control} inputMode="numeric" placeholder="No limit" {...field('rpm')} />}
+          <Input inputMode="numeric" placeholder="No limit" {...field('rpm')} />
         </Field>
       </div>
     </Form>

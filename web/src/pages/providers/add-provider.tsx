@@ -86,40 +86,32 @@ export function AddProvider({
     >
       <FoundServers onPick={(server) => change({ type: server.type, baseUrl: server.base_url, key: '' })} />
       <Field name="api_key" label="API key" hint={keyHint(kind)}>
-        {(control) => (
-          <Input
-            {...control}
-            type="password"
-            autoComplete="off"
-            autoFocus
-            placeholder={kind?.needs_key === false ? 'Not needed' : 'Paste it here'}
-            value={draft.key}
-            onChange={({ target }) => change({ key: target.value })}
-          />
-        )}
+        <Input
+          type="password"
+          autoComplete="off"
+          autoFocus
+          placeholder={kind?.needs_key === false ? 'Not needed' : 'Paste it here'}
+          value={draft.key}
+          onChange={({ target }) => change({ key: target.value })}
+        />
       </Field>
       <div className="grid gap-4 sm:grid-cols-2">
         <Field name="type" label="Type">
-          {(control) => (
-            <Select {...control} value={type} onChange={({ target }) => change({ type: target.value, baseUrl: '' })}>
-              {groupsOf(types.data).map(([label, group]) => (
-                <optgroup key={label} label={label}>
-                  {group.map(optionOf)}
-                </optgroup>
-              ))}
-            </Select>
-          )}
+          <Select value={type} onChange={({ target }) => change({ type: target.value, baseUrl: '' })}>
+            {groupsOf(types.data).map(([label, group]) => (
+              <optgroup key={label} label={label}>
+                {group.map(optionOf)}
+              </optgroup>
+            ))}
+          </Select>
         </Field>
         <Field name="name" label="Name" hint="Targets begin with this name.">
-          {(control) => (
-            <Input
-              {...control}
-              placeholder={type}
-              spellCheck={false}
-              value={draft.name}
-              onChange={({ target }) => change({ name: target.value })}
-            />
-          )}
+          <Input
+            placeholder={type}
+            spellCheck={false}
+            value={draft.name}
+            onChange={({ target }) => change({ name: target.value })}
+          />
         </Field>
       </div>
       <Field
@@ -127,16 +119,13 @@ export function AddProvider({
         label="Base URL"
         hint={kind?.base_url === null ? undefined : 'Only if it differs. An address in your own network also works.'}
       >
-        {(control) => (
-          <Input
-            {...control}
-            inputMode="url"
-            spellCheck={false}
-            placeholder={kind?.base_url ?? 'https://…'}
-            value={draft.baseUrl}
-            onChange={({ target }) => change({ baseUrl: target.value })}
-          />
-        )}
+        <Input
+          inputMode="url"
+          spellCheck={false}
+          placeholder={kind?.base_url ?? 'https://…'}
+          value={draft.baseUrl}
+          onChange={({ target }) => change({ baseUrl: target.value })}
+        />
       </Field>
       {refused !== null && <ErrorNote error={new Error(refused.message || `The test failed: ${refused.verdict}.`)} />}
     </Form>

@@ -17,33 +17,25 @@ export function FormFields({ schema: { properties = {}, required = [] }, values,
     <div className="grid gap-3 sm:grid-cols-2">
       {Object.entries(properties).map(([name, property]) => (
         <Field key={name} name={name} label={required.includes(name) ? name : `${name} (optional)`}>
-          {(control) =>
-            isFile(property) ? (
-              <FileInput
-                {...control}
-                multiple={property.type === 'array'}
-                onChange={(event) => set(name, [...(event.target.files ?? [])])}
-              />
-            ) : choicesOf(property) !== null ? (
-              <Select
-                {...control}
-                value={String(values[name] ?? '')}
-                onChange={(event) => set(name, event.target.value)}
-              >
-                <option value="" />
-                {choicesOf(property)!.map((choice) => (
-                  <option key={choice}>{choice}</option>
-                ))}
-              </Select>
-            ) : (
-              <Input
-                {...control}
-                spellCheck={false}
-                value={String(values[name] ?? '')}
-                onChange={(event) => set(name, event.target.value)}
-              />
-            )
-          }
+          {isFile(property) ? (
+            <FileInput
+              multiple={property.type === 'array'}
+              onChange={(event) => set(name, [...(event.target.files ?? [])])}
+            />
+          ) : choicesOf(property) !== null ? (
+            <Select value={String(values[name] ?? '')} onChange={(event) => set(name, event.target.value)}>
+              <option value="" />
+              {choicesOf(property)!.map((choice) => (
+                <option key={choice}>{choice}</option>
+              ))}
+            </Select>
+          ) : (
+            <Input
+              spellCheck={false}
+              value={String(values[name] ?? '')}
+              onChange={(event) => set(name, event.target.value)}
+            />
+          )}
         </Field>
       ))}
     </div>

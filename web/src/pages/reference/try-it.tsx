@@ -88,15 +88,12 @@ export function TryIt({ document, operation, callers: { caller, error } }: TryIt
           <div className="grid gap-3 sm:grid-cols-2">
             {parameters.map(({ name, required }) => (
               <Field key={name} name={name} label={required === true ? name : `${name} (optional)`}>
-                {(control) => (
-                  <Input
-                    {...control}
-                    spellCheck={false}
-                    autoComplete="off"
-                    value={values[name] ?? ''}
-                    onChange={(event) => setValues({ ...values, [name]: event.target.value })}
-                  />
-                )}
+                <Input
+                  spellCheck={false}
+                  autoComplete="off"
+                  value={values[name] ?? ''}
+                  onChange={(event) => setValues({ ...values, [name]: event.target.value })}
+                />
               </Field>
             ))}
           </div>
@@ -104,16 +101,13 @@ export function TryIt({ document, operation, callers: { caller, error } }: TryIt
         {isForm && <FormFields schema={body.schema} values={form} onChange={setForm} />}
         {body !== null && !isForm && (
           <Field name="request body" label="Body" hint={body.type} fault={fault}>
-            {(control) => (
-              <TextArea
-                {...control}
-                rows={5}
-                spellCheck={false}
-                className="w-full field-sizing-content max-h-96 min-h-20 font-mono"
-                value={text}
-                onChange={(event) => setText(event.target.value)}
-              />
-            )}
+            <TextArea
+              rows={5}
+              spellCheck={false}
+              className="w-full field-sizing-content max-h-96 min-h-20 font-mono"
+              value={text}
+              onChange={(event) => setText(event.target.value)}
+            />
           </Field>
         )}
       </Form>

@@ -46,13 +46,11 @@ export function RuleForm({ rule, onDone }: RuleFormProps) {
       <Effects draft={draft} change={change} />
       {draft.answer !== 'refuse' && (
         <Field name="continue" label="Try later rules as well" hint="What this rule has set stays.">
-          {(control) => (
-            <Switch {...control} checked={draft.continue} onCheckedChange={(on) => change({ continue: on })} />
-          )}
+          <Switch checked={draft.continue} onCheckedChange={(on) => change({ continue: on })} />
         </Field>
       )}
       <Field name="enabled" label="In force">
-        {(control) => <Switch {...control} checked={draft.enabled} onCheckedChange={(on) => change({ enabled: on })} />}
+        <Switch checked={draft.enabled} onCheckedChange={(on) => change({ enabled: on })} />
       </Field>
     </StoredForm>
   );
@@ -80,19 +78,16 @@ function Condition({ draft, change }: PartProps) {
           </>
         }
       >
-        {(control) => (
-          <TextArea
-            {...control}
-            {...field('when')}
-            rows={3}
-            spellCheck={false}
-            placeholder='plan == "free" && tokens > 8000'
-            className="field-sizing-content max-h-80 min-h-16 w-full font-mono text-xs"
-          />
-        )}
+        <TextArea
+          {...field('when')}
+          rows={3}
+          spellCheck={false}
+          placeholder='plan == "free" && tokens > 8000'
+          className="field-sizing-content max-h-80 min-h-16 w-full font-mono text-xs"
+        />
       </Field>
       <Field name="order" label="Order" hint="Rules with a lower number are tried first.">
-        {(control) => <Input {...control} {...field('order')} inputMode="numeric" placeholder="0" className="w-28" />}
+        <Input {...field('order')} inputMode="numeric" placeholder="0" className="w-28" />
       </Field>
     </>
   );
@@ -103,23 +98,17 @@ function Effects({ draft, change }: PartProps) {
   return (
     <>
       <Field name="answer" label="Who answers">
-        {(control) => (
-          <Select
-            {...control}
-            value={draft.answer}
-            onChange={({ target }) => change({ answer: target.value as Answer })}
-          >
-            {Object.entries(answers).map(([value, label]) => (
-              <option key={value} value={value}>
-                {label}
-              </option>
-            ))}
-          </Select>
-        )}
+        <Select value={draft.answer} onChange={({ target }) => change({ answer: target.value as Answer })}>
+          {Object.entries(answers).map(([value, label]) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </Select>
       </Field>
       {draft.answer === 'model' && (
         <Field name="model" label="Model">
-          {(control) => <SuggestInput {...control} {...field('model')} from={models.path} field="id" />}
+          <SuggestInput {...field('model')} from={models.path} field="id" />
         </Field>
       )}
       {draft.answer === 'ladder' && <LadderFields draft={draft} onChange={change} />}
@@ -127,10 +116,10 @@ function Effects({ draft, change }: PartProps) {
       {draft.answer === 'refuse' ? (
         <>
           <Field name="refuse.message" label="Message" hint="What the caller reads, with the name of the rule.">
-            {(control) => <Input {...control} {...field('message')} />}
+            <Input {...field('message')} />
           </Field>
           <Field name="refuse.status" label="Status">
-            {(control) => <Input {...control} {...field('status')} inputMode="numeric" className="w-28" />}
+            <Input {...field('status')} inputMode="numeric" className="w-28" />
           </Field>
         </>
       ) : (
@@ -149,31 +138,29 @@ function Changes({ draft, change }: PartProps) {
         label="Targets"
         hint="Only these may answer: provider/model, or a provider. Leave it empty for all."
       >
-        {(control) => <NamesInput {...control} {...field('targets')} from={providers.path} placeholder="claude" />}
+        <NamesInput {...field('targets')} from={providers.path} placeholder="claude" />
       </Field>
       <div className="grid gap-4 sm:grid-cols-2">
         <Field name="parameters.temperature" label="Temperature">
-          {(control) => <Input {...control} {...field('temperature')} inputMode="decimal" />}
+          <Input {...field('temperature')} inputMode="decimal" />
         </Field>
         <Field name="parameters.top_p" label="Top p">
-          {(control) => <Input {...control} {...field('top_p')} inputMode="decimal" />}
+          <Input {...field('top_p')} inputMode="decimal" />
         </Field>
         <Field name="parameters.max_tokens" label="Maximum output tokens">
-          {(control) => <Input {...control} {...field('max_tokens')} inputMode="numeric" />}
+          <Input {...field('max_tokens')} inputMode="numeric" />
         </Field>
         <Field name="parameters.reasoning_effort" label="Reasoning effort">
-          {(control) => (
-            <Select {...control} {...field('reasoning_effort')}>
-              <option value="">As requested</option>
-              {efforts.map((effort) => (
-                <option key={effort}>{effort}</option>
-              ))}
-            </Select>
-          )}
+          <Select {...field('reasoning_effort')}>
+            <option value="">As requested</option>
+            {efforts.map((effort) => (
+              <option key={effort}>{effort}</option>
+            ))}
+          </Select>
         </Field>
       </div>
       <Field name="tag" label="Tag" hint="Usage of these requests is grouped by it, instead of by the caller's tag.">
-        {(control) => <Input {...control} {...field('tag')} spellCheck={false} />}
+        <Input {...field('tag')} spellCheck={false} />
       </Field>
     </>
   );

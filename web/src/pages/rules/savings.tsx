@@ -140,15 +140,7 @@ function Compare({ rule, from }: { rule: string; from: string }) {
           label="Judge"
           hint="A model. Kept requests are asked again at the model of their class, and the judge compares both answers. This server pays for three calls a request."
         >
-          {(control) => (
-            <SuggestInput
-              {...control}
-              from={models.path}
-              field="id"
-              value={judge}
-              onChange={({ target }) => setJudge(target.value)}
-            />
-          )}
+          <SuggestInput from={models.path} field="id" value={judge} onChange={({ target }) => setJudge(target.value)} />
         </Field>
       </Form>
       {run.data !== undefined && <Agreement reply={run.data} />}

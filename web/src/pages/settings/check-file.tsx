@@ -46,16 +46,13 @@ export function CheckFile() {
       }
     >
       <Field name="config" label="culvert.yaml" hint="Culvert checks it as it does when it starts. Nothing changes.">
-        {(control) => (
-          <TextArea
-            {...control}
-            rows={16}
-            spellCheck={false}
-            className="w-full font-mono text-xs"
-            value={text}
-            onChange={({ target }) => setText(target.value)}
-          />
-        )}
+        <TextArea
+          rows={16}
+          spellCheck={false}
+          className="w-full font-mono text-xs"
+          value={text}
+          onChange={({ target }) => setText(target.value)}
+        />
       </Field>
       {check.data !== undefined && (
         <div className="flex flex-col gap-2">

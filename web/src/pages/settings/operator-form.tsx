@@ -39,7 +39,7 @@ export function OperatorForm({ operator, onDone }: OperatorFormProps) {
       }
     >
       <Field name="name" label="Name" hint="The audit log shows it.">
-        {(control) => <Input {...control} autoComplete="off" {...field('name')} />}
+        <Input autoComplete="off" {...field('name')} />
       </Field>
       <RoleField field={field('role')} />
       <AccountsField field={field('accounts')} />

@@ -36,19 +36,17 @@ export function MapView({ caller }: { caller: Caller }) {
       }
     >
       <Field name="url" label="Site URL">
-        {(control) => <Input {...control} data-search inputMode="url" placeholder="https://" {...field('url')} />}
+        <Input data-search inputMode="url" placeholder="https://" {...field('url')} />
       </Field>
       <Field name="search" label="Search" hint="Links that match come first.">
-        {(control) => <Input {...control} {...field('search')} />}
+        <Input {...field('search')} />
       </Field>
       <Field name="sitemap" label="Sitemaps">
-        {(control) => (
-          <Select {...control} {...field('sitemap')}>
-            <option value="include">In addition to the first page</option>
-            <option value="only">Only the sitemaps</option>
-            <option value="skip">Ignore</option>
-          </Select>
-        )}
+        <Select {...field('sitemap')}>
+          <option value="include">In addition to the first page</option>
+          <option value="only">Only the sitemaps</option>
+          <option value="skip">Ignore</option>
+        </Select>
       </Field>
     </Trial>
   );

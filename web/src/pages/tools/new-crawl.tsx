@@ -62,7 +62,7 @@ export function CrawlForm({ caller, collection, onClose, onBegun }: CrawlFormPro
       footer={<FormButtons onCancel={onClose} action="Start" busy={begin.isPending} disabled={url.trim() === ''} />}
     >
       <Field name="url" label="URL" hint="Culvert also reads the pages below this path that it links to.">
-        {(control) => <Input {...control} inputMode="url" placeholder="https://" {...field('url')} />}
+        <Input inputMode="url" placeholder="https://" {...field('url')} />
       </Field>
       <label className="inline-flex min-h-6 items-center gap-2 text-sm">
         <input type="checkbox" checked={whole} onChange={() => change({ whole: !whole })} />
@@ -70,17 +70,17 @@ export function CrawlForm({ caller, collection, onClose, onBegun }: CrawlFormPro
       </label>
       <div className="grid grid-cols-2 gap-3">
         <Field name="limit" label="Page limit">
-          {(control) => <Input {...control} inputMode="numeric" {...field('limit')} />}
+          <Input inputMode="numeric" {...field('limit')} />
         </Field>
         <Field name="maxDiscoveryDepth" label="Max depth">
-          {(control) => <Input {...control} inputMode="numeric" {...field('depth')} />}
+          <Input inputMode="numeric" {...field('depth')} />
         </Field>
       </div>
       <Field name="includePaths" label="Include paths" hint="Regular expressions, one per line.">
-        {(control) => <TextArea {...control} rows={2} {...field('only')} />}
+        <TextArea rows={2} {...field('only')} />
       </Field>
       <Field name="excludePaths" label="Exclude paths" hint="Regular expressions, one per line.">
-        {(control) => <TextArea {...control} rows={2} {...field('without')} />}
+        <TextArea rows={2} {...field('without')} />
       </Field>
     </Form>
   );

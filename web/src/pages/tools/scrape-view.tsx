@@ -1,5 +1,5 @@
 import type { Caller } from '../../api/caller.ts';
-import { Input, Select } from '../../parts/controls.tsx';
+import { FieldGroup, Input, Select } from '../../parts/controls.tsx';
 import { useStoredFields } from '../../parts/forms/fields.ts';
 import { Field } from '../../parts/forms/form.tsx';
 import { Section } from '../../parts/page.tsx';
@@ -47,36 +47,30 @@ export function ScrapeView({ caller }: { caller: Caller }) {
       }
     >
       <Field name="url" label="URL">
-        {(control) => <Input {...control} data-search inputMode="url" placeholder="https://" {...field('url')} />}
+        <Input data-search inputMode="url" placeholder="https://" {...field('url')} />
       </Field>
       <Field name="formats" label="Formats" hint="A model writes the summary. A screenshot needs a browser.">
-        {({ id, 'aria-describedby': describedBy }) => (
-          <fieldset id={id} aria-label="Formats" aria-describedby={describedBy} className="grid grid-cols-2 gap-1">
-            {formats.map(([value, label]) => (
-              <label key={value} className="inline-flex min-h-6 items-center gap-2 text-sm">
-                <input type="checkbox" checked={chosenFormats.includes(value)} onChange={() => toggle(value)} />
-                {label}
-              </label>
-            ))}
-          </fieldset>
-        )}
+        <FieldGroup label="Formats" className="grid grid-cols-2 gap-1">
+          {formats.map(([value, label]) => (
+            <label key={value} className="inline-flex min-h-6 items-center gap-2 text-sm">
+              <input type="checkbox" checked={chosenFormats.includes(value)} onChange={() => toggle(value)} />
+              {label}
+            </label>
+          ))}
+        </FieldGroup>
       </Field>
       <Field name="onlyMainContent" label="Content">
-        {(control) => (
-          <Select {...control} {...field('content')}>
-            <option value="main">Main content</option>
-            <option value="all">Whole page</option>
-          </Select>
-        )}
+        <Select {...field('content')}>
+          <option value="main">Main content</option>
+          <option value="all">Whole page</option>
+        </Select>
       </Field>
       <Field name="render" label="Render in a browser">
-        {(control) => (
-          <Select {...control} {...field('render')}>
-            <option value="auto">When needed</option>
-            <option value="always">Always</option>
-            <option value="never">Never</option>
-          </Select>
-        )}
+        <Select {...field('render')}>
+          <option value="auto">When needed</option>
+          <option value="always">Always</option>
+          <option value="never">Never</option>
+        </Select>
       </Field>
     </Trial>
   );

@@ -42,37 +42,31 @@ export function SearchView({ caller }: { caller: Caller }) {
       result={call.answer === null ? null : <Hits answer={call.answer} />}
     >
       <Field name="query" label="Query">
-        {(control) => <Input {...control} data-search {...field('query')} />}
+        <Input data-search {...field('query')} />
       </Field>
       <Field name="sources" label="Type">
-        {(control) => (
-          <Select {...control} {...field('source')}>
-            <option value="web">Web pages</option>
-            <option value="news">News</option>
-            <option value="images">Images</option>
-          </Select>
-        )}
+        <Select {...field('source')}>
+          <option value="web">Web pages</option>
+          <option value="news">News</option>
+          <option value="images">Images</option>
+        </Select>
       </Field>
       <div className="grid grid-cols-2 gap-3">
         <Field name="time_range" label="Published">
-          {(control) => (
-            <Select {...control} {...field('time')}>
-              <option value="">Any time</option>
-              <option value="day">The last day</option>
-              <option value="week">The last week</option>
-              <option value="month">The last month</option>
-              <option value="year">The last year</option>
-            </Select>
-          )}
+          <Select {...field('time')}>
+            <option value="">Any time</option>
+            <option value="day">The last day</option>
+            <option value="week">The last week</option>
+            <option value="month">The last month</option>
+            <option value="year">The last year</option>
+          </Select>
         </Field>
         <Field name="limit" label="Max results">
-          {(control) => (
-            <Select {...control} {...field('limit')}>
-              {limits.map((one) => (
-                <option key={one}>{one}</option>
-              ))}
-            </Select>
-          )}
+          <Select {...field('limit')}>
+            {limits.map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </Select>
         </Field>
       </div>
       <label className="inline-flex min-h-6 items-center gap-2 text-sm">

@@ -42,12 +42,10 @@ export function Recalculate({ span, account, model, onDone }: RecalculateProps) 
         label="Requests"
         hint={`Of the range of the page${account === undefined ? '' : `, of ${account}`}${model === undefined ? '' : `, for ${model}`}.`}
       >
-        {(control) => (
-          <Select {...control} {...field('requests')} disabled={busy || seen !== undefined}>
-            <option value="unpriced">Those without a price</option>
-            <option value="all">All, including those charged at another price</option>
-          </Select>
-        )}
+        <Select {...field('requests')} disabled={busy || seen !== undefined}>
+          <option value="unpriced">Those without a price</option>
+          <option value="all">All, including those charged at another price</option>
+        </Select>
       </Field>
       {seen !== undefined && <Seen seen={seen} />}
       {(preview.error ?? apply.error) !== null && <ErrorNote error={(preview.error ?? apply.error) as Error} />}

@@ -100,34 +100,28 @@ function Texts({ caller, path, onClose }: AddPointsProps) {
         fault={fault}
         hint={'One text per line, or points as a JSON array or JSON lines: {"id", "payload", "vector"}.'}
       >
-        {(control) => (
-          <TextArea
-            {...control}
-            rows={10}
-            className="max-h-[50dvh] w-full"
-            value={text}
-            disabled={add.isPending}
-            onChange={(event) => changeText(event.target.value)}
-          />
-        )}
+        <TextArea
+          rows={10}
+          className="max-h-[50dvh] w-full"
+          value={text}
+          disabled={add.isPending}
+          onChange={(event) => changeText(event.target.value)}
+        />
       </Field>
       <div className="grid gap-3 sm:grid-cols-2">
         <Field name="file" label="Or a file" hint="txt, md, json or jsonl.">
-          {(control) => (
-            <FileInput
-              {...control}
-              accept=".txt,.md,.json,.jsonl,text/plain,application/json"
-              onChange={async (event) => {
-                const file = event.target.files?.[0];
-                if (file === undefined) return;
-                changeText(await file.text());
-                changeSource(file.name);
-              }}
-            />
-          )}
+          <FileInput
+            accept=".txt,.md,.json,.jsonl,text/plain,application/json"
+            onChange={async (event) => {
+              const file = event.target.files?.[0];
+              if (file === undefined) return;
+              changeText(await file.text());
+              changeSource(file.name);
+            }}
+          />
         </Field>
         <Field name="source" label="Source" hint="Added to the payload of each text, so that you can filter by it.">
-          {(control) => <Input {...control} value={source} onChange={(event) => changeSource(event.target.value)} />}
+          <Input value={source} onChange={(event) => changeSource(event.target.value)} />
         </Field>
       </div>
       {begun !== null && begun.added > 0 && (

@@ -46,7 +46,7 @@ export function NewCollection({ caller, onClose, onMade }: NewCollectionProps) {
         footer={<FormButtons onCancel={onClose} action="Create collection" busy={make.isPending} disabled={missing} />}
       >
         <Field name="name" label="Name" hint="Letters, digits and the signs _ - .">
-          {(control) => <Input {...control} value={name} onChange={(event) => setName(event.target.value.trim())} />}
+          <Input value={name} onChange={(event) => setName(event.target.value.trim())} />
         </Field>
         <div>
           <Segments
@@ -65,41 +65,29 @@ export function NewCollection({ caller, onClose, onMade }: NewCollectionProps) {
             label="Embedding model"
             hint={`${builtIn} is built in and finds by the words of a text. A provider's model finds by meaning.`}
           >
-            {(control) => (
-              <Select {...control} value={model} onChange={(event) => setModel(event.target.value)}>
-                {models.map((id) => (
-                  <option key={id}>{id}</option>
-                ))}
-              </Select>
-            )}
+            <Select value={model} onChange={(event) => setModel(event.target.value)}>
+              {models.map((id) => (
+                <option key={id}>{id}</option>
+              ))}
+            </Select>
           </Field>
         ) : (
           <Field name="vector_size" label="Dimensions">
-            {(control) => (
-              <Input
-                {...control}
-                inputMode="numeric"
-                placeholder="1,536"
-                className="w-32"
-                value={size}
-                onChange={(event) => setSize(event.target.value)}
-              />
-            )}
+            <Input
+              inputMode="numeric"
+              placeholder="1,536"
+              className="w-32"
+              value={size}
+              onChange={(event) => setSize(event.target.value)}
+            />
           </Field>
         )}
         <Field name="distance" label="Distance" hint="You cannot change model, dimensions and distance later.">
-          {(control) => (
-            <Select
-              {...control}
-              className="w-32"
-              value={distance}
-              onChange={(event) => setDistance(event.target.value)}
-            >
-              {distances.map((one) => (
-                <option key={one}>{one}</option>
-              ))}
-            </Select>
-          )}
+          <Select className="w-32" value={distance} onChange={(event) => setDistance(event.target.value)}>
+            {distances.map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </Select>
         </Field>
       </Form>
     </Dialog>

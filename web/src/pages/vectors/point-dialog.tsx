@@ -154,16 +154,13 @@ function PayloadForm({ caller, path, kinds, point: { id, payload: read }, onSave
         fault={fault}
         hint={embedded.length > 0 ? 'A changed text is embedded again.' : 'The vectors stay as they are.'}
       >
-        {(control) => (
-          <TextArea
-            {...control}
-            rows={8}
-            spellCheck={false}
-            className="field-sizing-content max-h-[50dvh] min-h-40 w-full font-mono"
-            value={text}
-            onChange={(event) => setText(event.target.value)}
-          />
-        )}
+        <TextArea
+          rows={8}
+          spellCheck={false}
+          className="field-sizing-content max-h-[50dvh] min-h-40 w-full font-mono"
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
       </Field>
     </Form>
   );

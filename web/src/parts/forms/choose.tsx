@@ -3,6 +3,7 @@ import { Popover } from 'radix-ui';
 import { type ReactNode, useState } from 'react';
 import { classes } from '../classes.ts';
 import { Finder } from '../finder.tsx';
+import { useControl } from './form.tsx';
 
 export interface Choice {
   value: string;
@@ -24,7 +25,6 @@ interface ChooseProps {
   /** Shown when nothing is chosen. */
   placeholder?: string;
   className?: string;
-  id?: string;
   disabled?: boolean;
 }
 
@@ -37,7 +37,7 @@ export function Choose({
   onText,
   placeholder = 'Choose…',
   className,
-  ...rest
+  disabled,
 }: ChooseProps) {
   const [open, setOpen] = useState(false);
   const chosen = options.find((option) => option.value === value);
@@ -46,7 +46,8 @@ export function Choose({
       <Popover.Trigger asChild>
         <button
           type="button"
-          {...rest}
+          id={useControl()?.id}
+          disabled={disabled}
           aria-label={`${label}: ${chosen?.label ?? value ?? placeholder}`}
           className={classes(
             'flex h-8 min-w-0 items-center gap-2 rounded-md border border-line-strong bg-panel px-2.5 text-left text-sm hover:bg-hover disabled:opacity-60',

@@ -92,15 +92,27 @@ interface FieldProps {
   /** A message of our own, before anything is sent. */
   fault?: string | null;
   className?: string;
-  children: (control: ControlProps) => ReactNode;
+  /** One control, which takes its label, hint and message by `useControl`. */
+  children: ReactNode;
 }
 
-/** Props that an Input, TextArea, Select or any control inside a Field takes. */
-export interface ControlProps {
+interface ControlProps {
   id: string;
   name: string;
   'aria-invalid': boolean;
   'aria-describedby': string | undefined;
+}
+
+const ControlContext = createContext<ControlProps | null>(null);
+
+/** Props of the control inside a Field, which tie it to label, hint and message; null outside. */
+export function useControl(): ControlProps | null {
+  return useContext(ControlContext);
+}
+
+/** Controls inside a Field besides the one of its label. */
+export function OtherControls({ children }: { children: ReactNode }) {
+  return <ControlContext value={null}>{children}</ControlContext>;
 }
 
 export function Field({ name, label, hint, fault, className, children }: FieldProps) {
@@ -114,7 +126,9 @@ export function Field({ name, label, hint, fault, className, children }: FieldPr
       <label htmlFor={id} className="font-medium text-sm">
         {label}
       </label>
-      {children({ id, name, 'aria-invalid': message !== null, 'aria-describedby': described })}
+      <ControlContext value={{ id, name, 'aria-invalid': message !== null, 'aria-describedby': described }}>
+        {children}
+      </ControlContext>
       {message !== null ? (
         <p id={`${id}-fault`} role="alert" className="text-bad text-xs">
           {message}

@@ -5,13 +5,13 @@ import type { Listed } from '../../api/pages.ts';
 import { get } from '../../api/request.ts';
 import { classes } from '../classes.ts';
 import { inputClass } from '../controls.tsx';
-import type { ControlProps } from './form.tsx';
+import { useControl } from './form.tsx';
 import { listIn } from './typed.ts';
 
 /** Names offered; beyond them one types on. */
 const offeredMax = 500;
 
-interface NamesInputProps extends ControlProps {
+interface NamesInputProps {
   /** Names with commas between them, the one that is being typed included. */
   value: string;
   onChange: (event: { target: { value: string } }) => void;
@@ -24,7 +24,7 @@ interface NamesInputProps extends ControlProps {
 }
 
 /** Several names: picked from those that there are, or typed. A comma or Enter ends one. */
-export function NamesInput({ value, onChange, from, field = 'name', placeholder, ...control }: NamesInputProps) {
+export function NamesInput({ value, onChange, from, field = 'name', placeholder }: NamesInputProps) {
   const list = useId();
   const input = useRef<HTMLInputElement>(null);
   const [typed, setTyped] = useState('');
@@ -66,7 +66,7 @@ export function NamesInput({ value, onChange, from, field = 'name', placeholder,
         </span>
       ))}
       <input
-        {...control}
+        {...useControl()}
         ref={input}
         list={from === undefined ? undefined : list}
         spellCheck={false}

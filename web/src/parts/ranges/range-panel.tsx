@@ -99,14 +99,10 @@ function Custom({ range, onPick }: { range: Ranged; onPick: (range: string) => v
     <Form error={error} onSubmit={apply} className="gap-2 border-line border-t pt-3">
       <div className="grid items-start gap-2 sm:grid-cols-2">
         <Field name="from" label="From">
-          {(control) => (
-            <Input {...control} type="datetime-local" value={from} onChange={({ target }) => setFrom(target.value)} />
-          )}
+          <Input type="datetime-local" value={from} onChange={({ target }) => setFrom(target.value)} />
         </Field>
         <Field name="to" label="To">
-          {(control) => (
-            <Input {...control} type="datetime-local" value={to} onChange={({ target }) => setTo(target.value)} />
-          )}
+          <Input type="datetime-local" value={to} onChange={({ target }) => setTo(target.value)} />
         </Field>
       </div>
       <Button type="submit" className="self-end">
@@ -147,23 +143,15 @@ function Zone({ range }: { range: Ranged }) {
             : 'The dashboard shows all times in this zone. This browser remembers it.'
         }
       >
-        {(control) => (
-          <div className="flex gap-2">
-            <Input
-              {...control}
-              list={zones}
-              spellCheck={false}
-              value={text}
-              onChange={({ target }) => setText(target.value)}
-            />
-            <datalist id={zones}>
-              {['UTC', ...Intl.supportedValuesOf('timeZone')].map((zone) => (
-                <option key={zone} value={zone} />
-              ))}
-            </datalist>
-            <Button type="submit">Set</Button>
-          </div>
-        )}
+        <div className="flex gap-2">
+          <Input list={zones} spellCheck={false} value={text} onChange={({ target }) => setText(target.value)} />
+          <datalist id={zones}>
+            {['UTC', ...Intl.supportedValuesOf('timeZone')].map((zone) => (
+              <option key={zone} value={zone} />
+            ))}
+          </datalist>
+          <Button type="submit">Set</Button>
+        </div>
       </Field>
     </Form>
   );

@@ -78,16 +78,13 @@ export function EditDefinition({ entry, path, address, fixed, hint, onSaved }: E
         />
       )}
       <Field name={address.name} label={address.label} hint={address.hint}>
-        {(control) => (
-          <Input
-            {...control}
-            inputMode="url"
-            spellCheck={false}
-            placeholder={address.placeholder}
-            value={typed}
-            onChange={({ target }) => setTyped(target.value)}
-          />
-        )}
+        <Input
+          inputMode="url"
+          spellCheck={false}
+          placeholder={address.placeholder}
+          value={typed}
+          onChange={({ target }) => setTyped(target.value)}
+        />
       </Field>
       <Field
         name="definition"
@@ -95,16 +92,13 @@ export function EditDefinition({ entry, path, address, fixed, hint, onSaved }: E
         hint={hint}
         fault={parsed === null ? 'This is not a JSON object.' : null}
       >
-        {(control) => (
-          <TextArea
-            {...control}
-            rows={8}
-            spellCheck={false}
-            className="w-full font-mono text-xs"
-            value={rest}
-            onChange={({ target }) => setRest(target.value)}
-          />
-        )}
+        <TextArea
+          rows={8}
+          spellCheck={false}
+          className="w-full font-mono text-xs"
+          value={rest}
+          onChange={({ target }) => setRest(target.value)}
+        />
       </Field>
     </Form>
   );

@@ -81,15 +81,12 @@ export function StoredForm<Entry extends StoredEntry>(props: StoredFormProps<Ent
       )}
       {base === null && (
         <Field name="name" label="Name" hint={field.hint}>
-          {(control) => (
-            <Input
-              {...control}
-              spellCheck={false}
-              placeholder={field.placeholder}
-              value={name}
-              onChange={({ target }) => setName(target.value)}
-            />
-          )}
+          <Input
+            spellCheck={false}
+            placeholder={field.placeholder}
+            value={name}
+            onChange={({ target }) => setName(target.value)}
+          />
         </Field>
       )}
       {children}

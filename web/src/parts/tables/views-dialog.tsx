@@ -45,14 +45,12 @@ export default function ViewsDialog({ address, onClose }: { address: string; onC
     >
       <Form error={error} onSubmit={save} className="gap-2">
         <Field name="name" label="Save this view as">
-          {(control) => (
-            <div className="flex gap-2">
-              <Input {...control} value={name} onChange={({ target }) => setName(target.value)} />
-              <Button type="submit" look="main">
-                Save
-              </Button>
-            </div>
-          )}
+          <div className="flex gap-2">
+            <Input value={name} onChange={({ target }) => setName(target.value)} />
+            <Button type="submit" look="main">
+              Save
+            </Button>
+          </div>
         </Field>
       </Form>
       <ul className="mt-4 flex flex-col">
