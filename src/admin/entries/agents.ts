@@ -1,16 +1,14 @@
 import { z } from 'zod';
 import { agentMarks } from '../../books/auth/entry-secrets.ts';
-import { fragmentKey } from '../../config/merge-stored.ts';
 import { redactPart } from '../../config/redact.ts';
 import { agentName, agentSchema } from '../../config/schema/schema-agents.ts';
-import { type Operation, refuse } from '../operation.ts';
-import { inOrderOf } from '../page.ts';
+import type { Operation } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import { entryOperations } from './entry-operations.ts';
-import { type EntryRecords, rowIn } from './entry-records.ts';
+import type { EntryRecords } from './entry-records.ts';
 import { movedAddresses, refuseUnreadSecrets } from './send-elsewhere.ts';
 import { shownStanding, standingFields } from './shown-standing.ts';
-import { shownStored, storedFields } from './stored-fields.ts';
+import { entryNamed, listByName, shownEntries, storedFields } from './stored-fields.ts';
 import { storedEntryOperations } from './stored-operations.ts';
 
 const newAgent = agentSchema.extend({ name: agentName.describe('Callers reach it at /a2a/NAME.') });
@@ -37,26 +35,17 @@ const shownSchema = z.object({
 export type AgentReply = z.output<typeof shownSchema>;
 type ShownAgent = z.input<typeof shownSchema>;
 
-const nameOf = ({ name }: ShownAgent) => name;
-
 /** `/agents`: agents elsewhere that callers reach by A2A. */
 export function agentOperations(parts: AdminParts, entryRecords: EntryRecords): Operation[] {
   const entries = entryOperations({ path: '/agents', named: 'name', area: 'providers', reply: shownSchema });
+  const all = () => shownAgents(parts, entryRecords);
   const show = async (name: string) => {
-    const found = (await shownAgents(parts, entryRecords)).find((agent) => agent.name === name);
-    if (found === undefined) refuse({ kind: 'not-found', message: `There is no agent '${name.slice(0, 64)}'.` });
+    const found = entryNamed('agent', await all(), name);
     const agent = (await parts.agents?.())?.get(name);
     return { ...found, card: agent?.cardFor(`/a2a/${name}`, '1.0') ?? null };
   };
   return [
-    entries.list({
-      summary: 'Lists the agents that callers reach by A2A, with their health.',
-      rows: async () => ({
-        rows: inOrderOf(await shownAgents(parts, entryRecords), nameOf),
-        textOf: nameOf,
-        shown: (agent) => agent,
-      }),
-    }),
+    listByName(entries, 'Lists the agents that callers reach by A2A, with their health.', all),
     entries.show({ summary: 'Returns one agent.', run: show }),
     ...storedEntryOperations(parts, entryRecords, {
       kind: 'agent',
@@ -91,30 +80,21 @@ export function agentOperations(parts: AdminParts, entryRecords: EntryRecords): 
 /** Agents in force, and stored ones that cannot be used. */
 async function shownAgents(parts: AdminParts, entryRecords: EntryRecords): Promise<ShownAgent[]> {
   const [rows, agents] = await Promise.all([entryRecords.rows(), parts.agents?.()]);
-  const inForce = parts.snapshots.current.config.agents;
-  const unused = rows.entries.filter(({ kind, name }) => kind === 'agent' && !Object.hasOwn(inForce, name));
-  const shown = (name: string, url: string, source: 'file' | 'kept', row: ReturnType<typeof rowIn>): ShownAgent => {
+  const inForce = Object.entries(parts.snapshots.current.config.agents);
+  return shownEntries(parts, rows, 'agent', inForce, (name, config, stored, row) => {
     const agent = agents?.get(name);
     const { card = {}, interfaces = {}, streams = null } = agent?.card ?? {};
     const { description, skills } = card;
     const names = (Array.isArray(skills) ? skills : []).map((skill) => (skill as { name?: unknown } | null)?.name);
     return {
       name,
-      url: (redactPart({ url }) as { url: string }).url,
+      url: (redactPart({ url: config?.url ?? String(row?.definition.url ?? '') }) as { url: string }).url,
       ...shownStanding(parts.clock, agent?.standing),
       description: typeof description === 'string' ? description : null,
       versions: Object.keys(interfaces),
       streams,
       skills: names.filter((skill) => typeof skill === 'string'),
-      ...shownStored(parts, source, row),
+      ...stored,
     };
-  };
-  return [
-    ...Object.entries(inForce).map(([name, { url }]) => {
-      const row = rowIn(rows, 'agent', name);
-      const isStored = row !== null && !parts.setup.report().shadowed.has(fragmentKey(row));
-      return shown(name, url, isStored ? 'kept' : 'file', row);
-    }),
-    ...unused.map((row) => shown(row.name, String(row.definition.url ?? ''), 'kept', row)),
-  ];
+  });
 }

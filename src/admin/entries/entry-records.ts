@@ -190,6 +190,10 @@ export function declared({ setup, configFile }: AdminParts, kind: EntryKind, nam
   return { kind: 'conflict', message };
 }
 
+export function noEntry(kind: EntryKind, name: string): Failure {
+  return { kind: 'not-found', message: `There is no ${noun[kind]} '${name.slice(0, 256)}'.` };
+}
+
 function notStored(parts: AdminParts, kind: EntryKind, name: string): Failure {
   const file = parts.setup.file();
   if (Object.hasOwn(tableOf(file, kind), name)) return declared(parts, kind, name);
@@ -197,7 +201,7 @@ function notStored(parts: AdminParts, kind: EntryKind, name: string): Failure {
   const there =
     kind === 'provider' ? providers.has(name) : kind === 'model' && models.all().some(({ id }) => id === name);
   const shown = name.slice(0, 256);
-  if (!there) return { kind: 'not-found', message: `There is no ${noun[kind]} '${shown}'.` };
+  if (!there) return noEntry(kind, name);
   const message =
     kind === 'provider'
       ? `The provider '${shown}' was found automatically and is not stored, so there is nothing to change. Create one with another name.`

@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import type { EntryRow } from '../../books/auth/account-store.ts';
 import { guardMarks } from '../../books/auth/entry-secrets.ts';
-import { fragmentKey } from '../../config/merge-stored.ts';
 import { redactPart } from '../../config/redact.ts';
 import { name } from '../../config/scalars.ts';
 import { guardSchema } from '../../config/schema/schema-guards.ts';
@@ -9,12 +7,11 @@ import type { GuardConfig } from '../../config/schema.ts';
 import type { AccountScope } from '../account-scope.ts';
 import type { Directory, Records } from '../directory.ts';
 import { type Operation, refuse } from '../operation.ts';
-import { inOrderOf } from '../page.ts';
 import type { AdminParts } from '../parts.ts';
 import { entryOperations } from './entry-operations.ts';
-import { type EntryRecords, rowIn } from './entry-records.ts';
+import type { EntryRecords } from './entry-records.ts';
 import { movedAddresses, refuseUnreadSecrets } from './send-elsewhere.ts';
-import { shownStored, storedFields } from './stored-fields.ts';
+import { entryNamed, listByName, shownEntries, storedFields } from './stored-fields.ts';
 import { storedEntryOperations } from './stored-operations.ts';
 
 const shownSchema = z.object({
@@ -50,18 +47,9 @@ const newGuard = guardSchema.safeExtend({
 export function guardOperations(parts: AdminParts, records: Records, entryRecords: EntryRecords): Operation[] {
   const entries = entryOperations({ path: '/guards', named: 'name', area: 'models', reply: shownSchema });
   const all = async (scope: AccountScope) => shownGuards(parts, entryRecords, await records.current(scope));
-  const show = async (guard: string, scope: AccountScope = null) =>
-    (await all(scope)).find((one) => one.name === guard) ??
-    refuse({ kind: 'not-found', message: `There is no guard '${guard.slice(0, 64)}'.` });
+  const show = async (guard: string, scope: AccountScope = null) => entryNamed('guard', await all(scope), guard);
   return [
-    entries.list({
-      summary: 'Lists the guards and what names them.',
-      rows: async (_query, { accounts }) => ({
-        rows: inOrderOf(await all(accounts), nameOf),
-        textOf: nameOf,
-        shown: (guard: ShownGuard) => guard,
-      }),
-    }),
+    listByName(entries, 'Lists the guards and what names them.', all),
     entries.show({ summary: 'Returns one guard.', run: (guard, { operator }) => show(guard, operator.accounts) }),
     ...storedEntryOperations(parts, entryRecords, {
       kind: 'guard',
@@ -85,8 +73,6 @@ export function guardOperations(parts: AdminParts, records: Records, entryRecord
     }),
   ];
 }
-
-const nameOf = ({ name }: ShownGuard) => name;
 
 /** The check of the whole refuses what models need. */
 function refuseUsed(guard: string, directory: Directory): void {
@@ -116,34 +102,19 @@ function usedBy(guard: string, { config, plans, accounts, keys }: Directory): Sh
 /** Guards in force, and stored ones that cannot be used. */
 async function shownGuards(parts: AdminParts, entryRecords: EntryRecords, directory: Directory): Promise<ShownGuard[]> {
   const rows = await entryRecords.rows();
-  const inForce = directory.config.guards;
-  const unused = rows.entries.filter((row) => row.kind === 'guard' && !Object.hasOwn(inForce, row.name));
-  return [
-    ...Object.entries(inForce).map(([guard, config]) =>
-      shown(parts, directory, guard, config, rowIn(rows, 'guard', guard)),
-    ),
-    ...unused.map((row) => shown(parts, directory, row.name, null, row)),
-  ];
-}
-
-function shown(
-  parts: AdminParts,
-  directory: Directory,
-  guard: string,
-  config: GuardConfig | null,
-  row: EntryRow | null,
-): ShownGuard {
-  const isStored = row !== null && !parts.setup.report().shadowed.has(fragmentKey(row));
-  const { check, action, mode, on, on_error } = config ?? ((row?.definition ?? {}) as Partial<GuardConfig>);
-  return {
-    name: guard,
-    check: String(check),
-    action: String(action),
-    mode: mode ?? 'enforce',
-    on: on ?? ['input', 'output'],
-    on_error: on_error ?? 'deny',
-    settings: config === null ? null : (redactPart(config) as Record<string, unknown>),
-    used_by: usedBy(guard, directory),
-    ...shownStored(parts, isStored ? 'kept' : 'file', row),
-  };
+  const inForce = Object.entries(directory.config.guards);
+  return shownEntries(parts, rows, 'guard', inForce, (guard, config, stored, row) => {
+    const { check, action, mode, on, on_error } = config ?? ((row?.definition ?? {}) as Partial<GuardConfig>);
+    return {
+      name: guard,
+      check: String(check),
+      action: String(action),
+      mode: mode ?? 'enforce',
+      on: on ?? ['input', 'output'],
+      on_error: on_error ?? 'deny',
+      settings: config === null ? null : (redactPart(config) as Record<string, unknown>),
+      used_by: usedBy(guard, directory),
+      ...stored,
+    };
+  });
 }

@@ -1,14 +1,14 @@
 import { mcpServerMarks } from '../../books/auth/entry-secrets.ts';
 import { mcpServerName, mcpUrlServerSchema } from '../../config/schema/schema-mcp.ts';
 import type { Operation } from '../operation.ts';
-import { inOrderOf } from '../page.ts';
 import type { AdminParts } from '../parts.ts';
 import { entryOperations } from './entry-operations.ts';
 import type { EntryRecords } from './entry-records.ts';
 import { mcpLoginOperations } from './mcp-logins.ts';
-import { nameOf, shownSchema, shownServer, shownServers } from './mcp-server-shown.ts';
+import { shownSchema, shownServers } from './mcp-server-shown.ts';
 import type { Members } from './merge-patch.ts';
 import { movedAddresses, refuseUnreadSecrets } from './send-elsewhere.ts';
+import { entryNamed, listByName } from './stored-fields.ts';
 import { storedEntryOperations } from './stored-operations.ts';
 
 const newServer = mcpUrlServerSchema.extend({
@@ -18,16 +18,10 @@ const newServer = mcpUrlServerSchema.extend({
 /** `/mcp-servers`: MCP servers elsewhere. Those that are programs are in the file only. */
 export function mcpServerOperations(parts: AdminParts, entryRecords: EntryRecords): Operation[] {
   const entries = entryOperations({ path: '/mcp-servers', named: 'name', area: 'providers', reply: shownSchema });
-  const show = (name: string) => shownServer(parts, entryRecords, name);
+  const all = () => shownServers(parts, entryRecords);
+  const show = async (name: string) => entryNamed('mcp', await all(), name);
   return [
-    entries.list({
-      summary: 'Lists the MCP servers whose tools are offered, with their health.',
-      rows: async () => ({
-        rows: inOrderOf(await shownServers(parts, entryRecords), nameOf),
-        textOf: nameOf,
-        shown: (server) => server,
-      }),
-    }),
+    listByName(entries, 'Lists the MCP servers whose tools are offered, with their health.', all),
     entries.show({ summary: 'Returns one MCP server.', run: show }),
     ...storedEntryOperations(parts, entryRecords, {
       kind: 'mcp',

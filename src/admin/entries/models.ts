@@ -11,7 +11,7 @@ import { type Operation, refuse } from '../operation.ts';
 import { inOrderOf } from '../page.ts';
 import type { AdminParts } from '../parts.ts';
 import { entryOperations } from './entry-operations.ts';
-import type { EntryRecords, EntryRows } from './entry-records.ts';
+import { type EntryRecords, type EntryRows, noEntry } from './entry-records.ts';
 import { shownStored, storedFields } from './stored-fields.ts';
 import { storedEntryOperations } from './stored-operations.ts';
 
@@ -89,7 +89,7 @@ export function modelOperations(parts: AdminParts, entryRecords: EntryRecords): 
 async function shownModel(parts: AdminParts, entryRecords: EntryRecords, id: string): Promise<ShownModel> {
   const entry = entriesOf(parts, await entryRecords.rows()).find((each) => idOf(each) === id);
   if (entry !== undefined) return shown(parts, entry);
-  return refuse({ kind: 'not-found', message: `There is no model '${id.slice(0, 256)}'.` });
+  return refuse(noEntry('model', id));
 }
 
 /** Other accounts are not there for an operator of some. */

@@ -1,19 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import type { EntryRow } from '../../books/auth/account-store.ts';
 import { versionsOf } from '../../config/cross-check-prompts.ts';
-import { fragmentKey } from '../../config/merge-stored.ts';
 import { labelName, promptFields, promptName, versionSchema } from '../../config/schema/schema-prompts.ts';
-import type { PromptConfig } from '../../config/schema.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { isObject } from '../../kernel/json.ts';
 import { type Operation, refuse } from '../operation.ts';
-import { inOrderOf } from '../page.ts';
 import type { AdminParts } from '../parts.ts';
 import { entryOperations } from './entry-operations.ts';
-import { type EntryRecords, rowIn, writtenOf } from './entry-records.ts';
+import { type EntryRecords, writtenOf } from './entry-records.ts';
 import type { Members } from './merge-patch.ts';
-import { shownStored, storedFields } from './stored-fields.ts';
+import { entryNamed, listByName, shownEntries, storedFields } from './stored-fields.ts';
 import { storedEntryOperations } from './stored-operations.ts';
 import { creation, patching } from './stored-row.ts';
 
@@ -46,9 +42,8 @@ const labelled = z.strictObject({
 /** `/prompts`: those of the file, and stored ones with their versions and labels. */
 export function promptOperations(parts: AdminParts, entryRecords: EntryRecords): Operation[] {
   const entries = entryOperations({ path: '/prompts', named: 'name', area: 'models', reply: shownSchema });
-  const show = async (name: string) =>
-    (await shownPrompts(parts, entryRecords)).find((prompt) => prompt.name === name) ??
-    refuse({ kind: 'not-found', message: `There is no prompt '${name.slice(0, 64)}'.` });
+  const all = () => shownPrompts(parts, entryRecords);
+  const show = async (name: string) => entryNamed('prompt', await all(), name);
   /** Changes members that follow from those that are there. */
   const change = async (name: string, actor: string, patchOf: (before: Members) => Members) => {
     await entryRecords.change(
@@ -58,14 +53,7 @@ export function promptOperations(parts: AdminParts, entryRecords: EntryRecords):
     return show(name);
   };
   return [
-    entries.list({
-      summary: 'Lists the prompts with their versions and labels.',
-      rows: async () => ({
-        rows: inOrderOf(await shownPrompts(parts, entryRecords), ({ name }) => name),
-        textOf: ({ name }) => name,
-        shown: (prompt) => prompt,
-      }),
-    }),
+    listByName(entries, 'Lists the prompts with their versions and labels.', all),
     entries.show({ summary: 'Returns one prompt.', run: show }),
     ...storedEntryOperations(parts, entryRecords, {
       kind: 'prompt',
@@ -131,27 +119,20 @@ function refuseOtherVersions(before: Members, after: Members): void {
 /** Prompts in force, and stored ones that cannot be used. */
 async function shownPrompts(parts: AdminParts, entryRecords: EntryRecords): Promise<ShownPrompt[]> {
   const rows = await entryRecords.rows();
-  const inForce = parts.snapshots.current.config.prompts;
-  const unused = rows.entries.filter(({ kind, name }) => kind === 'prompt' && !Object.hasOwn(inForce, name));
-  return [
-    ...Object.entries(inForce).map(([name, prompt]) => shown(parts, name, prompt, rowIn(rows, 'prompt', name))),
-    ...unused.map((row) => shown(parts, row.name, null, row)),
-  ];
-}
-
-function shown(parts: AdminParts, name: string, prompt: PromptConfig | null, row: EntryRow | null): ShownPrompt {
-  const isStored = row !== null && !parts.setup.report().shadowed.has(fragmentKey(row));
-  const labels = prompt?.labels ?? {};
-  const versions = prompt === null ? [] : [...versionsOf(prompt)].sort(([a], [b]) => b - a);
-  return {
-    name,
-    labels,
-    versions: versions.map(([number, { model = null, ...version }]) => ({
-      number,
-      labels: Object.keys(labels).filter((label) => labels[label] === number),
-      model,
-      ...version,
-    })),
-    ...shownStored(parts, isStored ? 'kept' : 'file', row),
-  };
+  const inForce = Object.entries(parts.snapshots.current.config.prompts);
+  return shownEntries(parts, rows, 'prompt', inForce, (name, prompt, stored) => {
+    const labels = prompt?.labels ?? {};
+    const versions = prompt === null ? [] : [...versionsOf(prompt)].sort(([a], [b]) => b - a);
+    return {
+      name,
+      labels,
+      versions: versions.map(([number, { model = null, ...version }]) => ({
+        number,
+        labels: Object.keys(labels).filter((label) => labels[label] === number),
+        model,
+        ...version,
+      })),
+      ...stored,
+    };
+  });
 }

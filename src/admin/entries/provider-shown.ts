@@ -3,15 +3,13 @@ import type { CredentialRow, EntryRow } from '../../books/auth/account-store.ts'
 import { fragmentKey } from '../../config/merge-stored.ts';
 import { providerTypes } from '../../formats/providers/catalog.ts';
 import type { ConfiguredProvider } from '../../inference/models/connections.ts';
-import type { Failure } from '../../kernel/failure.ts';
 import type { LaneSnapshot } from '../../routing/health-snapshot.ts';
 import type { EngineState } from '../../tools/search/engine-operator.ts';
 import { timeField } from '../fields.ts';
-import { refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import { credentialsIn, type EntryRecords, type EntryRows, rowIn } from './entry-records.ts';
 import { lanesByProvider, providerStatus, providerStatusField } from './provider-status.ts';
-import { shownStored, storedFields } from './stored-fields.ts';
+import { entryNamed, shownStored, storedFields } from './stored-fields.ts';
 
 const laneSchema = z.object({
   model: z.string().describe('Upstream model id.'),
@@ -60,8 +58,7 @@ export async function shownProvider(
   entryRecords: EntryRecords,
   name: string,
 ): Promise<ShownProvider> {
-  const shown = shownProviders(parts, await entryRecords.rows()).find((provider) => provider.name === name);
-  return shown ?? refuse(noProvider(name));
+  return entryNamed('provider', shownProviders(parts, await entryRecords.rows()), name);
 }
 
 export function shownProviders(parts: AdminParts, rows: EntryRows): ShownProvider[] {
@@ -80,14 +77,6 @@ export type ShownProvider = z.input<typeof providerSchema>;
 
 /** No provider's name holds a colon. */
 export const enginePrefix = 'search:';
-
-export function nameOf({ name }: ShownProvider): string {
-  return name;
-}
-
-export function noProvider(name: string): Failure {
-  return { kind: 'not-found', message: `There is no provider '${name.slice(0, 64)}'.` };
-}
 
 /** A kept one that is not in use. */
 function shownUnused(parts: AdminParts, rows: EntryRows, row: EntryRow): ShownProvider {

@@ -7,22 +7,15 @@ import { providerSchema } from '../../config/schema/schema-providers.ts';
 import { lookAtProvider } from '../../inference/models/live-look.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { type Operation, refuse } from '../operation.ts';
-import { inOrderOf } from '../page.ts';
 import type { AdminParts } from '../parts.ts';
 import { entryOperations } from './entry-operations.ts';
-import { credentialsIn, type EntryRecords, type EntryRows, type Planned } from './entry-records.ts';
+import { credentialsIn, type EntryRecords, type EntryRows, noEntry, type Planned } from './entry-records.ts';
 import { refuseMachineTokens } from './machine-tokens.ts';
 import type { Members } from './merge-patch.ts';
 import { credentialRow, type NewCredential } from './provider-credentials.ts';
-import {
-  enginePrefix,
-  nameOf,
-  noProvider,
-  shownProvider,
-  shownProviders,
-  providerSchema as shownSchema,
-} from './provider-shown.ts';
+import { enginePrefix, shownProvider, shownProviders, providerSchema as shownSchema } from './provider-shown.ts';
 import { movedAddresses, refuseUnreadSecrets } from './send-elsewhere.ts';
+import { listByName } from './stored-fields.ts';
 import { storedEntryOperations } from './stored-operations.ts';
 import { creation, removal } from './stored-row.ts';
 
@@ -51,14 +44,9 @@ export function providerOperations(parts: AdminParts, entryRecords: EntryRecords
   const entries = entryOperations({ path: '/providers', named: 'name', area: 'providers', reply: shownSchema });
   const show = (provider: string) => shownProvider(parts, entryRecords, provider);
   return [
-    entries.list({
-      summary: 'Lists providers and search engines with the live health of their credentials.',
-      rows: async () => ({
-        rows: inOrderOf(shownProviders(parts, await entryRecords.rows()), nameOf),
-        textOf: nameOf,
-        shown: (provider) => provider,
-      }),
-    }),
+    listByName(entries, 'Lists providers and search engines with the live health of their credentials.', async () =>
+      shownProviders(parts, await entryRecords.rows()),
+    ),
     entries.show({ summary: 'Returns one provider or search engine.', run: show }),
     ...storedEntryOperations(parts, entryRecords, {
       kind: 'provider',
@@ -98,7 +86,7 @@ export function providerOperations(parts: AdminParts, entryRecords: EntryRecords
 }
 
 async function testedProvider({ snapshots, transport }: AdminParts, name: string): Promise<Tested> {
-  const provider = snapshots.current.providers.get(name) ?? refuse(noProvider(name));
+  const provider = snapshots.current.providers.get(name) ?? refuse(noEntry('provider', name));
   const looks = await lookAtProvider(transport, provider.connection);
   return {
     ok: looks.every(({ verdict }) => verdict === 'ok' || verdict === 'not listed'),
@@ -108,7 +96,7 @@ async function testedProvider({ snapshots, transport }: AdminParts, name: string
 
 async function testedEngine({ engines }: AdminParts, name: string): Promise<Tested> {
   const look = await engines.look(name.slice(enginePrefix.length));
-  if (look === null) return refuse(noProvider(name));
+  if (look === null) return refuse(noEntry('provider', name));
   const { engine, verdict, message, ms } = look;
   return { ok: verdict === 'ok', data: [{ credential: `${engine}#0`, verdict, message, models: 0, ms }] };
 }

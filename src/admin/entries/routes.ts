@@ -1,13 +1,11 @@
 import { z } from 'zod';
-import type { EntryRow } from '../../books/auth/account-store.ts';
-import { fragmentKey } from '../../config/merge-stored.ts';
 import { routeName, routeSchema } from '../../config/schema/schema-routes.ts';
 import type { RouteConfig } from '../../config/schema.ts';
-import { type Operation, refuse } from '../operation.ts';
+import type { Operation } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import { entryOperations } from './entry-operations.ts';
-import { type EntryRecords, rowIn } from './entry-records.ts';
-import { shownStored, storedFields } from './stored-fields.ts';
+import type { EntryRecords } from './entry-records.ts';
+import { entryNamed, shownEntries, storedFields } from './stored-fields.ts';
 import { storedEntryOperations } from './stored-operations.ts';
 
 const shownSchema = z.object({
@@ -31,9 +29,7 @@ const newRoute = routeSchema.safeExtend({ name: routeName.describe('Records and 
 /** `/routes`: rules of the file, and stored ones, in the order in which they are tried. */
 export function routeOperations(parts: AdminParts, entryRecords: EntryRecords): Operation[] {
   const entries = entryOperations({ path: '/routes', named: 'name', area: 'models', reply: shownSchema });
-  const show = async (name: string) =>
-    (await shownRoutes(parts, entryRecords)).find((route) => route.name === name) ??
-    refuse({ kind: 'not-found', message: `There is no rule '${name.slice(0, 64)}'.` });
+  const show = async (name: string) => entryNamed('route', await shownRoutes(parts, entryRecords), name);
   return [
     entries.list({
       summary: 'Lists the rules for routes in the order in which they are tried.',
@@ -64,26 +60,18 @@ const effectNames = ['model', 'ladder', 'classify', 'targets', 'parameters', 'ta
 /** Rules in force in their order, then stored ones that cannot be used. */
 async function shownRoutes(parts: AdminParts, entryRecords: EntryRecords): Promise<ShownRoute[]> {
   const rows = await entryRecords.rows();
-  const inForce = parts.snapshots.current.config.routes;
-  const unused = rows.entries.filter(({ kind, name }) => kind === 'route' && !Object.hasOwn(inForce, name));
-  const sorted = Object.entries(inForce).sort(([, a], [, b]) => a.order - b.order);
-  return [
-    ...sorted.map(([name, config]) => shown(parts, name, config, rowIn(rows, 'route', name))),
-    ...unused.map((row) => shown(parts, row.name, null, row)),
-  ];
-}
-
-function shown(parts: AdminParts, name: string, config: RouteConfig | null, row: EntryRow | null): ShownRoute {
-  const isStored = row !== null && !parts.setup.report().shadowed.has(fragmentKey(row));
-  const written = config ?? ((row?.definition ?? {}) as Partial<RouteConfig>);
-  return {
-    name,
-    order: written.order ?? 0,
-    enabled: written.enabled ?? true,
-    when: written.when ?? null,
-    effects: effectNames.filter((effect) => written[effect] !== undefined),
-    continue: written.continue ?? false,
-    settings: config === null ? null : { ...config },
-    ...shownStored(parts, isStored ? 'kept' : 'file', row),
-  };
+  const inForce = Object.entries(parts.snapshots.current.config.routes).sort(([, a], [, b]) => a.order - b.order);
+  return shownEntries(parts, rows, 'route', inForce, (name, config, stored, row) => {
+    const written = config ?? ((row?.definition ?? {}) as Partial<RouteConfig>);
+    return {
+      name,
+      order: written.order ?? 0,
+      enabled: written.enabled ?? true,
+      when: written.when ?? null,
+      effects: effectNames.filter((effect) => written[effect] !== undefined),
+      continue: written.continue ?? false,
+      settings: config === null ? null : { ...config },
+      ...stored,
+    };
+  });
 }

@@ -3,8 +3,13 @@ import type { EntryRow } from '../../books/auth/account-store.ts';
 import { openDefinition } from '../../books/auth/entry-secrets.ts';
 import { fragmentKey } from '../../config/merge-stored.ts';
 import { redactPart } from '../../config/redact.ts';
+import type { AccountScope } from '../account-scope.ts';
 import { timeField } from '../fields.ts';
+import { type Operation, refuse } from '../operation.ts';
+import { inOrderOf } from '../page.ts';
 import type { AdminParts } from '../parts.ts';
+import type { EntryOperations } from './entry-operations.ts';
+import { type EntryRows, noEntry, rowIn } from './entry-records.ts';
 
 const source = z
   .enum(['file', 'kept', 'detected', 'built-in'])
@@ -30,6 +35,56 @@ export const storedFields = {
 };
 
 type Source = z.output<typeof source>;
+
+/**
+ * Entries of a kind in force, then stored ones that cannot be used and have no configuration. `stored`: the fields of
+ * `storedFields`.
+ */
+export function shownEntries<Config, Shown>(
+  parts: AdminParts,
+  rows: EntryRows,
+  kind: EntryRow['kind'],
+  inForce: readonly (readonly [name: string, config: Config])[],
+  shown: (name: string, config: Config | null, stored: ReturnType<typeof shownStored>, row: EntryRow | null) => Shown,
+): Shown[] {
+  const shadowed = parts.setup.report().shadowed;
+  const names = new Set(inForce.map(([name]) => name));
+  const unused = rows.entries.filter((row) => row.kind === kind && !names.has(row.name));
+  return [
+    ...inForce.map(([name, config]) => {
+      const row = rowIn(rows, kind, name);
+      const source = row !== null && !shadowed.has(fragmentKey(row)) ? 'kept' : 'file';
+      return shown(name, config, shownStored(parts, source, row), row);
+    }),
+    ...unused.map((row) => shown(row.name, null, shownStored(parts, 'kept', row), row)),
+  ];
+}
+
+/** GET of the list: all that the operator may see, in the order of their names. */
+export function listByName<Entry extends z.ZodType<unknown, { name: string }>>(
+  entries: Pick<EntryOperations<Entry>, 'list'>,
+  summary: string,
+  all: (scope: AccountScope) => Promise<readonly z.input<Entry>[]>,
+): Operation {
+  const textOf = ({ name }: z.input<Entry>) => name;
+  return entries.list({
+    summary,
+    rows: async (_query, { accounts }) => ({
+      rows: inOrderOf(await all(accounts), textOf),
+      textOf,
+      shown: (row: z.input<Entry>) => row,
+    }),
+  });
+}
+
+/** The entry with this name. Refuses a name that none has. */
+export function entryNamed<Shown extends { name: string }>(
+  kind: EntryRow['kind'],
+  entries: readonly Shown[],
+  name: string,
+): Shown {
+  return entries.find((entry) => entry.name === name) ?? refuse(noEntry(kind, name));
+}
 
 /** `row`: the row that is stored under the name; null: none. */
 export function shownStored({ setup }: AdminParts, from: Source, row: EntryRow | null) {
