@@ -15,9 +15,7 @@ import { FormButtons } from '../../parts/forms/form-buttons.tsx';
 import { NamesInput } from '../../parts/forms/names-input.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { amount, windowName } from '../../parts/window-gauges.tsx';
-import { CalendarFields } from '../plans/calendar-fields.tsx';
-import { LateWarnings } from '../plans/late-warnings.tsx';
-import { WindowFields } from '../plans/window-fields.tsx';
+import { LimitFields } from '../plans/limit-fields.tsx';
 import { grouped, reached, settingsOf, settingsTyped, type TypedKey, typedOf } from './key-fields.ts';
 import { TagsField } from './tags-field.tsx';
 
@@ -69,40 +67,7 @@ export function EditKey({ of, used = [], onClose }: EditKeyProps) {
         />
       )}
       <p className="text-muted text-sm">An empty field means that only the plan limits the key.</p>
-      <WindowFields
-        name="limits.budget"
-        title="Budget, USD"
-        value={typed.budget}
-        onValue={(budget) => change({ budget })}
-      />
-      <CalendarFields
-        name="limits.calendar_budget"
-        value={typed.calendar}
-        onValue={(calendar) => change({ calendar })}
-      />
-      <WindowFields
-        name="limits.windows"
-        title="Units"
-        value={typed.windows}
-        onValue={(windows) => change({ windows })}
-      />
-      <WindowFields name="limits.tokens" title="Tokens" value={typed.tokens} onValue={(tokens) => change({ tokens })} />
-      <WindowFields
-        name="limits.soft.budget"
-        title="Warn at, USD"
-        none="never"
-        hint="Requests beyond it still pass, with a header that says so."
-        value={typed.soft.budget}
-        onValue={(budget) => change({ soft: { ...typed.soft, budget } })}
-      />
-      <WindowFields
-        name="limits.soft.tokens"
-        title="Warn at, tokens"
-        none="never"
-        value={typed.soft.tokens}
-        onValue={(tokens) => change({ soft: { ...typed.soft, tokens } })}
-      />
-      <LateWarnings hard={typed} soft={typed.soft} />
+      <LimitFields path="limits." value={typed} onChange={change} />
       <div className="grid grid-cols-1 gap-3 sm:grid-cols-3">
         <Field name="limits.rpm" label="Requests per minute">
           <Input inputMode="numeric" {...field('rpm')} />

@@ -13,11 +13,9 @@ import { NamesInput } from '../../parts/forms/names-input.tsx';
 import { useUnsaved } from '../../parts/forms/use-unsaved.ts';
 import { Section } from '../../parts/page.tsx';
 import { toast } from '../../parts/toast.tsx';
-import { CalendarFields } from './calendar-fields.tsx';
-import { LateWarnings } from './late-warnings.tsx';
+import { LimitFields } from './limit-fields.tsx';
 import { definitionOf, newPlan, type TypedPlan, typedOf } from './plan-fields.ts';
 import { Preview } from './preview.tsx';
-import { WindowFields } from './window-fields.tsx';
 
 interface PlanFormProps {
   name: string;
@@ -75,37 +73,7 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
             />
           )}
           <p className="text-muted text-sm">An empty field means no limit.</p>
-          <WindowFields
-            name="windows"
-            title="Units"
-            hint="A request costs one unit, unless the configuration sets another cost."
-            value={typed.windows}
-            onValue={(windows) => change({ windows })}
-          />
-          <WindowFields
-            name="budget"
-            title="Budget, USD"
-            value={typed.budget}
-            onValue={(budget) => change({ budget })}
-          />
-          <CalendarFields name="calendar_budget" value={typed.calendar} onValue={(calendar) => change({ calendar })} />
-          <WindowFields name="tokens" title="Tokens" value={typed.tokens} onValue={(tokens) => change({ tokens })} />
-          <WindowFields
-            name="soft.budget"
-            title="Warn at, USD"
-            none="never"
-            hint="Requests beyond it still pass, with a header that says so."
-            value={typed.soft.budget}
-            onValue={(budget) => change({ soft: { ...typed.soft, budget } })}
-          />
-          <WindowFields
-            name="soft.tokens"
-            title="Warn at, tokens"
-            none="never"
-            value={typed.soft.tokens}
-            onValue={(tokens) => change({ soft: { ...typed.soft, tokens } })}
-          />
-          <LateWarnings hard={typed} soft={typed.soft} />
+          <LimitFields path="" value={typed} onChange={change} />
           <div className="grid grid-cols-2 gap-3 border-line border-t pt-4 sm:grid-cols-3">
             <Field name="rpm" label="Requests per minute">
               <Input inputMode="numeric" {...field('rpm')} />
