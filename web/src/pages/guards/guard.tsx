@@ -1,12 +1,12 @@
-import { useQuery } from '@tanstack/react-query';
-import { Link, useParams } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import type { GuardReply } from '../../../../src/admin/entries/guards.ts';
 import { guards } from '../../api/entries.ts';
 import { Note } from '../../parts/error-note.tsx';
 import { Span } from '../../parts/figures.tsx';
-import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
+import { Fact, Facts, Section } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
-import { EntryActions, EntryFacts, EntryNotes } from '../../parts/stored/stored-entry.tsx';
+import { EntryFacts } from '../../parts/stored/stored-entry.tsx';
+import { StoredPage } from '../../parts/stored/stored-page.tsx';
 import { isSettingOf, labelOf } from './guard-fields.ts';
 import { GuardForm } from './guard-form.tsx';
 import { TryGuards } from './try-guards.tsx';
@@ -14,23 +14,27 @@ import { usersOf } from './users.ts';
 
 /** One guard: what it looks for and does, and what names it. */
 export default function GuardPage() {
-  const { name } = useParams({ strict: false }) as { name: string };
-  const query = useQuery({ ...guards.query(name), refetchInterval: 10_000 });
   return (
-    <EntryPage title={name} list={list} query={query} actions={(guard) => <Actions guard={guard} />}>
+    <StoredPage
+      entries={guards}
+      list={{ to: '/dashboard/guards', label: 'Guards' }}
+      everyMs={10_000}
+      kind="guard"
+      area="models"
+      place="side"
+      edit={(guard, done) => <GuardForm guard={guard} onDone={done} />}
+      removal="You cannot remove it while a model or a plan uses it. Take it out of them first."
+    >
       {(guard) => <Guard guard={guard} />}
-    </EntryPage>
+    </StoredPage>
   );
 }
-
-const list = { to: '/dashboard/guards', label: 'Guards' };
 
 function Guard({ guard }: { guard: GuardReply }) {
   const { mode, settings, used_by } = guard;
   const users = usersOf(used_by);
   return (
     <>
-      <EntryNotes of={guard} kind="a guard" />
       {mode === 'observe' && (
         <Note tone="plain">It only observes: it changes nothing, and request records say what it would have done.</Note>
       )}
@@ -78,21 +82,4 @@ function Guard({ guard }: { guard: GuardReply }) {
 function shown(value: unknown): string {
   if (Array.isArray(value)) return value.join(', ');
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
-}
-
-function Actions({ guard }: { guard: GuardReply }) {
-  return (
-    <EntryActions
-      of={guard}
-      name={guard.name}
-      kind="guard"
-      area="models"
-      entries={guards}
-      list={list.to}
-      place="side"
-      edit={(done) => <GuardForm guard={guard} onDone={done} />}
-    >
-      You cannot remove it while a model or a plan uses it. Take it out of them first.
-    </EntryActions>
-  );
 }

@@ -1,84 +1,68 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useParams } from '@tanstack/react-router';
-import { FlaskConical } from 'lucide-react';
+import { useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import type { McpServerReply } from '../../../../src/admin/entries/mcp-server-shown.ts';
 import { mcpServers } from '../../api/entries.ts';
-import { call } from '../../api/request.ts';
-import { useMay } from '../../api/rights.ts';
-import { Button } from '../../parts/button.tsx';
-import { ErrorNote, Note } from '../../parts/error-note.tsx';
-import { Ago, Count } from '../../parts/figures.tsx';
-import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
-import { Standing } from '../../parts/standing.tsx';
+import { Note } from '../../parts/error-note.tsx';
+import { Count } from '../../parts/figures.tsx';
+import { Fact, Section } from '../../parts/page.tsx';
+import { StandingFacts } from '../../parts/standing.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { EditDefinition } from '../../parts/stored/edit-definition.tsx';
-import { EntryActions, EntryFacts, EntryNotes } from '../../parts/stored/stored-entry.tsx';
+import { EntryFacts } from '../../parts/stored/stored-entry.tsx';
+import { StoredPage } from '../../parts/stored/stored-page.tsx';
+import { TestedDetails } from '../../parts/stored/tested-details.tsx';
 import { Login } from './log-in.tsx';
 import { TryTool } from './try-tool.tsx';
 
 /** One MCP server: its state, its tools, and what can be done about it. */
 export default function McpServerPage() {
-  const { name } = useParams({ strict: false }) as { name: string };
-  const query = useQuery({ ...mcpServers.query(name), refetchInterval: 3_000 });
+  const client = useQueryClient();
   return (
-    <EntryPage title={name} list={list} query={query} actions={(server) => <Actions server={server} />}>
+    <StoredPage
+      entries={mcpServers}
+      list={{ to: '/dashboard/mcp-servers', label: 'MCP servers' }}
+      everyMs={3_000}
+      kind="MCP server"
+      area="providers"
+      edit={(server, done) => (
+        <EditDefinition
+          entry={server}
+          path={mcpServers.addressOf(server.name)}
+          address={{ name: 'url', label: 'URL' }}
+          fixed={[]}
+          hint="JSON with the keys of culvert.yaml: headers, oauth, tools, timeout, max_bytes."
+          onSaved={() => mcpServers.refresh(client).then(done)}
+        />
+      )}
+      removal="Keys lose its tools, its sessions end, and Culvert forgets its tokens."
+    >
       {(server) => <McpServer server={server} />}
-    </EntryPage>
+    </StoredPage>
   );
 }
 
-const list = { to: '/dashboard/mcp-servers', label: 'MCP servers' };
-
 function McpServer({ server }: { server: McpServerReply }) {
-  const { name, url, status, why, sessions, tools, hidden, checked_at } = server;
-  const client = useQueryClient();
-  const may = useMay('providers', 'write');
-  const test = useMutation({
-    mutationFn: () => call('POST', `${mcpServers.addressOf(name)}/test`),
-    onSuccess: () => mcpServers.refresh(client),
-  });
+  const { name, url, status, why, sessions, tools, hidden } = server;
   return (
     <>
-      <EntryNotes of={server} kind="an MCP server" />
       {why !== null && <Note tone={status === 'down' ? 'bad' : 'warn'}>{why}</Note>}
-      <Section
-        title="Details"
-        actions={
-          may && (
-            <Button icon={<FlaskConical className="size-4" />} busy={test.isPending} onClick={() => test.mutate()}>
-              Test now
-            </Button>
-          )
-        }
-      >
-        <div className="flex flex-col gap-4">
-          <Facts>
-            <Fact name="State">
-              <Standing of={server} />
-            </Fact>
-            {checked_at !== null && (
-              <Fact name="Checked">
-                <Ago at={checked_at} />
-              </Fact>
-            )}
-            <Fact name="Address">{url ?? 'a program on this machine'}</Fact>
-            <EntryFacts of={server} />
-            <Fact name="Sessions">
-              <Count value={sessions} />
-            </Fact>
-            <Fact name="Calls">
-              <Link
-                to="/dashboard/requests"
-                search={{ mcp_server: name } as never}
-                className="text-accent underline-offset-2 hover:underline"
-              >
-                Requests for its tools
-              </Link>
-            </Fact>
-          </Facts>
-          {test.error !== null && <ErrorNote error={test.error} />}
-        </div>
-      </Section>
+      <TestedDetails entries={mcpServers} name={name}>
+        <StandingFacts of={server} />
+        <Fact name="Address">{url ?? 'a program on this machine'}</Fact>
+        <EntryFacts of={server} />
+        <Fact name="Sessions">
+          <Count value={sessions} />
+        </Fact>
+        <Fact name="Calls">
+          <Link
+            to="/dashboard/requests"
+            search={{ mcp_server: name } as never}
+            className="text-accent underline-offset-2 hover:underline"
+          >
+            Requests for its tools
+          </Link>
+        </Fact>
+      </TestedDetails>
       <Login server={server} />
       <Section title="Tools">
         {tools.length === 0 ? (
@@ -101,31 +85,5 @@ function McpServer({ server }: { server: McpServerReply }) {
       </Section>
       <TryTool server={server} />
     </>
-  );
-}
-
-function Actions({ server }: { server: McpServerReply }) {
-  const client = useQueryClient();
-  return (
-    <EntryActions
-      of={server}
-      name={server.name}
-      kind="MCP server"
-      area="providers"
-      entries={mcpServers}
-      list={list.to}
-      edit={(done) => (
-        <EditDefinition
-          entry={server}
-          path={mcpServers.addressOf(server.name)}
-          address={{ name: 'url', label: 'URL' }}
-          fixed={[]}
-          hint="JSON with the keys of culvert.yaml: headers, oauth, tools, timeout, max_bytes."
-          onSaved={() => mcpServers.refresh(client).then(done)}
-        />
-      )}
-    >
-      Keys lose its tools, its sessions end, and Culvert forgets its tokens.
-    </EntryActions>
   );
 }

@@ -1,5 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
-import { Link, useParams } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { FlaskConical } from 'lucide-react';
 import type { ModelReply } from '../../../../src/admin/entries/models.ts';
 import { models } from '../../api/entries.ts';
@@ -8,9 +7,10 @@ import { buttonClass } from '../../parts/button.tsx';
 import { Id } from '../../parts/code.tsx';
 import { None } from '../../parts/figures.tsx';
 import { usd } from '../../parts/format.ts';
-import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
+import { Fact, Facts, Section } from '../../parts/page.tsx';
 import { healthTones, Status } from '../../parts/status.tsx';
-import { EntryActions, EntryFacts, EntryNotes } from '../../parts/stored/stored-entry.tsx';
+import { EntryFacts } from '../../parts/stored/stored-entry.tsx';
+import { StoredPage } from '../../parts/stored/stored-page.tsx';
 import { type Column, Table } from '../../parts/tables/table.tsx';
 import { Attempts } from '../attempts/attempts.tsx';
 import { KeepBodies } from '../bodies/keep-bodies.tsx';
@@ -20,16 +20,28 @@ import { Results } from './results.tsx';
 
 /** One model: its targets in the order of attempts, and who may use it. */
 export default function ModelPage() {
-  const { id } = useParams({ strict: false }) as { id: string };
-  const query = useQuery({ ...models.query(id), refetchInterval: 5_000 });
   return (
-    <EntryPage title={id} list={list} query={query} actions={(model) => <Actions model={model} />}>
+    <StoredPage
+      entries={models}
+      list={{ to: '/dashboard/models', label: 'Models' }}
+      everyMs={5_000}
+      kind="model"
+      area="models"
+      place="side"
+      edit={(model, done) => <ModelForm model={model} onDone={done} />}
+      removal="Callers that ask for this model then get a 404. Running requests finish."
+      actions={({ id, type }) =>
+        type === 'chat' && (
+          <Link to={'/dashboard/playground' as never} search={{ model: id } as never} className={buttonClass()}>
+            <FlaskConical className="size-4" aria-hidden /> Try it
+          </Link>
+        )
+      }
+    >
       {(model) => <Model model={model} />}
-    </EntryPage>
+    </StoredPage>
   );
 }
-
-const list = { to: '/dashboard/models', label: 'Models' };
 
 type Target = ModelReply['targets'][number];
 
@@ -65,7 +77,6 @@ function Model({ model }: { model: ModelReply }) {
   const { only } = model;
   return (
     <>
-      <EntryNotes of={model} kind="a model" />
       <Section title="Details">
         <Facts>
           <Fact name="Name">
@@ -124,30 +135,5 @@ function TargetName({ target }: Pick<Target, 'target'>) {
     >
       {target}
     </Link>
-  );
-}
-
-function Actions({ model }: { model: ModelReply }) {
-  const { id, type } = model;
-  return (
-    <>
-      {type === 'chat' && (
-        <Link to={'/dashboard/playground' as never} search={{ model: id } as never} className={buttonClass()}>
-          <FlaskConical className="size-4" aria-hidden /> Try it
-        </Link>
-      )}
-      <EntryActions
-        of={model}
-        name={id}
-        kind="model"
-        area="models"
-        entries={models}
-        list={list.to}
-        place="side"
-        edit={(done) => <ModelForm model={model} onDone={done} />}
-      >
-        Callers that ask for this model then get a 404. Running requests finish.
-      </EntryActions>
-    </>
   );
 }

@@ -1,5 +1,3 @@
-import { useQuery } from '@tanstack/react-query';
-import { useParams } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import type { PromptReply } from '../../../../src/admin/entries/prompts.ts';
@@ -12,8 +10,9 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { Note } from '../../parts/error-note.tsx';
 import { Count } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
-import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
-import { EntryActions, EntryFacts, EntryNotes } from '../../parts/stored/stored-entry.tsx';
+import { Fact, Facts, Section } from '../../parts/page.tsx';
+import { EntryFacts } from '../../parts/stored/stored-entry.tsx';
+import { StoredPage } from '../../parts/stored/stored-page.tsx';
 import { Labels } from './labels.tsx';
 import { PromptForm } from './prompt-form.tsx';
 import { TryIt } from './try-it.tsx';
@@ -22,16 +21,20 @@ import { answering } from './versions.ts';
 
 /** One prompt: its labels, its versions, how two of them differ, and what one gives with values. */
 export default function PromptPage() {
-  const { name } = useParams({ strict: false }) as { name: string };
-  const query = useQuery({ ...prompts.query(name), refetchInterval: 10_000 });
   return (
-    <EntryPage title={name} list={list} query={query} actions={(prompt) => <Actions prompt={prompt} />}>
+    <StoredPage
+      entries={prompts}
+      list={{ to: '/dashboard/prompts', label: 'Prompts' }}
+      everyMs={10_000}
+      kind="prompt"
+      area="models"
+      removal="Requests that name this prompt then get a 404. All of its versions and labels go with it."
+      actions={(prompt) => <NewVersion prompt={prompt} />}
+    >
       {(prompt) => <Prompt prompt={prompt} />}
-    </EntryPage>
+    </StoredPage>
   );
 }
-
-const list = { to: '/dashboard/prompts', label: 'Prompts' };
 
 /** Only what is stored here, and in use, changes here. */
 function useMayChange({ source, version, shadowed }: PromptReply): boolean {
@@ -45,7 +48,6 @@ function Prompt({ prompt }: { prompt: PromptReply }) {
   const version = versions.find(({ number }) => String(number) === filters.version) ?? answering(prompt);
   return (
     <>
-      <EntryNotes of={prompt} kind="a prompt" />
       {prompt.source === 'file' && (
         <Note tone="plain">
           This prompt is in the configuration file. Change its text, versions and labels there. Here you can read it and
@@ -100,7 +102,7 @@ function Prompt({ prompt }: { prompt: PromptReply }) {
   );
 }
 
-function Actions({ prompt }: { prompt: PromptReply }) {
+function NewVersion({ prompt }: { prompt: PromptReply }) {
   const [filters] = useFilters<'version'>();
   const [adding, setAdding] = useState(false);
   const mayChange = useMayChange(prompt);
@@ -113,9 +115,6 @@ function Actions({ prompt }: { prompt: PromptReply }) {
           New version
         </Button>
       )}
-      <EntryActions of={prompt} name={name} kind="prompt" area="models" entries={prompts} list={list.to}>
-        Requests that name this prompt then get a 404. All of its versions and labels go with it.
-      </EntryActions>
       <Dialog
         open={adding}
         onClose={() => setAdding(false)}

@@ -1,33 +1,36 @@
-import { useQuery } from '@tanstack/react-query';
-import { useParams } from '@tanstack/react-router';
 import type { RouteReply } from '../../../../src/admin/entries/routes.ts';
 import { rules } from '../../api/entries.ts';
 import { Note } from '../../parts/error-note.tsx';
-import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
-import { EntryActions, EntryFacts, EntryNotes } from '../../parts/stored/stored-entry.tsx';
+import { Fact, Facts, Section } from '../../parts/page.tsx';
+import { EntryFacts } from '../../parts/stored/stored-entry.tsx';
+import { StoredPage } from '../../parts/stored/stored-page.tsx';
 import { ladderBy, type RuleDefinition } from './rule-fields.ts';
 import { RuleForm } from './rule-form.tsx';
 import { Savings } from './savings.tsx';
 
 /** One rule: which requests it is for, and what it does. */
 export default function RulePage() {
-  const { name } = useParams({ strict: false }) as { name: string };
-  const query = useQuery({ ...rules.query(name), refetchInterval: 10_000 });
   return (
-    <EntryPage title={name} list={list} query={query} actions={(rule) => <Actions rule={rule} />}>
+    <StoredPage
+      entries={rules}
+      list={{ to: '/dashboard/routes', label: 'Rules' }}
+      everyMs={10_000}
+      kind="rule"
+      area="models"
+      place="side"
+      edit={(rule, done) => <RuleForm rule={rule} onDone={done} />}
+      removal="From then on, only the other rules apply."
+    >
       {(rule) => <Rule rule={rule} />}
-    </EntryPage>
+    </StoredPage>
   );
 }
-
-const list = { to: '/dashboard/routes', label: 'Rules' };
 
 function Rule({ rule }: { rule: RouteReply }) {
   const { when, order, enabled, continue: goesOn } = rule;
   const written: RuleDefinition = rule.settings ?? rule.definition ?? {};
   return (
     <>
-      <EntryNotes of={rule} kind="a rule" />
       {!enabled && <Note tone="plain">It is turned off and applies to no request.</Note>}
       <div className="grid gap-4 lg:grid-cols-2">
         <Section title="Condition">
@@ -96,22 +99,5 @@ function Effects({ of: { model, ladder, classify, targets, parameters = {}, tag,
       ))}
       {tag !== undefined && <Fact name="Tag">{tag}</Fact>}
     </>
-  );
-}
-
-function Actions({ rule }: { rule: RouteReply }) {
-  return (
-    <EntryActions
-      of={rule}
-      name={rule.name}
-      kind="rule"
-      area="models"
-      entries={rules}
-      list={list.to}
-      place="side"
-      edit={(done) => <RuleForm rule={rule} onDone={done} />}
-    >
-      From then on, only the other rules apply.
-    </EntryActions>
   );
 }

@@ -1,20 +1,14 @@
-import { type QueryClient, useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
-import { Pencil, Trash2 } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
 import type { ProviderReply } from '../../../../src/admin/entries/provider-shown.ts';
-import { call } from '../../api/request.ts';
-import { type Area, useMay } from '../../api/rights.ts';
-import { Button } from '../button.tsx';
-import { Confirm, Dialog } from '../dialog.tsx';
 import { Note } from '../error-note.tsx';
 import { Ago } from '../figures.tsx';
 import { Fact } from '../page.tsx';
 import { Badge } from '../status.tsx';
-import { toast } from '../toast.tsx';
 
 /** Where a provider, a model or an MCP server is set, and how its stored entry does. */
-type StoredEntry = Pick<ProviderReply, 'source' | 'shadowed' | 'problem' | 'version' | 'updated_at' | 'updated_by'>;
+export type StoredEntry = Pick<
+  ProviderReply,
+  'source' | 'shadowed' | 'problem' | 'version' | 'updated_at' | 'updated_by'
+>;
 
 const sources: Record<StoredEntry['source'], { word: string; title: string }> = {
   file: { word: 'file', title: 'It is set in the configuration file. Change it there.' },
@@ -78,67 +72,6 @@ export function EntryFacts({ of }: { of: StoredEntry }) {
           <Ago at={of.updated_at} /> by {of.updated_by}
         </Fact>
       )}
-    </>
-  );
-}
-
-interface EntryActionsProps {
-  of: StoredEntry;
-  name: string;
-  /** Kind of entry, as in `Remove provider`. */
-  kind: string;
-  area: Area;
-  /** Its list in the admin API. */
-  entries: { addressOf: (name: string) => string; refresh: (client: QueryClient) => Promise<void> };
-  /** The page of its list. */
-  list: string;
-  /** `side`: its form is long. */
-  place?: 'middle' | 'side';
-  /** The form that changes it; `done` closes it. Absent: its page has what changes it. */
-  edit?: (done: () => void) => ReactNode;
-  /** Consequences of its removal. */
-  children: ReactNode;
-}
-
-/** Stored entries can be changed and removed here; those of the file, in the file. */
-export function EntryActions(props: EntryActionsProps) {
-  const { of, name, kind, area, entries, list, place, edit, children } = props;
-  const client = useQueryClient();
-  const navigate = useNavigate();
-  const may = useMay(area, 'write');
-  const [open, setOpen] = useState<'edit' | 'remove' | null>(null);
-  const close = () => setOpen(null);
-  if (!may) return null;
-  if (of.version === null) {
-    return of.source === 'file' && <span className="text-muted text-sm">Set in the configuration file</span>;
-  }
-  return (
-    <>
-      {edit !== undefined && (
-        <Button icon={<Pencil className="size-4" />} onClick={() => setOpen('edit')}>
-          Edit
-        </Button>
-      )}
-      <Button look="danger" icon={<Trash2 className="size-4" />} onClick={() => setOpen('remove')}>
-        Remove
-      </Button>
-      <Dialog open={open === 'edit'} onClose={close} place={place} title={`Edit ${name}`}>
-        {edit?.(close)}
-      </Dialog>
-      <Confirm
-        open={open === 'remove'}
-        onClose={close}
-        title={`Remove ${name}?`}
-        action={`Remove ${kind}`}
-        onConfirm={async () => {
-          await call('DELETE', entries.addressOf(name), { query: { version: of.version } });
-          toast(`${name} was removed.`);
-          await navigate({ to: list as never });
-          await entries.refresh(client);
-        }}
-      >
-        {children}
-      </Confirm>
     </>
   );
 }
