@@ -3,7 +3,7 @@ import type { Principal } from '../books/auth/principal.ts';
 import type { Services } from '../inference/endpoints/services.ts';
 import { editFilesMax } from '../inference/families/images/image-edit.ts';
 import type { ModelCall } from '../inference/spine/model-call.ts';
-import { type Failure, FailureError, invalid, isFailure } from '../kernel/failure.ts';
+import { type Failure, failureIn, invalid, isFailure } from '../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
 import type { Exchange } from './exchange.ts';
 import { readJsonBody } from './read-body.ts';
@@ -56,8 +56,7 @@ export async function readEditBody(
     return { fields, files, release };
   } catch (error) {
     await release();
-    if (error instanceof FailureError) return error.failure;
-    throw error;
+    return failureIn(error);
   }
 }
 

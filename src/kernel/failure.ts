@@ -274,6 +274,12 @@ export class FailureError extends Error {
   }
 }
 
+/** The Failure that an error carries. Throws any other error on. */
+export function failureIn(error: unknown): Failure {
+  if (error instanceof FailureError) return error.failure;
+  throw error;
+}
+
 /** Throws the Failure, out of the depth of what returns none. */
 export function refuse(failure: Failure): never {
   throw new FailureError(failure);

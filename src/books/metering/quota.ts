@@ -1,5 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts';
-import { type Failure, FailureError } from '../../kernel/failure.ts';
+import { type Failure, failureIn } from '../../kernel/failure.ts';
 import type { Principal } from '../auth/principal.ts';
 import type {
   Admission,
@@ -171,8 +171,7 @@ function booked(
     },
     (error: unknown) => {
       counters.settle(held, nothing);
-      if (error instanceof FailureError) return error.failure;
-      throw error;
+      return failureIn(error);
     },
   );
 }

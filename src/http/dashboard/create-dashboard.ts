@@ -1,7 +1,7 @@
 import type { InvitationParts } from '../../books/auth/invitations.ts';
 import type { Config } from '../../config/schema.ts';
 import { refuse } from '../../inference/spine/sink.ts';
-import { type Failure, FailureError } from '../../kernel/failure.ts';
+import { type Failure, failureIn } from '../../kernel/failure.ts';
 import { OpenedOnce } from '../../kernel/opened-once.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { Exchange } from '../exchange.ts';
@@ -112,10 +112,4 @@ function passing<Found>(
   find: (exchange: Exchange) => Promise<Found>,
 ): (exchange: Exchange) => Promise<Found | Failure> {
   return (exchange) => find(exchange).catch(failureIn);
-}
-
-/** Throws for anything else. */
-function failureIn(error: unknown): Failure {
-  if (error instanceof FailureError) return error.failure;
-  throw error;
 }

@@ -1,4 +1,4 @@
-import { type Failure, FailureError, isFailure } from '../../kernel/failure.ts';
+import { type Failure, failureIn, isFailure } from '../../kernel/failure.ts';
 import { createTurns, type Turn } from '../../kernel/sharing/turns.ts';
 import { createWorkThread, ThreadLost } from '../../kernel/threads/work-thread.ts';
 import type { BodyAnswers, BodyLook } from '../spine/body-reader.ts';
@@ -39,7 +39,7 @@ export function createBodyWorkers(): AllBodies {
 
   /** In the thread, about a copy of `raw`, of which it keeps nothing. */
   async function look<L extends BodyLook>(tenant: string, raw: Buffer, bodyKind: string, look: L) {
-    const turn = await held.take(tenant, null).catch(failureOf);
+    const turn = await held.take(tenant, null).catch(failureIn);
     if (isFailure(turn)) return turn;
     if (idle !== null) clearTimeout(idle);
     try {
@@ -60,7 +60,7 @@ export function createBodyWorkers(): AllBodies {
 
   return {
     async readInThread<K extends BodyKind>(tenant: string, raw: Buffer, kind: K): Promise<Bodies[K] | Failure> {
-      const turn = await held.take(tenant, null).catch(failureOf);
+      const turn = await held.take(tenant, null).catch(failureIn);
       if (isFailure(turn)) return turn;
       if (idle !== null) clearTimeout(idle);
       let bodyId = 0;
@@ -118,11 +118,6 @@ export function createBodyWorkers(): AllBodies {
 
 /** Data from the thread. */
 type RemoteEncoded = { bytes: Uint8Array<ArrayBuffer> } | { neededMedia: unknown };
-
-function failureOf(error: unknown): Failure {
-  if (error instanceof FailureError) return error.failure;
-  throw error;
-}
 
 /** Its bodies alone are lost with the thread; whatever else went wrong is a fault of ours. */
 function lostOf(error: unknown): Failure {

@@ -8,7 +8,7 @@ import {
 } from '../../formats/neutral/json-texts.ts';
 import type { NeutralMessage, NeutralPart, NeutralTool } from '../../formats/neutral/request.ts';
 import type { ServerResult, ServerToolStep } from '../../formats/neutral/server-tool.ts';
-import { type Failure, FailureError, isFailure } from '../../kernel/failure.ts';
+import { type Failure, failureIn, isFailure } from '../../kernel/failure.ts';
 import type { AnswerTexts, JudgedText } from '../models/steps.ts';
 import type { ModelCall } from '../spine/model-call.ts';
 import { filteredJson } from '../spine/steps/filtered-text.ts';
@@ -81,8 +81,7 @@ function failureOr<T>(filter: () => T): T | Failure {
   try {
     return filter();
   } catch (error) {
-    if (error instanceof FailureError) return error.failure;
-    throw error;
+    return failureIn(error);
   }
 }
 

@@ -2,7 +2,7 @@ import type { LastingCallers } from '../../books/auth/caller-note.ts';
 import type { VectorStoreRows } from '../../books/metering/vector-store-rows.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { type Failure, FailureError } from '../../kernel/failure.ts';
+import { type Failure, failureIn } from '../../kernel/failure.ts';
 import type { JobWorker } from '../../kernel/leased-jobs.ts';
 import { OpenedOnce } from '../../kernel/opened-once.ts';
 import type { Sealer } from '../../kernel/seal.ts';
@@ -90,8 +90,7 @@ export function openVectorStores(options: VectorStoresOptions): OpenedVectorStor
         await stores.touch(await stores.usable(tenant, id));
         return null;
       } catch (error) {
-        if (error instanceof FailureError) return error.failure;
-        throw error;
+        return failureIn(error);
       }
     },
     async removeFile(caller, id) {

@@ -24,7 +24,7 @@ import { forwardedEndpoint } from '../../../inference/families/forwarded/endpoin
 import { speechEndpoint } from '../../../inference/families/speech/endpoint.ts';
 import { transcriptionEndpoint } from '../../../inference/families/transcription/endpoint.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
-import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, failureIn, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Target } from '../../../routing/target.ts';
 import { callerOf, type Exchange, headerOf, type Route } from '../../exchange.ts';
@@ -186,8 +186,7 @@ async function formOf(
     await file.fill(Readable.from([Buffer.from(sound.base64, 'base64')]));
   } catch (error) {
     await file.remove();
-    if (error instanceof FailureError) return error.failure;
-    throw error;
+    return failureIn(error);
   }
   const { mediaType } = sound;
   return {

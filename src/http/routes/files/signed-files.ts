@@ -2,7 +2,7 @@ import { pipeline } from 'node:stream/promises';
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import { type HostedFiles, hostedPath } from '../../../inference/families/images/hosted-files.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
-import { type Failure, FailureError, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, failureIn, isFailure } from '../../../kernel/failure.ts';
 import { readerStallTimeoutMs } from '../../../kernel/limits.ts';
 import { identityHeaders } from '../../delivery.ts';
 import type { Route } from '../../exchange.ts';
@@ -22,10 +22,7 @@ export function signedFilesRoute(files: HostedFiles): Route {
       const query = new URLSearchParams(search);
       const opened = await files
         .open(params.name ?? '', query.get('exp') ?? '', query.get('sig') ?? '')
-        .catch((error: unknown) => {
-          if (error instanceof FailureError) return error.failure;
-          throw error;
-        });
+        .catch(failureIn);
       if (opened === null) return refuse(exchange.client, noFile, []);
       if (isFailure(opened)) return refuse(exchange.client, opened, []);
       const { bytes, type, leftS, content } = opened;

@@ -10,7 +10,7 @@ import {
 import type { StoredFiles } from '../../../inference/batches/stored-files.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { countTokens } from '../../../inference/families/chat/count-tokens.ts';
-import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, failureIn, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { wholeOf } from '../list-page.ts';
@@ -182,7 +182,6 @@ export async function withStoredCache(parts: CacheParts, exchange: Exchange, raw
     const whole = Buffer.from(JSON.stringify(withCachedContent(read.body, content)));
     return exchange.held?.take(whole.length) ?? whole;
   } catch (error) {
-    if (error instanceof FailureError) return error.failure;
-    throw error;
+    return failureIn(error);
   }
 }

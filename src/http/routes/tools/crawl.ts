@@ -1,6 +1,6 @@
 import { callerIdOf } from '../../../books/auth/principal.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
-import { type Failure, FailureError, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, failureIn, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { parseObject } from '../../../kernel/parse-object.ts';
 import type { CrawlKind, CrawlOptions } from '../../../tools/crawl/crawl-options.ts';
@@ -47,10 +47,7 @@ function routesAt(parts: CrawlParts, place: CrawlPlace, dialect: Route['dialect'
     dialect,
     summary,
     async handle(exchange) {
-      const failure = await handler(parts, exchange, place).catch((error: unknown) => {
-        if (error instanceof FailureError) return error.failure;
-        throw error;
-      });
+      const failure = await handler(parts, exchange, place).catch(failureIn);
       if (failure !== null) refuse(exchange.client, failure, exchange.admitted?.headers ?? []);
     },
   });

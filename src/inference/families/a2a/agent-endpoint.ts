@@ -1,6 +1,6 @@
 import { costMilliOf } from '../../../books/metering/settlement.ts';
 import { agentPrefix } from '../../../config/schema/schema-agents.ts';
-import { type Failure, FailureError, statusOf } from '../../../kernel/failure.ts';
+import { type Failure, failureIn, statusOf } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { AgentCallRecord } from '../../../routing/route.ts';
 import { type AgentMessage, extensionsOf } from '../../../tools/a2a/agent.ts';
@@ -47,8 +47,7 @@ export function agentEndpoint({ agents, addressOf }: AgentEndpointParts): WorkEn
         const rpcId = typeof id === 'string' || typeof id === 'number' ? id : null;
         return { ...agents.prepare(agent, principal, rpc), rpcId, release() {} };
       } catch (error) {
-        if (error instanceof FailureError) return error.failure;
-        throw error;
+        return failureIn(error);
       }
     },
     plan({ config: { costs } }, _call, { agent: { name, config }, method: { work } }) {

@@ -1,7 +1,7 @@
 import type { Principal } from '../../../books/auth/principal.ts';
 import { mediaTypeOf } from '../../../formats/neutral/media-type.ts';
 import type { MediaUrl } from '../../../formats/neutral/media-urls.ts';
-import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, failureIn, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { Room, RoomHold } from '../../../kernel/sharing/room.ts';
 import { createTurns } from '../../../kernel/sharing/turns.ts';
 import { createFetchGuard, type FetchGuard, type FetchRules, type ResolveAddresses } from '../../../net/fetch-guard.ts';
@@ -48,8 +48,7 @@ export function createMediaFetcher(parts: { rules: () => FetchRules; resolve: Re
       try {
         return await running.run(tenant, null, () => fetchAll(different, order));
       } catch (error) {
-        if (error instanceof FailureError) return error.failure;
-        throw error;
+        return failureIn(error);
       }
     },
   };

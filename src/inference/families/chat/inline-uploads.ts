@@ -4,7 +4,7 @@ import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import type { InlineFile } from '../../../formats/dialects/inline-files.ts';
 import type { NamedObject } from '../../../formats/dialects/named-objects.ts';
 import { mediaTypeOf } from '../../../formats/neutral/media-type.ts';
-import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, failureIn, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isSortedId } from '../../../kernel/ids.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { RoomHold } from '../../../kernel/sharing/room.ts';
@@ -60,8 +60,7 @@ export async function withUploads(
     });
     return failure ?? Buffer.from(JSON.stringify(body));
   } catch (error) {
-    if (error instanceof FailureError) return error.failure;
-    throw error;
+    return failureIn(error);
   }
 }
 

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { matchesGlob } from '../../../books/auth/model-glob.ts';
 import type { GivenObject } from '../../../books/auth/provider-object-store.ts';
 import type { NamedObject } from '../../../formats/dialects/named-objects.ts';
-import { type Failure, FailureError } from '../../../kernel/failure.ts';
+import { type Failure, failureIn } from '../../../kernel/failure.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
 import type { ConfiguredProvider } from '../../models/connections.ts';
 import { type Bound, bindCandidates, type KnownObject, unknownObjectFailure } from './bind-candidates.ts';
@@ -72,8 +72,7 @@ export function createProviderObjects(parts: GivenObjectsParts): ProviderObjects
       try {
         return await bind(objects, query);
       } catch (error) {
-        if (error instanceof FailureError) return error.failure;
-        throw error;
+        return failureIn(error);
       }
     },
     credentialOf: async (tenant, id) => (await homeOf(tenant, id))?.credential ?? null,

@@ -1,5 +1,5 @@
 import type { McpServerTool } from '../../../formats/neutral/server-tool.ts';
-import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, failureIn, invalid, isFailure } from '../../../kernel/failure.ts';
 import { factsOf } from '../../../kernel/failure-facts.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { GuardedServers } from '../../../tools/mcp/guarded-servers.ts';
@@ -106,6 +106,7 @@ async function configured(
   { principal }: ToolOwner,
   { label }: McpServerTool,
 ): Promise<Reached | Failure> {
+  // A server that is down, and has never listed its tools.
   const listed = await upstream.lists(principal, label).catch(failureIn);
   if (isFailure(listed)) return listed;
   const { tools } = listed;
@@ -129,12 +130,6 @@ async function configured(
     },
     async close() {},
   };
-}
-
-/** A server that is down, and has never listed its tools. */
-function failureIn(error: unknown): Failure {
-  if (error instanceof FailureError) return error.failure;
-  throw error;
 }
 
 function functionOf({ name, description = '', inputSchema, annotations }: McpTool): McpServerFunction {

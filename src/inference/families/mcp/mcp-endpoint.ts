@@ -1,6 +1,6 @@
 import type { Principal } from '../../../books/auth/principal.ts';
 import { costMilliOf } from '../../../books/metering/settlement.ts';
-import { type Failure, FailureError } from '../../../kernel/failure.ts';
+import { type Failure, failureIn } from '../../../kernel/failure.ts';
 import { outcomeOf, type UpstreamCall } from '../../../tools/mcp/upstream-tools.ts';
 import type { MadeOrder } from '../../spine/readable-input.ts';
 import type { Bytes } from '../../spine/sink.ts';
@@ -27,8 +27,7 @@ export const mcpEndpoint: WorkEndpoint<MadeOrder<McpOrder>, McpRequest> = {
     try {
       return { requested: await prepare(principal), write, release() {} };
     } catch (error) {
-      if (error instanceof FailureError) return error.failure;
-      throw error;
+      return failureIn(error);
     }
   },
   plan({ config: { costs } }, _call, { requested: { about, called } }) {

@@ -1,7 +1,7 @@
 import type { Principal } from '../../../books/auth/principal.ts';
 import { costMilliOf } from '../../../books/metering/settlement.ts';
 import { builtInData, writtenFacts } from '../../../config/data-rules.ts';
-import { type Failure, FailureError } from '../../../kernel/failure.ts';
+import { type Failure, failureIn } from '../../../kernel/failure.ts';
 import { isPaid } from '../../../tools/page-reader.ts';
 import type { ToolAnswer, ToolCharge, ToolJob } from '../../../tools/tool-call.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
@@ -39,8 +39,7 @@ export const toolEndpoint: WorkEndpoint<MadeOrder<ToolOrder>, ToolRequest, ToolP
     try {
       return { job: prepare(call), write, release() {} };
     } catch (error) {
-      if (error instanceof FailureError) return error.failure;
-      throw error;
+      return failureIn(error);
     }
   },
   plan(snapshot, { callerHeaders, principal }, { job: { charge, sharedUntilMs }, write }) {

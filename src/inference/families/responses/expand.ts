@@ -1,5 +1,5 @@
 import type { RequestState } from '../../../formats/dialects/dialect.ts';
-import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, failureIn, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { inputItems, itemsOf, sentAgain } from './input-items.ts';
 import { hasEnded } from './response-states.ts';
@@ -30,8 +30,7 @@ export async function expanded(
   try {
     return await expandedNow(responses, tenant, raw, { previous, conversation }, bodyBytesMax, notes);
   } catch (error) {
-    if (error instanceof FailureError) return error.failure;
-    throw error;
+    return failureIn(error);
   }
 }
 

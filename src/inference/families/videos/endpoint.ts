@@ -7,7 +7,7 @@ import type { VideoRequest } from '../../../formats/media/videos/format.ts';
 import { videoFormats } from '../../../formats/media/videos/index.ts';
 import { readRemix, readVideoRequest, secondsDefault } from '../../../formats/media/videos/read-request.ts';
 import { estimatedTokens } from '../../../formats/neutral/usage.ts';
-import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, failureIn, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { noneUsable } from '../../../routing/capability.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
@@ -125,8 +125,7 @@ async function sourceOf(
     const seconds = Number(found.job.seconds);
     return { home, seconds: Number.isInteger(seconds) && seconds > 0 ? seconds : secondsDefault };
   } catch (error) {
-    if (error instanceof FailureError) return error.failure;
-    throw error;
+    return failureIn(error);
   }
 }
 
