@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isUnpriced } from '../books/ledger/columns.ts';
 import type { RequestQuery, UsageEvent } from '../books/metering/ledger.ts';
 import { requestedAccounts } from './account-scope.ts';
-import { filter, listOf, pageFields, pastInstant, timeField, unpricedField } from './fields.ts';
+import { filter, isoOf, listOf, pageFields, pastInstant, timeField, unpricedField } from './fields.ts';
 import { jsonOperation, type Operation } from './operation.ts';
 import { pageByPlace } from './page.ts';
 import type { AdminParts } from './parts.ts';
@@ -99,8 +99,4 @@ function emptySession({ session, account, keyId, atMs }: UsageEvent): Session {
   const times = { first_at: isoOf(atMs), last_at: isoOf(atMs) };
   const sums = { requests: 0, errors: 0, models: [], input_tokens: 0, output_tokens: 0 };
   return { session: session ?? '', account, key: keyId, ...times, ...sums, cost_usd: 0, unpriced_requests: 0 };
-}
-
-function isoOf(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -64,6 +64,11 @@ export const usedFields = {
 
 export const timeField = z.string().describe('ISO 8601, UTC.');
 
+/** A time of day in such a field. */
+export function isoOf(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
 /** A date (its first instant, UTC), an RFC 3339 time, or how long ago: `24h`. The output takes now and gives ms. */
 export function pastInstant(description: string) {
   return instantFrom('expected a date such as 2027-01-01, a time such as 2027-01-01T12:00:00Z, or 24h', -1).describe(

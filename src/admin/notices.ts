@@ -5,7 +5,7 @@ import { type QuotaMessage, quotaSubject } from '../books/metering/notices/notic
 import type { ListedNotice } from '../books/metering/notices/notice-store.ts';
 import { type AccountScope, isWithin } from './account-scope.ts';
 import type { Records } from './directory.ts';
-import { listOf, pageFields, timeField } from './fields.ts';
+import { isoOf, listOf, pageFields, timeField } from './fields.ts';
 import { jsonOperation, type Operation } from './operation.ts';
 import { encoded, groupsOf } from './page.ts';
 import type { AdminParts } from './parts.ts';
@@ -84,9 +84,9 @@ function noticeShown(notice: ListedNotice): z.input<typeof noticeSchema> {
     subject: subjectOf(message),
     tries,
     reason,
-    created_at: timeOf(createdMs),
-    next_try_at: nextMs === null ? null : timeOf(nextMs),
-    ended_at: endedMs === null ? null : timeOf(endedMs),
+    created_at: isoOf(createdMs),
+    next_try_at: nextMs === null ? null : isoOf(nextMs),
+    ended_at: endedMs === null ? null : isoOf(endedMs),
     message: message.type === 'statement' ? { ...message, data: { ...message.data, data: [] } } : message,
   };
 }
@@ -100,10 +100,6 @@ function subjectOf(message: AlertMessage | QuotaMessage | StatementMessage): str
     default:
       return quotaSubject(message);
   }
-}
-
-function timeOf(atMs: number): string {
-  return new Date(atMs).toISOString();
 }
 
 function placeOf(cursor: string): Pick<ListedNotice, 'createdMs' | 'id'> {

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { listIn } from '../kernel/json.ts';
 import { isMapping } from './environment.ts';
 import type { ConfigPath } from './problem.ts';
 import type { ReferenceSources } from './references.ts';
@@ -45,7 +46,7 @@ export function readWithIncluded(text: string, references: ReferenceSources): Wh
     sources: [],
     find: (path: ConfigPath) => ({ file: null, place: main.place(path) }),
   };
-  const named = isMapping(value) ? listOf(value.include) : [];
+  const named = isMapping(value) ? listIn(value.include) : [];
   if (!isMapping(value) || named.length === 0) return whole;
 
   const sources: string[] = [];
@@ -124,7 +125,7 @@ function addPart(
 export function includedTexts(text: string, references: ReferenceSources): string[] {
   if (!text.includes('include')) return [];
   const { value } = readYaml(text, references);
-  const files = isMapping(value) ? filesOf(listOf(value.include), references.directory, [], () => {}) : [];
+  const files = isMapping(value) ? filesOf(listIn(value.include), references.directory, [], () => {}) : [];
   return files.flatMap(({ file }) => {
     const read = readText(file);
     return 'text' in read ? [read.text] : [];
@@ -168,8 +169,4 @@ function readText(file: string): { text: string } | { message: string } {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
     return { message: `cannot be read (${code})` };
   }
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }

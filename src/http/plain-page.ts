@@ -39,6 +39,6 @@ ${links.map(({ to, text }) => `<p><a href="${escaped(to)}">${escaped(text)}</a><
   sendWhole(client, headers, html, status);
 }
 
-function escaped(text: string): string {
+export function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

@@ -12,6 +12,21 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** The value, if it is an object; else an empty one. */
+export function objectIn(value: unknown): JsonObject {
+  return isObject(value) ? value : {};
+}
+
+/** Entries of the value, if it is an array; else none. */
+export function listIn(value: unknown): JsonValue[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** Objects among the entries of the value, if it is an array; else none. */
+export function objectsIn(value: unknown): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
 /** A value as words: a text as it is, any other as JSON. `String` throws where the value is `{"toString": 1}`. */
 export function jsonText(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : String(JSON.stringify(value));

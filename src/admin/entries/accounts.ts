@@ -13,7 +13,7 @@ import { type Failure, invalid } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import { didYouMean } from '../../kernel/nearest.ts';
 import type { Directory, KnownAccount, Records } from '../directory.ts';
-import { anyContains, definedMembers, filter, futureInstant, timeField } from '../fields.ts';
+import { anyContains, definedMembers, filter, futureInstant, isoOf, timeField } from '../fields.ts';
 import { type Operation, refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import {
@@ -262,10 +262,6 @@ function shown({
   const created_at = isoOrNull(row?.createdMs ?? null);
   const budgets = (rowBudgets ?? []).map((budget) => ({ ...budget }));
   return { id, name, plan, status, guards: [...guards], extra_budget, budgets, data, from, created_at, version };
-}
-
-function isoOf(ms: number): string {
-  return new Date(ms).toISOString();
 }
 
 function facts({

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { checkConfigText } from '../../config/check.ts';
 import { formatProblem } from '../../config/problem.ts';
 import { culvert } from '../../kernel/command-form.ts';
-import { isObject } from '../../kernel/json.ts';
+import { isObject, objectIn } from '../../kernel/json.ts';
 import { CommandFailed } from '../command-failed.ts';
 import type { ForeignSource } from '../import/foreign-sources.ts';
 import { readForeignYaml } from '../import/foreign-yaml.ts';
@@ -12,7 +12,6 @@ import { importOpenRouter } from '../import/import-openrouter.ts';
 import { importPortkey } from '../import/import-portkey.ts';
 import type { Imported, ImportResult } from '../import/imported.ts';
 import { readLiteLlmDatabase } from '../import/litellm-database.ts';
-import { objectOf } from '../import/plain-values.ts';
 import { type Gateway, importedText, oneLine, placeOf } from '../import/write-imported.ts';
 import { note, print, printJson, writeOut } from '../print.ts';
 
@@ -70,7 +69,7 @@ async function databaseRows(given: string | true, text: string) {
 function saltKeyOf(text: string): string | null {
   const source = readForeignYaml(text);
   const root = source.ok && isObject(source.file.value) ? source.file.value : {};
-  const master = objectOf(root.general_settings).master_key;
+  const master = objectIn(root.general_settings).master_key;
   const named = typeof master === 'string' ? /^os\.environ\/(.+)$/.exec(master)?.[1] : undefined;
   const ofFile = named === undefined ? master : process.env[named];
   const found = [process.env.LITELLM_SALT_KEY, process.env.LITELLM_MASTER_KEY, ofFile];

@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import { type JsonObject, type JsonValue, objectIn } from '../../kernel/json.ts';
 import type { Notes, Path } from './notes.ts';
-import { objectOf, type Values } from './plain-values.ts';
+import type { Values } from './plain-values.ts';
 
 /** Fields of an object of another program, by their names there. */
 export interface FieldTable {
@@ -34,7 +34,7 @@ export function noteLeftOut(object: JsonObject, table: FieldTable, path: Path, n
   for (const [name, field] of Object.entries(table)) {
     if (isRead(field) || isEmpty(object[name])) continue;
     if (typeof field === 'string') notes.add([...path, name], `not carried over: ${field}`);
-    else noteLeftOut(objectOf(object[name]), field, [...path, name], notes);
+    else noteLeftOut(objectIn(object[name]), field, [...path, name], notes);
   }
 }
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { isObject, type JsonObject, objectIn } from '../../kernel/json.ts';
 import { nothingToImport } from './foreign-sources.ts';
 import { readForeignYaml } from './foreign-yaml.ts';
 import type { ImportResult } from './imported.ts';
@@ -13,7 +13,7 @@ import { importGuards } from './litellm-guards.ts';
 import { importPrompts } from './litellm-prompts.ts';
 import { readSettings } from './litellm-settings.ts';
 import { Notes, type Path } from './notes.ts';
-import { listOfTexts, objectOf, type Values } from './plain-values.ts';
+import { listOfTexts, type Values } from './plain-values.ts';
 
 /** Sections that are read, or whose work needs nothing here. */
 const read = 'model_list litellm_settings router_settings general_settings credential_list guardrails prompts'.split(
@@ -78,9 +78,9 @@ function withDatabase(file: JsonObject, database: LiteLlmRows | null) {
     if (typeof name === 'string' && importedSections.includes(name) && isObject(value)) sections[name] = value;
   }
   const root: JsonObject = { ...file };
-  for (const [name, value] of Object.entries(sections)) root[name] = { ...objectOf(file[name]), ...value };
+  for (const [name, value] of Object.entries(sections)) root[name] = { ...objectIn(file[name]), ...value };
   // Its address has done its work.
-  if (database !== null) root.general_settings = { ...objectOf(root.general_settings), database_url: null };
+  if (database !== null) root.general_settings = { ...objectIn(root.general_settings), database_url: null };
   const isImported = ([section, name]: Path): boolean =>
     String(section).startsWith('LiteLLM_') || Object.hasOwn(sections[section ?? ''] ?? {}, name ?? '');
   return { root, isKept: isImported };
@@ -91,7 +91,7 @@ function deploymentsOf(values: Values, root: JsonObject, database: LiteLlmRows |
   const credentials = new Map<string, JsonObject>();
   const credentialRows = database?.tables.LiteLLM_CredentialsTable ?? [];
   for (const one of [...(Array.isArray(root.credential_list) ? root.credential_list : []), ...credentialRows]) {
-    if (isObject(one)) credentials.set(String(one.credential_name), objectOf(one.credential_values));
+    if (isObject(one)) credentials.set(String(one.credential_name), objectIn(one.credential_values));
   }
   const inFile = list.flatMap(
     (entry, index) => readDeployment(values, entry, ['model_list', index], credentials) ?? [],
@@ -110,7 +110,7 @@ function groupsOf(root: JsonObject, { tables }: LiteLlmRows): ReadonlyMap<string
   const groups = new Map<string, readonly string[]>();
   for (const entry of [...(Array.isArray(root.model_list) ? root.model_list : []), ...tables.LiteLLM_ProxyModelTable]) {
     if (!isObject(entry) || typeof entry.model_name !== 'string') continue;
-    const named = listOfTexts(objectOf(entry.model_info).access_groups);
+    const named = listOfTexts(objectIn(entry.model_info).access_groups);
     groups.set(entry.model_name, [...(groups.get(entry.model_name) ?? []), ...named]);
   }
   return groups;

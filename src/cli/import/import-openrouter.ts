@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { isObject, type JsonObject, objectIn } from '../../kernel/json.ts';
 import {
   type ForeignSource,
   nothingToImport,
@@ -12,7 +12,7 @@ import type { ImportResult } from './imported.ts';
 import { bodyOf, isModelName, nameRule } from './litellm-deployment.ts';
 import { budgetOf } from './litellm-limits.ts';
 import { typeByName } from './litellm-model-info.ts';
-import { isWritable, listOfTexts, objectOf, plain, reference, textOr } from './plain-values.ts';
+import { isWritable, listOfTexts, plain, reference, textOr } from './plain-values.ts';
 import { uniqueName } from './unique-name.ts';
 
 /** Models and keys of the files, as ours. */
@@ -39,7 +39,7 @@ const shapes: readonly Shape<Found>[] = [
   // GET /api/v1/presets/{slug}
   [(object) => texts('slug')(object) && isObject(object.designated_version), readPreset],
   // https://opencode.ai/docs/providers
-  [({ provider }) => isObject(objectOf(provider).openrouter), readOpencode],
+  [({ provider }) => isObject(objectIn(provider).openrouter), readOpencode],
   // GET /api/v1/activity
   [texts('model_permaslug', 'model'), ({ model }, place, found) => addModel([String(model)], {}, place, found)],
   // The CSV of the Activity page
@@ -138,8 +138,8 @@ function readRow(row: JsonObject, place: Place, found: Found): void {
 /** A preset without a prompt becomes a model; one with a prompt or tools stays at OpenRouter, which adds them. */
 function readPreset(preset: JsonObject, place: Place, found: Found): void {
   const alias = `@preset/${String(preset.slug)}`;
-  const version = objectOf(preset.designated_version);
-  const config = objectOf(version.config);
+  const version = objectIn(preset.designated_version);
+  const config = objectIn(version.config);
   const models = modelsOf(config);
   const at = { ...place, path: [...place.path, 'designated_version'] };
   const only = presetOnly.filter((name) => !['', null, undefined].includes((version[name] ?? config[name]) as string));
@@ -159,14 +159,14 @@ function readPresetName({ slug }: JsonObject, place: Place, found: Found): void 
 }
 
 function readOpencode(file: JsonObject, place: Place, found: Found): void {
-  const { models, options } = objectOf(objectOf(file.provider).openrouter);
+  const { models, options } = objectIn(objectIn(file.provider).openrouter);
   const path = [...place.path, 'provider', 'openrouter'];
-  readClient(objectOf(options), { ...place, path: [...path, 'options'] }, found);
-  for (const [alias, model] of Object.entries(objectOf(models))) {
-    const { id, options: body } = objectOf(model);
+  readClient(objectIn(options), { ...place, path: [...path, 'options'] }, found);
+  for (const [alias, model] of Object.entries(objectIn(models))) {
+    const { id, options: body } = objectIn(model);
     addModel(
       [textOr(id, alias)],
-      objectOf(body),
+      objectIn(body),
       { ...place, path: [...path, 'models', alias, 'options'] },
       found,
       alias,
@@ -179,21 +179,21 @@ function readContinue(entry: JsonObject, place: Place, found: Found): void {
   if (entry.provider !== 'openrouter') {
     return values.notes.add([...path, 'provider'], `not carried over: it is a model of ${String(entry.provider)}`);
   }
-  const options = objectOf(entry.requestOptions);
+  const options = objectIn(entry.requestOptions);
   readClient({ apiKey: entry.apiKey }, place, found);
   readClient({ headers: options.headers }, { ...place, path: [...path, 'requestOptions'] }, found);
-  noteLeftOut(objectOf(entry.defaultCompletionOptions), fields, [...path, 'defaultCompletionOptions'], values.notes);
-  addModel([String(entry.model)], objectOf(options.extraBodyProperties), place, found);
+  noteLeftOut(objectIn(entry.defaultCompletionOptions), fields, [...path, 'defaultCompletionOptions'], values.notes);
+  addModel([String(entry.model)], objectIn(options.extraBodyProperties), place, found);
 }
 
 function readBody(request: JsonObject, place: Place, found: Found): void {
-  addModel(modelsOf(request), { ...objectOf(request.extra_body), ...request }, place, found);
+  addModel(modelsOf(request), { ...objectIn(request.extra_body), ...request }, place, found);
 }
 
 /** Headers with the names of the application, which OpenRouter shows. */
 function readClient(options: JsonObject, { path, values }: Place, { headers }: Found): void {
   noteLeftOut(options, keyFields, path, values.notes);
-  for (const [name, value] of Object.entries(objectOf(options.headers))) {
+  for (const [name, value] of Object.entries(objectIn(options.headers))) {
     const fits = typeof value === 'string' && /^[\t\x20-\x7e]*$/.test(value) && isWritable(value);
     if (/^(http-referer|x-title|x-openrouter-[\w-]+)$/i.test(name) && fits) headers[name] = plain(value);
     else values.notes.add([...path, 'headers', name], 'not carried over: Culvert sends no such header');

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, parsedJson } from '../../kernel/json.ts';
+import { isObject, type JsonObject, objectIn, parsedJson } from '../../kernel/json.ts';
 import {
   type ForeignSource,
   nothingToImport,
@@ -14,7 +14,7 @@ import { importProviders } from './imported-providers.ts';
 import { type Deployment, isModelName, nameRule } from './litellm-deployment.ts';
 import { modelFactsOf } from './litellm-model-info.ts';
 import type { Settings } from './litellm-settings.ts';
-import { listOfTexts, objectOf } from './plain-values.ts';
+import { listOfTexts } from './plain-values.ts';
 import { type Config, fields, withSnakeCase } from './portkey-fields.ts';
 import { type Key, providerOf } from './portkey-provider.ts';
 import { branchesOf, type Leaf, leavesOf } from './portkey-strategy.ts';
@@ -70,7 +70,7 @@ export function importPortkey(sources: readonly ForeignSource[]): ImportResult {
         notes.add(branch.path, `its model is ${alias}, because another one has its name`);
       }
       deployments.push(...targets.map((target) => ({ ...target, alias })));
-      const retries = objectOf(branch.fields.retry ?? config.fields.retry).attempts;
+      const retries = objectIn(branch.fields.retry ?? config.fields.retry).attempts;
       const triesMax = typeof retries === 'number' ? Math.max(retries + 1, targets.length) : targets.length;
       attempts.set(alias, Math.min(attemptsMax, Math.max(1, Math.round(triesMax))));
     }
@@ -120,7 +120,7 @@ function readKey(key: JsonObject, { path, values }: Place, { keys }: Found): voi
   }
   keys.set(String(key.slug), {
     provider: ownerOf(key),
-    settings: withSnakeCase(objectOf(key.model_config)),
+    settings: withSnakeCase(objectIn(key.model_config)),
     rpm: typeof rpm === 'number' && rpm >= 1 ? Math.min(1e9, Math.round(rpm)) : null,
   });
 }

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../kernel/json.ts';
-import { listOfTexts, numberOf, objectOf, type Values } from './plain-values.ts';
+import { type JsonObject, objectIn } from '../../kernel/json.ts';
+import { listOfTexts, numberOf, type Values } from './plain-values.ts';
 
 /** LiteLLM's own in memory, in seconds, and the longest of ours. */
 const ttlDefaultS = 60;
@@ -16,7 +16,7 @@ const callsOf: Readonly<Record<string, readonly string[]>> = {
 export function addCache(values: Values, models: Record<string, JsonObject>, root: JsonObject): void {
   const { notes } = values;
   const at = (name: string) => ['litellm_settings', 'cache_params', name];
-  const lite = objectOf(root.litellm_settings);
+  const lite = objectIn(root.litellm_settings);
   const path = ['litellm_settings', 'cache'];
   if (lite.cache !== true) {
     if (lite.cache_params !== undefined && lite.cache_params !== null) {
@@ -24,7 +24,7 @@ export function addCache(values: Values, models: Record<string, JsonObject>, roo
     }
     return;
   }
-  const params = objectOf(lite.cache_params);
+  const params = objectIn(lite.cache_params);
   if (params.mode === 'default_off') {
     notes.add(at('mode'), 'not carried over: callers cannot turn a cache on here: an operator sets models.NAME.cache');
     return;

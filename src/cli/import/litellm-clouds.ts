@@ -1,7 +1,7 @@
-import type { JsonObject } from '../../kernel/json.ts';
+import { type JsonObject, objectIn } from '../../kernel/json.ts';
 import { type FieldTable, type Reader, readFields } from './import-fields.ts';
 import type { Path } from './notes.ts';
-import { isWritable, objectOf, plain, textOf, type Values, type VariableKind } from './plain-values.ts';
+import { isWritable, plain, textOf, type Values, type VariableKind } from './plain-values.ts';
 
 /** Members of a provider of ours that say where in a cloud it is and who asks. */
 export interface CloudPlace {
@@ -107,7 +107,7 @@ function regionOf(value: unknown, path: Path, values: Values): string | null {
 
 /** A path, or the JSON itself as a text or as a mapping. */
 function googleCredentials(values: Values, value: unknown, path: Path): JsonObject {
-  const whole = objectOf(value);
+  const whole = objectIn(value);
   const json = Object.keys(whole).length > 0 ? JSON.stringify(whole) : value;
   if (typeof json === 'string' && json.trimStart().startsWith('{') && isWritable(json)) {
     values.notes.add(path, 'a secret in plain text, carried over as it is; a file is better: google.credentials_file');

@@ -1,22 +1,12 @@
 import type { ProviderConfig } from '../../config/schema.ts';
-import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { isObject, type JsonObject, objectIn } from '../../kernel/json.ts';
 import { directMember } from '../../kernel/known-entry.ts';
 import { type CloudPlace, placeInCloud } from './litellm-clouds.ts';
 import { type ModelFacts, modelFactsOf } from './litellm-model-info.ts';
 import { isLiteLlmPrice } from './litellm-prices.ts';
 import { modelOf, type Service, serviceOf, services } from './litellm-services.ts';
 import type { Path } from './notes.ts';
-import {
-  isWritable,
-  numberOf,
-  objectOf,
-  plain,
-  reference,
-  secondsOf,
-  textIn,
-  textOf,
-  type Values,
-} from './plain-values.ts';
+import { isWritable, numberOf, plain, reference, secondsOf, textIn, textOf, type Values } from './plain-values.ts';
 
 /** One entry of `model_list`: a place where a model runs. */
 export interface Deployment {
@@ -86,7 +76,7 @@ export function readDeployment(
     return drop([...path, 'model_name'], nameRule);
   }
   const at = [...path, 'litellm_params'];
-  const litellmParams = objectOf(entry.litellm_params);
+  const litellmParams = objectIn(entry.litellm_params);
   const params = { ...credentials.get(String(litellmParams.litellm_credential_name)), ...litellmParams };
   if (typeof params.model !== 'string' || params.model === '') return drop(at, 'it names no model');
   const customProvider = typeof params.custom_llm_provider === 'string' ? params.custom_llm_provider : null;
@@ -127,8 +117,8 @@ export function readDeployment(
     rpm: rpm === null ? null : Math.min(1e9, Math.max(1, Math.round(rpm))),
     timeouts: { ...(total !== null && { total }), ...(firstToken !== null && { first_token: firstToken }) },
     body,
-    facts: modelFactsOf(values, objectOf(entry.model_info), params, model, path),
-    baseModel: textIn(objectOf(entry.model_info).base_model),
+    facts: modelFactsOf(values, objectIn(entry.model_info), params, model, path),
+    baseModel: textIn(objectIn(entry.model_info).base_model),
   };
 }
 
@@ -195,7 +185,7 @@ function headersOf(values: Values, params: JsonObject, at: Path): Record<string,
   };
   take('OpenAI-Organization', params.organization, [...at, 'organization']);
   for (const from of ['headers', 'extra_headers']) {
-    for (const [name, value] of Object.entries(objectOf(params[from]))) take(name, value, [...at, from, name]);
+    for (const [name, value] of Object.entries(objectIn(params[from]))) take(name, value, [...at, from, name]);
   }
   return headers;
 }

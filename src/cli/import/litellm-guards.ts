@@ -1,9 +1,9 @@
 import { patternSize } from '../../guards/checks/pattern-length.ts';
 import { type PersonalKind, personalKinds } from '../../guards/kinds.ts';
-import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { isObject, type JsonObject, objectIn } from '../../kernel/json.ts';
 import type { LiteLlmRows } from './litellm-database.ts';
 import type { Path } from './notes.ts';
-import { isWritable, listOfTexts, objectOf, plain, textOr, type Values } from './plain-values.ts';
+import { isWritable, listOfTexts, plain, textOr, type Values } from './plain-values.ts';
 
 /** Presidio's names of what we find too, and those of LiteLLM's own patterns. */
 const kindOf = new Map<string, PersonalKind>(
@@ -56,14 +56,14 @@ export interface ImportedGuards {
 export function importGuards({ notes }: Values, root: JsonObject, database: LiteLlmRows | null): ImportedGuards {
   const found: ImportedGuards = { guards: {}, always: [] };
   const inFile = (Array.isArray(root.guardrails) ? root.guardrails : []).map(
-    (one: unknown, index): [Path, JsonObject] => [['guardrails', index], objectOf(one)],
+    (one: unknown, index): [Path, JsonObject] => [['guardrails', index], objectIn(one)],
   );
   const stored = (database?.tables.LiteLLM_GuardrailsTable ?? []).map((row): [Path, JsonObject] => [
     ['LiteLLM_GuardrailsTable', String(row.guardrail_name)],
     row,
   ]);
   for (const [path, one] of [...inFile, ...stored]) {
-    const params = objectOf(one.litellm_params);
+    const params = objectIn(one.litellm_params);
     const note = (place: Path, message: string) => notes.add([...path, 'litellm_params', ...place], message);
     const parts = partsOf(textOr(params.guardrail, ''), params, note);
     const name = nameOf(textOr(one.guardrail_name, 'guard'), found.guards);
@@ -110,7 +110,7 @@ function filterParts(params: JsonObject, note: Note): Part[] {
     lists.set(`${check} ${action}`, { ...one, list: [...one.list, value] });
   };
   for (const [index, one] of (Array.isArray(params.patterns) ? params.patterns : []).entries()) {
-    const { pattern_name: name, pattern, action } = objectOf(one);
+    const { pattern_name: name, pattern, action } = objectIn(one);
     const kind = kindOf.get(String(name));
     if (typeof pattern === 'string') {
       const size = patternSize(pattern);
@@ -122,7 +122,7 @@ function filterParts(params: JsonObject, note: Note): Part[] {
     else note(['patterns', index, 'pattern_name'], 'not carried over: no check here finds this');
   }
   for (const one of Array.isArray(params.blocked_words) ? params.blocked_words : []) {
-    const { keyword, action } = objectOf(one);
+    const { keyword, action } = objectIn(one);
     if (typeof keyword === 'string' && keyword !== '' && keyword.length <= 200) {
       if (isWritable(keyword)) add('words', action, plain(keyword));
       else note(['blocked_words'], unwritable);

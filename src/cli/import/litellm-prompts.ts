@@ -1,10 +1,10 @@
 import { parametersSchema } from '../../config/schema/schema-parameters.ts';
 import { culvert } from '../../kernel/command-form.ts';
-import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { isObject, type JsonObject, objectIn } from '../../kernel/json.ts';
 import { readForeignYaml } from './foreign-yaml.ts';
 import type { LiteLlmRows } from './litellm-database.ts';
 import type { Path } from './notes.ts';
-import { isWritable, objectOf, plain, textOr, type Values } from './plain-values.ts';
+import { isWritable, plain, textOr, type Values } from './plain-values.ts';
 
 /** LiteLLM's `.prompt` files: front matter in YAML, then `System:`, `User:` and `Assistant:` before the texts. */
 const file = /^\s*---\r?\n([\s\S]*?)\r?\n---\r?\n([\s\S]*)$/;
@@ -21,14 +21,14 @@ export function importPrompts(
   const found: Record<string, JsonObject> = {};
   const inFile = (Array.isArray(root.prompts) ? root.prompts : []).map((one: unknown, index): [Path, JsonObject] => [
     ['prompts', index],
-    objectOf(one),
+    objectIn(one),
   ]);
   // The newest version of each first: it is the one that is taken.
   const stored = (database?.tables.LiteLLM_PromptTable ?? [])
     .toSorted((a, b) => Number(b.version ?? 1) - Number(a.version ?? 1))
     .map((row): [Path, JsonObject] => [['LiteLLM_PromptTable', String(row.prompt_id)], row]);
   for (const [path, { prompt_id: id, litellm_params: given }] of [...inFile, ...stored]) {
-    const params = objectOf(given);
+    const params = objectIn(given);
     const content = params.dotprompt_content;
     if (typeof content !== 'string') {
       const from = textOr(params.prompt_integration, 'another place').slice(0, 40);
@@ -60,11 +60,11 @@ function promptOf(
   const [, head = '', body = content] = file.exec(content) ?? [];
   if (/\{%|\{\{[^}]*[^\w\s}][^}]*\}\}/.test(body)) return 'its text has more than {{names}} of variables';
   const yaml = readForeignYaml(head);
-  const front = yaml.ok ? objectOf(yaml.file.value) : {};
+  const front = yaml.ok ? objectIn(yaml.file.value) : {};
   const messages = messagesOf(body);
   if (messages.length === 0) return 'it has no text';
   if (!isWritable(body)) return 'culvert.yaml cannot hold a reference without its end';
-  const schema = objectOf(objectOf(front.input).schema);
+  const schema = objectIn(objectIn(front.input).schema);
   const names = [...body.matchAll(/\{\{\s*(\w+)\s*\}\}/g)].map(([, name]) => name ?? '');
   const wrong = names.find((name) => !/^[A-Za-z_]\w{0,63}$/.test(name));
   if (wrong !== undefined) return `{{${wrong}}} is not a name of a variable here`;

@@ -1,11 +1,11 @@
-import type { JsonObject } from '../../kernel/json.ts';
+import { type JsonObject, objectIn } from '../../kernel/json.ts';
 import { filled, noteLeftOut } from './import-fields.ts';
 import { type AccessGroups, modelsOf } from './litellm-allowed-models.ts';
 import type { LiteLlmRows, LiteLlmTable } from './litellm-database.ts';
 import { columnsLeftOut } from './litellm-left-out.ts';
 import { type Limits, limitsOf } from './litellm-limits.ts';
 import type { Notes, Path } from './notes.ts';
-import { listOfTexts, objectOf, textOr } from './plain-values.ts';
+import { listOfTexts, textOr } from './plain-values.ts';
 
 /** Limits that several keys or accounts share in LiteLLM. Here each of them has these limits for itself. */
 export interface Scope {
@@ -61,7 +61,7 @@ export function readScopes({ tables }: LiteLlmRows, groups: AccessGroups, notes:
   const people = new Map(tables.LiteLLM_UserTable.map((row) => [row.user_id, row]));
   for (const { user_id: user, team_id: team, budget_id } of tables.LiteLLM_TeamMembership) {
     // A team's own budget for its members counts where a member's names no sum.
-    const usual = budgetOf(objectOf(teams.get(team)?.metadata).team_member_budget_id);
+    const usual = budgetOf(objectIn(teams.get(team)?.metadata).team_member_budget_id);
     const budget = { ...usual, ...budgetOf(budget_id) };
     const who = textOr(people.get(user)?.user_email, textOr(people.get(user)?.user_alias, String(user)));
     const where = textOr(teams.get(team)?.team_alias, String(team));
@@ -79,7 +79,7 @@ export function readScopes({ tables }: LiteLlmRows, groups: AccessGroups, notes:
     organization: (id) => find('LiteLLM_OrganizationTable', id),
     budget: budgetOf,
     ofKey({ project_id: project, team_id: team, user_id: user, metadata }) {
-      const tags = new Set(listOfTexts(objectOf(metadata).tags));
+      const tags = new Set(listOfTexts(objectIn(metadata).tags));
       return [
         find('LiteLLM_ProjectTable', project),
         find('LiteLLM_TeamMembership', `${user}/${team}`),

@@ -1,7 +1,7 @@
 import { culvert } from '../../kernel/command-form.ts';
-import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { isObject, type JsonObject, objectIn } from '../../kernel/json.ts';
 import type { Path } from './notes.ts';
-import { listOfTexts, numberOf, objectOf, secondsOf, textOf, type Values } from './plain-values.ts';
+import { listOfTexts, numberOf, secondsOf, textOf, type Values } from './plain-values.ts';
 
 /** Converts what has a place here from the other sections than `model_list`. */
 export interface Settings {
@@ -86,9 +86,9 @@ const elsewhere: Readonly<Record<Section, Readonly<Record<string, string | null>
 };
 
 export function readSettings(values: Values, root: JsonObject): Settings {
-  const lite = objectOf(root.litellm_settings);
-  const router = objectOf(root.router_settings);
-  const general = objectOf(root.general_settings);
+  const lite = objectIn(root.litellm_settings);
+  const router = objectIn(root.router_settings);
+  const general = objectIn(root.general_settings);
   const taken = new Set<string>();
   /** The router's word goes before the library's. */
   const first = <T>(names: readonly string[], read: (value: unknown, path: Path) => T | null): T | null => {
@@ -119,7 +119,7 @@ export function readSettings(values: Values, root: JsonObject): Settings {
   };
   taken.add('general_settings.master_key');
   for (const section of ['litellm_settings', 'router_settings', 'general_settings'] as const) {
-    for (const [name, value] of Object.entries(objectOf(root[section]))) {
+    for (const [name, value] of Object.entries(objectIn(root[section]))) {
       if (value === null) continue;
       const why = Object.hasOwn(elsewhere[section], name) ? elsewhere[section][name] : 'there is no such setting here';
       if (why != null && !taken.has(`${section}.${name}`))
@@ -152,7 +152,7 @@ function fallbacksOf({ notes }: Values, lite: JsonObject, router: JsonObject, ta
       }
       const maps = Array.isArray(value) ? value : [value];
       maps.forEach((map, index) => {
-        for (const [from, to] of Object.entries(objectOf(map))) {
+        for (const [from, to] of Object.entries(objectIn(map))) {
           const at = Array.isArray(value) ? [...path, index] : path;
           found.push({ from: from === '*' ? null : from, to: listOfTexts(to), path: [...at, from] });
         }
@@ -164,7 +164,7 @@ function fallbacksOf({ notes }: Values, lite: JsonObject, router: JsonObject, ta
 
 function aliasesOf(router: JsonObject, taken: Set<string>): Settings['aliases'] {
   taken.add('router_settings.model_group_alias');
-  return Object.entries(objectOf(router.model_group_alias)).flatMap(([alias, value]) => {
+  return Object.entries(objectIn(router.model_group_alias)).flatMap(([alias, value]) => {
     const of = isObject(value) ? value.model : value;
     return typeof of === 'string' ? [{ alias, of, path: ['router_settings', 'model_group_alias', alias] }] : [];
   });

@@ -1,5 +1,4 @@
 import { foreignName, referenceRefusal } from '../../config/reference-forms.ts';
-import { isObject, type JsonObject } from '../../kernel/json.ts';
 import type { Notes, Path } from './notes.ts';
 
 const environmentForm = /^os\.environ\/([A-Za-z_][A-Za-z0-9_]{0,200})$/;
@@ -85,10 +84,6 @@ export function secondsOf(values: Values, value: unknown, path: Path): string | 
   if (seconds === null) return null;
   const ms = Math.min(Math.max(1, Math.round(seconds * 1_000)), 86_400_000);
   return ms % 1_000 === 0 ? `${ms / 1_000}s` : `${ms}ms`;
-}
-
-export function objectOf(value: unknown): JsonObject {
-  return isObject(value) ? value : {};
 }
 
 export function listOfTexts(value: unknown): string[] {

@@ -1,8 +1,8 @@
-import type { JsonObject } from '../../kernel/json.ts';
+import { type JsonObject, objectIn } from '../../kernel/json.ts';
 import type { Place } from './foreign-sources.ts';
 import type { FieldTable, Reader } from './import-fields.ts';
 import { bodyOf } from './litellm-deployment.ts';
-import { objectOf, secondsOf } from './plain-values.ts';
+import { secondsOf } from './plain-values.ts';
 
 /** A config of Portkey's, or a target in one. Its name is that of a model of ours. */
 export interface Config extends Place {
@@ -15,7 +15,7 @@ const timeoutsOf: Reader = (ms, path, values) => {
 };
 
 const bodyOfRequests: Reader = (params, path, values) => {
-  const { model: _, ...body } = objectOf(params);
+  const { model: _, ...body } = objectIn(params);
   return bodyOf(values, body, path);
 };
 

@@ -1,13 +1,13 @@
 import type { ProviderConfig } from '../../config/schema.ts';
 import { catalog } from '../../formats/providers/catalog.ts';
-import type { JsonObject } from '../../kernel/json.ts';
+import { type JsonObject, objectIn } from '../../kernel/json.ts';
 import { directMember } from '../../kernel/known-entry.ts';
 import type { Place } from './foreign-sources.ts';
 import { filled } from './import-fields.ts';
 import { placeInCloud } from './litellm-clouds.ts';
 import { baseUrlOf, isModelName, type ProviderFacts } from './litellm-deployment.ts';
 import type { Path } from './notes.ts';
-import { objectOf, plain, reference, textIn, textOf } from './plain-values.ts';
+import { plain, reference, textIn, textOf } from './plain-values.ts';
 import type { Config } from './portkey-fields.ts';
 
 /** A virtual key, or a provider of the model catalog: whose key it is, and what surrounds it. */
@@ -67,7 +67,7 @@ export function providerOf(
     values.notes.add(at, `this target is not carried over: ${why}`);
     return null;
   };
-  const named = textIn(objectOf(config.override_params).model);
+  const named = textIn(objectIn(config.override_params).model);
   // `@slug/model` of the model catalog.
   const [, ofModel = null, bare = named] = /^@([^/]+)\/(.+)$/.exec(named ?? '') ?? [];
   const given = textIn(config.provider);

@@ -1,6 +1,6 @@
-import { isObject } from '../../kernel/json.ts';
+import { isObject, objectIn } from '../../kernel/json.ts';
 import { noteLeftOut } from './import-fields.ts';
-import { listOfTexts, objectOf } from './plain-values.ts';
+import { listOfTexts } from './plain-values.ts';
 import { type Config, fields, withSnakeCase } from './portkey-fields.ts';
 
 /** A target that names a provider, and when it is asked. */
@@ -21,7 +21,7 @@ const weightMin = 1e-6;
  */
 export function branchesOf(config: Config): Config[] {
   const { fields: of, path, name, values } = config;
-  const strategy = objectOf(of.strategy);
+  const strategy = objectIn(of.strategy);
   if (strategy.mode !== 'conditional') return [config];
   noteLeftOut(of, fields, path, values.notes);
   // The first of a name counts.
@@ -34,7 +34,7 @@ export function branchesOf(config: Config): Config[] {
   const undecided = new Set<unknown>();
   for (const [index, condition] of (Array.isArray(strategy.conditions) ? strategy.conditions : []).entries()) {
     const at = [...path, 'strategy', 'conditions', index];
-    const { query, then } = objectOf(condition);
+    const { query, then } = objectIn(condition);
     const target = targets.get(then);
     const models = modelsOfQuery(query);
     if (target === undefined) values.notes.add(at, `not carried over: there is no target ${String(then)}`);
@@ -52,7 +52,7 @@ export function branchesOf(config: Config): Config[] {
 
 /** Names of the models that it asks for, with a `*` behind a beginning; null where it asks for anything else. */
 function modelsOfQuery(query: unknown): string[] | null {
-  const [[member, condition] = [], second] = Object.entries(objectOf(query));
+  const [[member, condition] = [], second] = Object.entries(objectIn(query));
   if (second !== undefined) return null;
   if (member === '$or' && Array.isArray(condition)) {
     const all = condition.map(modelsOfQuery);
@@ -60,7 +60,7 @@ function modelsOfQuery(query: unknown): string[] | null {
   }
   if (member !== 'params.model') return null;
   if (typeof condition === 'string') return [condition];
-  const [[operator, value] = [], another] = Object.entries(objectOf(condition));
+  const [[operator, value] = [], another] = Object.entries(objectIn(condition));
   if (another !== undefined) return null;
   if (operator === '$eq' && typeof value === 'string') return [value];
   if (operator === '$in' && Array.isArray(value)) return listOfTexts(value);
@@ -75,7 +75,7 @@ function modelsOfQuery(query: unknown): string[] | null {
 export function leavesOf(at: Leaf): { leaves: Leaf[]; next: number } {
   const { path, priority, weight } = at;
   const { notes } = at.values;
-  const { mode, default: otherwise } = objectOf(at.fields.strategy);
+  const { mode, default: otherwise } = objectIn(at.fields.strategy);
   const targets = targetsOf(at);
   if (targets.length === 0) return { leaves: [at], next: priority + 1 };
   noteLeftOut(at.fields, fields, path, notes);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectsIn } from '../../kernel/json.ts';
 import { folded, type MemberNames, surveyMembers } from '../../kernel/parse-object.ts';
 import { exactly } from '../neutral/json-texts.ts';
 import { estimatedInput } from '../neutral/usage.ts';
@@ -202,10 +202,6 @@ function partsOfResponses(body: JsonObject): Parts {
       body.previous_response_id != null ||
       items.some(({ role, type }) => role === 'assistant' || type === 'function_call'),
   };
-}
-
-function objectsIn(value: JsonValue | undefined): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
 function tokensOf(value: JsonValue | undefined): number {

@@ -1,6 +1,6 @@
 import type { CallerDialectId } from '../../formats/dialects/dialect.ts';
 import { asGenerate } from '../../formats/dialects/ollama/path-form.ts';
-import { isObject, type JsonObject, type JsonValue, parsedData } from '../../kernel/json.ts';
+import { type JsonObject, type JsonValue, objectsIn, parsedData } from '../../kernel/json.ts';
 import {
   type ShownConversation,
   type ShownPart,
@@ -53,9 +53,9 @@ function otherOf(path: string, bodies: BodyTexts): ShownConversation | null {
   const answer = parsedData(bodies.answer);
   const input = textsOf(request.prompt ?? request.input ?? null);
   const produced: ShownPart[] = /\/images\//.test(path)
-    ? listOf(answer?.data).map(pictureOf)
+    ? objectsIn(answer?.data).map(pictureOf)
     : /\/completions$/.test(path)
-      ? listOf(answer?.choices).map(({ text }) => ({ type: 'text', text: String(text ?? '') }))
+      ? objectsIn(answer?.choices).map(({ text }) => ({ type: 'text', text: String(text ?? '') }))
       : mediaOf(bodies);
   const { prompt: _, input: __, model: ___, ...settings } = request;
   return {
@@ -89,10 +89,6 @@ function mediaOf({ media }: BodyTexts): ShownPart[] {
   if (media === null) return [];
   const type = media.type.startsWith('audio/') ? 'audio' : media.type.startsWith('image/') ? 'image' : 'file';
   return [{ type, media: { ...media, url: null } }];
-}
-
-function listOf(value: JsonValue | undefined): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
 function textsOf(value: JsonValue): string[] {

@@ -1,5 +1,5 @@
 import type { AgentConfig } from '../../config/schema.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, listIn } from '../../kernel/json.ts';
 import type { A2aVersion } from './methods.ts';
 
 /** Where an agent takes messages of one version. */
@@ -46,7 +46,7 @@ interface WrittenInterface {
 }
 
 function writtenInterfaces(card: JsonObject): WrittenInterface[] {
-  const entries = [...listOf(card.supportedInterfaces)].filter(isObject).map((one) => ({
+  const entries = [...listIn(card.supportedInterfaces)].filter(isObject).map((one) => ({
     binding: textOf(one.protocolBinding),
     version: versionOf(textOf(one.protocolVersion)),
     address: one.url,
@@ -55,7 +55,7 @@ function writtenInterfaces(card: JsonObject): WrittenInterface[] {
   // Before 1.0 a card has one address, and perhaps more.
   const earlier = [
     { transport: textOf(card.preferredTransport) || 'JSONRPC', url: card.url },
-    ...listOf(card.additionalInterfaces).filter(isObject),
+    ...listIn(card.additionalInterfaces).filter(isObject),
   ].map((one) => ({
     binding: textOf(one.transport),
     version: '0.3' as const,
@@ -122,9 +122,9 @@ export function shownCard({ card, interfaces }: AgentCard, parts: ShownCardParts
       ...(isObject(capabilities) && Array.isArray(capabilities.extensions) && { extensions: capabilities.extensions }),
       ...(isExtended && !isEarlier && { extendedAgentCard: true }),
     },
-    defaultInputModes: listOf(card.defaultInputModes),
-    defaultOutputModes: listOf(card.defaultOutputModes),
-    skills: listOf(card.skills).filter(isObject).map(shownSkill),
+    defaultInputModes: listIn(card.defaultInputModes),
+    defaultOutputModes: listIn(card.defaultOutputModes),
+    skills: listIn(card.skills).filter(isObject).map(shownSkill),
     ...(isEarlier && isExtended && { supportsAuthenticatedExtendedCard: true }),
     ...(isEarlier ? earlierForm(address) : presentForm(address, interfaces)),
   } as JsonObject;
@@ -166,8 +166,4 @@ export function withoutWords(value: JsonValue | undefined, words: readonly strin
 
 function textOf(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : '';
-}
-
-function listOf(value: JsonValue | undefined): JsonValue[] {
-  return Array.isArray(value) ? value : [];
 }

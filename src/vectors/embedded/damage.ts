@@ -52,6 +52,6 @@ function refusal(name: string): FailureError {
   );
 }
 
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

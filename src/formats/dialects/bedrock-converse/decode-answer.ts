@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, parsedData, stringOr } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectsIn, parsedData, stringOr } from '../../../kernel/json.ts';
 import type { Citation } from '../../neutral/citation.ts';
 import { type FinishReason, finishReasonOf, type NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
@@ -101,8 +101,8 @@ class AnswerDecoder implements StreamDecoder {
         delta({ reasoningContent: { signature: reasoningText.signature } });
       }
     } else if (isObject(citationsContent)) {
-      for (const one of listOf(citationsContent.content)) delta({ text: one.text ?? '' });
-      for (const citation of listOf(citationsContent.citations)) delta({ citation });
+      for (const one of objectsIn(citationsContent.content)) delta({ text: one.text ?? '' });
+      for (const citation of objectsIn(citationsContent.citations)) delta({ citation });
     } else if (typeof text === 'string') delta({ text });
     else if (isObject(image)) delta({ image });
     this.#close(index);
@@ -308,10 +308,6 @@ class AnswerDecoder implements StreamDecoder {
   }
 }
 
-function listOf(value: JsonValue | undefined): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
-}
-
 function readCitation(citation: JsonObject): Citation {
   const { title, source, sourceContent, location } = citation;
   const place = isObject(location) ? location : {};
@@ -324,7 +320,7 @@ function readCitation(citation: JsonObject): Citation {
   return {
     url,
     title: stringOr(title, url === null ? sourceText : ''),
-    quote: listOf(sourceContent)
+    quote: objectsIn(sourceContent)
       .map(({ text }) => stringOr(text, ''))
       .join(''),
     ...(inDocument !== undefined && { document: inDocument.documentIndex as number }),

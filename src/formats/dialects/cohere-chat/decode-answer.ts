@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, parsedData, stringOr } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectsIn, parsedData, stringOr } from '../../../kernel/json.ts';
 import { type FinishReason, finishReasonOf, type NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
@@ -67,13 +67,13 @@ class AnswerDecoder implements StreamDecoder {
     }
     this.#start(body.id);
     if (typeof message.tool_plan === 'string') this.#thought(message.tool_plan);
-    listOf(message.content).forEach((block, index) => {
+    objectsIn(message.content).forEach((block, index) => {
       this.#content(index, block, 'start');
     });
-    listOf(message.tool_calls).forEach((call, index) => {
+    objectsIn(message.tool_calls).forEach((call, index) => {
       this.#call(index, call);
     });
-    for (const citation of listOf(message.citations)) this.#citation(citation);
+    for (const citation of objectsIn(message.citations)) this.#citation(citation);
     this.#end(body);
     return this.#events;
   }
@@ -240,8 +240,4 @@ class AnswerDecoder implements StreamDecoder {
     if (this.#events.length === 0) this.#events = [event];
     else this.#events.push(event);
   }
-}
-
-function listOf(value: JsonValue | undefined): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
 }

@@ -1,5 +1,5 @@
 import type { Failure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue, stringOr } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectsIn, stringOr } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
 import { bodySchema, described, type JsonSchema, schemaOf } from '../described-check.ts';
@@ -262,10 +262,6 @@ export function lostMembers(body: JsonObject): Loss[] {
     }
   }
   return [...found.values()];
-}
-
-function objectsIn(list: JsonValue | undefined): JsonObject[] {
-  return Array.isArray(list) ? list.filter(isObject) : [];
 }
 
 /** Google's `Schema` (OpenAPI 3.0: types in capitals, `nullable`, lengths as strings) as JSON Schema. */

@@ -1,9 +1,9 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, listIn } from '../../../kernel/json.ts';
 import { argumentsObject } from '../arguments-text.ts';
 
 /** An answer of Responses as an interaction, with the steps of its model. */
 export function interactionOf(response: JsonObject): JsonObject {
-  const output = listOf(response.output).filter(isObject);
+  const output = listIn(response.output).filter(isObject);
   const { error } = response;
   return {
     ...headOf(response, statusOf(response, output)),
@@ -52,9 +52,9 @@ export function usageOf(usage: JsonObject): JsonObject {
 export function stepsOf(item: JsonObject): JsonObject[] {
   switch (item.type) {
     case 'message':
-      return [{ type: 'model_output', content: listOf(item.content).flatMap(contentOf) }];
+      return [{ type: 'model_output', content: listIn(item.content).flatMap(contentOf) }];
     case 'reasoning':
-      return [{ type: 'thought', ...signatureOf(item), summary: listOf(item.summary).flatMap(textOf) }];
+      return [{ type: 'thought', ...signatureOf(item), summary: listIn(item.summary).flatMap(textOf) }];
     case 'function_call':
       return [{ ...callOf(item), arguments: argumentsObject(String(item.arguments)) ?? {} }];
     case 'image_generation_call':
@@ -94,7 +94,7 @@ function contentOf(part: JsonValue): JsonObject[] {
   if (!isObject(part)) return [];
   if (part.type === 'refusal') return [{ type: 'text', text: part.refusal ?? '' }];
   if (part.type !== 'output_text') return [];
-  const annotations = listOf(part.annotations)
+  const annotations = listIn(part.annotations)
     .map(citationOf)
     .filter((one) => one !== null);
   return [{ type: 'text', text: part.text ?? '', ...(annotations.length > 0 && { annotations }) }];
@@ -134,8 +134,4 @@ function countOf(value: JsonValue | undefined): number {
 
 function detailOf(details: JsonValue | undefined, name: string): number {
   return isObject(details) ? countOf(details[name]) : 0;
-}
-
-function listOf(value: JsonValue | undefined): readonly JsonValue[] {
-  return Array.isArray(value) ? value : [];
 }

@@ -1,5 +1,5 @@
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText, listIn } from '../../../kernel/json.ts';
 
 /*
  * Google's Interactions (https://ai.google.dev/gemini-api/docs/interactions) as requests of OpenAI's Responses, which keep the
@@ -104,15 +104,15 @@ function inputOf(input: JsonValue | undefined, lost: Set<string>): JsonValue | u
 function itemOf(step: JsonObject, at: string, lost: Set<string>): JsonObject | Failure | null {
   switch (step.type) {
     case 'user_input': {
-      const content = partsOf(listOf(step.content), `${at}.content`, lost);
+      const content = partsOf(listIn(step.content), `${at}.content`, lost);
       return isFailure(content) ? content : { type: 'message', role: 'user', content };
     }
     case 'model_output':
-      return { type: 'message', role: 'assistant', content: outputTextsIn(listOf(step.content), lost) };
+      return { type: 'message', role: 'assistant', content: outputTextsIn(listIn(step.content), lost) };
     case 'thought':
       return {
         type: 'reasoning',
-        summary: listOf(step.summary).flatMap((one) => (isText(one) ? [{ type: 'summary_text', text: one.text }] : [])),
+        summary: listIn(step.summary).flatMap((one) => (isText(one) ? [{ type: 'summary_text', text: one.text }] : [])),
         ...given('encrypted_content', step.signature),
       };
     case 'function_call':
@@ -256,7 +256,7 @@ function toolsOf(tools: JsonValue | undefined, lost: Set<string>): JsonValue | u
 }
 
 function allowedOf(allowed: JsonValue | undefined): JsonValue | undefined {
-  const names = listOf(allowed).flatMap((one) => (isObject(one) ? listOf(one.tools) : []));
+  const names = listIn(allowed).flatMap((one) => (isObject(one) ? listIn(one.tools) : []));
   return names.length === 0 ? undefined : names;
 }
 
@@ -269,12 +269,8 @@ function choiceOf(choice: JsonValue | undefined): JsonValue | undefined {
   return {
     type: 'allowed_tools',
     mode: mode === 'any' ? 'required' : 'auto',
-    tools: listOf(tools).map((name) => ({ type: 'function', name })),
+    tools: listIn(tools).map((name) => ({ type: 'function', name })),
   };
-}
-
-function listOf(value: JsonValue | undefined): readonly JsonValue[] {
-  return Array.isArray(value) ? value : [];
 }
 
 function isText(part: JsonValue): part is JsonObject & { text: string } {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import { jsonSchemaOf } from '../../dialects/gemini/request-fields.ts';
 
 /** Settings in the first message of a session of Gemini's Live API. */
@@ -16,10 +16,10 @@ export interface LiveSetup {
 export function liveSetupOf(message: JsonObject): LiveSetup | null {
   const { setup } = message;
   if (!isObject(setup) || typeof setup.model !== 'string' || setup.model === '') return null;
-  const config = objectOf(setup.generationConfig);
+  const config = objectIn(setup.generationConfig);
   const modalities = Array.isArray(config.responseModalities) ? config.responseModalities : ['AUDIO'];
-  const voiceConfig = objectOf(objectOf(config.speechConfig).voiceConfig);
-  const { voiceName } = objectOf(voiceConfig.prebuiltVoiceConfig);
+  const voiceConfig = objectIn(objectIn(config.speechConfig).voiceConfig);
+  const { voiceName } = objectIn(voiceConfig.prebuiltVoiceConfig);
   const instructions = textIn(setup.systemInstruction);
   const tools = Array.isArray(setup.tools) ? setup.tools.flatMap(toolsIn) : [];
   const input = setup.inputAudioTranscription !== undefined && setup.inputAudioTranscription !== null;
@@ -50,7 +50,7 @@ const inputTranscriber = { model: 'whisper-1' };
 
 /** Null: the caller says itself when it begins and ends. */
 function detectionOf(realtimeInput: JsonValue | undefined): JsonObject | null {
-  const detection = objectOf(objectOf(realtimeInput).automaticActivityDetection);
+  const detection = objectIn(objectIn(realtimeInput).automaticActivityDetection);
   if (detection.disabled === true) return null;
   const { silenceDurationMs: silence, prefixPaddingMs: prefix } = detection;
   return {
@@ -62,7 +62,7 @@ function detectionOf(realtimeInput: JsonValue | undefined): JsonObject | null {
 }
 
 function isUninterrupted(realtimeInput: JsonValue | undefined): boolean {
-  return objectOf(realtimeInput).activityHandling === 'NO_INTERRUPTION';
+  return objectIn(realtimeInput).activityHandling === 'NO_INTERRUPTION';
 }
 
 function toolsIn(tool: JsonValue): JsonObject[] {
@@ -78,27 +78,23 @@ function toolsIn(tool: JsonValue): JsonObject[] {
 
 /** All texts of a content; '' where it has none. */
 export function textIn(content: JsonValue | undefined): string {
-  const { parts } = objectOf(content);
+  const { parts } = objectIn(content);
   const texts = Array.isArray(parts) ? parts.filter(isObject).map(({ text }) => text) : [];
   return texts.filter((text) => typeof text === 'string').join('\n');
 }
 
-function objectOf(value: JsonValue | undefined): JsonObject {
-  return isObject(value) ? value : {};
-}
-
 /** Usage in Google's words. */
 export function liveUsageOf(usage: JsonValue | undefined): JsonObject {
-  const { input_tokens, output_tokens, input_token_details, output_token_details } = objectOf(usage);
+  const { input_tokens, output_tokens, input_token_details, output_token_details } = objectIn(usage);
   const [prompt, response] = [Number(input_tokens ?? 0), Number(output_tokens ?? 0)];
-  const cached = Number(objectOf(input_token_details).cached_tokens ?? 0);
+  const cached = Number(objectIn(input_token_details).cached_tokens ?? 0);
   return {
     promptTokenCount: prompt,
     responseTokenCount: response,
     totalTokenCount: prompt + response,
     ...(cached > 0 && { cachedContentTokenCount: cached }),
-    promptTokensDetails: modalitiesOf(objectOf(input_token_details)),
-    responseTokensDetails: modalitiesOf(objectOf(output_token_details)),
+    promptTokensDetails: modalitiesOf(objectIn(input_token_details)),
+    responseTokensDetails: modalitiesOf(objectIn(output_token_details)),
   };
 }
 

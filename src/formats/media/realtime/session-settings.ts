@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText, objectIn } from '../../../kernel/json.ts';
 import type { WrongValue } from './events.ts';
 
 /** PCM of 24 kHz and 16 bits, or G.711 by either law. */
@@ -66,9 +66,9 @@ export function updated(
   takes: readonly SoundFormat[],
   at: 'session' | 'response' = 'session',
 ): SessionSettings | WrongValue {
-  const audio = objectOf(session.audio);
-  const input = objectOf(audio.input);
-  const output = objectOf(audio.output);
+  const audio = objectIn(session.audio);
+  const input = objectIn(audio.input);
+  const output = objectIn(audio.output);
   const named = [
     ['input', `${at}.audio.input.format`, input.format],
     ['output', `${at}.audio.output.format`, output.format],
@@ -95,7 +95,7 @@ export function updated(
   if (isWrong(speed)) return speed;
   const given = output.voice ?? session.voice;
   const voice = isObject(given) ? given.id : given;
-  const { effort } = objectOf(session.reasoning);
+  const { effort } = objectIn(session.reasoning);
   const parallel = session.parallel_tool_calls;
   const transcription = first(input, session, 'transcription', 'input_audio_transcription');
   const detection = first(input, session, 'turn_detection', 'turn_detection');
@@ -142,7 +142,7 @@ function toolChoiceOf(
 ): SessionSettings['toolChoice'] | WrongValue {
   if (value === undefined || value === null) return before;
   if (value === 'auto' || value === 'none' || value === 'required') return value;
-  const { type, name } = objectOf(value);
+  const { type, name } = objectIn(value);
   if (type === 'function' && typeof name === 'string' && name !== '') return { name };
   const param = `${at}.tool_choice`;
   const message = `Invalid '${param}'. Send 'auto', 'none', 'required' or {"type": "function", "name": "…"}.`;
@@ -210,22 +210,22 @@ export function shownTranscriptions(id: string, model: string | null, { formats,
 
 /** Model that an update names for transcripts of the caller's speech; null: none. */
 export function transcriptionModelIn(session: JsonValue | undefined): string | null {
-  const { model } = objectOf(objectOf(objectOf(objectOf(session).audio).input).transcription);
+  const { model } = objectIn(objectIn(objectIn(objectIn(session).audio).input).transcription);
   return typeof model === 'string' && model !== '' ? model : null;
 }
 
 /** The update with the model under this name. */
 export function withTranscriptionModel(session: JsonObject, model: string): JsonObject {
-  const audio = objectOf(session.audio);
-  const input = objectOf(audio.input);
+  const audio = objectIn(session.audio);
+  const input = objectIn(audio.input);
   return {
     ...session,
-    audio: { ...audio, input: { ...input, transcription: { ...objectOf(input.transcription), model } } },
+    audio: { ...audio, input: { ...input, transcription: { ...objectIn(input.transcription), model } } },
   };
 }
 
 function hintsOf(transcription: JsonValue): SessionSettings['hints'] {
-  const { languages, prompt, language = languages } = objectOf(transcription);
+  const { languages, prompt, language = languages } = objectIn(transcription);
   const [only, second] = Array.isArray(language) ? language : [language];
   return {
     ...(typeof only === 'string' && second === undefined && { language: only }),
@@ -248,7 +248,7 @@ function turnsOf(detection: JsonValue): SessionSettings['turns'] {
 function toolsOf(values: readonly JsonValue[], at: string): SessionSettings['tools'] | WrongValue {
   const tools: SessionSettings['tools'][number][] = [];
   for (const [index, value] of values.entries()) {
-    const { type, name, description, parameters } = objectOf(value);
+    const { type, name, description, parameters } = objectIn(value);
     const param = `${at}.tools[${index}]`;
     if (type !== 'function') {
       return { param: `${param}.type`, message: `Invalid '${param}.type'. This model takes functions alone.` };
@@ -259,7 +259,7 @@ function toolsOf(values: readonly JsonValue[], at: string): SessionSettings['too
     tools.push({
       name,
       description: typeof description === 'string' ? description : null,
-      parameters: objectOf(parameters),
+      parameters: objectIn(parameters),
     });
   }
   return tools;
@@ -282,8 +282,4 @@ function isWrong(value: unknown): value is WrongValue {
 /** A present null says `off`. */
 function first(input: JsonObject, session: JsonObject, present: string, older: string): JsonValue | undefined {
   return input[present] === undefined ? session[older] : input[present];
-}
-
-function objectOf(value: JsonValue | undefined): JsonObject {
-  return isObject(value) ? value : {};
 }

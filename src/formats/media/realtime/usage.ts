@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import { reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
 
 /** The `usage` of a `response.done`; null when it holds no counts. */
@@ -8,9 +8,9 @@ export function realtimeUsage(value: JsonValue | undefined): Usage | null {
   const output = reportedCount(value.output_tokens);
   if (input === null && output === null) return null;
   const usage: Usage = { inputTokens: input ?? 0, outputTokens: output ?? 0 };
-  const of = objectOf(value.input_token_details);
-  const cached = objectOf(of.cached_tokens_details);
-  const made = objectOf(value.output_token_details);
+  const of = objectIn(value.input_token_details);
+  const cached = objectIn(of.cached_tokens_details);
+  const made = objectIn(value.output_token_details);
   const counts = {
     cachedInputTokens: of.cached_tokens,
     audioInputTokens: of.audio_tokens,
@@ -25,8 +25,4 @@ export function realtimeUsage(value: JsonValue | undefined): Usage | null {
     if (count !== null && count > 0) usage[name] = count;
   }
   return usage;
-}
-
-function objectOf(value: JsonValue | undefined): JsonObject {
-  return isObject(value) ? value : {};
 }

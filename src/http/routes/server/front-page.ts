@@ -3,7 +3,7 @@ import { sendWhole } from '../../../inference/spine/sink.ts';
 import { culvert } from '../../../kernel/command-form.ts';
 import { type Exchange, headerOf } from '../../exchange.ts';
 import { linkBaseOf } from '../../link-base.ts';
-import { plainStyle, plainStyleSource } from '../../plain-page.ts';
+import { escaped, plainStyle, plainStyleSource } from '../../plain-page.ts';
 import { writeJson } from '../../write-json.ts';
 import { qdrantApiVersion } from '../vectors.ts';
 
@@ -42,10 +42,6 @@ const plainText = ['content-type', 'text/plain; charset=utf-8', 'cache-control',
 /** Browsers name it; API clients send `application/json`, any type, or nothing. */
 function acceptsHtml(exchange: Exchange): boolean {
   return /\btext\/html\b/i.test(headerOf(exchange, 'accept') ?? '');
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
 function pageOf(url: string, version: string): string {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, objectIn } from '../../../kernel/json.ts';
 import type { UpstreamUpload } from '../../../upstream/transport/upstream-call.ts';
 import type { BatchProgress, UpstreamBatches } from './batch-api.ts';
 import { aroundContent, removeFiles, textIn } from './file-batches.ts';
@@ -25,7 +25,7 @@ export const geminiBatches: UpstreamBatches = {
     for (let page = 0; page < pagesMax; page++) {
       const { operations, nextPageToken: next } = await client.call('GET', `${path}?pageSize=${pageMax}${after}`);
       const batches = Array.isArray(operations) ? operations.filter(isObject) : [];
-      const found = batches.find(({ metadata }) => objectOf(metadata).displayName === name);
+      const found = batches.find(({ metadata }) => objectIn(metadata).displayName === name);
       if (found !== undefined) return idOf(found);
       if (typeof next !== 'string' || next === '') return null;
       after = `&pageToken=${encodeURIComponent(next)}`;
@@ -70,19 +70,19 @@ async function upload(client: UpstreamClient, name: string, content: UpstreamUpl
       headers: ['x-goog-upload-protocol', 'multipart'],
     },
   );
-  return textIn(objectOf(answer.file), 'name');
+  return textIn(objectIn(answer.file), 'name');
 }
 
 function progressOf(batch: JsonObject): BatchProgress {
   const { metadata, done, response } = batch;
-  const { state, batchStats, inputConfig, output } = objectOf(metadata);
-  const input = objectOf(inputConfig).fileName;
-  const answers = objectOf(response).responsesFile ?? objectOf(output).responsesFile;
+  const { state, batchStats, inputConfig, output } = objectIn(metadata);
+  const input = objectIn(inputConfig).fileName;
+  const answers = objectIn(response).responsesFile ?? objectIn(output).responsesFile;
   return {
     id: idOf(batch),
     ended: done === true || ended.test(String(state)),
     // Numbers of 64 bits are text in Google's JSON.
-    succeeded: Number(objectOf(batchStats).successfulRequestCount ?? 0),
+    succeeded: Number(objectIn(batchStats).successfulRequestCount ?? 0),
     answers: typeof answers === 'string' ? [bare(answers)] : [],
     // The id of the file of answers is longer than the call that deletes files takes.
     files: typeof input === 'string' ? [bare(input)] : [],
@@ -96,8 +96,4 @@ function idOf(batch: JsonObject): string {
 /** `batches/ID` or `files/ID` without what it is. */
 function bare(name: string): string {
   return name.slice(name.indexOf('/') + 1);
-}
-
-function objectOf(value: unknown): JsonObject {
-  return isObject(value) ? value : {};
 }

@@ -265,7 +265,7 @@ function bytesOf(columns: Iterable<Column>): number {
   return bytes;
 }
 
-function parsed(payload: string | null): JsonObject | null {
+export function parsed(payload: string | null): JsonObject | null {
   return payload === null ? null : (JSON.parse(payload) as JsonObject);
 }
 

@@ -11,7 +11,7 @@ import { createValueCounts } from '../../value-counts.ts';
 import { eachInSteps, finish, partsInSteps, type Steps, scannedPerStep } from '../index/resumable-steps.ts';
 import { CachedSlots } from './cached-slots.ts';
 import type { Column } from './column.ts';
-import { ColumnCache, makingSteps } from './column-cache.ts';
+import { ColumnCache, makingSteps, parsed } from './column-cache.ts';
 import type { ColumnSource, Columns, OrderedSlot, Pace } from './columns.ts';
 import { countCodes } from './count-values.ts';
 import { decide, keysOf } from './decide.ts';
@@ -146,10 +146,6 @@ export function createColumns(source: ColumnSource, bytesMax: number, steps = ma
       return cache.bytes + cachedSlots.bytes;
     },
   };
-}
-
-function parsed(payload: string | null): JsonObject | null {
-  return payload === null ? null : (JSON.parse(payload) as JsonObject);
 }
 
 function rowValues(payload: string | null, key: KeyPath): JsonValue[] {

@@ -1,4 +1,5 @@
 import { openCollectionTable } from '../collection-table.ts';
+import { reasonOf } from '../damage.ts';
 import { openFieldTable } from '../named-vector-rows.ts';
 import { checkRows } from '../open-collection.ts';
 import { openPointTable } from '../point-table.ts';
@@ -19,7 +20,7 @@ function damageOfShard(file: string, number: number): string[] {
     try {
       collections.check();
     } catch (error) {
-      found.push(messageOf(error));
+      found.push(reasonOf(error));
     }
     for (const tenant of tenantsIn(shard)) {
       try {
@@ -33,11 +34,11 @@ function damageOfShard(file: string, number: number): string[] {
               fields.each(fid, () => {});
             }
           } catch (error) {
-            found.push(`collection '${row.spec.name}' of ${tenant}: ${messageOf(error)}`);
+            found.push(`collection '${row.spec.name}' of ${tenant}: ${reasonOf(error)}`);
           }
         }
       } catch (error) {
-        found.push(`a collection of ${tenant}: ${messageOf(error)}`);
+        found.push(`a collection of ${tenant}: ${reasonOf(error)}`);
       }
     }
     return found;
@@ -51,10 +52,6 @@ function tenantsIn(shard: ShardFile): string[] {
     .prepare('SELECT DISTINCT tenant FROM collection ORDER BY tenant')
     .all()
     .map(({ tenant }) => String(tenant));
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** The same for the file of any database: none for one that is no shard. Rows carry checksums, so that bits show which SQLite takes for good. */
