@@ -1,4 +1,3 @@
-import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { AgentReply } from '../../../../src/admin/entries/agents.ts';
 import { agents } from '../../api/entries.ts';
@@ -13,7 +12,6 @@ import { Card } from './card.tsx';
 
 /** One agent: its state, its card, and what can be done about it. */
 export default function AgentPage() {
-  const client = useQueryClient();
   return (
     <StoredPage
       entries={agents}
@@ -24,11 +22,11 @@ export default function AgentPage() {
       edit={(agent, done) => (
         <EditDefinition
           entry={agent}
-          path={agents.addressOf(agent.name)}
+          entries={agents}
           address={{ name: 'url', label: 'URL' }}
           fixed={[]}
           hint="JSON with the keys of culvert.yaml: endpoint, headers, cost, timeout, max_bytes, data."
-          onSaved={() => agents.refresh(client).then(done)}
+          onDone={done}
         />
       )}
       removal="Keys can no longer send messages to it, and Culvert forgets its headers. Its running tasks continue."

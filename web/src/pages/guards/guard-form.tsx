@@ -49,9 +49,12 @@ function Fields({ fields, guard, onDone }: GuardFormProps & { fields: readonly G
     <StoredForm
       entry={guard}
       entries={guards}
-      list="/dashboard/guards"
-      kind="guard"
-      name={{ hint: 'Models, plans and the server refer to it by this name.', placeholder: 'pii' }}
+      adds={{
+        list: '/dashboard/guards',
+        kind: 'guard',
+        hint: 'Models, plans and the server refer to it by this name.',
+        placeholder: 'pii',
+      }}
       written={() => definitionOf(fields, draft)}
       onDefinition={(definition) => setDraft(draftOf(fields, definition))}
       onDone={onDone}

@@ -1,4 +1,3 @@
-import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { McpServerReply } from '../../../../src/admin/entries/mcp-server-shown.ts';
 import { mcpServers } from '../../api/entries.ts';
@@ -16,7 +15,6 @@ import { TryTool } from './try-tool.tsx';
 
 /** One MCP server: its state, its tools, and what can be done about it. */
 export default function McpServerPage() {
-  const client = useQueryClient();
   return (
     <StoredPage
       entries={mcpServers}
@@ -27,11 +25,11 @@ export default function McpServerPage() {
       edit={(server, done) => (
         <EditDefinition
           entry={server}
-          path={mcpServers.addressOf(server.name)}
+          entries={mcpServers}
           address={{ name: 'url', label: 'URL' }}
           fixed={[]}
           hint="JSON with the keys of culvert.yaml: headers, oauth, tools, timeout, max_bytes."
-          onSaved={() => mcpServers.refresh(client).then(done)}
+          onDone={done}
         />
       )}
       removal="Keys lose its tools, its sessions end, and Culvert forgets its tokens."

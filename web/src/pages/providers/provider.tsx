@@ -1,4 +1,3 @@
-import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
@@ -21,7 +20,6 @@ import { type TestReply, TestResult } from './test-result.tsx';
 
 /** One provider: how its credentials do, and what can be done about it. */
 export default function ProviderPage() {
-  const client = useQueryClient();
   return (
     <StoredPage
       entries={providers}
@@ -33,7 +31,7 @@ export default function ProviderPage() {
       edit={(provider, done) => (
         <EditDefinition
           entry={provider}
-          path={providers.addressOf(provider.name)}
+          entries={providers}
           address={{
             name: 'base_url',
             label: 'Base URL',
@@ -42,7 +40,7 @@ export default function ProviderPage() {
           }}
           fixed={['type']}
           hint="JSON with the keys of culvert.yaml: timeouts, headers, all_models, http2, health, dialects …"
-          onSaved={() => providers.refresh(client).then(done)}
+          onDone={done}
         />
       )}
       removal="This also removes its credentials, and models lose their targets there. Running requests finish."

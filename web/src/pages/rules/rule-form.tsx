@@ -35,9 +35,12 @@ export function RuleForm({ rule, onDone }: RuleFormProps) {
     <StoredForm
       entry={rule}
       entries={rules}
-      list="/dashboard/routes"
-      kind="rule"
-      name={{ hint: 'Records and refusals show this name.', placeholder: 'free-and-long' }}
+      adds={{
+        list: '/dashboard/routes',
+        kind: 'rule',
+        hint: 'Records and refusals show this name.',
+        placeholder: 'free-and-long',
+      }}
       written={() => definitionOf(draft)}
       onDefinition={(definition) => setDraft(draftOf(definition))}
       onDone={onDone}

@@ -11,24 +11,23 @@ import { Field, Form } from '../forms/form.tsx';
 import { toast } from '../toast.tsx';
 
 /** An entry that is set up at run time, as the admin API returns it. */
-interface StoredEntry {
+export interface NamedEntry {
   name: string;
   version: number | null;
   definition: Written | null;
 }
 
-interface StoredFormProps<Entry extends StoredEntry> {
+export interface StoredFormProps<Entry extends NamedEntry> {
   /** Null: the form makes one. */
   entry: Entry | null;
   entries: ReturnType<typeof entriesOf<Entry>>;
-  /** Its list in the dashboard, where a new entry has its page. */
-  list: string;
-  /** Kind of entry, as in "Add guard". */
-  kind: string;
-  /** The field of the name. */
-  name: { hint: string; placeholder: string };
-  /** The definition as it is typed. */
-  written: () => Written;
+  /**
+   * How a new entry is made: `list` is its list in the dashboard, where it has its page, `kind` as in "Add guard", and
+   * the others are of the field of its name. Absent: other forms make such entries.
+   */
+  adds?: { list: string; kind: string; hint: string; placeholder: string };
+  /** The definition as it is typed. Null: it cannot be sent, and its field says why. */
+  written: () => Written | null;
   /** Puts a definition into the form. */
   onDefinition: (definition: Written) => void;
   onDone: () => void;
@@ -36,23 +35,24 @@ interface StoredFormProps<Entry extends StoredEntry> {
 }
 
 /** Makes a named entry, or changes the stored one: two operators who change one thing see what the other has changed. */
-export function StoredForm<Entry extends StoredEntry>(props: StoredFormProps<Entry>) {
-  const { entry, entries, list, kind, name: field, written, onDefinition, onDone, children } = props;
+export function StoredForm<Entry extends NamedEntry>(props: StoredFormProps<Entry>) {
+  const { entry, entries, adds, onDefinition, onDone, children } = props;
   const client = useQueryClient();
   const navigate = useNavigate();
   const [base, setBase] = useState(entry);
   const [name, setName] = useState('');
+  const written = props.written();
   const save = useMutation({
     mutationFn() {
-      if (base === null) return call<Entry>('POST', entries.path, { body: { name: name.trim(), ...written() } });
-      const body = { version: base.version, ...mergePatch(base.definition ?? {}, written()) };
+      if (base === null) return call<Entry>('POST', entries.path, { body: { name: name.trim(), ...written } });
+      const body = { version: base.version, ...mergePatch(base.definition ?? {}, written ?? {}) };
       return call<Entry>('PATCH', entries.addressOf(base.name), { body });
     },
     async onSuccess(saved) {
       toast(base === null ? `${saved.name} was added.` : `${saved.name} was changed.`);
       await entries.refresh(client);
       onDone();
-      if (base === null) void navigate({ to: `${list}/${encodeURIComponent(saved.name)}` });
+      if (base === null) void navigate({ to: `${adds?.list}/${encodeURIComponent(saved.name)}` });
     },
   });
   const current = currentOf<Entry>(save.error);
@@ -62,8 +62,13 @@ export function StoredForm<Entry extends StoredEntry>(props: StoredFormProps<Ent
       error={current === null ? save.error : null}
       onSubmit={() => save.mutate()}
       footer={
-        <Button type="submit" look="main" busy={save.isPending} disabled={current !== null || isNameless}>
-          {base === null ? `Add ${kind}` : 'Save'}
+        <Button
+          type="submit"
+          look="main"
+          busy={save.isPending}
+          disabled={current !== null || written === null || isNameless}
+        >
+          {base === null ? `Add ${adds?.kind}` : 'Save'}
         </Button>
       }
     >
@@ -71,7 +76,7 @@ export function StoredForm<Entry extends StoredEntry>(props: StoredFormProps<Ent
         <ChangedMeanwhile
           before={base?.definition ?? {}}
           theirs={current.definition ?? {}}
-          yours={written()}
+          yours={written ?? {}}
           onGoOn={(definition) => {
             setBase(current);
             onDefinition(definition);
@@ -80,10 +85,10 @@ export function StoredForm<Entry extends StoredEntry>(props: StoredFormProps<Ent
         />
       )}
       {base === null && (
-        <Field name="name" label="Name" hint={field.hint}>
+        <Field name="name" label="Name" hint={adds?.hint}>
           <Input
             spellCheck={false}
-            placeholder={field.placeholder}
+            placeholder={adds?.placeholder}
             value={name}
             onChange={({ target }) => setName(target.value)}
           />
