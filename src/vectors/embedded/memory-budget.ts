@@ -1,5 +1,6 @@
 import { knownEntry } from '../../kernel/known-entry.ts';
-import { withTextIndexes } from '../filter/with-text-indexes.ts';
+import { type TextIndexes, withTextIndexes } from '../filter/with-text-indexes.ts';
+import { readTextIndex } from '../wire/read-text-options.ts';
 import { type CollectionMemory, createCollectionMemory } from './collection-memory.ts';
 import type { CollectionRow } from './collection-row.ts';
 import { createColumns } from './columns/create-columns.ts';
@@ -16,7 +17,6 @@ import { createReadRows } from './row-cache.ts';
 import type { RowWatch } from './row-watch.ts';
 import { SharedRoom } from './shared-room.ts';
 import { DamagedRows } from './storage-trouble.ts';
-import { textIndexesOf } from './text-indexes.ts';
 
 /** Part of the memory for vectors that indexes may take; columns of payloads have the rest. */
 const indexShare = 7 / 8;
@@ -144,4 +144,12 @@ function* checkMeanwhile(points: PointTable, cid: number): Steps<void> {
 
 function columnTooLarge(collection: string, key: string, bytesMax: number): string {
   return `vectors: collection '${collection}': the values of '${key.slice(0, 64)}' do not fit the ${bytesMax} bytes that vectors.memory leaves for filters; searches that filter on it read points from the disk, slower`;
+}
+
+/** The payload indexes of a collection that define how texts are split into terms. */
+function textIndexesOf(indexes: CollectionRow['indexes']): TextIndexes {
+  return (field) => {
+    const found = indexes.find(({ key, type }) => key === field && type === 'text');
+    return found?.params === undefined ? null : readTextIndex(found.params, 'field_schema');
+  };
 }

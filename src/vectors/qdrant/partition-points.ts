@@ -1,18 +1,20 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
+import type { JsonValue } from '../../kernel/json.ts';
+import { readKeyPath } from '../filter/read-key-path.ts';
 import { neighboursBySearch } from '../neighbours-by-search.ts';
-import type { ScoredPoint } from '../point.ts';
+import type { PointId, ScoredPoint } from '../point.ts';
+import { createValueCounts } from '../value-counts.ts';
 import { noPoint } from '../vector-refusals.ts';
-import type { PointQuery, VectorStore } from '../vector-store.ts';
+import type { FacetHit, FacetQuery, PointQuery, VectorStore } from '../vector-store.ts';
 import { changedBeforeWritten, checkInputs, checkVectors } from './changed-points.ts';
-import { countValues } from './count-values.ts';
 import { orderedPage } from './order-points.ts';
 import { isRankedHere, orderQueries } from './order-queries.ts';
-import type { Partition } from './partition.ts';
+import { keyInPayload, type Partition } from './partition.ts';
 import type { Partitions } from './partitions.ts';
 import type { AnswerRoom } from './qdrant-connection.ts';
 import { listIn, objectIn, scoredPoint, selectorOf, storedPoint } from './read-answers.ts';
-import { createReading, scanTurns } from './scan-values.ts';
+import { createReading, type Reading, scanTurns, scanValues } from './scan-values.ts';
 import { writeFilter } from './write-filter.ts';
 import { writeOperations } from './write-operations.ts';
 import {
@@ -157,4 +159,29 @@ async function lookUp(partitions: Partitions, tenant: string, queries: readonly 
   return new Map(
     await Promise.all(Array.from(names, async (name) => [name, await partitions.open(tenant, name)] as const)),
   );
+}
+
+/** Different values that one call counts, in bytes. */
+const countedBytesMax = 64 * 1024 * 1024;
+
+/**
+ * Counted here. Qdrant's own facets need an index of the key's type, which tenants of one Qdrant collection may each
+ * have of another; they count values of that type alone.
+ */
+async function countValues(
+  reading: Reading,
+  partition: Partition,
+  { key, filter, limit }: FacetQuery,
+): Promise<readonly FacetHit[]> {
+  const path = readKeyPath(key, 'key');
+  const counts = createValueCounts(path, countedBytesMax);
+  const { must, ...others } = writeFilter(partition, filter);
+  const passing = { ...others, must: [...must, { must_not: [{ is_empty: { key: keyInPayload(path.text) } }] }] };
+  const count = (_id: PointId, values: readonly JsonValue[]) => {
+    for (const value of values) counts.add(value);
+  };
+  return reading.inTurn(partition, async () => {
+    await scanValues(reading, partition, path, () => passing, count);
+    return counts.top(limit);
+  });
 }

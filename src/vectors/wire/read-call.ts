@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import type { CollectionSpec } from '../collection.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
-import { refuse } from '../filter/refuse.ts';
+import { quoted, refuse } from '../filter/refuse.ts';
 import type { PointId } from '../point.ts';
 import { readPointId } from '../point-id.ts';
 import type { Embedded, TextsToEmbed, VectorCall } from '../vector-engine.ts';
@@ -18,7 +18,6 @@ import {
   readUpdate,
 } from './read-collection.ts';
 import { readMatrix } from './read-matrix.ts';
-import { readOptions } from './read-options.ts';
 import { readCount, readFacet, readRetrieve, readScroll } from './read-paging.ts';
 import { type QueryDialect, readGroupQuery, readQueries, readQuery } from './read-query.ts';
 import { readRerank } from './read-rerank.ts';
@@ -270,4 +269,25 @@ function isRetrieve(body: JsonObject): boolean {
 
 function readPathId(text: string | undefined): PointId {
   return readPointId(text !== undefined && /^\d{1,16}$/.test(text) ? Number(text) : text, 'id');
+}
+
+/**
+ * Options that Qdrant's clients put behind the `?`, checked. Only `wait` means something to one machine. Others than
+ * these are ignored.
+ */
+function readOptions(search: string): Acknowledge {
+  if (search === '') return 'completed';
+  const options = new URLSearchParams(search);
+  const wait = options.get('wait');
+  if (wait !== null && wait !== 'true' && wait !== 'false')
+    refuse('wait', `expected true or false, got ${quoted(wait)}`);
+  checkOption(options, 'ordering', /^(?:weak|medium|strong)$/, 'weak, medium or strong');
+  checkOption(options, 'timeout', /^[1-9]\d{0,9}$/, 'whole seconds, at least 1');
+  checkOption(options, 'consistency', /^(?:[1-9]\d{0,9}|majority|quorum|all)$/, 'a number, majority, quorum or all');
+  return wait === 'false' ? 'acknowledged' : 'completed';
+}
+
+function checkOption(options: URLSearchParams, name: string, pattern: RegExp, expected: string): void {
+  const value = options.get(name);
+  if (value !== null && !pattern.test(value)) refuse(name, `expected ${expected}, got ${quoted(value)}`);
 }

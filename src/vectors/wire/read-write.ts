@@ -1,10 +1,19 @@
-import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { namedVectorsMax, vectorNameCharsMax } from '../collection.ts';
+import { readFilter } from '../filter/read-filter.ts';
+import { readKeyPath } from '../filter/read-key-path.ts';
 import { kindOf, readObject, refuse } from '../filter/refuse.ts';
-import type { WriteOperation } from '../vector-store.ts';
-import { type PointBudget, readUpdateVectors, readUpsert } from './read-points.ts';
-import { readList } from './read-scalars.ts';
-import { readDeletePayload, readOverwritePayload, readSelection, readSetPayload } from './read-selection.ts';
+import { readPointId } from '../point-id.ts';
+import type { Selection, WriteOperation } from '../vector-store.ts';
+import {
+  type PointBudget,
+  payloadJson,
+  readUpdateVectors,
+  readUpsert,
+  refuseShardKey,
+  takePoints,
+} from './read-points.ts';
+import { optional, readList } from './read-scalars.ts';
 import type { VectorReader } from './vector-reader.ts';
 
 /** Operations in one `points/batch`. */
@@ -93,4 +102,46 @@ function readOperation(item: JsonValue, at: string, vectors: VectorReader, budge
   const { keys, read }: { keys: readonly string[]; read: ReadOperation } = writeOperations[name];
   const body = readObject(operation[name], `${at}.${name}`, keys);
   return read(body, `${at}.${name}.`, vectors, budget);
+}
+
+/** Payload keys that one operation removes. */
+const deletedKeysMax = 1_000;
+
+/** `points` (ids) or `filter` of a body, one of them; `at` as in `operations[2].delete.`, '' at the top. */
+function readSelection(body: JsonObject, at: string, budget: PointBudget): Selection {
+  refuseShardKey(body, at);
+  const { points, filter } = body;
+  if (!optional(points) && !optional(filter)) refuse(`${at}filter`, 'give points or filter, not both');
+  if (!optional(filter)) return { filter: readFilter(filter, `${at}filter`) };
+  if (optional(points)) refuse(`${at}points`, 'is missing: give the ids of points, or a filter');
+  const ids = readList(points, `${at}points`, { min: 0, max: Number.POSITIVE_INFINITY }, readPointId);
+  takePoints(ids.length, `${at}points`, budget);
+  return { ids };
+}
+
+function readSetPayload(body: JsonObject, at: string, budget: PointBudget): WriteOperation {
+  const which = readSelection(body, at, budget);
+  const payload = readPayloadText(body.payload, `${at}payload`);
+  const key = optional(body.key) ? null : readKeyPath(body.key, `${at}key`).text;
+  return { kind: 'set-payload', which, payload, key };
+}
+
+function readOverwritePayload(body: JsonObject, at: string, budget: PointBudget): WriteOperation {
+  if (!optional(body.key)) refuse(`${at}key`, 'replaces the whole payload; to set a part of it, use POST');
+  return {
+    kind: 'overwrite-payload',
+    which: readSelection(body, at, budget),
+    payload: readPayloadText(body.payload, `${at}payload`),
+  };
+}
+
+function readDeletePayload(body: JsonObject, at: string, budget: PointBudget): WriteOperation {
+  const which = readSelection(body, at, budget);
+  const keys = readList(body.keys, `${at}keys`, { min: 1, max: deletedKeysMax }, readKeyPath).map(({ text }) => text);
+  return { kind: 'delete-payload', which, keys };
+}
+
+function readPayloadText(value: JsonValue | undefined, at: string): string {
+  if (!isObject(value)) refuse(at, `expected an object, got ${kindOf(value)}`);
+  return payloadJson(value, at);
 }

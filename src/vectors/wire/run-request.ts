@@ -1,8 +1,8 @@
 import type { StoredPoint } from '../point.ts';
 import { noPoint } from '../vector-refusals.ts';
-import type { Owner, PointGroup, VectorStore } from '../vector-store.ts';
-import { matrixOffsets, matrixPairs } from './distance-matrix.ts';
+import type { Neighbours, Owner, PointGroup, VectorStore } from '../vector-store.ts';
 import { lookUpGroups } from './group-lookups.ts';
+import { shortestFloat } from './shortest-float.ts';
 import { shownInfo, shownPoint, shownPoints, shownScored, shownSpec } from './shown-collection.ts';
 import type { Acknowledge, VectorRequest } from './vector-request.ts';
 
@@ -102,4 +102,24 @@ function shownGroup({ id, hits }: PointGroup, lookup: StoredPoint | undefined): 
 
 function updateResult(operation: number, acknowledge: Acknowledge): object {
   return { operation_id: operation, status: acknowledge };
+}
+
+/** Answer of Qdrant's `matrix/pairs`. */
+function matrixPairs({ ids, nearest }: Neighbours) {
+  return {
+    pairs: nearest.flatMap((of, row) =>
+      of.map(({ id, score }) => ({ a: ids[row], b: id, score: shortestFloat(score) })),
+    ),
+  };
+}
+
+/** Answer of Qdrant's `matrix/offsets`: the same as a sparse matrix whose rows and columns are `ids`. */
+function matrixOffsets({ ids, nearest }: Neighbours) {
+  const offsetOf = new Map(ids.map((id, offset) => [id, offset]));
+  return {
+    offsets_row: nearest.flatMap((found, row) => found.map(() => row)),
+    offsets_col: nearest.flatMap((found) => found.map(({ id }) => offsetOf.get(id))),
+    scores: nearest.flatMap((found) => found.map(({ score }) => shortestFloat(score))),
+    ids,
+  };
 }

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
-import type { Filter } from '../../filter/filter.ts';
+import { putNewest } from '../../../kernel/put-newest.ts';
+import type { Condition, Filter } from '../../filter/filter.ts';
 import type { KeyPath } from '../../filter/key-path.ts';
 import { matches } from '../../filter/matches.ts';
 import { differentValues } from '../../filter/reach.ts';
@@ -7,13 +8,11 @@ import { isGroup } from '../../group-points.ts';
 import { microseconds, orderNumber } from '../../order-number.ts';
 import { createOrderedRows, type OrderedRows } from '../../ordered-rows.ts';
 import type { PointId } from '../../point.ts';
-import { createValueCounts } from '../../value-counts.ts';
+import { createValueCounts, type ValueCounts } from '../../value-counts.ts';
 import { eachInSteps, finish, partsInSteps, type Steps, scannedPerStep } from '../index/resumable-steps.ts';
-import { CachedSlots } from './cached-slots.ts';
 import type { Column } from './column.ts';
 import { ColumnCache, makingSteps, parsed } from './column-cache.ts';
 import type { ColumnSource, Columns, OrderedSlot, Pace } from './columns.ts';
-import { countCodes } from './count-values.ts';
 import { decide, keysOf } from './decide.ts';
 import { isLong, longCode } from './dictionary.ts';
 import { addSlot, hasSlot, type SlotSet, sizeOf, slotsOf, without, wordsFor } from './slot-set.ts';
@@ -160,4 +159,61 @@ function setOf(slots: Uint32Array): SlotSet {
   const set = new Uint32Array(wordsFor((slots.at(-1) ?? -1) + 1));
   for (const slot of slots) addSlot(set, slot);
   return set;
+}
+
+/** Counts what a column keeps: all but long strings. `slots`: null for all rows. */
+function countCodes(column: Column, slots: Uint32Array | null, counts: ValueCounts): void {
+  const { dictionary } = column;
+  const rows = slots === null ? null : new Uint32Array(dictionary.end);
+  if (rows !== null) for (const slot of slots!) column.codes(slot, (code) => rows[code]!++);
+  for (let code = 1; code < dictionary.end; code++) {
+    counts.add(dictionary.value(code), rows === null ? dictionary.rows(code) : rows[code]!);
+  }
+}
+
+const filtersMax = 8;
+/** More for one filter are not kept. */
+const slotsMax = 100_000;
+/** The rows of the slots, which an index keeps with them (`slot-map`), take as much. */
+const bytesPerSlot = 2 * Uint32Array.BYTES_PER_ELEMENT;
+
+/** Slots that pass filters, until a row changes: callers repeat a few filters, such as that of one of their users. */
+class CachedSlots {
+  /** By the filter's text, the least recently used first. */
+  readonly #cached = new Map<string, Uint32Array>();
+  #at = 0;
+
+  get bytes(): number {
+    let slots = 0;
+    for (const one of this.#cached.values()) slots += one.length;
+    return slots * bytesPerSlot;
+  }
+
+  /** `at`: how often rows have changed. `select` is asked for slots that are not kept. Nobody may write to the result. */
+  *of(filter: Filter, at: number, select: () => Steps<SlotSet>): Steps<Uint32Array> {
+    if (at !== this.#at) this.#cached.clear();
+    this.#at = at;
+    const text = textOf(filter);
+    const slots = (text === null ? undefined : this.#cached.get(text)) ?? slotsOf(yield* select());
+    if (text !== null && slots.length <= slotsMax && at === this.#at) putNewest(this.#cached, text, slots, filtersMax);
+    return slots;
+  }
+}
+
+/** The same for filters that mean the same. Null for all but values that must be there: others hold sets and bounds. */
+function textOf({ must, should, mustNot, minShould }: Filter): string | null {
+  if (should.length > 0 || mustNot.length > 0 || minShould !== null) return null;
+  const parts: unknown[] = [];
+  for (const condition of must) {
+    const part = keyAndValue(condition);
+    if (part === null) return null;
+    parts.push(part);
+  }
+  return JSON.stringify(parts);
+}
+
+function keyAndValue(condition: Condition): readonly [string, unknown] | null {
+  if (condition.kind !== 'field' || condition.tests.length !== 1) return null;
+  const [test] = condition.tests;
+  return test?.kind === 'value' ? [condition.key.text, test.value] : null;
 }
