@@ -1,18 +1,19 @@
+import { knownEntry } from '../../kernel/known-entry.ts';
 import type { AttributeSelector, AttributeValues } from '../scrape/scraped-page.ts';
 import type { Extracted, ExtractOptions, SelectorField } from './extract-order.ts';
 import { bringFormulas, holdFormulas } from './hold-formulas.ts';
 import { bringNotes, holdNotes } from './hold-notes.ts';
 import { mainContentOf } from './main-content.ts';
-import { isOutweighed, outweighed } from './outweighed.ts';
 import { withoutUnread } from './page-blocks.ts';
 import { documentOf, type PageDocument, type PageElement } from './page-document.ts';
 import { pageFacts } from './page-facts.ts';
-import { headingOf, restoreHeading } from './page-heading.ts';
 import { pageImages } from './page-images.ts';
-import { absoluteLink, firstLinks, linksMax, onlyFirst } from './plain-text.ts';
+import { absoluteLink, firstLinks, linksMax, onlyFirst, tidyLine } from './plain-text.ts';
+import { removeBlocks } from './remove-blocks.ts';
+import { textBlocksOf } from './text-blocks.ts';
 import { htmlOfMarks, withoutMarks } from './text-marks.ts';
 import { tidyCode } from './tidy-code.ts';
-import { tidyTables } from './tidy-tables.ts';
+import { weigh } from './weigh-elements.ts';
 import { writeMarkdown } from './write-markdown.ts';
 import { writeText } from './write-text.ts';
 
@@ -168,4 +169,79 @@ function makeAbsolute(root: PageElement, base: string): void {
       if (name.startsWith('on') || name === 'srcset' || name === 'style') element.removeAttribute(name);
     }
   }
+}
+
+/** Keeps in `data-align` which way cells are set: extractors take styles away. */
+function tidyTables(document: PageDocument): void {
+  for (const cell of document.querySelectorAll('th[align], th[style], td[align], td[style]')) {
+    const declared =
+      /text-align:\s*(left|center|right)/i.exec(cell.getAttribute('style') ?? '')?.[1] ?? cell.getAttribute('align');
+    const align = declared?.toLowerCase() ?? '';
+    if (/^(?:left|center|right)$/.test(align)) cell.setAttribute('data-align', align);
+  }
+}
+
+/** Warning of main content that may be a dump of data instead of the article. */
+const outweighed =
+  'Nearly all of the main content is one long text, and other text of the page is left out. ' +
+  'For all of it, set onlyMainContent to false.';
+
+/** A smaller block is a paragraph. */
+const blockSizeMin = 20_000;
+/** Its share of the main content. */
+const blockShareMin = 0.9;
+/** Less prose may be a note below the page. */
+const leftOutMin = 150;
+
+/**
+ * Whether one block of `main` has so many letters that it may have decided alone what the main content is, while prose of
+ * `page` is left out.
+ */
+function isOutweighed(main: PageElement, page: PageElement): boolean {
+  const sizes = textBlocksOf(main).map(({ size }) => size);
+  const longest = sizes.reduce((most, size) => Math.max(most, size), 0);
+  const size = sizes.reduce((sum, one) => sum + one, 0);
+  if (longest < blockSizeMin || longest < blockShareMin * size) return false;
+  return proseOf(page) - proseOf(main) >= leftOutMin;
+}
+
+function proseOf(root: PageElement): number {
+  return knownEntry(weigh(root), root).prose;
+}
+
+/** The heading of the page's subject: many sites have their own name as the first heading. */
+function headingOf(document: PageDocument): string | null {
+  const within = document.querySelector('article h1, main h1, [role="main"] h1');
+  if (within !== null) return tidyLine(within.textContent);
+  const title = tidyLine(document.querySelector('title')?.textContent)?.toLowerCase() ?? '';
+  const all = [...document.querySelectorAll('h1')].map((one) => ({
+    text: tidyLine(one.textContent) ?? '',
+    framed: one.closest(frame) !== null,
+  }));
+  const headings = all.filter(({ text, framed }) => text !== '' && !framed);
+  const named = headings.find(({ text }) => title.includes(text.toLowerCase())) ?? headings[0];
+  // A title begins with the page's subject; the site's name comes last.
+  const above = all.find(({ text, framed }) => framed && text !== '' && title.startsWith(text.toLowerCase()));
+  return (named ?? above)?.text ?? null;
+}
+
+const frame = 'nav, header, footer, aside, [role="banner"]';
+
+/** The main content comes without the page's own heading, or with one that has become a second. */
+function restoreHeading(main: PageElement, heading: string | null): void {
+  if (heading === null || main.querySelector('h1') !== null) return;
+  const second = main.querySelector('h2');
+  const same = second !== null && tidyLine(second.textContent) === heading ? second : null;
+  const html = same === null ? escapeHtml(heading) : same.innerHTML;
+  same?.remove();
+  const first = textBlocksOf(main).slice(0, 3);
+  removeBlocks(
+    main,
+    first.filter(({ text }) => tidyLine(text) === heading),
+  );
+  main.innerHTML = `<h1>${html}</h1>${main.innerHTML}`;
+}
+
+function escapeHtml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

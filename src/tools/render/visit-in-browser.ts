@@ -5,7 +5,6 @@ import type { ProxyPass } from '../../net/proxy-pass.ts';
 import type { Rendered } from '../page-renderer.ts';
 import type { MayFollow } from './hold-requests.ts';
 import { type BrowserKeeper, BrowserUnfit, type RunningBrowser } from './keep-browser.ts';
-import { pageManners } from './page-manners.ts';
 import type { PageVisit, VisitEnd } from './render-message.ts';
 import { visitPage } from './visit-page.ts';
 
@@ -109,3 +108,42 @@ const unfit: Rendered = {
   reason: 'unfit',
   message: 'Chromium does not start on this machine; the log says why',
 };
+
+/**
+ * Runs in every frame before its scripts. It is not a safeguard, which the proxy is: these features would only keep a
+ * page busy or waiting. A socket fails as behind many a proxy, so that pages fall back to other ways.
+ */
+const pageManners = `(() => {
+  for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection', 'WebTransport']) delete globalThis[name];
+  class WebSocket extends EventTarget {
+    static CONNECTING = 0;
+    static OPEN = 1;
+    static CLOSING = 2;
+    static CLOSED = 3;
+    readyState = 3;
+    bufferedAmount = 0;
+    protocol = '';
+    extensions = '';
+    binaryType = 'blob';
+    onopen = null;
+    onmessage = null;
+    onerror = null;
+    onclose = null;
+    constructor(url) {
+      super();
+      this.url = String(url);
+      setTimeout(() => {
+        for (const type of ['error', 'close']) {
+          const event = new Event(type);
+          this['on' + type]?.(event);
+          this.dispatchEvent(event);
+        }
+      });
+    }
+    send() {}
+    close() {}
+  }
+  globalThis.WebSocket = WebSocket;
+  globalThis.print = () => undefined;
+  globalThis.open = () => null;
+})();`;

@@ -1,11 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { BrowserContext, CDPSession, Page, Request, Response } from 'playwright-core';
 import type { ProxyPass } from '../../net/proxy-pass.ts';
-import type { Rendered, RenderOrder } from '../page-renderer.ts';
+import type { Rendered, RenderOrder, ScreenshotOptions } from '../page-renderer.ts';
 import { holdRequests, type MayFollow } from './hold-requests.ts';
 import { readDocument } from './read-document.ts';
-import { takeScreenshot } from './take-screenshot.ts';
-import { type FailedLoad, refusalOf } from './visit-refusal.ts';
 
 export interface Visit {
   /** Fresh, and through the pass; its creator closes it. */
@@ -152,4 +150,82 @@ function hopsOf(response: Response | null): number {
 function isHtml(response: Response | null): boolean {
   const type = (response?.headers()['content-type'] ?? '').replace(/;.*/s, '').trim().toLowerCase();
   return type === '' || type === 'text/html' || type === 'application/xhtml+xml';
+}
+
+/** CSS pixels of a whole page; longer ones are cut there. */
+const heightMax = 10_000;
+const widthMax = 4_000;
+const pictureBytesMax = 5 * 1024 * 1024;
+
+type Taken = { picture: Buffer; warning: string | null } | { warning: string };
+
+/** PNG. Never rejects: a page without its picture is still a page. */
+async function takeScreenshot(
+  page: Page,
+  size: { width: number; height: number },
+  { fullPage }: ScreenshotOptions,
+  timeoutMs: number,
+): Promise<Taken> {
+  const window = page.viewportSize() ?? { width: 0, height: 0 };
+  const whole = {
+    x: 0,
+    y: 0,
+    width: Math.min(widthMax, Math.max(window.width, size.width)),
+    height: Math.min(heightMax, Math.max(window.height, size.height)),
+  };
+  try {
+    const clip = fullPage ? { clip: whole } : {};
+    const picture = await page.screenshot({ type: 'png', fullPage, ...clip, timeout: timeoutMs });
+    if (picture.length > pictureBytesMax) {
+      return { warning: `The screenshot is larger than ${pictureBytesMax} bytes, so it is left out.` };
+    }
+    const cut = fullPage && size.height > heightMax;
+    return { picture, warning: cut ? `The screenshot was cut after ${heightMax} pixels.` : null };
+  } catch {
+    return { warning: 'No screenshot could be taken of the page.' };
+  }
+}
+
+/** A failed load of the main document. `error`: Chromium's word, somewhere in a text. */
+interface FailedLoad {
+  url: string;
+  error: string;
+}
+
+const schemeRefused = /ERR_(?:UNSAFE_REDIRECT|UNKNOWN_URL_SCHEME|DISALLOWED_URL_SCHEME|UNSAFE_PORT|INVALID_URL)/;
+const certificateRefused = /ERR_(?:CERT_|SSL_)/;
+
+/** The reason of a failed load: the guard's refusal of the place comes before Chromium's error. */
+function refusalOf({ url, error }: FailedLoad, pass: ProxyPass): Rendered & { ok: false } {
+  const place = URL.parse(url);
+  const guarded = place === null ? undefined : pass.refusalAt(place);
+  if (guarded !== undefined) {
+    return { ok: false, reason: guarded.reason === 'blocked' ? 'blocked' : 'unreachable', message: guarded.message };
+  }
+  if (schemeRefused.test(error)) {
+    return {
+      ok: false,
+      reason: 'blocked',
+      message: 'it redirects to an address that is not http or https, or to a blocked port',
+    };
+  }
+  if (/ERR_TOO_MANY_REDIRECTS/.test(error)) {
+    return { ok: false, reason: 'redirects', message: 'it redirects without end' };
+  }
+  if (/Download is starting|ERR_ABORTED/.test(error)) {
+    return { ok: false, reason: 'no-html', message: 'it is a download, not a page' };
+  }
+  const spent = pass.ended();
+  if (spent === 'bytes' || spent === 'requests') {
+    return { ok: false, reason: 'too-large', message: 'it asks for more than a page may' };
+  }
+  if (/Timeout|ERR_TIMED_OUT/.test(error)) {
+    return { ok: false, reason: 'timeout', message: 'its server took too long' };
+  }
+  if (/ERR_CONTENT_DECODING_FAILED|ERR_INVALID_(?:CHUNKED_ENCODING|HTTP_RESPONSE)|ERR_INCOMPLETE/.test(error)) {
+    return { ok: false, reason: 'broken', message: 'its answer broke off or cannot be decompressed' };
+  }
+  return certificateRefused.test(error)
+    ? { ok: false, reason: 'unreachable', message: 'its certificate is not valid, or its TLS is not supported' }
+    : { ok: false, reason: 'unreachable', message: 'its server could not be reached or broke the connection' };
 }

@@ -1,9 +1,9 @@
-import { type Fault, fault } from '../../formats/neutral/outcome.ts';
+import { type Fault, type FaultClass, fault } from '../../formats/neutral/outcome.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { parsedJson } from '../../kernel/json.ts';
+import { isObject, parsedJson } from '../../kernel/json.ts';
+import { retryAfterMs } from '../../routing/retry-after.ts';
 import type { Transport } from '../../upstream/transport/upstream-call.ts';
-import { askEngine } from './ask-engine.ts';
-import { faultOfAnswer } from './engine-fault.ts';
+import { askEngine, type EngineAnswer } from './ask-engine.ts';
 import { mergeHits, type SearchHit } from './merge-hits.ts';
 import type { EngineSettings, SearchEngine, SearchQuery } from './search-engine.ts';
 
@@ -38,4 +38,54 @@ export async function queryEngine(
   if (decoded === null) return fault('malformed', 'its answer does not follow its API', 200);
   const warnings = decoded.warning === undefined ? [] : [decoded.warning];
   return { class: 'ok', hits: mergeHits(decoded.hits, query, request.skip), warnings };
+}
+
+/** Bytes of an error's body that are searched for its message. */
+const errorBytesMax = 64 * 1024;
+
+/** Meaning of an answer without success. `clean`: takes secrets and addresses out of the engine's own words. */
+function faultOfAnswer(
+  engine: SearchEngine,
+  answer: Extract<EngineAnswer, { kind: 'answer' }>,
+  wallMs: number,
+  clean: (message: string) => string,
+): Fault {
+  const { status, headers, body } = answer;
+  const text = messageIn(body.subarray(0, errorBytesMax).toString('utf8'));
+  const known = engine.faultOfStatus?.(status, text) ?? null;
+  const words = clean(text);
+  const message = known?.message ?? (words === '' ? `answered ${status}` : `answered ${status}: ${words}`);
+  return {
+    ...fault(known?.class ?? classOfStatus(status), message, status),
+    retryAfterMs: status === 429 || status === 503 ? retryAfterMs(headers, wallMs) : null,
+  };
+}
+
+function classOfStatus(status: number): FaultClass {
+  if (status === 401 || status === 403) return 'bad_credential';
+  if (status === 402) return 'quota_exhausted';
+  if (status === 429) return 'rate_limited';
+  if (status === 404 || status === 410) return 'model_unavailable';
+  if (status === 451) return 'region_blocked';
+  if (status === 408 || status >= 500) return 'transient';
+  // Redirects too: an engine that has moved is one whose base_url is wrong.
+  return status >= 400 ? 'caller_fault' : 'malformed';
+}
+
+/** The words of an error body, in the shapes that engines use; '' for pages and bodies without any. */
+function messageIn(text: string): string {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return text.length <= 200 && !text.includes('<') ? text.trim() : '';
+  }
+  if (!isObject(body)) return '';
+  const { error, detail, message } = body;
+  const found = [error, detail, message].flatMap((one) => {
+    if (typeof one === 'string') return [one];
+    if (!isObject(one)) return [];
+    return [one.code, one.error, one.detail, one.message].filter((word) => typeof word === 'string');
+  });
+  return found.join(': ');
 }
