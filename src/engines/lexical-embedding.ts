@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EmbeddingEngine } from './embedding-engine.ts';
 import { addFeatures } from './lexical-features.ts';
-import { createFeatureSum, type FeatureSum } from './lexical-sum.ts';
 
 export const lexicalModel = 'culvert-lexical-1024';
 export const lexicalDimensions = 1_024;
@@ -44,4 +43,67 @@ export function createLexicalEmbedding(): EmbeddingEngine {
 /** Compatible characters and cases are one. Cut twice: one character may become eighteen. */
 function normalised(text: string): string {
   return text.slice(0, lexicalTextMax).normalize('NFKC').toLowerCase().slice(0, lexicalTextMax);
+}
+
+/** Adds up the features of one text after another. The features of the longest text bound its memory. */
+interface FeatureSum {
+  /** One occurrence. Of a feature that came before, the weight is that of its first. */
+  add(hash: number, weight: number): void;
+  /** Writes the unit vector of everything added since the last one, and begins anew. */
+  take(row: Float32Array): void;
+}
+
+/** A power of two, for the mask; above it no new feature of a text is taken, which no text of allowed length reaches. */
+const tableSlots = 262_144;
+const featuresMax = 229_376;
+
+/** Sums into vectors of `dimensions` numbers, a power of two. */
+function createFeatureSum(dimensions: number): FeatureSum {
+  // Counts before the hash is folded: twice the same word is less than two different ones.
+  const hashes = new Uint32Array(tableSlots);
+  const counts = new Uint32Array(tableSlots);
+  const weights = new Float64Array(tableSlots);
+  // In the order of their coming, so that sums are rounded alike everywhere.
+  const used = new Uint32Array(featuresMax);
+  let usedCount = 0;
+  const sums = new Float64Array(dimensions);
+
+  return {
+    add(hash, weight) {
+      const key = hash >>> 0;
+      // The high bits: the low ones are the vector's own.
+      let slot = (key >>> 14) & (tableSlots - 1);
+      while (counts[slot] !== 0) {
+        if (hashes[slot] === key) {
+          counts[slot]! += 1;
+          return;
+        }
+        slot = (slot + 1) & (tableSlots - 1);
+      }
+      if (usedCount === featuresMax) return;
+      hashes[slot] = key;
+      counts[slot] = 1;
+      weights[slot] = weight;
+      used[usedCount] = slot;
+      usedCount += 1;
+    },
+    take(row) {
+      sums.fill(0);
+      for (let at = 0; at < usedCount; at += 1) {
+        const slot = used[at]!;
+        const hash = hashes[slot]!;
+        // The square root and not a logarithm: IEEE 754 says its last bit, so every machine has the same.
+        const value = weights[slot]! * Math.sqrt(counts[slot]!);
+        // The sign lets features that share a place cancel instead of adding up.
+        sums[hash & (dimensions - 1)]! += hash & 0x8000_0000 ? -value : value;
+        counts[slot] = 0;
+      }
+      usedCount = 0;
+      let squares = 0;
+      for (const value of sums) squares += value * value;
+      const length = Math.sqrt(squares);
+      if (length === 0) row.fill(0)[0] = 1;
+      else for (let at = 0; at < dimensions; at += 1) row[at] = sums[at]! / length;
+    },
+  };
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../kernel/clock.ts';
 import { culvert } from '../kernel/command-form.ts';
 import { builtInEngines } from './built-in-engines.ts';
+import type { EmbedOrder } from './child/embed-locally.ts';
 import type { EngineLoad } from './child/load-transformers.ts';
 import type { EmbeddingEngine } from './embedding-engine.ts';
 import { EngineChild } from './engine-child.ts';
@@ -11,7 +12,6 @@ import { addingProgress, type ExtrasFolder, extrasFolderAt, installedModel } fro
 import { runtimeInstalled } from './extras/install-runtime.ts';
 import { type ModelManifest, modelManifests } from './extras/model-manifest.ts';
 import { createKokoroSpeech } from './kokoro-speech.ts';
-import { createModelEmbedding } from './model-embedding.ts';
 import type { SpeechEngine } from './speech-engine.ts';
 import type { TranscriptionEngine } from './transcription-engine.ts';
 import { createWhisperTranscription, type WhisperParts } from './whisper-transcription.ts';
@@ -151,4 +151,32 @@ function refill<T>(map: Map<string, T>, ids: readonly string[], all: ReadonlyMap
     const engine = all.get(id);
     if (engine !== undefined) map.set(id, engine);
   }
+}
+
+/** Texts of one order: some seconds of work, after which another request has its turn. */
+const textsMax = 16;
+
+interface ModelEmbeddingParts {
+  model: string;
+  dimensions: number;
+  /** Throws why it cannot be asked yet. */
+  ready(): void;
+  child: EngineChild;
+}
+
+/** A model in a child process that makes vectors of texts. */
+function createModelEmbedding({ model, dimensions, ready, child }: ModelEmbeddingParts): EmbeddingEngine {
+  return {
+    model,
+    dimensions,
+    async embed(tenant, texts) {
+      ready();
+      const rows = new Float32Array(texts.length * dimensions);
+      for (let start = 0; start < texts.length; start += textsMax) {
+        const order: EmbedOrder = { texts: texts.slice(start, start + textsMax) };
+        rows.set(await child.ask<Float32Array>(tenant, order), start * dimensions);
+      }
+      return rows;
+    },
+  };
 }
