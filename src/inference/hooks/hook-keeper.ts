@@ -2,11 +2,11 @@ import type { UsageEvent } from '../../books/metering/ledger.ts';
 import type { Config, HookConfig } from '../../config/schema.ts';
 import { changedMs, findModule } from '../../hooks/find-module.ts';
 import type { HookRunner } from '../../hooks/hook-call.ts';
+import type { HookSettled } from '../../hooks/hook-types.ts';
 import { ModuleRunner } from '../../hooks/module-runner.ts';
 import type { ScopedStep } from '../models/steps.ts';
 import type { HookParts, SettledListener } from './hook-parts.ts';
 import { type ConfiguredHook, hookStep, letLook } from './hook-step.ts';
-import { settledFacts } from './settled-facts.ts';
 import { WebhookRunner } from './webhook-runner.ts';
 
 interface KeyedHook extends ConfiguredHook {
@@ -101,4 +101,26 @@ function notifySettled(listening: readonly KeyedHook[], event: UsageEvent, plan:
       (accounts?.includes(event.account) ?? true);
     if (isMeant) void letLook(hook, 'onSettled', settledFacts(event, plan));
   }
+}
+
+/** A settled request as hooks see it. */
+function settledFacts(event: UsageEvent, plan: string): HookSettled {
+  return {
+    requestId: event.requestId,
+    endpoint: event.endpoint,
+    model: event.alias === '' ? null : event.alias,
+    caller: { account: event.account, plan, keyId: event.keyId },
+    target: event.target,
+    status: event.status,
+    outcome: event.class,
+    stream: event.stream,
+    ms: event.ms,
+    firstTokenMs: event.firstTokenMs,
+    attempts: event.route.attempts.length,
+    inputTokens: event.inputTokens,
+    outputTokens: event.outputTokens,
+    costUsd: event.costUsd,
+    user: event.user,
+    tag: event.tag,
+  };
 }

@@ -1,8 +1,11 @@
 import { faultOfEngine } from '../../../engines/engine-error.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import type { DecodedEmbeddings, EmbeddingFacts } from '../../../formats/dialects/embeddings/format.ts';
+import { malformed } from '../../../formats/dialects/embeddings/read-rows.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
+import type { Health } from '../../../routing/health.ts';
+import type { RouteAttempt } from '../../../routing/route.ts';
 import type { Target } from '../../../routing/target.ts';
 import type { Answer } from '../../spine/answer.ts';
 import { GatheredWhole, UnlikeAnswer } from '../../spine/answer-reader.ts';
@@ -14,7 +17,6 @@ import { batchesOf, type GatheredVectors } from './embedding-batches.ts';
 import type { EmbeddingBody, EncodedEmbeddings } from './embedding-body.ts';
 import { embeddingFactsOf, encodeEmbeddingCall } from './embedding-call.ts';
 import type { EmbeddingServices } from './services.ts';
-import { otherLength } from './usual-length.ts';
 
 /** Inputs to embed, and the vectors so far. */
 export interface EmbeddingRun {
@@ -134,4 +136,29 @@ export class EmbeddingTrial extends SplitTrial {
   #estimate(places: readonly number[]): number {
     return places.reduce((sum, place) => sum + (this.#tokensEach[place] ?? 0), 0);
   }
+}
+
+/**
+ * A Fault when the target of `attempt` answers vectors of another length than its model's first target, by the last
+ * vectors that this process or another knows of: callers have those already, and two lengths cannot be compared. The
+ * first target itself may change; until it has answered, any length is right.
+ */
+function otherLength(
+  health: Pick<Health, 'stateOf'>,
+  first: Target,
+  { target, lane }: RouteAttempt,
+  size: number,
+): Fault | null {
+  if (target === first) {
+    lane.state.vectorLength = size;
+    return null;
+  }
+  // Of several credentials, the one that answered last here knows what the model gives now.
+  const states = first.credentials
+    .map(({ id }) => health.stateOf(first.healthId ?? first.id, id))
+    .sort((one, other) => other.respondedAtMs - one.respondedAtMs);
+  const usual = states.find(({ vectorLength }) => vectorLength !== null)?.vectorLength;
+  return usual === undefined || usual === size
+    ? null
+    : malformed(`returned vectors of ${size} dimensions, but the first target of the model gives ${usual}`);
 }

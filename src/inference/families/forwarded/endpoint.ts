@@ -4,6 +4,7 @@ import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import type { ForwardedEndpoint, ForwardedEndpointId } from '../../../formats/dialects/forwarded/endpoint.ts';
 import { forwardedEndpoints } from '../../../formats/dialects/forwarded/index.ts';
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
+import { catalog } from '../../../formats/providers/catalog.ts';
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import { tooLargeForLoop } from '../../../kernel/parse-object.ts';
@@ -22,7 +23,6 @@ import { PassedStream, PassedWhole } from '../../spine/pass-through.ts';
 import { plainQuery, plainTarget } from '../../spine/plain-request.ts';
 import { readableBody } from '../../spine/readable-input.ts';
 import { type ForwardedBody, type ForwardedFacts, readForwarded } from './forwarded-body.ts';
-import { nobodyServes } from './nobody-serves.ts';
 import type { ForwardedServices } from './services.ts';
 
 /** An endpoint of one format: its body goes on unchanged, to whichever target of its model serves it. */
@@ -158,4 +158,15 @@ function bodyOf(
           });
     },
   };
+}
+
+/** Key that an operator may set for an endpoint that no provider here serves; null when one does. */
+function nobodyServes({ providers }: Pick<Snapshot, 'providers'>, id: ForwardedEndpointId): string | null {
+  for (const { simulated, connection } of providers.values())
+    if (!simulated && connection.forwardPaths.has(id)) return null;
+  const { path } = forwardedEndpoints[id];
+  const keys = catalog.flatMap(({ envKey, forwards }) => (envKey !== null && forwards?.[id] ? [envKey] : []));
+  const names = keys.length < 2 ? keys.join('') : `${keys.slice(0, -1).join(', ')} or ${keys.at(-1)}`;
+  const remedy = keys.length === 0 ? 'Name' : `Set ${names} for the server, or name`;
+  return `No provider of this gateway serves ${path}. ${remedy} such a provider in culvert.yaml, and restart it.`;
 }

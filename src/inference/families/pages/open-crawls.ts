@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { LastingCallers } from '../../../books/auth/caller-note.ts';
+import type { CallerNote, LastingCallers } from '../../../books/auth/caller-note.ts';
 import type { Config } from '../../../config/schema.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import type { JobWorker } from '../../../kernel/leased-jobs.ts';
@@ -16,15 +16,13 @@ import type { CrawlThreads } from '../../../tools/crawl/crawl-threads.ts';
 import { type Crawls, type CrawlsParts, createCrawls, runningMax } from '../../../tools/crawl/crawls.ts';
 import { refusalOfPatterns } from '../../../tools/crawl/read-crawl-options.ts';
 import { sealedCrawlStore } from '../../../tools/crawl/sealed-crawl-store.ts';
-import type { SharedPace } from '../../../tools/crawl/shared-pace.ts';
-import { turnsOverReplicas } from '../../../tools/crawl/shared-pace.ts';
+import { type SharedPace, turnsOverReplicas } from '../../../tools/crawl/shared-pace.ts';
 import type { PageModel } from '../../../tools/page-model.ts';
 import type { PageReader } from '../../../tools/page-reader.ts';
 import { isWritten } from '../../../tools/scrape/scraped-page.ts';
 import { noModel } from '../../../tools/scrape/write-of-page.ts';
 import { createSiteFiles } from '../../../tools/site-files.ts';
 import { type CrawlServices, createCrawlMeter } from './crawled-page.ts';
-import { notedCrawlStore } from './noted-crawls.ts';
 
 export interface CrawlsOptions {
   services: CrawlServices;
@@ -149,5 +147,25 @@ function lazily(opened: () => Promise<Crawls>): OpenedCrawls['crawls'] {
     cancel: async (...args) => (await opened()).cancel(...args),
     results: async (...args) => (await opened()).results(...args),
     errors: async (...args) => (await opened()).errors(...args),
+  };
+}
+
+/** The same store, whose rows say who began a crawl where no other store has the caller. */
+function notedCrawlStore(store: CrawlStore, callers: LastingCallers): CrawlStore {
+  return {
+    ...store,
+    create(crawl, seeds, bounds) {
+      const caller = callers.noteOf(crawl.keyId);
+      const noted = caller === null ? crawl.options : { ...crawl.options, caller };
+      return store.create({ ...crawl, options: noted }, seeds, bounds);
+    },
+    async lease(...args) {
+      const crawls = await store.lease(...args);
+      for (const { options } of crawls) {
+        const { caller } = options as { caller?: CallerNote };
+        if (caller !== undefined) callers.recall(caller);
+      }
+      return crawls;
+    },
   };
 }
