@@ -4,15 +4,17 @@ import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, RequestNeeds } from '../../neutral/request.ts';
 import { tagInMetadata } from '../../neutral/tag.ts';
 import { estimatedInput } from '../../neutral/usage.ts';
-import type { CallerRequest, ForwardTarget } from '../dialect.ts';
+import type { CallerRequest, ForwardTarget, RequestExtras } from '../dialect.ts';
+import { fallbackModelsOf } from '../fallback-models.ts';
 import { placeFields } from '../field-table.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
 import { findNamed, memberKinds, type NamedObject, type NamingRules, objectsBy } from '../named-objects.ts';
+import { someExtras } from '../request-extras.ts';
 import { cleanUser, conversationStart } from '../value-checks.ts';
 import { decodeMessage } from './decode-messages.ts';
 import { fittingEffort } from './effort.ts';
-import { extrasOf } from './read-extras.ts';
 import { checkRequest, customTools, reasoningOf, requestFields } from './request-fields.ts';
+import { serverToolsOf } from './server-tools.ts';
 import { takesSignatures, withoutSignatures } from './thought-signature.ts';
 import { type ChatRequest, openAiChatId } from './wire.ts';
 
@@ -197,5 +199,18 @@ function azureSources(name: string, sources: JsonValue | undefined): NamedObject
     if (secretsOfCallers.has(by)) return [];
     const id = [index, database].find((name) => typeof name === 'string') ?? 'data_sources';
     return [{ id: String(id), field: `${name}[${at}]`, use: 'reference' }];
+  });
+}
+
+/** `vendors`: why only the vendor may judge the request; null: it passed every check. */
+function extrasOf(request: ChatRequest, vendors: Failure | null): RequestExtras | null {
+  const { modalities, store } = request;
+  const speaks = Array.isArray(modalities) && modalities.includes('audio');
+  return someExtras({
+    fallbackModels: fallbackModelsOf(request),
+    nativeOnly: vendors,
+    nativeFor: vendors === null ? null : 'judge',
+    serverTools: serverToolsOf(request),
+    answerGives: store === true ? 'all' : speaks ? 'objects' : null,
   });
 }
