@@ -4,15 +4,15 @@ import { culvert } from '../kernel/command-form.ts';
 import { nearest } from '../kernel/nearest.ts';
 import { adminCommands } from './admin-commands.ts';
 import { CommandFailed } from './command-failed.ts';
-import { declare } from './command-table.ts';
+import { declare, type TopCommand } from './command-table.ts';
 import { FileSecrets } from './file-secrets.ts';
 import { fitted, helpWidth, lineWidth } from './line-width.ts';
 import { example, type Run } from './options.ts';
 import type { CliParts } from './parts.ts';
 import { firstCommands, lastCommands } from './plain-commands.ts';
-import { requestsJson } from './print.ts';
+import { printExact, requestsJson } from './print.ts';
 import { environment } from './reference/exit-and-environment.ts';
-import { referenceCommands } from './reference-commands.ts';
+import { outlineOf } from './reference/outline.ts';
 import { startNames } from './start-options.ts';
 import { aligned } from './table.ts';
 
@@ -130,3 +130,39 @@ const elsewhere: Readonly<Record<string, string>> = {
   stop: `The server stops on SIGTERM or Ctrl-C: stop it where it was started (systemctl stop culvert, docker stop). '${culvert} doctor' says where one runs.`,
   restart: `Restart the server where it was started (systemctl restart culvert). '${culvert} reload' reads the configuration again without a restart.`,
 };
+
+const thisProgram = 'This program:';
+
+/** Commands that tell of the others: completion and man. `whole` makes the program with everything that it knows. */
+function referenceCommands(whole: () => Promise<Command>): Readonly<Record<string, TopCommand>> {
+  return {
+    completion: {
+      group: thisProgram,
+      description: 'print the completion of a shell, for commands, options, their values and files',
+      arguments: [['<shell>', 'shell to complete in', { choices: ['bash', 'zsh', 'fish'] }]],
+      example: 'culvert completion bash > ~/.local/share/bash-completion/completions/culvert',
+      work: () => async (shell: keyof typeof scripts) => {
+        printExact((await scripts[shell]())(outlineOf(await whole())).trimEnd());
+        return 0;
+      },
+    },
+    man: {
+      group: thisProgram,
+      description: 'print the manual page, for man',
+      example: 'culvert man | man -l -',
+      work:
+        () =>
+        async (_flags: unknown, { version }: CliParts) => {
+          const { manPage } = await import('./reference/man-page.ts');
+          printExact(manPage(outlineOf(await whole()), version, new Date()).trimEnd());
+          return 0;
+        },
+    },
+  };
+}
+
+const scripts = {
+  bash: async () => (await import('./reference/completion-bash.ts')).bashCompletion,
+  zsh: async () => (await import('./reference/completion-zsh.ts')).zshCompletion,
+  fish: async () => (await import('./reference/completion-fish.ts')).fishCompletion,
+} as const;

@@ -10,7 +10,6 @@ import { refuse } from '../inference/spine/sink.ts';
 import { type Failure, invalid, isFailure } from '../kernel/failure.ts';
 import { headerText } from '../kernel/web/header-text.ts';
 import { defaultPreferences, type RoutingPreferences } from '../routing/route.ts';
-import { formForDeployment } from './deployment.ts';
 import type { Exchange, Route } from './exchange.ts';
 import { isNamed, LoggedSink, loggedBytesMax } from './log-bodies.ts';
 import { readJsonBody, wrongMediaType } from './read-body.ts';
@@ -260,4 +259,14 @@ function readRoutingOptions(headers: IncomingHttpHeaders): RoutingPreferences | 
 /** NaN for other spellings that `Number` accepts: hexadecimal, exponents, blanks. */
 function decimal(text: string | string[]): number {
   return typeof text === 'string' && /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+}
+
+/** A form for the deployment that Azure's clients name in the path: it is the model, whatever `model` says. */
+function formForDeployment(form: Multipart, deployment: string): Multipart {
+  const fields = form.fields.filter(({ name }) => name !== 'model');
+  return {
+    fields: [...fields, { name: 'model', value: deployment }],
+    files: form.files,
+    release: () => form.release(),
+  };
 }

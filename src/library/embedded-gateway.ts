@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { asFastifyPlugin } from './fastify-plugin.ts';
 import { fetchThrough } from './fetch-through.ts';
 import { GatewayError } from './gateway-error.ts';
-import type { CulvertConfig, FetchContext, Gateway, GatewayOptions } from './gateway-types.ts';
+import type { CulvertConfig, FastifyScope, FetchContext, Gateway, GatewayOptions } from './gateway-types.ts';
 import type { OpenEmbedded, OpenedGateway } from './opened-gateway.ts';
 
 const graceMsDefault = 10_000;
@@ -144,4 +143,24 @@ function failed(error: unknown, response: ServerResponse, next: ((error?: unknow
   const message = error === bodyUsed ? bodyUsed.message : 'The gateway has not started. Its operator can see why.';
   const body = JSON.stringify({ error: { message, type: 'upstream_error', code: status, param: null } });
   response.writeHead(status, { 'content-type': 'application/json', 'retry-after': '1' }).end(body);
+}
+
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
+/** Hands all requests of a Fastify scope over, with their bodies unread and Fastify's own answer given up. */
+async function asFastifyPlugin(
+  instance: FastifyScope,
+  handle: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<void> {
+  instance.removeAllContentTypeParsers();
+  instance.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  instance.route({
+    method: methods,
+    url: '/*',
+    exposeHeadRoute: false,
+    handler(request, reply) {
+      reply.hijack();
+      handle(request.raw, reply.raw);
+    },
+  });
 }

@@ -1,9 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Clock } from '../kernel/clock.ts';
-import { systemClock } from '../kernel/clock.ts';
+import { type Clock, systemClock } from '../kernel/clock.ts';
 import { createServer } from '../kernel/web/node-http.ts';
-import { collectBody } from './collect-body.ts';
 import type { Purpose } from './compose-answer.ts';
 import type { ArrivedBody } from './compose-reply.ts';
 import { control, isControlPath, redirectedPath } from './control.ts';
@@ -11,10 +9,8 @@ import type { OtherFormats } from './endpoints/endpoint.ts';
 import { isMultipart, readMultipart } from './endpoints/read-form.ts';
 import { createFaultChoice } from './faults/choose-fault.ts';
 import { createScript } from './faults/fault-script.ts';
-import type { FaultSpec } from './faults/fault-spec.ts';
-import { healthy, parseFaultSpec } from './faults/fault-spec.ts';
-import type { RecordedRequest } from './recording.ts';
-import { createRecording, unrecorded } from './recording.ts';
+import { type FaultSpec, healthy, parseFaultSpec } from './faults/fault-spec.ts';
+import { createRecording, type RecordedRequest, unrecorded } from './recording.ts';
 import { bodyOf, createService } from './simulated-service.ts';
 
 export interface SimulatorOptions {
@@ -154,4 +150,26 @@ function serverSpecOf(source: string | undefined): FaultSpec {
   const parsed = parseFaultSpec(source);
   if (!parsed.ok) throw new Error(parsed.message);
   return parsed.spec;
+}
+
+const bodyBytesMax = 64 * 1024 * 1024;
+
+/** Reads a request's body and calls back once, at its end; null when it is larger than 64 MB. Never, if it breaks off. */
+function collectBody(request: IncomingMessage, then: (text: string | null) => void): void {
+  let first: Buffer | null = null;
+  let rest: Buffer[] | null = null;
+  let bytes = 0;
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > bodyBytesMax) {
+      first = null;
+      rest = null;
+    } else if (first === null) first = chunk;
+    else if (rest === null) rest = [first, chunk];
+    else rest.push(chunk);
+  });
+  request.on('end', () => {
+    if (bytes > bodyBytesMax) then(null);
+    else then(rest === null ? (first === null ? '' : first.toString()) : Buffer.concat(rest).toString());
+  });
 }

@@ -1,9 +1,8 @@
 import { attemptSql, attemptSum, trafficPoint, trafficSql } from '../../books/ledger/traffic-queries.ts';
-import type { Ledger } from '../../books/metering/ledger.ts';
+import type { Ledger, RepricedQuery, RepricedRow } from '../../books/metering/ledger.ts';
 import type { Row, SqlTables } from '../sql-tables.ts';
 import { cacheUseSql, cacheUsesOf, promptCacheDayOf, promptCacheDaySql } from './cache-uses.ts';
 import { type Marks, marksIn } from './ledger-filters.ts';
-import { repricedRow, repricedSql } from './repriced.ts';
 
 /** Runs a statement that is made with marks for its values. */
 export type Ask = (sqlOf: (marks: Marks) => string) => Promise<Row[]>;
@@ -30,5 +29,25 @@ export function ledgerSums(
     promptCacheDays: async (query) =>
       (await ask((marks) => promptCacheDaySql(query, marks, prefix))).map(promptCacheDayOf),
     repriced: async (query) => (await ask((marks) => repricedSql(query, marks, prefix))).map(repricedRow),
+  };
+}
+
+const hourMs = 3_600_000;
+
+/** The query's statement in both databases. */
+function repricedSql({ accounts, fromMs, toMs }: RepricedQuery, marks: Marks, schema: '' | 'culvert.'): string {
+  const where = [`hour >= ${Math.floor(fromMs / hourMs)} AND hour < ${Math.ceil(toMs / hourMs)}`];
+  if (accounts !== null) where.push(marks.oneOf('account', accounts));
+  return `SELECT account, alias, CAST(sum(usd_nano) AS BIGINT) AS usd_nano, CAST(sum(unpriced) AS BIGINT) AS unpriced
+    FROM ${schema}repricing WHERE ${where.join(' AND ')} GROUP BY 1, 2 ORDER BY 1, 2`;
+}
+
+/** A row of that statement. */
+function repricedRow(row: Readonly<Record<string, unknown>>): RepricedRow {
+  return {
+    account: String(row.account),
+    model: String(row.alias),
+    usdNano: Number(row.usd_nano),
+    unpriced: Number(row.unpriced),
   };
 }

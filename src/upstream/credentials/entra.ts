@@ -1,9 +1,9 @@
+import { constants, createHash, createPrivateKey, randomUUID, sign, X509Certificate } from 'node:crypto';
 import { type Clock, systemClock } from '../../kernel/clock.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { withoutSecrets } from '../../kernel/secret-spellings.ts';
 import { getJson, type JsonAnswer, postJson } from '../transport/get-json.ts';
 import { type Authorizer, NotAuthorized, type Transport, type UpstreamRoute } from '../transport/upstream-call.ts';
-import { clientAssertion } from './client-assertion.ts';
 import { createRenewed, type Perishable } from './expiring-credential.ts';
 
 /** Identity at Microsoft's Entra ID; what is absent comes from the environment, by the names of Azure's own SDKs. */
@@ -224,4 +224,36 @@ async function readText(file: string, what: string): Promise<string> {
   return readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new Error(`${what} cannot be read (${error.code})`);
   });
+}
+
+const lifetimeS = 600;
+
+/**
+ * The token by which an application shows Entra ID that it has the private key of its certificate.
+ * https://learn.microsoft.com/entra/identity-platform/certificate-credentials. `pem` holds both. Throws where it does not.
+ */
+function clientAssertion(
+  pem: string,
+  { clientId, tokenUrl, nowMs }: { clientId: string; tokenUrl: string; nowMs: number },
+): string {
+  const { certificate, key } = readPem(pem);
+  const nowS = Math.floor(nowMs / 1_000);
+  const head = {
+    alg: 'PS256',
+    typ: 'JWT',
+    'x5t#S256': createHash('sha256').update(certificate.raw).digest('base64url'),
+  };
+  const claims = { aud: tokenUrl, iss: clientId, sub: clientId, jti: randomUUID(), nbf: nowS, exp: nowS + lifetimeS };
+  const signed = [head, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
+  const padding = constants.RSA_PKCS1_PSS_PADDING;
+  const signature = sign('sha256', Buffer.from(signed), { key, padding, saltLength: constants.RSA_PSS_SALTLEN_DIGEST });
+  return `${signed}.${signature.toString('base64url')}`;
+}
+
+function readPem(pem: string) {
+  try {
+    return { certificate: new X509Certificate(pem), key: createPrivateKey(pem) };
+  } catch {
+    throw new Error('the certificate is no PEM file with a certificate and its private key');
+  }
 }

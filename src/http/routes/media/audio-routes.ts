@@ -1,13 +1,21 @@
 import type { LastingCallers } from '../../../books/auth/caller-note.ts';
 import { createClientSecrets } from '../../../books/auth/client-secrets.ts';
+import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
+import { speechSchema } from '../../../formats/media/speech/read-request.ts';
+import { transcriptionSchema } from '../../../formats/media/transcription/read-request.ts';
 import { createRealtimeSteps } from '../../../inference/endpoints/realtime-steps.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
+import { speechEndpoint } from '../../../inference/families/speech/endpoint.ts';
+import { listVoices } from '../../../inference/families/speech/list-voices.ts';
+import { transcriptionEndpoint } from '../../../inference/families/transcription/endpoint.ts';
+import { refuse } from '../../../inference/spine/sink.ts';
+import { isFailure } from '../../../kernel/failure.ts';
 import type { Sealer } from '../../../kernel/seal.ts';
-import type { Route } from '../../exchange.ts';
+import { callerOf, type Exchange, type Route } from '../../exchange.ts';
+import { asReceived, bodyHandler, uploadHandler } from '../../model-call.ts';
+import { writeJson } from '../../write-json.ts';
 import { liveRoutes } from '../google/live.ts';
 import { realtimeRoutes } from '../realtime/realtime.ts';
-import { speechRoutes } from './speech.ts';
-import { transcriptionRoutes } from './transcriptions.ts';
 
 /** Speech, transcription and sessions of both. `sealer` seals what client secrets open. */
 export function soundRoutes(services: Services, ring: LastingCallers, sealer: Sealer): Route[] {
@@ -19,4 +27,59 @@ export function soundRoutes(services: Services, ring: LastingCallers, sealer: Se
     ...realtimeRoutes({ services: sessions, secrets }),
     ...liveRoutes(sessions),
   ];
+}
+
+/** `POST /v1/audio/speech` and `GET /v1/audio/voices`: OpenAI's format over any provider or engine that speaks. */
+function speechRoutes(services: Services): Route[] {
+  return [
+    {
+      method: 'POST',
+      path: '/v1/audio/speech',
+      auth: 'key',
+      quota: 'one',
+      limitForm: 'openai',
+      endpoint: 'speech',
+      dialect: openAiChat,
+      summary: 'Turn text into speech',
+      body: { schema: speechSchema },
+      handle: bodyHandler(services, speechEndpoint(services), asReceived),
+    },
+    {
+      method: 'GET',
+      path: '/v1/audio/voices',
+      auth: 'key',
+      quota: 'free',
+      dialect: openAiChat,
+      summary: 'The voices of a model (?model=), or of all that speak',
+      handle: (exchange) => answerVoices(services, exchange),
+    },
+  ];
+}
+
+async function answerVoices(services: Services, exchange: Exchange): Promise<void> {
+  const model = new URLSearchParams(exchange.search).get('model');
+  const voices = await listVoices(services, model, callerOf(exchange));
+  if (isFailure(voices)) return refuse(exchange.client, voices, []);
+  const data = voices.map(({ id, kind, models }) => ({ id, object: 'voice', name: id, kind, models: [...models] }));
+  // Open WebUI and clients of Kokoro-FastAPI read `voices`.
+  writeJson(exchange, 200, { object: 'list', data, voices: data });
+}
+
+/** `POST /v1/audio/transcriptions` and `/v1/audio/translations`: OpenAI's forms over any provider that transcribes. */
+function transcriptionRoutes(services: Services): Route[] {
+  const route = (id: 'transcription' | 'translation'): Route => {
+    return {
+      method: 'POST',
+      path: `/v1/audio/${id}s`,
+      summary: id === 'transcription' ? 'Transcribe audio' : 'Translate audio into English text',
+      auth: 'key',
+      quota: 'one',
+      limitForm: 'openai',
+      endpoint: id,
+      dialect: openAiChat,
+      body: { form: 'multipart/form-data', schema: transcriptionSchema },
+      handle: uploadHandler(services, transcriptionEndpoint(services, id), 1, asReceived),
+    };
+  };
+  return [route('transcription'), route('translation')];
 }
