@@ -142,6 +142,31 @@ test('design §6: what the finished picture used is in its event and in the book
   assert.deepEqual([units, cost_usd, kept.output_tokens, kept.source], [1, 0.04, 272, 'upstream']);
 });
 
+for (const [what, end] of [
+  ['a broken connection', (response) => setTimeout(() => response.destroy(), 50)],
+  [
+    'an error',
+    (response) => response.end('data: {"type":"error","error":{"type":"server_error","message":"late"}}\n\n'),
+  ],
+] as const satisfies readonly [string, (response: ServerResponse) => unknown][])
+  test(`design §6: a finished picture is given, and drawn once, although ${what} follows it`, async (t) => {
+    clear();
+    const fresh = await anew(t);
+    first.script.push((response: ServerResponse) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(event('image_generation.completed', png(9), { usage }));
+      end(response);
+    });
+    const response = await fresh.ask({ model: 'both', prompt: 'x', stream: true, partial_images: 2 });
+    const events = await eventsOf(response);
+    assert.deepEqual(
+      events.map(({ type, b64_json }) => [type, b64_json]),
+      [['image_generation.completed', png(9).toString('base64')]],
+    );
+    assert.deepEqual([first.calls.length, second.calls.length], [1, 0]);
+    assert.equal((await fresh.record(response)).usage.output_tokens, 272);
+  });
+
 for (const end of ['cut', 'error'] as const)
   test(`design §6: a stream that ends by ${end} before its picture is drawn again by the next target`, async (t) => {
     clear();

@@ -11,43 +11,46 @@ const eventBytesMax = 32 * 1024 * 1024;
 const typeWithinChars = 1_024;
 
 /**
- * A stream of images from services of OpenAI's format. Unfinished ones are shown at once, unchanged: a new attempt
- * after a failure replaces them. Finished ones are kept, and given out as in a whole answer.
+ * The stream of one image from a service of OpenAI's format. Unfinished ones are shown at once, unchanged: a new attempt
+ * after a failure replaces them. The finished one is given out as in a whole answer, and whatever follows it is not read: a
+ * service that breaks then has charged for it.
  */
 export class DrawnStream implements AnswerReader {
   readonly contentEvents = 0;
   readonly malformedLines = 0;
   readonly usage: Usage | null = null;
-  done = false;
   fault: Fault | null = null;
   readonly #splitter = createSseSplitter({ eventBytesMax });
   readonly #show: (frame: Buffer) => void;
-  #finished: string[] = [];
+  #finished: string | null = null;
 
   /** `show` is given whole events of unfinished pictures, each once. */
   constructor(show: (frame: Buffer) => void) {
     this.#show = show;
   }
 
+  get done(): boolean {
+    return this.#finished !== null;
+  }
+
   push(chunk: Buffer): null {
     this.#take(this.#splitter.push(chunk));
-    if (this.#splitter.tooLarge) this.fault ??= tooLargeEvent();
+    if (this.#splitter.tooLarge && !this.done) this.fault ??= tooLargeEvent();
     return null;
   }
 
   finish(): Buffer | null {
     this.#take(this.#splitter.end());
-    if (this.fault === null && this.#finished.length === 0)
-      this.fault = fault('truncated', 'ended the stream before its picture was finished');
-    return this.fault === null ? Buffer.from(`{"data":[${this.#finished.join(',')}]}`) : null;
+    if (!this.done) this.fault ??= fault('truncated', 'ended the stream before its picture was finished');
+    return this.fault === null ? Buffer.from(`{"data":[${this.#finished}]}`) : null;
   }
 
   #take(events: readonly SplitEvent[]): void {
     for (const { data, start, end } of events) {
-      if (this.fault !== null) return;
+      if (this.fault !== null || this.done) return;
       const kind = kindOf(data);
       if (kind === 'partial_image') this.#show(this.#splitter.bytes.subarray(start, end));
-      else if (kind === 'completed') this.#finished.push(data);
+      else if (kind === 'completed') this.#finished = data;
       else this.#lookForError(data);
     }
   }
