@@ -161,6 +161,46 @@ test('Mistral is not sent what it refuses, and its own words for the rest', asyn
   ]);
 });
 
+test('Mistral tells who said what in its own way, and the answer is as OpenAI has it', async (t) => {
+  const { ask, upstream, last } = await over(t, 'mistral', 'voxtral-mini-latest');
+  const segments = ['Hi.', 'Yes.'].map((text, at) => ({
+    type: 'transcription_segment',
+    text,
+    start: at,
+    end: at + 1,
+    speaker_id: `speaker_${at + 1}`,
+  }));
+  upstream.script(json({ text: 'Hi. Yes.', segments }));
+  const response = await ask({ model: 'there', response_format: 'diarized_json' });
+  const told = (await response.json()) as { segments: Record<string, unknown>[] };
+  assert.deepEqual(
+    told.segments.map(({ type, speaker, text, start }) => [type, speaker, text, start]),
+    [
+      ['transcript.text.segment', 'speaker_1', 'Hi.', 0],
+      ['transcript.text.segment', 'speaker_2', 'Yes.', 1],
+    ],
+  );
+  assert.deepEqual(last().fields, [
+    ['model', 'voxtral-mini-latest'],
+    ['timestamp_granularities', 'segment'],
+    ['diarize', 'true'],
+  ]);
+});
+
+test('a model of OpenAI that tells speakers apart is told how to cut sound, unless the caller says it', async (t) => {
+  const { ask, last } = await over(t, 'openai', 'gpt-4o-transcribe-diarize');
+  for (const [given, sent] of [
+    [{}, [['chunking_strategy', 'auto']]],
+    [{ 'chunking_strategy[type]': 'server_vad' }, [['chunking_strategy[type]', 'server_vad']]],
+  ] as const) {
+    assert.equal((await ask({ model: 'there', ...given })).status, 200);
+    assert.deepEqual(
+      last().fields.filter(([name]) => name.startsWith('chunking')),
+      sent,
+    );
+  }
+});
+
 test("the operator's own fields for a target go over the caller's", async (t) => {
   const { ask, first } = await transcribeWorld(t, {
     models: {

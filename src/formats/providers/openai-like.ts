@@ -71,6 +71,7 @@ export const openAiTranscription: TranscriptionFacts = {
   untimed: /gpt-\w+-(mini-)?transcribe/,
   streams: /gpt-\w+-(mini-)?transcribe/,
   diarizes: /diari[sz]/,
+  chunked: /gpt-\w+-transcribe-diarize/,
 };
 
 /** `/realtime` as OpenAI has it. */

@@ -72,6 +72,10 @@ export interface TranscriptionFacts {
   untimed?: RegExp;
   /** Models that tell speakers apart; absent: none. */
   diarizes?: RegExp;
+  /** OpenAI's format only: its field that asks who said what, where `response_format` does not. */
+  diarizeField?: string;
+  /** OpenAI's format only: models that refuse sound of more than 30 seconds without `chunking_strategy`. */
+  chunked?: RegExp;
   /** Models that answer as OpenAI's events when asked to; absent: none, so they are asked whole. */
   streams?: RegExp;
   /** Extensions of the containers it reads; anything else is converted first. Absent: every one. */

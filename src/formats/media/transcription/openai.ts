@@ -31,7 +31,11 @@ export const openAiTranscription: TranscriptionDialect = {
     add('prompt', request.prompt);
     add('temperature', request.temperature === null ? null : String(request.temperature));
     const granularities = facts.granularitiesField ?? 'timestamp_granularities[]';
-    for (const granularity of granularitiesOf(request)) add(granularities, granularity);
+    const speakers = request.format === 'diarized_json' ? facts.diarizeField : undefined;
+    for (const one of speakers === undefined ? granularitiesOf(request) : ['segment']) add(granularities, one);
+    const isGiven = (name: string) => request.extra.some((field) => field.name.split('[')[0] === name);
+    if (speakers !== undefined && !isGiven(speakers)) add(speakers, 'true');
+    if (facts.chunked?.test(model) && !isGiven('chunking_strategy')) add('chunking_strategy', 'auto');
     for (const one of request.include) add('include[]', one, 'include');
     if (stream) add('stream', 'true');
     for (const { name, value } of request.extra) add(name, value);

@@ -8,8 +8,9 @@ export function readSegments(value: JsonValue | undefined): TranscriptSegment[] 
   for (const item of value) {
     const times = timesOf(item);
     if (times === null || !isObject(item) || typeof item.text !== 'string') return null;
-    const speaker = typeof item.speaker === 'string' ? { speaker: item.speaker } : {};
-    segments.push({ ...times, text: item.text, ...speaker });
+    // Mistral's name for it.
+    const speaker = item.speaker ?? item.speaker_id;
+    segments.push({ ...times, text: item.text, ...(typeof speaker === 'string' && { speaker }) });
   }
   return segments;
 }

@@ -30,6 +30,8 @@ export const mistral = openAiLike({
     paths: { transcribe: '/audio/transcriptions', translate: null },
     timestamps: 'segments',
     granularitiesField: 'timestamp_granularities',
+    diarizes: /^voxtral/,
+    diarizeField: 'diarize',
     omit: ['response_format', 'prompt', 'include[]'],
   },
   quirks: {

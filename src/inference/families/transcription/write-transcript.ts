@@ -87,13 +87,13 @@ function diarized(transcript: Transcript): JsonObject {
 function diarizedSegments({ segments, reported }: Transcript): JsonObject[] {
   const reportedSegments = Array.isArray(reported?.segments) ? reported.segments : [];
   return (segments ?? []).map(({ startS, endS, text, speaker = null }, at) => ({
-    type: 'transcript.text.segment',
     id: `seg_${at}`,
     start: startS,
     end: endS,
     text,
     speaker,
     ...withoutNulls(isObject(reportedSegments[at]) ? reportedSegments[at] : null),
+    type: 'transcript.text.segment',
   }));
 }
 
