@@ -1,10 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { Config } from '../config/schema.ts';
-import type { Failure } from '../kernel/failure.ts';
+import { type Failure, invalid } from '../kernel/failure.ts';
 import { freeMemory } from '../kernel/free-memory.ts';
 import { bodyStallTimeoutMs } from '../kernel/limits.ts';
 import type { Elsewhere } from '../kernel/sharing/elsewhere.ts';
 import { createRoom, type Room, type RoomHold } from '../kernel/sharing/room.ts';
+import { type Encoding, encodingOf, unpackerOf } from '../upstream/transport/decompress.ts';
 import { firstBodyTurn, nextBodyTurn, turnBytesMax } from './body-turns.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -31,7 +32,10 @@ export function createBodyRoom(
   return createRoom('request bodies', bounds, elsewhere);
 }
 
-/** The same as `readBody`, for JSON: another content type is a Failure, too (415). */
+/**
+ * The same as `readBody`, for JSON: another content type is a Failure, too (415). It may be packed, as Codex packs it: both
+ * what comes and what is in it are held to `limitBytes` and counted.
+ */
 export function readJsonBody(
   exchange: Exchange,
   limitBytes: number,
@@ -39,9 +43,43 @@ export function readJsonBody(
 ): Promise<Buffer | Failure | null> {
   if (exchange.givenBody !== null) return Promise.resolve(exchange.givenBody);
   const { 'content-type': type, 'content-encoding': encoding } = exchange.request.headers;
-  const isUsual = type === 'application/json' && encoding === undefined;
-  const refused = isUsual ? null : (wrongEncoding(encoding) ?? wrongMediaType(type));
-  return refused === null ? readBody(exchange, limitBytes, place) : Promise.resolve(refused);
+  const packing = encoding === undefined ? null : encodingOf(encoding);
+  const isUsual = type === 'application/json' && packing === null;
+  const refused = isUsual ? null : (wrongMediaType(type) ?? (packing === undefined ? wrongEncoding(encoding) : null));
+  if (refused !== null) return Promise.resolve(refused);
+  return packing == null
+    ? readAsItComes(exchange, limitBytes, place)
+    : readPacked(exchange, { packing, limitBytes, place });
+}
+
+async function readPacked(
+  exchange: Exchange,
+  { packing, limitBytes, place }: { packing: Encoding; limitBytes: number; place: BodyPlace | undefined },
+): Promise<Buffer | Failure | null> {
+  const held = place?.held ?? exchange.held;
+  const memory = (bytes: number) => Buffer.allocUnsafeSlow(bytes);
+  const packed = await readAsItComes(exchange, limitBytes, held === null ? undefined : { held, memory });
+  if (!Buffer.isBuffer(packed)) return packed;
+  const unpacker = unpackerOf(packing);
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    unpacker.end(packed);
+    for await (const chunk of unpacker as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > limitBytes) return { kind: 'body-too-large', limitBytes };
+      const noRoom = held?.take(chunk.length) ?? null;
+      if (noRoom !== null) return noRoom;
+      chunks.push(chunk);
+    }
+  } catch {
+    return invalid(null, `The body is not ${packing}, which its Content-Encoding names, or it is cut.`);
+  } finally {
+    unpacker.destroy();
+  }
+  const parts = bodyParts(bytes, place?.memory);
+  for (const chunk of chunks) parts.add(chunk);
+  return parts.whole();
 }
 
 /**
@@ -51,10 +89,14 @@ export function readJsonBody(
  * sending.
  */
 export function readBody(exchange: Exchange, limitBytes: number, place?: BodyPlace): Promise<Buffer | Failure | null> {
-  const { request, response } = exchange;
-  const { 'content-encoding': encoding, 'content-length': declared, expect } = request.headers;
+  const { 'content-encoding': encoding } = exchange.request.headers;
   const refused = encoding === undefined ? null : wrongEncoding(encoding);
-  if (refused !== null) return Promise.resolve(refused);
+  return refused === null ? readAsItComes(exchange, limitBytes, place) : Promise.resolve(refused);
+}
+
+function readAsItComes(exchange: Exchange, limitBytes: number, place?: BodyPlace): Promise<Buffer | Failure | null> {
+  const { request, response } = exchange;
+  const { 'content-length': declared, expect } = request.headers;
   const declaredBytes = declared === undefined ? null : Number(declared);
   const tooLarge: Failure = { kind: 'body-too-large', limitBytes };
   if (declaredBytes !== null && declaredBytes > limitBytes) return Promise.resolve(tooLarge);
@@ -130,7 +172,7 @@ function dropRest(exchange: Exchange, left: () => void): void {
 
 export function wrongEncoding(encoding: string | undefined): Failure | null {
   if (encoding === undefined || encoding === 'identity') return null;
-  const message = `Content-Encoding '${encoding.slice(0, 40)}' is not supported; send the body uncompressed.`;
+  const message = `Content-Encoding '${encoding.slice(0, 40)}' is not supported here; send the body uncompressed.`;
   return { kind: 'unsupported-encoding', message };
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { eventsOf } from '../conversion/responses-frames.ts';
+import { packings } from '../packings.ts';
 import { startGateway, type TestGateway } from '../start-gateway.ts';
 import { startUpstream, type Upstream } from '../start-upstream.ts';
 import { codexHeaders, codexTurn } from './codex-body.ts';
@@ -82,6 +83,22 @@ for (const format of Object.keys(formats) as Format[]) {
     const partial = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Mock ans' }] };
     const again = await run(gateway, codexTurn('Tell me something longer than that', [partial]));
     assert.equal(again.end?.type, 'response.completed');
+  });
+}
+
+for (const [encoding, pack] of Object.entries(packings)) {
+  test(`codex: a turn that it packed as ${encoding}, as it does behind a login of OpenAI's, is read`, async (t) => {
+    const { gateway, upstream } = await open(t, 'responses');
+    const words = `Read this: ${'a long file of words '.repeat(2_000)}`;
+    const packed = pack(JSON.stringify(codexTurn(words)));
+    assert.ok(packed.length < 10_000);
+    const headers = { ...codexHeaders, 'content-type': 'application/json', 'content-encoding': encoding };
+    const answer = await gateway.fetch('/v1/responses', { method: 'POST', body: new Uint8Array(packed), headers });
+    assert.equal(answer.status, 200, await answer.clone().text());
+    assert.equal(eventsOf(await answer.text()).at(-1)!.type, 'response.completed');
+    const sent = upstream.requests().at(-1)!;
+    assert.equal(sent.headers['content-encoding'], undefined);
+    assert.ok(JSON.stringify(sent.body).includes(words));
   });
 }
 

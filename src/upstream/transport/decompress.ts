@@ -31,7 +31,7 @@ export function encodingOf(header: string): Encoding | null | undefined {
   return name === 'gzip' || name === 'deflate' || name === 'br' || name === 'zstd' ? name : undefined;
 }
 
-function open(encoding: Encoding) {
+export function unpackerOf(encoding: Encoding) {
   switch (encoding) {
     case 'gzip':
       return zlib.createGunzip();
@@ -46,7 +46,7 @@ function open(encoding: Encoding) {
 
 /** Gives out at most `bytesMax` in all: a kilobyte can unfold to a megabyte. */
 export function createDecompressor(encoding: Encoding, bytesMax: number, sink: DecompressorSink): Decompressor {
-  const stream = open(encoding);
+  const stream = unpackerOf(encoding);
   let outBytes = 0;
   let over = false;
 
