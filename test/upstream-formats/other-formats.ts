@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { decoded, type Endpoint, modelsEndpoint } from '../../src/simulator/endpoints/endpoint.ts';
+import { uriText } from '../../src/kernel/web/uri-text.ts';
+import { type Endpoint, modelsEndpoint } from '../../src/simulator/endpoints/endpoint.ts';
 import { chatSpeech } from '../../src/simulator/endpoints/speak-chat.ts';
 import { messagesSpeech } from '../../src/simulator/endpoints/speak-messages.ts';
 import type { Speech } from '../../src/simulator/endpoints/speech.ts';
@@ -12,12 +13,15 @@ import { ollamaEmbedSpeech } from './speak-embed-ollama.ts';
 import { teiEmbedSpeech } from './speak-embed-tei.ts';
 import { geminiSpeech } from './speak-gemini.ts';
 import { a1111Speech, fireworksImageSpeech, imagenSpeech } from './speak-images-elsewhere.ts';
+import { liteLlmSpeech, openRouterSpeech } from './speak-proven-chat.ts';
 import { cohereRerankSpeech } from './speak-rerank-cohere.ts';
 import { vertexContentSpeech, vertexListSpeech, vertexMessagesSpeech, vertexPredictSpeech } from './speak-vertex.ts';
 import { whisperCppSpeech } from './speak-whispercpp.ts';
 
 /** By the path's end; the longer before the shorter. Our own `/rerank` comes behind these. */
 const speechByEnd: readonly (readonly [end: string, speech: Speech])[] = [
+  ['/openrouter/v1/chat/completions', openRouterSpeech],
+  ['/litellm/v1/chat/completions', liteLlmSpeech],
   ['/v2/chat', cohereChatSpeech],
   // Writer.
   ['/chat', chatSpeech],
@@ -49,14 +53,14 @@ export function otherFormats(target: string, headers: IncomingHttpHeaders): Endp
   const google = googlePath.exec(path);
   if (google !== null) {
     const [, model = '', method = ''] = google;
-    const endpoint = asking(speechOfGoogle[method]!, decoded(model));
+    const endpoint = asking(speechOfGoogle[method]!, uriText(model));
     return method === 'streamGenerateContent' ? { ...endpoint, urlMembers: { stream: true } } : endpoint;
   }
   const bedrock = bedrockEndpoint(path);
   if (bedrock !== null) return bedrock;
   const [, endpointName, streamed] = sageMakerPath.exec(path) ?? [];
   if (endpointName !== undefined) {
-    const endpoint = asking(containerSpeech, decoded(endpointName));
+    const endpoint = asking(containerSpeech, uriText(endpointName));
     return streamed === undefined ? endpoint : { ...endpoint, urlMembers: { stream: true } };
   }
   const speech = speechByEnd.find(([end]) => path.endsWith(end))?.[1];
@@ -85,7 +89,7 @@ const vertexPath = /\/publishers\/(\w+)\/models\/([^/]+):(\w+)$/;
 function vertexEndpoint(path: string): Endpoint | null {
   if (path.endsWith('/publishers/google/models')) return modelsEndpoint(path, vertexListSpeech);
   const [, publisher, coded = '', method] = vertexPath.exec(path) ?? [];
-  const model = decoded(coded);
+  const model = uriText(coded);
   const streams = method === 'streamRawPredict';
   if (streams || method === 'rawPredict') {
     if (model === 'count-tokens') return { ...asking(messagesSpeech, null), kind: 'count-tokens' };

@@ -1,8 +1,9 @@
 import { isObject, type JsonObject, type JsonValue } from '../../src/kernel/json.ts';
+import { uriText } from '../../src/kernel/web/uri-text.ts';
 import { argumentParts, beforeDelta, textParts } from '../../src/simulator/answer-pace.ts';
 import type { Step } from '../../src/simulator/answer-steps.ts';
 import type { Answer, Choice } from '../../src/simulator/compose-answer.ts';
-import { decoded, type Endpoint } from '../../src/simulator/endpoints/endpoint.ts';
+import type { Endpoint } from '../../src/simulator/endpoints/endpoint.ts';
 import { chatSpeech } from '../../src/simulator/endpoints/speak-chat.ts';
 import { messagesSpeech } from '../../src/simulator/endpoints/speak-messages.ts';
 import type { ErrorWords, Speech } from '../../src/simulator/endpoints/speech.ts';
@@ -22,7 +23,7 @@ export function bedrockEndpoint(path: string): Endpoint | null {
     return isList ? { kind: 'models', speech: converseSpeech, method: 'GET', pathModel: null } : null;
   }
   const speech = operation === 'converse' ? converseSpeech : invokeSpeech;
-  const endpoint: Endpoint = { kind: 'chat', speech, method: 'POST', pathModel: decoded(coded) };
+  const endpoint: Endpoint = { kind: 'chat', speech, method: 'POST', pathModel: uriText(coded) };
   return streamed === undefined ? endpoint : { ...endpoint, urlMembers: { stream: true } };
 }
 

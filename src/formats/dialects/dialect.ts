@@ -261,6 +261,8 @@ export interface EncodeTarget {
   stream: boolean;
   /** Provider's quirks; see `providers/provider.ts`. */
   omit: readonly string[];
+  /** Type of the provider, which gets its own proofs back; absent: nobody gets any. */
+  provider?: string | undefined;
 }
 
 export interface EncodedRequest {
@@ -284,6 +286,8 @@ export interface DecodeOptions {
   usageOf?: UsageOf | undefined;
   /** Choices that were asked for; absent: one. */
   choices?: number | undefined;
+  /** Type of the provider that answers, for proofs that it alone reads; absent: nobody wants them. */
+  provider?: string | undefined;
   /** Ids in the answer are wanted: its caller can name them later. Absent: they are not. */
   names?: boolean | undefined;
 }

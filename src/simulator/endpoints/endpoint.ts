@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { JsonObject } from '../../kernel/json.ts';
+import { uriText } from '../../kernel/web/uri-text.ts';
 import { chatSpeech } from './speak-chat.ts';
 import { completionsSpeech } from './speak-completions.ts';
 import { embeddingsSpeech } from './speak-embeddings.ts';
@@ -82,19 +83,11 @@ export function endpointOf(path: string, headers: IncomingHttpHeaders): Endpoint
 export function modelsEndpoint(path: string, speech: Speech): Endpoint | null {
   if (path.endsWith('/models')) return { kind: 'models', speech, method: 'GET', pathModel: null };
   const one = /\/models\/([^/]+(?:\/[^/]+)*)$/.exec(path)?.[1];
-  return one === undefined ? null : { kind: 'model', speech, method: 'GET', pathModel: decoded(one) };
+  return one === undefined ? null : { kind: 'model', speech, method: 'GET', pathModel: uriText(one) };
 }
 
 /** The model of Azure's paths. */
 function deploymentOf(path: string): string | null {
   const deployment = /\/deployments\/([^/]+)\//.exec(path)?.[1];
-  return deployment === undefined ? null : decoded(deployment);
-}
-
-export function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
+  return deployment === undefined ? null : uriText(deployment);
 }

@@ -29,7 +29,7 @@ class ChunkDecoder implements StreamDecoder {
   #usage: NeutralEvent[] = [];
 
   constructor(options: DecodeOptions | undefined) {
-    this.#reader = new ChunkReader(options?.usageOf, options?.choices);
+    this.#reader = new ChunkReader(options?.usageOf, options?.choices, options?.provider);
   }
 
   step({ data }: SseEvent): NeutralEvent[] {
@@ -84,7 +84,7 @@ export function decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralE
   const wrong = faultInWhole(body);
   if (wrong !== null) return [{ type: 'failed', fault: wrong }];
   const events: NeutralEvent[] = [];
-  const reader = new ChunkReader(options?.usageOf);
+  const reader = new ChunkReader(options?.usageOf, 1, options?.provider);
   reader.read({ ...body, choices: (body.choices as JsonObject[]).map(asChunk) }, events);
   if (reader.failed) return events;
   // Usage is last in a stream, after the finish reasons, so it is here.
@@ -163,6 +163,7 @@ export class ChunkReader {
   unnumbered: DeltaState['unnumbered'];
   readonly #usageOf: UsageOf;
   readonly #choicesRequested: number;
+  readonly #provider: string | undefined;
   readonly #choices = new Map<number, Choice>();
   #started = false;
   /** Findings of Azure's filter in the prompt; undefined: none came. */
@@ -172,8 +173,12 @@ export class ChunkReader {
   /** `[DONE]` has come. */
   #marked = false;
 
-  /** `usageOf`: the vendor's form of usage. `choicesRequested`: `n` of the request. */
-  constructor(usageOf: UsageOf = usual, choicesRequested = 1) {
+  /**
+   * `usageOf`: the vendor's form of usage. `choicesRequested`: `n` of the request. `provider`: type of the one that answers;
+   * absent: nobody wants its proofs.
+   */
+  constructor(usageOf: UsageOf = usual, choicesRequested = 1, provider?: string) {
+    this.#provider = provider;
     this.#usageOf = usageOf;
     this.#choicesRequested = choicesRequested;
   }
@@ -301,6 +306,8 @@ export class ChunkReader {
         toolCalls: null,
         idPrefix: `call_${salt}_${index}_`,
         namesThoughts: false,
+        provider: this.#provider,
+        proofs: null,
         cited: false,
         unnumbered: this.unnumbered,
         finish: null,
@@ -334,6 +341,7 @@ export class ChunkReader {
       choice.finish = { reason: 'stop-sequence', stopSequence: stopReason };
     else choice.finish = { reason, stopSequence: null };
     events.push({ type: 'finish', choice: index, ...choice.finish, ...filters });
+    choice.proofs?.put(events, events.length - 1, index);
   }
 
   /** Findings of Azure's filter so far, the prompt's with the first choice. */

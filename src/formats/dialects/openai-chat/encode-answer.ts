@@ -5,6 +5,7 @@ import { type ProducedMedia, urlOfMedia } from '../../neutral/produced-media.ts'
 import type { Usage } from '../../neutral/usage.ts';
 import { customInput } from '../arguments-text.ts';
 import type { AnswerHead, StreamEncoder } from '../dialect.ts';
+import { membersOf } from './answer-proofs.ts';
 import { annotationOf } from './citations.ts';
 import { extraContentOf, google } from './thought-signature.ts';
 import { ReasoningDetails, type ThoughtEvent } from './thoughts.ts';
@@ -129,8 +130,8 @@ class ChunkEncoder implements StreamEncoder {
   #prove(event: ThoughtEvent): string {
     const sent = this.#choiceAt(event.choice);
     sent.thoughts ??= new ReasoningDetails();
-    const detail = sent.thoughts.read(event);
-    return detail === null ? '' : this.#emit(event.choice, `{"reasoning_details":[${JSON.stringify(detail)}]}`);
+    const members = sent.thoughts.read(event);
+    return members === null ? '' : this.#emit(event.choice, JSON.stringify(members));
   }
 
   #call(event: Extract<NeutralEvent, { type: 'tool-call-start' }>): string {
@@ -140,7 +141,8 @@ class ChunkEncoder implements StreamEncoder {
       : { type: 'function', function: { name, arguments: '' } };
     const call = { index, id, ...tool, ...extraContentOf(event) };
     this.#choiceAt(choice).callHasArguments[index] = custom ? '' : false;
-    return this.#emit(choice, `{"tool_calls":[${JSON.stringify(call)}]}`);
+    const members = event.vendor === openAiChatId ? membersOf([event.signature]) : null;
+    return this.#emit(choice, JSON.stringify({ ...members, tool_calls: [call] }));
   }
 
   #picture(choice: number, media: ProducedMedia): string {

@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import { fitCallId } from '../../neutral/fit-call-id.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
+import { membersOf } from './answer-proofs.ts';
 import { openAiChatId } from './wire.ts';
 
 /** OpenAI refuses longer ids of tool calls. */
@@ -28,13 +29,23 @@ interface Encoding {
   beside: JsonValue[];
   /** `reasoning_content` is left out for targets that refuse it. */
   reasoning: 'send' | 'omit';
+  /** Type of the provider. */
+  provider: string | undefined;
+  /** Ids of calls by which its proofs name them. */
+  provenCalls: Set<string>;
 }
 
 /**
  * The neutral messages as OpenAI's; a message may become several, since each tool result is a separate message here.
+ * `provider`: type of the one that gets them, and its own proofs with them.
  */
-export function encodeMessages(messages: readonly NeutralMessage[], reasoning: 'send' | 'omit'): EncodedMessages {
-  const encoding: Encoding = { losses: [], unsayable: null, at: 0, beside: [], reasoning };
+export function encodeMessages(
+  messages: readonly NeutralMessage[],
+  reasoning: 'send' | 'omit',
+  provider?: string,
+): EncodedMessages {
+  const provenCalls = new Set<string>();
+  const encoding: Encoding = { losses: [], unsayable: null, at: 0, beside: [], reasoning, provider, provenCalls };
   const wire: JsonObject[] = [];
   messages.forEach((message, at) => {
     encoding.at = at;
@@ -89,7 +100,7 @@ function toolMessage(part: Extract<NeutralPart, { type: 'tool-result' }>, encodi
   if (part.isError) texts.unshift({ type: 'text', text: '[the tool failed]' });
   if (texts.length === 0 && encoding.beside.length > besideBefore)
     texts.push({ type: 'text', text: '[see the next message]' });
-  return { role: 'tool', tool_call_id: fitCallId(part.callId, callIdCharsMax), content: plain(texts) };
+  return { role: 'tool', tool_call_id: callId(part.callId, encoding), content: plain(texts) };
 }
 
 function contentOf(parts: readonly NeutralPart[], encoding: Encoding): JsonValue {
@@ -114,6 +125,13 @@ function assistantMessage(parts: readonly NeutralPart[], encoding: Encoding): Js
   const extra: JsonObject = {};
   let reasoning = '';
   let refusal = '';
+  const proofs = parts.flatMap((part) =>
+    (part.type === 'reasoning' || part.type === 'tool-call') && part.vendor === openAiChatId ? [part.signature] : [],
+  );
+  const proven = membersOf(proofs, encoding.provider ?? '');
+  if (proven === null && proofs.length > 0) lose(encoding, 'thinking', 'unsupported');
+  for (const { id } of (proven?.reasoning_details ?? []) as JsonObject[])
+    if (typeof id === 'string') encoding.provenCalls.add(id);
   for (const part of parts) {
     if (part.type === 'tool-call') calls.push(toolCall(part, encoding));
     else if (part.type === 'refusal') refusal += part.text;
@@ -128,7 +146,8 @@ function assistantMessage(parts: readonly NeutralPart[], encoding: Encoding): Js
   const message: JsonObject = { role: 'assistant', content: text, ...extra };
   // Together with calls or a refusal the published type is null, not an empty text.
   if (text === '' && (calls.length > 0 || refusal !== '')) message.content = null;
-  if (reasoning !== '' && encoding.reasoning === 'send') message.reasoning_content = reasoning;
+  if (proven !== null) Object.assign(message, proven);
+  else if (reasoning !== '' && encoding.reasoning === 'send') message.reasoning_content = reasoning;
   else if (reasoning !== '') lose(encoding, 'reasoning_content', 'unsupported');
   if (refusal !== '') message.refusal = refusal;
   if (calls.length > 0) message.tool_calls = calls;
@@ -142,8 +161,12 @@ function putBeside(part: NeutralPart, encoding: Encoding): void {
 
 function toolCall(part: Extract<NeutralPart, { type: 'tool-call' }>, encoding: Encoding): JsonObject {
   if (part.cache !== undefined) lose(encoding, 'cache_control', 'unsupported');
-  const id = fitCallId(part.id, callIdCharsMax);
+  const id = callId(part.id, encoding);
   return { id, type: 'function', function: { name: part.name, arguments: part.argumentsJson || '{}' } };
+}
+
+function callId(id: string, { provenCalls }: Encoding): string {
+  return provenCalls.has(id) ? id : fitCallId(id, callIdCharsMax);
 }
 
 function contentPart(part: NeutralPart, encoding: Encoding): JsonObject | null {

@@ -3,17 +3,19 @@ import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { customInput } from '../arguments-text.ts';
 import type { AnswerFold, AnswerHead } from '../dialect.ts';
+import { membersOf } from './answer-proofs.ts';
 import { annotationIn, finishReasons, mediaWord, wirePicture, wireUsage } from './encode-answer.ts';
 import { extraContentOf, google } from './thought-signature.ts';
 import { ReasoningDetails } from './thoughts.ts';
+import { openAiChatId } from './wire.ts';
 
 /** A choice as far as it is known. */
 interface FoldedChoice {
   text: string | null;
   reasoning: string;
   thoughts: ReasoningDetails;
-  /** Thoughts with their proofs. */
-  details: JsonObject[];
+  /** Members with thoughts and their proofs. */
+  proven: JsonObject;
   refusal: string | null;
   calls: { id: string; name: string; argumentsJson: string; custom: boolean; extra: JsonObject }[];
   annotations: JsonObject[];
@@ -43,7 +45,7 @@ export function fold(head: AnswerHead): AnswerFold {
         text: null,
         reasoning: '',
         thoughts: new ReasoningDetails(),
-        details: [],
+        proven: {},
         refusal: null,
         calls: [],
         annotations: [],
@@ -107,8 +109,7 @@ function addTo(choice: FoldedChoice, event: ContentEvent, lost: Set<string>): vo
     case 'reasoning-signature':
     case 'redacted-reasoning':
     case 'part-end': {
-      const detail = choice.thoughts.read(event);
-      if (detail !== null) choice.details.push(detail);
+      prove(choice, choice.thoughts.read(event));
       return;
     }
     case 'refusal-delta':
@@ -119,6 +120,7 @@ function addTo(choice: FoldedChoice, event: ContentEvent, lost: Set<string>): vo
         ...{ id: event.id, name: event.name, argumentsJson: '', custom: event.custom === true },
         extra: extraContentOf(event),
       };
+      if (event.vendor === openAiChatId) prove(choice, membersOf([event.signature]));
       return;
     case 'tool-call-delta': {
       const call = choice.calls[event.call];
@@ -156,6 +158,11 @@ function addTo(choice: FoldedChoice, event: ContentEvent, lost: Set<string>): vo
   }
 }
 
+function prove({ proven }: FoldedChoice, members: JsonObject | null): void {
+  for (const name in members)
+    proven[name] = joinedList((proven[name] as JsonValue[] | undefined) ?? null, members[name]);
+}
+
 /** Data and transcript come in pieces; other members replace earlier ones. */
 function joinedAudio(before: JsonObject | null, piece: JsonObject): JsonObject {
   if (before === null) return { ...piece };
@@ -179,7 +186,7 @@ function wireChoice(index: number, choice: FoldedChoice): JsonObject {
   if (choice.text === null && calls.length === 0 && choice.refusal === null && choice.audio === null)
     message.content = '';
   if (choice.reasoning !== '') message.reasoning_content = choice.reasoning;
-  if (choice.details.length > 0) message.reasoning_details = choice.details;
+  Object.assign(message, choice.proven);
   if (calls.length > 0) {
     message.tool_calls = calls.map(({ id, name, argumentsJson, custom, extra }) => ({
       id,

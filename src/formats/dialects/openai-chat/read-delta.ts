@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import { producedPicture } from '../../neutral/produced-media.ts';
+import { AnswerProofs } from './answer-proofs.ts';
 import { readAnnotation } from './citations.ts';
 import { listedThought, namedThought } from './thoughts.ts';
 import { ToolCallReader } from './tool-call-reader.ts';
@@ -13,6 +14,10 @@ export interface DeltaState {
   idPrefix: string;
   /** Its thoughts came as text: a list of them says nothing new. */
   namesThoughts: boolean;
+  /** Type of the provider that answers; undefined: nobody wants its proofs. */
+  provider: string | undefined;
+  /** Null: it has shown none. */
+  proofs: AnswerProofs | null;
   /** It named the pages that it rests on. */
   cited: boolean;
   /** Called with each piece of a call that lacks an index, and the place of its call; absent: nobody forwards it. */
@@ -21,6 +26,11 @@ export interface DeltaState {
 
 /** Appends the events of a `delta`, or of the `message` of a whole answer. */
 export function readDelta(delta: JsonObject, choice: number, state: DeltaState, events: NeutralEvent[]): void {
+  const before = events.length;
+  if (state.provider !== undefined && (delta.reasoning_details ?? delta.thinking_blocks) !== undefined) {
+    state.proofs ??= new AnswerProofs(state.provider);
+    state.proofs.add(delta);
+  }
   const named = namedThought(delta);
   state.namesThoughts ||= named !== '';
   const reasoning = named || (state.namesThoughts ? '' : listedThought(delta));
@@ -44,6 +54,7 @@ export function readDelta(delta: JsonObject, choice: number, state: DeltaState, 
   }
   // The older form: one call, no id, no index.
   if (isObject(delta.function_call)) readCall({ index: 0, function: delta.function_call }, choice, state, events);
+  state.proofs?.put(events, before, choice);
 }
 
 function readCall(call: JsonObject, choice: number, state: DeltaState, events: NeutralEvent[]): void {

@@ -1,6 +1,8 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import type { NeutralPart } from '../../neutral/request.ts';
+import { membersOf } from './answer-proofs.ts';
+import { openAiChatId } from './wire.ts';
 
 /*
  * Thoughts with their proofs, in OpenRouter's `reasoning_details`
@@ -28,7 +30,7 @@ export class ReasoningDetails {
   #text = '';
   #count = 0;
 
-  /** The detail that `event` closes; null: none. Unsigned thoughts have none, since no provider takes them back. */
+  /** Members with what `event` closes; null: nothing. Unsigned thoughts have none, since no provider takes them back. */
   read(event: ThoughtEvent): JsonObject | null {
     switch (event.type) {
       case 'reasoning-delta':
@@ -38,6 +40,8 @@ export class ReasoningDetails {
         this.#text = '';
         return null;
       case 'reasoning-signature': {
+        // They came in this format.
+        if (event.vendor === openAiChatId) return membersOf([event.signature]);
         const text = this.#text;
         this.#text = '';
         return this.#detail(event.vendor, { type: 'reasoning.text', text, signature: event.signature });
@@ -50,7 +54,7 @@ export class ReasoningDetails {
   #detail(vendor: string, members: JsonObject): JsonObject {
     const format = formatOf.get(vendor);
     const named = format === undefined ? { id: idPrefix + vendor, format: 'unknown' } : { format };
-    return { ...members, ...named, index: this.#count++ };
+    return { reasoning_details: [{ ...members, ...named, index: this.#count++ }] };
   }
 }
 

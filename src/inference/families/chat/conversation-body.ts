@@ -236,6 +236,7 @@ function converted(callers: CallerRequest, order: EncodeOrder): EncodedBody | Ne
     model: order.model,
     maxOutputTokens: order.maxOutputTokens,
     stream: order.stream,
+    provider: order.provider,
     omit: order.reasoning === 'refused' ? [...omit, ...reasoningFields] : omit,
   });
   if (isFailure(encoded)) return failureInCallerFields(encoded, request);

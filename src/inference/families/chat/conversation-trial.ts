@@ -90,9 +90,9 @@ export function conversationTrial<C extends Chunk>(
       upstreamDialect: prepared.upstreamDialect,
       inputTokensEstimate: facts.needs.inputTokensEstimate,
       reader: (contentType, onGiven) => {
-        const { usageOf } = job.providers.get(attempt.target.provider)!.connection.provider;
+        const { usageOf, id: provider } = job.providers.get(attempt.target.provider)!.connection.provider;
         const answerModel = name === undefined ? undefined : { dialect, name };
-        const options = { onGiven, usageOf, choices, answerModel, taker: cachedForm?.takerOf(contentType) };
+        const options = { onGiven, usageOf, provider, choices, answerModel, taker: cachedForm?.takerOf(contentType) };
         return readerFor(facts, prepared, dialects[dialect], contentType, options);
       },
     };
@@ -187,7 +187,7 @@ function readerFor(
   { answer, streamed, unwrapTool, stop, callersToolNames, upstreamDialect }: PreparedConversation,
   callers: CallerDialect | (CallerDialect & UpstreamDialect),
   contentType: string,
-  passing: Pick<PassingOptions, 'onGiven' | 'usageOf' | 'choices' | 'answerModel' | 'taker'>,
+  passing: Pick<PassingOptions, 'onGiven' | 'usageOf' | 'choices' | 'answerModel' | 'taker'> & { provider: string },
 ): AnswerReader {
   // Some servers stream where a whole answer was asked for, and the other way round. Believe what came.
   const comesStreamed = isEventStream(contentType) || (streamed && isAmbiguous(contentType));
@@ -209,7 +209,7 @@ function readerFor(
       contentType,
     });
   }
-  const options = { unwrapTool, stop, usageOf, choices };
+  const options = { unwrapTool, stop, usageOf, choices, provider: passing.provider };
   const source = comesStreamed
     ? new StreamedSource(upstreamDialect, options, contentType)
     : new WholeSource(upstreamDialect, options);
