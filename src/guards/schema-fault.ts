@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
+import { uriText } from '../kernel/web/uri-text.ts';
 
 export interface SchemaFault {
   path: (string | number)[];
@@ -92,23 +93,14 @@ function unknownPlace(root: JsonValue): SchemaFault | null {
 function placeOf(root: JsonValue, ref: string): JsonValue | undefined {
   if (ref === '#') return root;
   if (ref.startsWith('#/')) return atPointer(root, ref);
-  for (const { schema } of schemasIn(root, [])) if (schema.$anchor === written(ref.slice(1))) return schema;
+  for (const { schema } of schemasIn(root, [])) if (schema.$anchor === uriText(ref.slice(1))) return schema;
   return undefined;
-}
-
-/** The name behind the signs of a URL; as it is where they are wrong. */
-function written(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }
 
 function atPointer(root: JsonValue, pointer: string): JsonValue | undefined {
   let at: JsonValue | undefined = root;
   for (const part of pointer.slice(2).split('/')) {
-    const name = written(part).replaceAll('~1', '/').replaceAll('~0', '~');
+    const name = uriText(part).replaceAll('~1', '/').replaceAll('~0', '~');
     if ((!isObject(at) && !Array.isArray(at)) || !Object.hasOwn(at, name)) return undefined;
     at = (at as Readonly<Record<string, JsonValue | undefined>>)[name];
   }

@@ -1,3 +1,4 @@
+import { uriText } from '../../kernel/web/uri-text.ts';
 import type { PageDocument, PageElement } from './page-document.ts';
 import { marks, noteMark } from './text-marks.ts';
 
@@ -80,7 +81,7 @@ function noteFinder(document: PageDocument): (link: PageElement) => PageElement 
   return (link) => {
     const id = (link.getAttribute('href') ?? '').slice(1);
     // An anchor may be inside the element with the words.
-    const note = (byId.get(id) ?? byId.get(decoded(id)))?.closest('li, p, dd, aside, div') ?? null;
+    const note = (byId.get(id) ?? byId.get(uriText(id)))?.closest('li, p, dd, aside, div') ?? null;
     if (note === null) return null;
     if (!isNote.has(note)) isNote.set(note, looksLikeNote(note));
     return isNote.get(note) === true && !note.contains(link) ? note : null;
@@ -90,14 +91,6 @@ function noteFinder(document: PageDocument): (link: PageElement) => PageElement 
 function looksLikeNote(element: PageElement): boolean {
   if (element.querySelector('h1, h2, h3, article, p + p + p + p') !== null) return false;
   return (element.textContent ?? '').length <= noteCharsMax;
-}
-
-function decoded(id: string): string {
-  try {
-    return decodeURIComponent(id);
-  } catch {
-    return id;
-  }
 }
 
 function removeWithParents(note: PageElement): void {

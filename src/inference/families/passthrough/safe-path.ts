@@ -1,4 +1,5 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { uriText } from '../../../kernel/web/uri-text.ts';
 
 /** Characters that a path may hold as they are; all others are percent-encoded. */
 const segmentPattern = /^[\w.~!$&'()*+,;=:@%-]*$/;
@@ -46,10 +47,5 @@ export function safeQuery(search: string): string {
 }
 
 function nameOf(pair: string): string {
-  const [name = ''] = pair.split('=', 1);
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
-  }
+  return uriText(pair.split('=', 1)[0] ?? '');
 }

@@ -1,5 +1,6 @@
 import { parse } from 'yaml';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { uriText } from '../../../kernel/web/uri-text.ts';
 
 /** Size of a document. YAML takes ten times as long to read as JSON. */
 export const documentBytesMax = 4 * 1024 * 1024;
@@ -51,17 +52,9 @@ function pointed(document: JsonObject, reference: string): unknown {
   if (!reference.startsWith('#/')) return null;
   let at: unknown = document;
   for (const step of reference.slice(2).split('/')) {
-    const name = decodeURIComponentSafely(step).replaceAll('~1', '/').replaceAll('~0', '~');
+    const name = uriText(step).replaceAll('~1', '/').replaceAll('~0', '~');
     if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return null;
     at = (at as Record<string, unknown>)[name];
   }
   return at;
-}
-
-function decodeURIComponentSafely(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
