@@ -276,6 +276,7 @@ test('reasoning effort as a budget below max_tokens, as a word, or not at all', 
     'temperature:unsupported',
   ]);
   assert.deepEqual(of('claude-sonnet-4-5', 'high'), [budget(3_072), undefined, undefined, 'temperature:unsupported']);
+  assert.deepEqual(of('claude-sonnet-4-5', 'max', 60_000)[0], budget(32_768));
   assert.deepEqual(of('claude-sonnet-4-5', 'high', 1_000), [undefined, undefined, 0.3, 'reasoning_effort:unsupported']);
   assert.deepEqual(of('claude-sonnet-4-5', 'none'), [undefined, undefined, 0.3]);
   assert.deepEqual(of('claude-3-5-haiku-20241022', 'high'), [

@@ -179,9 +179,10 @@ const budgetByEffort: ReadonlyMap<string, number> = new Map([
   ['medium', 8_192],
   ['high', 16_384],
   ['xhigh', 32_768],
+  ['max', 32_768],
 ]);
 const budgetUsual = 8_192;
-const budgetMin = 1_024;
+export const budgetMin = 1_024;
 
 function encodeThinking(
   reasoning: NeutralReasoning,
@@ -244,9 +245,14 @@ function effortWord(reasoning: NeutralReasoning): string {
   }
 }
 
+/** Tokens for thoughts, whatever the limit of the answer. */
+export function unlimitedBudget({ budgetTokens, effort }: NeutralReasoning): number {
+  return budgetTokens ?? budgetByEffort.get(effort ?? '') ?? budgetUsual;
+}
+
 /** Below max_tokens, which counts thoughts and answer together: a quarter is kept for the answer. Null: no room. */
 function budgetFor(reasoning: NeutralReasoning, maxTokens: number): number | null {
-  const budget = reasoning.budgetTokens ?? budgetByEffort.get(reasoning.effort ?? '') ?? budgetUsual;
+  const budget = unlimitedBudget(reasoning);
   const room = Math.floor(maxTokens * 0.75);
   if (room < budgetMin) return null;
   return Math.max(budgetMin, Math.min(budget, room));

@@ -2,6 +2,7 @@ import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralReasoning, NeutralTool } from '../../neutral/request.ts';
+import { budgetMin, unlimitedBudget } from '../anthropic-messages/encode-request.ts';
 import type { EncodedRequest, EncodeTarget } from '../dialect.ts';
 import { openAiAlone } from '../openai-chat/request-fields.ts';
 import { standInTool } from '../stand-in-tool.ts';
@@ -133,16 +134,6 @@ function loseReasoning({ effort }: NeutralReasoning, encoding: Encoding): void {
 }
 
 const unlimited = Number.POSITIVE_INFINITY;
-const budgetMin = 1_024;
-const budgetUsual = 8_192;
-const budgetByEffort: ReadonlyMap<string, number> = new Map([
-  ['minimal', budgetMin],
-  ['low', 2_048],
-  ['medium', budgetUsual],
-  ['high', 16_384],
-  ['xhigh', 32_768],
-  ['max', 32_768],
-]);
 
 interface EncodedReasoning {
   /** Members of `additionalModelRequestFields`. */
@@ -198,7 +189,7 @@ function encodeReasoning(
         sampling: 'refused',
       };
     case 'claude-budget': {
-      const budgetTokens = reasoning.budgetTokens ?? budgetByEffort.get(reasoning.effort ?? '') ?? budgetUsual;
+      const budgetTokens = unlimitedBudget(reasoning);
       const limit = Math.min(request.maxOutputTokens ?? unlimited, target.maxOutputTokens ?? unlimited);
       // Claude counts thoughts and answer together: a quarter is kept for the answer.
       const room = limit === unlimited ? budgetTokens : Math.floor(limit * 0.75);
@@ -221,9 +212,10 @@ function breaksToolLoop(turns: readonly Turn[]): boolean {
 }
 
 /** Effort in the words that all of these models know. */
-function effortOf({ effort, budgetTokens }: NeutralReasoning): 'low' | 'medium' | 'high' {
+function effortOf(reasoning: NeutralReasoning): 'low' | 'medium' | 'high' {
+  const { effort } = reasoning;
   if (effort === undefined) {
-    const budget = budgetTokens ?? budgetUsual;
+    const budget = unlimitedBudget(reasoning);
     return budget < 4_096 ? 'low' : budget < 16_384 ? 'medium' : 'high';
   }
   if (effort === 'minimal' || effort === 'low') return 'low';
