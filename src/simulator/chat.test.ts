@@ -137,7 +137,7 @@ test('chat: max_tokens and stop end the text', async () => {
   assert.deepEqual([stopped.choices[0]?.message.content, stopped.choices[0]?.finish_reason], ['three ', 'stop']);
 });
 
-test('chat: tool_choice decides, and after the result comes text', async () => {
+test('chat: tool_choice decides, behind a result too, where text comes otherwise', async () => {
   const ask = async (more: Partial<OpenAI.ChatCompletionCreateParamsNonStreaming>) =>
     (await client.chat.completions.create({ model: 'm', messages: [user('hi')], tools: [weather, time], ...more }))
       .choices[0]!;
@@ -151,15 +151,17 @@ test('chat: tool_choice decides, and after the result comes text', async () => {
   assert.deepEqual(await called({ messages: both, parallel_tool_calls: false }), ['get_weather']);
   assert.deepEqual(await called({ messages: both, tool_choice: 'none' }), []);
   const call = { id: 'call_1', type: 'function' as const, function: { name: 'get_time', arguments: '{}' } };
-  const answered = await ask({
-    messages: [
-      ...both,
-      { role: 'assistant', tool_calls: [call] },
-      { role: 'tool', tool_call_id: 'call_1', content: 'noon' },
-    ],
-  });
+  const messages = [
+    ...both,
+    { role: 'assistant' as const, tool_calls: [call] },
+    { role: 'tool' as const, tool_call_id: 'call_1', content: 'noon' },
+  ];
+  const answered = await ask({ messages });
   assert.equal(answered.finish_reason, 'stop');
   assert.match(answered.message.content ?? '', /^Mock answer/);
+  const named = { type: 'function' as const, function: { name: 'get_weather' } };
+  assert.deepEqual(await called({ messages, tool_choice: named }), ['get_weather']);
+  assert.deepEqual(await called({ messages, tool_choice: 'required' }), ['get_time']);
 });
 
 test('chat: the arguments of a call and JSON answers satisfy their schema', async () => {

@@ -145,8 +145,10 @@ function callsFor(prompt: Prompt, spec: FaultSpec, voice: Voice): Call[] {
   const { toolChoice, tools } = prompt;
   let called: readonly Tool[];
   if (spec.call !== undefined) called = tools.filter((tool) => tool.name === spec.call);
-  else if (tools.length === 0 || toolChoice === 'none' || prompt.turn === 'tool-result') return [];
+  else if (tools.length === 0 || toolChoice === 'none') return [];
   else if (typeof toolChoice === 'object') called = prompt.tools.filter((tool) => tool.name === toolChoice.name);
+  // Where one must be called behind a result, the last: gateways put the tool there that carries the answer.
+  else if (prompt.turn === 'tool-result') called = toolChoice === 'required' ? tools.slice(-1) : [];
   else {
     called = prompt.tools.filter((tool) => requests(prompt.lastUserText, tool.name));
     if (called.length === 0 && toolChoice === 'required') called = prompt.tools.slice(0, 1);

@@ -10,7 +10,7 @@ export interface Prompt {
   usageChunk: 'asked' | 'not-asked';
   inputTokens: number;
   lastUserText: string;
-  /** The conversation ends with a tool's result, so the answer is text. */
+  /** `tool-result`: the conversation ends with one, so that the answer is text unless a call must be made. */
   turn: 'user' | 'tool-result';
   tools: readonly Tool[];
   toolChoice: 'auto' | 'none' | 'required' | { name: string };

@@ -141,6 +141,23 @@ overBothFormats('openai: json_object gives an object', async (world) => {
   assert.equal(finish_reason, 'stop');
 });
 
+overBothFormats('openai: json_object behind the result of a tool gives an object', async (world) => {
+  const call = { id: 'call_1', type: 'function' as const, function: { name: 'get_weather', arguments: '{}' } };
+  const answer = await clientOf(world).chat.completions.create({
+    model: 'chat',
+    messages: [
+      ...ask('Answer in JSON'),
+      { role: 'assistant', tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'call_1', content: 'fine' },
+    ],
+    tools: [{ type: 'function', function: { name: 'get_weather' } }],
+    response_format: { type: 'json_object' },
+  });
+  const { message, finish_reason } = answer.choices[0]!;
+  assert.equal(typeof JSON.parse(message.content ?? ''), 'object');
+  assert.deepEqual([finish_reason, message.tool_calls?.length ?? 0], ['stop', 0]);
+});
+
 for (const form of ['whole', 'stream'] as const) {
   overBothFormats(`openai: n = 3, ${form}: three choices, one usage`, async (world) => {
     const body = { model: 'chat', messages: ask('Hello'), n: 3 };
