@@ -160,13 +160,15 @@ for (const [caller, firstTurn] of Object.entries(callers)) {
 }
 
 for (const caller of ['messages', 'google'] as const) {
-  for (const delivery of ['whole', 'streamed'] as const) {
-    test(`${caller}, ${delivery}: Gemini gets the proof of its call from callers who want no thoughts`, async () => {
-      const next = await callers[caller]!('as-gemini', delivery, 'silent');
-      await next('as-gemini');
-      const { sent, said } = turnSent('gemini');
-      assert.deepEqual(sent.reasoning_details, (said.reasoning_details as JsonObject[]).slice(-1));
-    });
+  for (const form of ['gemini', 'gemini-late'] as const) {
+    for (const delivery of ['whole', 'streamed'] as const) {
+      test(`${caller}, ${delivery}: ${form} gets the proof of its call from callers who want no thoughts`, async () => {
+        const next = await callers[caller]!(`as-${form}`, delivery, 'silent');
+        await next(`as-${form}`);
+        const { sent, said } = turnSent(form);
+        assert.deepEqual(sent.reasoning_details, (said.reasoning_details as JsonObject[]).slice(-1));
+      });
+    }
   }
 }
 

@@ -143,6 +143,11 @@ const choicesMax = 128;
 type FinishEvent = Extract<NeutralEvent, { type: 'finish' }>;
 
 interface Choice extends DeltaState {
+  /**
+   * Calls of Gemini's that wait for their proof, which OpenRouter may give behind them, while formats of callers have its
+   * place at their beginning. Null: calls do not wait.
+   */
+  held: NeutralEvent[] | null;
   /** Its last finish reason; null: none yet. */
   finish: Pick<FinishEvent, 'reason' | 'stopSequence'> | null;
   /** It has a finish reason, and no content has come since. */
@@ -274,10 +279,11 @@ export class ChunkReader {
   #readChoice(value: JsonObject, chunk: JsonObject, events: NeutralEvent[]): Fault | null {
     const index = typeof value.index === 'number' ? value.index : 0;
     if (!Number.isInteger(index) || index < 0 || index >= choicesMax) return this.#skip();
-    const choice = this.#choiceAt(index, chunk.id);
+    const choice = this.#choiceAt(index, chunk);
     const delta = value.delta ?? value.message;
     const before = events.length;
     if (isObject(delta)) readDelta(delta, index, choice, events);
+    if (choice.held !== null) choice.held = held(choice.held, events, before);
     if (choice.finished && events.slice(before).some(isContent)) choice.finished = false;
     if (isObject(value.content_filter_results)) Object.assign(choice.filtered, value.content_filter_results);
     if (isObject(value.logprobs)) events.push({ type: 'logprobs', choice: index, logprobs: value.logprobs });
@@ -297,7 +303,7 @@ export class ChunkReader {
     return faultOfChoice(value);
   }
 
-  #choiceAt(index: number, answerId: JsonValue | undefined): Choice {
+  #choiceAt(index: number, { id: answerId, model }: JsonObject): Choice {
     let choice = this.#choices.get(index);
     if (choice === undefined) {
       // Ids that must be made up are unlike those of other answers in the same conversation.
@@ -308,6 +314,7 @@ export class ChunkReader {
         namesThoughts: false,
         provider: this.#provider,
         proofs: null,
+        held: this.#provider !== undefined && /gemini/i.test(String(model)) ? [] : null,
         cited: false,
         unnumbered: this.unnumbered,
         finish: null,
@@ -340,8 +347,10 @@ export class ChunkReader {
     else if (reason === 'stop' && typeof stopReason === 'string')
       choice.finish = { reason: 'stop-sequence', stopSequence: stopReason };
     else choice.finish = { reason, stopSequence: null };
-    events.push({ type: 'finish', choice: index, ...choice.finish, ...filters });
-    choice.proofs?.put(events, events.length - 1, index);
+    const from = events.length;
+    events.push(...(choice.held ?? []), { type: 'finish', choice: index, ...choice.finish, ...filters });
+    choice.proofs?.put(events, from, index);
+    if (choice.held !== null) choice.held = [];
   }
 
   /** Findings of Azure's filter so far, the prompt's with the first choice. */
@@ -352,6 +361,18 @@ export class ChunkReader {
     if (Object.keys(filtered).length > 0) filters.content_filter_results = filtered;
     return Object.keys(filters).length > 0 ? { filters } : undefined;
   }
+}
+
+/** The calls that wait, with those of `events` from `from` on, which go; null where one has its proof, and none waits. */
+function held(calls: readonly NeutralEvent[], events: NeutralEvent[], from: number): NeutralEvent[] | null {
+  const fresh = events.splice(from);
+  if (fresh.some((event) => event.type === 'tool-call-start' && event.signature !== undefined)) {
+    events.push(...calls, ...fresh);
+    return null;
+  }
+  const isCall = ({ type }: NeutralEvent) => type === 'tool-call-start' || type === 'tool-call-delta';
+  events.push(...fresh.filter((event) => !isCall(event)));
+  return [...calls, ...fresh.filter(isCall)];
 }
 
 /** OpenAI's words, and those of providers of its format that differ. */
