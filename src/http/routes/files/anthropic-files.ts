@@ -7,15 +7,7 @@ import type { Route } from '../../exchange.ts';
 import type { FormField } from '../../read-multipart.ts';
 import { pageAround, placeIn, shownPage } from '../list-page.ts';
 import { type StoredCall, type StoredPlace, storedRoutes } from '../stored-route.ts';
-import {
-  aboutFile,
-  type FileFormat,
-  type FilesParts,
-  fieldOf,
-  removeFile,
-  sendFile,
-  uploadFile,
-} from './file-calls.ts';
+import { type FileFormat, type FilesParts, fieldOf, oneFileRoutes, uploadFile } from './file-calls.ts';
 
 const place: StoredPlace = { endpoint: 'files', dialect: anthropicMessages };
 const route = storedRoutes(place);
@@ -45,30 +37,7 @@ export function anthropicFilesRoutes(parts: FilesParts): Route[] {
       handle: (exchange) => uploadFile(parts, exchange, format),
     },
     route('GET', path, 'The files of this key', (call) => pageOf(parts, call)),
-    route(
-      'GET',
-      one,
-      'A file',
-      aboutFile(parts, async (file) => shownFile(file)),
-    ),
-    route(
-      'DELETE',
-      one,
-      'Delete a file',
-      aboutFile(parts, async ({ id }, { exchange }) => {
-        await removeFile(parts, exchange, id);
-        return { id, type: 'file_deleted' };
-      }),
-    ),
-    route(
-      'GET',
-      `${one}/content`,
-      'The content of a file',
-      aboutFile(parts, async (file, { exchange }) => {
-        await sendFile(exchange, await parts.files(), file);
-        return null;
-      }),
-    ),
+    ...oneFileRoutes(parts, route, one, { shown: shownFile, removed: { type: 'file_deleted' } }),
   ];
 }
 

@@ -14,10 +14,10 @@ import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/
 import type { JsonObject } from '../../../kernel/json.ts';
 import { readerStallTimeoutMs } from '../../../kernel/limits.ts';
 import { identityHeaders } from '../../delivery.ts';
-import { callerOf, type Exchange } from '../../exchange.ts';
+import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { type FormField, type Multipart, readMultipart } from '../../read-multipart.ts';
 import { writeJson } from '../../write-json.ts';
-import type { StoredCall } from '../stored-route.ts';
+import type { StoredCall, storedRoutes } from '../stored-route.ts';
 
 export interface FilesParts {
   services: Services;
@@ -45,6 +45,29 @@ export async function removeFile(parts: FilesParts, exchange: Exchange, id: stri
   await parts.vectorStores.removeFile({ principal, requestId: exchange.requestId }, id);
 }
 
+/** Facts, removal and content of a file of this key. `removed`: members of the answer that it is gone. */
+export function oneFileRoutes(
+  parts: FilesParts,
+  route: ReturnType<typeof storedRoutes>,
+  one: string,
+  { shown, removed }: { shown: FileFormat['shown']; removed: JsonObject },
+): Route[] {
+  const remove = aboutFile(parts, async ({ id }, { exchange }) => {
+    await removeFile(parts, exchange, id);
+    return { id, ...removed };
+  });
+  const send = aboutFile(parts, async (file, { exchange }) => {
+    await sendFile(exchange, await parts.files(), file);
+    return null;
+  });
+  const show = aboutFile(parts, async (file) => shown(file));
+  return [
+    route('GET', one, 'A file', show),
+    route('DELETE', one, 'Delete a file', remove),
+    route('GET', `${one}/content`, 'The content of a file', send),
+  ];
+}
+
 /** The file of this key. */
 export async function fileOf({ files }: FilesParts, tenant: string, id: string): Promise<StoredFile | Failure> {
   const file = await (await files()).find(tenant, id);
@@ -52,10 +75,7 @@ export async function fileOf({ files }: FilesParts, tenant: string, id: string):
 }
 
 /** Answers a call about the file of this key that its path names; a 404 where there is none. */
-export function aboutFile(
-  parts: FilesParts,
-  answer: (file: StoredFile, call: StoredCall) => Promise<JsonObject | null>,
-) {
+function aboutFile(parts: FilesParts, answer: (file: StoredFile, call: StoredCall) => Promise<JsonObject | null>) {
   return async (call: StoredCall) => {
     const file = await fileOf(parts, call.tenant, call.params.id ?? '');
     return isFailure(file) ? file : answer(file, call);

@@ -8,15 +8,7 @@ import { listed, listOf, oneOf } from '../list-page.ts';
 import { answersFileThere } from '../provider-objects.ts';
 import { type StoredPlace, storedRoutes } from '../stored-route.ts';
 import { anthropicFilesRoutes } from './anthropic-files.ts';
-import {
-  aboutFile,
-  type FileFormat,
-  type FilesParts,
-  fieldOf,
-  removeFile,
-  sendFile,
-  uploadFile,
-} from './file-calls.ts';
+import { type FileFormat, type FilesParts, fieldOf, oneFileRoutes, uploadFile } from './file-calls.ts';
 import { expiryOf, retentionSchema, shownFile } from './openai-file.ts';
 import { uploadsRoutes } from './uploads.ts';
 
@@ -73,30 +65,7 @@ function openAiFilesRoutes(parts: FilesParts): Route[] {
       });
       return listOf(files.map(shownFile), page.limit);
     }),
-    route(
-      'GET',
-      one,
-      'A file',
-      aboutFile(parts, async (file) => shownFile(file)),
-    ),
-    route(
-      'DELETE',
-      one,
-      'Delete a file',
-      aboutFile(parts, async ({ id }, { exchange }) => {
-        await removeFile(parts, exchange, id);
-        return { id, object: 'file', deleted: true };
-      }),
-    ),
-    route(
-      'GET',
-      `${one}/content`,
-      'The content of a file',
-      aboutFile(parts, async (file, { exchange }) => {
-        await sendFile(exchange, await parts.files(), file);
-        return null;
-      }),
-    ),
+    ...oneFileRoutes(parts, route, one, { shown: shownFile, removed: { object: 'file', deleted: true } }),
   ];
 }
 
