@@ -1,6 +1,6 @@
 import { type Schema, Validator } from '@cfworker/json-schema';
 import type { JsonObject } from '../kernel/json.ts';
-import { threadPort } from '../kernel/threads/thread-port.ts';
+import { answerOrders } from '../kernel/threads/thread-port.ts';
 
 /** An order to the worker; each is answered once, in turn. */
 export interface SchemaOrder {
@@ -9,15 +9,7 @@ export interface SchemaOrder {
   schema: JsonObject;
 }
 
-threadPort().on('message', ({ id, text, schema }: SchemaOrder) => {
-  try {
-    threadPort().postMessage({ id, result: lacking(text, schema) });
-  } catch (error) {
-    threadPort().postMessage({ id, error: String(error) });
-  }
-});
-// It has loaded.
-threadPort().postMessage({});
+answerOrders(({ text, schema }: SchemaOrder) => lacking(text, schema));
 
 /** Why the text does not meet the schema; '' when it does. */
 function lacking(text: string, schema: JsonObject): string {

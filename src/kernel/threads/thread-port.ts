@@ -5,3 +5,16 @@ export function threadPort(): MessagePort {
   if (parentPort === null) throw new Error('this file runs in a worker thread');
   return parentPort;
 }
+
+/** Answers every order with what `done` makes of it or with its error, and reports that the thread has loaded. */
+export function answerOrders<Order extends { id: number }>(done: (order: Order) => unknown): void {
+  threadPort().on('message', async (order: Order) => {
+    const { id } = order;
+    try {
+      threadPort().postMessage({ id, result: await done(order) });
+    } catch (error) {
+      threadPort().postMessage({ id, error: String(error) });
+    }
+  });
+  threadPort().postMessage({});
+}

@@ -1,5 +1,5 @@
 import { generateServiceProviderMetadata, SAML, ValidateInResponseTo } from '@node-saml/node-saml';
-import { threadPort } from '../../../kernel/threads/thread-port.ts';
+import { answerOrders } from '../../../kernel/threads/thread-port.ts';
 
 /** RSA key and certificate, as PEM. */
 export interface Signing {
@@ -41,16 +41,7 @@ export interface SamlWork {
 
 type Orders = { [Kind in keyof SamlWork]: { id: number; kind: Kind } & SamlWork[Kind]['order'] };
 
-threadPort().on('message', async (order: Orders[keyof Orders]) => {
-  const { id } = order;
-  try {
-    threadPort().postMessage({ id, result: await done(order) });
-  } catch (error) {
-    threadPort().postMessage({ id, error: String(error) });
-  }
-});
-// It has loaded.
-threadPort().postMessage({});
+answerOrders(done);
 
 function done(order: Orders[keyof Orders]): Promise<SamlWork[keyof SamlWork]['result']> {
   if (order.kind === 'verify') return verified(order);

@@ -1,7 +1,7 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import type { CallerDialectId, CountedRequest } from '../../../formats/dialects/dialect.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
-import { threadPort } from '../../../kernel/threads/thread-port.ts';
+import { answerOrders } from '../../../kernel/threads/thread-port.ts';
 import { type Counted, countInPieces, countRequest, readForCount, uncheckedIn } from './count-request.ts';
 
 /** Orders to the worker. Every order is answered once, in turn. */
@@ -19,13 +19,7 @@ function counted(read: CountedRequest): Counted | Failure {
   return uncheckedIn(read) ?? { model: read.model, inputTokens: countRequest(read.neutral(), countText) };
 }
 
-threadPort().on('message', ({ id, raw, dialect }: CountOrder) => {
-  try {
-    const read = readForCount(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), dialect);
-    threadPort().postMessage({ id, result: isFailure(read) ? read : counted(read) });
-  } catch (error) {
-    threadPort().postMessage({ id, error: String(error) });
-  }
+answerOrders(({ raw, dialect }: CountOrder) => {
+  const read = readForCount(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), dialect);
+  return isFailure(read) ? read : counted(read);
 });
-// It has loaded.
-threadPort().postMessage({});
