@@ -27,12 +27,14 @@ const { gateway, lastBody, upstream } = await openThreeProviders(
   {
     ...Object.fromEntries(forms.map((form) => [`as-${form}`, { targets: [targets[form]] }])),
     whole: { targets: [{ provider: 'router', model: 'google/gemini-3-pro', stream: false }] },
+    'google-chat': { targets: ['google-chat/gemini-3-pro'] },
     deepseek: { targets: ['deepseek/mock/ok'] },
     responses: { targets: ['responses/mock/ok'] },
   },
   (url) => ({
     router: { type: 'openrouter', base_url: `${url}/openrouter/v1`, api_key: 'a', dialects: ['openai-chat'] },
     litellm: { type: 'litellm', base_url: `${url}/litellm/v1`, api_key: 'a', dialects: ['openai-chat'] },
+    'google-chat': { type: 'openai', base_url: `${url}/v1beta/openai`, api_key: 'a', dialects: ['openai-chat'] },
     deepseek: { type: 'deepseek', base_url: `${url}/v1`, api_key: 'a', dialects: ['openai-chat'] },
     responses: { type: 'openai', base_url: `${url}/v1`, api_key: 'a', dialects: ['openai-responses'] },
   }),
@@ -169,6 +171,18 @@ for (const caller of ['messages', 'google'] as const) {
         assert.deepEqual(sent.reasoning_details, (said.reasoning_details as JsonObject[]).slice(-1));
       });
     }
+  }
+}
+
+for (const [caller, firstTurn] of Object.entries(callers)) {
+  for (const delivery of ['whole', 'streamed'] as const) {
+    if (caller === 'chat' && delivery === 'streamed') continue;
+    test(`${caller}, ${delivery}: a signature of Google's endpoint of chat completions comes back on its call`, async () => {
+      const next = await firstTurn('google-chat', delivery, 'silent');
+      await next('google-chat');
+      await next('chat');
+      assert.doesNotMatch(JSON.stringify(lastBody()), /extra_content/);
+    });
   }
 }
 

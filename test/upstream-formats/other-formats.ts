@@ -13,7 +13,7 @@ import { ollamaEmbedSpeech } from './speak-embed-ollama.ts';
 import { teiEmbedSpeech } from './speak-embed-tei.ts';
 import { geminiSpeech } from './speak-gemini.ts';
 import { a1111Speech, fireworksImageSpeech, imagenSpeech } from './speak-images-elsewhere.ts';
-import { liteLlmSpeech, openRouterSpeech } from './speak-proven-chat.ts';
+import { googleChatSpeech, liteLlmSpeech, openRouterSpeech } from './speak-proven-chat.ts';
 import { cohereRerankSpeech } from './speak-rerank-cohere.ts';
 import { vertexContentSpeech, vertexListSpeech, vertexMessagesSpeech, vertexPredictSpeech } from './speak-vertex.ts';
 import { whisperCppSpeech } from './speak-whispercpp.ts';
@@ -22,6 +22,7 @@ import { whisperCppSpeech } from './speak-whispercpp.ts';
 const speechByEnd: readonly (readonly [end: string, speech: Speech])[] = [
   ['/openrouter/v1/chat/completions', openRouterSpeech],
   ['/litellm/v1/chat/completions', liteLlmSpeech],
+  ['/v1beta/openai/chat/completions', googleChatSpeech],
   ['/v2/chat', cohereChatSpeech],
   // Writer.
   ['/chat', chatSpeech],

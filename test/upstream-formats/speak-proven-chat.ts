@@ -131,3 +131,26 @@ export const openRouterSpeech = provenSpeech((model) =>
         : 'claude',
 );
 export const liteLlmSpeech = provenSpeech(() => 'blocks');
+
+const signature = 'c2lnbmVkK/+/';
+
+/** Google's endpoint of this format: it proves a thought on the call, and wants it back there. */
+export const googleChatSpeech: Speech = {
+  ...chatSpeech,
+  read(body, pathModel) {
+    const calls = (body.messages as JsonObject[]).flatMap(({ tool_calls: all }) => (Array.isArray(all) ? all : []));
+    const isProven = calls.every((call) => JSON.stringify(call).includes(signature));
+    const refused = 'Function call is missing a thought_signature in functionCall parts.';
+    return isProven ? chatSpeech.read(body, pathModel) : { refused, param: null };
+  },
+  whole: (answer, prompt, spec) => signed(chatSpeech.whole(answer, prompt, spec)),
+  *frames(answer, prompt, spec) {
+    for (const frame of chatSpeech.frames(answer, prompt, spec))
+      yield typeof frame === 'string' ? signed(frame) : frame;
+  },
+};
+
+function signed(text: string): string {
+  const member = `"extra_content":{"google":{"thought_signature":"${signature}"}}`;
+  return text.replaceAll('"type":"function"', `"type":"function",${member}`);
+}

@@ -3,6 +3,7 @@ import { fitCallId } from '../../neutral/fit-call-id.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { membersOf } from './answer-proofs.ts';
+import { extraContentOf, google, takesSignatures } from './thought-signature.ts';
 import { openAiChatId } from './wire.ts';
 
 /** OpenAI refuses longer ids of tool calls. */
@@ -31,21 +32,23 @@ interface Encoding {
   reasoning: 'send' | 'omit';
   /** Type of the provider. */
   provider: string | undefined;
+  /** Whether the model takes the signatures of Google's. */
+  signs: boolean;
   /** Ids of calls by which its proofs name them. */
   provenCalls: Set<string>;
 }
 
 /**
  * The neutral messages as OpenAI's; a message may become several, since each tool result is a separate message here.
- * `provider`: type of the one that gets them, and its own proofs with them.
+ * `provider`: type of the one that gets them, and its own proofs with them. `model`: its id there.
  */
 export function encodeMessages(
   messages: readonly NeutralMessage[],
   reasoning: 'send' | 'omit',
-  provider?: string,
+  { provider, model = '' }: { provider?: string | undefined; model?: string } = {},
 ): EncodedMessages {
-  const provenCalls = new Set<string>();
-  const encoding: Encoding = { losses: [], unsayable: null, at: 0, beside: [], reasoning, provider, provenCalls };
+  const to = { reasoning, provider, signs: takesSignatures(model), provenCalls: new Set<string>() };
+  const encoding: Encoding = { losses: [], unsayable: null, at: 0, beside: [], ...to };
   const wire: JsonObject[] = [];
   messages.forEach((message, at) => {
     encoding.at = at;
@@ -136,6 +139,8 @@ function assistantMessage(parts: readonly NeutralPart[], encoding: Encoding): Js
     if (part.type === 'tool-call') calls.push(toolCall(part, encoding));
     else if (part.type === 'refusal') refusal += part.text;
     else if (part.type === 'reasoning' && (part.vendor ?? openAiChatId) === openAiChatId) reasoning += part.text;
+    else if (part.type === 'reasoning' && part.vendor === google && encoding.signs)
+      Object.assign(extra, extraContentOf(part));
     else if (part.type === 'vendor' && part.vendor === openAiChatId) {
       if (part.block.tool_call !== undefined) calls.push(part.block.tool_call);
       else Object.assign(extra, part.block);
@@ -162,7 +167,8 @@ function putBeside(part: NeutralPart, encoding: Encoding): void {
 function toolCall(part: Extract<NeutralPart, { type: 'tool-call' }>, encoding: Encoding): JsonObject {
   if (part.cache !== undefined) lose(encoding, 'cache_control', 'unsupported');
   const id = callId(part.id, encoding);
-  return { id, type: 'function', function: { name: part.name, arguments: part.argumentsJson || '{}' } };
+  const called = { name: part.name, arguments: part.argumentsJson || '{}' };
+  return { id, type: 'function', function: called, ...(encoding.signs && extraContentOf(part)) };
 }
 
 function callId(id: string, { provenCalls }: Encoding): string {

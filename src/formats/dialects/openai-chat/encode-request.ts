@@ -32,7 +32,7 @@ export const encodeRequest = encoderOf({ vendor: openAiChatId, takes, fields: en
 
 function encode(request: EncodedMembers, target: EncodeTarget): EncodedRequest | Failure {
   const reasoning = target.omit.includes('reasoning_content') ? 'omit' : 'send';
-  const { messages, losses, unsayable } = encodeMessages(request.messages, reasoning, target.provider);
+  const { messages, losses, unsayable } = encodeMessages(request.messages, reasoning, target);
   if (unsayable !== null) {
     const param = `messages[${unsayable.message}].content`;
     return invalid(param, `'${param}' holds ${unsayable.what}, which no provider of this model accepts.`);

@@ -3,6 +3,7 @@ import type { NeutralEvent } from '../../neutral/event.ts';
 import { producedPicture } from '../../neutral/produced-media.ts';
 import { AnswerProofs } from './answer-proofs.ts';
 import { readAnnotation } from './citations.ts';
+import { signatureIn } from './thought-signature.ts';
 import { listedThought, namedThought } from './thoughts.ts';
 import { ToolCallReader } from './tool-call-reader.ts';
 
@@ -49,6 +50,10 @@ export function readDelta(delta: JsonObject, choice: number, state: DeltaState, 
     for (const one of delta.annotations) if (isObject(one)) events.push(readAnnotation(one, choice));
   }
   if (Array.isArray(delta.images)) readPictures(delta.images, choice, events);
+  if (delta.extra_content !== undefined) {
+    const proof = signatureIn(delta);
+    if ('signature' in proof) events.push({ type: 'text-signature', choice, ...proof });
+  }
   if (Array.isArray(delta.tool_calls)) {
     for (const call of delta.tool_calls) if (isObject(call)) readCall(call, choice, state, events);
   }

@@ -2,6 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import type { NeutralEvent } from '../../neutral/event.ts';
 import { UniqueIds } from '../../neutral/unique-ids.ts';
 import { ArgumentsText } from '../arguments-text.ts';
+import { signatureIn } from './thought-signature.ts';
 
 /** Beyond any model's parallel calls; further ones are skipped and counted. */
 const callsMax = 256;
@@ -65,7 +66,9 @@ export class ToolCallReader {
       if (call.id === '') call.id = `${this.#idPrefix}${call.place}`;
       const custom = call.text === null;
       const unique = this.#ids.take(call.id);
-      events.push({ type: 'tool-call-start', choice, call: call.place, id: unique, name, ...(custom && { custom }) });
+      const start = { type: 'tool-call-start' as const, choice, call: call.place, id: unique, name };
+      const proof = piece.extra_content === undefined ? null : signatureIn(piece);
+      events.push({ ...start, ...(custom && { custom }), ...proof });
       const argumentsJson = custom ? `{"input":"${call.held}` : call.held;
       if (argumentsJson !== '') events.push({ type: 'tool-call-delta', choice, call: call.place, argumentsJson });
       call.held = '';
