@@ -27,3 +27,11 @@ test('after a failure the next one tries again, and whoever closes it meets no e
   assert.equal(once.unused, true);
   assert.equal(await once.open(), 2);
 });
+
+test('once closed it gives what is open to be ended, and opens nothing more', async () => {
+  const once = new OpenedOnce(async () => 'open');
+  await once.open();
+  assert.equal(await once.close(), 'open');
+  await assert.rejects(once.open(), /the server is stopping/);
+  assert.equal(await new OpenedOnce(async () => 'open').close(), null);
+});

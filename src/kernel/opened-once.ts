@@ -2,6 +2,7 @@
 export class OpenedOnce<Opened> {
   readonly #open: () => Promise<Opened>;
   #opening: Promise<Opened> | null = null;
+  #isClosed = false;
 
   constructor(open: () => Promise<Opened>) {
     this.#open = open;
@@ -12,8 +13,9 @@ export class OpenedOnce<Opened> {
     return this.#opening === null;
   }
 
-  /** Opens it at the first call. After a failure the next call tries again. */
+  /** Opens it at the first call. After a failure the next call tries again. Rejects once it is closed. */
   readonly open = (): Promise<Opened> => {
+    if (this.#isClosed) return Promise.reject(new Error('the server is stopping'));
     this.#opening ??= this.#open().catch((error: unknown) => {
       this.#opening = null;
       throw error;
@@ -24,5 +26,11 @@ export class OpenedOnce<Opened> {
   /** Value that is open by now, or is being opened; null: nothing is. Never rejects. */
   async opened(): Promise<Opened | null> {
     return (await this.#opening?.catch(() => null)) ?? null;
+  }
+
+  /** Opens nothing from now on. Value that is left to be ended; null: nothing is open. */
+  close(): Promise<Opened | null> {
+    this.#isClosed = true;
+    return this.opened();
   }
 }

@@ -52,9 +52,8 @@ export function openBatches({ services, uploads, ledger, ...options }: BatchesOp
     waitingMax: Number.POSITIVE_INFINITY,
     waitingBytesMax: Number.POSITIVE_INFINITY,
   });
-  let closed = false;
 
-  async function open() {
+  async function begin() {
     const { store, worker, files, resumable } = await uploads.open();
     const { sealer, clock, leftOut, retentionMs, onStored } = uploads;
     const batches = createBatches({
@@ -81,24 +80,18 @@ export function openBatches({ services, uploads, ledger, ...options }: BatchesOp
     return { files, resumable, batches };
   }
 
-  const once = new OpenedOnce(open);
-
-  function opened() {
-    if (closed) return Promise.reject(new Error('the server is stopping'));
-    return once.open();
-  }
-
+  const once = new OpenedOnce(begin);
+  const { open } = once;
   if (uploads.mayHaveStored()) {
-    opened().catch((error: unknown) => onTrouble(`batches could not be continued: ${String(error)}`));
+    open().catch((error: unknown) => onTrouble(`batches could not be continued: ${String(error)}`));
   }
   return {
-    files: async () => (await opened()).files,
-    resumable: async () => (await opened()).resumable,
-    batches: async () => (await opened()).batches,
+    files: async () => (await open()).files,
+    resumable: async () => (await open()).resumable,
+    batches: async () => (await open()).batches,
     paths: calls.paths,
     async close() {
-      closed = true;
-      await (await once.opened())?.batches.stop();
+      await (await once.close())?.batches.stop();
     },
   };
 }

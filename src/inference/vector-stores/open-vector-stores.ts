@@ -47,7 +47,6 @@ export interface OpenedVectorStores {
 /** Vector stores: taken up at the start where there are any, otherwise loaded and opened from the first call on. */
 export function openVectorStores(options: VectorStoresOptions): OpenedVectorStores {
   const { services, stores: storedRows, uploads, endpoint, extracting, config, onTrouble, ...parts } = options;
-  let closed = false;
 
   async function begin() {
     const [{ createVectorStores }, { createPassages }, { createFileReader }] = await Promise.all([
@@ -73,12 +72,7 @@ export function openVectorStores(options: VectorStoresOptions): OpenedVectorStor
   }
 
   const once = new OpenedOnce(begin);
-
-  function open(): ReturnType<OpenedVectorStores['open']> {
-    if (closed) return Promise.reject(new Error('the server is stopping'));
-    return once.open();
-  }
-
+  const { open } = once;
   if (storedRows.mayHaveVectorStores()) {
     open().catch((error: unknown) => onTrouble(`vector stores could not be continued: ${String(error)}`));
   }
@@ -97,8 +91,7 @@ export function openVectorStores(options: VectorStoresOptions): OpenedVectorStor
       if (storedRows.mayHaveVectorStores()) await (await open()).stores.removeFromAll(caller, id);
     },
     async close() {
-      closed = true;
-      await (await once.opened())?.stores.stop();
+      await (await once.close())?.stores.stop();
     },
   };
 }

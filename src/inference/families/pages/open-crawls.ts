@@ -74,9 +74,8 @@ export function openCrawls(options: CrawlsOptions): OpenedCrawls {
   const { clock } = services;
   const meter = createCrawlMeter(services, options.ring.principalOf);
   const guard = () => createFetchGuard(config().fetch, resolve);
-  let closed = false;
 
-  async function open(): Promise<Crawls> {
+  async function begin(): Promise<Crawls> {
     const { store: crawlStore, worker, pace } = await stores.crawls();
     const store = notedCrawlStore(sealedCrawlStore(crawlStore, options.sealer), options.ring);
     const wait: CrawlsParts['pause'] = (ms, signal) =>
@@ -101,19 +100,14 @@ export function openCrawls(options: CrawlsOptions): OpenedCrawls {
     return crawls;
   }
 
-  const once = new OpenedOnce(open);
-
-  function opened(): Promise<Crawls> {
-    if (closed) return Promise.reject(new Error('the server is stopping'));
-    return once.open();
-  }
-
+  const once = new OpenedOnce(begin);
+  const { open } = once;
   if (stores.mayHaveCrawls()) {
-    opened().catch((error: unknown) => onTrouble(`crawls could not be continued: ${String(error)}`));
+    open().catch((error: unknown) => onTrouble(`crawls could not be continued: ${String(error)}`));
   }
 
   return {
-    crawls: lazily(opened),
+    crawls: lazily(open),
     meter,
     sink,
     patterns: (tenant, patterns) => refusalOfPatterns(threads, tenant, patterns),
@@ -125,15 +119,14 @@ export function openCrawls(options: CrawlsOptions): OpenedCrawls {
       return { kind: 'page-refused', code: 'url_blocked', message, param };
     },
     async running(tenant) {
-      if (once.unused) return [];
-      const crawls = await once.open();
+      const crawls = await once.opened();
+      if (crawls === null) return [];
       const kinds = ['crawl', 'batch'] as const;
       const listed = { which: 'running', before: null, limit: runningMax } as const;
       return (await Promise.all(kinds.map((kind) => crawls.list(tenant, { ...listed, kind })))).flat();
     },
     async close() {
-      closed = true;
-      await (await once.opened())?.stop();
+      await (await once.close())?.stop();
     },
   };
 }
