@@ -9,9 +9,20 @@ const messageCharsMax = 1_000;
 const tagCharsMax = 64;
 
 /** Members that people try to change and no hook may. */
-const forbidden: ReadonlySet<string> = new Set(
-  'account caller credential credentials headers key keyId plan price prices requestId user'.split(' '),
-);
+const forbidden: ReadonlySet<string> = new Set([
+  'account',
+  'caller',
+  'credential',
+  'credentials',
+  'headers',
+  'key',
+  'keyId',
+  'plan',
+  'price',
+  'prices',
+  'requestId',
+  'user',
+]);
 
 type Check = (value: unknown) => string | null;
 

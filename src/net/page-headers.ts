@@ -3,9 +3,16 @@
  * go to the named origin only, and such a page is never kept. We set everything else: host, connection, encoding,
  * lengths.
  */
-const allowed = new Set(
-  'accept accept-language authorization cookie dnt referer user-agent x-requested-with'.split(' '),
-);
+const allowed = new Set([
+  'accept',
+  'accept-language',
+  'authorization',
+  'cookie',
+  'dnt',
+  'referer',
+  'user-agent',
+  'x-requested-with',
+]);
 const credentials = new Set(['authorization', 'cookie']);
 
 export const pageHeadersMax = 20;

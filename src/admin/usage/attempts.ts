@@ -19,9 +19,16 @@ const defaultSpanMs = 24 * hourMs;
 const drawnMax = 12;
 
 /** Ends that say nothing against the provider. */
-const blameless = new Set(
-  'ok cancelled caller_fault caller_credential filtered too_long not_capable gateway_fault'.split(' '),
-);
+const blameless = new Set([
+  'ok',
+  'cancelled',
+  'caller_fault',
+  'caller_credential',
+  'filtered',
+  'too_long',
+  'not_capable',
+  'gateway_fault',
+]);
 
 const ms = z.int().nullable();
 const figures = {

@@ -5,9 +5,14 @@ import { cannotRead, type Unreadable, unanswered } from './guard-failures.ts';
 import type { GuardReport } from './guard-report.ts';
 
 /** Names in the ledger of endpoints whose answers are pictures, speech or videos. */
-const textlessEndpoints: ReadonlySet<string> = new Set(
-  'image image-edit image-variation speech video video-remix'.split(' '),
-);
+const textlessEndpoints: ReadonlySet<string> = new Set([
+  'image',
+  'image-edit',
+  'image-variation',
+  'speech',
+  'video',
+  'video-remix',
+]);
 
 /** Name of the endpoint whose answers are pages that are stored, and not sent. */
 const crawledPages = 'crawl-page';

@@ -59,9 +59,15 @@ export function reportFinished(
 }
 
 /** Classes of attempts that say nothing bad of their target. */
-const isNoFailure: ReadonlySet<string> = new Set(
-  'ok cancelled caller_credential not_capable low_quality too_long filtered'.split(' '),
-);
+const isNoFailure: ReadonlySet<string> = new Set([
+  'ok',
+  'cancelled',
+  'caller_credential',
+  'not_capable',
+  'low_quality',
+  'too_long',
+  'filtered',
+]);
 
 /** Whether the models of the configuration answer at all. One that does not is an alert. */
 export interface AliasWatch {

@@ -85,9 +85,15 @@ export function lostConnection(error: unknown): boolean {
   return lostCodes.has(code);
 }
 
-const lostCodes: ReadonlySet<string> = new Set(
-  'ECONNRESET EPIPE ECONNABORTED ETIMEDOUT ENETDOWN ENETUNREACH EHOSTUNREACH'.split(' '),
-);
+const lostCodes: ReadonlySet<string> = new Set([
+  'ECONNRESET',
+  'EPIPE',
+  'ECONNABORTED',
+  'ETIMEDOUT',
+  'ENETDOWN',
+  'ENETUNREACH',
+  'EHOSTUNREACH',
+]);
 
 export function codeOf(error: unknown): string {
   if (typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string') {

@@ -135,7 +135,25 @@ function step3(word: string, r1: number, r2: number): string {
   return found === undefined ? word : replaced(word, found, r1);
 }
 
-const step4Endings = 'ement ance ence able ible ment ant ent ism ate iti ous ive ize al er ic'.split(' ');
+const step4Endings = [
+  'ement',
+  'ance',
+  'ence',
+  'able',
+  'ible',
+  'ment',
+  'ant',
+  'ent',
+  'ism',
+  'ate',
+  'iti',
+  'ous',
+  'ive',
+  'ize',
+  'al',
+  'er',
+  'ic',
+];
 
 function step4(word: string, r2: number): string {
   const found = step4Endings.find((ending) => word.endsWith(ending));

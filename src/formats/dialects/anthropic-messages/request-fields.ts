@@ -75,7 +75,14 @@ const outputConfig = members('an object such as {"effort":"high"}', { effort: st
 
 /** Placeholder of Claude Code for the tools that it loads later: it cannot be called. */
 const placeholderName = 'DeferredToolPlaceholder';
-const knownMembers: ReadonlySet<string> = new Set('type name description input_schema strict cache_control'.split(' '));
+const knownMembers: ReadonlySet<string> = new Set([
+  'type',
+  'name',
+  'description',
+  'input_schema',
+  'strict',
+  'cache_control',
+]);
 
 /**
  * Tools of the caller. Only Anthropic knows those that it defines or runs: they are left out and listed, and an encoder

@@ -26,9 +26,14 @@ export const invokeFrames: StreamWire = {
   },
 };
 
-const ofConverse: ReadonlySet<string> = new Set(
-  'messageStart contentBlockStart contentBlockDelta contentBlockStop messageStop metadata'.split(' '),
-);
+const ofConverse: ReadonlySet<string> = new Set([
+  'messageStart',
+  'contentBlockStart',
+  'contentBlockDelta',
+  'contentBlockStop',
+  'messageStop',
+  'metadata',
+]);
 
 function isException(name: SseEvent['event']): boolean {
   return name.endsWith('Exception');

@@ -73,9 +73,15 @@ export const system = members("an object with 'parts'", {
 });
 
 /** The known kind of a part. */
-export const partMembers: ReadonlySet<string> = new Set(
-  'text thought thoughtSignature inlineData fileData functionCall functionResponse'.split(' '),
-);
+export const partMembers: ReadonlySet<string> = new Set([
+  'text',
+  'thought',
+  'thoughtSignature',
+  'inlineData',
+  'fileData',
+  'functionCall',
+  'functionResponse',
+]);
 
 /** Google refuses a response that answers nothing, and no other dialect can say one. */
 export function responsesFollowCalls(contents: readonly JsonObject[]): Complaint | null {

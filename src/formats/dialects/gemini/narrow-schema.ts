@@ -1,16 +1,40 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 
 /** Keywords of `responseJsonSchema` (Gemini API reference, GenerationConfig); it refuses or ignores the rest. */
-const taken: ReadonlySet<string> = new Set(
-  [
-    '$id $defs $ref $anchor type format title description enum items prefixItems minItems maxItems minimum maximum',
-    'anyOf oneOf properties additionalProperties required propertyOrdering',
-  ].flatMap((words) => words.split(' ')),
-);
+const taken: ReadonlySet<string> = new Set([
+  '$id',
+  '$defs',
+  '$ref',
+  '$anchor',
+  'type',
+  'format',
+  'title',
+  'description',
+  'enum',
+  'items',
+  'prefixItems',
+  'minItems',
+  'maxItems',
+  'minimum',
+  'maximum',
+  'anyOf',
+  'oneOf',
+  'properties',
+  'additionalProperties',
+  'required',
+  'propertyOrdering',
+]);
 /** They restrict nothing. */
-const remarks: ReadonlySet<string> = new Set(
-  '$schema $comment default example examples deprecated readOnly writeOnly'.split(' '),
-);
+const remarks: ReadonlySet<string> = new Set([
+  '$schema',
+  '$comment',
+  'default',
+  'example',
+  'examples',
+  'deprecated',
+  'readOnly',
+  'writeOnly',
+]);
 
 export interface NarrowedSchema {
   schema: JsonObject;

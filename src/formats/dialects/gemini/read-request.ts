@@ -216,9 +216,15 @@ function withoutSealed(content: JsonObject): JsonObject {
 }
 
 /** Names made up by callers and models, which nobody may change. */
-const opaque: ReadonlySet<string> = new Set(
-  'args response parameters parametersJsonSchema responseSchema responseJsonSchema labels'.split(' '),
-);
+const opaque: ReadonlySet<string> = new Set([
+  'args',
+  'response',
+  'parameters',
+  'parametersJsonSchema',
+  'responseSchema',
+  'responseJsonSchema',
+  'labels',
+]);
 
 /** Lists of objects: Google's servers take one object for a list of one. */
 const lists: ReadonlySet<string> = new Set(['contents', 'parts', 'tools', 'functionDeclarations']);

@@ -285,9 +285,14 @@ export function jsonSchemaOf(schema: JsonObject): JsonObject {
 }
 
 /** int64 travels as a string in Google's JSON. */
-const lengths: ReadonlySet<string> = new Set(
-  'minItems maxItems minLength maxLength minProperties maxProperties'.split(' '),
-);
+const lengths: ReadonlySet<string> = new Set([
+  'minItems',
+  'maxItems',
+  'minLength',
+  'maxLength',
+  'minProperties',
+  'maxProperties',
+]);
 
 function typeOf(type: string, nullable: JsonValue | undefined): JsonValue {
   const name = type.toLowerCase();

@@ -108,7 +108,16 @@ const requiredOfGenerate = new Map([model, ['prompt', 'a text']]);
 export const handled = {
   chat: new Set([...chatFields.keys()]),
   generate: new Set([...generateFields.keys()]),
-  options: new Set('temperature top_p top_k seed num_predict stop presence_penalty frequency_penalty'.split(' ')),
+  options: new Set([
+    'temperature',
+    'top_p',
+    'top_k',
+    'seed',
+    'num_predict',
+    'stop',
+    'presence_penalty',
+    'frequency_penalty',
+  ]),
 } as const;
 
 /** The first fault of a body, which names its field; null: none. */

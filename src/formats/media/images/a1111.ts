@@ -9,7 +9,15 @@ import { malformed, pictureIn } from './read-answer.ts';
  * Further members that callers may give. Others choose scripts, settings and files on its machine, which are not a
  * caller's to choose.
  */
-const a1111Fields = 'negative_prompt seed steps cfg_scale sampler_name scheduler denoising_strength'.split(' ');
+const a1111Fields = [
+  'negative_prompt',
+  'seed',
+  'steps',
+  'cfg_scale',
+  'sampler_name',
+  'scheduler',
+  'denoising_strength',
+];
 
 /** The others are numbers. */
 const texts = new Set(['negative_prompt', 'sampler_name', 'scheduler']);
