@@ -53,6 +53,35 @@ test('a replica that cannot open what others opened gets no traffic while they s
   await until('the last one serves what it can', () => ready(wrong));
 });
 
+test('stored agents and MCP servers that no secret of a server opens stay in their lists, with the reason', async (t) => {
+  const data_dir = join(temporaryFolder(t), 'data');
+  const start = (secret: string) => startGatewayProcess(t, { storage: { data_dir, secret } });
+  const lists = { '/admin/v1/agents': 'planner', '/admin/v1/mcp-servers': 'tickets' };
+  const first = await start('o'.repeat(44));
+  for (const [path, name] of Object.entries(lists)) {
+    const body = JSON.stringify({ name, url: 'http://127.0.0.1:9/there', headers: { authorization: 'Bearer t' } });
+    const made = await fetch(first.url + path, { method: 'POST', headers: admin, body });
+    assert.equal(made.status, 201, await made.text());
+  }
+  const ended = once(first.process, 'exit');
+  first.process.kill('SIGTERM');
+  await ended;
+
+  const { url } = await start('f'.repeat(44));
+  for (const [path, name] of Object.entries(lists)) {
+    const { data } = (await (await fetch(url + path, { headers: admin })).json()) as {
+      data: Record<string, unknown>[];
+    };
+    assert.deepEqual(
+      data.map((entry) => [entry.name, entry.source, entry.status]),
+      [[name, 'kept', 'unknown']],
+    );
+    assert.match(String(data[0]?.problem), /storage\.secret/);
+    const one = await fetch(`${url}${path}/${name}`, { headers: admin });
+    assert.deepEqual([one.status, ((await one.json()) as { name: string }).name], [200, name]);
+  }
+});
+
 test('what a secret sealed that is gone is left out of lists, says so when it is read, and comes back with its secret', async (t) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());
