@@ -299,7 +299,7 @@ export function writeFailure(
     ...(dialect.errorHeaders?.(failure, context) ?? []),
     ...(facts.quota?.headers ?? extraHeaders),
   ];
-  if (facts.status === 401) headers.push('www-authenticate', 'Bearer');
+  if (facts.status === 401) headers.push('www-authenticate', exchange.route?.challenge?.(exchange) ?? 'Bearer');
   if (failure.kind === 'method-not-allowed') headers.push('allow', failure.allowed.join(', '));
   if (failure.kind === 'upstreams-limited') headers.push('x-culvert-limited-by', 'upstream');
   if (failure.kind === 'upgrade-required') headers.push('upgrade', failure.to ?? 'HTTP/1.1');

@@ -109,6 +109,8 @@ export interface Route {
   /** Dialect of its error bodies. */
   dialect: Pick<CallerDialect, 'errorBody' | 'errorStatus' | 'errorHeaders' | 'errorFrame' | 'wire'>;
   otherFormats?: readonly OtherFormat[];
+  /** `WWW-Authenticate` of a 401. Default: `Bearer`. */
+  challenge?(exchange: Pick<Exchange, 'request' | 'path'>): string;
   /** Lets in who sends proof of another kind than a key, in headers or query; null: nothing of that kind was sent. */
   lets?(headers: IncomingHttpHeaders, search: string): Principal | Failure | null;
   /** Tells who signed a request that has no key; null: it is not signed, or the caller left. */

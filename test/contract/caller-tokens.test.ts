@@ -5,6 +5,10 @@ import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
+import {
+  discoverOAuthProtectedResourceMetadata,
+  extractWWWAuthenticateParams,
+} from '@modelcontextprotocol/sdk/client/auth.js';
 import OpenAI, { toFile } from 'openai';
 import { WebSocket } from 'ws';
 import { adminKey, startGateway } from '../start-gateway.ts';
@@ -51,6 +55,35 @@ async function ask(token: string, body: object = {}, path = '/v1/chat/completion
   const error = answer.ok ? '' : (JSON.parse(text) as { error: { message: string } }).error.message;
   return { status: answer.status, error, id: answer.headers.get('x-request-id') };
 }
+
+test('an assistant without a key finds out who gives tokens, and a token of theirs opens /mcp', async () => {
+  const ping = (path: string, token: Record<string, string> = {}) =>
+    fetch(gateway.url + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...token },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
+    });
+  for (const path of ['/mcp', '/mcp/tickets']) {
+    const refused = await ping(path);
+    assert.equal(refused.status, 401);
+    const { resourceMetadataUrl } = extractWWWAuthenticateParams(refused);
+    assert.equal(resourceMetadataUrl?.href, `${gateway.url}/.well-known/oauth-protected-resource${path}`);
+    const { resource, authorization_servers } = await discoverOAuthProtectedResourceMetadata(gateway.url + path, {
+      resourceMetadataUrl: resourceMetadataUrl!,
+    });
+    assert.deepEqual([resource, authorization_servers], [gateway.url + path, [idp.issuer]]);
+  }
+  assert.equal((await ping('/mcp', { authorization: `Bearer ${await signed()}` })).status, 200);
+  const elsewhere = await fetch(`${gateway.url}/v1/models`);
+  assert.equal(elsewhere.headers.get('www-authenticate'), 'Bearer');
+});
+
+test('a server without issuers names none', async (t) => {
+  const plain = await startGateway(t);
+  const refused = await fetch(`${plain.url}/mcp`, { method: 'POST' });
+  assert.deepEqual([refused.status, refused.headers.get('www-authenticate')], [401, 'Bearer']);
+  assert.equal((await fetch(`${plain.url}/.well-known/oauth-protected-resource/mcp`)).status, 404);
+});
 
 test("a token opens what the claims say: OpenAI's SDK, the account, the end user", async () => {
   const token = await signed({ email: 'ada@example.org' });

@@ -126,7 +126,13 @@ const withoutKey: Record<string, readonly string[]> = {
     'GET /health/liveness',
     'GET /health/readiness',
   ],
-  'title and version, which clients ask first': ['GET /', 'GET /v1/vectors', 'GET /v1/vectors/'],
+  'title, version and login servers, which clients ask first': [
+    'GET /',
+    'GET /v1/vectors',
+    'GET /v1/vectors/',
+    'GET /.well-known/oauth-protected-resource/mcp',
+    'GET /.well-known/oauth-protected-resource/mcp/:server',
+  ],
   'Claude Code knocks here; the answer is empty': ['HEAD /api/hello'],
   'what is served and the pages that browsers get, the same for everybody; nothing of this server is in it': [
     'GET /openapi.json',
@@ -157,6 +163,8 @@ const refusedOtherwise: ReadonlyMap<string, number> = new Map([
   // There is no page x.
   ['GET /docs/*', 404],
   // Nothing of the kind is configured.
+  ['GET /.well-known/oauth-protected-resource/mcp', 404],
+  ['GET /.well-known/oauth-protected-resource/mcp/:server', 404],
   ['GET /dashboard/oidc/start', 404],
   ['GET /dashboard/oidc/callback', 404],
   ['GET /dashboard/saml/start', 404],

@@ -30,7 +30,7 @@ async function startMcp(t: TestContext, handle: Route['handle']) {
         left: async () => null,
       },
       clock: systemClock,
-      snapshots: { current: { steps: null } },
+      snapshots: { current: { steps: null, config: {} as never } },
     },
     version: '0.0.0-test',
     sharing: null,

@@ -19,11 +19,16 @@ import { callerOf, type Exchange, errorContextOf, headerOf, type Route } from '.
 import { readJsonBody } from '../read-body.ts';
 import { refusalOf } from '../refused-request.ts';
 import { EventedAnswer } from './mcp-answer.ts';
+import { mcpAuthorizationRoutes, mcpChallenge } from './mcp-authorization.ts';
 
 export interface McpParts {
   /** The whole route table: tools are calls of it. */
   routes(): readonly Route[];
-  services: { admission: Admission; clock: Clock; readonly snapshots: { readonly current: Pick<Snapshot, 'steps'> } };
+  services: {
+    admission: Admission;
+    clock: Clock;
+    readonly snapshots: { readonly current: Pick<Snapshot, 'config' | 'steps'> };
+  };
   upstream: UpstreamTools;
   version: string;
   /** Null where this is the only process. */
@@ -52,8 +57,11 @@ export function mcpRoutes(given: McpParts): Route[] {
     running: new RunningCalls(sharing?.shareCalls ?? null),
     logLevels: sharing?.logLevels ?? createShortTexts(),
   };
-  const shared = { method: 'POST', auth: 'key', quota: 'free', endpoint: 'mcp', dialect: mcpErrors } as const;
+  const { snapshots } = given.services;
+  const counted = { method: 'POST', auth: 'key', quota: 'free', endpoint: 'mcp' } as const;
+  const shared = { ...counted, dialect: mcpErrors, challenge: mcpChallenge(snapshots) };
   return [
+    ...mcpAuthorizationRoutes(snapshots),
     {
       ...shared,
       path: '/mcp',
