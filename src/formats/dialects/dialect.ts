@@ -240,6 +240,8 @@ export interface UpstreamDialect {
   withOperatorFields?(body: JsonObject, fields: Readonly<Record<string, unknown>>): JsonObject;
   /** `fetch`: it takes pictures and files inline only, so those that callers give by URL are fetched before encoding. */
   mediaByUrl?: 'fetch';
+  /** Its streams begin with a usage that counts no output yet, and end with the whole. */
+  usageFirst?: true;
   /** `options` come from the encoded request that this answers; absent: nothing to undo. */
   decodeStream(options?: DecodeOptions): StreamDecoder;
   /** A JSON answer as the same events a stream would give, `end` or `failed` last. */

@@ -27,6 +27,7 @@ export const anthropicMessages: CallerDialect & UpstreamDialect = {
   decodeStream,
   decodeWhole,
   readInPassing,
+  usageFirst: true,
   readError,
   // A PDF that the model fetched comes whole.
   eventBytesMax: largeEventBytesMax,

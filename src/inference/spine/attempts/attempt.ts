@@ -289,18 +289,22 @@ export function noDescriptor(): FailureError {
 
 /** The upstream's usage; else, for an answer that ran, our count of what passed over the estimated input. */
 export function usageOf(
-  { inputTokensEstimate, bytes }: Pick<PreparedBody, 'inputTokensEstimate' | 'bytes'>,
+  prepared: Pick<PreparedBody, 'inputTokensEstimate' | 'bytes'> & Partial<Pick<PreparedBody, 'upstreamDialect'>>,
   reader: AnswerReader | null,
   served: boolean,
   outcome: Fault | null,
 ): Pick<AttemptSeen, 'usage' | 'usageSource' | 'reported'> {
+  const { inputTokensEstimate, bytes, upstreamDialect } = prepared;
   // Searches are all that some rerankers tell: the tokens are ours to count.
   if (reader?.usage?.searchUnits !== undefined && reader.usage.inputTokens === 0) {
     const usage = { ...reader.usage, inputTokens: inputTokensEstimate };
     return { usage, usageSource: served ? 'counted' : 'abandoned' };
   }
   if (reader?.usage != null) {
-    const { usage } = reader;
+    const { usage, finishReason = null, outputTokensSeen = 0 } = reader;
+    const isCut = upstreamDialect?.usageFirst === true && outcome !== null && finishReason === null;
+    if (isCut && outputTokensSeen > usage.outputTokens)
+      return { usage: { ...usage, outputTokens: outputTokensSeen }, usageSource: served ? 'counted' : 'abandoned' };
     return served ? { usage, usageSource: 'upstream' } : { usage, usageSource: 'abandoned', reported: true };
   }
   // It answered 200 or was left while it ran: the provider may well charge its input, so the books say so.
