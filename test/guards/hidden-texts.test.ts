@@ -82,6 +82,8 @@ const gateway = await startGateway(t, {
 });
 const value = 'jo@example.org';
 const sealed = (text: string) => `culvert.thought.${Buffer.from(text).toString('base64url')}`;
+const telling = (text: string) =>
+  `culvert.openai-chat.${Buffer.from(JSON.stringify({ from: 'deepseek', details: [{ text }] })).toString('base64url')}`;
 /** As a provider encrypts its thoughts. */
 const encrypted = randomBytes(2_000).toString('base64');
 const ask = { role: 'user', content: 'Hello' };
@@ -118,6 +120,11 @@ const texts: Record<string, readonly [...Planted, masked: RegExp]> = {
     'thinker',
     messages({ type: 'thinking', thinking: '', signature: sealed(`I write to ${value}.`) }, hi),
     /I write to <EMAIL_1>\./,
+  ],
+  'a proof of another format that has its text': [
+    'thinker',
+    messages({ type: 'thinking', thinking: 'Hm.', signature: telling(`I write to ${value}.`) }, hi),
+    /"content":"Hi"/,
   ],
 };
 
@@ -189,6 +196,32 @@ for (const stream of [false, true]) {
       const { status, text } = await send(['plays-claude', ['/v1/messages', body]], guard, { stream });
       assert.equal(status, 200, text);
       assert.ok(text.includes(encrypted), text.slice(0, 600));
+    }
+  });
+
+  test(`a proof of an answer says nothing that a guard hides, ${form}`, async () => {
+    const thought = `I write to ${value}.`;
+    const detail = { type: 'reasoning.text', text: thought, signature: 'c2lnbmVk', format: 'unknown', index: 0 };
+    message = { content: 'Hi', reasoning: thought, reasoning_details: [detail] };
+    const gemini = `/v1beta/models/MODEL:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`;
+    const contents = [{ role: 'user', parts: [{ text: 'Hello' }] }];
+    const requests: (readonly [string, object])[] = [
+      [
+        '/v1/messages',
+        { max_tokens: 2_000, messages: [ask], thinking: { type: 'enabled', budget_tokens: 1_024 }, stream },
+      ],
+      ['/v1/responses', { input: 'Hello', include: ['reasoning.encrypted_content'], stream }],
+      [gemini, { contents, generationConfig: { thinkingConfig: { includeThoughts: true } } }],
+      [...chat([ask], { stream })],
+    ];
+    for (const request of requests) {
+      const { status, text } = await send(['plays-chat', request], 'mask');
+      assert.equal(status, 200, text);
+      assert.match(text, /<EMAIL_1>/);
+      const decoded = [...text.matchAll(/[\w+/=-]{24,}/g)].map(([one]) => Buffer.from(one, 'base64').toString());
+      const twice = decoded.flatMap((one) => [...one.matchAll(/[\w+/=-]{24,}/g)]);
+      const all = [text, ...decoded, ...twice.map(([one]) => Buffer.from(one, 'base64').toString())];
+      assert.ok(!all.some((one) => one.includes('example')), text);
     }
   });
 

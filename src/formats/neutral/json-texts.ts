@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, nestsDeeper } from '../../kernel/json.ts';
 import { jsonDepthMax } from '../../kernel/limits.ts';
-import { dropProof, sealedStep, sealThought, thoughtIn } from './thought-proof.ts';
+import { dropProof, sealedStep, sealThought, tellingProof, thoughtIn } from './thought-proof.ts';
 
 /** The author of a text, or its use. `label`: a word or id of the format, which nobody should change. */
 export type TextKind =
@@ -200,7 +200,7 @@ function visitNumber(value: JsonValue | undefined, path: TextPath, { kind, free 
 function visitText(text: string, path: TextPath, { kind, free, holder }: Around, found: Texts): void {
   // Nobody but its provider reads it, or has written it.
   if (path.at(-1) === 'data' && endsIn(redacted, holder?.type)) return;
-  const thought = thoughtIn(text);
+  const thought = thoughtIn(text) ?? (tellingProof.test(text) ? text : null);
   if (thought !== null) {
     found.parts.push({ path: [...path, sealedStep], kind: 'reasoning', text: thought });
     return;
@@ -289,9 +289,9 @@ function withText(value: JsonValue, change: TextChange, depth: number): JsonValu
   const { path, text, as } = change;
   if (depth === path.length) return as === 'number' && longNumber.test(text) ? (rawJSON?.(text) ?? Number(text)) : text;
   if (typeof value === 'string') {
-    return path[depth] === sealedStep && thoughtIn(value) !== null
-      ? sealThought(text)
-      : JSON.stringify(withText(exactly(value), change, depth));
+    const isSealed = path[depth] === sealedStep && depth === path.length - 1;
+    if (isSealed && thoughtIn(value) !== null) return sealThought(text);
+    return isSealed && tellingProof.test(value) ? text : JSON.stringify(withText(exactly(value), change, depth));
   }
   const step = path[depth] ?? '';
   const holder = value as Record<string | number, JsonValue>;

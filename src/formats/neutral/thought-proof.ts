@@ -7,6 +7,8 @@ import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts'
  */
 
 const overText: ReadonlySet<string> = new Set(['anthropic-messages', 'bedrock-converse']);
+/** Vendors whose proofs show nothing of the thought. */
+const opaque: ReadonlySet<string> = new Set(['gemini', 'openai-responses']);
 
 /** Begins a proof over a text in which words stood for the caller's values: the digest of that text, and the proof follow. */
 const bound = 'culvert.words:';
@@ -27,8 +29,9 @@ export class SeenThought {
   /** The proof for the caller: bound where its text has to come back first. Null: nobody will have that text any more. */
   proofFor(signature: string, vendor: string): string | null {
     const digest = this.#given.digest('base64url');
-    if (!overText.has(vendor) || digest === this.#passed.digest('base64url')) return signature;
-    return this.#hides ? null : `${bound}${digest}.${signature}`;
+    if (opaque.has(vendor) || digest === this.#passed.digest('base64url')) return signature;
+    if (this.#hides) return null;
+    return overText.has(vendor) ? `${bound}${digest}.${signature}` : signature;
   }
 }
 
@@ -82,6 +85,9 @@ function isBound(proof: string): boolean {
 /** Step of a path into such a text. */
 export const sealedStep = 'thought';
 const sealed = /^culvert\.thought\.([\w-]*)$/;
+
+/** A proof with its text in it, of chat completions. */
+export const tellingProof = /^culvert[.:](s\.)?openai-chat[.:]|^Y3VsdmVydDpvcGVuYWktY2hhd/;
 
 /** Null: it is no sealed thought. */
 export function thoughtIn(text: string): string | null {
