@@ -1,6 +1,6 @@
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import type { NeutralResponseFormat, NeutralTool } from '../neutral/request.ts';
+import type { NeutralResponseFormat, NeutralTool } from './request.ts';
 
 const usualName = 'json_response';
 

@@ -57,9 +57,12 @@ export const readMessagesRequest: ReadPrompt = (body) => {
   return prompt;
 };
 
-/** The fault of the turn whose calls have just been answered, when the model is to think on. */
+/** The fault of the turn whose calls have just been answered, when the model is to think on: it began without a thought. */
 function unthoughtCall(messages: readonly JsonValue[]): string | null {
-  const at = messages.findLastIndex((message) => isObject(message) && message.role === 'assistant');
+  const question = messages.findLastIndex(
+    (message) => isObject(message) && message.role === 'user' && !hasToolResult(message.content),
+  );
+  const at = messages.findIndex((message, i) => i > question && isObject(message) && message.role === 'assistant');
   const turn = messages[at];
   const first = isObject(turn) && Array.isArray(turn.content) ? turn.content[0] : undefined;
   if (!isObject(first) || first.type === 'thinking' || first.type === 'redacted_thinking') return null;

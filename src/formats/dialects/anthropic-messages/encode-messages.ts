@@ -5,9 +5,10 @@ import { pictureTypeOf } from '../../neutral/media-type.ts';
 import { pairToolCalls } from '../../neutral/pair-tool-calls.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { proofOver } from '../../neutral/thought-proof.ts';
+import { dropLastThoughts } from '../../neutral/tool-loop.ts';
 import { argumentsObject } from '../arguments-text.ts';
 import type { ModelRules } from './model-rules.ts';
-import { type Block, type Source, type TextBlock, type Turn, vendor } from './wire.ts';
+import { type Block, blockKinds, type Source, type TextBlock, type Turn, vendor } from './wire.ts';
 
 /** State of one encoding run; the first failure is the one reported. */
 export interface Encoding {
@@ -73,24 +74,34 @@ export function encodeMessages(
         turns,
         'assistant',
         blocks.filter((block) => !isPicture(block)),
+        encoding,
       );
-      speak(turns, 'user', blocks.filter(isPicture));
+      speak(turns, 'user', blocks.filter(isPicture), encoding);
     } else {
       // A later system message stays in its place, in the user's voice: only the newest models accept another way.
-      speak(turns, message.role === 'assistant' ? 'assistant' : 'user', blocks);
+      speak(turns, message.role === 'assistant' ? 'assistant' : 'user', blocks, encoding);
     }
   }
+  dropLoneThoughts(turns, encoding);
   for (const turn of turns) {
     if (turn.role === 'user' && turn.content.length > 1) turn.content = resultsFirst(turn.content);
   }
   return repaired(system, turns, rules, encoding);
 }
 
-function speak(turns: Turn[], role: Turn['role'], blocks: Block[]): void {
+function speak(turns: Turn[], role: Turn['role'], blocks: Block[], encoding: Encoding): void {
   if (blocks.length === 0) return;
+  if (role === 'user') dropLoneThoughts(turns, encoding);
   const last = turns.at(-1);
   if (last?.role === role) for (const block of blocks) last.content.push(block);
   else turns.push({ role, content: blocks });
+}
+
+/** The model was cut off while it thought. */
+function dropLoneThoughts(turns: Turn[], encoding: Encoding): void {
+  const last = turns.at(-1)?.content.at(-1)?.type;
+  if (last !== 'thinking' && last !== 'redacted_thinking') return;
+  if (dropLastThoughts(turns, blockKinds)) lose(encoding, 'reasoning_content', 'unsupported');
 }
 
 function isPicture(block: Block): boolean {

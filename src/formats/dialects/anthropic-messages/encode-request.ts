@@ -2,17 +2,17 @@ import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralReasoning, NeutralResponseFormat, NeutralTool } from '../../neutral/request.ts';
+import { standInTool } from '../../neutral/stand-in-tool.ts';
+import { breaksToolLoop, dropLoopThoughts } from '../../neutral/tool-loop.ts';
 import type { EncodedRequest, EncodeTarget } from '../dialect.ts';
 import { openAiAlone } from '../openai-chat/request-fields.ts';
-import { standInTool } from '../stand-in-tool.ts';
 import { encoderOf, encodersByModel, type Taken, writeFields } from '../taken-fields.ts';
 import { type Encoding, encodeMessages, lose, refuse } from './encode-messages.ts';
-import { breaksToolLoop } from './history-for-anthropic.ts';
 import { type ModelRules, rulesOf } from './model-rules.ts';
 import { isRecursive, type NarrowedSchema, narrowSchema } from './narrow-schema.ts';
 import { encodedFields } from './request-fields.ts';
 import { strictSchemas } from './strict-tools.ts';
-import { type MessagesBody, type Thinking, type Tool, type ToolChoice, type Turn, vendor } from './wire.ts';
+import { blockKinds, type MessagesBody, type Thinking, type Tool, type ToolChoice, type Turn, vendor } from './wire.ts';
 
 /** Default when nobody knows the model's limit; every model accepts it. Anthropic requires the field. */
 const maxTokensDefault = 4_096;
@@ -90,6 +90,8 @@ function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules
           encoding,
         );
   if (thinking.thinking !== undefined) body.thinking = thinking.thinking;
+  else if (rules.thoughtsInLoop === 'while-thinking' && dropLoopThoughts(turns, blockKinds))
+    lose(encoding, 'reasoning_content', 'unsupported');
   if (thinking.effort !== undefined || format?.kind === 'native') {
     const output: JsonObject = isObject(vendorFields?.output_config) ? { ...vendorFields.output_config } : {};
     if (thinking.effort !== undefined) output.effort = thinking.effort;
@@ -206,7 +208,7 @@ function encodeThinking(
       return { thinking: { type: 'adaptive', display: 'summarized' }, effort: effortWord(reasoning) };
     case 'budget': {
       const budget = budgetFor(reasoning, maxTokens);
-      if (budget === null || context.toolChoice === 'forced' || breaksToolLoop(context.turns)) {
+      if (budget === null || context.toolChoice === 'forced' || breaksToolLoop(context.turns, blockKinds)) {
         lose(encoding, 'reasoning_effort', 'unsupported');
         return {};
       }

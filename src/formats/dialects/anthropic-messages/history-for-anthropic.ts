@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import { pictureTypeOf } from '../../neutral/media-type.ts';
 import { proofOver } from '../../neutral/thought-proof.ts';
@@ -7,28 +7,30 @@ import { vendorCitations } from './citations.ts';
 import { rulesOf } from './model-rules.ts';
 import { unseal } from './sealed-proof.ts';
 import { isGatewayStep } from './server-tool-blocks.ts';
-import type { CallerBlock, CallerBody, CallerMessage } from './wire.ts';
+import { blockKinds, type CallerBlock, type CallerBody, type CallerMessage } from './wire.ts';
 
 /** The form of ids that Anthropic accepts. */
 const idPattern = /^[\w-]+$/;
 
+type Message = JsonObject & { role: CallerMessage['role']; content: string | JsonObject[] };
+
 /**
  * Messages in the form that Anthropic accepts if another provider answered an earlier turn. Thoughts without
- * Anthropic's signature and others' citations go, since it refuses those, and empty texts for the same reason. Pictures
+ * Anthropic's signature or anything behind them and others' citations go, since it refuses those, and empty texts for the same reason. Pictures
  * that a model drew become the user's, those of another type than they say get theirs, and ids are spelled in its
  * characters, each only once. Messages of the system are the user's for a model that refuses them. Null if nothing has to
  * change, so that the bytes can stay.
  */
-export function historyForAnthropic({ messages }: CallerBody, model: string, losses: Loss[]): JsonObject[] | null {
+export function historyForAnthropic({ messages }: CallerBody, model: string, losses: Loss[]): Message[] | null {
   let mended = false;
-  const result: JsonObject[] = [];
+  const result: Message[] = [];
   const history: History = { losses, pictures: [], ids: new UniqueIds(), called: new Map() };
   const show = () => {
     if (history.pictures.length > 0) result.push({ role: 'user', content: history.pictures });
     history.pictures = [];
   };
   let before: CallerMessage['role'] | null = null;
-  for (const message of messages) {
+  for (const [at, message] of messages.entries()) {
     if (message.role === 'assistant') show();
     if (message.role === 'assistant' && before !== 'assistant') history.called.clear();
     before = message.role;
@@ -38,7 +40,9 @@ export function historyForAnthropic({ messages }: CallerBody, model: string, los
       addToUser(message, result);
       continue;
     }
-    const content = mendedContent(message, history);
+    const mendedOne = mendedContent(message, history);
+    const ends = message.role === 'assistant' && messages[at + 1]?.role !== 'assistant';
+    const content = ends ? withoutLastThoughts(mendedOne ?? message.content, mendedOne, losses) : mendedOne;
     mended ||= content !== null;
     // A turn of only such thoughts said nothing to anybody; Anthropic joins the turns around it.
     if (content === null) result.push(message);
@@ -49,30 +53,14 @@ export function historyForAnthropic({ messages }: CallerBody, model: string, los
   return mended ? result : null;
 }
 
-/**
- * With a budget, Anthropic refuses to go on with a tool's result unless the turn that called it begins with its signed
- * thought: callers of other dialects do not send it back, and one that was changed is none.
- */
-export function breaksToolLoop(turns: readonly JsonObject[]): boolean {
-  const last = turns.at(-1);
-  if (last?.role !== 'user' || typeOfFirst(last) !== 'tool_result') return false;
-  const first = typeOfFirst(turns.at(-2));
-  return first !== 'thinking' && first !== 'redacted_thinking';
-}
-
-function typeOfFirst(turn: JsonObject | undefined): JsonValue | undefined {
-  const [first] = Array.isArray(turn?.content) ? turn.content : [];
-  return isObject(first) ? first.type : undefined;
-}
-
 /** Adds the message to the user's turn before it, or makes a turn of it. */
-function addToUser({ content }: CallerMessage, result: JsonObject[]): void {
+function addToUser({ content }: CallerMessage, result: Message[]): void {
   const last = result.at(-1);
   if (last?.role !== 'user') result.push({ role: 'user', content });
   else result[result.length - 1] = { ...last, content: [...blocksOf(last.content), ...blocksOf(content)] };
 }
 
-function blocksOf(content: JsonValue | undefined): JsonValue[] {
+function blocksOf(content: Message['content']): JsonObject[] {
   if (Array.isArray(content)) return content;
   return typeof content === 'string' && content !== '' ? [{ type: 'text', text: content }] : [];
 }
@@ -102,6 +90,19 @@ function mendedContent({ role, content }: CallerMessage, history: History): Json
     if (mended !== null) changed.push(mended);
   }
   return changed;
+}
+
+/** Content without the thoughts at its end, which Anthropic refuses: the model was cut off there. `given` if it has none. */
+function withoutLastThoughts(
+  content: Message['content'],
+  given: JsonObject[] | null,
+  losses: Loss[],
+): JsonObject[] | null {
+  if (!Array.isArray(content)) return given;
+  const end = content.findLastIndex((block) => !blockKinds.isThought(block)) + 1;
+  if (end === content.length) return given;
+  lose(losses, 'messages.thinking');
+  return content.slice(0, end);
 }
 
 /** The same block when it is fine, null when it must go. */

@@ -10,6 +10,8 @@ export interface ModelRules {
   thinking: 'none' | 'budget' | 'adaptive';
   /** Value for "don't think" on a model that thinks unasked; `absent`: leaving the field out does. */
   thinkingOff: 'absent' | 'disabled' | 'between_tools' | 'effort-low';
+  /** Thoughts of the turn that waits for a tool's result: refused in a request that asks for none, or not. */
+  thoughtsInLoop: 'while-thinking' | 'accepted';
   /** Members of temperature, top_p, top_k that it accepts. */
   sampling: 'all' | 'one-of-temperature-and-top-p' | 'none';
   /** `tool_choice` of type any or tool. */
@@ -26,6 +28,7 @@ export interface ModelRules {
 const imitator: ModelRules = {
   thinking: 'budget',
   thinkingOff: 'absent',
+  thoughtsInLoop: 'accepted',
   sampling: 'all',
   forcedTool: 'accepted',
   jsonSchema: 'none',
@@ -44,6 +47,7 @@ export function rulesOf(model: string): ModelRules {
   return {
     thinking: adaptive ? 'adaptive' : version >= 3.07 ? 'budget' : 'none',
     thinkingOff: !adaptive ? 'absent' : thinkingOff(family, version),
+    thoughtsInLoop: adaptive ? 'accepted' : 'while-thinking',
     sampling: adaptive ? 'none' : version >= 4.05 ? 'one-of-temperature-and-top-p' : 'all',
     forcedTool: refusesForcedTool(family, version) ? 'refused' : 'accepted',
     jsonSchema: adaptive || version >= 4.05 ? 'native' : 'none',

@@ -11,6 +11,7 @@ import type {
   NeutralRequest,
   RequestNeeds,
 } from '../../neutral/request.ts';
+import { breaksToolLoop } from '../../neutral/tool-loop.ts';
 import { estimatedInput } from '../../neutral/usage.ts';
 import type { AnswerHead, CallerRequest, CountedRequest, ForwardTarget } from '../dialect.ts';
 import { fallbackModelsOf } from '../fallback-models.ts';
@@ -20,11 +21,12 @@ import { memberKinds, type NamingRules, objectsBy } from '../named-objects.ts';
 import { someExtras } from '../request-extras.ts';
 import { conversationStart } from '../value-checks.ts';
 import { decodeContent, Losses } from './decode-messages.ts';
-import { breaksToolLoop, historyForAnthropic } from './history-for-anthropic.ts';
+import { historyForAnthropic } from './history-for-anthropic.ts';
 import { checkRequest, endUserOf, isNames, requestFields } from './request-fields.ts';
 import { isGatewayStep, partOfStep } from './server-tool-blocks.ts';
 import { serverToolsOf } from './server-tools.ts';
 import {
+  blockKinds,
   type CallerBlock,
   type CallerBody,
   type CallerMessage,
@@ -173,7 +175,9 @@ function prepareForTarget(rawBody: Buffer, parsed: CallerBody, scan: JsonScan, t
   const history = historyForAnthropic(parsed, target.model, losses);
   if (history !== null) {
     values.set('messages', JSON.stringify(history));
-    if (parsed.thinking?.type === 'enabled' && breaksToolLoop(history)) turnThinkingOff(parsed, values, losses);
+    if (parsed.thinking?.type === 'enabled' && breaksToolLoop(history, blockKinds)) {
+      turnThinkingOff(parsed, values, losses);
+    }
   }
   return forwardBody(rawBody, parsed, scan, target, { values, losses });
 }

@@ -62,6 +62,11 @@ export type Block =
   /** A block that is passed on whole, from Anthropic's format. */
   | JsonObject;
 
+export const blockKinds = {
+  isResult: ({ type }: JsonObject) => type === 'tool_result',
+  isThought: ({ type }: JsonObject) => type === 'thinking' || type === 'redacted_thinking',
+};
+
 export type Tool = {
   name: string;
   description?: string;

@@ -6,10 +6,11 @@ import { pictureTypeOf } from '../../neutral/media-type.ts';
 import { pairToolCalls } from '../../neutral/pair-tool-calls.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { proofOver } from '../../neutral/thought-proof.ts';
+import { dropLastThoughts } from '../../neutral/tool-loop.ts';
 import { toolInputOf } from '../anthropic-messages/encode-messages.ts';
 import { documentFormats } from './media-types.ts';
 import type { ModelRules } from './model-rules.ts';
-import { type Block, type CachePoint, type SystemBlock, type Turn, vendor } from './wire.ts';
+import { type Block, blockKinds, type CachePoint, type SystemBlock, type Turn, vendor } from './wire.ts';
 
 /** State of one encoding run. The first failure found is the one that is reported. */
 export interface Encoding {
@@ -55,11 +56,20 @@ export function encodeMessages(
     const role = message.role === 'assistant' ? 'assistant' : 'user';
     const path = `messages[${paired.origins[leading + i] ?? i}].content`;
     const content = message.parts.flatMap((part) => encodePart(part, path, encoding));
+    if (content.length === 0) return;
+    if (role === 'user') dropLoneThoughts(turns, encoding);
     const last = turns.at(-1);
     if (last?.role === role) last.content.push(...content);
-    else if (content.length > 0) turns.push({ role, content });
+    else turns.push({ role, content });
   });
+  dropLoneThoughts(turns, encoding);
   return repaired(system, turns, encoding);
+}
+
+/** The model was cut off while it thought. */
+function dropLoneThoughts(turns: Turn[], encoding: Encoding): void {
+  if (turns.at(-1)?.content.at(-1)?.reasoningContent === undefined) return;
+  if (dropLastThoughts(turns, blockKinds)) lose(encoding, 'reasoning_content', 'unsupported');
 }
 
 function systemBlocks({ parts }: NeutralMessage, index: number, encoding: Encoding): SystemBlock[] {

@@ -2,10 +2,11 @@ import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralReasoning, NeutralTool } from '../../neutral/request.ts';
+import { standInTool } from '../../neutral/stand-in-tool.ts';
+import { breaksToolLoop, dropLoopThoughts } from '../../neutral/tool-loop.ts';
 import { budgetMin, unlimitedBudget } from '../anthropic-messages/encode-request.ts';
 import type { EncodedRequest, EncodeTarget } from '../dialect.ts';
 import { openAiAlone } from '../openai-chat/request-fields.ts';
-import { standInTool } from '../stand-in-tool.ts';
 import {
   clamp,
   encoderOf,
@@ -20,7 +21,15 @@ import {
 } from '../taken-fields.ts';
 import { cachePoint, type Encoding, encodeMessages, lose, refuse } from './encode-messages.ts';
 import { type ModelRules, rulesOf } from './model-rules.ts';
-import { type ConverseBody, type InferenceConfig, type ToolConfig, type ToolSpec, type Turn, vendor } from './wire.ts';
+import {
+  blockKinds,
+  type ConverseBody,
+  type InferenceConfig,
+  type ToolConfig,
+  type ToolSpec,
+  type Turn,
+  vendor,
+} from './wire.ts';
 
 const takes = [
   'messages',
@@ -75,6 +84,8 @@ function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules
   const format = encodeFormat(request, encoding);
   const toolConfig = encodeTools(request, turns, format?.kind === 'forced-tool' ? format.tool : null, encoding);
   const { thoughts, sampling, tokensMin } = encodeReasoning(request, target, { toolConfig, turns }, encoding);
+  const mayThink = rules.reasoning !== 'claude-budget' || 'thinking' in thoughts;
+  if (!mayThink && dropLoopThoughts(turns, blockKinds)) lose(encoding, 'reasoning_content', 'unsupported');
   const inferenceConfig: InferenceConfig & JsonObject = {};
   const tokens = target.maxOutputTokens ?? tokensMin;
   if (tokens !== undefined) inferenceConfig.maxTokens = tokens;
@@ -193,7 +204,7 @@ function encodeReasoning(
       const limit = Math.min(request.maxOutputTokens ?? unlimited, target.maxOutputTokens ?? unlimited);
       // Claude counts thoughts and answer together: a quarter is kept for the answer.
       const room = limit === unlimited ? budgetTokens : Math.floor(limit * 0.75);
-      if (room < budgetMin || mustCall || breaksToolLoop(turns)) {
+      if (room < budgetMin || mustCall || breaksToolLoop(turns, blockKinds)) {
         loseReasoning(reasoning, encoding);
         return none;
       }
@@ -205,10 +216,6 @@ function encodeReasoning(
       };
     }
   }
-}
-
-function breaksToolLoop(turns: readonly Turn[]): boolean {
-  return turns.at(-1)?.content[0]?.toolResult !== undefined && turns.at(-2)?.content[0]?.reasoningContent === undefined;
 }
 
 /** Effort in the words that all of these models know. */

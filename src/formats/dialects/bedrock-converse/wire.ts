@@ -22,6 +22,11 @@ export type SystemBlock = { text: string } | CachePoint;
 /** One member says what it is. */
 export type Block = JsonObject;
 
+export const blockKinds = {
+  isResult: ({ toolResult }: Block) => toolResult !== undefined,
+  isThought: ({ reasoningContent }: Block) => reasoningContent !== undefined,
+};
+
 export type InferenceConfig = { maxTokens?: number; temperature?: number; topP?: number; stopSequences?: string[] };
 
 export type ToolSpec = { name: string; description?: string; inputSchema: { json: JsonObject }; strict?: true };

@@ -2,10 +2,10 @@ import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralReasoning, NeutralTool } from '../../neutral/request.ts';
+import { standInTool } from '../../neutral/stand-in-tool.ts';
 import type { EncodedRequest, EncodeTarget } from '../dialect.ts';
 import { openAiAlone } from '../openai-chat/request-fields.ts';
 import { openAiChatId } from '../openai-chat/wire.ts';
-import { standInTool } from '../stand-in-tool.ts';
 import {
   clamp,
   encoderOf,

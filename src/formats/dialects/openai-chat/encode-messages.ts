@@ -65,8 +65,10 @@ export function encodeMessages(
     const name = message.name === undefined ? {} : { name: message.name };
     if (message.role === 'assistant') {
       const turn = assistantMessage(parts, encoding);
-      // A turn without any part that this format has (foreign thoughts, a provider's tools) is left out.
+      // A turn without any part that this format has (foreign thoughts, a provider's tools) is left out, and so is one that
+      // was cut off while the model thought.
       if (!isEmptyTurn(turn, parts)) wire.push({ ...turn, ...name });
+      else if (Object.keys(turn).length > 2) lose(encoding, 'reasoning_content', 'unsupported');
     } else {
       const content = contentOf(parts, encoding);
       // As with the assistant's; but empty text stays empty.
@@ -80,7 +82,16 @@ export function encodeMessages(
 }
 
 function isEmptyTurn(turn: JsonObject, parts: readonly NeutralPart[]): boolean {
-  return turn.content === '' && Object.keys(turn).length === 2 && !parts.some((part) => part.type === 'text');
+  const {
+    role: _,
+    content,
+    reasoning_content: thought,
+    reasoning_details: details,
+    thinking_blocks: blocks,
+    ...others
+  } = turn;
+  if (content !== '' || Object.keys(others).length > 0) return false;
+  return (thought ?? details ?? blocks) !== undefined || !parts.some((part) => part.type === 'text');
 }
 
 function flush(encoding: Encoding, wire: JsonObject[]): void {

@@ -34,8 +34,20 @@ export function encodeInput(messages: readonly NeutralMessage[]): EncodedInput {
     if (message.name !== undefined) lose(encoding, 'name');
     encodeMessage(message, encoding);
   });
-  const { items, losses, failure } = encoding;
-  return { items, losses, failure };
+  const { losses, failure } = encoding;
+  return { items: withoutLoneThoughts(encoding), losses, failure };
+}
+
+/** Items without thoughts that no item of the model follows: OpenAI refuses those, and the model was cut off there. */
+function withoutLoneThoughts(encoding: Encoding): JsonObject[] {
+  let follows = false;
+  const sent = encoding.items.toReversed().filter(({ type, role }) => {
+    if (type === 'reasoning') return follows;
+    follows = type === 'message' ? role === 'assistant' : !String(type).endsWith('_output');
+    return true;
+  });
+  if (sent.length < encoding.items.length) lose(encoding, 'reasoning_content');
+  return sent.reverse();
 }
 
 function encodeMessage(message: NeutralMessage, encoding: Encoding): void {
