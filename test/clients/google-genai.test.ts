@@ -381,3 +381,26 @@ test('bad paths and bodies are 400 or 404, never 500', async () => {
   const other = await gateway.fetch('/v1/organizations', { headers: anthropics });
   assert.equal(((await other.json()) as { type: string }).type, 'error');
 });
+
+for (const model of Object.keys(models)) {
+  test(`${model}: a response that comes twice, as a resumed session of Gemini CLI sends it, is sent once`, async () => {
+    const calls = ['a', 'b'].map((id) => ({
+      functionCall: { id, name: 'get_time', args: {} },
+      thoughtSignature: 'c2ln',
+    }));
+    const responses = ['a', 'b'].map((id) => ({
+      functionResponse: { id, name: 'get_time', response: { output: `noon of ${id}` } },
+    }));
+    const contents: Content[] = [
+      { role: 'user', parts: [{ text: 'what time' }] },
+      { role: 'model', parts: calls },
+      { role: 'user', parts: [...responses, ...responses] },
+      { role: 'user', parts: responses },
+      { role: 'model', parts: calls },
+      { role: 'user', parts: responses },
+    ];
+    await google.models.generateContent({ model, contents, config: { tools: [{ functionDeclarations }] } });
+    const sent = JSON.stringify(lastBody());
+    for (const id of ['a', 'b']) assert.equal(sent.split(`noon of ${id}`).length - 1, 2, sent);
+  });
+}

@@ -15,6 +15,7 @@ import {
   required,
   string,
 } from '../value-checks.ts';
+import { createRepeats } from './tool-turns.ts';
 import { noSignature, vendor } from './wire.ts';
 
 const anyLength = Number.POSITIVE_INFINITY;
@@ -86,8 +87,11 @@ export const partMembers: ReadonlySet<string> = new Set([
 /** Google refuses a response that answers nothing, and no other dialect can say one. */
 export function responsesFollowCalls(contents: readonly JsonObject[]): Complaint | null {
   const open = new Map<string, number>();
+  const repeats = createRepeats();
   for (const [c, { parts }] of contents.entries()) {
-    for (const [p, { functionCall: call, functionResponse: response }] of (parts as JsonObject[]).entries()) {
+    for (const [p, part] of (parts as JsonObject[]).entries()) {
+      const { functionCall: call, functionResponse: response } = part;
+      if (repeats(part)) continue;
       if (isObject(call)) open.set(String(call.name), (open.get(String(call.name)) ?? 0) + 1);
       if (!isObject(response)) continue;
       const left = (open.get(String(response.name)) ?? 0) - 1;
@@ -104,6 +108,7 @@ export function decodeContents(contents: readonly JsonObject[]): NeutralMessage[
   /** Ids of calls by name, in order; `next` is the first that may still wait for its response. */
   const made = new Map<string, { ids: string[]; next: number }>();
   const answered = new Set<string>();
+  const repeats = createRepeats();
   let count = 0;
 
   function callId(call: JsonObject, name: string): string {
@@ -148,7 +153,7 @@ export function decodeContents(contents: readonly JsonObject[]): NeutralMessage[
   }
 
   return contents.map((content): NeutralMessage => {
-    const parts = (content.parts as JsonObject[]).flatMap(decodePart);
+    const parts = (content.parts as JsonObject[]).flatMap((part) => (repeats(part) ? [] : decodePart(part)));
     return content.role === 'model' ? { role: 'assistant', parts: joined(parts) } : { role: 'user', parts };
   });
 }

@@ -1,17 +1,38 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, stringOr } from '../../../kernel/json.ts';
 import { noSignature } from './wire.ts';
 
 /**
+ * True for each part that is a response which the parts before it hold already, by the id of its call. Gemini CLI resumes
+ * its sessions so.
+ */
+export function createRepeats(): (part: JsonObject) => boolean {
+  const answered = new Set<string>();
+  return ({ functionCall: call, functionResponse: response }) => {
+    if (isObject(call)) answered.delete(stringOr(call.id, ''));
+    const id = isObject(response) ? stringOr(response.id, '') : '';
+    if (id === '') return false;
+    const repeats = answered.has(id);
+    answered.add(id);
+    return repeats;
+  };
+}
+
+/**
  * A caller's contents with the turns of tools as Google takes them. Some clients send each result in a separate content, or
- * (`signed`) a first call without its signature, and Google refuses both. Null: the contents can stay.
+ * twice, or (`signed`) a first call without its signature, and Google refuses that. Null: the contents can stay.
  */
 export function withWholeToolTurns(contents: readonly JsonObject[], signed: boolean): JsonObject[] | null {
   const turns: JsonObject[] = [];
   /** Calls of the model's last turn that no result has answered yet. */
   let open = 0;
   let changed = false;
-  for (const content of contents) {
-    const parts = partsOf(content);
+  const repeats = createRepeats();
+  for (const given of contents) {
+    const all = partsOf(given);
+    const parts = all.filter((part) => !repeats(part));
+    const content = parts.length === all.length ? given : { ...given, parts };
+    if (content !== given) changed = true;
+    if (content !== given && parts.length === 0) continue;
     if (content.role === 'model') {
       open = parts.filter((part) => isObject(part.functionCall)).length;
       const turn = signed ? withSignedCall(content, parts) : content;
