@@ -136,6 +136,32 @@ for (const type of Object.keys(strict)) {
   });
 }
 
+for (const type of Object.keys(strict)) {
+  test(`${type}: a history of a client that keeps the pieces of a stream has nothing that it refuses`, async () => {
+    const { tool_calls: calls } = await firstTurn('claude', 'whole');
+    const kept = { role: 'assistant' as const, content: null, refusal: null, parsed: { some: 'thing' } };
+    const messages = [
+      ...asked,
+      { ...kept, tool_calls: calls!.map((call, index) => ({ ...call, index })) },
+      { role: 'tool' as const, tool_call_id: calls![0]!.id, content: 'fine', __copilotMessageSource: { kind: 'tool' } },
+    ];
+    await openai.chat.completions.create({ model: type, messages, tools, max_completion_tokens: 4_000 });
+    const sent = JSON.stringify(lastBody().messages);
+    assert.doesNotMatch(sent, /"(index|parsed|__copilotMessageSource)":/);
+    assert.match(sent, /"name":"get_weather"/);
+    assert.match(sent, /"content":"fine"/);
+  });
+}
+
+test("Copilot CLI's choice of tools for models of Google is one of OpenAI's elsewhere", async () => {
+  for (const model of Object.keys(cameBack)) {
+    const body = { model, messages: asked, tools, tool_choice: 'validated' as 'auto' };
+    const { choices } = await openai.chat.completions.create(body);
+    assert.equal(choices[0]!.finish_reason, 'tool_calls');
+    assert.doesNotMatch(JSON.stringify(lastBody()), /validated/);
+  }
+});
+
 test('a service that refuses the words of other gateways does not get them, and the caller is told', async () => {
   for (const type of Object.keys(strict)) {
     const body = { model: type, messages: asked, thinking: { type: 'enabled', budget_tokens: 1_500 } };

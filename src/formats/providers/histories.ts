@@ -69,6 +69,8 @@ const answerMembers = [
   'audio',
   'refusal',
   'function_call',
+  // Of OpenAI's SDKs, which read it in the content.
+  'parsed',
 ] as const;
 
 export type AnswerMember = (typeof answerMembers)[number];
@@ -82,15 +84,32 @@ export function withoutAnswerMembers(
   taken: readonly AnswerMember[],
 ): JsonValue[] | null {
   return mended(messages, (message) => {
-    const refused = refusedIn(message, taken);
-    if (refused.length === 0) return message;
+    const refused = [...refusedIn(message, taken), ...Object.keys(message).filter(isMark)];
+    const toolCalls = withoutPlaces(message.tool_calls);
+    if (refused.length === 0 && toolCalls === message.tool_calls) return message;
     const { refusal } = message;
-    const mendedOne = { ...message };
+    const mendedOne: JsonObject = { ...message, ...(toolCalls !== undefined && { tool_calls: toolCalls }) };
     for (const name of refused) delete mendedOne[name];
     const calls = Array.isArray(mendedOne.tool_calls) && mendedOne.tool_calls.length > 0;
     // A refusal is what the model said; a turn of thoughts alone, such as a limit makes it, says nothing.
-    if (!calls && (mendedOne.content ?? null) === null) mendedOne.content = typeof refusal === 'string' ? refusal : '';
+    if (message.role === 'assistant' && !calls && (mendedOne.content ?? null) === null)
+      mendedOne.content = typeof refusal === 'string' ? refusal : '';
     return mendedOne;
+  });
+}
+
+/** Marks of clients, such as Copilot CLI's `__copilotMessageSource`. */
+function isMark(name: string): boolean {
+  return name.startsWith('__');
+}
+
+/** Calls without the index that they had in a stream, which some clients (Mistral Vibe) send back. */
+function withoutPlaces(calls: JsonValue | undefined): JsonValue | undefined {
+  if (!Array.isArray(calls) || !calls.some((call) => isObject(call) && call.index !== undefined)) return calls;
+  return calls.map((call) => {
+    if (!isObject(call)) return call;
+    const { index: _, ...rest } = call;
+    return rest;
   });
 }
 

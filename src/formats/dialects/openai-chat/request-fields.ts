@@ -81,7 +81,8 @@ const allowedTools = members(allowedSend, {
 
 const choiceSend = `'none', 'auto', 'required' or {"type":"function","function":{"name":…}}`;
 const toolChoice = wordOr(
-  ['none', 'auto', 'required'],
+  // The last is Google's: Copilot CLI sends it to models whose names begin with `gemini`.
+  ['none', 'auto', 'required', 'validated'],
   byType(choiceSend, "'function', 'custom' or 'allowed_tools'", {
     function: members(choiceSend, { function: named }),
     custom: members(choiceSend, { custom: named }),
@@ -179,7 +180,8 @@ function putToolChoice(request: NeutralRequest, body: ChatRequest): undefined {
 }
 
 function neutralChoice(choice: string | JsonObject): NeutralToolChoice {
-  if (typeof choice === 'string') return { type: choice as 'auto' | 'none' | 'required' };
+  if (typeof choice === 'string')
+    return { type: choice === 'validated' ? 'auto' : (choice as 'auto' | 'none' | 'required') };
   if (isObject(choice.function) && typeof choice.function.name === 'string')
     return { type: 'tool', name: choice.function.name };
   if (isObject(choice.allowed_tools)) return { type: choice.allowed_tools.mode === 'required' ? 'required' : 'auto' };

@@ -89,6 +89,7 @@ export type ChatToolChoice =
   | 'none'
   | 'auto'
   | 'required'
+  | 'validated'
   | (JsonObject & { type: string; function?: JsonObject & { name: string } });
 
 interface ChatJsonSchema extends JsonObject {
