@@ -314,7 +314,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/stores/ledger/statement-book.ts': ['table'],
   'src/stores/sqlite/culvert-schema.ts': ['before', 'kinds'],
-  'src/stores/ledger/repriced.ts': ['schema', "where.join(' AND ')"],
+  'src/stores/ledger/ledger-sums.ts': ['schema', "where.join(' AND ')"],
   'src/stores/ledger/unpriced-of-past.ts': [
     '24 * hourMs',
     "columns.map((_, at) => at + 1).join(', ')",
