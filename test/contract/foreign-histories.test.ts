@@ -133,6 +133,21 @@ test('a conversation of Messages that another provider answered has an id for ea
   assert.deepEqual(all(body, 'tool_use_id'), ids);
 });
 
+test('DeepSeek and Moonshot get no turn of thoughts alone, as an interruption leaves it', async () => {
+  const hi = { role: 'assistant', content: 'Hi', reasoning_content: 'Short.' };
+  const alone = ['', null, []].map((content) => ({ role: 'assistant', content, reasoning_content: 'Let me' }));
+  const begun = { role: 'assistant', content: '', reasoning_content: 'Let me', prefix: true };
+  for (const model of ['deepseek', 'moonshot']) {
+    const history = [go, hi, go, ...alone, go];
+    const { messages: passed } = await chat({ model, messages: history });
+    assert.deepEqual(passed, [go, hi, go, go], model);
+    const { messages: whole } = await chat({ model, messages: [go, begun] });
+    assert.deepEqual(whole, [go, begun], model);
+  }
+  const { messages: kept } = await chat({ model: 'local', messages: [go, ...alone.slice(0, 1), go] });
+  assert.deepEqual(kept, [go, alone[0], go]);
+});
+
 const jpeg = '/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAgGBgcGBQgHBwcJ';
 
 test('pictures go under the type of their bytes, which Anthropic demands', async () => {

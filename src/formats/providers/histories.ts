@@ -46,6 +46,22 @@ export function withThoughtsBesideCalls(messages: readonly JsonValue[]): JsonVal
   });
 }
 
+/**
+ * DeepSeek and Moonshot refuse a turn of thoughts alone, as clients keep it of an answer that was interrupted. It goes, since
+ * it says nothing. Null: there is none.
+ */
+export function withoutThoughtsAlone(messages: readonly JsonValue[]): JsonValue[] | null {
+  const rest = messages.filter((message) => !isObject(message) || !isThoughtAlone(message));
+  return rest.length === messages.length ? null : rest;
+}
+
+function isThoughtAlone({ role, reasoning_content: thought, content, tool_calls: calls, prefix }: JsonObject): boolean {
+  const isEmpty = (value: JsonValue | undefined) =>
+    (value ?? '') === '' || (Array.isArray(value) && value.length === 0);
+  // What DeepSeek is to go on with may be empty yet.
+  return role === 'assistant' && !isEmpty(thought) && isEmpty(content) && isEmpty(calls) && prefix !== true;
+}
+
 /** OpenAI's newer word for the system's role, which other services refuse. Null: no message has it. */
 export function withSystemForDeveloper(messages: readonly JsonValue[]): JsonValue[] | null {
   return mended(messages, (message) => (message.role === 'developer' ? { ...message, role: 'system' } : message));

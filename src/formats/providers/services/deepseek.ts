@@ -1,4 +1,4 @@
-import { inTurn, withSystemForDeveloper, withThoughtsBesideCalls } from '../histories.ts';
+import { inTurn, withoutThoughtsAlone, withSystemForDeveloper, withThoughtsBesideCalls } from '../histories.ts';
 import { openAiLike } from '../openai-like.ts';
 
 /** https://api-docs.deepseek.com: `max_tokens` is its only spelling, JSON mode is `json_object` alone. */
@@ -13,7 +13,7 @@ export const deepseek = openAiLike({
   // Its fill-in-the-middle.
   forwards: { completions: { fromOrigin: '/beta/completions' } },
   quirks: {
-    history: inTurn(withSystemForDeveloper, withThoughtsBesideCalls),
+    history: inTurn(withSystemForDeveloper, withoutThoughtsAlone, withThoughtsBesideCalls),
     rename: { max_completion_tokens: 'max_tokens' },
     nativeN: false,
     seed: false,

@@ -1,4 +1,4 @@
-import { inTurn, withSystemForDeveloper, withThoughtsBesideCalls } from '../histories.ts';
+import { inTurn, withoutThoughtsAlone, withSystemForDeveloper, withThoughtsBesideCalls } from '../histories.ts';
 import { openAiLike } from '../openai-like.ts';
 
 /**
@@ -14,7 +14,7 @@ export const moonshot = openAiLike({
   paths: { messages: { fromOrigin: '/anthropic/v1/messages' } },
   tooLong: [/exceeded model token limit: (?<most>\d+)(?: \(requested: (?<sent>\d+)\))?/i],
   quirks: {
-    history: inTurn(withSystemForDeveloper, withThoughtsBesideCalls),
+    history: inTurn(withSystemForDeveloper, withoutThoughtsAlone, withThoughtsBesideCalls),
     rename: { max_completion_tokens: 'max_tokens' },
   },
 });
