@@ -323,7 +323,12 @@ test('proofs of another vendor go back to it alone', async () => {
     toolConfig,
     inferenceConfig,
   };
-  await converse({ modelId: 'claude', ...input });
+  await converse({
+    modelId: 'claude',
+    ...input,
+    inferenceConfig: { maxTokens: 4_000 },
+    additionalModelRequestFields: { thinking: { type: 'enabled', budget_tokens: 1_024 } },
+  });
   const [, turn] = lastBody().messages as [unknown, { content: JsonObject[] }];
   assert.deepEqual(turn.content[0], { type: 'redacted_thinking', data: 'secret' });
   await converse({ modelId: 'nova', ...input });
