@@ -36,9 +36,10 @@ export function openSqlitePageStore(file: string, bounds = pageBounds): PageStor
   const oldest = database.prepare('SELECT id, chars FROM page WHERE tenant = ? ORDER BY fetched_ms, id LIMIT ?');
   const old = database.prepare('SELECT id FROM page WHERE fetched_ms < ? LIMIT ?');
 
+  /** By `get`: FTS5 leaves a last rowid beyond 2^53, which `run` of Node 26 refuses to give. */
   function forget(id: number): void {
-    removeWords.run(id);
-    remove.run(id);
+    removeWords.get(id);
+    remove.get(id);
   }
 
   const heldBy = (tenant: string) => held.get(tenant) as { pages: number; chars: number };
@@ -64,11 +65,11 @@ export function openSqlitePageStore(file: string, bounds = pageBounds): PageStor
         const before = heldBy(tenant).chars;
         for (const known of ofUrl.all(tenant, url) as { id: number; variant: string }[]) {
           if (known.variant === variant || ++others >= variantsMax) forget(known.id);
-          else removeWords.run(known.id);
+          else removeWords.get(known.id);
         }
         const { lastInsertRowid: id } = insert.run({ ...columns });
         const searched = text.slice(0, searchedCharsMax);
-        insertWords.run(id, ownerOf(tenant), searchedText(title), searchedText(searched));
+        insertWords.get(id, ownerOf(tenant), searchedText(title), searchedText(searched));
         return makeRoom(tenant) - before;
       });
     },
