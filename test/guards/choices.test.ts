@@ -171,7 +171,8 @@ for (const { format, order, provider } of places) {
       assert.equal(bodies.length, provider === 'openai' ? 1 : 2);
       for (const body of bodies) assert.ok(!body.includes(own), body);
       assert.deepEqual(saidIn(raw), [`First to ${own}.`, `Second to ${own}, or <EMAIL_2>.`]);
-      assert.match(guard, stream ? /^masks=masked:1; scanned=100%$/ : /^masks=masked:2; scanned=100%$/);
+      // The head of a stream goes before its text, or with it.
+      assert.match(guard, stream ? /^masks=masked:[12]; scanned=100%$/ : /^masks=masked:2; scanned=100%$/);
     });
 
     test(`flag: ${how}: nothing changes`, async () => {

@@ -176,7 +176,8 @@ for (const format of Object.keys(formats)) {
         assert.ok(!bodies[0]!.includes(mail) && bodies[0]!.split('<EMAIL_1>').length === 3, bodies[0]);
         assert.ok(said.includes(`To ${mail} and <EMAIL_2>.`) && !said.includes(made), said);
         assert.match(said, /"to": ?\\?"jo\.doe@example\.org|^jo\.doe@example\.org$/m);
-        assert.match(guard ?? '', stream ? /^masks=masked:2; scanned=100%$/ : /^masks=masked:3; scanned=100%$/);
+        // The head of a stream goes before its text, or with it.
+        assert.match(guard ?? '', stream ? /^masks=masked:[23]; scanned=100%$/ : /^masks=masked:3; scanned=100%$/);
       });
       test(`block: ${how}, ${part}`, async () => {
         const { status, text, guard } = await ask(format, 'blocks', stream, words);

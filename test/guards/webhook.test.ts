@@ -318,7 +318,8 @@ test('a finding across the end of a sentence is found, though the sentences come
   };
   pieces = ['Here I am. Ask Dr. ', `Jo about it. ${'And so on. '.repeat(30)}`];
   const { said } = await ask('chat', 'masks', true, 'hello');
-  assert.ok(service.calls.length > 2 && !said.includes('Jo'), said);
+  // Pieces may be read together.
+  assert.ok(service.calls.length >= 2 && !said.includes('Jo'), said);
   assert.equal(said.split('<NAME_1>').length, 2, said);
   assert.ok(!said.includes('<NAME_2>'), said);
 });
