@@ -75,7 +75,8 @@ const requestErrors = {
   },
   'unsupported-encoding': {
     cause: 'The body is compressed in a way that the server does not read, or it is not text in UTF-8.',
-    remedy: 'Send the body without `Content-Encoding`, in UTF-8.',
+    remedy:
+      'Send the body without `Content-Encoding`, in UTF-8. JSON may be `gzip`, `deflate`, `br` or `zstd`; `server.body_limit` bounds it before and after it is unpacked.',
   },
   'upgrade-required': {
     cause: 'The client asked for a WebSocket or another protocol.',

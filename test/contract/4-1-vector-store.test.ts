@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { vectorVerbNames, vectorVerbs } from '../../src/vectors/verbs.ts';
 import { refusedFor, servePlans, type Usage } from './plan-gateway.ts';
 import { twoPoints, vectorCalls } from './vector-calls.ts';
@@ -283,4 +284,22 @@ test('/openapi.json says of every vector call what it does and that it needs a k
       assert.deepEqual(described?.security, [{ apiKey: [] }, { session: [] }]);
     }
   }
+});
+
+test('points may come compressed', async () => {
+  await collection('free', 'packed');
+  for (const [id, [encoding, pack]] of Object.entries({ gzip: gzipSync, zstd: zstdCompressSync }).entries()) {
+    const points = Array.from({ length: 500 }, (_, at) => ({ id: id * 500 + at, vector: [1, 2, 3, at] }));
+    const response = await gateway.fetch('/v1/vectors/collections/packed/points', {
+      method: 'PUT',
+      headers: {
+        authorization: `Bearer ${keyOf('free', 'one')}`,
+        'content-type': 'application/json',
+        'content-encoding': encoding,
+      },
+      body: pack(JSON.stringify({ points })),
+    });
+    assert.equal(response.status, 200, await response.text());
+  }
+  assert.equal(await pointsIn('free', 'packed'), 1_000);
 });
