@@ -51,7 +51,7 @@ test('sentences that readers stumbled over are nowhere, and neither are their li
 });
 
 /** Statements of databases, scripts of Redis and lists of words are no prose. */
-const unread = /^src\/stores\/|\/(?:aside-phrases|lua-\w+)\.ts$/;
+const unread = /^src\/stores\/|\/(?:asides|lua-\w+)\.ts$/;
 
 test('labels, hints and fragments have no words of a private language either', () => {
   const found = sources
