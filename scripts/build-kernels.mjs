@@ -1,4 +1,4 @@
-// Assembles src/vectors/embedded/kernels/*.wat into kernel-bytes.ts. Run with Node 24:
+// Assembles src/vectors/embedded/kernels/*.wat into kernel-bytes.ts. Run with the repository's Node:
 // `node_modules/.bin/node scripts/build-kernels.mjs`.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';

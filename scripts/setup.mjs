@@ -1,7 +1,7 @@
 // Brings node_modules up to the lockfile before the repository's commands run: only what the command needs, since a first
 // start should not wait for test tools. Called by the scripts themselves, not by npm's pre-scripts, which a user's
 // `ignore-scripts` turns off. No package runs a script at install. Plain JavaScript for Node 18+: it runs before the
-// repository's own Node 24 is installed.
+// repository's own Node is installed.
 //
 //   node scripts/setup.mjs [start|web|all]
 import { execFileSync, spawnSync } from 'node:child_process';

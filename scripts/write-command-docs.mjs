@@ -1,4 +1,4 @@
-// Writes docs/commands.md from the declarations of the commands; `scripts/build.mjs` writes the manual page. Run with Node 24:
+// Writes docs/commands.md from the declarations of the commands; `scripts/build.mjs` writes the manual page. Run with the repository's Node:
 // `node_modules/.bin/node scripts/write-command-docs.mjs`.
 import { writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';

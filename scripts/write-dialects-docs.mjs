@@ -1,4 +1,4 @@
-// Writes docs/dialects.md from the matrix that a test asks. Run with Node 24: `node_modules/.bin/node scripts/write-dialects-docs.mjs`.
+// Writes docs/dialects.md from the matrix that a test asks. Run with the repository's Node: `node_modules/.bin/node scripts/write-dialects-docs.mjs`.
 import { writeFileSync } from 'node:fs';
 import { dialectsReference } from '../test/contract/dialect-matrix/reference.ts';
 

@@ -1,4 +1,4 @@
-// Writes docs/errors.md from the table of errors. Run with Node 24: `node_modules/.bin/node scripts/write-errors-docs.mjs`.
+// Writes docs/errors.md from the table of errors. Run with the repository's Node: `node_modules/.bin/node scripts/write-errors-docs.mjs`.
 import { writeFileSync } from 'node:fs';
 import { errorsReference } from './docs/error-reference.ts';
 

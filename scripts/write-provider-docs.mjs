@@ -1,4 +1,4 @@
-// Writes docs/providers.md from the catalog. Run with Node 24: `node_modules/.bin/node scripts/write-provider-docs.mjs`.
+// Writes docs/providers.md from the catalog. Run with the repository's Node: `node_modules/.bin/node scripts/write-provider-docs.mjs`.
 import { writeFileSync } from 'node:fs';
 import { providersReference } from './docs/provider-reference.ts';
 

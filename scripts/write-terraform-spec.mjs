@@ -1,5 +1,5 @@
 // Writes deploy/terraform/culvert.json, the specification of a Terraform provider, from the admin API's OpenAPI. A gateway
-// of this checkout gives it. Run with Node 24: `node_modules/.bin/node scripts/write-terraform-spec.mjs`.
+// of this checkout gives it. Run with the repository's Node: `node_modules/.bin/node scripts/write-terraform-spec.mjs`.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

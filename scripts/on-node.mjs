@@ -1,4 +1,4 @@
-// node scripts/on-node24.mjs SCRIPT [ARGS…]: sets up, then runs the script on the repository's own Node. A shell that ran
+// node scripts/on-node.mjs SCRIPT [ARGS…]: sets up, then runs the script on the repository's own Node. A shell that ran
 // `node` before the set-up remembers the system's, so `setup && node SCRIPT` would take an older one the first time.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
