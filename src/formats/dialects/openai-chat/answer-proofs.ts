@@ -67,6 +67,18 @@ export class AnswerProofs {
   }
 }
 
+/** The calls that wait, with those of `events` from `from` on, which go; null where one has its proof, and none waits. */
+export function holdCalls(calls: readonly NeutralEvent[], events: NeutralEvent[], from: number): NeutralEvent[] | null {
+  const fresh = events.splice(from);
+  if (fresh.some((event) => event.type === 'tool-call-start' && event.signature !== undefined)) {
+    events.push(...calls, ...fresh);
+    return null;
+  }
+  const isCall = ({ type }: NeutralEvent) => type === 'tool-call-start' || type === 'tool-call-delta';
+  events.push(...fresh.filter((event) => !isCall(event)));
+  return [...calls, ...fresh.filter(isCall)];
+}
+
 /** Members of a message with the details of such proofs; of those that are from `provider`, where it is known. Null: none. */
 export function membersOf(proofs: readonly (string | undefined)[], provider?: string): JsonObject | null {
   const members: JsonObject = {};

@@ -4,6 +4,7 @@ import { type Fault, fault } from '../../neutral/outcome.ts';
 import { noteService } from '../../neutral/usage.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder, UsageOf } from '../dialect.ts';
 import { faultInside } from '../fault-inside.ts';
+import { holdCalls } from './answer-proofs.ts';
 import { pagesBeside } from './citations.ts';
 import { classOfError, readError } from './errors.ts';
 import { type DeltaState, readDelta } from './read-delta.ts';
@@ -283,7 +284,7 @@ export class ChunkReader {
     const delta = value.delta ?? value.message;
     const before = events.length;
     if (isObject(delta)) readDelta(delta, index, choice, events);
-    if (choice.held !== null) choice.held = held(choice.held, events, before);
+    if (choice.held !== null) choice.held = holdCalls(choice.held, events, before);
     if (choice.finished && events.slice(before).some(isContent)) choice.finished = false;
     if (isObject(value.content_filter_results)) Object.assign(choice.filtered, value.content_filter_results);
     if (isObject(value.logprobs)) events.push({ type: 'logprobs', choice: index, logprobs: value.logprobs });
@@ -361,18 +362,6 @@ export class ChunkReader {
     if (Object.keys(filtered).length > 0) filters.content_filter_results = filtered;
     return Object.keys(filters).length > 0 ? { filters } : undefined;
   }
-}
-
-/** The calls that wait, with those of `events` from `from` on, which go; null where one has its proof, and none waits. */
-function held(calls: readonly NeutralEvent[], events: NeutralEvent[], from: number): NeutralEvent[] | null {
-  const fresh = events.splice(from);
-  if (fresh.some((event) => event.type === 'tool-call-start' && event.signature !== undefined)) {
-    events.push(...calls, ...fresh);
-    return null;
-  }
-  const isCall = ({ type }: NeutralEvent) => type === 'tool-call-start' || type === 'tool-call-delta';
-  events.push(...fresh.filter((event) => !isCall(event)));
-  return [...calls, ...fresh.filter(isCall)];
 }
 
 /** OpenAI's words, and those of providers of its format that differ. */
