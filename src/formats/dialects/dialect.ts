@@ -168,10 +168,8 @@ export interface ForwardTarget {
   efforts?: readonly string[] | undefined;
   /** The messages of a chat as the target takes them; null: they can stay. Absent: it takes any. */
   history?: ((messages: readonly JsonValue[]) => JsonValue[] | null) | undefined;
-  /** Members with schemas, as the target takes them; null: they can stay. Absent: it takes any. */
-  schemas?: FitMembers | undefined;
-  /** Members that it does not take together; null: they can stay. Absent: it takes any. */
-  together?: FitMembers | undefined;
+  /** Members as the target takes them, such as schemas; absent: it takes any. */
+  fits?: readonly FitMembers[] | undefined;
 }
 
 /** Top-level members of a body as a target takes them; null: they can stay. */

@@ -50,9 +50,9 @@ export function forwardBody(
   callerFields: { values: Map<string, string>; losses: Loss[] },
 ): ForwardBody {
   const { values, losses } = callerFields;
-  const fitted = [target.schemas?.(parsed) ?? null, target.together?.(parsed) ?? null];
   let to = target;
-  for (const fit of fitted) {
+  for (const fitMembers of target.fits ?? []) {
+    const fit = fitMembers(parsed);
     if (fit === null) continue;
     for (const name in fit.members) values.set(name, JSON.stringify(fit.members[name]));
     if (fit.without !== undefined) to = { ...to, without: [...(to.without ?? []), ...fit.without] };

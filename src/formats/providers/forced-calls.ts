@@ -1,6 +1,9 @@
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import type { FitMembers } from '../dialects/dialect.ts';
 
+/** Members that switch it off at DeepSeek and Moonshot. */
+export const thinkingDisabled: JsonObject = { thinking: { type: 'disabled' } };
+
 /**
  * For models that think unasked, and answer 400 to a call that must be made while they do: such a chat gets `off`, the
  * members that keep them from thinking. A caller's own member of that name stays.

@@ -67,6 +67,47 @@ export function withSystemForDeveloper(messages: readonly JsonValue[]): JsonValu
   return mended(messages, (message) => (message.role === 'developer' ? { ...message, role: 'system' } : message));
 }
 
+/**
+ * The messages with one of the system, the first, which has the texts of all that begin the conversation. Later ones join
+ * the user's message before them, or become one: many templates want user and assistant by turns. Null: all can stay.
+ */
+export function withSystemFirst(messages: readonly JsonValue[]): JsonValue[] | null {
+  if (isSystemFirst(messages)) return null;
+  const first = messages.findIndex((one) => !isObject(one) || !instructs(one));
+  const leading = messages.slice(0, first < 0 ? messages.length : first) as JsonObject[];
+  const result: JsonObject[] = [];
+  if (leading.length > 0)
+    result.push({ role: 'system', content: leading.map(({ content }) => content).reduce(joined)! });
+  for (const one of messages.slice(leading.length) as JsonObject[]) {
+    const last = result.at(-1);
+    if (!instructs(one)) result.push(one);
+    else if (last?.role === 'user')
+      result[result.length - 1] = { ...last, content: joined(last.content, one.content)! };
+    else result.push({ role: 'user', content: one.content ?? '' });
+  }
+  return result;
+}
+
+/** Whether no message of the system is behind the first message, nor a developer's anywhere. */
+function isSystemFirst(messages: readonly JsonValue[]): boolean {
+  return messages.every((one, at) => !isObject(one) || (at === 0 ? one.role !== 'developer' : !instructs(one)));
+}
+
+function instructs({ role }: JsonObject): boolean {
+  return role === 'system' || role === 'developer';
+}
+
+/** Two contents as one: a text where both are. */
+function joined(before: JsonValue | undefined, after: JsonValue | undefined): JsonValue {
+  if (typeof before === 'string' && typeof after === 'string') return `${before}\n\n${after}`;
+  return [...partsOf(before), ...partsOf(after)];
+}
+
+function partsOf(content: JsonValue | undefined): JsonValue[] {
+  if (Array.isArray(content)) return content;
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : [];
+}
+
 type Mend = (messages: readonly JsonValue[]) => JsonValue[] | null;
 
 /** All of them, one after another. Null: all messages can stay. */
@@ -89,29 +130,27 @@ const answerMembers = [
   'parsed',
 ] as const;
 
-export type AnswerMember = (typeof answerMembers)[number];
+type AnswerMember = (typeof answerMembers)[number];
 
 /**
  * For services that refuse a message with a member that they do not know: clients send the message of an answer back as it
  * was, and another provider may have given it. `taken`: those that the service knows. Null: all messages can stay.
  */
-export function withoutAnswerMembers(
-  messages: readonly JsonValue[],
-  taken: readonly AnswerMember[],
-): JsonValue[] | null {
-  return mended(messages, (message) => {
-    const refused = [...refusedIn(message, taken), ...Object.keys(message).filter(isMark)];
-    const toolCalls = withoutPlaces(message.tool_calls);
-    if (refused.length === 0 && toolCalls === message.tool_calls) return message;
-    const { refusal } = message;
-    const mendedOne: JsonObject = { ...message, ...(toolCalls !== undefined && { tool_calls: toolCalls }) };
-    for (const name of refused) delete mendedOne[name];
-    const calls = Array.isArray(mendedOne.tool_calls) && mendedOne.tool_calls.length > 0;
-    // A refusal is what the model said; a turn of thoughts alone, such as a limit makes it, says nothing.
-    if (message.role === 'assistant' && !calls && (mendedOne.content ?? null) === null)
-      mendedOne.content = typeof refusal === 'string' ? refusal : '';
-    return mendedOne;
-  });
+export function withAnswerMembers(...taken: readonly AnswerMember[]): Mend {
+  return (messages) =>
+    mended(messages, (message) => {
+      const refused = [...refusedIn(message, taken), ...Object.keys(message).filter(isMark)];
+      const toolCalls = withoutPlaces(message.tool_calls);
+      if (refused.length === 0 && toolCalls === message.tool_calls) return message;
+      const { refusal } = message;
+      const mendedOne: JsonObject = { ...message, ...(toolCalls !== undefined && { tool_calls: toolCalls }) };
+      for (const name of refused) delete mendedOne[name];
+      const calls = Array.isArray(mendedOne.tool_calls) && mendedOne.tool_calls.length > 0;
+      // A refusal is what the model said; a turn of thoughts alone, such as a limit makes it, says nothing.
+      if (message.role === 'assistant' && !calls && (mendedOne.content ?? null) === null)
+        mendedOne.content = typeof refusal === 'string' ? refusal : '';
+      return mendedOne;
+    });
 }
 
 /** Marks of clients, such as Copilot CLI's `__copilotMessageSource`. */

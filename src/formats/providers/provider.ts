@@ -263,8 +263,6 @@ export interface ProviderQuirks {
   omit: readonly string[];
   /** The same in bodies of chat completions alone: other formats that it speaks have members of these names. */
   omitInChat?: readonly string[];
-  /** Words of `reasoning_effort` that the model takes, for callers who ask in words that it refuses. Absent: none. */
-  efforts?: readonly string[];
   /** Fields that callers of other formats have and OpenAI's has not: left out and listed where it refuses them. */
   omitConverted?: readonly string[];
   /** Request fields it spells otherwise, e.g. `max_completion_tokens` → `max_tokens`. */
@@ -282,13 +280,30 @@ export interface ProviderQuirks {
   systemFirst?: boolean;
   /** A conversation's messages as it takes them, of callers of its format too; null: they can stay. Absent: it takes any. */
   history?: (messages: readonly JsonValue[]) => JsonValue[] | null;
-  /** Schemas of tools and answers as it takes them, in every dialect. Absent: it takes any. */
-  schemas?: FitMembers;
-  /** Members of a chat that it does not take together. Absent: it takes any. */
-  together?: FitMembers;
+  /** Members as it takes them, in every dialect, of callers of its format too. Absent: it takes any. */
+  fits?: readonly FitMembers[];
   /** `response_format: json_schema`; without it json_object or a forced tool call replaces it. */
   jsonSchema: boolean;
   jsonObject: boolean;
+  /** Models that accept less than the service does; every match applies. Fields that would change the answer stay in. */
+  models?: readonly ModelQuirks[];
+}
+
+/** Further quirks of some models of a service. */
+export interface ModelQuirks extends Partial<Pick<ProviderQuirks, 'omit' | 'omitInChat' | 'rename' | 'systemFirst'>> {
+  /** Over the name of `bareName`. */
+  pattern: RegExp;
+  /** Holds where neither the service nor a rule before has one. */
+  history?: NonNullable<ProviderQuirks['history']>;
+  /** Members of a chat as the model takes them. */
+  fitsInChat?: FitMembers;
+  /** Words of `reasoning_effort` that it takes, for callers who ask in words that it refuses; the first match decides. */
+  efforts?: readonly string[];
+}
+
+/** Quirks that hold for one model in one dialect. */
+export interface QuirksOfModel extends Omit<ProviderQuirks, 'omitInChat' | 'models'> {
+  efforts?: readonly string[];
 }
 
 export interface ErrorRule {

@@ -1,70 +1,13 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
-import type { DialectId, FitMembers } from '../dialects/dialect.ts';
+import type { DialectId } from '../dialects/dialect.ts';
 import { renameField } from '../dialects/forward-body.ts';
 import type { Loss } from '../neutral/loss.ts';
-import { effortsOf, wordsOfOpenRouter } from './efforts.ts';
-import { withoutThoughtsBeforeForcedCalls } from './forced-calls.ts';
-import { type AnswerMember, withoutAnswerMembers, withSystemForDeveloper } from './histories.ts';
+import { withSystemFirst } from './histories.ts';
 import { bareName } from './model-facts.ts';
-import type { ProviderQuirks } from './provider.ts';
+import type { ModelQuirks, ProviderQuirks, QuirksOfModel } from './provider.ts';
 import { anthropic } from './services/anthropic.ts';
 
-const openAi: readonly string[] = ['openai', 'azure-openai'];
-
-const takenByOpenAi: readonly AnswerMember[] = ['annotations', 'audio', 'refusal', 'function_call'];
-const ofOpenAi = (messages: readonly JsonValue[]) => withoutAnswerMembers(messages, takenByOpenAi);
-
-const thinkingOff = withoutThoughtsBeforeForcedCalls({ thinking: { type: 'disabled' } });
-
-/** Models that accept less than their API does; every match applies. Fields that would change the answer stay in. */
-const narrower: readonly {
-  providers: readonly string[];
-  pattern: RegExp;
-  omit?: readonly string[];
-  omitInChat?: readonly string[];
-  rename?: Readonly<Record<string, string>>;
-  systemFirst?: true;
-  history?: ProviderQuirks['history'];
-  together?: FitMembers;
-}[] = [
-  // "Unsupported parameter: 'max_tokens' … Use 'max_completion_tokens' instead": the o-series, GPT-5 and later.
-  { providers: openAi, pattern: /^(o\d|gpt-([5-9]|\d\d))/, rename: { max_tokens: 'max_completion_tokens' } },
-  // Refuse sampling at all times; GPT-5.1 and later take it when they do not reason, so they keep it.
-  {
-    providers: openAi,
-    pattern: /^(o\d|gpt-5(-mini|-nano)?(-\d{4}|$))/,
-    omit: ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty', 'logprobs', 'top_logprobs', 'logit_bias'],
-  },
-  // docs.x.ai, "Reasoning": adding them results in an error. `stop` too, but leaving that out would change the answer.
-  {
-    providers: ['xai'],
-    pattern: /^grok-(4|3-mini)(?!.*non-reasoning)/,
-    omit: ['presence_penalty', 'frequency_penalty'],
-  },
-  // "Unknown parameter: 'messages[1].reasoning_content'", or 'thinking'. Servers of open models have these members.
-  {
-    providers: openAi,
-    pattern: /^(gpt-(?!oss)|o\d|chatgpt|codex|ft:)/,
-    omit: ['thinking'],
-    omitInChat: wordsOfOpenRouter,
-    history: ofOpenAi,
-  },
-  // "Thinking mode does not support this tool_choice", "tool_choice 'required' is incompatible with thinking enabled".
-  { providers: ['deepseek'], pattern: /^deepseek-v[4-9]/, together: thinkingOff },
-  { providers: ['moonshot'], pattern: /^kimi-k2\.[56]/, together: thinkingOff },
-  // "The tool_choice parameter does not support being set to required or object in thinking mode".
-  {
-    providers: ['dashscope'],
-    pattern: /^qwen3\.[5-9](?!.*thinking)/,
-    together: withoutThoughtsBeforeForcedCalls({ enable_thinking: false }),
-  },
-  // "developer is not one of ['system', 'assistant', …]": it leaves the role to the services that it asks.
-  { providers: ['openrouter'], pattern: /^(?!gpt-|o\d|chatgpt|codex)/, history: withSystemForDeveloper },
-  // Servers of open models that are configured as OpenAI's.
-  { providers: ['openai'], pattern: /^(?!gpt-|o\d|chatgpt|codex|ft:)/, systemFirst: true },
-];
-
-const quirksByModel = new WeakMap<ProviderQuirks, Map<string, ProviderQuirks>>();
+const quirksByModel = new WeakMap<ProviderQuirks, Partial<Record<DialectId, Map<string, QuirksOfModel>>>>();
 /** Patterns let callers make up models: at the bound the map begins anew. */
 const rememberedModelsMax = 1_000;
 
@@ -75,68 +18,56 @@ const rememberedModelsMax = 1_000;
  * Messages, which it accepts whole.
  */
 export function quirksOf(
-  provider: { id: string; dialect: DialectId; quirks: ProviderQuirks },
+  provider: { dialect: DialectId; quirks: ProviderQuirks },
   model: string,
   dialect: DialectId = provider.dialect,
-): ProviderQuirks {
-  const of = dialect === 'anthropic-messages' && provider.dialect !== dialect ? inMessages(provider.quirks) : provider;
-  const key = dialect === 'openai-chat' ? model : `${dialect} ${model}`;
-  let byModel = quirksByModel.get(of.quirks);
-  if (byModel === undefined) {
-    byModel = new Map();
-    quirksByModel.set(of.quirks, byModel);
+): QuirksOfModel {
+  const isGuest = dialect === 'anthropic-messages' && provider.dialect !== dialect;
+  const quirks = isGuest ? inMessages(provider.quirks) : provider.quirks;
+  let byDialect = quirksByModel.get(quirks);
+  if (byDialect === undefined) {
+    byDialect = {};
+    quirksByModel.set(quirks, byDialect);
   }
-  const known = byModel.get(key);
+  byDialect[dialect] ??= new Map();
+  const byModel = byDialect[dialect];
+  const known = byModel.get(model);
   if (known !== undefined) return known;
   if (byModel.size >= rememberedModelsMax) byModel.clear();
-  const quirks = narrowed(of, bareName(model), dialect);
-  byModel.set(key, quirks);
-  return quirks;
+  const found = narrowed(quirks, bareName(model), dialect === 'openai-chat');
+  byModel.set(model, found);
+  return found;
 }
 
 /** In Messages a server whose schemas must fit its grammars refuses them, too. */
-function inMessages({ schemas }: ProviderQuirks): { id: string; quirks: ProviderQuirks } {
-  if (schemas === undefined) return anthropic;
-  const known = messagesWithGrammar.get(schemas) ?? { id: anthropic.id, quirks: { ...anthropic.quirks, schemas } };
-  messagesWithGrammar.set(schemas, known);
+function inMessages({ fits }: ProviderQuirks): ProviderQuirks {
+  if (fits === undefined) return anthropic.quirks;
+  const known = messagesWithFits.get(fits) ?? { ...anthropic.quirks, fits };
+  messagesWithFits.set(fits, known);
   return known;
 }
 
-const messagesWithGrammar = new WeakMap<FitMembers, { id: string; quirks: ProviderQuirks }>();
+const messagesWithFits = new WeakMap<NonNullable<ProviderQuirks['fits']>, ProviderQuirks>();
 
-function narrowed(provider: { id: string; quirks: ProviderQuirks }, name: string, dialect: DialectId): ProviderQuirks {
-  const { quirks } = provider;
-  const inChat = dialect === 'openai-chat';
-  const omit = new Set(inChat ? [...quirks.omit, ...(quirks.omitInChat ?? [])] : quirks.omit);
-  let { rename, systemFirst, history, together } = quirks;
-  for (const rule of narrower) {
-    if (!rule.providers.includes(provider.id) || !rule.pattern.test(name)) continue;
-    for (const field of rule.omit ?? []) omit.add(field);
-    if (inChat) for (const field of rule.omitInChat ?? []) omit.add(field);
-    if (rule.rename !== undefined) rename = { ...rename, ...rule.rename };
-    systemFirst ||= rule.systemFirst;
-    history ??= rule.history;
-    if (inChat) together ??= rule.together;
-  }
+function narrowed(quirks: ProviderQuirks, name: string, inChat: boolean): QuirksOfModel {
+  const rules = (quirks.models ?? []).filter(({ pattern }) => pattern.test(name));
+  const all: readonly Partial<ModelQuirks>[] = [quirks, ...rules];
+  const omit = new Set(all.flatMap((one) => [...(one.omit ?? []), ...((inChat && one.omitInChat) || [])]));
   if (!quirks.logprobs) omit.add('logprobs').add('top_logprobs');
   if (!quirks.seed) omit.add('seed');
-  const isSame =
-    rename === quirks.rename &&
-    systemFirst === quirks.systemFirst &&
-    history === quirks.history &&
-    together === quirks.together;
-  if (isSame && omit.size === quirks.omit.length) return quirks;
-  const logprobs = quirks.logprobs && !omit.has('logprobs');
-  const efforts = inChat && omit.has('reasoning') ? effortsOf(provider.id, name) : undefined;
+  if (rules.length === 0 && omit.size === quirks.omit.length) return quirks;
+  const history = all.find((one) => one.history !== undefined)?.history;
+  const efforts = rules.find((one) => one.efforts !== undefined)?.efforts;
+  const inChatAlone = inChat ? rules.flatMap(({ fitsInChat }) => fitsInChat ?? []) : [];
   return {
     ...quirks,
     omit: [...omit],
-    rename,
-    logprobs,
-    ...(efforts && { efforts }),
-    ...(systemFirst && { systemFirst }),
+    rename: Object.assign({}, ...all.map(({ rename }) => rename)),
+    logprobs: quirks.logprobs && !omit.has('logprobs'),
+    systemFirst: all.some((one) => one.systemFirst),
+    fits: [...(quirks.fits ?? []), ...inChatAlone],
     ...(history && { history }),
-    ...(together && { together }),
+    ...(efforts && inChat && omit.has('reasoning') && { efforts }),
   };
 }
 
@@ -153,7 +84,7 @@ const nothingLost: Loss[] = [];
  * renamed. A field at its default loses nothing by going and is not listed. Never changes `body` itself.
  * `quirks` are those of `quirksOf`.
  */
-export function applyQuirks(body: JsonObject, quirks: ProviderQuirks): FittedBody {
+export function applyQuirks(body: JsonObject, quirks: QuirksOfModel): FittedBody {
   if (fits(body, quirks)) return { body, losses: nothingLost };
   const fitted: JsonObject = { ...body };
   const losses: Loss[] = [];
@@ -163,10 +94,11 @@ export function applyQuirks(body: JsonObject, quirks: ProviderQuirks): FittedBod
   if (!quirks.streamUsage) delete fitted.stream_options;
   fitResponseFormat(fitted, quirks, losses);
   if (Array.isArray(fitted.messages)) {
-    if (quirks.systemFirst) fitted.messages = systemFirst(fitted.messages);
-    fitted.messages = quirks.history?.(fitted.messages as JsonValue[]) ?? fitted.messages;
+    if (quirks.systemFirst) fitted.messages = withSystemFirst(fitted.messages) ?? fitted.messages;
+    fitted.messages = quirks.history?.(fitted.messages) ?? fitted.messages;
   }
-  for (const fit of [quirks.schemas?.(fitted) ?? null, quirks.together?.(fitted) ?? null]) {
+  for (const fitMembers of quirks.fits ?? []) {
+    const fit = fitMembers(fitted);
     if (fit === null) continue;
     Object.assign(fitted, fit.members);
     for (const name of fit.without ?? []) delete fitted[name];
@@ -177,14 +109,16 @@ export function applyQuirks(body: JsonObject, quirks: ProviderQuirks): FittedBod
 }
 
 /** Cheap enough for every request: a dozen look-ups, no allocation. */
-function fits(body: JsonObject, quirks: ProviderQuirks): boolean {
+function fits(body: JsonObject, quirks: QuirksOfModel): boolean {
   for (const field of quirks.omit) if (body[field] !== undefined) return false;
   for (const field in quirks.rename) if (body[field] !== undefined) return false;
   if (!quirks.streamUsage && body.stream_options !== undefined) return false;
   const { messages } = body;
-  if (quirks.history !== undefined && Array.isArray(messages) && quirks.history(messages) !== null) return false;
-  if (quirks.systemFirst && !isSystemFirst(messages)) return false;
-  if ((quirks.schemas?.(body) ?? null) !== null || (quirks.together?.(body) ?? null) !== null) return false;
+  if (Array.isArray(messages)) {
+    if (quirks.history !== undefined && quirks.history(messages) !== null) return false;
+    if (quirks.systemFirst && withSystemFirst(messages) !== null) return false;
+  }
+  for (const fitMembers of quirks.fits ?? []) if (fitMembers(body) !== null) return false;
   const format = body.response_format;
   if (format === undefined || (quirks.jsonSchema && quirks.jsonObject)) return true;
   return !isObject(format) || format.type === 'text';
@@ -210,7 +144,7 @@ function leaveOut(body: JsonObject, field: string, losses: Loss[]): void {
   if (value !== null && value !== defaults[field]) losses.push({ field, why: 'unsupported' });
 }
 
-function fitResponseFormat(body: JsonObject, quirks: ProviderQuirks, losses: Loss[]): void {
+function fitResponseFormat(body: JsonObject, quirks: QuirksOfModel, losses: Loss[]): void {
   const format = body.response_format;
   if (!isObject(format)) return;
   if (format.type === 'json_object' && !quirks.jsonObject) {
@@ -236,44 +170,3 @@ const anyObjectSchema: JsonObject = {
   type: 'json_schema',
   json_schema: { name: 'object', schema: { type: 'object', additionalProperties: true } },
 };
-
-/** Whether no message of the system is behind the first message, nor a developer's anywhere. */
-function isSystemFirst(messages: JsonValue | undefined): boolean {
-  if (!Array.isArray(messages)) return true;
-  return messages.every((one, at) => !isObject(one) || (at === 0 ? one.role !== 'developer' : !instructs(one)));
-}
-
-/**
- * The messages with one of the system, the first, which has the texts of all that begin the conversation. Later ones join
- * the user's message before them, or become one: many templates want user and assistant by turns.
- */
-function systemFirst(messages: readonly JsonValue[]): JsonValue[] {
-  const first = messages.findIndex((one) => !isObject(one) || !instructs(one));
-  const leading = messages.slice(0, first < 0 ? messages.length : first) as JsonObject[];
-  const result: JsonObject[] = [];
-  if (leading.length > 0)
-    result.push({ role: 'system', content: leading.map(({ content }) => content).reduce(joined)! });
-  for (const one of messages.slice(leading.length) as JsonObject[]) {
-    const last = result.at(-1);
-    if (!instructs(one)) result.push(one);
-    else if (last?.role === 'user')
-      result[result.length - 1] = { ...last, content: joined(last.content, one.content)! };
-    else result.push({ role: 'user', content: one.content ?? '' });
-  }
-  return result;
-}
-
-function instructs({ role }: JsonObject): boolean {
-  return role === 'system' || role === 'developer';
-}
-
-/** Two contents as one: a text where both are. */
-function joined(before: JsonValue | undefined, after: JsonValue | undefined): JsonValue {
-  if (typeof before === 'string' && typeof after === 'string') return `${before}\n\n${after}`;
-  return [...partsOf(before), ...partsOf(after)];
-}
-
-function partsOf(content: JsonValue | undefined): JsonValue[] {
-  if (Array.isArray(content)) return content;
-  return typeof content === 'string' ? [{ type: 'text', text: content }] : [];
-}

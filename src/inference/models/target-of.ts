@@ -4,7 +4,7 @@ import type { CapabilitiesConfig, ModelConfig, TargetConfig, TimeoutsConfig } fr
 import { imageModelFacts } from '../../formats/media/images/format.ts';
 import { createPrice } from '../../formats/neutral/price.ts';
 import { modelFacts } from '../../formats/providers/model-facts.ts';
-import type { DiscoveredModel, Provider, ProviderQuirks } from '../../formats/providers/provider.ts';
+import type { DiscoveredModel, Provider, QuirksOfModel } from '../../formats/providers/provider.ts';
 import { dialectsOfModel, type ProviderConnection } from '../../formats/providers/provider-connection.ts';
 import { quirksOf } from '../../formats/providers/quirks.ts';
 import type { Capabilities, Credential, Target, Timeouts } from '../../routing/target.ts';
@@ -151,7 +151,7 @@ function credentialsOf(
 
 /** An ability that nobody denies counts as present: a wrong `false` would refuse what works. */
 function capabilitiesOf(
-  quirks: ProviderQuirks,
+  quirks: QuirksOfModel,
   facts: ReturnType<typeof modelFacts>,
   ...layers: (CapabilitiesConfig | undefined)[]
 ): Capabilities {

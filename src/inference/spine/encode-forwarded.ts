@@ -4,7 +4,7 @@ import type { CallersToolNames } from '../../formats/neutral/fit-tool-names.ts';
 import type { Loss } from '../../formats/neutral/loss.ts';
 import { providerTypes } from '../../formats/providers/catalog.ts';
 import { knownBetas } from '../../formats/providers/known-betas.ts';
-import type { BodyMembers, ProviderQuirks } from '../../formats/providers/provider.ts';
+import type { BodyMembers, QuirksOfModel } from '../../formats/providers/provider.ts';
 import { quirksOf } from '../../formats/providers/quirks.ts';
 import type { Failure } from '../../kernel/failure.ts';
 
@@ -48,7 +48,7 @@ export interface EncodedBody {
 export function encodeForwarded(
   request: ForwardedRequest,
   order: ForwardOrder,
-  ofChat: ProviderQuirks = quirksOf(providerTypes.get(order.provider)!, order.model, order.dialect),
+  ofChat: QuirksOfModel = quirksOf(providerTypes.get(order.provider)!, order.model, order.dialect),
 ): EncodedBody | Failure {
   const provider = providerTypes.get(order.provider)!;
   const { endpoint } = order;
@@ -70,8 +70,7 @@ export function encodeForwarded(
     rename: quirks.rename,
     efforts: quirks.efforts,
     history: quirks.history,
-    schemas: quirks.schemas,
-    together: quirks.together,
+    fits: quirks.fits,
   });
   return {
     bytes,
@@ -87,7 +86,7 @@ function forwardedAs(
   form: 'stream' | 'whole',
   request: ForwardedRequest,
   order: ForwardOrder,
-  quirks: ProviderQuirks,
+  quirks: QuirksOfModel,
   members: BodyMembers | undefined,
 ): EncodedBody | Failure {
   const stream = form === 'stream';
@@ -106,8 +105,7 @@ function forwardedAs(
     rename: quirks.rename,
     efforts: quirks.efforts,
     history: quirks.history,
-    schemas: quirks.schemas,
-    together: quirks.together,
+    fits: quirks.fits,
   });
   return {
     bytes,

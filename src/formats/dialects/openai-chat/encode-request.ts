@@ -26,7 +26,7 @@ type EncodedMembers = Taken<(typeof takes)[number]>;
 
 /**
  * A neutral request as OpenAI's. The output limit goes as `max_completion_tokens`, clamped to the target's; fields of
- * `target.omit` are left out and listed. Providers handle other spellings (`providers/apply-quirks.ts`).
+ * `target.omit` are left out and listed. Providers handle other spellings (`providers/quirks.ts`).
  */
 export const encodeRequest = encoderOf({ vendor: openAiChatId, takes, fields: encodedFields, hints: 'all', encode });
 

@@ -1,3 +1,4 @@
+import { withoutThoughtsBeforeForcedCalls } from '../forced-calls.ts';
 import { withSystemForDeveloper } from '../histories.ts';
 import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 
@@ -12,7 +13,18 @@ export const dashscope = openAiLike({
   envKey: 'DASHSCOPE_API_KEY',
   // https://www.alibabacloud.com/help/en/model-studio/text-embedding-synchronous-api
   embeds: { ...openAiEmbeddings, batch: 10, dimensions: /text-embedding-v[3-9]/ },
-  quirks: { systemFirst: true, history: withSystemForDeveloper, rename: { max_completion_tokens: 'max_tokens' } },
+  quirks: {
+    systemFirst: true,
+    history: withSystemForDeveloper,
+    rename: { max_completion_tokens: 'max_tokens' },
+    // "The tool_choice parameter does not support being set to required or object in thinking mode".
+    models: [
+      {
+        pattern: /^qwen3\.[5-9](?!.*thinking)/,
+        fitsInChat: withoutThoughtsBeforeForcedCalls({ enable_thinking: false }),
+      },
+    ],
+  },
   tooLong: [/range of input length should be \[1, (?<most>\d+)\]/i],
   errors: [
     { code: /\barrearage\b/i, class: 'quota_exhausted' },

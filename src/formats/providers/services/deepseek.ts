@@ -1,3 +1,4 @@
+import { thinkingDisabled, withoutThoughtsBeforeForcedCalls } from '../forced-calls.ts';
 import { inTurn, withoutThoughtsAlone, withSystemForDeveloper, withThoughtsBesideCalls } from '../histories.ts';
 import { openAiLike } from '../openai-like.ts';
 
@@ -15,6 +16,8 @@ export const deepseek = openAiLike({
   quirks: {
     history: inTurn(withSystemForDeveloper, withoutThoughtsAlone, withThoughtsBesideCalls),
     rename: { max_completion_tokens: 'max_tokens' },
+    // "Thinking mode does not support this tool_choice".
+    models: [{ pattern: /^deepseek-v[4-9]/, fitsInChat: withoutThoughtsBeforeForcedCalls(thinkingDisabled) }],
     nativeN: false,
     seed: false,
     jsonSchema: false,

@@ -1,4 +1,4 @@
-import { wordsOfOpenRouter } from '../efforts.ts';
+import { lowToHigh, wordsOfOpenRouter } from '../efforts.ts';
 import { imagesOfFireworks } from '../image-models.ts';
 import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 
@@ -10,7 +10,15 @@ export const fireworks = openAiLike({
   baseUrl: 'https://api.fireworks.ai/inference/v1',
   envKey: 'FIREWORKS_API_KEY',
   // "Extra inputs are not permitted, field: 'reasoning'".
-  quirks: { systemFirst: true, omitInChat: wordsOfOpenRouter },
+  quirks: {
+    systemFirst: true,
+    omitInChat: wordsOfOpenRouter,
+    // https://docs.fireworks.ai/guides/reasoning
+    models: [
+      { pattern: /^(gpt-oss|minimax-m)/, efforts: lowToHigh },
+      { pattern: /^(deepseek-v|glm-|kimi-k2p|qwen3p6)/, efforts: ['none', ...lowToHigh] },
+    ],
+  },
   forwards: { completions: '/completions' },
   embeds: { ...openAiEmbeddings, dimensions: 'asked' },
   images: imagesOfFireworks,

@@ -1,6 +1,7 @@
 import { isObject } from '../../../kernel/json.ts';
 import { unknownVoices } from '../../media/speech/voices.ts';
-import { withoutAnswerMembers } from '../histories.ts';
+import { lowToHigh } from '../efforts.ts';
+import { withAnswerMembers } from '../histories.ts';
 import { openAiBatches, openAiLike, openAiSpeech, openAiTranscription } from '../openai-like.ts';
 
 /** https://console.groq.com/docs/openai: answers 400 to the omitted fields, and to `n` other than 1. */
@@ -13,11 +14,16 @@ export const groq = openAiLike({
   quirks: {
     omitConverted: ['top_k'],
     // "property 'reasoning_content' is unsupported"; its own models give `reasoning`.
-    history: (messages) => withoutAnswerMembers(messages, ['reasoning', 'function_call']),
+    history: withAnswerMembers('reasoning', 'function_call'),
     omit: ['logprobs', 'top_logprobs', 'logit_bias', 'thinking'],
     omitInChat: ['reasoning'],
     nativeN: false,
     logprobs: false,
+    // https://console.groq.com/docs/reasoning
+    models: [
+      { pattern: /^qwen3/, efforts: ['none', 'default'] },
+      { pattern: /^gpt-oss/, efforts: lowToHigh },
+    ],
   },
   // https://console.groq.com/docs/text-to-speech
   speech: {

@@ -9,7 +9,7 @@ export const llamacpp = openAiLike({
   local: true,
   forwards: { completions: '/completions', rerank: '/rerank' },
   embeds: { ...openAiEmbeddings, takesTokens: true, encoding: 'asked' },
-  quirks: { systemFirst: true, nativeN: false, schemas: grammarSchemas },
+  quirks: { systemFirst: true, nativeN: false, fits: [grammarSchemas] },
   errors: [
     { code: 'exceed_context_size_error', class: 'too_long' },
     // The model wrote a call that is no JSON (github.com/ggml-org/llama.cpp/issues/22072).

@@ -16,7 +16,7 @@ export const lmstudio = openAiLike({
     nativeN: false,
     logprobs: false,
     jsonObject: false,
-    schemas: grammarSchemas,
+    fits: [grammarSchemas],
   },
   tooLong: [
     /keep the first (?<sent>\d+) tokens when context.*?context length of only (?<most>\d+)/is,

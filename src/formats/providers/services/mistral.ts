@@ -1,5 +1,5 @@
-import { wordsOfOpenRouter } from '../efforts.ts';
-import { inTurn, withoutAnswerMembers, withShortCallIds, withSystemForDeveloper } from '../histories.ts';
+import { lowToHigh, wordsOfOpenRouter } from '../efforts.ts';
+import { inTurn, withAnswerMembers, withShortCallIds, withSystemForDeveloper } from '../histories.ts';
 import { openAiBatches, openAiEmbeddings, openAiLike, openAiTranscription } from '../openai-like.ts';
 
 /**
@@ -35,7 +35,7 @@ export const mistral = openAiLike({
     omit: ['response_format', 'prompt', 'include[]'],
   },
   quirks: {
-    history: inTurn(withSystemForDeveloper, (messages) => withoutAnswerMembers(messages, []), withShortCallIds),
+    history: inTurn(withSystemForDeveloper, withAnswerMembers(), withShortCallIds),
     omitConverted: ['top_k'],
     omit: [
       'logprobs',
@@ -51,6 +51,11 @@ export const mistral = openAiLike({
     ],
     omitInChat: wordsOfOpenRouter,
     rename: { max_completion_tokens: 'max_tokens', seed: 'random_seed' },
+    // https://docs.mistral.ai/capabilities/reasoning/adjustable
+    models: [
+      { pattern: /^mistral-large-4/, efforts: lowToHigh },
+      { pattern: /^mistral-(small-(latest|26)|medium-3-5)/, efforts: ['none', 'high'] },
+    ],
     streamUsage: false,
     logprobs: false,
   },

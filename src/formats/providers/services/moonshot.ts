@@ -1,3 +1,4 @@
+import { thinkingDisabled, withoutThoughtsBeforeForcedCalls } from '../forced-calls.ts';
 import { inTurn, withoutThoughtsAlone, withSystemForDeveloper, withThoughtsBesideCalls } from '../histories.ts';
 import { openAiLike } from '../openai-like.ts';
 
@@ -16,5 +17,7 @@ export const moonshot = openAiLike({
   quirks: {
     history: inTurn(withSystemForDeveloper, withoutThoughtsAlone, withThoughtsBesideCalls),
     rename: { max_completion_tokens: 'max_tokens' },
+    // "tool_choice 'required' is incompatible with thinking enabled".
+    models: [{ pattern: /^kimi-k2\.[56]/, fitsInChat: withoutThoughtsBeforeForcedCalls(thinkingDisabled) }],
   },
 });

@@ -1,4 +1,4 @@
-import { wordsOfOpenRouter } from '../efforts.ts';
+import { lowToHigh, wordsOfOpenRouter } from '../efforts.ts';
 import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 
 /** https://docs.api.nvidia.com/nim/reference: each model behind it has its own schema, all know `max_tokens`. */
@@ -18,7 +18,12 @@ export const nvidia = openAiLike({
     },
   },
   // "Validation: Unsupported parameter(s): reasoning".
-  quirks: { omitInChat: wordsOfOpenRouter, rename: { max_completion_tokens: 'max_tokens' }, nativeN: false },
+  quirks: {
+    omitInChat: wordsOfOpenRouter,
+    rename: { max_completion_tokens: 'max_tokens' },
+    nativeN: false,
+    models: [{ pattern: /^gpt-oss/, efforts: lowToHigh }],
+  },
   errors: [
     { status: 404, code: /function .*not found/i, class: 'model_unavailable' },
     { status: 402, class: 'quota_exhausted' },

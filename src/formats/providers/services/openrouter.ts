@@ -1,4 +1,5 @@
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
+import { withSystemForDeveloper } from '../histories.ts';
 import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 import { claudeCaching } from '../prompt-caching.ts';
 import { withCost } from '../reported-cost.ts';
@@ -23,7 +24,11 @@ export const openrouter = openAiLike({
   usageOf: withCost(({ cost, is_byok: isByok, cost_details: details }) =>
     isByok === true && isObject(details) ? sumOf(cost, details.upstream_inference_cost) : cost,
   ),
-  quirks: { nativeN: false },
+  quirks: {
+    nativeN: false,
+    // "developer is not one of ['system', 'assistant', …]": it leaves the role to the services that it asks.
+    models: [{ pattern: /^(?!gpt-|o\d|chatgpt|codex)/, history: withSystemForDeveloper }],
+  },
   errors: [
     { status: 403, code: /moderation|flagged|guardrail/i, class: 'filtered' },
     { status: 400, code: /not a valid model|no endpoints found/i, class: 'model_unavailable' },

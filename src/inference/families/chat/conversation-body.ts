@@ -16,7 +16,7 @@ import type { Loss } from '../../../formats/neutral/loss.ts';
 import { type FetchedMedia, type MediaUrl, mediaUrlsIn, withMediaInline } from '../../../formats/neutral/media-urls.ts';
 import { type ServerTurn, withServerTurn } from '../../../formats/neutral/server-turn.ts';
 import { providerTypes } from '../../../formats/providers/catalog.ts';
-import type { BodyMembers, Provider, ProviderQuirks } from '../../../formats/providers/provider.ts';
+import type { BodyMembers, Provider, QuirksOfModel } from '../../../formats/providers/provider.ts';
 import { applyQuirks, quirksOf } from '../../../formats/providers/quirks.ts';
 import { anthropic } from '../../../formats/providers/services/anthropic.ts';
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
@@ -271,7 +271,7 @@ function converted(callers: CallerRequest, order: EncodeOrder): EncodedBody | Ne
 
 /** Demands of a model of a provider on bodies in one dialect. */
 interface ModelFit {
-  quirks: ProviderQuirks;
+  quirks: QuirksOfModel;
   /** Fields that an encoder leaves out. */
   omit: readonly string[];
   members: BodyMembers | undefined;

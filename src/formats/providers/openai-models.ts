@@ -1,0 +1,29 @@
+import { lowToHigh, wordsOfOpenRouter } from './efforts.ts';
+import { withAnswerMembers } from './histories.ts';
+import type { ModelQuirks } from './provider.ts';
+
+/** OpenAI's own models, by OpenAI or Azure. Words of effort: platform.openai.com/docs/guides/reasoning. */
+export const modelsOfOpenAi: readonly ModelQuirks[] = [
+  // "Unsupported parameter: 'max_tokens' … Use 'max_completion_tokens' instead": the o-series, GPT-5 and later.
+  { pattern: /^(o\d|gpt-([5-9]|\d\d))/, rename: { max_tokens: 'max_completion_tokens' } },
+  // Refuse sampling at all times; GPT-5.1 and later take it when they do not reason, so they keep it.
+  {
+    pattern: /^(o\d|gpt-5(-mini|-nano)?(-\d{4}|$))/,
+    omit: ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty', 'logprobs', 'top_logprobs', 'logit_bias'],
+  },
+  // "Unknown parameter: 'messages[1].reasoning_content'", or 'thinking'. Servers of open models have these members.
+  {
+    pattern: /^(gpt-(?!oss)|o\d|chatgpt|codex|ft:)/,
+    omit: ['thinking'],
+    omitInChat: wordsOfOpenRouter,
+    history: withAnswerMembers('annotations', 'audio', 'refusal', 'function_call'),
+  },
+  { pattern: /^(o1-(mini|preview)|gpt-5[.\d]*-chat)/, efforts: [] },
+  { pattern: /^gpt-5-pro/, efforts: ['high'] },
+  { pattern: /^gpt-5\.\d+-pro/, efforts: ['medium', 'high', 'xhigh'] },
+  { pattern: /^(o\d|gpt-5-codex|gpt-5\.1-codex(?!-max))/, efforts: lowToHigh },
+  { pattern: /^gpt-5(-mini|-nano)?(-\d{4}|$)/, efforts: ['minimal', ...lowToHigh] },
+  { pattern: /^gpt-5\.1(-\d{4}|$)/, efforts: ['none', ...lowToHigh] },
+  { pattern: /^gpt-5\./, efforts: ['none', ...lowToHigh, 'xhigh'] },
+  { pattern: /^gpt-([6-9]|\d\d)/, efforts: ['none', ...lowToHigh, 'xhigh', 'max'] },
+];
