@@ -23,6 +23,8 @@ const ways: readonly Way[] = [
   { name: 'a stream', model: 'chat', stream: true, does: 'chunks=9;stall=4events', told: null },
 ];
 
+const price = { input: 1_000, output: 1_000 };
+
 for (const { name, model, stream, does, told } of ways) {
   const title =
     told === null
@@ -37,11 +39,19 @@ for (const { name, model, stream, does, told } of ways) {
         up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'a' },
         claude: { type: 'anthropic', base_url: upstream.url, api_key: 'b' },
       },
-      models: { chat: { targets: ['up/mock/ok'] }, claude: { targets: ['claude/mock/ok'] } },
+      models: {
+        chat: { targets: [{ provider: 'up', model: 'mock/ok', price }] },
+        claude: { targets: [{ provider: 'claude', model: 'mock/ok', price }] },
+      },
       plans: Object.fromEntries(
         settings.map((setting) => [
           setting,
-          { rpm: 'off', windows: { '5h': 10 }, ...(setting === 'default' ? {} : { abandoned: setting }) },
+          {
+            rpm: 'off',
+            windows: { '5h': 10 },
+            budget: { week: 1_000 },
+            ...(setting === 'default' ? {} : { abandoned: setting }),
+          },
         ]),
       ),
       accounts: Object.fromEntries(settings.map((setting) => [setting, { plan: setting }])),
@@ -73,19 +83,30 @@ for (const { name, model, stream, does, told } of ways) {
       let record: Response;
       do record = await gateway.fetch(`/v1/requests/left-${setting}`, { headers });
       while (record.status !== 200 && performance.now() < deadlineMs);
-      const { status, units, usage, route } = (await record.json()) as {
+      const {
+        status,
+        units,
+        cost_usd: usd,
+        usage,
+        route,
+      } = (await record.json()) as {
         status: number;
         units: number;
+        cost_usd: number | null;
         usage: { input_tokens: number; source: string };
-        route: { attempts: { bytes: number; usage: { inputTokens: number } }[] };
+        route: { attempts: { bytes: number; costUsd: number; usage: { inputTokens: number } }[] };
       };
       const [attempt] = route.attempts;
       assert.equal(attempt!.bytes > 0, does.includes('stall'), 'the provider had begun where it should');
       if (usage.source !== 'none') assert.equal(usage.input_tokens, attempt!.usage.inputTokens);
-      const { windows } = (await (await gateway.fetch('/v1/usage', { headers })).json()) as {
+      const { windows, budget } = (await (await gateway.fetch('/v1/usage', { headers })).json()) as {
         windows: { '5h': { used: number } };
+        budget: { week: { used: number } };
       };
       assert.equal(windows['5h'].used, units);
+      assert.ok(attempt!.costUsd > 0);
+      assert.equal(usd, usage.source === 'none' ? null : attempt!.costUsd);
+      assert.equal(budget.week.used, usd ?? 0);
       paid[setting] = [status, units, usage.input_tokens > 0, usage.source];
     }
     const all = [200, 1, true, 'counted'];

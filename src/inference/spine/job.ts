@@ -116,7 +116,8 @@ export interface JobProgress {
   usageSource: UsageSource;
   /**
    * USD in addition to the cost of `usage` at the price of the target that answered: of answers that failed their
-   * model's check, and the higher cost of other models of a joined request. Negative if they cost less.
+   * model's check, of attempts that the client left, and the higher cost of other models of a joined request. Negative if
+   * they cost less.
    */
   besideUsd: number;
   /** USD that a kept answer saved; absent: it is no kept answer. */

@@ -277,6 +277,9 @@ export function recordAttempt<C>(
     progress.usageSource = 'upstream';
   }
   const { target, credential, startedMs } = attempt;
+  const costUsd = usage === null || target.price === null ? null : usdOf(usage, target.price, job.atMs);
+  // Nobody has answered, so the request has no price: what was done for a client who left has its target's.
+  if (outcome?.class === 'cancelled' && progress.answeredBy === null) progress.besideUsd += costUsd ?? 0;
   const record: AttemptRecord = {
     target: target.id,
     provider: target.provider,
@@ -290,7 +293,7 @@ export function recordAttempt<C>(
     bytes,
     usage,
     usageSource,
-    costUsd: usage === null || target.price === null ? null : usdOf(usage, target.price, job.atMs),
+    costUsd,
     message: outcome?.message ?? null,
   };
   progress.attempts.push(record);
