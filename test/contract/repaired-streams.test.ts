@@ -74,6 +74,43 @@ test('forwarded calls with an index pass as they came, and stop after one that w
   }
 });
 
+test('a whole answer that calls a tool and says stop says tool_calls; any other passes as it came', async (t) => {
+  const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":1}' } };
+  const answer = (finish: string | null, calls?: object[]) =>
+    JSON.stringify(
+      {
+        id: 'c',
+        object: 'chat.completion',
+        created: 1,
+        model: 'm',
+        choices: [
+          { index: 0, message: { role: 'assistant', content: 'Hi', tool_calls: calls }, finish_reason: finish },
+        ],
+        usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+      },
+      null,
+      1,
+    );
+  let body = '';
+  const server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(body);
+  });
+  const gateway = await startGateway(t, overUpstreams(await listening(t, server)));
+  const ask = async () => {
+    const json = { model: 'chat', messages: [{ role: 'user', content: 'Hello' }] };
+    return (await gateway.fetch('/v1/chat/completions', { json })).text();
+  };
+  for (const reason of ['stop', 'tool_use', 'eos']) {
+    body = answer(reason, [call]);
+    assert.deepEqual(JSON.parse(await ask()), JSON.parse(answer('tool_calls', [call])), reason);
+  }
+  for (body of [answer('tool_calls', [call]), answer('length', [call]), answer('stop', []), answer('stop')]) {
+    assert.equal(await ask(), body);
+  }
+});
+
 test('a stream ends with its end mark, though the upstream keeps the connection open', async (t) => {
   const server = createServer((request, response) => {
     request.resume();

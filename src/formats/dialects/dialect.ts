@@ -376,6 +376,8 @@ export interface PassingFacts {
   /** Model that the answer names, and why it ended, in its words; null or absent: it has not said. */
   answeredAs?: string | null;
   finishReason?: string | null;
+  /** Clients would misread the whole answer as it came, so its value was changed. Absent: never. */
+  mended?: boolean;
   /** Place of the stream, for dialects whose error frame must know. */
   mark?: StreamMark | undefined;
 }

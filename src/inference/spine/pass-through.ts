@@ -278,7 +278,7 @@ export class PassedWhole implements AnswerReader {
     if (this.fault !== null) return null;
     if (this.#taker !== undefined) this.#taker.whole(bytes, parsed.value as JsonObject);
     this.contentEvents = 1;
-    const { given } = this.#reader.seen;
+    const { given, mended = false } = this.#reader.seen;
     if (given !== undefined && given.length > 0) this.#onGiven?.(given);
     const counted = { input: this.#inputTokensEstimate, output: this.outputTokensSeen };
     if (this.#shape !== undefined) {
@@ -286,7 +286,7 @@ export class PassedWhole implements AnswerReader {
       return Buffer.from(JSON.stringify(this.#shape(parsed.value as JsonValue)));
     }
     const named = this.#answerModel === undefined ? bytes : wholeWithModel(bytes, parsed.value, this.#answerModel);
-    if (correctCounts(parsed.value, counted)) return Buffer.from(JSON.stringify(parsed.value));
+    if (correctCounts(parsed.value, counted) || mended) return Buffer.from(JSON.stringify(parsed.value));
     return named === bytes ? (text ?? bytes) : named;
   }
 

@@ -51,7 +51,7 @@ export function readInPassing({ usageOf = usual, choices, names = false }: Decod
     }
     if (finished !== null) {
       seen.finish(finished);
-      if (sawCalls || finder.calls) seen.mendReason(chunk, finder.calls);
+      if (sawCalls || finder.calls) seen.mendReasons(chunk, finder.calls);
     }
     if (content) sawContent = true;
     else if (counted) seen.countedAt = seen.characters;
@@ -101,8 +101,9 @@ function readWhole(
   if (names) seen.give(idsGivenIn(answer));
   for (const choice of answer.choices as JsonObject[]) {
     seen.finishReason ??= stringOr(choice.finish_reason, null);
-    const { content } = (choice.message ?? {}) as JsonObject;
+    const { content, tool_calls: calls } = (choice.message ?? {}) as JsonObject;
     if (typeof content === 'string') seen.characters += content.length;
+    if (Array.isArray(calls) && calls.length > 0) seen.mendReason(choice);
   }
   return null;
 }
@@ -118,7 +119,7 @@ class SeenInPassing implements PassingFacts {
   answeredAs: string | null = null;
   finishReason: string | null = null;
   given: GivenId[] | undefined = undefined;
-  /** The chunk that was read last is not as it came. */
+  /** The chunk or the whole answer that was read last is not as it came. */
   mended = false;
   /** Tracks the choices that began and finished in parsed chunks; a whole answer needs none. */
   #reader: ChunkReader | null = null;
@@ -156,20 +157,24 @@ class SeenInPassing implements PassingFacts {
     this.mended = true;
   }
 
+  /** `unparsed`: the first choice has called a tool in a chunk that was not read. */
+  mendReasons({ choices }: JsonObject, unparsed: boolean): void {
+    for (const choice of Array.isArray(choices) ? choices : []) {
+      if (!isObject(choice)) continue;
+      const index = typeof choice.index === 'number' ? choice.index : 0;
+      if ((index === 0 && unparsed) || this.#reader?.hasCalled(index) === true) this.mendReason(choice);
+    }
+  }
+
   /**
    * Says `tool_calls` where a choice that called a tool says `stop`, as several servers do, or a word that OpenAI does not
    * have, such as `tool_use`: clients would not run it.
-   * `unparsed`: the first choice has called one in a chunk that was not read.
    */
-  mendReason({ choices }: JsonObject, unparsed: boolean): void {
-    for (const choice of Array.isArray(choices) ? choices : []) {
-      if (!isObject(choice) || typeof choice.finish_reason !== 'string') continue;
-      if (neutralFinishReason(choice.finish_reason) !== 'stop') continue;
-      const index = typeof choice.index === 'number' ? choice.index : 0;
-      if (!(index === 0 && unparsed) && this.#reader?.hasCalled(index) !== true) continue;
-      choice.finish_reason = 'tool_calls';
-      this.mended = true;
-    }
+  mendReason(choice: JsonObject): void {
+    const { finish_reason: reason } = choice;
+    if (typeof reason !== 'string' || neutralFinishReason(reason) !== 'stop') return;
+    choice.finish_reason = 'tool_calls';
+    this.mended = true;
   }
 
   /** Content of the chunk that was read is counted. */
