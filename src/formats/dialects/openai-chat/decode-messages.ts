@@ -65,7 +65,7 @@ function message(value: JsonValue): Complaint | null {
     case 'tool':
       return (
         required(value, 'tool_call_id', stringOf(1, 512), 'the id of the tool call that this message answers') ??
-        content(value, 'tool')
+        (value.content === null ? null : content(value, 'tool'))
       );
     case 'function':
       return (
@@ -84,16 +84,8 @@ function assistant(value: JsonObject): Complaint | null {
     optional(value, 'refusal', string) ??
     optional(value, 'reasoning_content', string);
   if (fault !== null) return fault;
-  if (value.content !== undefined && value.content !== null) return content(value, 'assistant');
-  // Reasoning alone counts: models have answered so, and clients send it back.
-  const hasContent =
-    isFilled(value.tool_calls) ||
-    isFilled(value.function_call) ||
-    isFilled(value.refusal) ||
-    isFilled(value.audio) ||
-    isFilled(value.reasoning_details) ||
-    thoughtIn(value) !== '';
-  return hasContent ? null : complain('content', value.content, "a string, or 'tool_calls' in the same message");
+  // A turn without a word: a model ended so, or was stopped before its first, and clients send it back.
+  return isFilled(value.content) ? content(value, 'assistant') : null;
 }
 
 function isFilled(value: JsonValue | undefined): boolean {

@@ -62,8 +62,7 @@ const wrong: [param: string, fields: JsonObject][] = [
   ['messages[0].content[0].file.file_data', user([{ type: 'file', file: {} }])],
   ['messages[0].content[0].type', { messages: [{ role: 'system', content: [{ type: 'image_url' }] }] }],
   ['messages[0].name', { messages: [{ role: 'user', content: 'x', name: 5 }] }],
-  ['messages[0].content', assistant({})],
-  ['messages[0].content', assistant({ content: null, tool_calls: [] })],
+  ['messages[0].content', assistant({ content: 5 })],
   ['messages[0].tool_calls', assistant({ content: null, tool_calls: {} })],
   [
     'messages[0].tool_calls[0].id',
