@@ -15,11 +15,18 @@ const ofFoundry = /^\/models(\/(?:chat\/completions|(?:images\/)?embeddings))$/;
 const ofDeployment = /^\/openai\/deployments\/([^/]+)(\/.+)$/;
 /** Azure's v1 API, its paths without a deployment, and LiteLLM's paths of vendors. */
 const ofVendor = /^\/(?:openai|anthropic|gemini)(\/v1(?:beta)?)?(\/.+)$/;
-/** Google's SDKs put a slash too many behind the base URL of its Live API. */
-const ofLive = /^\/(\/ws\/google\..+)$/;
+/** A base URL with a slash at its end, before which clients put one. The address of a file (`http://`) stays. */
+const slashAgain = /(?<!:)\/(?=\/)/g;
+/** A base URL with a version, to which clients add theirs. */
+const versionAgain = /\/v\d(?:beta)?(?=\/v\d(?:beta)?\/)/g;
 /** They also write the whole address of a file in place of its name, unless it begins with https. */
 const ofFileAddress = /^(\/v1(?:beta)?\/files\/)http:\/\/.+\/files\/([0-9a-z]+:download)$/;
 const versioned = /^\/v\d/;
+
+/** The path without slashes and versions that a base URL and its client both wrote; itself if there are none. */
+export function writtenOnce(path: string): string {
+  return path.replace(slashAgain, '').replace(versionAgain, '');
+}
 
 /**
  * For a path without a route: below the base URLs of Azure's clients, the AI SDK's and LiteLLM's, and without `/v1`, as LiteLLM's
@@ -33,8 +40,6 @@ export function otherBaseOf(path: string): KnownPath | null {
   }
   const vendors = ofVendor.exec(path);
   if (vendors !== null) return { path: `${vendors[1] ?? '/v1'}${vendors[2]}` };
-  const live = ofLive.exec(path)?.[1];
-  if (live !== undefined) return { path: live };
   const file = ofFileAddress.exec(path);
   if (file !== null) return { path: `${file[1]}${file[2]}` };
   const model = ofModel.exec(path);

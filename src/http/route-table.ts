@@ -5,7 +5,7 @@ import type { Failure } from '../kernel/failure.ts';
 import { nearest } from '../kernel/nearest.ts';
 import { putNewest } from '../kernel/put-newest.ts';
 import type { Exchange, Route } from './exchange.ts';
-import { otherBaseOf } from './other-base.ts';
+import { otherBaseOf, writtenOnce } from './other-base.ts';
 
 /** Dialect of errors for requests that name no route. */
 export const defaultDialect: Route['dialect'] = openAiChat;
@@ -78,6 +78,11 @@ export class RouteTable {
 
   /** The route below the base URL of another server's clients, for endpoints that need a key. */
   private below(method: string, path: string): FoundRoute | null {
+    const once = writtenOnce(path);
+    if (once !== path) {
+      const meant = this.find(method, once);
+      return meant?.route.auth === 'key' ? meant : null;
+    }
     const other = otherBaseOf(path);
     const found = other === null ? null : this.router.find(method as 'GET', other.path);
     const route = found === null ? undefined : this.routes[found.store.at];

@@ -49,7 +49,7 @@ const gateway = await startGateway(
 const messages = [{ role: 'user' as const, content: 'hello there' }];
 const last = () => upstream.requests().at(-1)!;
 
-for (const base of ['', '/openai/v1', '/v1']) {
+for (const base of ['', '/', '/openai/v1', '/v1', '/v1/', '//v1//', '/v1/v1', '/openai/v1/v1']) {
   test(`OpenAI's SDK works with the base URL '${base}'`, async () => {
     const openai = new OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}${base}`, maxRetries: 0 });
     const answer = await openai.chat.completions.create({ model: 'my-gpt', messages });
@@ -74,6 +74,19 @@ test("Anthropic's SDK works with LiteLLM's base URL, and errors have its form", 
   const wrong = anthropic.messages.create({ model: 'none', max_tokens: 64, messages });
   await assert.rejects(wrong, (error) => error instanceof Anthropic.NotFoundError && error.requestID !== null);
 });
+
+for (const [client, path, body] of [
+  ['Anthropic', '/v1/v1/messages', { model: 'my-gpt', max_tokens: 8, messages }],
+  ['Google', '/v1/v1beta/models/my-gpt:generateContent', { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] }],
+  ['Ollama', '//api/chat', { model: 'my-gpt', messages }],
+  ['Cohere', '/v1//v2/embed', { model: 'embed', texts: ['a'], input_type: 'search_query', embedding_types: ['float'] }],
+] as const) {
+  test(`a client of ${client} whose base URL has a version or a slash of its own is understood: ${path}`, async () => {
+    assert.equal((await gateway.fetch(path, { json: body })).status, 200);
+    assert.equal((await fetch(`${gateway.url}${path}`, { method: 'POST' })).status, 401);
+    assert.equal((await gateway.fetch(path, { method: 'DELETE' })).status, 405);
+  });
+}
 
 test("Azure's SDK asks for a deployment in the path, whatever the body says", async () => {
   const azure = new AzureOpenAI({
