@@ -57,6 +57,7 @@ const endless = (type: string, text: string): Answer => {
 };
 
 const secret = 'credential-of-the-operator';
+let againLooks = 0;
 const cards = {
   endless: await withCard(endless('application/json', `"${'a'.repeat(10_000)}",`)),
   page: await withCard((_request, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>')),
@@ -64,6 +65,11 @@ const cards = {
     response.writeHead(302, { location: 'http://169.254.169.254/' }).end(),
   ),
   silent: await withCard(() => undefined),
+  // Refused at first, and read for long the next time.
+  again: await withCard((_request, response) => {
+    againLooks += 1;
+    if (againLooks === 1) response.writeHead(500).end();
+  }),
   grpc: await startAgent(
     { after },
     {
@@ -111,10 +117,22 @@ test('a card that is endless, no card, elsewhere or late leaves its agent down, 
   assert.match(await why('endless'), /'endless' .*more bytes/);
   assert.match(await why('page'), /not a JSON object/);
   assert.match(await why('elsewhere'), /answered 302 when it was asked for its card/);
-  assert.match((await late).error?.message ?? '', /'silent' has a card that could not be read yet/);
+  // The look itself ends five seconds later, which a busy machine may need.
+  assert.match((await late).error?.message ?? '', /'silent' (has a card that could not be read yet|took longer)/);
   assert.match(await why('grpc'), /no JSON-RPC interface/);
   const { status } = await rpc(gateway, 'page', send());
   assert.equal(status, 503);
+});
+
+test('an agent that is down answers 503 with Retry-After also while its card is read again', async () => {
+  await until('it is looked at again', () => againLooks === 2);
+  for (const request of [{ json: send() }, { path: '/.well-known/agent-card.json' }]) {
+    const { path = '', ...options } = request as { path?: string; json?: object };
+    const answer = await gateway.fetch(`/a2a/again${path}`, options);
+    const text = await answer.text();
+    assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '1'], text);
+    assert.match(text, /'again' is down \(answered 500/);
+  }
 });
 
 test('an answer that is none of A2A is an error with the id, and costs nothing', async () => {

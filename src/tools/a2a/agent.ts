@@ -4,7 +4,7 @@ import type { JsonObject } from '../../kernel/json.ts';
 import type { Transport } from '../../upstream/transport/upstream-call.ts';
 import type { ConfiguredService } from '../mcp/followed.ts';
 import { McpFault } from '../mcp/mcp-fault.ts';
-import { Looks, type Standing } from '../mcp/service-health.ts';
+import { firstAgainMs, Looks, type Standing } from '../mcp/service-health.ts';
 import { type AgentCard, type AgentInterface, cardUrlOf, readAgentCard, shownCard } from './agent-card.ts';
 import {
   AgentError,
@@ -91,7 +91,9 @@ export class Agent implements ConfiguredService<AgentConfig> {
   /** Why it has no card. */
   unread(): McpFault {
     const { standing } = this;
-    return standing.at === 'down' ? standing.why : new McpFault('broken', 'has a card that could not be read yet');
+    if (standing.at !== 'down') return new McpFault('broken', 'has a card that could not be read yet');
+    // Down and not at rest: its card is being read again right now.
+    return this.resting() ?? new McpFault('resting', `is down (${standing.why.message})`, firstAgainMs);
   }
 
   async ask(message: AgentMessage, signal: AbortSignal): Promise<AgentAnswer> {
