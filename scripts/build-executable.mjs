@@ -74,6 +74,7 @@ function packed(dist) {
   const { version, peerDependencies } = JSON.parse(manifest);
   const files = [
     ['package.json', Buffer.from(manifest)],
+    ['import.cjs', Buffer.from('module.exports = (url) => import(url);\n')],
     ['LICENSE', readFileSync(join(root, 'LICENSE'))],
     ['LICENSE-node', readFileSync(licenceOfNode())],
     ...contentsOf(join(root, 'bin'), ['**'], 'bin/'),

@@ -10,6 +10,7 @@ const {
   utimesSync,
   writeFileSync,
 } = require('node:fs');
+const { createRequire } = require('node:module');
 const { homedir } = require('node:os');
 const { dirname, isAbsolute, join } = require('node:path');
 const { getAsset, getRawAsset } = require('node:sea');
@@ -25,11 +26,12 @@ const unusedMs = 7 * 86_400_000;
 /** The start itself comes first. */
 const tidyAfterMs = 2_000;
 
-// A child that `fork` starts: this program, with the file that it is to run.
+// A child that `fork` starts: this program, with the file of dist/ that it is to run.
 const [, , first] = process.argv;
 const forked = process.send !== undefined && first !== undefined && isAbsolute(first);
 const run = forked ? first : join(inUse(unpacked()), 'bin', 'culvert.mjs');
-import(pathToFileURL(run));
+// From Node 26 on, `import()` of this file knows Node's own modules alone; that of a file on the disk knows all.
+createRequire(run)('../import.cjs')(pathToFileURL(run));
 
 /** The folder of the package, which is there whole when this returns. */
 function unpacked() {
