@@ -14,7 +14,6 @@ export const openAiQuirks: ProviderQuirks = {
   logprobs: true,
   seed: true,
   jsonSchema: true,
-  jsonObject: true,
 };
 
 type Always = 'id' | 'title' | 'baseUrl';

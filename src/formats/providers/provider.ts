@@ -282,9 +282,8 @@ export interface ProviderQuirks {
   history?: (messages: readonly JsonValue[]) => JsonValue[] | null;
   /** Members as it takes them, in every dialect, of callers of its format too. Absent: it takes any. */
   fits?: readonly FitMembers[];
-  /** `response_format: json_schema`; without it json_object or a forced tool call replaces it. */
+  /** `response_format: json_schema`; without it `fits` has JSON mode in its place. */
   jsonSchema: boolean;
-  jsonObject: boolean;
   /** Models that accept less than the service does; every match applies. Fields that would change the answer stay in. */
   models?: readonly ModelQuirks[];
 }

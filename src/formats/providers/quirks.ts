@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import type { DialectId } from '../dialects/dialect.ts';
 import { renameField } from '../dialects/forward-body.ts';
 import type { Loss } from '../neutral/loss.ts';
@@ -92,7 +92,6 @@ export function applyQuirks(body: JsonObject, quirks: QuirksOfModel): FittedBody
   for (const field of quirks.omit) leaveOut(fitted, field, losses);
   // No loss: whether the caller wanted usage is not known here, and these services send it unasked.
   if (!quirks.streamUsage) delete fitted.stream_options;
-  fitResponseFormat(fitted, quirks, losses);
   if (Array.isArray(fitted.messages)) {
     if (quirks.systemFirst) fitted.messages = withSystemFirst(fitted.messages) ?? fitted.messages;
     fitted.messages = quirks.history?.(fitted.messages) ?? fitted.messages;
@@ -118,10 +117,7 @@ function fits(body: JsonObject, quirks: QuirksOfModel): boolean {
     if (quirks.history !== undefined && quirks.history(messages) !== null) return false;
     if (quirks.systemFirst && withSystemFirst(messages) !== null) return false;
   }
-  for (const fitMembers of quirks.fits ?? []) if (fitMembers(body) !== null) return false;
-  const format = body.response_format;
-  if (format === undefined || (quirks.jsonSchema && quirks.jsonObject)) return true;
-  return !isObject(format) || format.type === 'text';
+  return !(quirks.fits ?? []).some((fitMembers) => fitMembers(body) !== null);
 }
 
 /** OpenAI's default for the absent field. */
@@ -143,30 +139,3 @@ function leaveOut(body: JsonObject, field: string, losses: Loss[]): void {
   delete body[field];
   if (value !== null && value !== defaults[field]) losses.push({ field, why: 'unsupported' });
 }
-
-function fitResponseFormat(body: JsonObject, quirks: QuirksOfModel, losses: Loss[]): void {
-  const format = body.response_format;
-  if (!isObject(format)) return;
-  if (format.type === 'json_object' && !quirks.jsonObject) {
-    losses.push({ field: 'response_format', why: quirks.jsonSchema ? 'narrowed' : 'unsupported' });
-    if (quirks.jsonSchema) body.response_format = anyObjectSchema;
-    else delete body.response_format;
-    return;
-  }
-  if (format.type !== 'json_schema' || quirks.jsonSchema) return;
-  losses.push({ field: 'response_format', why: quirks.jsonObject ? 'narrowed' : 'unsupported' });
-  if (quirks.jsonObject) body.response_format = { type: 'json_object' };
-  else delete body.response_format;
-  // JSON mode alone knows no schema, and some services demand the word JSON in the prompt: so words describe it.
-  const wrapped = format.json_schema;
-  const schema = isObject(wrapped) ? wrapped.schema : undefined;
-  const messages = body.messages;
-  if (schema === undefined || !Array.isArray(messages)) return;
-  const content = `Answer with one JSON value that fits this JSON Schema, and nothing else: ${JSON.stringify(schema)}`;
-  body.messages = [{ role: 'system', content }, ...messages];
-}
-
-const anyObjectSchema: JsonObject = {
-  type: 'json_schema',
-  json_schema: { name: 'object', schema: { type: 'object', additionalProperties: true } },
-};

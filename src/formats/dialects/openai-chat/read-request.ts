@@ -126,10 +126,11 @@ export function prepareForTarget(raw: Buffer, body: JsonObject, scan: JsonScan, 
   if (target.streamUsage === 'ask' && body.stream === true && options.include_usage !== true) {
     values.set('stream_options', JSON.stringify({ ...options, include_usage: true }));
   }
-  if (target.efforts === undefined) return forwardBody(raw, body, scan, target, { values, losses });
+  const seen = messages === null ? body : { ...body, messages };
+  if (target.efforts === undefined) return forwardBody(raw, seen, scan, target, { values, losses });
   const { omit, without, effort } = effortFor(body, target, target.efforts, losses);
   if (effort !== null) values.set('reasoning_effort', JSON.stringify(effort));
-  return forwardBody(raw, body, scan, { ...target, omit, without }, { values, losses });
+  return forwardBody(raw, seen, scan, { ...target, omit, without }, { values, losses });
 }
 
 /** The word for a caller's `reasoning` or `thinking` that a target omits, and the target's members without that one. */

@@ -1,3 +1,4 @@
+import { jsonModeForSchema } from '../answer-forms.ts';
 import { openAiLike } from '../openai-like.ts';
 
 /** https://docs.ai21.com/reference/jamba-1-6-api-ref: `max_tokens` is its spelling, JSON mode is `json_object` alone. */
@@ -6,5 +7,5 @@ export const ai21 = openAiLike({
   title: 'AI21 Labs',
   baseUrl: 'https://api.ai21.com/studio/v1',
   envKey: 'AI21_API_KEY',
-  quirks: { rename: { max_completion_tokens: 'max_tokens' }, jsonSchema: false },
+  quirks: { rename: { max_completion_tokens: 'max_tokens' }, jsonSchema: false, fits: [jsonModeForSchema] },
 });

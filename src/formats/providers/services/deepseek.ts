@@ -1,3 +1,4 @@
+import { jsonModeForSchema } from '../answer-forms.ts';
 import { thinkingDisabled, withoutThoughtsBeforeForcedCalls } from '../forced-calls.ts';
 import { inTurn, withoutThoughtsAlone, withSystemForDeveloper, withThoughtsBesideCalls } from '../histories.ts';
 import { openAiLike } from '../openai-like.ts';
@@ -21,6 +22,7 @@ export const deepseek = openAiLike({
     nativeN: false,
     seed: false,
     jsonSchema: false,
+    fits: [jsonModeForSchema],
   },
   errors: [
     { status: 400, code: /model not exist/i, class: 'model_unavailable' },

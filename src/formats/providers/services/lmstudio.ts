@@ -1,3 +1,4 @@
+import { schemaForJsonMode } from '../answer-forms.ts';
 import { grammarSchemas } from '../grammar-schemas.ts';
 import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 
@@ -15,8 +16,7 @@ export const lmstudio = openAiLike({
     rename: { max_completion_tokens: 'max_tokens' },
     nativeN: false,
     logprobs: false,
-    jsonObject: false,
-    fits: [grammarSchemas],
+    fits: [schemaForJsonMode, grammarSchemas],
   },
   tooLong: [
     /keep the first (?<sent>\d+) tokens when context.*?context length of only (?<most>\d+)/is,

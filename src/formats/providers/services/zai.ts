@@ -1,3 +1,4 @@
+import { jsonModeForSchema } from '../answer-forms.ts';
 import { withSystemForDeveloper } from '../histories.ts';
 import { openAiLike } from '../openai-like.ts';
 
@@ -18,6 +19,7 @@ export const zai = openAiLike({
     rename: { max_completion_tokens: 'max_tokens' },
     nativeN: false,
     jsonSchema: false,
+    fits: [jsonModeForSchema],
   },
   tooLong: [/prompt exceeds max(?:imum)? length/i],
   errors: [

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { after, type TestContext, test } from 'node:test';
+import type { JsonObject } from '../../src/kernel/json.ts';
+import { startGateway } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+
+/*
+ * What frameworks write into chat completions that services of the same format refuse: each body has the shape in which
+ * the framework sends it, and the test reads what reached the service.
+ */
+
+const upstream = await startUpstream();
+after(() => upstream.close());
+const at = { base_url: `${upstream.url}/v1`, api_key: 'k' };
+const targets = {
+  openai: 'openai/gpt-5.2',
+  cerebras: 'cerebras/gpt-oss-120b',
+  groq: 'groq/openai/gpt-oss-120b',
+  mistral: 'mistral/mistral-large-latest',
+  deepseek: 'deepseek/deepseek-chat',
+  lmstudio: 'lmstudio/qwen3',
+  openrouter: 'openrouter/qwen/qwen3-vl',
+};
+const gateway = await startGateway(
+  { after: after as TestContext['after'] },
+  {
+    providers: Object.fromEntries(
+      Object.keys(targets).map((type) => [
+        type,
+        { type, ...at, ...(type === 'openai' && { dialects: ['openai-chat'] }), api_key: 'k' },
+      ]),
+    ),
+    models: Object.fromEntries(Object.entries(targets).map(([alias, target]) => [alias, { targets: [target] }])),
+  },
+);
+
+/** What the service got, and what the answer's headers list as dropped. */
+async function sent(body: JsonObject): Promise<{ body: JsonObject; dropped: string | null }> {
+  const response = await gateway.fetch('/v1/chat/completions', { json: body });
+  assert.equal(response.status, 200, await response.clone().text());
+  await response.arrayBuffer();
+  return {
+    body: upstream.requests().findLast(({ body: one }) => one !== null)!.body as JsonObject,
+    dropped: response.headers.get('x-culvert-dropped'),
+  };
+}
+
+const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
+const format = { type: 'json_schema', json_schema: { name: 'weather', strict: true, schema } };
+const question = { role: 'user', content: 'The weather?' };
+
+for (const stream of [false, true]) {
+  test(`a schema for the answer of DeepSeek is told in words, in JSON mode (stream: ${stream})`, async () => {
+    const { body, dropped } = await sent({ model: 'deepseek', messages: [question], response_format: format, stream });
+    assert.deepEqual(body.response_format, { type: 'json_object' });
+    const [first, ...rest] = body.messages as JsonObject[];
+    assert.equal(first!.role, 'system');
+    assert.match(String(first!.content), /fits this JSON Schema.*"city"/);
+    assert.deepEqual(rest, [question]);
+    assert.equal(dropped, 'response_format');
+  });
+}
+
+test('a schema and a history that must change reach DeepSeek both', async () => {
+  const messages = [{ role: 'developer', content: 'Be brief.' }, question];
+  const { body } = await sent({ model: 'deepseek', messages, response_format: format });
+  assert.deepEqual((body.messages as JsonObject[]).slice(1), [{ role: 'system', content: 'Be brief.' }, question]);
+});
+
+test('JSON mode of DeepSeek and schemas of others stay as they are', async () => {
+  const jsonMode = { type: 'json_object' };
+  assert.deepEqual(
+    (await sent({ model: 'deepseek', messages: [question], response_format: jsonMode })).body.response_format,
+    jsonMode,
+  );
+  for (const model of ['openai', 'groq', 'mistral', 'cerebras']) {
+    const { body, dropped } = await sent({ model, messages: [question], response_format: format });
+    assert.deepEqual([body.response_format, body.messages, dropped], [format, [question], null]);
+  }
+});
+
+test('LM Studio gets a schema of any object for JSON mode', async () => {
+  const { body } = await sent({ model: 'lmstudio', messages: [question], response_format: { type: 'json_object' } });
+  assert.equal((body.response_format as JsonObject).type, 'json_schema');
+});
