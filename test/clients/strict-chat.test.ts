@@ -45,6 +45,61 @@ async function sent(body: JsonObject): Promise<{ body: JsonObject; dropped: stri
   };
 }
 
+const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,aGVsbG8=' } };
+const call = (id: string) => ({ id, type: 'function', function: { name: 'draw', arguments: '{}' } });
+/** As LangChain, LiteLLM and AutoGen write results of tools that give pictures. */
+const drawn = [
+  { role: 'user', content: 'Draw twice.' },
+  { role: 'assistant', content: null, tool_calls: [call('call00001'), call('call00002')] },
+  { role: 'tool', tool_call_id: 'call00001', content: [{ type: 'text', text: 'see' }, picture] },
+  { role: 'tool', tool_call_id: 'call00002', content: [picture] },
+];
+const tools = [{ type: 'function', function: { name: 'draw', parameters: { type: 'object', properties: {} } } }];
+
+for (const model of ['openai', 'cerebras']) {
+  for (const after of [[], [{ role: 'user', content: 'And?' }]]) {
+    test(`${model}: pictures in results of tools follow all results as the user's (${after.length} later)`, async () => {
+      const { body } = await sent({ model, messages: [...drawn, ...after], tools });
+      assert.deepEqual(body.messages, [
+        ...drawn.slice(0, 2),
+        { role: 'tool', tool_call_id: 'call00001', content: [{ type: 'text', text: 'see' }] },
+        { role: 'tool', tool_call_id: 'call00002', content: '[see the next message]' },
+        { role: 'user', content: [picture, picture] },
+        ...after,
+      ]);
+    });
+  }
+}
+
+test('pictures in results of tools stay where services take them there', async () => {
+  const { body } = await sent({ model: 'openrouter', messages: drawn, tools });
+  assert.deepEqual(body.messages, drawn);
+});
+
+test('texts in results of tools stay as they are', async () => {
+  const results = [[{ type: 'text', text: 'see' }], 'see'];
+  for (const content of results) {
+    const result = { role: 'tool', tool_call_id: 'call00001', content };
+    const messages = [drawn[0]!, { ...drawn[1]!, tool_calls: [call('call00001')] }, result];
+    assert.deepEqual((await sent({ model: 'openai', messages, tools })).body.messages, messages);
+  }
+});
+
+// It writes a thought of another model of Responses under its id.
+for (const model of ['openai', 'cerebras', 'groq', 'mistral']) {
+  test(`${model}: a thought that Pydantic AI names by its id goes`, async () => {
+    const { body } = await sent({
+      model,
+      messages: [
+        { role: 'user', content: 'Hi' },
+        { role: 'assistant', content: 'Hello', rs_0a1b2c3d: 'The user says hi.' },
+        { role: 'user', content: 'And?' },
+      ],
+    });
+    assert.deepEqual((body.messages as JsonObject[])[1], { role: 'assistant', content: 'Hello' });
+  });
+}
+
 const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
 const format = { type: 'json_schema', json_schema: { name: 'weather', strict: true, schema } };
 const question = { role: 'user', content: 'The weather?' };

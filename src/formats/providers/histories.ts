@@ -108,6 +108,29 @@ function partsOf(content: JsonValue | undefined): JsonValue[] {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : [];
 }
 
+/**
+ * "Image URLs are only allowed for messages with role 'user', but this message with role 'tool' contains an image URL": what
+ * tools gave together with text becomes a message of the user, behind all results of the turn. Null: there is none.
+ */
+export function withPicturesBehindResults(messages: readonly JsonValue[]): JsonValue[] | null {
+  let pictures: JsonValue[] = [];
+  const result = messages.flatMap((message, at) => {
+    if (!isObject(message) || message.role !== 'tool') return [message];
+    const parts = partsOf(message.content);
+    const texts = parts.filter((part) => !isObject(part) || part.type === 'text');
+    const others = parts.filter((part) => !texts.includes(part));
+    pictures.push(...others);
+    const content = texts.length > 0 ? texts : '[see the next message]';
+    const answer = others.length === 0 ? message : { ...message, content };
+    const next = messages[at + 1];
+    if (pictures.length === 0 || (isObject(next) && next.role === 'tool')) return [answer];
+    const user = { role: 'user', content: pictures };
+    pictures = [];
+    return [answer, user];
+  });
+  return result.length === messages.length ? null : result;
+}
+
 type Mend = (messages: readonly JsonValue[]) => JsonValue[] | null;
 
 /** All of them, one after another. Null: all messages can stay. */
@@ -153,9 +176,9 @@ export function withAnswerMembers(...taken: readonly AnswerMember[]): Mend {
     });
 }
 
-/** Marks of clients, such as Copilot CLI's `__copilotMessageSource`. */
+/** Marks of clients: Copilot CLI's `__copilotMessageSource`, and thoughts of Responses that Pydantic AI names by their ids. */
 function isMark(name: string): boolean {
-  return name.startsWith('__');
+  return name.startsWith('__') || name.startsWith('rs_');
 }
 
 /** Calls without the index that they had in a stream, which some clients (Mistral Vibe) send back. */

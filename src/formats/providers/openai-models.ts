@@ -1,5 +1,5 @@
 import { lowToHigh, wordsOfOpenRouter } from './efforts.ts';
-import { withAnswerMembers } from './histories.ts';
+import { inTurn, withAnswerMembers, withPicturesBehindResults } from './histories.ts';
 import type { ModelQuirks } from './provider.ts';
 
 /** OpenAI's own models, by OpenAI or Azure. Words of effort: platform.openai.com/docs/guides/reasoning. */
@@ -16,7 +16,7 @@ export const modelsOfOpenAi: readonly ModelQuirks[] = [
     pattern: /^(gpt-(?!oss)|o\d|chatgpt|codex|ft:)/,
     omit: ['thinking'],
     omitInChat: wordsOfOpenRouter,
-    history: withAnswerMembers('annotations', 'audio', 'refusal', 'function_call'),
+    history: inTurn(withAnswerMembers('annotations', 'audio', 'refusal', 'function_call'), withPicturesBehindResults),
   },
   { pattern: /^(o1-(mini|preview)|gpt-5[.\d]*-chat)/, efforts: [] },
   { pattern: /^gpt-5-pro/, efforts: ['high'] },

@@ -1,5 +1,5 @@
 import { lowToHigh, wordsOfOpenRouter } from '../efforts.ts';
-import { withAnswerMembers } from '../histories.ts';
+import { inTurn, withAnswerMembers, withPicturesBehindResults } from '../histories.ts';
 import { openAiLike } from '../openai-like.ts';
 
 /** https://inference-docs.cerebras.ai/resources/openai: the omitted fields are a 400; a 429 says when by its own headers. */
@@ -14,7 +14,7 @@ export const cerebras = openAiLike({
     omit: ['frequency_penalty', 'presence_penalty', 'logit_bias', 'parallel_tool_calls', 'service_tier', 'thinking'],
     omitInChat: wordsOfOpenRouter,
     // "property 'messages.2.assistant.reasoning_content' is unsupported"; its own models give `reasoning`.
-    history: withAnswerMembers('reasoning'),
+    history: inTurn(withAnswerMembers('reasoning'), withPicturesBehindResults),
     nativeN: false,
     // https://inference-docs.cerebras.ai/capabilities/reasoning
     models: [
