@@ -45,3 +45,62 @@ for (const model of models) {
     assert.match(JSON.stringify(lastBody()), /call_1/);
   });
 }
+
+const definition = 'start: "*** Begin Patch" /.+/';
+const patchTool = {
+  type: 'custom',
+  custom: {
+    name: 'ApplyPatch',
+    description: 'Applies a patch.',
+    format: { type: 'grammar', grammar: { syntax: 'lark', definition } },
+  },
+};
+const readTool = { type: 'function', function: { name: 'read_file', parameters: { type: 'object', properties: {} } } };
+
+interface CustomCall extends JsonObject {
+  id: string;
+  type: string;
+  custom: { name: string; input: string };
+}
+
+/** The calls of a streamed answer, as OpenAI's SDK puts them together. */
+async function streamedCalls(body: JsonObject): Promise<CustomCall[]> {
+  const response = await gateway.fetch('/v1/chat/completions', { json: { ...body, stream: true } });
+  const calls: CustomCall[] = [];
+  for (const line of (await response.text()).split('\n')) {
+    if (!line.startsWith('data: {')) continue;
+    const { choices } = JSON.parse(line.slice('data: '.length)) as { choices: { delta: JsonObject }[] };
+    for (const piece of (choices[0]?.delta.tool_calls ?? []) as (CustomCall & { index: number })[]) {
+      const known = calls[piece.index];
+      if (known === undefined) calls[piece.index] = piece;
+      else known.custom.input += piece.custom.input;
+    }
+  }
+  return calls;
+}
+
+for (const model of ['claude', 'google', 'responses']) {
+  test(`custom tools of chat completions are called as such, and their calls come back (${model} upstream)`, async () => {
+    const tools = [readTool, patchTool];
+    const tool_choice = { type: 'custom', custom: { name: 'ApplyPatch' } };
+    const messages: JsonObject[] = [user('Please call ApplyPatch')];
+    const [whole] = (await chat({ model, messages, tools, tool_choice })).choices;
+    const [called] = whole!.message.tool_calls as CustomCall[];
+    assert.equal(whole!.finish_reason, 'tool_calls');
+    assert.deepEqual([called!.type, called!.custom.name], ['custom', 'ApplyPatch']);
+    assert.ok(called!.custom.input.length > 0 && !called!.custom.input.startsWith('{'));
+    const { tools: sent, tool_choice: choice } = lastBody();
+    if (model === 'responses') {
+      const format = { type: 'grammar', syntax: 'lark', definition };
+      const { name, description } = patchTool.custom;
+      assert.deepEqual((sent as JsonObject[])[1], { type: 'custom', name, description, format });
+      assert.deepEqual(choice, { type: 'custom', name: 'ApplyPatch' });
+    } else assert.match(JSON.stringify(sent), /must follow this lark grammar/);
+    const [streamed] = await streamedCalls({ model, messages, tools, tool_choice });
+    assert.deepEqual([streamed!.type, streamed!.custom.input], ['custom', called!.custom.input]);
+    const answered = { role: 'tool', tool_call_id: called!.id, content: 'Done!' };
+    await chat({ model, messages: [...messages, whole!.message, answered], tools });
+    assert.ok(JSON.stringify(lastBody()).includes(JSON.stringify(called!.custom.input)));
+    assert.doesNotMatch(JSON.stringify(lastBody()), /not shown/);
+  });
+}

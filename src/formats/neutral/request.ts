@@ -78,8 +78,8 @@ export type NeutralPart =
       cache?: JsonObject;
       signature?: string;
       vendor?: string;
-      /** A call of a `custom` tool: its text is the member `input` of `argumentsJson`. */
-      custom?: true;
+      /** A call of a `custom` tool (`NeutralTool.custom`): its text is the member `input` of `argumentsJson`. */
+      custom?: true | 'openai-chat';
     }
   | { type: 'tool-result'; callId: string; parts: readonly NeutralPart[]; isError: boolean; cache?: JsonObject }
   /** A block that only `vendor`'s dialect knows, kept whole. */
@@ -100,9 +100,10 @@ export interface NeutralTool {
   cache?: JsonObject;
   /**
    * A tool that takes text, not JSON, where a dialect knows such; `format` is what the text must be, `description` the
-   * caller's own. Elsewhere it is the function that `parameters` and the other description say: one string, `input`.
+   * caller's own. Elsewhere it is the function that `parameters` and the other description say: one string, `input`. `of`:
+   * the dialect of chat completions has it so too, as the caller does; absent: most providers of that dialect do not.
    */
-  custom?: { format?: JsonObject; description?: string };
+  custom?: { format?: JsonObject; description?: string; of?: 'openai-chat' };
 }
 
 export type NeutralToolChoice =

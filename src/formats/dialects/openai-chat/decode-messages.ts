@@ -251,13 +251,17 @@ function legacyCallId(name: string): string {
 }
 
 function toolCall(call: ChatToolCall): NeutralPart {
-  const { function: called } = call;
-  if (called === undefined) return { type: 'vendor', vendor: openAiChatId, block: { tool_call: call } };
+  const { id, function: called, custom } = call;
+  if (custom !== undefined)
+    return {
+      ...{ type: 'tool-call', id, name: custom.name, argumentsJson: JSON.stringify({ input: custom.input }) },
+      custom: openAiChatId,
+    };
   return {
     type: 'tool-call',
-    id: call.id,
-    name: called.name,
-    argumentsJson: argumentsOrEmpty(called.arguments),
+    id,
+    name: called?.name ?? '',
+    argumentsJson: argumentsOrEmpty(called?.arguments ?? ''),
     ...signatureIn(call),
     ...cacheOf(call),
   };

@@ -35,6 +35,11 @@ interface SentChoice {
   callHasArguments: (boolean | string)[];
 }
 
+/** Whether a call is one of a tool that takes text. */
+export function isCustom({ custom, name }: { custom?: true; name: string }, { echo }: AnswerHead): boolean {
+  return custom ?? (Array.isArray(echo?.customTools) && echo.customTools.includes(name));
+}
+
 /** A chunk behind the value of `delta`. */
 const chunkEnd = ',"logprobs":null,"finish_reason":null}]}\n\n';
 
@@ -135,7 +140,8 @@ class ChunkEncoder implements StreamEncoder {
   }
 
   #call(event: Extract<NeutralEvent, { type: 'tool-call-start' }>): string {
-    const { choice, call: index, id, name, custom = false } = event;
+    const { choice, call: index, id, name } = event;
+    const custom = isCustom(event, this.#head);
     const tool = custom
       ? { type: 'custom', custom: { name, input: '' } }
       : { type: 'function', function: { name, arguments: '' } };

@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import { fitCallId } from '../../neutral/fit-call-id.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
+import { customInput } from '../arguments-text.ts';
 import { membersOf } from './answer-proofs.ts';
 import { extraContentOf, google, takesSignatures } from './thought-signature.ts';
 import { openAiChatId } from './wire.ts';
@@ -153,8 +154,7 @@ function assistantMessage(parts: readonly NeutralPart[], encoding: Encoding): Js
     else if (part.type === 'reasoning' && part.vendor === google && encoding.signs)
       Object.assign(extra, extraContentOf(part));
     else if (part.type === 'vendor' && part.vendor === openAiChatId) {
-      if (part.block.tool_call !== undefined) calls.push(part.block.tool_call);
-      else Object.assign(extra, part.block);
+      Object.assign(extra, part.block);
     } else if (part.type === 'image') putBeside(part, encoding);
     else content.push(part);
   }
@@ -178,8 +178,12 @@ function putBeside(part: NeutralPart, encoding: Encoding): void {
 function toolCall(part: Extract<NeutralPart, { type: 'tool-call' }>, encoding: Encoding): JsonObject {
   if (part.cache !== undefined) lose(encoding, 'cache_control', 'unsupported');
   const id = callId(part.id, encoding);
-  const called = { name: part.name, arguments: part.argumentsJson || '{}' };
-  return { id, type: 'function', function: called, ...(encoding.signs && extraContentOf(part)) };
+  const { name, argumentsJson, custom } = part;
+  const called =
+    custom === openAiChatId
+      ? { type: 'custom', custom: { name, input: customInput(argumentsJson) } }
+      : { type: 'function', function: { name, arguments: argumentsJson || '{}' } };
+  return { id, ...called, ...(encoding.signs && extraContentOf(part)) };
 }
 
 function callId(id: string, { provenCalls }: Encoding): string {

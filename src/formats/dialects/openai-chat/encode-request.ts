@@ -2,7 +2,7 @@ import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
-import type { NeutralResponseFormat, NeutralToolChoice } from '../../neutral/request.ts';
+import type { NeutralResponseFormat, NeutralTool } from '../../neutral/request.ts';
 import type { EncodedRequest, EncodeTarget } from '../dialect.ts';
 import { textsOf } from '../openai-metadata.ts';
 import { encoderOf, type Taken, writeFields } from '../taken-fields.ts';
@@ -79,23 +79,31 @@ function putAll(body: JsonObject, members: JsonObject): void {
 }
 
 function putTools(body: JsonObject, request: EncodedMembers): void {
-  const custom = request.extensions?.[openAiChatId]?.tools;
-  const tools = (request.tools ?? []).map(({ name, description, parameters, strict }): JsonObject => {
+  const tools = (request.tools ?? []).map(({ name, description, parameters, strict, custom }): JsonObject => {
+    if (custom?.of === openAiChatId) return nestedCustomTool(name, custom);
     const definition: JsonObject = { name };
     put(definition, 'description', description);
     put(definition, 'parameters', parameters);
     put(definition, 'strict', strict);
     return { type: 'function', function: definition };
   });
-  if (Array.isArray(custom)) tools.push(...(custom as JsonObject[]));
   if (tools.length === 0) return;
   body.tools = tools;
-  put(body, 'tool_choice', request.extensions?.[openAiChatId]?.tool_choice ?? wireChoice(request.toolChoice));
+  put(body, 'tool_choice', request.extensions?.[openAiChatId]?.tool_choice ?? wireChoice(request));
   put(body, 'parallel_tool_calls', request.parallelToolCalls);
 }
 
-function wireChoice(choice: NeutralToolChoice | undefined): JsonValue | undefined {
-  return choice?.type === 'tool' ? { type: 'function', function: { name: choice.name } } : choice?.type;
+function nestedCustomTool(name: string, { format, description }: NonNullable<NeutralTool['custom']>): JsonObject {
+  const { type, ...grammar } = format ?? {};
+  const nested = type === 'grammar' ? { type, grammar } : format;
+  return { type: 'custom', custom: { name, ...(description && { description }), ...(nested && { format: nested }) } };
+}
+
+function wireChoice({ toolChoice: choice, tools }: EncodedMembers): JsonValue | undefined {
+  if (choice?.type !== 'tool') return choice?.type;
+  const { name } = choice;
+  const isCustom = tools?.some((tool) => tool.name === name && tool.custom?.of === openAiChatId) ?? false;
+  return isCustom ? { type: 'custom', custom: { name } } : { type: 'function', function: { name } };
 }
 
 function wireFormat(format: NeutralResponseFormat): JsonObject {

@@ -4,7 +4,7 @@ import type { Usage } from '../../neutral/usage.ts';
 import { customInput } from '../arguments-text.ts';
 import type { AnswerFold, AnswerHead } from '../dialect.ts';
 import { membersOf } from './answer-proofs.ts';
-import { annotationIn, finishReasons, mediaWord, wirePicture, wireUsage } from './encode-answer.ts';
+import { annotationIn, finishReasons, isCustom, mediaWord, wirePicture, wireUsage } from './encode-answer.ts';
 import { extraContentOf, google } from './thought-signature.ts';
 import { ReasoningDetails } from './thoughts.ts';
 import { openAiChatId } from './wire.ts';
@@ -77,7 +77,7 @@ export function fold(head: AnswerHead): AnswerFold {
         case 'failed':
           return;
         default:
-          addTo(choiceAt(event.choice), event, lost);
+          addTo(choiceAt(event.choice), event, lost, head);
       }
     },
     result() {
@@ -97,7 +97,7 @@ export function fold(head: AnswerHead): AnswerFold {
 
 type ContentEvent = Exclude<NeutralEvent, { type: 'start' | 'usage' | 'end' | 'failed' }>;
 
-function addTo(choice: FoldedChoice, event: ContentEvent, lost: Set<string>): void {
+function addTo(choice: FoldedChoice, event: ContentEvent, lost: Set<string>, head: AnswerHead): void {
   switch (event.type) {
     case 'text-delta':
       choice.text = (choice.text ?? '') + event.text;
@@ -117,7 +117,7 @@ function addTo(choice: FoldedChoice, event: ContentEvent, lost: Set<string>): vo
       return;
     case 'tool-call-start':
       choice.calls[event.call] = {
-        ...{ id: event.id, name: event.name, argumentsJson: '', custom: event.custom === true },
+        ...{ id: event.id, name: event.name, argumentsJson: '', custom: isCustom(event, head) },
         extra: extraContentOf(event),
       };
       if (event.vendor === openAiChatId) prove(choice, membersOf([event.signature]));

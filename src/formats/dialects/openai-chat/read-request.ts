@@ -13,7 +13,7 @@ import { someExtras } from '../request-extras.ts';
 import { cleanUser, conversationStart } from '../value-checks.ts';
 import { decodeMessage } from './decode-messages.ts';
 import { fittingEffort } from './effort.ts';
-import { checkRequest, customTools, reasoningOf, requestFields } from './request-fields.ts';
+import { checkRequest, customEcho, reasoningOf, requestFields, toolsBeyond } from './request-fields.ts';
 import { serverToolsOf } from './server-tools.ts';
 import { takesSignatures, withoutSignatures } from './thought-signature.ts';
 import { type ChatRequest, openAiChatId } from './wire.ts';
@@ -46,6 +46,7 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Call
       vendors === null
         ? null
         : extrasOf(request, vendors),
+    ...(tools != null && vendors === null && customEcho(tools)),
     neutral: () => toNeutral(request),
     forward: (target) => prepareForTarget(raw, request, scan, target),
   };
@@ -95,7 +96,7 @@ function toNeutral(body: ChatRequest): NeutralRequest {
     stream: body.stream === true,
     includeUsage: body.stream_options?.include_usage === true,
   };
-  const beyond = body.tools ? customTools(body) : undefined;
+  const beyond = body.tools ? toolsBeyond(body) : undefined;
   const { hints, vendor } = placeFields(requestFields, request, body, undefined, beyond);
   if (hints !== null) request.hints = hints;
   if (vendor !== null) request.extensions = { [openAiChatId]: vendor };

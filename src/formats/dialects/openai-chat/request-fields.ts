@@ -1,5 +1,6 @@
 import type { Failure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
+import { customTool } from '../../neutral/custom-tool.ts';
 import type {
   NeutralReasoning,
   NeutralRequest,
@@ -36,7 +37,7 @@ import {
   wordOr,
 } from '../value-checks.ts';
 import { messages } from './decode-messages.ts';
-import type { ChatFunction, ChatRequest } from './wire.ts';
+import { type ChatFunction, type ChatRequest, type ChatTool, openAiChatId } from './wire.ts';
 
 const toolsMax = 128;
 
@@ -160,6 +161,7 @@ function putTools(request: NeutralRequest, body: ChatRequest): undefined {
   for (const tool of body.tools ?? []) {
     if (tool.function !== undefined && tool.type === 'function')
       tools.push(neutralTool(tool.function, tool.cache_control));
+    else if (tool.custom !== undefined && tool.type === 'custom') tools.push(flatCustomTool(tool.custom));
   }
   for (const definition of body.functions ?? []) tools.push(neutralTool(definition, undefined));
   if (tools.length > 0) request.tools = tools;
@@ -174,6 +176,13 @@ function neutralTool(definition: ChatFunction, cache: JsonObject | undefined): N
   return tool;
 }
 
+/** Grammars are one level deeper than in Responses, whose form the neutral one has. */
+function flatCustomTool({ format, ...custom }: JsonObject & { name: string }): NeutralTool {
+  const flat = isObject(format) && isObject(format.grammar) ? { type: 'grammar', ...format.grammar } : format;
+  const tool = customTool({ ...custom, ...(isObject(flat) && { format: flat }) });
+  return { ...tool, custom: { ...tool.custom, of: openAiChatId } };
+}
+
 function putToolChoice(request: NeutralRequest, body: ChatRequest): undefined {
   const choice = body.tool_choice ?? body.function_call;
   if (isGiven(choice)) request.toolChoice = neutralChoice(choice);
@@ -182,8 +191,8 @@ function putToolChoice(request: NeutralRequest, body: ChatRequest): undefined {
 function neutralChoice(choice: string | JsonObject): NeutralToolChoice {
   if (typeof choice === 'string')
     return { type: choice === 'validated' ? 'auto' : (choice as 'auto' | 'none' | 'required') };
-  if (isObject(choice.function) && typeof choice.function.name === 'string')
-    return { type: 'tool', name: choice.function.name };
+  for (const named of [choice.function, choice.custom])
+    if (isObject(named) && typeof named.name === 'string') return { type: 'tool', name: named.name };
   if (isObject(choice.allowed_tools)) return { type: choice.allowed_tools.mode === 'required' ? 'required' : 'auto' };
   if (typeof choice.name === 'string') return { type: 'tool', name: choice.name };
   return { type: 'required' };
@@ -236,17 +245,20 @@ function putUser(request: NeutralRequest, body: ChatRequest): undefined {
   if (user !== null) request.user = user;
 }
 
-/** Only this dialect knows custom tools: they go back to it, and elsewhere count as losses. */
-export function customTools({ tools, tool_choice: choice }: ChatRequest): [string, JsonValue][] {
-  const custom = tools?.filter((tool) => tool.type === 'custom') ?? [];
-  const beyond: [string, JsonValue][] = custom.length > 0 ? [['tools', custom]] : [];
+/** Members that only this dialect has: they go back to it, and elsewhere count as losses. */
+export function toolsBeyond({ tools, tool_choice: choice }: ChatRequest): [string, JsonValue][] {
+  const beyond: [string, JsonValue][] = [];
   for (const tool of tools ?? []) {
     if (tool.type !== 'function' && tool.type !== 'custom') beyond.push([`tools.${jsonText(tool.type)}`, [tool]]);
   }
-  if (isObject(choice) && (choice.type === 'custom' || choice.type === 'allowed_tools')) {
-    beyond.push(['tool_choice', choice]);
-  }
+  if (isObject(choice) && choice.type === 'allowed_tools') beyond.push(['tool_choice', choice]);
   return beyond;
+}
+
+/** Names of tools that take text, by which an answer's calls of them are written so; null: there are none. */
+export function customEcho(tools: readonly ChatTool[]): { echo: JsonObject } | null {
+  const customTools = tools.flatMap(({ type, custom }) => (type === 'custom' && custom ? [custom.name] : []));
+  return customTools.length === 0 ? null : { echo: { customTools } };
 }
 
 const efforts: readonly string[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];

@@ -115,7 +115,7 @@ function isContentPart({ type }: JsonObject): boolean {
 
 function call(part: Of<'tool-call'>, encoding: Encoding): JsonObject {
   const ids = { call_id: fitCallId(part.id, callIdCharsMax), name: part.name };
-  if (part.custom === true) {
+  if (part.custom !== undefined) {
     encoding.customCalls.add(part.id);
     return { type: 'custom_tool_call', ...ids, input: customInput(part.argumentsJson) };
   }

@@ -195,7 +195,10 @@ function vendorTools(vendorFields: JsonObject): JsonObject[] {
 }
 
 function encodeTool(tool: NeutralTool): JsonObject {
-  if (tool.custom !== undefined) return { type: 'custom', name: tool.name, ...tool.custom };
+  if (tool.custom !== undefined) {
+    const { of: _, ...custom } = tool.custom;
+    return { type: 'custom', name: tool.name, ...custom };
+  }
   const described = tool.description === undefined ? {} : { description: tool.description };
   return {
     type: 'function',

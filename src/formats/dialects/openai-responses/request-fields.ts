@@ -1,5 +1,6 @@
 import type { Failure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
+import { customTool, isGrammar } from '../../neutral/custom-tool.ts';
 import type { NeutralRequest, NeutralResponseFormat, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
 import { bodySchema, type Complaint, type JsonSchema } from '../described-check.ts';
 import { fallbackEntries, fallbackNames } from '../fallback-models.ts';
@@ -216,14 +217,6 @@ interface DecodedTools {
   beyond: [string, JsonValue][];
 }
 
-/** One text, as the argument of a function. */
-const oneText: JsonObject = {
-  type: 'object',
-  properties: { input: { type: 'string', description: 'The whole input of the tool, as plain text.' } },
-  required: ['input'],
-  additionalProperties: false,
-};
-
 export function decodeTools(body: ResponsesRequest): DecodedTools {
   const tools: NeutralTool[] = [];
   const beyond = new Map<string, JsonValue[]>();
@@ -249,27 +242,6 @@ function functionTool(tool: WireTool & { type: 'function' }): NeutralTool {
   if (tool.parameters) decoded.parameters = tool.parameters;
   if (typeof tool.strict === 'boolean') decoded.strict = tool.strict;
   return decoded;
-}
-
-function customTool(tool: WireTool & { type: 'custom' }): NeutralTool {
-  const { format } = tool;
-  const described = [
-    tool.description ?? '',
-    // A target that cannot hold the model to a grammar can still show it.
-    isGrammar(format) && typeof format.definition === 'string'
-      ? `The input must follow this ${typeof format.syntax === 'string' ? format.syntax : 'formal'} grammar:\n${format.definition}`
-      : '',
-  ].filter((text) => text !== '');
-  return {
-    name: tool.name,
-    ...(described.length > 0 && { description: described.join('\n\n') }),
-    parameters: oneText,
-    custom: { ...(isObject(format) && { format }), ...(tool.description && { description: tool.description }) },
-  };
-}
-
-function isGrammar(format: JsonValue | undefined): format is JsonObject {
-  return isObject(format) && format.type === 'grammar';
 }
 
 function decodeChoice(
