@@ -66,7 +66,7 @@ export function originOf({ source, shadowed }: Row): unknown {
 }
 
 /** A list as people read it, or `{data}` as JSON. `empty` is what to say of an empty one. */
-export function printRows(
+function printRows(
   flags: { json?: boolean | undefined },
   rows: readonly Row[],
   columns: readonly Column[],

@@ -25,7 +25,7 @@ export type ErrorTopic =
   | 'answer-broken-off';
 
 /** The entry that explains `failure`. */
-export function errorTopicOf(failure: Failure): ErrorTopic {
+function errorTopicOf(failure: Failure): ErrorTopic {
   switch (failure.kind) {
     case 'page-refused':
       return failure.code;

@@ -224,7 +224,7 @@ export interface ErrorContext {
 }
 
 /** `TaskNotFoundError` of A2A, the only one of its errors that is a 404. */
-export const taskNotFoundCode = -32_001;
+const taskNotFoundCode = -32_001;
 
 /** HTTP status of the answer; `upstream-refused` passes the upstream's on, and so does an answer that it broke off. */
 export function statusOf(failure: Failure): number {

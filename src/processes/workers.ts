@@ -53,7 +53,7 @@ export interface BooksOfWorkers {
 }
 
 /** So many deaths of one worker within `deathsWithinMs` are a loop, and it is not started again. */
-export const deathsMax = 5;
+const deathsMax = 5;
 const deathsWithinMs = 60_000;
 /** How long a scrape waits for the figures of a worker. */
 const measureMaxMs = 2_000;

@@ -85,7 +85,7 @@ export type Standing = 'ready' | 'due' | 'probing' | 'open' | 'refused' | 'cooli
 /** So many requests go elsewhere before one probes a target whose streams broke off: it may lose one in so many. */
 export const sparedMax = 40;
 /** How long a refused connection keeps even the last resort away. */
-export const refusedForMs = 1_000;
+const refusedForMs = 1_000;
 /** Worth of a resting lane (bad credential, model gone) as a last resort: less than any that merely fails. */
 const restingHope = 0.02;
 /** Worth of a lane that cannot be reached or is silent, however well it did before. */

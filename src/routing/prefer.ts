@@ -64,7 +64,7 @@ function scoresOf(options: readonly Preferable[], preference: PreferredFor): num
 const usualOutputTokens = 500;
 
 /** Rough cost of a request at a target, in USD; null where its price is unknown. */
-export function expectedUsd(
+function expectedUsd(
   { price, image, video, transcription }: PricedTarget,
   { needs, atMs }: Omit<PreferredFor, 'by' | 'nowMs'>,
 ): number | null {

@@ -32,7 +32,7 @@ export function creditScope(account: string): Scope {
   return `c:${account}`;
 }
 
-export function isCreditScope(scope: Scope): boolean {
+function isCreditScope(scope: Scope): boolean {
   return scope.startsWith('c:');
 }
 

@@ -3,14 +3,14 @@ import { type Refusal, refusalEvent } from './refusal.ts';
 
 /** For one reason and one account; callers without a key count as one account. */
 export const linesPerSecond = 10;
-export const linesPerSecondOfAll = 200;
+const linesPerSecondOfAll = 200;
 export const recordsPerHour = 60;
 /**
  * Maximum number of rows. It lets retention bound them: 30 days of nothing but floods are 720,000 rows, some 300 MB.
  */
-export const recordsPerHourOfAll = 1_000;
+const recordsPerHourOfAll = 1_000;
 /** The newest of each reason, found by their id whether or not they are on disk. */
-export const recentOfReason = 500;
+const recentOfReason = 500;
 
 /** Refused requests: those that are written to the log and the ledger, and the newest of all by their id. */
 export interface Refusals {

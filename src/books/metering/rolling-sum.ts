@@ -225,7 +225,7 @@ export class CalendarSum implements Pick<RollingSum, 'usedAt' | 'writeState' | '
 }
 
 /** USD that count for ever. */
-export class EverSum implements Pick<RollingSum, 'usedAt' | 'writeState' | 'freeAtMs'> {
+class EverSum implements Pick<RollingSum, 'usedAt' | 'writeState' | 'freeAtMs'> {
   used = 0;
 
   usedAt(): number {

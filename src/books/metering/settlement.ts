@@ -135,7 +135,7 @@ const free: Charge = { costMilli: 0, usage: nothingUsed, usageSource: 'none' };
  * what `plan.abandoned` says: the input tokens that were sent on their behalf, from the upstream's figure or else from the
  * estimate; or all as if it had been answered; or nothing.
  */
-export function chargeOf(
+function chargeOf(
   delivery: Delivered,
   reservedMilli: number,
   used: { usage: Usage | null; source: UsageOrigin; inputTokensEstimate: number },

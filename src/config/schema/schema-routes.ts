@@ -5,7 +5,7 @@ import { modelName } from './schema-models.ts';
 import { parametersSchema } from './schema-parameters.ts';
 
 /** Statuses with which a rule may refuse. */
-export const refusalStatuses = [400, 402, 403, 404, 409, 410, 413, 422, 429, 451, 503] as const;
+const refusalStatuses = [400, 402, 403, 404, 409, 410, 413, 422, 429, 451, 503] as const;
 
 const stepSchema = z.strictObject({
   at_least: z.number().min(0).optional().describe('Least value, such as 0.5. Default: any.'),
@@ -52,7 +52,7 @@ const classifySchema = z.strictObject({
 
 export const routeName = name("a rule's name").regex(/^[A-Za-z]/, "a rule's name begins with a letter");
 
-export const routeFields = z.strictObject({
+const routeFields = z.strictObject({
   when: z
     .string()
     .min(1)

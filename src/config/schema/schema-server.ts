@@ -19,7 +19,7 @@ function storeUrl(form: RegExp, expected: string) {
     .meta({ mark: 'address', has_user: true });
 }
 
-export function isReadable(text: string): boolean {
+function isReadable(text: string): boolean {
   // A socket's folder may be in ?host=, with no host before the path.
   const url = URL.parse(text.replace('@/', '@localhost/'));
   // PostgreSQL's client takes a stray % for itself.

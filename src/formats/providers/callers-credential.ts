@@ -3,7 +3,7 @@ import { type CredentialHeaders, printable } from './credential-headers.ts';
 import type { CallersCredential, Provider } from './provider.ts';
 
 /** Header of the key of this server, for callers whose other headers prove them to a provider. */
-export const gatewayKeyHeader = 'x-culvert-key';
+const gatewayKeyHeader = 'x-culvert-key';
 /** Prefix of keys that a Culvert has issued: none of them goes to a provider in place of a caller's own credential. */
 const gatewayKeyPrefix = 'sk-cv-';
 /** Headers of one request that may pass, and the length of a value. */

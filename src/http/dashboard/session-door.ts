@@ -18,10 +18,10 @@ export interface SessionDoor {
   principal(exchange: Exchange): Promise<Principal | Failure>;
 }
 
-export const csrfHeader = 'x-culvert-csrf';
+const csrfHeader = 'x-culvert-csrf';
 const keyHeader = 'x-culvert-key';
 
-export const sessionOver: Failure = { kind: 'unauthenticated', message: 'Your session has ended. Log in again.' };
+const sessionOver: Failure = { kind: 'unauthenticated', message: 'Your session has ended. Log in again.' };
 const noCsrf: Failure = {
   kind: 'forbidden',
   message: `The header ${csrfHeader} is missing or wrong. GET /dashboard/session gives its value.`,

@@ -13,7 +13,7 @@ export type BatchLine =
   | { customId: string | null; failure: Failure };
 
 /** Length of the name that a line's answer is found by. */
-export const customIdCharsMax = 512;
+const customIdCharsMax = 512;
 
 /** `bytes` null: it is longer than a line may be. */
 export function readBatchLine(

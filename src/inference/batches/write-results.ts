@@ -8,7 +8,7 @@ import type { StoredFile } from './stored-files.ts';
 import { lineBytesMax } from './upstream/upstream-client.ts';
 
 /** Purposes of files that batches make. */
-export const outputPurpose = 'batch_output';
+const outputPurpose = 'batch_output';
 export const resultsPurpose = 'message_batch';
 
 const resultsAtOnce = 32;

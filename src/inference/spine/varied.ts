@@ -51,10 +51,7 @@ function shareOf(all: Variants['all'], names: readonly string[]): Variant | null
 }
 
 /** Addition of a variant to the body; null: nothing. */
-export function additionOf(
-  { prompt, parameters }: Variant,
-  prompts: PromptTable | null,
-): BodyAddition | Failure | null {
+function additionOf({ prompt, parameters }: Variant, prompts: PromptTable | null): BodyAddition | Failure | null {
   const hasParameters = Object.values(parameters).some((value) => value !== undefined);
   if (prompt === undefined) return hasParameters ? { messages: [], parameters, over: true, model: null } : null;
   const { name, ref } = promptRef(prompt);

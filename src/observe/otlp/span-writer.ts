@@ -8,7 +8,7 @@ export type AttributeValue = string | number | boolean | readonly string[];
 /** Values that are null or undefined are left out. */
 export type Attributes = Readonly<Record<string, AttributeValue | null | undefined>>;
 
-export const spanKinds = { internal: 1, server: 2, client: 3 } as const;
+const spanKinds = { internal: 1, server: 2, client: 3 } as const;
 
 /** The part that spans of one kind share: name, kind, attributes, status; encoded. */
 export type SharedPart = Buffer;

@@ -20,7 +20,7 @@ function of<Port>() {
 }
 
 /** Methods that workers call by port and name at the process that has the books. Others have another way, or none. */
-export const remotePorts = {
+const remotePorts = {
   counters: of<Counters>()('read', 'running'),
   ledger: of<Ledger>()(
     ...(['buckets', 'recentCalls', 'seed', 'newestBucketMs', 'openReservations', 'settled', 'find', 'list'] as const),

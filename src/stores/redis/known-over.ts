@@ -41,7 +41,7 @@ interface Known {
 const scopesMax = 10_000;
 
 /** Another replica's request that ends may free units: they are refused here for so long at most. */
-export const unitsFreshMs = 250;
+const unitsFreshMs = 250;
 
 /** `nowMs` only ever goes on, at the server's pace. */
 export function createKnownOver(nowMs: () => number): KnownOver {

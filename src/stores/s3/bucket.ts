@@ -35,7 +35,7 @@ export interface S3Credentials {
 }
 
 /** The storage refused a call, or did not answer. Its message names the bucket and the storage's own code. */
-export class S3Error extends Error {
+class S3Error extends Error {
   /** Status of the answer; null when there was none. */
   readonly status: number | null;
   constructor(message: string, status: number | null) {

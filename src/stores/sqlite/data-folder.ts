@@ -113,7 +113,7 @@ export function readIfThere(file: string): string | undefined {
 }
 
 /** The message says what to do. */
-export class SecretCutShort extends Error {}
+class SecretCutShort extends Error {}
 
 /** The secret of this folder, made by `mint` at the first call, and after it those that it had before. */
 export function secretsOf(folder: DataFolder, mint: () => string): readonly string[] {

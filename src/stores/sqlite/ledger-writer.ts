@@ -331,7 +331,7 @@ export class LogSync {
 }
 
 /** A sync could not open the log, which passes. */
-export class NoDescriptor extends Error {}
+class NoDescriptor extends Error {}
 
 /**
  * Syncs and measures, off the loop, the write-ahead log of a database opened with durability `os`. `onLong` gets the

@@ -157,7 +157,7 @@ function shownSkill(skill: JsonObject): JsonObject {
 }
 
 /** The value without these words, in whatever text it has them. */
-export function withoutWords(value: JsonValue | undefined, words: readonly string[]): JsonValue | undefined {
+function withoutWords(value: JsonValue | undefined, words: readonly string[]): JsonValue | undefined {
   if (typeof value === 'string') return words.reduce((text, word) => text.replaceAll(word, '[redacted]'), value);
   if (Array.isArray(value)) return value.map((one) => withoutWords(one, words) ?? null);
   if (!isObject(value)) return value;

@@ -161,7 +161,7 @@ function refusalIn(
 }
 
 /** One message of JSON-RPC, scanned before it is parsed. */
-export function readReply(bytes: Buffer, secrets: readonly string[]): AgentReply | AgentError | McpFault {
+function readReply(bytes: Buffer, secrets: readonly string[]): AgentReply | AgentError | McpFault {
   const message = readJson(bytes, secrets);
   if (message instanceof McpFault) return message;
   const { error } = message;

@@ -5,7 +5,7 @@ import type { McpAnswer, McpHeaders, McpMessage } from './mcp-message.ts';
 import { describedOffer, methodsFor, RpcFault } from './mcp-methods.ts';
 
 /** The revision without sessions: every message states its version, and is answered alone. */
-export const statelessVersion = '2026-07-28';
+const statelessVersion = '2026-07-28';
 const supportedVersions = [statelessVersion, ...SUPPORTED_PROTOCOL_VERSIONS];
 const reserved = 'io.modelcontextprotocol';
 /** How long clients may keep answers: our own tools are the same for every key, those of other servers are not. */

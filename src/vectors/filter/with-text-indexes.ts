@@ -16,7 +16,7 @@ export function withTextIndexes(filter: Filter, indexes: TextIndexes): Filter {
   };
 }
 
-export function conditionWith(condition: Condition, indexes: TextIndexes): Condition {
+function conditionWith(condition: Condition, indexes: TextIndexes): Condition {
   if (condition.kind === 'filter') return { kind: 'filter', filter: withTextIndexes(condition.filter, indexes) };
   if (condition.kind !== 'field' || !condition.tests.some(({ kind }) => kind === 'text')) return condition;
   const index = indexes(condition.key.text);

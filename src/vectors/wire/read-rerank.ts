@@ -8,7 +8,7 @@ import { optional, readString, readWhole } from './read-scalars.ts';
 import { modelCharsMax } from './vector-reader.ts';
 
 /** Points that one call may have reranked: as many texts as services take at once. */
-export const rerankPointsMax = 1_000;
+const rerankPointsMax = 1_000;
 const queryCharsMax = 32_768;
 
 /** How the points of one query are ranked anew. */

@@ -10,7 +10,7 @@ export function isCohere(model: string): boolean {
 }
 
 /** True for Nova's models, which get the purpose too. */
-export function isNova(model: string): boolean {
+function isNova(model: string): boolean {
   return /nova.*embed/.test(model);
 }
 

@@ -59,7 +59,7 @@ export function offersTools({ tools, input }: JsonObject): boolean {
 }
 
 /** True for items that add tools to those of the request. */
-export function bringsTools({ type }: JsonObject): boolean {
+function bringsTools({ type }: JsonObject): boolean {
   return type === 'tool_search_output' || type === 'additional_tools';
 }
 

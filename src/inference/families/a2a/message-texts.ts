@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { canonicalBody, type ReadableInput } from '../../spine/readable-input.ts';
 
 /** Texts of the message that a message of JSON-RPC brings to an agent. */
-export function messageTexts(rpc: JsonObject): Texts {
+function messageTexts(rpc: JsonObject): Texts {
   const found: Texts = { parts: [], unread: [] };
   const { params } = rpc;
   if (!isObject(params)) return found;

@@ -52,7 +52,7 @@ const heldCharsMax = 4 * 1024 * 1024;
  * Holds an answer back until it has passed the checks of its model. One that fails them ends its attempt, so that the
  * next target is asked, and stays ready as the client's in case that none answers better (`progress.heldBack`).
  */
-export class CheckedAnswer<C> implements AttemptSink {
+class CheckedAnswer<C> implements AttemptSink {
   readonly #next: AttemptSink;
   readonly #answer: Answer<C>;
   readonly #job: Job<C>;

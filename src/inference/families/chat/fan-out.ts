@@ -15,7 +15,7 @@ import { refusalHeaders, withLosses } from '../../spine/steps/changed-headers.ts
 import { type Conversation, conversationTrial } from './conversation-trial.ts';
 
 /** More children than this would let one request fill a provider. */
-export const fanOutMax = 8;
+const fanOutMax = 8;
 
 /** A request for several choices. */
 export interface Choices {

@@ -160,7 +160,7 @@ export async function planWithExtras(
 }
 
 /** The targets of the alias, then those of the other models that the caller named. */
-export function withFallbacks(
+function withFallbacks(
   { models, providers }: Snapshot,
   alias: Alias,
   aliasCandidates: readonly RouteCandidate[],

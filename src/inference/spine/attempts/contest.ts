@@ -223,7 +223,7 @@ export class Contest<C> implements Overdue<Answer<C>>, AnswerContest<C> {
 const limitWordsMax = 500;
 
 /** Report to a route of an attempt that failed so. */
-export function attemptEndOf(fault: Fault): AttemptEnd {
+function attemptEndOf(fault: Fault): AttemptEnd {
   const end = { class: fault.class, retryAfterMs: fault.retryAfterMs ?? null, status: fault.status ?? null };
   if (fault.class === 'rate_limited') return { ...end, message: fault.message.slice(0, limitWordsMax) };
   if (fault.tooLong !== undefined) return { ...end, tooLong: fault.tooLong };

@@ -25,7 +25,7 @@ function denseLikeness(distance: Distance): (a: Float32Array, b: Float32Array) =
 }
 
 /** MaxSim: for each of the first's vectors its best match among the other's; the sum of them. */
-export function maxSim(distance: Distance, size: number): (a: MultiVector, b: MultiVector) => number {
+function maxSim(distance: Distance, size: number): (a: MultiVector, b: MultiVector) => number {
   const alike = denseLikeness(distance);
   return (a, b) => {
     let sum = 0;
