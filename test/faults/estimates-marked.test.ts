@@ -77,11 +77,16 @@ test('sums, metrics and the log say what the provider told, what Culvert counted
       assert.ok(tokens > 0, of);
       assert.deepEqual(
         [one.counted_tokens, one.estimated_tokens, one.counted_cost_usd, one.estimated_cost_usd],
-        [one === untold ? tokens : 0, one === left ? tokens : 0, one === untold ? one.cost_usd : 0, 0],
+        [
+          one === untold ? tokens : 0,
+          one === left ? tokens : 0,
+          one === untold ? one.cost_usd : 0,
+          one === left ? one.cost_usd : 0,
+        ],
         `${of}: ${one.group}`,
       );
     }
-    assert.ok(untold!.cost_usd > 0, of);
+    assert.ok(untold!.cost_usd > 0 && left!.cost_usd > 0, of);
   }
   const read = async (path: string, headers = {}) => (await gateway.fetch(path, { headers })).json();
   for (const by of ['model', 'user']) {
