@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { globSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { otherKey, overUpstreams, testKey } from '../start-gateway.ts';
 import { temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
@@ -14,10 +14,32 @@ const hourMs = 3_600_000;
 const minuteMs = 60_000;
 /** What is rounded of an instant. */
 const slackMs = 1_000;
+/** A request of the last minute counts until the end of its second has left it. */
+const minuteBucketMs = 1_000;
+const triesMax = 4;
 
 test('F28 the clock is set back an hour and forward an hour while it runs: no false 429, nothing free beyond the step', {
   skip: library === undefined ? 'libfaketime is not installed (npm run setup:test-tools)' : false,
 }, async (t) => {
+  // A virtual machine that was stopped for a while sets its wall clock when it goes on: a step that nobody here made.
+  for (let tried = 1; ; tried += 1) {
+    const aheadMs = wallAheadMs();
+    try {
+      return await measure(t);
+    } catch (error) {
+      const stepMs = wallAheadMs() - aheadMs;
+      if (tried === triesMax || Math.abs(stepMs) < slackMs) throw error;
+      t.diagnostic(`measured again, as the machine's clock moved by ${stepMs.toFixed(0)} ms`);
+    }
+  }
+});
+
+/** Milliseconds by which the wall clock has moved against the monotonic one since this process began. */
+function wallAheadMs(): number {
+  return Date.now() - performance.timeOrigin - performance.now();
+}
+
+async function measure(t: TestContext): Promise<void> {
   const upstream = await startUpstream();
   t.after(() => upstream.close());
   const folder = temporaryFolder(t);
@@ -82,7 +104,8 @@ test('F28 the clock is set back an hour and forward an hour while it runs: no fa
     const calmMs = await waitMs(() => ask(url, {}, otherKey), 'minute');
     // The gateway reads the two clocks one after the other, and a busy machine may stop it in between.
     const tookMs = performance.now() - askedMs;
-    assert.ok(calmMs > 0 && calmMs <= minuteMs + slackMs + tookMs, `${calmMs} ms, after ${tookMs} ms`);
+    const boundMs = minuteMs + minuteBucketMs + slackMs + tookMs;
+    assert.ok(calmMs > 0 && calmMs <= boundMs, `${calmMs} ms, after ${tookMs} ms`);
   }
 
   gateway.kill('SIGKILL');
@@ -107,4 +130,4 @@ test('F28 the clock is set back an hour and forward an hour while it runs: no fa
   await resetsIn(5 * hourMs);
   const { units, windows, open } = await booksOf(url);
   assert.deepEqual([units, windows['5h'], windows.week, open], [20, 10, 20, 0]);
-});
+}
