@@ -6,7 +6,7 @@ import { startUpstream } from '../start-upstream.ts';
 
 /*
  * What frameworks write into chat completions that services of the same format refuse: each body has the shape in which
- * the framework sends it, and the test reads what reached the service.
+ * the framework sends it, and the test reads what reached the service. And what clients demand of an answer.
  */
 
 const upstream = await startUpstream();
@@ -20,6 +20,7 @@ const targets = {
   deepseek: 'deepseek/deepseek-chat',
   lmstudio: 'lmstudio/qwen3',
   openrouter: 'openrouter/qwen/qwen3-vl',
+  anthropic: 'anthropic/claude-sonnet-4-5',
 };
 const gateway = await startGateway(
   { after: after as TestContext['after'] },
@@ -137,4 +138,16 @@ test('JSON mode of DeepSeek and schemas of others stay as they are', async () =>
 test('LM Studio gets a schema of any object for JSON mode', async () => {
   const { body } = await sent({ model: 'lmstudio', messages: [question], response_format: { type: 'json_object' } });
   assert.equal((body.response_format as JsonObject).type, 'json_schema');
+});
+
+test("a whole answer of another format has what OpenRouter's SDKs require", async () => {
+  const response = await gateway.fetch('/v1/chat/completions', { json: { model: 'anthropic', messages: [question] } });
+  const { system_fingerprint: fingerprint, choices } = (await response.json()) as JsonObject;
+  assert.equal(fingerprint, '');
+  assert.deepEqual(Object.keys((choices as JsonObject[])[0]!).sort(), [
+    'finish_reason',
+    'index',
+    'logprobs',
+    'message',
+  ]);
 });

@@ -89,6 +89,8 @@ export function fold(head: AnswerHead): AnswerFold {
         model,
         choices: [...choices].sort(([a], [b]) => a - b).map(([index, choice]) => wireChoice(index, choice)),
         usage: wireUsage(usage),
+        // OpenRouter's SDKs require the member. No provider of another format has one.
+        system_fingerprint: '',
         ...promptFilters(choices.get(0)?.filters),
       };
     },
