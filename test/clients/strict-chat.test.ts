@@ -140,6 +140,31 @@ test('LM Studio gets a schema of any object for JSON mode', async () => {
   assert.equal((body.response_format as JsonObject).type, 'json_schema');
 });
 
+const hints = { store: false, verbosity: 'low', safety_identifier: 'u', prompt_cache_retention: '24h' };
+const refusedHints: Record<string, JsonObject> = {
+  // Of `createOpenAI().chat()` of the AI SDK, and of clients that keep prompts.
+  groq: { ...hints, metadata: { a: 'b' }, prompt_cache_key: 'k' },
+  cerebras: { ...hints, metadata: { a: 'b' } },
+  mistral: { ...hints, reasoning_format: 'parsed' },
+  // Of `createGroq()`.
+  openai: { reasoning_format: 'parsed' },
+};
+for (const [model, members] of Object.entries(refusedHints)) {
+  test(`${model} gets no member that it refuses: ${Object.keys(members)}`, async () => {
+    const { body, dropped } = await sent({ model, messages: [question], ...members });
+    assert.deepEqual(Object.keys(body).sort(), ['messages', 'model']);
+    assert.deepEqual(dropped?.split(', ').sort(), Object.keys(members).sort());
+  });
+}
+
+test('members that services know stay', async () => {
+  const openAi = { ...hints, metadata: { a: 'b' }, prompt_cache_key: 'k' };
+  for (const [model, members] of Object.entries({ openai: openAi, cerebras: { prompt_cache_key: 'k' } })) {
+    const { model: _, messages: __, ...others } = (await sent({ model, messages: [question], ...members })).body;
+    assert.deepEqual(others, members);
+  }
+});
+
 test("a whole answer of another format has what OpenRouter's SDKs require", async () => {
   const response = await gateway.fetch('/v1/chat/completions', { json: { model: 'anthropic', messages: [question] } });
   const { system_fingerprint: fingerprint, choices } = (await response.json()) as JsonObject;

@@ -16,6 +16,11 @@ export const openAiQuirks: ProviderQuirks = {
   jsonSchema: true,
 };
 
+/** Members of chats that OpenAI added and that change no answer elsewhere: strict services return 400 for them. */
+export const hintsForOpenAi: readonly string[] = [
+  ...['store', 'verbosity', 'safety_identifier', 'prompt_cache_retention', 'prompt_cache_options'],
+];
+
 type Always = 'id' | 'title' | 'baseUrl';
 
 export interface OpenAiLikeFacts

@@ -15,7 +15,8 @@ export const modelsOfOpenAi: readonly ModelQuirks[] = [
   {
     pattern: /^(gpt-(?!oss)|o\d|chatgpt|codex|ft:)/,
     omit: ['thinking'],
-    omitInChat: wordsOfOpenRouter,
+    // The last is Groq's and Cerebras's.
+    omitInChat: [...wordsOfOpenRouter, 'reasoning_format'],
     history: inTurn(withAnswerMembers('annotations', 'audio', 'refusal', 'function_call'), withPicturesBehindResults),
   },
   { pattern: /^(o1-(mini|preview)|gpt-5[.\d]*-chat)/, efforts: [] },

@@ -1,6 +1,6 @@
 import { lowToHigh, wordsOfOpenRouter } from '../efforts.ts';
 import { inTurn, withAnswerMembers, withPicturesBehindResults } from '../histories.ts';
-import { openAiLike } from '../openai-like.ts';
+import { hintsForOpenAi, openAiLike } from '../openai-like.ts';
 
 /** https://inference-docs.cerebras.ai/resources/openai: the omitted fields are a 400; a 429 says when by its own headers. */
 export const cerebras = openAiLike({
@@ -12,7 +12,7 @@ export const cerebras = openAiLike({
   tooLong: [/current length is (?<sent>\d+) while limit is (?<most>\d+)/i],
   quirks: {
     omit: ['frequency_penalty', 'presence_penalty', 'logit_bias', 'parallel_tool_calls', 'service_tier', 'thinking'],
-    omitInChat: wordsOfOpenRouter,
+    omitInChat: [...wordsOfOpenRouter, 'metadata', ...hintsForOpenAi],
     // "property 'messages.2.assistant.reasoning_content' is unsupported"; its own models give `reasoning`.
     history: inTurn(withAnswerMembers('reasoning'), withPicturesBehindResults),
     nativeN: false,

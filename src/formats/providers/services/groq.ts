@@ -2,7 +2,7 @@ import { isObject } from '../../../kernel/json.ts';
 import { unknownVoices } from '../../media/speech/voices.ts';
 import { lowToHigh } from '../efforts.ts';
 import { withAnswerMembers } from '../histories.ts';
-import { openAiBatches, openAiLike, openAiSpeech, openAiTranscription } from '../openai-like.ts';
+import { hintsForOpenAi, openAiBatches, openAiLike, openAiSpeech, openAiTranscription } from '../openai-like.ts';
 
 /** https://console.groq.com/docs/openai: answers 400 to the omitted fields, and to `n` other than 1. */
 export const groq = openAiLike({
@@ -16,7 +16,8 @@ export const groq = openAiLike({
     // "property 'reasoning_content' is unsupported"; its own models give `reasoning`.
     history: withAnswerMembers('reasoning', 'function_call'),
     omit: ['logprobs', 'top_logprobs', 'logit_bias', 'thinking'],
-    omitInChat: ['reasoning'],
+    // "property 'prompt_cache_key' is unsupported".
+    omitInChat: ['reasoning', 'metadata', 'prompt_cache_key', ...hintsForOpenAi],
     nativeN: false,
     logprobs: false,
     // https://console.groq.com/docs/reasoning

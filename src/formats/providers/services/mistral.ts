@@ -1,6 +1,6 @@
 import { lowToHigh, wordsOfOpenRouter } from '../efforts.ts';
 import { inTurn, withAnswerMembers, withShortCallIds, withSystemForDeveloper } from '../histories.ts';
-import { openAiBatches, openAiEmbeddings, openAiLike, openAiTranscription } from '../openai-like.ts';
+import { hintsForOpenAi, openAiBatches, openAiEmbeddings, openAiLike, openAiTranscription } from '../openai-like.ts';
 
 /**
  * https://docs.mistral.ai/api. The body is checked strictly: a field it does not know is 422 `extra_forbidden`.
@@ -37,19 +37,8 @@ export const mistral = openAiLike({
   quirks: {
     history: inTurn(withSystemForDeveloper, withAnswerMembers(), withShortCallIds),
     omitConverted: ['top_k'],
-    omit: [
-      'logprobs',
-      'top_logprobs',
-      'logit_bias',
-      'user',
-      'store',
-      'service_tier',
-      'modalities',
-      'audio',
-      'verbosity',
-      'thinking',
-    ],
-    omitInChat: wordsOfOpenRouter,
+    omit: ['logprobs', 'top_logprobs', 'logit_bias', 'user', 'service_tier', 'modalities', 'audio', 'thinking'],
+    omitInChat: [...wordsOfOpenRouter, 'reasoning_format', ...hintsForOpenAi],
     rename: { max_completion_tokens: 'max_tokens', seed: 'random_seed' },
     // https://docs.mistral.ai/capabilities/reasoning/adjustable
     models: [
