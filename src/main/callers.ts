@@ -16,7 +16,7 @@ import { isLoopback } from '../config/loopback-host.ts';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { culvert } from '../kernel/command-form.ts';
-import { FailureError, isFailure } from '../kernel/failure.ts';
+import { failureIn, isFailure } from '../kernel/failure.ts';
 import { factsOf } from '../kernel/failure-facts.ts';
 import type { Log } from '../observe/log.ts';
 import { StartRefused } from '../processes/lifetime.ts';
@@ -73,8 +73,7 @@ async function firstLook(poll: () => Promise<unknown>): Promise<void> {
       await poll();
       return;
     } catch (error) {
-      if (!(error instanceof FailureError)) throw error;
-      const { message } = factsOf(error.failure, 0);
+      const { message } = factsOf(failureIn(error), 0);
       if (performance.now() > untilMs) throw new StartRefused(`Accounts and keys cannot be read. ${message}`);
       if (looks === 1) note(`${message} Culvert waits for its accounts and keys, at most ${firstLookMaxMs / 1_000} s.`);
     }

@@ -2,7 +2,7 @@ import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import type { ServeServices } from '../../inference/spine/answer-cache.ts';
 import { serve } from '../../inference/spine/serve.ts';
 import { refuse } from '../../inference/spine/sink.ts';
-import { type ErrorContext, type Failure, FailureError, invalid, isFailure } from '../../kernel/failure.ts';
+import { type ErrorContext, type Failure, failureIn, invalid, isFailure } from '../../kernel/failure.ts';
 import { factsOf } from '../../kernel/failure-facts.ts';
 import { type JsonObject, jsonText } from '../../kernel/json.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
@@ -88,8 +88,7 @@ async function answerCard(parts: A2aParts, exchange: Exchange): Promise<void> {
     if (card === null) return refuse(exchange.client, failureOf(agent.name, agent.unread()), []);
     writeJson(exchange, 200, card);
   } catch (error) {
-    if (!(error instanceof FailureError)) throw error;
-    refuse(exchange.client, error.failure, []);
+    refuse(exchange.client, failureIn(error), []);
   }
 }
 

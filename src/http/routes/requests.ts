@@ -5,7 +5,7 @@ import { feedbackRecord, requestRecord } from '../../books/metering/request-reco
 import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { allRead, type Failure, FailureError, invalid, isFailure } from '../../kernel/failure.ts';
+import { allRead, type Failure, failureIn, invalid, isFailure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
@@ -68,8 +68,7 @@ export function requestsRoute(ledger: Pick<Ledger, 'list'>): Route {
         const data = events.map((event) => requestRecord(event, 'caller'));
         writeJson(exchange, 200, { object: 'list', data, next_cursor: next });
       } catch (error) {
-        if (!(error instanceof FailureError)) throw error;
-        refuse(exchange.client, error.failure, []);
+        refuse(exchange.client, failureIn(error), []);
       }
     },
   };
@@ -133,8 +132,7 @@ export function feedbackRoute(parts: FeedbackParts): Route {
         if (isFailure(recorded)) refuse(exchange.client, recorded, []);
         else writeJson(exchange, 200, recorded);
       } catch (error) {
-        if (!(error instanceof FailureError)) throw error;
-        refuse(exchange.client, error.failure, []);
+        refuse(exchange.client, failureIn(error), []);
       }
     },
   };

@@ -7,7 +7,7 @@ import { type ResponsesEndpoint, responsesEndpoint } from '../../inference/famil
 import { chainItems, expandedForCount, responseNotFound } from '../../inference/families/responses/expand.ts';
 import { followRun, followStored } from '../../inference/families/responses/follow-response.ts';
 import { refuse, type Sink, sendWhole } from '../../inference/spine/sink.ts';
-import { type Failure, FailureError, invalidField, isFailure } from '../../kernel/failure.ts';
+import { type Failure, failureIn, invalidField, isFailure } from '../../kernel/failure.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { asReceived, bodyHandler, modelCallOf } from '../model-call.ts';
 import { readJsonBody } from '../read-body.ts';
@@ -148,8 +148,7 @@ async function answerOrBegin(
       if (body.stream === true) return await followRun(run, exchange.client, -1, call.admitted.headers);
       sendWhole(sink, call.admitted.headers, JSON.stringify(run.response));
     } catch (error) {
-      if (!(error instanceof FailureError)) throw error;
-      refuse(sink, error.failure, call.admitted.headers);
+      refuse(sink, failureIn(error), call.admitted.headers);
     }
   };
   const { idempotencyKey: key, requestId, principal, admitted, sink } = call;

@@ -2,7 +2,7 @@ import type { JsonSchema } from '../../formats/dialects/described-check.ts';
 import { openAiResponses } from '../../formats/dialects/openai-responses/index.ts';
 import type { ObjectReader } from '../../inference/spine/body-reader.ts';
 import { refuse } from '../../inference/spine/sink.ts';
-import { type Failure, FailureError, isFailure } from '../../kernel/failure.ts';
+import { type Failure, failureIn, isFailure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { offLoopBodyBytes } from '../../kernel/limits.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
@@ -66,8 +66,7 @@ export function storedRoute(
         if (isFailure(result)) refuse(exchange.client, result, headers);
         else if (result !== null) writeJson(exchange, 200, result, headers);
       } catch (error) {
-        if (!(error instanceof FailureError)) throw error;
-        refuse(exchange.client, error.failure, headers);
+        refuse(exchange.client, failureIn(error), headers);
       }
     },
   };

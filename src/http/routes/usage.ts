@@ -11,7 +11,7 @@ import { parseDistanceMs, parseInstantMs } from '../../config/scalars.ts';
 import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { type Failure, FailureError, invalid, isFailure } from '../../kernel/failure.ts';
+import { type Failure, failureIn, invalid, isFailure } from '../../kernel/failure.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { writeJson } from '../write-json.ts';
 
@@ -64,8 +64,7 @@ async function answerUsage({ counters, ledger, plans, storage, clock }: UsagePar
       data: rows.map(usageRecord),
     });
   } catch (error) {
-    if (!(error instanceof FailureError)) throw error;
-    refused(error.failure);
+    refused(failureIn(error));
   }
 }
 

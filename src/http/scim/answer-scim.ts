@@ -7,7 +7,7 @@ import type { SharedTally } from '../../books/metering/tally.ts';
 import type { ScimConfig } from '../../config/schema/schema-dashboard.ts';
 import type { Config } from '../../config/schema.ts';
 import { sendWhole } from '../../inference/spine/sink.ts';
-import { type Failure, FailureError, invalid, isFailure, refuse } from '../../kernel/failure.ts';
+import { type Failure, failureIn, invalid, isFailure, refuse } from '../../kernel/failure.ts';
 import { factsOf } from '../../kernel/failure-facts.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
@@ -64,8 +64,7 @@ export function createScimDoor(parts: ScimDoorParts): (exchange: Exchange) => Pr
       const answer = await answerTo(exchange, config, parts);
       if (answer !== null) send(exchange, answer);
     } catch (error) {
-      if (!(error instanceof FailureError)) throw error;
-      send(exchange, failed(error.failure, parts.clock.wallMs()));
+      send(exchange, failed(failureIn(error), parts.clock.wallMs()));
     }
   };
 }

@@ -1,4 +1,4 @@
-import { FailureError } from '../../kernel/failure.ts';
+import { failureIn } from '../../kernel/failure.ts';
 import { factsOf } from '../../kernel/failure-facts.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import {
@@ -130,8 +130,7 @@ function withFaults(lists: McpOffer['lists']): McpOffer['lists'] {
   if (lists === null) return null;
   return () =>
     lists().catch((error: unknown) => {
-      if (!(error instanceof FailureError)) throw error;
-      throw new RpcFault(internalError, factsOf(error.failure, 0).message);
+      throw new RpcFault(internalError, factsOf(failureIn(error), 0).message);
     });
 }
 

@@ -10,7 +10,7 @@ import {
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
 import type { OpenedVectorStores } from '../../../inference/vector-stores/open-vector-stores.ts';
-import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, failureIn, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { readerStallTimeoutMs } from '../../../kernel/limits.ts';
 import { identityHeaders } from '../../delivery.ts';
@@ -157,8 +157,7 @@ async function uploadHeld(
     await form.release();
     writeJson(exchange, 200, format.shown(file), headers);
   } catch (error) {
-    if (!(error instanceof FailureError)) throw error;
-    refuse(exchange.client, error.failure, headers);
+    refuse(exchange.client, failureIn(error), headers);
   } finally {
     await form.release();
   }

@@ -12,7 +12,7 @@ import { resultsPurpose } from '../../../inference/batches/write-results.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import type { ObjectReader } from '../../../inference/spine/body-reader.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
-import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, failureIn, invalid, isFailure } from '../../../kernel/failure.ts';
 import { factsOf } from '../../../kernel/failure-facts.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
@@ -126,8 +126,7 @@ async function begin(parts: MessageBatchesParts, exchange: Exchange, base: strin
     const batch = await batches.create({ tenant, account, keyId: callerIdOf(caller) }, made);
     writeJson(exchange, 200, shownBatch(batch, base), answerHeaders);
   } catch (error) {
-    if (!(error instanceof FailureError)) throw error;
-    refuse(exchange.client, error.failure, answerHeaders);
+    refuse(exchange.client, failureIn(error), answerHeaders);
   } finally {
     hold.release();
   }

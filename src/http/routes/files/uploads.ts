@@ -10,7 +10,7 @@ import {
 } from '../../../inference/batches/part-uploads.ts';
 import { purposes } from '../../../inference/batches/stored-files.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
-import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, failureIn, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { OpenedOnce } from '../../../kernel/opened-once.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
@@ -114,8 +114,7 @@ async function addPart(parts: FilesParts, exchange: Exchange, uploads: OpenUploa
     if (isFailure(part)) refuse(exchange.client, part, headers);
     else if (part !== null) writeJson(exchange, 200, shownPart(part), headers);
   } catch (error) {
-    if (!(error instanceof FailureError)) throw error;
-    refuse(exchange.client, error.failure, headers);
+    refuse(exchange.client, failureIn(error), headers);
   }
 }
 

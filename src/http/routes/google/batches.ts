@@ -9,7 +9,7 @@ import { type StoredFile, type StoredFiles, shownPurposes } from '../../../infer
 import { resultsPurpose } from '../../../inference/batches/write-results.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
-import { type Failure, FailureError, invalid, invalidField, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, failureIn, invalid, invalidField, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { writeJson } from '../../write-json.ts';
@@ -93,8 +93,7 @@ export async function beginGoogleBatch(
     if (isFailure(begun)) refuse(exchange.client, begun, headers);
     else writeJson(exchange, 200, begun, headers);
   } catch (error) {
-    if (!(error instanceof FailureError)) throw error;
-    refuse(exchange.client, error.failure, headers);
+    refuse(exchange.client, failureIn(error), headers);
   }
 }
 

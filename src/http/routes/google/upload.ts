@@ -4,7 +4,7 @@ import { gemini } from '../../../formats/dialects/gemini/index.ts';
 import type { ResumableFiles } from '../../../inference/batches/resumable-files.ts';
 import type { StoredFile } from '../../../inference/batches/stored-files.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
-import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, failureIn, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { offLoopBodyBytes } from '../../../kernel/limits.ts';
 import { parseObject } from '../../../kernel/parse-object.ts';
@@ -47,8 +47,7 @@ export function fileUploadRoute(parts: UploadParts, version: string, shown: Show
         const { status, body = {}, more = [] } = done;
         writeJson(exchange, 200, body, [...headers, 'x-goog-upload-status', status, ...more]);
       } catch (error) {
-        if (!(error instanceof FailureError)) throw error;
-        refuse(exchange.client, error.failure, headers);
+        refuse(exchange.client, failureIn(error), headers);
       }
     },
   };

@@ -1,7 +1,7 @@
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { videoAt, videoContent } from '../../../inference/families/videos/jobs.ts';
 import { sendVideo } from '../../../inference/families/videos/stream-content.ts';
-import { type Failure, FailureError, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, failureIn, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Exchange } from '../../exchange.ts';
 import { writeJson } from '../../write-json.ts';
@@ -22,8 +22,7 @@ export async function answersOperation(services: Services, exchange: Exchange): 
     if (isFailure(found)) refuseAsGoogle(services, exchange, found);
     else writeJson(exchange, 200, operationOf(found.job, model, id, linkOf({ services }, exchange)), headers);
   } catch (error) {
-    if (!(error instanceof FailureError)) throw error;
-    refuseAsGoogle(services, exchange, error.failure);
+    refuseAsGoogle(services, exchange, failureIn(error));
   }
   return true;
 }

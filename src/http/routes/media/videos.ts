@@ -5,7 +5,7 @@ import { type VideoInput, videoRemixEndpoint, videosEndpoint } from '../../../in
 import { deleteVideo, tenantVideos, videoAt, videoContent } from '../../../inference/families/videos/jobs.ts';
 import { sendVideo, type VideoCaller } from '../../../inference/families/videos/stream-content.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
-import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, failureIn, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { bodyHandler, uploadHandler } from '../../model-call.ts';
@@ -91,8 +91,7 @@ async function answered(exchange: Exchange, answer: Answer): Promise<void> {
     if (isFailure(result)) refuse(exchange.client, result, headers);
     else if (result !== null) writeJson(exchange, 200, result.json, headers);
   } catch (error) {
-    if (!(error instanceof FailureError)) throw error;
-    refuse(exchange.client, error.failure, headers);
+    refuse(exchange.client, failureIn(error), headers);
   }
 }
 

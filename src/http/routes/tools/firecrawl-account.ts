@@ -1,7 +1,7 @@
 import { type PlanReadings, readLimits } from '../../../books/metering/limits/limit-view.ts';
 import { limitsOfKey } from '../../../books/metering/plan-rules.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
-import { FailureError } from '../../../kernel/failure.ts';
+import { failureIn } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Crawl } from '../../../tools/crawl/crawl-store.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
@@ -50,8 +50,7 @@ function route(
       try {
         writeJson(exchange, 200, { success: true, ...(await answer(exchange)) }, exchange.admitted?.headers);
       } catch (error) {
-        if (!(error instanceof FailureError)) throw error;
-        refuse(exchange.client, error.failure, []);
+        refuse(exchange.client, failureIn(error), []);
       }
     },
   };

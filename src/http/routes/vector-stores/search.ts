@@ -2,7 +2,7 @@ import { attributeKey } from '../../../inference/families/vectors/search-files.t
 import { refusedFilter, vectorFilter } from '../../../inference/server-tools/file-filter.ts';
 import type { FoundPassage, Passages } from '../../../inference/vector-stores/passages.ts';
 import type { StoreCaller, VectorStores } from '../../../inference/vector-stores/vector-stores.ts';
-import { allRead, type Failure, FailureError, invalidField, isFailure } from '../../../kernel/failure.ts';
+import { allRead, type Failure, failureIn, invalidField, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { writeJson } from '../../write-json.ts';
 import type { StoredCall } from '../stored-route.ts';
@@ -36,8 +36,7 @@ export async function searchStore(
   try {
     for (const query of queries) found.push(...(await passages.search(caller, store.id, { ...searchOptions, query })));
   } catch (error) {
-    if (!(error instanceof FailureError)) throw error;
-    return refusedFilter(error.failure, 'filters');
+    return refusedFilter(failureIn(error), 'filters');
   }
   const answer = {
     object: 'vector_store.search_results.page',

@@ -1,6 +1,6 @@
 import { responseObject } from '../../../formats/dialects/openai-responses/response-object.ts';
 import { gatewayIdMark } from '../../../formats/dialects/openai-responses/wire.ts';
-import { type Failure, FailureError, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, failureIn, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { BufferedAnswer } from '../../spine/buffered-answer.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
@@ -112,8 +112,7 @@ export async function answeredTrigger(
       call.sink.end(null);
     }
   } catch (error) {
-    if (!(error instanceof FailureError)) throw error;
-    refuse(call.sink, error.failure, call.admitted.headers);
+    refuse(call.sink, failureIn(error), call.admitted.headers);
   }
   return true;
 }

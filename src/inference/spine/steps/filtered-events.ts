@@ -4,7 +4,7 @@ import { jsonIn, textsIn } from '../../../formats/neutral/json-texts.ts';
 import type { Loss } from '../../../formats/neutral/loss.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import { SeenThought } from '../../../formats/neutral/thought-proof.ts';
-import { type Failure, FailureError, statusOf } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, failureIn, statusOf } from '../../../kernel/failure.ts';
 import type { JsonValue } from '../../../kernel/json.ts';
 import type { AnswerTexts, TextFilter } from '../../models/steps.ts';
 import { type Answer, answeredElsewhere } from '../answer.ts';
@@ -87,8 +87,7 @@ class FilteredEvents implements AttemptSink {
         this.#filter.take(event, passed);
       }
     } catch (error) {
-      if (!(error instanceof FailureError)) throw error;
-      this.#refuse(error.failure, passed);
+      this.#refuse(failureIn(error), passed);
     }
     return this.#pass(passed);
   }
