@@ -84,6 +84,14 @@ export function unknownFields(table: ReadonlyMap<string, unknown>, body: JsonObj
   );
 }
 
+/** Questions about a body of a format with `fields`: its first fault, and its fields that no other provider has a form of. */
+export function questionsOf(fields: Parameters<typeof checkFields>[0], required: ReadonlyMap<string, string>) {
+  return {
+    invalidFieldIn: (body: JsonObject) => invalidField(fields, body, required),
+    unknownFieldsIn: (body: JsonObject) => unknownFields(fields, body),
+  };
+}
+
 /** Result of a check of a whole body. */
 export interface Checked<Body> {
   /** If `vendors` is null all types and bounds hold, else only those of fields that Culvert reads. */

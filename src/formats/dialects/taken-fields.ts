@@ -116,6 +116,15 @@ export type InnerMember =
 type Gateways = 'model' | 'stream' | 'includeUsage' | 'truncation' | 'hints' | 'extensions' | 'lost';
 const gateways: readonly Gateways[] = ['model', 'stream', 'includeUsage', 'truncation', 'hints', 'extensions', 'lost'];
 
+/** Members that encoders write by hand. */
+export const byHand = [
+  'toolChoice',
+  'parallelToolCalls',
+  'responseFormat',
+  'responseFormat.description',
+  'reasoning',
+] as const;
+
 /** Inner members that every format has a place for. `custom` is said by the other members too. */
 const everybodys: readonly InnerMember[] = [
   'messages.role',

@@ -91,13 +91,7 @@ export const imagesLikeOpenAi: ImageFacts = {
 export const newImagesLikeOpenAi: ImageFacts = {
   pathOf: openAiPath,
   families: [],
-  others: {
-    format: 'openai',
-    perCall: 1,
-    sizes: { kind: 'any' },
-    gives: 'asked',
-    takes: 'all',
-  },
+  others: { format: 'openai', perCall: 1, sizes: { kind: 'any' }, gives: 'asked', takes: 'all' },
 };
 
 /** https://docs.together.ai/reference/post-images-generations: FLUX and its like. */

@@ -6,7 +6,7 @@ import { standInTool } from '../../neutral/stand-in-tool.ts';
 import { breaksToolLoop, dropLoopThoughts } from '../../neutral/tool-loop.ts';
 import type { EncodedRequest, EncodeTarget } from '../dialect.ts';
 import { openAiAlone } from '../openai-chat/request-fields.ts';
-import { encoderOf, encodersByModel, type Taken, writeFields } from '../taken-fields.ts';
+import { byHand, encoderOf, encodersByModel, type Taken, writeFields } from '../taken-fields.ts';
 import { type Encoding, encodeMessages, lose, refuse } from './encode-messages.ts';
 import { type ModelRules, rulesOf } from './model-rules.ts';
 import { isRecursive, type NarrowedSchema, narrowSchema } from './narrow-schema.ts';
@@ -17,18 +17,7 @@ import { blockKinds, type MessagesBody, type Thinking, type Tool, type ToolChoic
 /** Default when nobody knows the model's limit; every model accepts it. Anthropic requires the field. */
 const maxTokensDefault = 4_096;
 
-const takes = [
-  'messages',
-  'maxOutputTokens',
-  'tools',
-  'tools.strict',
-  'tools.cache',
-  'toolChoice',
-  'parallelToolCalls',
-  'responseFormat',
-  'responseFormat.description',
-  'reasoning',
-] as const;
+const takes = ['messages', 'maxOutputTokens', 'tools', 'tools.strict', 'tools.cache', ...byHand] as const;
 type EncodedMembers = Taken<(typeof takes)[number]>;
 
 /**

@@ -8,6 +8,7 @@ import { budgetMin, unlimitedBudget } from '../anthropic-messages/encode-request
 import type { EncodedRequest, EncodeTarget } from '../dialect.ts';
 import { openAiAlone } from '../openai-chat/request-fields.ts';
 import {
+  byHand,
   clamp,
   encoderOf,
   encodersByModel,
@@ -31,19 +32,7 @@ import {
   vendor,
 } from './wire.ts';
 
-const takes = [
-  'messages',
-  'maxOutputTokens',
-  'topK',
-  'tools',
-  'tools.strict',
-  'tools.cache',
-  'toolChoice',
-  'parallelToolCalls',
-  'responseFormat',
-  'responseFormat.description',
-  'reasoning',
-] as const;
+const takes = ['messages', 'maxOutputTokens', 'topK', 'tools', 'tools.strict', 'tools.cache', ...byHand] as const;
 type EncodedMembers = Taken<(typeof takes)[number]>;
 
 /** Facts that decide how a field is written: `sampling` is refused where the model thinks. */

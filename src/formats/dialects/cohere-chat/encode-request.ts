@@ -7,6 +7,7 @@ import type { EncodedRequest, EncodeTarget } from '../dialect.ts';
 import { openAiAlone } from '../openai-chat/request-fields.ts';
 import { openAiChatId } from '../openai-chat/wire.ts';
 import {
+  byHand,
   clamp,
   encoderOf,
   encodersByModel,
@@ -21,16 +22,7 @@ import { type Encoding, encodeMessages, lose } from './encode-messages.ts';
 import { type ModelRules, rulesOf } from './model-rules.ts';
 import { type CohereBody, cohereOnlyFields, vendor } from './wire.ts';
 
-const takes = [
-  'messages',
-  'tools',
-  'tools.strict',
-  'toolChoice',
-  'parallelToolCalls',
-  'responseFormat',
-  'responseFormat.description',
-  'reasoning',
-] as const;
+const takes = ['messages', 'tools', 'tools.strict', ...byHand] as const;
 type EncodedMembers = Taken<(typeof takes)[number]>;
 
 /** Facts that decide how a field is written: the target, and the body as far as it is made. */

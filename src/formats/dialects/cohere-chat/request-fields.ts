@@ -1,7 +1,5 @@
-import type { Failure } from '../../../kernel/failure.ts';
-import type { JsonObject } from '../../../kernel/json.ts';
 import { bodySchema, type JsonSchema } from '../described-check.ts';
-import { invalidField, unknownFields } from '../field-table.ts';
+import { questionsOf } from '../field-table.ts';
 import {
   anyJson,
   arrayOf,
@@ -117,15 +115,7 @@ const required = new Map([
   ['messages', 'an array of at least one message'],
 ]);
 
-/** The first fault of a body, which names its field; null when there is none. */
-export function invalidFieldIn(body: JsonObject): Failure | null {
-  return invalidField(fields, body, required);
-}
-
-/** Fields of a body that no other provider has a form of. */
-export function unknownFieldsIn(body: JsonObject): string[] {
-  return unknownFields(fields, body);
-}
+export const { invalidFieldIn, unknownFieldsIn } = questionsOf(fields, required);
 
 /** Schema of the body of `POST /v2/chat` for `/openapi.json`. */
 export function requestSchema(): JsonSchema {

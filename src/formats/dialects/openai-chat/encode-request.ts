@@ -5,23 +5,13 @@ import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralResponseFormat, NeutralTool } from '../../neutral/request.ts';
 import type { EncodedRequest, EncodeTarget } from '../dialect.ts';
 import { textsOf } from '../openai-metadata.ts';
-import { encoderOf, type Taken, writeFields } from '../taken-fields.ts';
+import { byHand, encoderOf, type Taken, writeFields } from '../taken-fields.ts';
 import { effortAbove, effortOfBudget } from './effort.ts';
 import { encodeMessages } from './encode-messages.ts';
 import { encodedFields } from './request-fields.ts';
 import { openAiChatId } from './wire.ts';
 
-const takes = [
-  'messages',
-  'messages.name',
-  'tools',
-  'tools.strict',
-  'toolChoice',
-  'parallelToolCalls',
-  'responseFormat',
-  'responseFormat.description',
-  'reasoning',
-] as const;
+const takes = ['messages', 'messages.name', 'tools', 'tools.strict', ...byHand] as const;
 type EncodedMembers = Taken<(typeof takes)[number]>;
 
 /**
