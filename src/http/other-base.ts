@@ -14,7 +14,7 @@ const ofFoundry = /^\/models(\/(?:chat\/completions|(?:images\/)?embeddings))$/;
 /** Azure's, of one deployment. */
 const ofDeployment = /^\/openai\/deployments\/([^/]+)(\/.+)$/;
 /** Azure's v1 API, its paths without a deployment, and LiteLLM's paths of vendors. */
-const ofVendor = /^\/(?:openai|anthropic|gemini)(\/v1(?:beta)?)?(\/.+)$/;
+const ofVendor = /^\/(?:openai|anthropic|gemini|cursor)(\/v1(?:beta)?)?(\/.+)$/;
 /** A base URL with a slash at its end, before which clients put one. The address of a file (`http://`) stays. */
 const slashAgain = /(?<!:)\/(?=\/)/g;
 /** A base URL with a version, to which clients add theirs. */

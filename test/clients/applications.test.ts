@@ -104,3 +104,111 @@ for (const model of ['claude', 'google', 'responses']) {
     assert.doesNotMatch(JSON.stringify(lastBody()), /not shown/);
   });
 }
+
+/* Cursor with another base URL: it has one path, whatever it writes (BerriAI/litellm#34029). */
+const flatPatchTool = {
+  ...{ type: 'custom', name: 'ApplyPatch', description: 'Applies a patch.' },
+  format: { type: 'grammar', syntax: 'lark', definition },
+};
+const flatReadTool = { type: 'function', name: 'read_file', parameters: readTool.function.parameters, strict: false };
+
+/** Names of the functions that it calls. The simulated Claude calls none in a turn with results, which ours are in one with the question. */
+function callsIn([choice]: ChatAnswer['choices']): string[] {
+  return (choice!.message.tool_calls as unknown as (typeof call)[]).map(({ function: { name } }) => name);
+}
+
+for (const model of models) {
+  test(`Cursor's agent asks chat completions in the words of Responses (${model} upstream)`, async () => {
+    const body = {
+      model,
+      user: 'someone',
+      input: [
+        { role: 'system', content: 'You are a coding assistant.' },
+        { role: 'user', content: [{ type: 'input_text', text: 'Read main.py' }] },
+        { type: 'function_call', call_id: 'call_a', name: 'read_file', arguments: '{"path":"main.py"}' },
+        { type: 'function_call_output', call_id: 'call_a', output: 'print("unchanged")' },
+        { role: 'user', content: 'Please call read_file' },
+      ],
+      tools: [flatReadTool, flatPatchTool],
+      tool_choice: 'auto',
+      reasoning: { effort: 'low', summary: 'auto' },
+      include: ['reasoning.encrypted_content'],
+      store: false,
+    };
+    const { choices } = await chat(body);
+    if (model !== 'claude') assert.deepEqual(callsIn(choices), ['read_file']);
+    const sent = JSON.stringify(lastBody());
+    for (const part of ['You are a coding assistant.', 'print(\\"unchanged\\")', 'main.py', 'Applies a patch.'])
+      assert.ok(sent.includes(part), `${part} in ${sent}`);
+    if (model === 'chat') {
+      assert.deepEqual(lastBody().tools, [
+        { ...readTool, function: { ...readTool.function, strict: false } },
+        patchTool,
+      ]);
+      for (const name of ['input', 'include', 'text']) assert.equal(lastBody()[name], undefined);
+    }
+    const response = await gateway.fetch('/v1/chat/completions', { json: { ...body, tools: [], stream: true } });
+    const text = await response.text();
+    assert.match(text, /"object":"chat\.completion\.chunk"/);
+    assert.match(text, /data: \[DONE\]\s*$/);
+    assert.doesNotMatch(text, /response\./);
+  });
+
+  test(`Cursor's questions have tools of both forms in chat completions (${model} upstream)`, async () => {
+    const tools = [readTool, flatPatchTool];
+    const tool_choice = { type: 'function', name: 'read_file' };
+    const { choices } = await chat({ model, messages: [user('Please call read_file')], tools, tool_choice });
+    assert.deepEqual(callsIn(choices), ['read_file']);
+    assert.match(JSON.stringify(lastBody()), /Applies a patch\./);
+    if (model === 'chat') assert.deepEqual(lastBody().tools, [readTool, patchTool]);
+  });
+
+  test(`Cursor writes tools and their results as Anthropic does, for names with claude (${model} upstream)`, async () => {
+    const { choices } = await chat({
+      model,
+      messages: [
+        { role: 'system', content: 'You are a coding assistant.' },
+        user('Read main.py'),
+        {
+          role: 'assistant',
+          content: [
+            { type: 'text', text: 'I look.' },
+            { type: 'tool_use', id: 'toolu_1', name: 'read_file', input: { path: 'main.py' } },
+          ],
+        },
+        {
+          role: 'user',
+          content: [
+            { type: 'tool_result', tool_use_id: 'toolu_1', content: [{ type: 'text', text: 'unchanged' }] },
+            { type: 'text', text: 'Please call read_file' },
+          ],
+        },
+      ],
+      tools: [{ name: 'read_file', description: 'Reads.', input_schema: readTool.function.parameters }],
+      tool_choice: { type: 'auto' },
+      max_tokens: 4_000,
+      temperature: 0,
+    });
+    if (model !== 'claude') assert.deepEqual(callsIn(choices), ['read_file']);
+    const sent = lastBody();
+    for (const part of ['You are a coding assistant.', 'I look.', 'toolu_1', 'unchanged', 'Reads.'])
+      assert.ok(JSON.stringify(sent).includes(part), part);
+    if (model !== 'chat') return;
+    assert.deepEqual(
+      (sent.messages as JsonObject[]).map(({ role }) => role),
+      ['system', 'user', 'assistant', 'tool', 'user'],
+    );
+    assert.deepEqual([sent.tool_choice, sent.max_tokens, sent.temperature], ['auto', 4_000, 0]);
+  });
+}
+
+test('what looks like Responses at chat completions and is none is 400 in its words', async () => {
+  for (const [body, param] of [
+    [{ model: 'claude', input: 5 }, 'input'],
+    [{ model: 'claude', input: 'x', previous_response_id: 'resp_1' }, 'previous_response_id'],
+    [{ model: 'claude' }, 'messages'],
+  ] as const) {
+    const response = await gateway.fetch('/v1/chat/completions', { json: body });
+    assert.deepEqual([response.status, ((await response.json()) as ChatAnswer).error!.param], [400, param]);
+  }
+});

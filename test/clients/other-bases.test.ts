@@ -49,7 +49,7 @@ const gateway = await startGateway(
 const messages = [{ role: 'user' as const, content: 'hello there' }];
 const last = () => upstream.requests().at(-1)!;
 
-for (const base of ['', '/', '/openai/v1', '/v1', '/v1/', '//v1//', '/v1/v1', '/openai/v1/v1']) {
+for (const base of ['', '/', '/cursor', '/openai/v1', '/v1', '/v1/', '//v1//', '/v1/v1', '/openai/v1/v1']) {
   test(`OpenAI's SDK works with the base URL '${base}'`, async () => {
     const openai = new OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}${base}`, maxRetries: 0 });
     const answer = await openai.chat.completions.create({ model: 'my-gpt', messages });

@@ -1,29 +1,17 @@
-import type { CallerDialectId, CallerRequest } from '../../../formats/dialects/dialect.ts';
-import { dialects } from '../../../formats/dialects/dialect-table.ts';
+import type { CallerDialectId } from '../../../formats/dialects/dialect.ts';
 import { jsonIn } from '../../../formats/neutral/json-texts.ts';
 import type { NeutralMessage, NeutralPart, NeutralRequest } from '../../../formats/neutral/request.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import { parseBody } from '../../../kernel/parse-object.ts';
 import type { Canonical, CanonicalQuestion } from '../../models/steps.ts';
 import { canonicalBody, canonicalOf, digestOf, longNumbersIn } from '../../spine/readable-input.ts';
+import { type ReadConversation, readCaller } from './other-words.ts';
 import { RecentCanonicals } from './recent-canonical.ts';
 
 /** The result of `canonicalRead` for a body that is not read yet. */
 export function canonicalConversation(raw: Buffer, dialect: CallerDialectId, part?: 'question'): Canonical | Failure {
-  const parsed = parseBody(raw);
-  if (isFailure(parsed)) return parsed;
-  const { body, scan } = parsed;
-  const read = dialects[dialect].readRequest(raw, body, scan);
-  return isFailure(read) ? read : canonicalRead({ raw, body, read, dialect }, part);
-}
-
-/** A conversation as it came, and as it was read. */
-export interface ReadConversation {
-  raw: Buffer;
-  body: JsonObject;
-  read: CallerRequest;
-  dialect: CallerDialectId;
+  const read = readCaller(raw, dialect);
+  return isFailure(read) ? read : canonicalRead(read, part);
 }
 
 /**

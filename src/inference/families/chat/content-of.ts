@@ -4,9 +4,9 @@ import type { NeutralEvent } from '../../../formats/neutral/event.ts';
 import type { NeutralPart, NeutralRequest } from '../../../formats/neutral/request.ts';
 import { isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, parsedData, parsedJson } from '../../../kernel/json.ts';
-import { parseBody } from '../../../kernel/parse-object.ts';
 import type { TracedContent } from '../../../kernel/trace.ts';
 import { createSseReader } from '../../../upstream/transport/sse-reader.ts';
+import { readCaller } from './other-words.ts';
 
 /** A message as the GenAI conventions write it. */
 interface Message {
@@ -40,11 +40,8 @@ export function requestOf(
   dialectId: CallerDialectId,
   request: Buffer,
 ): { neutral: NeutralRequest; body: JsonObject } | null {
-  const parsed = parseBody(request);
-  if (isFailure(parsed)) return null;
-  const { body, scan } = parsed;
-  const read = dialects[dialectId].readRequest(request, body, scan);
-  return isFailure(read) ? null : { neutral: read.neutral(), body };
+  const read = readCaller(request, dialectId);
+  return isFailure(read) ? null : { neutral: read.read.neutral(), body: read.body };
 }
 
 function partOf(part: NeutralPart): JsonObject {

@@ -25,8 +25,9 @@ import { jsonDepthMax } from '../../../kernel/limits.ts';
 import { type MemberSurvey, type ParsedObject, parseBody, surveyMembers } from '../../../kernel/parse-object.ts';
 import { type EncodedBody, encodeForwarded, type ForwardOrder, membersFor } from '../../spine/encode-forwarded.ts';
 import type { RequestBody, RequestFacts } from '../../spine/request-body.ts';
-import { canonicalRead, type ReadConversation } from './canonical.ts';
+import { canonicalRead } from './canonical.ts';
 import { cutToContext } from './cut-to-context.ts';
+import { type ReadConversation, readAgain } from './other-words.ts';
 
 /** A checked conversation and what can be made of it. */
 export interface ConversationBody extends RequestBody<ConversationFacts> {
@@ -87,11 +88,14 @@ export function readConversation(raw: Buffer, dialect: CallerDialectId): Convers
   return isFailure(parsed) ? parsed : readParsed(raw, parsed, dialect);
 }
 
-function readParsed(raw: Buffer, { body, scan }: ParsedObject, dialect: CallerDialectId): ConversationBody | Failure {
+function readParsed(raw: Buffer, parsed: ParsedObject, dialect: CallerDialectId): ConversationBody | Failure {
+  const { body, scan } = parsed;
   const read = dialects[dialect].readRequest(raw, body, scan);
-  if (isFailure(read)) return read;
+  const mayBeOther = isFailure(read) || read.extras?.nativeFor === 'judge';
+  const conversation = mayBeOther ? readAgain(raw, parsed, dialect, read) : { raw, body, read, dialect };
+  if (isFailure(conversation)) return conversation;
   const named = namedIn(body, dialect, scan);
-  return isFailure(named) ? named : bodyOf({ raw, body, read, dialect }, named);
+  return isFailure(named) ? named : bodyOf(conversation, named);
 }
 
 /** Ids that one body may name: a long conversation has hundreds. */
