@@ -212,3 +212,29 @@ test('what looks like Responses at chat completions and is none is 400 in its wo
     assert.deepEqual([response.status, ((await response.json()) as ChatAnswer).error!.param], [400, param]);
   }
 });
+
+const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgAAAAAgAB4iG8MwAAAABJRU5ErkJggg==';
+const pdf = Buffer.from('%PDF-1.4\n%âãÏÓ\n').toString('base64');
+
+for (const model of ['claude', 'google', 'responses']) {
+  for (const [what, url, sent] of [
+    ['a picture without a type', `data:;base64,${png}`, 'image/png'],
+    ['a picture of application/octet-stream', `data:application/octet-stream;base64,${png}`, 'image/png'],
+    ['a picture in lines', `data:image/png;base64,${png.slice(0, 76)}\r\n${png.slice(76)}`, 'image/png'],
+    ['a PDF of application/octet-stream', `data:application/octet-stream;base64,${pdf}`, 'application/pdf'],
+    ['a text', `data:text/plain;base64,${Buffer.from('one, two').toString('base64')}`, ''],
+  ] as const) {
+    test(`an image_url with ${what} reaches the provider as what it is (${model} upstream)`, async () => {
+      const content = [
+        { type: 'text', text: 'What is this?' },
+        { type: 'image_url', image_url: { url } },
+      ];
+      await chat({ model, messages: [{ role: 'user', content }] });
+      const body = JSON.stringify(lastBody());
+      assert.ok(body.includes(sent), body);
+      assert.doesNotMatch(body, /octet-stream|\\r/);
+      if (sent === 'image/png') assert.ok(body.includes(png), body);
+      if (sent === '') assert.doesNotMatch(body, /"type":"(input_)?image"/);
+    });
+  }
+}

@@ -21,9 +21,14 @@ export function mediaTypeOf(bytes: Buffer): string | null {
 /** Base64 of the first bytes. */
 const startChars = 24;
 
+/** The same of bytes in base64. */
+export function shownTypeOf(base64: string): string | null {
+  return mediaTypeOf(Buffer.from(base64.slice(0, startChars), 'base64'));
+}
+
 /** Media type of a picture: the one that its bytes show, or else the given one. Providers refuse a wrong one. */
 export function pictureTypeOf(mediaType: string, base64: string): string {
-  const shown = mediaTypeOf(Buffer.from(base64.slice(0, startChars), 'base64'));
+  const shown = shownTypeOf(base64);
   if (shown?.startsWith('image/') === true) return shown;
   const given = mediaType.toLowerCase();
   return given === 'image/jpg' ? 'image/jpeg' : given;

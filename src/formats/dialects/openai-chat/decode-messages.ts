@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { markMessage } from '../../neutral/mark-message.ts';
+import { shownTypeOf } from '../../neutral/media-type.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { argumentsOrEmpty } from '../arguments-text.ts';
 import { type Complaint, described, type JsonSchema } from '../described-check.ts';
@@ -275,10 +276,11 @@ function decodePart(part: ChatPart): NeutralPart {
       return { type: 'refusal', text: part.refusal };
     case 'image_url': {
       const { url, detail } = part.image_url;
+      const source = mediaSource(url);
+      const isPicture = source.kind !== 'base64' || source.mediaType.toLowerCase().startsWith('image/');
       // As clients of LiteLLM send files.
-      if (/^data:application\/pdf[;,]/i.test(url))
-        return { type: 'document', source: mediaSource(url), ...cacheOf(part) };
-      return { type: 'image', source: mediaSource(url), ...(detail && { detail }), ...cacheOf(part) };
+      if (!isPicture) return { type: 'document', source, ...cacheOf(part) };
+      return { type: 'image', source, ...(detail && { detail }), ...cacheOf(part) };
     }
     case 'input_audio':
       return { type: 'audio', format: part.input_audio.format, base64: part.input_audio.data };
@@ -299,8 +301,13 @@ export function cacheOf(holder: JsonObject): { cache: JsonObject } | Record<neve
 export function mediaSource(url: string): MediaSource {
   if (!url.startsWith('data:')) return { kind: 'url', url };
   const comma = url.indexOf(',');
-  const mediaType = url.slice('data:'.length, url.indexOf(';'));
-  return { kind: 'base64', mediaType: mediaType || 'application/octet-stream', base64: url.slice(comma + 1) };
+  const given = url.slice('data:'.length, url.indexOf(';'));
+  const data = url.slice(comma + 1);
+  // Of many encoders each line has 76 characters. Providers refuse the breaks.
+  const base64 = /\s/.test(data.slice(0, 100)) ? data.replace(/\s/g, '') : data;
+  const isGeneral = given === '' || given === 'application/octet-stream';
+  const shown = isGeneral ? (shownTypeOf(base64) ?? 'application/octet-stream') : given;
+  return { kind: 'base64', mediaType: shown, base64 };
 }
 
 /** File data comes as a data: URL or, from some clients, as bare base64, which the format takes to be a PDF. */
