@@ -238,3 +238,11 @@ for (const model of ['claude', 'google', 'responses']) {
     });
   }
 }
+
+test('a schema beside json_object bounds the answer over Claude', async () => {
+  const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
+  const response_format = { type: 'json_object', schema };
+  const { choices } = await chat({ model: 'claude', messages: [user('Which city?')], response_format });
+  assert.deepEqual(Object.keys(JSON.parse(choices[0]!.message.content!) as JsonObject), ['city']);
+  assert.match(JSON.stringify(lastBody()), /"city"/);
+});

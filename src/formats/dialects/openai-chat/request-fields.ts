@@ -204,7 +204,10 @@ function putResponseFormat(request: NeutralRequest, { response_format: format }:
       request.responseFormat = { type: 'text' };
       return;
     case 'json_object':
-      request.responseFormat = { type: 'json-object' };
+      // As servers of open models take a schema.
+      if (isObject(format.schema))
+        request.responseFormat = { type: 'json-schema', name: 'answer', schema: format.schema };
+      else request.responseFormat = { type: 'json-object' };
       return;
     case 'json_schema': {
       const { name, schema, strict, description } = format.json_schema;
