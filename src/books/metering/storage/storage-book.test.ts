@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as pause } from 'node:timers/promises';
 import { fakeClock } from '../../../../test/fake-clock.ts';
 import { until } from '../../../../test/until.ts';
 import type { Failure } from '../../../kernel/failure.ts';
@@ -30,6 +31,36 @@ test('what went since the last measure counts no more, before anybody is refused
   const write = async () => true;
   assert.equal(await book.keep('a', 'pages', 1_000, write), true, 'up to the last byte');
   await assert.rejects(book.keep('a', 'pages', 1, write), { name: 'FailureError' });
+});
+
+test('bytes that come slowly find the room that others have made by deletions; without a limit nobody is asked', async () => {
+  const clock = fakeClock();
+  let measures = 0;
+  let pageBytes = 900;
+  const book = createStorageBook({
+    allowed: (account) => (account === 'a' ? 1_000 : null),
+    vectors: async () => 0,
+    uploads: () => 0,
+    async measure() {
+      measures += 1;
+      await pause();
+      return [{ account: 'a', kind: 'pages', bytes: pageBytes }];
+    },
+    room: { refusal: () => null, taken() {} },
+    others: null,
+    clock,
+  });
+  assert.equal(await book.mayKeep('a'), null);
+  pageBytes = 0;
+  clock.advance(5_001);
+  const free = await book.hold('b');
+  assert.ok('grow' in free);
+  assert.equal(free.grow(1e12), null);
+  assert.equal(measures, 1);
+  const hold = await book.hold('a');
+  assert.ok('grow' in hold);
+  assert.equal(hold.grow(1_000), null);
+  assert.notEqual(hold.grow(1), null);
 });
 
 test('changes of other processes count at once, and only once where a measure has them', async () => {
