@@ -76,8 +76,8 @@ export async function runFanOut(parts: ContestParts, job: Job, choices: Choices)
     merge,
   );
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
-  // The children have only left.
-  if (merge.running > 0 && job.client.cutFor !== null) job.sink.end({ failure: job.client.cutFor, headers: [] });
+  // Cut before its end: the children have only left.
+  if (job.client.cutFor !== null) job.sink.end({ failure: job.client.cutFor, headers: [] });
 }
 
 const nothingUsed: Usage = { inputTokens: 0, outputTokens: 0 };
