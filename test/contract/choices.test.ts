@@ -47,6 +47,31 @@ test('choices of separate calls have seeds of their own', async (t) => {
   assert.deepEqual(seeds.toSorted(), [7, 8]);
 });
 
+test('choices of separate calls go past a target whose context has hardly room, as one call does', async (t) => {
+  const [tight, roomy] = [await startUpstream(), await startUpstream()];
+  t.after(() => Promise.all([tight.close(), roomy.close()]));
+  const gateway = await startGateway(t, {
+    providers: {
+      tight: { type: 'anthropic', base_url: tight.url, api_key: 'a' },
+      roomy: { type: 'anthropic', base_url: roomy.url, api_key: 'b' },
+    },
+    models: {
+      chat: {
+        targets: [
+          { provider: 'tight', model: 'mock/ok', priority: 1, context_window: 1_000 },
+          { provider: 'roomy', model: 'mock/ok', priority: 2, context_window: 100_000 },
+        ],
+      },
+    },
+  });
+  const sent = (upstream: typeof tight) => upstream.requests().filter(({ method }) => method === 'POST').length;
+  for (const n of [1, 2]) {
+    const json = { model: 'chat', n, max_tokens: 990, messages: [{ role: 'user', content: 'Hello' }] };
+    assert.equal((await gateway.fetch('/v1/chat/completions', { json })).status, 200);
+  }
+  assert.deepEqual([sent(tight), sent(roomy)], [0, 3]);
+});
+
 test('n choices stream merged, with their indexes, one role each and one end', async (t) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());
