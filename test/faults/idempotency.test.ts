@@ -10,6 +10,8 @@ import { startUpstream } from '../start-upstream.ts';
 import { startGatewayProcess } from './gateway-process.ts';
 
 const { gateway, upstream } = await serve({
+  // A thousand requests at once are many for a busy machine.
+  server: { overload: 'off' },
   plans: { default: { rpm: 'off', windows: { '5h': 1_000_000 } } },
   models: {
     slow: { targets: ['up1/mock/delay=40ms'] },
