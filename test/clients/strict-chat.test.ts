@@ -140,6 +140,24 @@ test('LM Studio gets a schema of any object for JSON mode', async () => {
   assert.equal((body.response_format as JsonObject).type, 'json_schema');
 });
 
+test('Mistral gets the names of tools, and none of participants', async () => {
+  const messages = [
+    { role: 'user', content: 'Draw.', name: 'Ada' },
+    { role: 'assistant', content: '', name: 'Painter', tool_calls: [call('call00001')] },
+    { role: 'tool', tool_call_id: 'call00001', content: 'done', name: 'draw' },
+  ];
+  const nameless = messages.map(({ name, ...rest }) => (rest.role === 'tool' ? { ...rest, name } : rest));
+  assert.deepEqual((await sent({ model: 'mistral', messages, tools })).body.messages, nameless);
+  assert.deepEqual((await sent({ model: 'openai', messages, tools })).body.messages, messages);
+});
+
+for (const model of ['openai', 'groq', 'cerebras', 'mistral', 'anthropic'])
+  test(`${model}: a call that must be made, in the word of Mistral's clients`, async () => {
+    const { body } = await sent({ model, messages: [question], tools, tool_choice: 'any' });
+    const words: Record<string, unknown> = { mistral: 'any', anthropic: { type: 'any' } };
+    assert.deepEqual(body.tool_choice, words[model] ?? 'required');
+  });
+
 const hints = { store: false, verbosity: 'low', safety_identifier: 'u', prompt_cache_retention: '24h' };
 const refusedHints: Record<string, JsonObject> = {
   // Of `createOpenAI().chat()` of the AI SDK, and of clients that keep prompts.

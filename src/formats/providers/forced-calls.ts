@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../kernel/json.ts';
-import type { FitMembers } from '../dialects/dialect.ts';
+import type { FitMembers, FittedMembers } from '../dialects/dialect.ts';
 
 /** Members that switch it off at DeepSeek and Moonshot. */
 export const thinkingDisabled: JsonObject = { thinking: { type: 'disabled' } };
@@ -19,6 +19,11 @@ export function withoutThoughtsBeforeForcedCalls(off: JsonObject): FitMembers {
       losses: effort === null || effort === 'none' ? [] : [{ field: 'reasoning_effort', why: 'unsupported' }],
     };
   };
+}
+
+/** For services that do not know Mistral's word for `required`, which its clients send to any model. */
+export function requiredForAny({ tool_choice: choice }: JsonObject): FittedMembers | null {
+  return choice === 'any' ? { members: { tool_choice: 'required' }, losses: [] } : null;
 }
 
 function isForced({ tools, tool_choice: choice }: JsonObject): boolean {

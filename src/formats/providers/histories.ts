@@ -131,6 +131,14 @@ export function withPicturesBehindResults(messages: readonly JsonValue[]): JsonV
   return result.length === messages.length ? null : result;
 }
 
+/** Mistral takes the name of a tool alone: those of participants go. Null: there is none. */
+export function withoutNames(messages: readonly JsonValue[]): JsonValue[] | null {
+  return mended(messages, (message) => {
+    const { name, ...nameless } = message;
+    return name === undefined || message.role === 'tool' ? message : nameless;
+  });
+}
+
 type Mend = (messages: readonly JsonValue[]) => JsonValue[] | null;
 
 /** All of them, one after another. Null: all messages can stay. */

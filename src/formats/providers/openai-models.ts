@@ -1,6 +1,10 @@
 import { lowToHigh, wordsOfOpenRouter } from './efforts.ts';
+import { requiredForAny } from './forced-calls.ts';
 import { inTurn, withAnswerMembers, withPicturesBehindResults } from './histories.ts';
 import type { ModelQuirks } from './provider.ts';
+
+/** "Unsupported parameter: 'stop' is not supported with this model." */
+export const stopByResponses = /^(o[3-9]|gpt-([5-9]|\d\d)(?!.*-chat))/;
 
 /** OpenAI's own models, by OpenAI or Azure. Words of effort: platform.openai.com/docs/guides/reasoning. */
 export const modelsOfOpenAi: readonly ModelQuirks[] = [
@@ -15,6 +19,7 @@ export const modelsOfOpenAi: readonly ModelQuirks[] = [
   {
     pattern: /^(gpt-(?!oss)|o\d|chatgpt|codex|ft:)/,
     omit: ['thinking'],
+    fitsInChat: requiredForAny,
     // The last is Groq's and Cerebras's.
     omitInChat: [...wordsOfOpenRouter, 'reasoning_format'],
     history: inTurn(withAnswerMembers('annotations', 'audio', 'refusal', 'function_call'), withPicturesBehindResults),

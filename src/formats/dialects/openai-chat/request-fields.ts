@@ -82,8 +82,8 @@ const allowedTools = members(allowedSend, {
 
 const choiceSend = `'none', 'auto', 'required' or {"type":"function","function":{"name":…}}`;
 const toolChoice = wordOr(
-  // The last is Google's: Copilot CLI sends it to models whose names begin with `gemini`.
-  ['none', 'auto', 'required', 'validated'],
+  // Google's `validated`: Copilot CLI sends it to models whose names begin with `gemini`. `any` is Mistral's `required`.
+  ['none', 'auto', 'required', 'validated', 'any'],
   byType(choiceSend, "'function', 'custom' or 'allowed_tools'", {
     function: members(choiceSend, { function: named }),
     custom: members(choiceSend, { custom: named }),
@@ -189,8 +189,9 @@ function putToolChoice(request: NeutralRequest, body: ChatRequest): undefined {
 }
 
 function neutralChoice(choice: string | JsonObject): NeutralToolChoice {
-  if (typeof choice === 'string')
-    return { type: choice === 'validated' ? 'auto' : (choice as 'auto' | 'none' | 'required') };
+  if (choice === 'validated') return { type: 'auto' };
+  if (choice === 'any') return { type: 'required' };
+  if (typeof choice === 'string') return { type: choice as 'auto' | 'none' | 'required' };
   for (const named of [choice.function, choice.custom])
     if (isObject(named) && typeof named.name === 'string') return { type: 'tool', name: named.name };
   if (isObject(choice.allowed_tools)) return { type: choice.allowed_tools.mode === 'required' ? 'required' : 'auto' };

@@ -90,6 +90,7 @@ export type ChatToolChoice =
   | 'auto'
   | 'required'
   | 'validated'
+  | 'any'
   | (JsonObject & { type: string; function?: JsonObject & { name: string } });
 
 interface ChatJsonSchema extends JsonObject {

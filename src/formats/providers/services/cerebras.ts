@@ -1,4 +1,5 @@
 import { lowToHigh, wordsOfOpenRouter } from '../efforts.ts';
+import { requiredForAny } from '../forced-calls.ts';
 import { inTurn, withAnswerMembers, withPicturesBehindResults } from '../histories.ts';
 import { hintsForOpenAi, openAiLike } from '../openai-like.ts';
 
@@ -15,6 +16,7 @@ export const cerebras = openAiLike({
     omitInChat: [...wordsOfOpenRouter, 'metadata', ...hintsForOpenAi],
     // "property 'messages.2.assistant.reasoning_content' is unsupported"; its own models give `reasoning`.
     history: inTurn(withAnswerMembers('reasoning'), withPicturesBehindResults),
+    fits: [requiredForAny],
     nativeN: false,
     // https://inference-docs.cerebras.ai/capabilities/reasoning
     models: [

@@ -1,6 +1,7 @@
 import { isObject } from '../../../kernel/json.ts';
 import { unknownVoices } from '../../media/speech/voices.ts';
 import { lowToHigh } from '../efforts.ts';
+import { requiredForAny } from '../forced-calls.ts';
 import { withAnswerMembers } from '../histories.ts';
 import { hintsForOpenAi, openAiBatches, openAiLike, openAiSpeech, openAiTranscription } from '../openai-like.ts';
 
@@ -18,6 +19,7 @@ export const groq = openAiLike({
     omit: ['logprobs', 'top_logprobs', 'logit_bias', 'thinking'],
     // "property 'prompt_cache_key' is unsupported".
     omitInChat: ['reasoning', 'metadata', 'prompt_cache_key', ...hintsForOpenAi],
+    fits: [requiredForAny],
     nativeN: false,
     logprobs: false,
     // https://console.groq.com/docs/reasoning

@@ -1,5 +1,5 @@
 import { lowToHigh, wordsOfOpenRouter } from '../efforts.ts';
-import { inTurn, withAnswerMembers, withShortCallIds, withSystemForDeveloper } from '../histories.ts';
+import { inTurn, withAnswerMembers, withoutNames, withShortCallIds, withSystemForDeveloper } from '../histories.ts';
 import { hintsForOpenAi, openAiBatches, openAiEmbeddings, openAiLike, openAiTranscription } from '../openai-like.ts';
 
 /**
@@ -35,7 +35,7 @@ export const mistral = openAiLike({
     omit: ['response_format', 'prompt', 'include[]'],
   },
   quirks: {
-    history: inTurn(withSystemForDeveloper, withAnswerMembers(), withShortCallIds),
+    history: inTurn(withSystemForDeveloper, withAnswerMembers(), withoutNames, withShortCallIds),
     omitConverted: ['top_k'],
     omit: ['logprobs', 'top_logprobs', 'logit_bias', 'user', 'service_tier', 'modalities', 'audio', 'thinking'],
     omitInChat: [...wordsOfOpenRouter, 'reasoning_format', ...hintsForOpenAi],
