@@ -20,6 +20,7 @@ const gateway = await startGateway(
     models: {
       new: { targets: ['openai/gpt-5.6'] },
       old: { targets: ['openai/gpt-5.1'] },
+      'gpt-4o': { targets: ['openai/gpt-4o'] },
       elsewhere: { targets: ['elsewhere/gpt-5.6'] },
     },
   },
@@ -53,6 +54,41 @@ test("messages with tools do so too, such as Claude Code's", async () => {
   const call = anthropic.messages.stream({ model: 'new', max_tokens: 64, messages, tools: [weather] }).finalMessage();
   assert.deepEqual(await askedAt(call), byResponses);
 });
+
+test('a stop text goes to responses where the model refuses it, and the answer ends before it', async () => {
+  const stop = ['answer'];
+  for (const model of ['new', 'old']) {
+    assert.deepEqual(await chat(model, { stop }), byResponses);
+    assert.deepEqual(await chat(model, { stop: [] }), byChat);
+    assert.deepEqual(await chat(model, { stop: null }), byChat);
+    const whole = await openai.chat.completions.create({ model, messages, stop });
+    assert.deepEqual([whole.choices[0]!.message.content, whole.choices[0]!.finish_reason], ['Mock ', 'stop']);
+  }
+  assert.deepEqual(await chat('elsewhere', { stop }), byChat);
+  assert.deepEqual(await chat('gpt-4o', { stop }), byChat);
+  const streamed = openai.chat.completions.stream({ model: 'old', messages, stop: 'answer' });
+  assert.equal((await streamed.finalChatCompletion()).choices[0]!.message.content, 'Mock ');
+  const call = anthropic.messages.create({ model: 'old', max_tokens: 64, messages, stop_sequences: stop });
+  assert.deepEqual(await askedAt(call), byResponses);
+  assert.deepEqual([(await call).stop_reason, (await call).stop_sequence], ['stop_sequence', 'answer']);
+  for (const [path, body] of otherCallers) {
+    const response = await gateway.fetch(path, { json: body });
+    assert.equal(response.status, 200, path);
+    assert.match(await response.text(), /Mock (?!answer)/, path);
+  }
+});
+
+/** Callers of further formats, each with a stop text. */
+const otherCallers: [string, object][] = [
+  [
+    '/v1beta/models/old:generateContent',
+    { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }], generationConfig: { stopSequences: ['answer'] } },
+  ],
+  [
+    '/model/old/converse',
+    { messages: [{ role: 'user', content: [{ text: 'Hello' }] }], inferenceConfig: { stopSequences: ['answer'] } },
+  ],
+];
 
 test('chats without tools, other models and servers that have no responses are asked to chat', async () => {
   assert.deepEqual(await chat('new'), byChat);

@@ -136,6 +136,8 @@ export interface RequestNeeds {
   logprobs: boolean;
   jsonSchema: boolean;
   reasoning: boolean;
+  /** Texts are given at which the answer ends. */
+  stop?: boolean;
   n: number;
   stream: boolean;
   /** Rough size of the input in tokens (UTF-8 bytes / 4, media left out). */

@@ -34,6 +34,8 @@ export interface Provider {
   families?: readonly ModelFamily[];
   /** Models that call tools in the Responses format alone, which refuse the other of OpenAI's; absent: none. */
   toolsByResponses?: RegExp;
+  /** Models that refuse `stop` in chat completions: in the Responses format, which has none, Culvert cuts the answer. */
+  stopByResponses?: RegExp;
   /** How bodies of a format differ here from those of the format's own vendor. */
   bodies?: Readonly<Partial<Record<DialectId, BodyMembers>>>;
   /** Base URL without a trailing slash; null when the configuration must give one. */

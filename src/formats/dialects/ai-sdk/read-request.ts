@@ -73,7 +73,7 @@ function reasoningOf(word: JsonValue | undefined): NeutralReasoning | null {
 }
 
 function needsOf(body: JsonObject, bodyBytes: number, reasoning: NeutralReasoning | null): RequestNeeds {
-  const { maxOutputTokens, responseFormat } = body;
+  const { maxOutputTokens, responseFormat, stopSequences } = body;
   const needs: RequestNeeds = {
     vision: false,
     audioIn: false,
@@ -81,6 +81,7 @@ function needsOf(body: JsonObject, bodyBytes: number, reasoning: NeutralReasonin
     logprobs: false,
     jsonSchema: isObject(responseFormat) && isObject(responseFormat.schema),
     reasoning: reasoning !== null && reasoning.effort !== 'none',
+    ...(Array.isArray(stopSequences) && stopSequences.length > 0 && { stop: true }),
     n: 1,
     stream: body.stream === true,
     inputTokensEstimate: estimatedInput(body, bodyBytes),

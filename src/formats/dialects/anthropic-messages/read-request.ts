@@ -134,6 +134,7 @@ function needsOf(body: CallerBody, bodyBytes: number): RequestNeeds {
     logprobs: false,
     jsonSchema: isObject(format) && format.type === 'json_schema',
     reasoning: body.thinking?.type === 'enabled' || body.thinking?.type === 'adaptive',
+    ...(body.stop_sequences?.length && { stop: true }),
     n: 1,
     stream: body.stream === true,
     inputTokensEstimate: estimatedInput(body, bodyBytes),

@@ -87,7 +87,7 @@ function configOf({ inferenceConfig }: JsonObject): JsonObject {
 }
 
 function needsOf(body: JsonObject, bodyBytes: number, reasoning: NeutralReasoning | null): RequestNeeds {
-  const { maxTokens } = configOf(body);
+  const { maxTokens, stopSequences } = configOf(body);
   const needs: RequestNeeds = {
     vision: false,
     audioIn: false,
@@ -95,6 +95,7 @@ function needsOf(body: JsonObject, bodyBytes: number, reasoning: NeutralReasonin
     logprobs: false,
     jsonSchema: isObject(body.outputConfig) && isObject(body.outputConfig.textFormat),
     reasoning: reasoning !== null && reasoning.effort !== 'none',
+    ...(Array.isArray(stopSequences) && stopSequences.length > 0 && { stop: true }),
     n: 1,
     stream: body.stream === true,
     inputTokensEstimate: estimatedInput(body, bodyBytes),

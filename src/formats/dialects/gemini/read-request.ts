@@ -95,6 +95,7 @@ function needsOf(body: JsonObject, config: JsonObject, bodyBytes: number): Reque
     logprobs: config.responseLogprobs === true,
     jsonSchema: config.responseSchema !== undefined || config.responseJsonSchema !== undefined,
     reasoning: isObject(config.thinkingConfig) && config.thinkingConfig.thinkingBudget !== 0,
+    ...(Array.isArray(config.stopSequences) && config.stopSequences.length > 0 && { stop: true }),
     n: typeof config.candidateCount === 'number' ? config.candidateCount : 1,
     stream: body.stream === true,
     inputTokensEstimate: estimatedInput(body, bodyBytes),

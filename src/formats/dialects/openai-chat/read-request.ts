@@ -76,6 +76,7 @@ function needsOf(body: ChatRequest, bodyBytes: number): RequestNeeds {
     logprobs: body.logprobs === true,
     jsonSchema: body.response_format?.type === 'json_schema',
     reasoning: (body.reasoning_effort ?? 'none') !== 'none',
+    ...(body.stop != null && body.stop.length > 0 && { stop: true }),
     n: body.n ?? 1,
     stream: body.stream === true,
     inputTokensEstimate: estimatedInput(body, bodyBytes),

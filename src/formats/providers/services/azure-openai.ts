@@ -9,7 +9,7 @@ import {
   openAiTranscription,
   openAiVideos,
 } from '../openai-like.ts';
-import { modelsOfOpenAi } from '../openai-models.ts';
+import { modelsOfOpenAi, stopByResponses } from '../openai-models.ts';
 import { claudeCaching } from '../prompt-caching.ts';
 import type { DiscoveredModel } from '../provider.ts';
 import { readModelList } from '../read-model-list.ts';
@@ -44,6 +44,7 @@ export const azureOpenAi = openAiLike({
   keepsResponses: true,
   // "Function tools with reasoning_effort are not supported … in /v1/chat/completions", also where nobody sets it.
   toolsByResponses: /^gpt-(5\.([4-9]|\d\d)|[6-9]|\d\d)/,
+  stopByResponses,
   quirks: { omitConverted: ['top_k'], models: modelsOfOpenAi },
   paths: {
     models: '/openai/deployments?api-version=2023-03-15-preview',

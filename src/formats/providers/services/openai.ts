@@ -9,7 +9,7 @@ import {
   openAiTranscription,
   openAiVideos,
 } from '../openai-like.ts';
-import { modelsOfOpenAi } from '../openai-models.ts';
+import { modelsOfOpenAi, stopByResponses } from '../openai-models.ts';
 import { openAiCaching } from '../prompt-caching.ts';
 
 const olderVoices = ['alloy', 'ash', 'coral', 'echo', 'fable', 'nova', 'onyx', 'sage', 'shimmer'];
@@ -33,6 +33,7 @@ export const openai = openAiLike({
   keepsResponses: true,
   // "Function tools with reasoning_effort are not supported … in /v1/chat/completions", also where nobody sets it.
   toolsByResponses: /^gpt-(5\.([4-9]|\d\d)|[6-9]|\d\d)/,
+  stopByResponses,
   quirks: {
     omitConverted: ['top_k'],
     // The last: servers of open models that are configured as OpenAI's.

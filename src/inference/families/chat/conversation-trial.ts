@@ -1,6 +1,7 @@
 import type { CallerDialect, CallerDialectId, UpstreamDialect } from '../../../formats/dialects/dialect.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import type { MediaUrl } from '../../../formats/neutral/media-urls.ts';
+import type { RequestNeeds } from '../../../formats/neutral/request.ts';
 import type { ServerTurn } from '../../../formats/neutral/server-turn.ts';
 import { bareName } from '../../../formats/providers/model-facts.ts';
 import type { Provider } from '../../../formats/providers/provider.ts';
@@ -137,7 +138,12 @@ export function prepareFor(
     ...(after?.some(({ needs }) => needs === 'schema') && { schema: 'wanted' as const }),
   };
   const { dialect: usualDialect } = order;
-  if (usualDialect === 'openai-chat' && body.facts.needs.tools && callsByResponses(target, connection.provider))
+  const { needs } = body.facts;
+  if (
+    usualDialect === 'openai-chat' &&
+    (needs.tools || needs.stop) &&
+    goesByResponses(target, connection.provider, needs)
+  )
     order.dialect = 'openai-responses';
   const encoded = body.encode(order);
   return encoded instanceof Promise ? encoded.then(prepared) : prepared(encoded);
@@ -170,9 +176,14 @@ export function prepareFor(
   }
 }
 
-/** Whether the model must be asked in the Responses format by what calls tools, and its server speaks it. */
-function callsByResponses({ dialect, alsoSpeaks = [], model }: Target, { toolsByResponses }: Provider): boolean {
-  if (toolsByResponses === undefined || !toolsByResponses.test(bareName(model))) return false;
+/** Whether the model must be asked in the Responses format by what has these needs, and its server speaks it. */
+function goesByResponses(
+  { dialect, alsoSpeaks = [], model }: Target,
+  { toolsByResponses, stopByResponses }: Provider,
+  { tools, stop }: RequestNeeds,
+): boolean {
+  if (!(tools && toolsByResponses?.test(bareName(model))) && !(stop && stopByResponses?.test(bareName(model))))
+    return false;
   return dialect === 'openai-responses' || alsoSpeaks.includes('openai-responses');
 }
 
