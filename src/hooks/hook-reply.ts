@@ -10,18 +10,8 @@ const tagCharsMax = 64;
 
 /** Members that people try to change and no hook may. */
 const forbidden: ReadonlySet<string> = new Set([
-  'account',
-  'caller',
-  'credential',
-  'credentials',
-  'headers',
-  'key',
-  'keyId',
-  'plan',
-  'price',
-  'prices',
-  'requestId',
-  'user',
+  ...['account', 'caller', 'credential', 'credentials', 'headers', 'key', 'keyId', 'plan', 'price', 'prices'],
+  ...['requestId', 'user'],
 ]);
 
 type Check = (value: unknown) => string | null;

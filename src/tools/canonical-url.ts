@@ -46,22 +46,8 @@ export function isOfDomain(url: string, domain: string): boolean {
 }
 
 const tracking = new Set([
-  'gclid',
-  'gclsrc',
-  'dclid',
-  'gbraid',
-  'wbraid',
-  'fbclid',
-  'msclkid',
-  'yclid',
-  'twclid',
-  'ttclid',
-  'igshid',
-  'mc_cid',
-  'mc_eid',
-  '_ga',
-  '_gl',
-  'srsltid',
+  ...['gclid', 'gclsrc', 'dclid', 'gbraid', 'wbraid', 'fbclid', 'msclkid', 'yclid', 'twclid', 'ttclid', 'igshid'],
+  ...['mc_cid', 'mc_eid', '_ga', '_gl', 'srsltid'],
 ]);
 
 function isTracking(name: string): boolean {

@@ -5,31 +5,10 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
  * They go into the description instead, where the model reads them.
  */
 const refused = new Set([
-  'minimum',
-  'maximum',
-  'exclusiveMinimum',
-  'exclusiveMaximum',
-  'multipleOf',
-  'minLength',
-  'maxLength',
-  'maxItems',
-  'uniqueItems',
-  'contains',
-  'minContains',
-  'maxContains',
-  'prefixItems',
-  'minProperties',
-  'maxProperties',
-  'patternProperties',
-  'propertyNames',
-  'dependentRequired',
-  'dependentSchemas',
-  'unevaluatedProperties',
-  'unevaluatedItems',
-  'not',
-  'if',
-  'then',
-  'else',
+  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'minLength', 'maxLength'],
+  ...['maxItems', 'uniqueItems', 'contains', 'minContains', 'maxContains', 'prefixItems', 'minProperties'],
+  ...['maxProperties', 'patternProperties', 'propertyNames', 'dependentRequired', 'dependentSchemas'],
+  ...['unevaluatedProperties', 'unevaluatedItems', 'not', 'if', 'then', 'else'],
 ]);
 
 const formats = new Set(['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid']);

@@ -2,27 +2,9 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 
 /** Keywords of `responseJsonSchema` (Gemini API reference, GenerationConfig); it refuses or ignores the rest. */
 const taken: ReadonlySet<string> = new Set([
-  '$id',
-  '$defs',
-  '$ref',
-  '$anchor',
-  'type',
-  'format',
-  'title',
-  'description',
-  'enum',
-  'items',
-  'prefixItems',
-  'minItems',
-  'maxItems',
-  'minimum',
-  'maximum',
-  'anyOf',
-  'oneOf',
-  'properties',
-  'additionalProperties',
-  'required',
-  'propertyOrdering',
+  ...['$id', '$defs', '$ref', '$anchor', 'type', 'format', 'title', 'description', 'enum', 'items', 'prefixItems'],
+  ...['minItems', 'maxItems', 'minimum', 'maximum', 'anyOf', 'oneOf', 'properties', 'additionalProperties'],
+  ...['required', 'propertyOrdering'],
 ]);
 /** They restrict nothing. */
 const remarks: ReadonlySet<string> = new Set([

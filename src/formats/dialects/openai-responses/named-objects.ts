@@ -53,23 +53,10 @@ const rules: NamingRules = {
  * thoughts without their encrypted text, images, searches, and unknown ones.
  */
 const wholeItems: ReadonlySet<JsonValue | undefined> = new Set([
-  'message',
-  'function_call',
-  'function_call_output',
-  'custom_tool_call',
-  'custom_tool_call_output',
-  'tool_search_call',
-  'tool_search_output',
-  'additional_tools',
-  'local_shell_call',
-  'local_shell_call_output',
-  'shell_call',
-  'shell_call_output',
-  'apply_patch_call',
-  'apply_patch_call_output',
-  'computer_call',
-  'computer_call_output',
-  'mcp_approval_response',
+  ...['message', 'function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output'],
+  ...['tool_search_call', 'tool_search_output', 'additional_tools', 'local_shell_call', 'local_shell_call_output'],
+  ...['shell_call', 'shell_call_output', 'apply_patch_call', 'apply_patch_call_output', 'computer_call'],
+  ...['computer_call_output', 'mcp_approval_response'],
 ]);
 
 export const objects = objectsBy(rules);
