@@ -5,7 +5,7 @@ import type { SharedDialectId } from '../../src/formats/dialects/dialect.ts';
 import { generationFields } from '../../src/formats/dialects/gemini/request-fields.ts';
 import { requestFields as chatFields } from '../../src/formats/dialects/openai-chat/request-fields.ts';
 import { requestFields as responsesFields } from '../../src/formats/dialects/openai-responses/request-fields.ts';
-import { string } from '../../src/formats/dialects/value-checks.ts';
+import { string } from '../../src/formats/neutral/value-checks.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 
 /*

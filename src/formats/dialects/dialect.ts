@@ -1,12 +1,12 @@
 import type { ErrorContext, Failure } from '../../kernel/failure.ts';
 import type { JsonObject, JsonScan, JsonValue } from '../../kernel/json.ts';
+import type { JsonSchema } from '../neutral/described-check.ts';
 import type { NeutralEvent } from '../neutral/event.ts';
 import type { Loss } from '../neutral/loss.ts';
 import type { Fault } from '../neutral/outcome.ts';
 import type { NeutralRequest, RequestNeeds } from '../neutral/request.ts';
 import type { RequestedServerTools } from '../neutral/server-tool.ts';
 import type { Usage } from '../neutral/usage.ts';
-import type { JsonSchema } from './described-check.ts';
 import type { FileOf } from './inline-files.ts';
 import type { GivenId, ObjectsInBodies } from './named-objects.ts';
 

@@ -1,6 +1,6 @@
 import { isObject, type JsonValue } from '../../kernel/json.ts';
-import { described, schemaOf } from './described-check.ts';
-import { arrayOf, complain, members, needed, stringOf } from './value-checks.ts';
+import { described, schemaOf } from '../neutral/described-check.ts';
+import { arrayOf, complain, members, needed, stringOf } from '../neutral/value-checks.ts';
 
 /** Names of models, and the maximum number that a request may have in addition to its model. */
 const modelName = stringOf(1, 256);

@@ -1,11 +1,11 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import type { Check, Complaint } from '../neutral/described-check.ts';
 import type { NeutralRequest } from '../neutral/request.ts';
-import type { Check, Complaint } from './described-check.ts';
+import { anyJson, asFailure, complain, within } from '../neutral/value-checks.ts';
 import type { EncodeTarget } from './dialect.ts';
 import { gatewayOnlyFields } from './forward-body.ts';
 import { asIs, type Field, type NeutralMember, type Write, wordOf } from './taken-fields.ts';
-import { anyJson, asFailure, complain, within } from './value-checks.ts';
 
 /** Members of the neutral form that hold the wire's value unchanged. */
 type PlainName =

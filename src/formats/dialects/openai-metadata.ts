@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { described } from '../neutral/described-check.ts';
 import type { Loss } from '../neutral/loss.ts';
-import { described } from './described-check.ts';
-import { mapOf, stringOf } from './value-checks.ts';
+import { mapOf, stringOf } from '../neutral/value-checks.ts';
 
 const text = stringOf(0, 512);
 

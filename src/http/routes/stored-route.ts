@@ -1,5 +1,5 @@
-import type { JsonSchema } from '../../formats/dialects/described-check.ts';
 import { openAiResponses } from '../../formats/dialects/openai-responses/index.ts';
+import type { JsonSchema } from '../../formats/neutral/described-check.ts';
 import type { ObjectReader } from '../../inference/spine/body-reader.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import { type Failure, failureIn, isFailure } from '../../kernel/failure.ts';

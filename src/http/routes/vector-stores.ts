@@ -1,5 +1,5 @@
-import type { JsonSchema } from '../../formats/dialects/described-check.ts';
 import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
+import type { JsonSchema } from '../../formats/neutral/described-check.ts';
 import { metadataSchema } from '../../inference/families/responses/conversation-fields.ts';
 import type { OpenedVectorStores } from '../../inference/vector-stores/open-vector-stores.ts';
 import type { Route } from '../exchange.ts';

@@ -1,5 +1,5 @@
-import { isGiven } from '../../formats/dialects/value-checks.ts';
 import { lossHeaderName } from '../../formats/neutral/loss.ts';
+import { isGiven } from '../../formats/neutral/value-checks.ts';
 import { isObject, type JsonValue } from '../../kernel/json.ts';
 import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from '../spine/sink.ts';
 import type { KeepingEvents } from './collected-events.ts';

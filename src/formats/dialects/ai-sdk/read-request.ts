@@ -10,10 +10,10 @@ import type {
   RequestNeeds,
 } from '../../neutral/request.ts';
 import { estimatedInput } from '../../neutral/usage.ts';
+import { cleanUser, conversationStart } from '../../neutral/value-checks.ts';
 import type { CallerRequest } from '../dialect.ts';
 import { memberKinds, objectsBy } from '../named-objects.ts';
 import { someExtras } from '../request-extras.ts';
-import { cleanUser, conversationStart } from '../value-checks.ts';
 import { cacheOf, decodePrompt } from './decode-messages.ts';
 import { optionsOf } from './provider-options.ts';
 import { invalidFieldIn, unknownFieldsIn } from './request-fields.ts';

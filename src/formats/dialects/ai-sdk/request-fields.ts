@@ -1,6 +1,5 @@
 import { isObject } from '../../../kernel/json.ts';
-import { bodySchema, type JsonSchema } from '../described-check.ts';
-import { questionsOf } from '../field-table.ts';
+import { bodySchema, type JsonSchema } from '../../neutral/described-check.ts';
 import {
   anyJson,
   arrayOf,
@@ -17,7 +16,8 @@ import {
   string,
   stringOf,
   textOr,
-} from '../value-checks.ts';
+} from '../../neutral/value-checks.ts';
+import { questionsOf } from '../field-table.ts';
 
 const messagesMax = 100_000;
 const partsMax = 10_000;

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue, stringOr } from '../../../kernel/json.ts';
+import { type Complaint, described } from '../../neutral/described-check.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { MediaSource, NeutralPart } from '../../neutral/request.ts';
-import { type Complaint, described } from '../described-check.ts';
 import {
   base64,
   boolean,
@@ -14,7 +14,7 @@ import {
   string,
   stringOf,
   within,
-} from '../value-checks.ts';
+} from '../../neutral/value-checks.ts';
 import { thoughtItself, unseal, withoutProof } from './sealed-proof.ts';
 import { type CallerBlock, type CallerMessage, vendor } from './wire.ts';
 

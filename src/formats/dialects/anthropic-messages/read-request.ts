@@ -13,13 +13,13 @@ import type {
 } from '../../neutral/request.ts';
 import { breaksToolLoop } from '../../neutral/tool-loop.ts';
 import { estimatedInput } from '../../neutral/usage.ts';
+import { conversationStart } from '../../neutral/value-checks.ts';
 import type { AnswerHead, CallerRequest, CountedRequest, ForwardTarget } from '../dialect.ts';
 import { fallbackModelsOf } from '../fallback-models.ts';
 import { fieldNames, placeFields } from '../field-table.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
 import { memberKinds, type NamingRules, objectsBy } from '../named-objects.ts';
 import { someExtras } from '../request-extras.ts';
-import { conversationStart } from '../value-checks.ts';
 import { decodeContent, Losses } from './decode-messages.ts';
 import { historyForAnthropic } from './history-for-anthropic.ts';
 import { checkRequest, endUserOf, isNames, requestFields } from './request-fields.ts';

@@ -1,12 +1,8 @@
 import type { Failure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
+import { bodySchema, described, schemaOf } from '../../neutral/described-check.ts';
 import { markMessage } from '../../neutral/mark-message.ts';
 import type { NeutralRequest, NeutralTool } from '../../neutral/request.ts';
-import { bodySchema, described, schemaOf } from '../described-check.ts';
-import type { EncodeTarget } from '../dialect.ts';
-import { fallbackNames } from '../fallback-models.ts';
-import { type Checked, checkFields, fieldTable, judged, writtenFields } from '../field-table.ts';
-import { clamp, firstTexts, from, tokenLimit, when } from '../taken-fields.ts';
 import {
   anyJson,
   arrayOf,
@@ -21,7 +17,11 @@ import {
   string,
   stringOf,
   turnsOf,
-} from '../value-checks.ts';
+} from '../../neutral/value-checks.ts';
+import type { EncodeTarget } from '../dialect.ts';
+import { fallbackNames } from '../fallback-models.ts';
+import { type Checked, checkFields, fieldTable, judged, writtenFields } from '../field-table.ts';
+import { clamp, firstTexts, from, tokenLimit, when } from '../taken-fields.ts';
 import { cacheOf, type Losses, messages, systemContent } from './decode-messages.ts';
 import type { ModelRules } from './model-rules.ts';
 import { type CallerBody, type CustomTool, isCustomTool, type MessagesBody } from './wire.ts';

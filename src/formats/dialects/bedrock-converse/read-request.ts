@@ -9,11 +9,11 @@ import type {
   RequestNeeds,
 } from '../../neutral/request.ts';
 import { estimatedInput } from '../../neutral/usage.ts';
+import { conversationStart } from '../../neutral/value-checks.ts';
 import type { CallerRequest, ForwardTarget } from '../dialect.ts';
 import { type ForwardBody, gatewayOnlyFields } from '../forward-body.ts';
 import { memberKinds, objectsBy } from '../named-objects.ts';
 import { someExtras } from '../request-extras.ts';
-import { conversationStart } from '../value-checks.ts';
 import { decodeSystem, decodeTools, decodeTurns, mayHoldSealed, withoutSealed } from './decode-messages.ts';
 import { withOperatorFields } from './encode-request.ts';
 import { modelFieldsOf } from './model-fields.ts';

@@ -1,5 +1,4 @@
-import { bodySchema, type JsonSchema } from '../described-check.ts';
-import { questionsOf } from '../field-table.ts';
+import { bodySchema, type JsonSchema } from '../../neutral/described-check.ts';
 import {
   anyJson,
   arrayOf,
@@ -15,7 +14,8 @@ import {
   oneOf,
   string,
   textOr,
-} from '../value-checks.ts';
+} from '../../neutral/value-checks.ts';
+import { questionsOf } from '../field-table.ts';
 
 const messagesMax = 100_000;
 const partsMax = 10_000;

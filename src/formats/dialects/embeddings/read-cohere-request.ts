@@ -1,8 +1,7 @@
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { bodySchema, type JsonSchema } from '../../neutral/described-check.ts';
 import { type EmbeddingRequest, vectorTypes } from '../../neutral/embedding.ts';
-import { bodySchema, type JsonSchema } from '../described-check.ts';
-import { checkFields } from '../field-table.ts';
 import {
   anyJson,
   arrayOf,
@@ -14,7 +13,8 @@ import {
   oneOf,
   string,
   stringOf,
-} from '../value-checks.ts';
+} from '../../neutral/value-checks.ts';
+import { checkFields } from '../field-table.ts';
 import { dimensionsMax, inputsMax, readEmbeddingRequest } from './read-request.ts';
 
 const textPart = byType("an object such as {'type': 'text', 'text': '…'}", "'text': pictures cannot be embedded here", {

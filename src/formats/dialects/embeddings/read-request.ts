@@ -1,9 +1,7 @@
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import { type Complaint, described, type JsonSchema, schemaOf } from '../../neutral/described-check.ts';
 import { type EmbeddingInputs, type EmbeddingRequest, inputTypeOf } from '../../neutral/embedding.ts';
-import { type Complaint, described, type JsonSchema, schemaOf } from '../described-check.ts';
-import { furtherMembers } from '../forward-body.ts';
-import { invalidFieldIn, schemaBesideModel } from '../forwarded/read-fields.ts';
 import {
   arrayOf,
   asFailure,
@@ -14,7 +12,9 @@ import {
   optional,
   string,
   stringOf,
-} from '../value-checks.ts';
+} from '../../neutral/value-checks.ts';
+import { furtherMembers } from '../forward-body.ts';
+import { invalidFieldIn, schemaBesideModel } from '../forwarded/read-fields.ts';
 
 /** Inputs of one request (design §6). */
 export const inputsMax = 2_048;

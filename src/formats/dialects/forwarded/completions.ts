@@ -3,10 +3,10 @@ import { isObject, type JsonObject, type JsonValue, parsedData } from '../../../
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { estimatedTokens } from '../../neutral/usage.ts';
+import { anyJson, arrayOf, boolean, integerIn, object, string, textOr } from '../../neutral/value-checks.ts';
 import type { PassingFacts, PassingReader, PassingVerdict } from '../dialect.ts';
 import { brokenLine, isEndMark } from '../event-data.ts';
 import { neutralUsage } from '../openai-chat/read-usage.ts';
-import { anyJson, arrayOf, boolean, integerIn, object, string, textOr } from '../value-checks.ts';
 import type { ForwardedEndpoint } from './endpoint.ts';
 import { forwardedRequest, invalidFieldIn, schemaBesideModel, streamOf } from './read-fields.ts';
 import { errorInside, faultInList } from './read-whole.ts';

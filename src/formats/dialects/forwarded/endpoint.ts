@@ -1,6 +1,6 @@
 import type { Failure } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonScan, JsonValue } from '../../../kernel/json.ts';
-import type { JsonSchema } from '../described-check.ts';
+import type { JsonSchema } from '../../neutral/described-check.ts';
 import type { CallerRequest, PassingReader } from '../dialect.ts';
 
 /** Endpoints that have one format at every provider: bodies go on as they came, answers come back as they are. */

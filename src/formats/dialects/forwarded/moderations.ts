@@ -1,6 +1,6 @@
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
+import { anyJson, arrayOf, textOr } from '../../neutral/value-checks.ts';
 import { neutralUsage } from '../openai-chat/read-usage.ts';
-import { anyJson, arrayOf, textOr } from '../value-checks.ts';
 import type { ForwardedEndpoint } from './endpoint.ts';
 import { readUnstreamed, schemaBesideModel } from './read-fields.ts';
 import { faultInList, readWholeInPassing } from './read-whole.ts';

@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { reportedCount, type Usage } from '../../neutral/usage.ts';
+import { boolean, object } from '../../neutral/value-checks.ts';
 import { objectNotFound } from '../named-objects.ts';
 import { objects } from '../openai-chat/read-request.ts';
-import { boolean, object } from '../value-checks.ts';
 import type { ForwardedEndpoint } from './endpoint.ts';
 import { readUnstreamed, schemaBesideModel } from './read-fields.ts';
 import { faultInList, readWholeInPassing } from './read-whole.ts';

@@ -1,11 +1,11 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { JsonScan } from '../../../kernel/json.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { bodySchema, type JsonSchema } from '../../neutral/described-check.ts';
 import { noNeeds } from '../../neutral/request.ts';
 import { estimatedTokens } from '../../neutral/usage.ts';
-import { bodySchema, type JsonSchema } from '../described-check.ts';
+import { asFailure, type Check, cleanUser, complain, stringOf, within } from '../../neutral/value-checks.ts';
 import { prepareForTarget } from '../openai-chat/read-request.ts';
-import { asFailure, type Check, cleanUser, complain, stringOf, within } from '../value-checks.ts';
 import type { ForwardedEndpoint, ForwardedRequest } from './endpoint.ts';
 
 /** Fields of an endpoint in addition to those that all have in common. */

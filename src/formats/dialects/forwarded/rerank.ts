@@ -3,8 +3,8 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { reportedCount } from '../../neutral/usage.ts';
+import { arrayOf, boolean, integerIn, object, string, textOr } from '../../neutral/value-checks.ts';
 import { neutralUsage } from '../openai-chat/read-usage.ts';
-import { arrayOf, boolean, integerIn, object, string, textOr } from '../value-checks.ts';
 import type { ForwardedEndpoint, ForwardedRequest } from './endpoint.ts';
 import { readUnstreamed, schemaBesideModel } from './read-fields.ts';
 import { faultInList, readWholeInPassing } from './read-whole.ts';

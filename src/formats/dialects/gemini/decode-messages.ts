@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, stringOr } from '../../../kernel/json.ts';
+import type { Complaint } from '../../neutral/described-check.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
-import type { Complaint } from '../described-check.ts';
 import {
   arrayOf,
   boolean,
@@ -14,7 +14,7 @@ import {
   base64 as plainBase64,
   required,
   string,
-} from '../value-checks.ts';
+} from '../../neutral/value-checks.ts';
 import { createRepeats } from './tool-turns.ts';
 import { noSignature, vendor } from './wire.ts';
 

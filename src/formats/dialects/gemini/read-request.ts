@@ -3,12 +3,12 @@ import { isObject, type JsonObject, type JsonValue, stringOr } from '../../../ke
 import type { Loss } from '../../neutral/loss.ts';
 import type { RequestNeeds } from '../../neutral/request.ts';
 import { estimatedInput } from '../../neutral/usage.ts';
+import { conversationStart } from '../../neutral/value-checks.ts';
 import type { CallerRequest, ForwardTarget } from '../dialect.ts';
 import { fieldNames } from '../field-table.ts';
 import { type ForwardBody, gatewayOnlyFields } from '../forward-body.ts';
 import { type MemberKinds, memberKinds, type NamingRules, objectsBy } from '../named-objects.ts';
 import { someExtras } from '../request-extras.ts';
-import { conversationStart } from '../value-checks.ts';
 import { decodeSystem, mayHoldSealed, unsealSignature } from './decode-messages.ts';
 import { withOperatorFields } from './encode-request.ts';
 import { rulesOf } from './model-rules.ts';

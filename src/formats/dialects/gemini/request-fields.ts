@@ -1,11 +1,8 @@
 import type { Failure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, objectsIn, stringOr } from '../../../kernel/json.ts';
+import { bodySchema, described, type JsonSchema, schemaOf } from '../../neutral/described-check.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
-import { bodySchema, described, type JsonSchema, schemaOf } from '../described-check.ts';
-import type { EncodeTarget } from '../dialect.ts';
-import { type Checked, checkFields, fieldTable, judged, placeFields, writtenFields } from '../field-table.ts';
-import { clamp, firstTexts, from, tokenLimit, type Write, when } from '../taken-fields.ts';
 import {
   anyJson,
   arrayOf,
@@ -21,7 +18,10 @@ import {
   optional,
   string,
   turnsOf,
-} from '../value-checks.ts';
+} from '../../neutral/value-checks.ts';
+import type { EncodeTarget } from '../dialect.ts';
+import { type Checked, checkFields, fieldTable, judged, placeFields, writtenFields } from '../field-table.ts';
+import { clamp, firstTexts, from, tokenLimit, type Write, when } from '../taken-fields.ts';
 import {
   contents,
   decodeContents,

@@ -1,5 +1,5 @@
 import { factsOf } from '../../../kernel/failure-facts.ts';
-import type { JsonSchema } from '../described-check.ts';
+import type { JsonSchema } from '../../neutral/described-check.ts';
 import type { CallerDialect } from '../dialect.ts';
 import { gemini } from '../gemini/index.ts';
 

@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../../kernel/json.ts';
-import { bodySchema, described, type JsonSchema } from '../described-check.ts';
-import { invalidField } from '../field-table.ts';
+import { bodySchema, described, type JsonSchema } from '../../neutral/described-check.ts';
 import {
   anyJson,
   arrayOf,
@@ -15,7 +14,8 @@ import {
   oneOf,
   string,
   wordOr,
-} from '../value-checks.ts';
+} from '../../neutral/value-checks.ts';
+import { invalidField } from '../field-table.ts';
 
 const messagesMax = 100_000;
 const toolsMax = 128;

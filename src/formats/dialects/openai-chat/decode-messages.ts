@@ -1,9 +1,8 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { type Complaint, described, type JsonSchema } from '../../neutral/described-check.ts';
 import { markMessage } from '../../neutral/mark-message.ts';
 import { shownTypeOf } from '../../neutral/media-type.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
-import { argumentsOrEmpty } from '../arguments-text.ts';
-import { type Complaint, described, type JsonSchema } from '../described-check.ts';
 import {
   arrayOf,
   base64,
@@ -16,7 +15,8 @@ import {
   string,
   stringOf,
   within,
-} from '../value-checks.ts';
+} from '../../neutral/value-checks.ts';
+import { argumentsOrEmpty } from '../arguments-text.ts';
 import { signatureIn } from './thought-signature.ts';
 import { provenThoughts, thoughtIn } from './thoughts.ts';
 import { type ChatMessage, type ChatPart, type ChatToolCall, openAiChatId } from './wire.ts';

@@ -1,6 +1,7 @@
 import type { Failure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import { customTool } from '../../neutral/custom-tool.ts';
+import { bodySchema, type Complaint } from '../../neutral/described-check.ts';
 import type {
   NeutralReasoning,
   NeutralRequest,
@@ -8,11 +9,6 @@ import type {
   NeutralTool,
   NeutralToolChoice,
 } from '../../neutral/request.ts';
-import { bodySchema, type Complaint } from '../described-check.ts';
-import { fallbackEntries, fallbackNames } from '../fallback-models.ts';
-import { type Checked, checkFields, fieldTable, judged, writtenFields } from '../field-table.ts';
-import { metadata } from '../openai-metadata.ts';
-import { asIs, firstTexts, from, tokenLimit } from '../taken-fields.ts';
 import {
   anyJson,
   arrayOf,
@@ -35,7 +31,11 @@ import {
   turnsOf,
   within,
   wordOr,
-} from '../value-checks.ts';
+} from '../../neutral/value-checks.ts';
+import { fallbackEntries, fallbackNames } from '../fallback-models.ts';
+import { type Checked, checkFields, fieldTable, judged, writtenFields } from '../field-table.ts';
+import { metadata } from '../openai-metadata.ts';
+import { asIs, firstTexts, from, tokenLimit } from '../taken-fields.ts';
 import { messages } from './decode-messages.ts';
 import { type ChatFunction, type ChatRequest, type ChatTool, openAiChatId } from './wire.ts';
 

@@ -1,7 +1,17 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import { type Complaint, described, type JsonSchema, schemaOf } from '../described-check.ts';
+import { type Complaint, described, type JsonSchema, schemaOf } from '../../neutral/described-check.ts';
+import {
+  type Check,
+  complain,
+  eachOf,
+  oneOf,
+  optional,
+  required,
+  string,
+  stringOf,
+  within,
+} from '../../neutral/value-checks.ts';
 import { inputAudio, mediaUrl } from '../openai-chat/decode-messages.ts';
-import { type Check, complain, eachOf, oneOf, optional, required, string, stringOf, within } from '../value-checks.ts';
 
 const inputSend = 'a string or an array of input items';
 

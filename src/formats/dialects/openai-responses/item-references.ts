@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import { isGiven } from '../../neutral/value-checks.ts';
 import type { ItemReference } from '../dialect.ts';
-import { isGiven } from '../value-checks.ts';
 import { type InputItem, isGatewayId, type ResponsesRequest } from './wire.ts';
 
 /**

@@ -1,12 +1,8 @@
 import type { Failure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import { customTool, isGrammar } from '../../neutral/custom-tool.ts';
+import { bodySchema, type Complaint, type JsonSchema } from '../../neutral/described-check.ts';
 import type { NeutralRequest, NeutralResponseFormat, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
-import { bodySchema, type Complaint, type JsonSchema } from '../described-check.ts';
-import { fallbackEntries, fallbackNames } from '../fallback-models.ts';
-import { type Checked, checkFields, fieldTable, judged, writtenFields } from '../field-table.ts';
-import { metadata } from '../openai-metadata.ts';
-import { from, tokenLimit } from '../taken-fields.ts';
 import {
   anyJson,
   arrayOf,
@@ -27,7 +23,11 @@ import {
   textOr,
   within,
   wordOr,
-} from '../value-checks.ts';
+} from '../../neutral/value-checks.ts';
+import { fallbackEntries, fallbackNames } from '../fallback-models.ts';
+import { type Checked, checkFields, fieldTable, judged, writtenFields } from '../field-table.ts';
+import { metadata } from '../openai-metadata.ts';
+import { from, tokenLimit } from '../taken-fields.ts';
 import { input, orphanOutput } from './input-fields.ts';
 import { callersSearch, flatName, isCallersSearch, offeredTools } from './offered-tools.ts';
 import type { ResponsesRequest, WireTool } from './wire.ts';

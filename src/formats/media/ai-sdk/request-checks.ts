@@ -1,7 +1,7 @@
 import type { Failure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
-import { bodySchema, type Check, type JsonSchema } from '../../dialects/described-check.ts';
 import { invalidField, unknownFields } from '../../dialects/field-table.ts';
+import { bodySchema, type Check, type JsonSchema } from '../../neutral/described-check.ts';
 import {
   arrayOf,
   boolean,
@@ -12,7 +12,7 @@ import {
   numberIn,
   object,
   string,
-} from '../../dialects/value-checks.ts';
+} from '../../neutral/value-checks.ts';
 
 /** Models of the AI SDK that neither chat nor embed, by the last part of their path. */
 export type MediaKind = 'image' | 'speech' | 'transcription' | 'reranking' | 'video';

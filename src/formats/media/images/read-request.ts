@@ -1,8 +1,10 @@
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
-import { described, type JsonSchema } from '../../dialects/described-check.ts';
 import { furtherMembers } from '../../dialects/forward-body.ts';
 import { invalidFieldIn, schemaBesideModel } from '../../dialects/forwarded/read-fields.ts';
+import { described, type JsonSchema } from '../../neutral/described-check.ts';
+import { type ImageOutput, type ImageRequest, imagesMax } from '../../neutral/image.ts';
+import type { ImageSize } from '../../neutral/image-size.ts';
 import {
   arrayOf,
   asFailure,
@@ -14,9 +16,7 @@ import {
   optional,
   required,
   stringOf,
-} from '../../dialects/value-checks.ts';
-import { type ImageOutput, type ImageRequest, imagesMax } from '../../neutral/image.ts';
-import type { ImageSize } from '../../neutral/image-size.ts';
+} from '../../neutral/value-checks.ts';
 
 /** Limit of OpenAI's newest models. */
 const promptCharsMax = 32_000;

@@ -1,8 +1,9 @@
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import type { JsonSchema } from '../../dialects/described-check.ts';
 import { furtherMembers } from '../../dialects/forward-body.ts';
 import { invalidFieldIn, schemaBesideModel } from '../../dialects/forwarded/read-fields.ts';
+import type { JsonSchema } from '../../neutral/described-check.ts';
+import { type AudioFormat, audioFormats, type SpeechRequest, standardVoices } from '../../neutral/speech.ts';
 import {
   asFailure,
   cleanUser,
@@ -15,8 +16,7 @@ import {
   string,
   stringOf,
   textOr,
-} from '../../dialects/value-checks.ts';
-import { type AudioFormat, audioFormats, type SpeechRequest, standardVoices } from '../../neutral/speech.ts';
+} from '../../neutral/value-checks.ts';
 import { isNewer, isStandard } from './voices.ts';
 
 const voiceCharsMax = 128;

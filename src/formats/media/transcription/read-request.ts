@@ -1,8 +1,14 @@
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
-import { described, type JsonSchema } from '../../dialects/described-check.ts';
 import { gatewayOnlyFields } from '../../dialects/forward-body.ts';
 import { invalidFieldIn, schemaBesideModel } from '../../dialects/forwarded/read-fields.ts';
+import { described, type JsonSchema } from '../../neutral/described-check.ts';
+import {
+  type TranscriptFormat,
+  type TranscriptionRequest,
+  type TranscriptionTask,
+  transcriptFormats,
+} from '../../neutral/transcript.ts';
 import {
   arrayOf,
   asFailure,
@@ -13,13 +19,7 @@ import {
   oneOf,
   string,
   stringOf,
-} from '../../dialects/value-checks.ts';
-import {
-  type TranscriptFormat,
-  type TranscriptionRequest,
-  type TranscriptionTask,
-  transcriptFormats,
-} from '../../neutral/transcript.ts';
+} from '../../neutral/value-checks.ts';
 
 const languageCharsMax = 32;
 const promptCharsMax = 32_768;

@@ -1,9 +1,9 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import { described, type JsonSchema } from '../../dialects/described-check.ts';
 import { furtherMembers } from '../../dialects/forward-body.ts';
 import { invalidFieldIn, schemaBesideModel } from '../../dialects/forwarded/read-fields.ts';
-import { asFailure, cleanUser, complain, required, stringOf } from '../../dialects/value-checks.ts';
+import { described, type JsonSchema } from '../../neutral/described-check.ts';
+import { asFailure, cleanUser, complain, required, stringOf } from '../../neutral/value-checks.ts';
 import type { VideoRequest } from './format.ts';
 
 const promptCharsMax = 32_000;

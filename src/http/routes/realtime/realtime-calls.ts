@@ -1,6 +1,6 @@
 import type { ClientSecrets } from '../../../books/auth/client-secrets.ts';
-import type { JsonSchema } from '../../../formats/dialects/described-check.ts';
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
+import type { JsonSchema } from '../../../formats/neutral/described-check.ts';
 import { placeCall } from '../../../inference/families/realtime/place-call.ts';
 import type { RealtimeServices } from '../../../inference/families/realtime/services.ts';
 import { refuse } from '../../../inference/spine/sink.ts';

@@ -1,8 +1,8 @@
 import type { ClientSecrets } from '../../../books/auth/client-secrets.ts';
 import { callerIdOf } from '../../../books/auth/principal.ts';
-import type { JsonSchema } from '../../../formats/dialects/described-check.ts';
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import { transcriptionModelIn } from '../../../formats/media/realtime/session-settings.ts';
+import type { JsonSchema } from '../../../formats/neutral/described-check.ts';
 import { notRealtime, notTranscribing } from '../../../inference/families/realtime/held-session.ts';
 import type { RealtimeServices } from '../../../inference/families/realtime/services.ts';
 import { refuse } from '../../../inference/spine/sink.ts';

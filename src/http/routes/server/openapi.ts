@@ -1,5 +1,5 @@
-import type { JsonSchema } from '../../../formats/dialects/described-check.ts';
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
+import type { JsonSchema } from '../../../formats/neutral/described-check.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { identityHeaders } from '../../delivery.ts';
 import type { Route } from '../../exchange.ts';

@@ -1,5 +1,5 @@
-import type { JsonSchema } from '../../../formats/dialects/described-check.ts';
 import { checkRequest } from '../../../formats/dialects/openai-responses/request-fields.ts';
+import type { JsonSchema } from '../../../formats/neutral/described-check.ts';
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { newRequestId } from '../../../kernel/ids.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
