@@ -1,9 +1,12 @@
 import type { z } from 'zod';
 import type { Operator } from '../books/auth/operator.ts';
 import { type Failure, FailureError } from '../kernel/failure.ts';
+
 import type { AdminMethod } from './admin-api.ts';
 import { noQuery } from './fields.ts';
 import type { Area } from './roles.ts';
+
+export { refuse } from '../kernel/failure.ts';
 
 /** One operation of the admin API: its schemas, which validate and make the OpenAPI document, and its work. */
 export interface Operation {
@@ -114,11 +117,6 @@ export function textOperation<const Path extends string, Query extends z.ZodType
     reply: { kind: 'text', contentType },
     run: (call) => run(call as TypedCall<Path, Query, null>),
   };
-}
-
-/** Ends an operation with a Failure. */
-export function refuse(failure: Failure): never {
-  throw new FailureError(failure);
 }
 
 /** The same with further members in addition to `error` in the body. */

@@ -1,6 +1,5 @@
 import { fitted, lineWidth } from './line-width.ts';
-import type { PrintFlags } from './progress.ts';
-import { endProgress } from './progress.ts';
+import { endProgress, type PrintFlags } from './progress.ts';
 
 /** Whether `--json` is among the options; behind `--` it is an argument. */
 export function requestsJson(argv: readonly string[]): boolean {

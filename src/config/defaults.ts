@@ -1,5 +1,4 @@
-import type { Config } from './schema.ts';
-import { configSchema } from './schema.ts';
+import { type Config, configSchema } from './schema.ts';
 
 /**
  * The configuration of an empty file: loopback, ./.culvert, no configured providers. Each call returns a new object.

@@ -1,3 +1,4 @@
+import { isObject, type JsonValue } from '../kernel/json.ts';
 import { type ConfigPath, formatPath } from './problem.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -6,7 +7,7 @@ interface Stand {
   variable: string;
   path: readonly [string, ...string[]];
   /** Its value as the file would have it. */
-  read(text: string): unknown;
+  read(text: string): JsonValue;
 }
 
 const asText = (text: string) => text;
@@ -48,19 +49,15 @@ export function fillFromEnvironment(written: unknown, env: Env): (path: ConfigPa
 }
 
 /** False when the file has a value there, or something other than a mapping above it. */
-function fill(written: unknown, path: readonly string[], value: unknown): boolean {
+function fill(written: unknown, path: readonly string[], value: JsonValue): boolean {
   let at = written;
   for (const step of path.slice(0, -1)) {
-    if (!isMapping(at)) return false;
+    if (!isObject(at)) return false;
     if (at[step] === undefined) at[step] = {};
     at = at[step];
   }
   const last = path.at(-1);
-  if (last === undefined || !isMapping(at) || at[last] !== undefined) return false;
+  if (last === undefined || !isObject(at) || at[last] !== undefined) return false;
   at[last] = value;
   return true;
-}
-
-export function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,10 +1,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { listIn } from '../kernel/json.ts';
-import { isMapping } from './environment.ts';
+import { isObject, listIn, objectIn } from '../kernel/json.ts';
 import type { ConfigPath } from './problem.ts';
-import type { ReferenceSources } from './references.ts';
-import { secretFilePaths } from './references.ts';
+import { type ReferenceSources, secretFilePaths } from './references.ts';
 import { configBytesMax, type Place, readYaml, type SourceProblem, type YamlSource } from './yaml-source.ts';
 
 /** Sections that an included file may have. The others are of the operator alone: addresses, storage, code. */
@@ -46,8 +44,8 @@ export function readWithIncluded(text: string, references: ReferenceSources): Wh
     sources: [],
     find: (path: ConfigPath) => ({ file: null, place: main.place(path) }),
   };
-  const named = isMapping(value) ? listIn(value.include) : [];
-  if (!isMapping(value) || named.length === 0) return whole;
+  const named = isObject(value) ? listIn(value.include) : [];
+  if (!isObject(value) || named.length === 0) return whole;
 
   const sources: string[] = [];
   const expanded = [...main.expanded];
@@ -91,12 +89,12 @@ function addPart(
   { part, shownAs, owners, report }: Omit<Owner, 'path'> & { owners: Map<string, Owner>; report: Report },
 ): void {
   const refuse = (path: ConfigPath, message: string) => report(path, message, part.place(path), shownAs);
-  for (const [section, entries] of Object.entries(isMapping(part.value) ? part.value : {})) {
+  for (const [section, entries] of Object.entries(objectIn(part.value))) {
     if (!(sections as readonly string[]).includes(section)) {
       refuse([section], `an included file has ${sections.join(', ')} only`);
       continue;
     }
-    if (section === 'keys' ? !Array.isArray(entries) : !isMapping(entries)) {
+    if (section === 'keys' ? !Array.isArray(entries) : !isObject(entries)) {
       refuse([section], section === 'keys' ? 'expected a list' : 'expected a mapping');
       continue;
     }
@@ -107,7 +105,7 @@ function addPart(
         owners.set(`keys ${all.length}`, { part, shownAs, path: ['keys', index] });
         all.push(entry);
       }
-    } else if (isMapping(all) && isMapping(entries)) {
+    } else if (isObject(all) && isObject(entries)) {
       for (const [name, entry] of Object.entries(entries)) {
         if (Object.hasOwn(all, name)) {
           const other = owners.get(`${section} ${name}`)?.shownAs ?? 'the including file';
@@ -125,7 +123,7 @@ function addPart(
 export function includedTexts(text: string, references: ReferenceSources): string[] {
   if (!text.includes('include')) return [];
   const { value } = readYaml(text, references);
-  const files = isMapping(value) ? filesOf(listIn(value.include), references.directory, [], () => {}) : [];
+  const files = isObject(value) ? filesOf(listIn(value.include), references.directory, [], () => {}) : [];
   return files.flatMap(({ file }) => {
     const read = readText(file);
     return 'text' in read ? [read.text] : [];

@@ -1,10 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, relative, resolve } from 'node:path';
-import type { ConfigResult } from './check.ts';
-import { checkConfigText } from './check.ts';
+import { type ConfigResult, checkConfigText } from './check.ts';
 import { zeroConfig } from './defaults.ts';
-import type { Env } from './environment.ts';
-import { isInEnvironment } from './environment.ts';
+import { type Env, isInEnvironment } from './environment.ts';
 import { includedTexts } from './include.ts';
 import { configBytesMax } from './yaml-source.ts';
 

@@ -44,8 +44,8 @@ const secretFileBytesMax = 64 * 1024;
 const secretFilesMax = 1_000;
 const managedSecretsMax = 200;
 
-/** Whether the text uses the characters of masks. Such a file is refused. */
-export function holdsMaskCharacters(text: string): boolean {
+/** Whether the text uses the characters of masks. A file that does so before it is masked is refused. */
+export function isMasked(text: string): boolean {
   return text.includes(maskOpen);
 }
 
@@ -80,10 +80,6 @@ export function restoreReferences(text: string, { sources }: MaskedText): string
 export function unmask(text: string): string {
   // biome-ignore lint/suspicious/noTemplateCurlyInString: shown as people wrote it
   return text.replace(maskForm, '${…}');
-}
-
-export function isMasked(text: string): boolean {
-  return text.includes(maskOpen);
 }
 
 /** Every reference of `text` replaced by its value. Messages name the variable or file, never its content. */

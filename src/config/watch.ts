@@ -1,5 +1,4 @@
-import type { FSWatcher } from 'node:fs';
-import { statSync, watch } from 'node:fs';
+import { type FSWatcher, statSync, watch } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 

@@ -1,8 +1,7 @@
 import type { Document, Node, Pair, YAMLError, YAMLMap, YAMLSeq } from 'yaml';
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 import type { ConfigPath } from './problem.ts';
-import type { Reference, ReferenceSources } from './references.ts';
-import { expand, holdsMaskCharacters, isMasked, maskReferences, unmask } from './references.ts';
+import { expand, isMasked, maskReferences, type Reference, type ReferenceSources, unmask } from './references.ts';
 
 export const configBytesMax = 4 * 1024 * 1024;
 /** Values after aliases are followed: a few lines of aliases to aliases could expand to billions. */
@@ -52,7 +51,7 @@ export function readYaml(text: string, sources: ReferenceSources): YamlSource {
   });
   if (text.length > configBytesMax || Buffer.byteLength(text) > configBytesMax)
     return refuse('the file is larger than 4 MB');
-  if (holdsMaskCharacters(text)) return refuse('the file holds the private-use character U+E000');
+  if (isMasked(text)) return refuse('the file holds the private-use character U+E000');
 
   const masked = maskReferences(text);
   let document: Document.Parsed;

@@ -4,7 +4,7 @@ import type { Services } from '../inference/endpoints/services.ts';
 import { editFilesMax } from '../inference/families/images/image-edit.ts';
 import type { ModelCall } from '../inference/spine/model-call.ts';
 import { type Failure, failureIn, invalid, isFailure } from '../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn } from '../kernel/json.ts';
 import type { Exchange } from './exchange.ts';
 import { readJsonBody } from './read-body.ts';
 import type { FormField, FormFile, Multipart } from './read-multipart.ts';
@@ -97,7 +97,7 @@ async function contentOf(
 ): Promise<Buffer | Failure> {
   const { field, value } = picture;
   const param = paramOf(picture);
-  const { image_url: url, file_id: id } = isObject(value) ? value : {};
+  const { image_url: url, file_id: id } = objectIn(value);
   if (typeof id === 'string' && url == null) return uploaded(services, exchange, tenant, param, id);
   if (typeof url !== 'string' || id != null) return wrong(field, "must have one of 'image_url' and 'file_id', a text.");
   const head = dataUrl.exec(url.slice(0, 1_000))?.[0];

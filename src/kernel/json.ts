@@ -336,6 +336,16 @@ function parsedWithoutNaN(text: string): unknown {
 }
 
 /** A member as the text that it should be. */
-export function stringOr<T>(value: JsonValue | undefined, otherwise: T): string | T {
+export function stringOr<T>(value: unknown, otherwise: T): string | T {
   return typeof value === 'string' ? value : otherwise;
+}
+
+/** True for a text that is not empty. */
+export function hasText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+/** The value, if it is a text that is not empty; else null. */
+export function textIn(value: unknown): string | null {
+  return hasText(value) ? value : null;
 }

@@ -2,8 +2,7 @@ import type { RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { request as httpRequest } from '../kernel/web/node-http.ts';
 import { checkedLookup } from './checked-lookup.ts';
-import type { FetchGuard } from './fetch-guard.ts';
-import { portOf } from './fetch-guard.ts';
+import { type FetchGuard, portOf } from './fetch-guard.ts';
 
 /**
  * One POST to an address that a caller gave. Resolves to the status of the answer, whatever it is. The address is

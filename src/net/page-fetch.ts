@@ -2,8 +2,7 @@ import { createTurns } from '../kernel/sharing/turns.ts';
 import { createFetchGuard, type FetchRules, type ResolveAddresses } from './fetch-guard.ts';
 import { guardedFetch, type KnownCopy, type LeadingPage } from './guarded-fetch.ts';
 import { HostBusy, type HostTurns } from './host-turns.ts';
-import type { PageFetched } from './page-robots.ts';
-import { createRobotsCache, type RobotsRules } from './page-robots.ts';
+import { createRobotsCache, type PageFetched, type RobotsRules } from './page-robots.ts';
 
 /** Fetches pages of the web as a good guest: through the guard, by turns at each host, under our own name. */
 export interface PageFetcher {

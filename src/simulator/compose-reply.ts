@@ -1,10 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { JsonObject } from '../kernel/json.ts';
-import { isObject } from '../kernel/json.ts';
-import type { Step } from './answer-steps.ts';
-import { endlessLine, firstFrames, gzipBomb } from './answer-steps.ts';
-import type { Voice } from './compose-answer.ts';
-import { composeAnswer } from './compose-answer.ts';
+import { isObject, type JsonObject } from '../kernel/json.ts';
+import { endlessLine, firstFrames, gzipBomb, type Step } from './answer-steps.ts';
+import { composeAnswer, type Voice } from './compose-answer.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
 import { modelList, openAiModels } from './endpoints/list-models.ts';
 import { kokoroVoiceList } from './endpoints/list-voices.ts';

@@ -2,8 +2,7 @@ import type { JsonValue } from '../kernel/json.ts';
 import { dimensionsMax } from './embed-vectors.ts';
 import { plainPrompt } from './endpoints/speak-completions.ts';
 import type { Speech } from './endpoints/speech.ts';
-import type { Prompt, Refusal } from './prompt.ts';
-import { inputTokensOf } from './prompt.ts';
+import { inputTokensOf, type Prompt, type Refusal } from './prompt.ts';
 
 export interface EmbeddingOptions {
   model: string;

@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from '../kernel/json.ts';
-import { isObject } from '../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, listIn, objectIn } from '../kernel/json.ts';
 
 const depthMax = 12;
 
@@ -60,8 +59,8 @@ function typeOf(schema: JsonObject): string {
 
 function objectOf(schema: JsonObject, place: Place): JsonObject {
   const made: JsonObject = {};
-  const properties = isObject(schema.properties) ? schema.properties : {};
-  for (const name of Array.isArray(schema.required) ? schema.required : []) {
+  const properties = objectIn(schema.properties);
+  for (const name of listIn(schema.required)) {
     if (typeof name === 'string') made[name] = example(properties[name] ?? {}, place);
   }
   return made;

@@ -1,5 +1,4 @@
-import type { Fault } from './faults/fault-table.ts';
-import { faultTable } from './faults/fault-table.ts';
+import { type Fault, faultTable } from './faults/fault-table.ts';
 
 export interface FaultHelp {
   name: string;

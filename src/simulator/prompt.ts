@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from '../kernel/json.ts';
-import { isObject } from '../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
 import type { SoundFormat } from './media/sound.ts';
 
 /** The parts of a request that the simulator needs, in whichever dialect it came. */

@@ -2,14 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../kernel/clock.ts';
 import { isObject } from '../kernel/json.ts';
-import type { ArrivedBody, ArrivedRequest, ReplyContext } from './compose-reply.ts';
-import { composeReply } from './compose-reply.ts';
+import { type ArrivedBody, type ArrivedRequest, composeReply, type ReplyContext } from './compose-reply.ts';
 import { deliver } from './deliver.ts';
 import { type Endpoint, endpointOf, type OtherFormats } from './endpoints/endpoint.ts';
 import type { FaultChoice } from './faults/choose-fault.ts';
 import { disturb } from './faults/disturb.ts';
-import type { FaultSpec } from './faults/fault-spec.ts';
-import { healthy } from './faults/fault-spec.ts';
+import { type FaultSpec, healthy } from './faults/fault-spec.ts';
 import type { Exchange } from './recording.ts';
 
 /** A request whose body has been read. */

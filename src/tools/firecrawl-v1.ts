@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn } from '../kernel/json.ts';
 
 /*
  * Translates bodies of Firecrawl's first API into the words of its second, which are ours, too. Faults in them stay:
@@ -12,7 +12,7 @@ import { isObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
 export function scrapeFromV1({ extract, jsonOptions, formats, ...body }: JsonObject): JsonObject {
   const options = jsonOptions ?? extract;
   const ofFormat = (format: JsonValue) =>
-    format === 'json' || format === 'extract' ? { ...(isObject(options) ? options : {}), type: 'json' } : format;
+    format === 'json' || format === 'extract' ? { ...objectIn(options), type: 'json' } : format;
   return {
     maxAge: 0,
     ...body,

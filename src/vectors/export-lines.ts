@@ -1,6 +1,5 @@
 import type { JsonObject } from '../kernel/json.ts';
-import type { Distance, PayloadType } from './collection.ts';
-import { collectionNamePattern, type NamedSpecs } from './collection.ts';
+import { collectionNamePattern, type Distance, type NamedSpecs, type PayloadType } from './collection.ts';
 import type { CollectionSettings } from './collection-settings.ts';
 import { isMulti, isSparse, type PointId, type StoredPoint, type VectorValue } from './point.ts';
 import type { VectorStore } from './vector-store.ts';

@@ -1,5 +1,4 @@
-import type { ExportedCollection, ExportedPoint } from './export-lines.ts';
-import { exportLines } from './export-lines.ts';
+import { type ExportedCollection, type ExportedPoint, exportLines } from './export-lines.ts';
 import { importCollection, importPoints } from './import-points.ts';
 import type { Owner, TenantSummary, VectorStore } from './vector-store.ts';
 

@@ -1,5 +1,6 @@
 import { isShownWebhook, secretMark } from '../../config/redact.ts';
 import { invalid } from '../../kernel/failure.ts';
+import { isObject, listIn, objectIn } from '../../kernel/json.ts';
 import { refuse } from '../operation.ts';
 
 export type Members = Readonly<Record<string, unknown>>;
@@ -13,7 +14,7 @@ export function patched(before: Members, patch: Members, at = ''): Record<string
   const result: Record<string, unknown> = { ...before };
   for (const [name, value] of Object.entries(patch)) {
     if (value === null) delete result[name];
-    else if (isMembers(value)) result[name] = patched(membersOf(result[name]), value, `${at}${name}.`);
+    else if (isObject(value)) result[name] = patched(objectIn(result[name]), value, `${at}${name}.`);
     else result[name] = withSecrets(result[name], value, at + name);
   }
   return result;
@@ -27,11 +28,11 @@ function withSecrets(before: unknown, value: unknown, at: string): unknown {
   }
   if (typeof value === 'string' && typeof before === 'string' && isShownWebhook(value, before)) return before;
   if (Array.isArray(value)) {
-    const items = Array.isArray(before) ? before : [];
+    const items = listIn(before);
     return value.map((item, index) => withSecrets(itemLike(items, item, index), item, `${at}[${index}]`));
   }
-  if (!isMembers(value)) return value;
-  const known = membersOf(before);
+  if (!isObject(value)) return value;
+  const known = objectIn(before);
   const entries = Object.entries(value).map(([name, child]) => [
     name,
     withSecrets(known[name], child, `${at}.${name}`),
@@ -41,17 +42,9 @@ function withSecrets(before: unknown, value: unknown, at: string): unknown {
 
 function itemLike(items: readonly unknown[], item: unknown, index: number): unknown {
   const there = items[index];
-  if (!isMembers(item)) return there;
+  if (!isObject(item)) return there;
   const fits = (other: unknown, ...names: string[]) =>
-    isMembers(other) && names.every((name) => other[name] === item[name]);
+    isObject(other) && names.every((name) => other[name] === item[name]);
   if (fits(there, 'provider', 'model')) return there;
   return items.find((other) => fits(other, 'provider', 'model')) ?? (fits(there, 'provider') ? there : undefined);
-}
-
-function membersOf(value: unknown): Members {
-  return isMembers(value) ? value : {};
-}
-
-function isMembers(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

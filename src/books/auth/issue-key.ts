@@ -1,5 +1,4 @@
-import type { Failure } from '../../kernel/failure.ts';
-import { invalid } from '../../kernel/failure.ts';
+import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { AccountStore, Change, KeyRow, Stored } from './account-store.ts';
 import { type MintedKey, mintKey } from './api-key.ts';
 import { type Declared, declaredKeyId } from './key-directory.ts';

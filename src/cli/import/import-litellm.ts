@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectIn } from '../../kernel/json.ts';
+import { isObject, type JsonObject, listIn, objectIn } from '../../kernel/json.ts';
 import { nothingToImport } from './foreign-sources.ts';
 import { readForeignYaml } from './foreign-yaml.ts';
 import type { ImportResult } from './imported.ts';
@@ -93,10 +93,10 @@ function withDatabase(file: JsonObject, database: LiteLlmRows | null) {
 }
 
 function deploymentsOf(values: Values, root: JsonObject, database: LiteLlmRows | null): Deployment[] {
-  const list = Array.isArray(root.model_list) ? root.model_list : [];
+  const list = listIn(root.model_list);
   const credentials = new Map<string, JsonObject>();
   const credentialRows = database?.tables.LiteLLM_CredentialsTable ?? [];
-  for (const one of [...(Array.isArray(root.credential_list) ? root.credential_list : []), ...credentialRows]) {
+  for (const one of [...listIn(root.credential_list), ...credentialRows]) {
     if (isObject(one)) credentials.set(String(one.credential_name), objectIn(one.credential_values));
   }
   const inFile = list.flatMap(
@@ -114,7 +114,7 @@ function deploymentsOf(values: Values, root: JsonObject, database: LiteLlmRows |
 /** Aliases with the access groups that their `model_info` names. */
 function groupsOf(root: JsonObject, { tables }: LiteLlmRows): ReadonlyMap<string, readonly string[]> {
   const groups = new Map<string, readonly string[]>();
-  for (const entry of [...(Array.isArray(root.model_list) ? root.model_list : []), ...tables.LiteLLM_ProxyModelTable]) {
+  for (const entry of [...listIn(root.model_list), ...tables.LiteLLM_ProxyModelTable]) {
     if (!isObject(entry) || typeof entry.model_name !== 'string') continue;
     const named = listOfTexts(objectIn(entry.model_info).access_groups);
     groups.set(entry.model_name, [...(groups.get(entry.model_name) ?? []), ...named]);

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectIn, parsedJson } from '../../kernel/json.ts';
+import { isObject, type JsonObject, objectIn, objectsIn, parsedJson } from '../../kernel/json.ts';
 import {
   type ForeignSource,
   nothingToImport,
@@ -112,7 +112,7 @@ function ownerOf({ ai_provider_name: name, ai_provider_id: id, ai_provider: prov
 
 function readKey(key: JsonObject, { path, values }: Place, { keys }: Found): void {
   noteLeftOut(key, keyFields, path, values.notes);
-  const limits = Array.isArray(key.rate_limits) ? key.rate_limits.filter(isObject) : [];
+  const limits = objectsIn(key.rate_limits);
   const rpm = limits.find(({ type, unit }) => type === 'requests' && unit === 'rpm')?.value;
   for (const limit of limits) {
     if (limit.value === rpm) continue;

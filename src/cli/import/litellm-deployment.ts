@@ -1,12 +1,12 @@
 import type { ProviderConfig } from '../../config/schema.ts';
-import { isObject, type JsonObject, objectIn } from '../../kernel/json.ts';
+import { isObject, type JsonObject, objectIn, textIn } from '../../kernel/json.ts';
 import { directMember } from '../../kernel/known-entry.ts';
 import { type CloudPlace, placeInCloud } from './litellm-clouds.ts';
 import { type ModelFacts, modelFactsOf } from './litellm-model-info.ts';
 import { isLiteLlmPrice } from './litellm-prices.ts';
 import { modelOf, type Service, serviceOf, services } from './litellm-services.ts';
 import type { Path } from './notes.ts';
-import { isWritable, numberOf, plain, reference, secondsOf, textIn, textOf, type Values } from './plain-values.ts';
+import { isWritable, numberOf, plain, reference, secondsOf, textOf, type Values } from './plain-values.ts';
 
 /** One entry of `model_list`: a place where a model runs. */
 export interface Deployment {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { type JsonObject, objectsIn } from '../../kernel/json.ts';
 import type { Notes, Path } from './notes.ts';
 
 const hourS = 3_600;
@@ -74,7 +74,7 @@ function leastOf(values: readonly (number | undefined)[]): number | undefined {
 }
 
 function budgetsOf(row: JsonObject, path: Path) {
-  const budgets = Array.isArray(row.budget_limits) ? row.budget_limits.filter(isObject) : [];
+  const budgets = objectsIn(row.budget_limits);
   const all = [
     { ...row, at: [...path, 'max_budget'] },
     ...budgets.map((one, index) => ({ ...one, at: [...path, 'budget_limits', index] })),

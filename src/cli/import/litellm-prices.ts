@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { type JsonObject, objectIn } from '../../kernel/json.ts';
 import type { Path } from './notes.ts';
 import { numberOf, type Values } from './plain-values.ts';
 
@@ -117,7 +117,7 @@ function tierFactors({ notes }: Values, found: readonly FoundPrice[]): Record<st
 
 function writtenFactors(values: Values, info: JsonObject, entry: Path): Record<string, number> {
   const path = [...entry, 'model_info', factorsName];
-  const written = isObject(info[factorsName]) ? info[factorsName] : {};
+  const written = objectIn(info[factorsName]);
   return Object.fromEntries(
     Object.entries(written).flatMap(([word, value]) => {
       if (!/^[a-z_\d]{1,64}$/.test(word)) {

@@ -1,6 +1,6 @@
 import { parametersSchema } from '../../config/schema/schema-parameters.ts';
 import { culvert } from '../../kernel/command-form.ts';
-import { isObject, type JsonObject, objectIn } from '../../kernel/json.ts';
+import { isObject, type JsonObject, listIn, objectIn } from '../../kernel/json.ts';
 import { readForeignYaml } from './foreign-yaml.ts';
 import type { LiteLlmRows } from './litellm-database.ts';
 import type { Path } from './notes.ts';
@@ -19,7 +19,7 @@ export function importPrompts(
   models: Readonly<Record<string, unknown>>,
 ): Record<string, JsonObject> {
   const found: Record<string, JsonObject> = {};
-  const inFile = (Array.isArray(root.prompts) ? root.prompts : []).map((one: unknown, index): [Path, JsonObject] => [
+  const inFile = listIn(root.prompts).map((one: unknown, index): [Path, JsonObject] => [
     ['prompts', index],
     objectIn(one),
   ]);

@@ -1,4 +1,5 @@
 import { foreignName, referenceRefusal } from '../../config/reference-forms.ts';
+import { textIn } from '../../kernel/json.ts';
 import type { Notes, Path } from './notes.ts';
 
 const environmentForm = /^os\.environ\/([A-Za-z_][A-Za-z0-9_]{0,200})$/;
@@ -93,9 +94,4 @@ export function listOfTexts(value: unknown): string[] {
 
 export function textOr(value: unknown, otherwise: string): string {
   return textIn(value) ?? otherwise;
-}
-
-/** Null for what is no text, or an empty one. */
-export function textIn(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
 }

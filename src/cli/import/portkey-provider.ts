@@ -1,13 +1,13 @@
 import type { ProviderConfig } from '../../config/schema.ts';
 import { catalog } from '../../formats/providers/catalog.ts';
-import { type JsonObject, objectIn } from '../../kernel/json.ts';
+import { type JsonObject, objectIn, textIn } from '../../kernel/json.ts';
 import { directMember } from '../../kernel/known-entry.ts';
 import type { Place } from './foreign-sources.ts';
 import { filled } from './import-fields.ts';
 import { placeInCloud } from './litellm-clouds.ts';
 import { baseUrlOf, isModelName, type ProviderFacts } from './litellm-deployment.ts';
 import type { Path } from './notes.ts';
-import { plain, reference, textIn, textOf } from './plain-values.ts';
+import { plain, reference, textOf } from './plain-values.ts';
 import type { Config } from './portkey-fields.ts';
 
 /** A virtual key, or a provider of the model catalog: whose key it is, and what surrounds it. */

@@ -1,4 +1,4 @@
-import { isObject, objectIn } from '../../kernel/json.ts';
+import { isObject, listIn, objectIn } from '../../kernel/json.ts';
 import { noteLeftOut } from './import-fields.ts';
 import { listOfTexts } from './plain-values.ts';
 import { type Config, fields, withSnakeCase } from './portkey-fields.ts';
@@ -32,7 +32,7 @@ export function branchesOf(config: Config): Config[] {
   );
   const branches: Config[] = [];
   const undecided = new Set<unknown>();
-  for (const [index, condition] of (Array.isArray(strategy.conditions) ? strategy.conditions : []).entries()) {
+  for (const [index, condition] of listIn(strategy.conditions).entries()) {
     const at = [...path, 'strategy', 'conditions', index];
     const { query, then } = objectIn(condition);
     const target = targets.get(then);
@@ -113,7 +113,7 @@ export function leavesOf(at: Leaf): { leaves: Leaf[]; next: number } {
 
 function targetsOf(config: Config): Config[] {
   const from = Object.fromEntries(Object.entries(config.fields).filter(([name]) => inherited.includes(name)));
-  return (Array.isArray(config.fields.targets) ? config.fields.targets : []).flatMap((target, index) =>
+  return listIn(config.fields.targets).flatMap((target, index) =>
     isObject(target)
       ? [{ ...config, fields: { ...from, ...withSnakeCase(target) }, path: [...config.path, 'targets', index] }]
       : [],

@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../kernel/json.ts';
-import { type JsonScan, memberValue } from '../../kernel/json.ts';
+import { type JsonObject, type JsonScan, memberValue } from '../../kernel/json.ts';
 import type { Loss } from '../neutral/loss.ts';
 import type { ForwardTarget } from './dialect.ts';
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, listIn } from '../../kernel/json.ts';
 import type { CallerDialectId } from './dialect.ts';
 import { pathModel, pathStream } from './gemini/path-members.ts';
 
@@ -249,7 +249,7 @@ function withTurns(body: JsonObject, dialect: CallerDialectId, after: readonly P
   const before = isResponses && typeof turns === 'string' ? [turnOf[dialect]({ role: 'user', content: turns })] : turns;
   return {
     ...rest,
-    [name]: inFront(Array.isArray(before) ? (before as JsonObject[]) : [], after.map(turnOf[dialect])),
+    [name]: inFront(listIn(before) as JsonObject[], after.map(turnOf[dialect])),
     [dialect === 'gemini' ? pathStream : 'stream']: false,
     ...(isResponses && { store: false }),
   };

@@ -1,6 +1,6 @@
 import { allRead, type Failure, invalid, isFailure } from '../../kernel/failure.ts';
 import { isSortedId } from '../../kernel/ids.ts';
-import { isObject, type JsonObject, type JsonValue, jsonText } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText, objectIn } from '../../kernel/json.ts';
 import { type AddressSource, addAddresses } from '../neutral/known-addresses.ts';
 import type {
   FileSearchTool,
@@ -63,7 +63,7 @@ export function openAiServerTool(
 }
 
 function webSearch(tool: JsonObject, at: At): WebSearchTool | Failure {
-  const filters = isObject(tool.filters) ? tool.filters : {};
+  const filters = objectIn(tool.filters);
   return webSearchTool(at, {
     detail: tool.search_context_size,
     allowed: filters.allowed_domains,
@@ -118,7 +118,7 @@ export function webFetchTool(
   }
   const known = new Set<string>();
   for (const [source, value] of addressSources()) if (sources.has(source)) addAddresses(value, known);
-  const { enabled } = isObject(tool.citations) ? tool.citations : {};
+  const { enabled } = objectIn(tool.citations);
   return {
     kind: 'web_fetch',
     field,

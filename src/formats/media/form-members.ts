@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, listIn } from '../../kernel/json.ts';
 import type { FormPart } from './transcription/form-body.ts';
 
 /** `a[b][]`: OpenAI's SDKs write the members of objects and the items of lists so. */
@@ -18,7 +18,7 @@ function put(holder: JsonObject, [name = '', ...rest]: readonly string[], value:
   const [next] = rest;
   const known = holder[name];
   if (next === undefined) holder[name] = value;
-  else if (next === '') holder[name] = [...(Array.isArray(known) ? known : []), value];
+  else if (next === '') holder[name] = [...listIn(known), value];
   else {
     const inner: JsonObject = isObject(known) ? known : Object.create(null);
     holder[name] = inner;

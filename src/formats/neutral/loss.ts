@@ -1,7 +1,19 @@
+import { type Failure, invalid } from '../../kernel/failure.ts';
+
 /** One thing a conversion left out or changed. `field` is its path in the caller's own dialect, such as `seed`. */
 export interface Loss {
   field: string;
   why: 'unknown' | 'unsupported' | 'clamped' | 'narrowed';
+}
+
+/** Notes that an encoder left a field out, once for each field. */
+export function lose({ losses }: { losses: Loss[] }, field: string, why: Loss['why'] = 'unsupported'): void {
+  if (!losses.some((loss) => loss.field === field)) losses.push({ field, why });
+}
+
+/** Refuses a part that would change the result if it were left out: another target may take it, else the caller learns the field. */
+export function refuse(encoding: { failure: Failure | null }, field: string, message: string): void {
+  encoding.failure ??= invalid(field, message);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { isObject, type JsonObject, objectIn } from '../../kernel/json.ts';
 import type { DiscoveredModel } from './provider.ts';
 
 /** More than any service lists; the rest of a longer list is left out. */
@@ -36,8 +36,8 @@ function readRow(row: JsonObject): DiscoveredModel | null {
   if (typeof id !== 'string' || !safeId.test(id)) return null;
   const type = modelType(row, id);
   if (type === null) return null;
-  const meta = isObject(row.meta) ? row.meta : {};
-  const top = isObject(row.top_provider) ? row.top_provider : {};
+  const meta = objectIn(row.meta);
+  const top = objectIn(row.top_provider);
   const contextWindow = firstCount(
     row.context_length,
     row.context_window,

@@ -1,4 +1,4 @@
-import { isObject, type JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonValue, objectIn } from '../../kernel/json.ts';
 import { BadAnswer, type OutsideCheck, type OutsideFinding, type OutsideQuestion } from './outside-check.ts';
 
 /** A guardrail of Amazon Bedrock. */
@@ -19,7 +19,7 @@ export function bedrockGuardrails(baseUrl: string, { id, version }: Guardrail): 
       url: `${baseUrl}/guardrail/${encodeURIComponent(id)}/version/${version}/apply`,
       body: { source: on === 'input' ? 'INPUT' : 'OUTPUT', content: texts.map(({ text }) => ({ text: { text } })) },
       read(answer) {
-        const { action, assessments } = isObject(answer) ? answer : {};
+        const { action, assessments } = objectIn(answer);
         if (action === 'NONE') return { findings: [] };
         if (action !== 'GUARDRAIL_INTERVENED') throw new BadAnswer('its answer has no action');
         const findings: OutsideFinding[] = [];

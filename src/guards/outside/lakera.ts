@@ -1,4 +1,4 @@
-import { isObject } from '../../kernel/json.ts';
+import { objectIn } from '../../kernel/json.ts';
 import { BadAnswer, listIn, type OutsideCheck, type OutsideQuestion } from './outside-check.ts';
 
 /** Parts that an operator or a model wrote; all others came from outside. */
@@ -16,7 +16,7 @@ export function lakera(baseUrl: string, project: string | undefined): OutsideChe
         ...(project !== undefined && { project_id: project }),
       },
       read(answer) {
-        const { flagged, payload, breakdown } = isObject(answer) ? answer : {};
+        const { flagged, payload, breakdown } = objectIn(answer);
         if (typeof flagged !== 'boolean') throw new BadAnswer('its answer does not say flagged');
         if (!flagged) return { findings: [] };
         const found = listIn(breakdown ?? [], 'breakdown').filter(({ detected }) => detected === true);

@@ -1,4 +1,4 @@
-import { isObject } from '../../kernel/json.ts';
+import { objectIn } from '../../kernel/json.ts';
 import { BadAnswer, listIn, type OutsideCheck, type OutsideFinding, unitsBefore } from './outside-check.ts';
 
 /**
@@ -12,7 +12,7 @@ export function webhookCheck(url: string): OutsideCheck {
       url,
       body: { id, on, model, texts: texts.map(({ part, text }) => ({ part, text })) },
       read(answer) {
-        const { verdict, findings } = isObject(answer) ? answer : {};
+        const { verdict, findings } = objectIn(answer);
         if (verdict === 'pass') return { findings: [] };
         if (verdict !== 'block' && verdict !== 'flag' && verdict !== 'mask') {
           throw new BadAnswer('its answer has no verdict pass, block, flag or mask');

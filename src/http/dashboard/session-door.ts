@@ -1,5 +1,4 @@
-import type { KeyRing } from '../../books/auth/key-ring.ts';
-import { noKeySent } from '../../books/auth/key-ring.ts';
+import { type KeyRing, noKeySent } from '../../books/auth/key-ring.ts';
 import type { Operator } from '../../books/auth/operator.ts';
 import type { Principal } from '../../books/auth/principal.ts';
 import { isCsrf, type Session, type Sessions } from '../../books/auth/sessions.ts';

@@ -1,7 +1,7 @@
 import { serverUnder } from '../../books/auth/principal.ts';
 import type { DataRule } from '../../config/data-rules.ts';
 import { FailureError } from '../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { type JsonObject, objectsIn } from '../../kernel/json.ts';
 import { chatEndpoint } from '../families/chat/endpoint.ts';
 import type { ChatServices } from '../families/chat/services.ts';
 import { embeddingsEndpoint } from '../families/embeddings/endpoint.ts';
@@ -74,8 +74,4 @@ export function createInnerCalls(services: InnerServices, tag: 'cache' | 'guard'
       return word === undefined ? null : word.toLowerCase() === 'same';
     },
   };
-}
-
-function objectsIn(value: JsonValue | readonly (JsonValue | undefined)[] | undefined): JsonObject[] {
-  return Array.isArray(value) ? value.filter((one) => isObject(one)) : [];
 }

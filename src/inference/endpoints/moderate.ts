@@ -1,6 +1,6 @@
 import { serverUnder } from '../../books/auth/principal.ts';
 import { FailureError, isFailure } from '../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn } from '../../kernel/json.ts';
 import { chatEndpoint } from '../families/chat/endpoint.ts';
 import { forwardedEndpoint } from '../families/forwarded/endpoint.ts';
 import type { Moderate, QuestionBounds } from '../guards/server-ports.ts';
@@ -35,7 +35,7 @@ export function createModerate(services: Omit<Services, 'serverTools'>): Moderat
   }
 
   return async (body, bounds) => {
-    const { model, input } = isObject(body) ? body : {};
+    const { model, input } = objectIn(body);
     if (typeof model !== 'string' || !Array.isArray(input)) throw new Error('it moderates a list for a model');
     const alias = services.snapshots.current.models.resolve(model, serverUnder(bounds.rules));
     if (isFailure(alias) && alias.kind === 'rule-refused') throw new FailureError(alias);

@@ -12,7 +12,7 @@ import { type StoredFile, type StoredFiles, UnreadableFile } from '../batches/st
 import { cutText } from './cut-text.ts';
 import type { Passages, PassagesOwner } from './passages.ts';
 import { fileBytesMax, type ReadFileText } from './read-file.ts';
-import { type FileError, fileFactsOf, openFile, type StoreFile, sealFileFacts } from './store-facts.ts';
+import { type FileError, fileFactsOf, openFile, type StoreFile, sealFacts } from './store-facts.ts';
 
 /** Parts of the reader of the files of vector stores. */
 export interface ReadingParts {
@@ -61,7 +61,7 @@ export async function readIntoStore(
     (await rows.finishFile(lease, {
       status: isRead ? 'completed' : 'failed',
       bytes: isRead ? read.bytes : 0,
-      facts: sealFileFacts(sealer, file, { ...fileFactsOf(now), error: isRead ? null : read }),
+      facts: sealFacts(sealer, file, { ...fileFactsOf(now), error: isRead ? null : read }),
     }));
   // It was removed, or its batch was cancelled: nobody may find it.
   if (!isOurs) await passages.removeAttachments(store, [file.id]);

@@ -45,11 +45,7 @@ export interface FileFacts {
 
 export interface StoreFile extends Omit<StoreFileRow, 'facts'>, FileFacts {}
 
-export function sealStoreFacts(sealer: Sealer, { id, tenant }: Owned, facts: StoreFacts): Buffer {
-  return sealed(sealer, { id, tenant }, facts);
-}
-
-export function sealFileFacts(sealer: Sealer, { id, tenant }: Owned, facts: FileFacts): Buffer {
+export function sealFacts(sealer: Sealer, { id, tenant }: Owned, facts: StoreFacts | FileFacts): Buffer {
   return sealed(sealer, { id, tenant }, facts);
 }
 

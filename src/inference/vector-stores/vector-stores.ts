@@ -21,8 +21,7 @@ import {
   fileFactsOf,
   openFile,
   type StoreFacts,
-  sealFileFacts,
-  sealStoreFacts,
+  sealFacts,
   type VectorStore,
 } from './store-facts.ts';
 import { createStoreReads, type StoreReads } from './store-reads.ts';
@@ -104,7 +103,7 @@ function changesOf(parts: VectorStoresParts, { store, usable }: StoreReads, leas
       const row = { id, tenant, account, keyId, createdMs, activeMs: createdMs, expiresMs };
       await passages.make(caller, id, model);
       try {
-        const sealedFacts = sealStoreFacts(sealer, row, facts);
+        const sealedFacts = sealFacts(sealer, row, facts);
         if ((await rows.createStore({ ...row, facts: sealedFacts }, storesMax)) === 'full')
           throw new FailureError(full('vector_stores', storesMax, `A key has at most ${storesMax} vector stores.`));
         await attach(parts, caller, id, attached, null);
@@ -119,7 +118,7 @@ function changesOf(parts: VectorStoresParts, { store, usable }: StoreReads, leas
     async change(tenant: string, id: string, changed: Partial<StoreFacts>) {
       const found = await usable(tenant, id);
       const { name, description, metadata, expiresAfterDays } = { ...found, ...changed };
-      const facts = sealStoreFacts(sealer, found, { name, description, metadata, expiresAfterDays });
+      const facts = sealFacts(sealer, found, { name, description, metadata, expiresAfterDays });
       await rows.changeStore({ id, tenant, facts, expiresMs: expiryOf({ expiresAfterDays }, found.activeMs) });
       return store(tenant, id);
     },
@@ -180,7 +179,7 @@ function fileChangesOf(
     async changeAttributes(caller: StoreCaller, storeId: string, id: string, attributes: FileAttributes | null) {
       const { tenant } = caller.principal;
       const found = await file(tenant, storeId, id);
-      const facts = sealFileFacts(sealer, found, { ...fileFactsOf(found), attributes });
+      const facts = sealFacts(sealer, found, { ...fileFactsOf(found), attributes });
       await rows.changeFile({ id: found.id, facts });
       // Its reader looks again when it is read.
       if (found.status === 'completed')
@@ -261,7 +260,7 @@ async function newFiles(
     // Their ids sort in the order in which they were named.
     const identity = { id: newSortedId('vsf_', createdMs + all.length), tenant };
     const seen = { name: found.name, attributes, chunking, error: null, ...(caller !== null && { caller }) };
-    const facts = sealFileFacts(sealer, identity, seen);
+    const facts = sealFacts(sealer, identity, seen);
     all.push({ ...identity, store: storeId, keyId, file: id, batch: inBatch, createdMs, facts });
   }
   return all;

@@ -1,6 +1,5 @@
 import type { AnswerHead, DecodeOptions } from '../../formats/dialects/dialect.ts';
-import type { NeutralEvent } from '../../formats/neutral/event.ts';
-import { contentChars } from '../../formats/neutral/event.ts';
+import { contentChars, type NeutralEvent } from '../../formats/neutral/event.ts';
 import type { CallersToolNames } from '../../formats/neutral/fit-tool-names.ts';
 import { estimatedTokens } from '../../formats/neutral/usage.ts';
 import type { JsonObject } from '../../kernel/json.ts';

@@ -1,5 +1,4 @@
-import type { JsonValue } from '../../kernel/json.ts';
-import { isObject } from '../../kernel/json.ts';
+import { isObject, type JsonValue, objectIn } from '../../kernel/json.ts';
 import type { Prompt, ReadPrompt, Tool } from '../prompt.ts';
 import { inputTokensOf, isReasoningModel, stringsOf, textOf, toolTokensOf } from '../prompt.ts';
 
@@ -58,7 +57,7 @@ function toolsOf(tools: JsonValue | undefined): Tool[] {
     if (!isObject(tool) || !isObject(tool.function) || typeof tool.function.name !== 'string') continue;
     found.push({
       name: tool.function.name,
-      schema: isObject(tool.function.parameters) ? tool.function.parameters : {},
+      schema: objectIn(tool.function.parameters),
     });
   }
   return found;

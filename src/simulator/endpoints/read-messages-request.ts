@@ -1,4 +1,4 @@
-import { isObject, type JsonValue, jsonText } from '../../kernel/json.ts';
+import { isObject, type JsonValue, jsonText, objectIn } from '../../kernel/json.ts';
 import type { Prompt, ReadPrompt, Tool } from '../prompt.ts';
 import { inputTokensOf, isReasoningModel, stringsOf, textOf, toolTokensOf } from '../prompt.ts';
 import { brokenThought } from './signed-thought.ts';
@@ -29,7 +29,7 @@ export const readMessagesRequest: ReadPrompt = (body) => {
   const unthought = thinking === 'enabled' && turn === 'tool-result' ? unthoughtCall(messages) : null;
   const refused = unthought ?? brokenThought(messages);
   if (refused !== null) return { refused, param: null };
-  const choice = isObject(body.tool_choice) ? body.tool_choice : {};
+  const choice = objectIn(body.tool_choice);
   const prompt: Prompt = {
     model,
     delivery: body.stream === true ? 'stream' : 'whole',

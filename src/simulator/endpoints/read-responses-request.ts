@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from '../../kernel/json.ts';
-import { isObject } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, listIn, objectIn } from '../../kernel/json.ts';
 import type { Prompt, ReadPrompt, Tool } from '../prompt.ts';
 import { inputTokensOf, isReasoningModel, textOf, toolTokensOf } from '../prompt.ts';
 
@@ -24,9 +23,9 @@ export const readResponsesRequest: ReadPrompt = (body) => {
     turn = 'user';
     lastUserText = textOf(item.content);
   }
-  const text = isObject(body.text) ? body.text : {};
-  const reasoning = isObject(body.reasoning) ? body.reasoning : {};
-  const include = Array.isArray(body.include) ? body.include : [];
+  const text = objectIn(body.text);
+  const reasoning = objectIn(body.reasoning);
+  const include = listIn(body.include);
   const requestsLogprobs = include.includes('message.output_text.logprobs');
   const thinks = typeof reasoning.effort === 'string' && reasoning.effort !== 'none';
   const prompt: Prompt = {
@@ -65,7 +64,7 @@ function toolsOf(tools: JsonValue | undefined, namespace?: string): Tool[] {
     const named = { name: tool.name, ...(namespace !== undefined && { namespace }) };
     if (tool.type === 'namespace') found.push(...toolsOf(tool.tools, tool.name));
     else if (tool.type === 'custom') found.push({ ...named, schema: oneText, takes: 'text' });
-    else found.push({ ...named, schema: isObject(tool.parameters) ? tool.parameters : {} });
+    else found.push({ ...named, schema: objectIn(tool.parameters) });
   }
   return found;
 }

@@ -1,11 +1,9 @@
-import type { JsonObject, JsonValue } from '../../kernel/json.ts';
-import { isObject } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { beforeDelta, textParts } from '../answer-pace.ts';
 import type { Step } from '../answer-steps.ts';
 import type { Answer, Choice } from '../compose-answer.ts';
 import type { FaultSpec } from '../faults/fault-spec.ts';
-import type { Prompt, ReadPrompt } from '../prompt.ts';
-import { inputTokensOf, stringsOf } from '../prompt.ts';
+import { inputTokensOf, type Prompt, type ReadPrompt, stringsOf } from '../prompt.ts';
 import { chatSpeech } from './speak-chat.ts';
 import type { Speech } from './speech.ts';
 

@@ -1,7 +1,5 @@
-import type { JsonObject, JsonValue } from '../../kernel/json.ts';
-import { isObject } from '../../kernel/json.ts';
-import type { Prompt, ReadPrompt } from '../prompt.ts';
-import { inputTokensOf } from '../prompt.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { inputTokensOf, type Prompt, type ReadPrompt } from '../prompt.ts';
 import { plainPrompt } from './speak-completions.ts';
 import type { Speech } from './speech.ts';
 

@@ -1,7 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { isObject } from '../../kernel/json.ts';
-import type { Random } from '../../kernel/random.ts';
-import { seededRandom } from '../../kernel/random.ts';
+import { type Random, seededRandom } from '../../kernel/random.ts';
 import type { ArrivedBody } from '../compose-reply.ts';
 import type { Script } from './fault-script.ts';
 import type { FaultSpec, ParsedFaultSpec } from './fault-spec.ts';

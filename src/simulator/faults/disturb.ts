@@ -1,5 +1,4 @@
-import type { Step } from '../answer-steps.ts';
-import { dripped, firstBytes, firstFrames, gzipped, withCrlf } from '../answer-steps.ts';
+import { dripped, firstBytes, firstFrames, gzipped, type Step, withCrlf } from '../answer-steps.ts';
 import type { Reply } from '../compose-reply.ts';
 import type { FaultSpec } from './fault-spec.ts';
 import type { Point } from './fault-values.ts';

@@ -1,5 +1,4 @@
-import type { FaultSpec } from './fault-spec.ts';
-import { parseFaultSpec } from './fault-spec.ts';
+import { type FaultSpec, parseFaultSpec } from './fault-spec.ts';
 
 /**
  * Queues of fault specs, one spec consumed per request. A queue's name is a path (`/v1/chat/completions`), a path and

@@ -1,5 +1,4 @@
-import type { FaultName } from './fault-table.ts';
-import { faultTable } from './fault-table.ts';
+import { type FaultName, faultTable } from './fault-table.ts';
 import { BadFaultValue } from './fault-values.ts';
 
 /** Faults of a spec; an absent one is not named. Durations are ms, sizes bytes. */

@@ -1,4 +1,5 @@
 import type { ConversationRow, FoundResponse, ItemRow, ResponseStore } from '../../books/metering/response-store.ts';
+import { stringOr } from '../../kernel/json.ts';
 import type { ClosableTables, Step } from '../sql-tables.ts';
 
 /** Tables of responses, in either database. */
@@ -219,10 +220,10 @@ function adding(
 function responseOf(row: Record<string, unknown>): FoundResponse {
   return {
     ...keyOf(row),
-    previous: textOrNull(row.previous),
-    conversation: textOrNull(row.conversation),
+    previous: stringOr(row.previous, null),
+    conversation: stringOr(row.conversation, null),
     status: String(row.status),
-    bootId: textOrNull(row.boot_id),
+    bootId: stringOr(row.boot_id, null),
     createdMs: Number(row.created_ms),
     expiresMs: Number(row.expires_ms),
     input: row.input as Uint8Array,
@@ -247,8 +248,4 @@ function itemOf(row: Record<string, unknown>): ItemRow {
 
 function keyOf(row: Record<string, unknown>) {
   return { tenant: String(row.tenant), id: String(row.id) };
-}
-
-function textOrNull(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
 }

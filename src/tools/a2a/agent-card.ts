@@ -1,5 +1,5 @@
 import type { AgentConfig } from '../../config/schema.ts';
-import { isObject, type JsonObject, type JsonValue, listIn } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, listIn, stringOr } from '../../kernel/json.ts';
 import type { A2aVersion } from './methods.ts';
 
 /** Where an agent takes messages of one version. */
@@ -47,17 +47,17 @@ interface WrittenInterface {
 
 function writtenInterfaces(card: JsonObject): WrittenInterface[] {
   const entries = [...listIn(card.supportedInterfaces)].filter(isObject).map((one) => ({
-    binding: textOf(one.protocolBinding),
-    version: versionOf(textOf(one.protocolVersion)),
+    binding: stringOr(one.protocolBinding, ''),
+    version: versionOf(stringOr(one.protocolVersion, '')),
     address: one.url,
-    tenant: textOf(one.tenant) || null,
+    tenant: stringOr(one.tenant, '') || null,
   }));
   // Before 1.0 a card has one address, and perhaps more.
   const earlier = [
-    { transport: textOf(card.preferredTransport) || 'JSONRPC', url: card.url },
+    { transport: stringOr(card.preferredTransport, '') || 'JSONRPC', url: card.url },
     ...listIn(card.additionalInterfaces).filter(isObject),
   ].map((one) => ({
-    binding: textOf(one.transport),
+    binding: stringOr(one.transport, ''),
     version: '0.3' as const,
     address: one.url,
     tenant: null,
@@ -108,11 +108,11 @@ export function shownCard({ card, interfaces }: AgentCard, parts: ShownCardParts
     (isObject(capabilities) && capabilities.extendedAgentCard === true) ||
     card.supportsAuthenticatedExtendedCard === true;
   const shown = {
-    name: textOf(card.name) || name,
-    description: textOf(card.description),
-    version: textOf(card.version),
+    name: stringOr(card.name, '') || name,
+    description: stringOr(card.description, ''),
+    version: stringOr(card.version, ''),
     provider: isObject(provider)
-      ? { organization: textOf(provider.organization), url: link(provider.url) ?? '' }
+      ? { organization: stringOr(provider.organization, ''), url: link(provider.url) ?? '' }
       : undefined,
     documentationUrl: link(card.documentationUrl),
     iconUrl: link(card.iconUrl),
@@ -162,8 +162,4 @@ function withoutWords(value: JsonValue | undefined, words: readonly string[]): J
   if (Array.isArray(value)) return value.map((one) => withoutWords(one, words) ?? null);
   if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, withoutWords(one, words)])) as JsonObject;
-}
-
-function textOf(value: JsonValue | undefined): string {
-  return typeof value === 'string' ? value : '';
 }

@@ -2,7 +2,7 @@ import type { Principal } from '../../books/auth/principal.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, refuse } from '../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { hasText, isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { didYouMean } from '../../kernel/nearest.ts';
 import type { Signer } from '../../kernel/sign.ts';
 import type { Transport } from '../../upstream/transport/upstream-call.ts';
@@ -161,7 +161,7 @@ function paramsOf(rpc: JsonObject, { work }: AgentMethod, ids: BoundIds): JsonOb
   }
   if (work === 'list') {
     onlyKnown(params, known.list, 'params');
-    if (!isText(sent.contextId)) {
+    if (!hasText(sent.contextId)) {
       const message = "Give 'params.contextId': the agent knows one client only, so tasks are listed by their context.";
       refuseWith(rpcCode.unsupportedOperation, message);
     }
@@ -181,7 +181,7 @@ function sentMessage({ message, configuration, ...others }: JsonObject, ids: Bou
   const sent: JsonObject = { ...content };
   if (isGiven(taskId)) sent.taskId = taskOf(taskId, 'params.message.taskId', ids);
   if (isGiven(contextId)) {
-    if (!isText(contextId)) refuseWith(rpcCode.invalidParams, "'params.message.contextId' must be a string.");
+    if (!hasText(contextId)) refuseWith(rpcCode.invalidParams, "'params.message.contextId' must be a string.");
     sent.contextId = ids.agentContext(contextId as string);
   }
   if (isGiven(referenceTaskIds)) {
@@ -204,7 +204,7 @@ function sentMessage({ message, configuration, ...others }: JsonObject, ids: Bou
 }
 
 function taskOf(id: JsonValue | undefined, path: string, ids: BoundIds): string {
-  if (!isText(id)) return refuseWith(rpcCode.invalidParams, `'${path}' must be the id of a task.`);
+  if (!hasText(id)) return refuseWith(rpcCode.invalidParams, `'${path}' must be the id of a task.`);
   const found = ids.agentTask(id as string);
   return (
     found ?? refuseWith(rpcCode.taskNotFound, `This key has no task '${(id as string).slice(0, 200)}' at the agent.`)
@@ -220,10 +220,6 @@ function onlyKnown(object: JsonObject, names: readonly string[], path: string): 
 
 function isGiven(value: JsonValue | undefined): boolean {
   return value !== undefined && value !== null && value !== '';
-}
-
-function isText(value: JsonValue | undefined): boolean {
-  return typeof value === 'string' && value !== '';
 }
 
 /** Failure for the caller, of an agent's fault or its refusal. */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn } from '../../kernel/json.ts';
 import type { Signer } from '../../kernel/sign.ts';
 import type { AgentMethod } from './methods.ts';
 
@@ -70,7 +70,7 @@ const taskCharsMax = 128;
 /** The agent's id of the task that a message, or what it is answered with, names; null: it names none. */
 export function taskNamed(params: JsonObject, { work }: AgentMethod, result: JsonValue | undefined): string | null {
   if (work === 'list' || work === 'card') return null;
-  const answer = isObject(result) ? result : {};
+  const answer = objectIn(result);
   const { task, message } = answer;
   const found = [
     params.id,

@@ -1,5 +1,5 @@
 import { type LoggingLevel, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/sdk/types.js';
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn } from '../../kernel/json.ts';
 import { logLevelIn } from './call-news.ts';
 import type { McpAnswer, McpHeaders, McpMessage } from './mcp-message.ts';
 import { describedOffer, methodsFor, RpcFault } from './mcp-methods.ts';
@@ -45,7 +45,7 @@ export async function answerStateless(request: McpMessage, version: string): Pro
     return failed(null, 400, invalidRequest, "'id' must be a string or a whole number.");
   }
   if (typeof method !== 'string') return failed(id, 400, invalidRequest, "'method' must be a string.");
-  const params = isObject(message.params) ? message.params : {};
+  const params = objectIn(message.params);
   const mismatch = mismatchOf(request, params);
   if (mismatch !== null) return failed(id, 400, headerMismatch, mismatch);
   if (version !== statelessVersion) {
@@ -73,7 +73,7 @@ export async function answerStateless(request: McpMessage, version: string): Pro
 
 /** Proxies act by the headers alone, so the headers must agree with the body. */
 function mismatchOf({ message, headers }: McpMessage, params: JsonObject): string | null {
-  const meta = isObject(params._meta) ? params._meta : {};
+  const meta = objectIn(params._meta);
   const required: [header: string, sent: string | undefined, due: JsonValue | undefined][] = [
     ['MCP-Protocol-Version', headers.protocolVersion, meta[`${reserved}/protocolVersion`]],
     ['Mcp-Method', headers.method, message.method],

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, listIn, objectIn } from '../../kernel/json.ts';
 
 /** Schemas are callers': one that refers to itself, or branches at every level, ends here. */
 const depthMax = 100;
@@ -87,7 +87,7 @@ function ofChoices(value: JsonValue, schema: JsonObject, at: string, within: Wit
   if (Array.isArray(anyOf) && fitting(anyOf) === 0) return `${at} fits none of anyOf`;
   if (Array.isArray(oneOf) && fitting(oneOf) !== 1) return `${at} must fit exactly one of oneOf`;
   if (isObject(not) && within(value, not) === null) return `${at} fits what 'not' forbids`;
-  return firstOf(Array.isArray(allOf) ? allOf : [], (rule) => within(value, rule));
+  return firstOf(listIn(allOf), (rule) => within(value, rule));
 }
 
 function ofMembers(value: JsonValue, schema: JsonObject, at: string, within: Within): string | null {
@@ -95,7 +95,7 @@ function ofMembers(value: JsonValue, schema: JsonObject, at: string, within: Wit
   const { properties, required, additionalProperties } = schema;
   const missing = Array.isArray(required) ? required.find((name) => !Object.hasOwn(value, String(name))) : undefined;
   if (missing !== undefined) return `${at} must have '${String(missing)}'`;
-  const known = isObject(properties) ? properties : {};
+  const known = objectIn(properties);
   return firstOf(Object.keys(value), (name) => {
     const rule = Object.hasOwn(known, name) ? known[name] : additionalProperties;
     return within(value[name] ?? null, rule, `${at}.${name}`);
@@ -104,7 +104,7 @@ function ofMembers(value: JsonValue, schema: JsonObject, at: string, within: Wit
 
 function ofItems(value: JsonValue, { items, prefixItems }: JsonObject, at: string, within: Within): string | null {
   if (!Array.isArray(value)) return null;
-  const first = Array.isArray(prefixItems) ? prefixItems : [];
+  const first = listIn(prefixItems);
   return firstOf([...value.entries()], ([index, one]) => within(one, first[index] ?? items, `${at}[${index}]`));
 }
 

@@ -1,5 +1,5 @@
 import { FailureError } from '../../kernel/failure.ts';
-import { isObject, type JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonValue, objectIn } from '../../kernel/json.ts';
 import type { ScreenshotOptions } from '../page-renderer.ts';
 import { ToolFields } from '../tool-fields.ts';
 import { type AttributeSelector, type JsonOptions, type ScrapeFormat, scrapeFormats } from './scraped-page.ts';
@@ -73,7 +73,7 @@ function refuseElsewhere(list: readonly JsonValue[]): void {
 
 /** Options of one format, whose members are refused as `formats.<name>.…`. */
 function fieldsOf(fields: ToolFields, name: ScrapeFormat, value: JsonValue): ToolFields {
-  return new ToolFields(isObject(value) ? value : {}, `${fields.pathOf('formats')}.${name}`);
+  return new ToolFields(objectIn(value), `${fields.pathOf('formats')}.${name}`);
 }
 
 /** The screenshot's options, in Firecrawl's form `{type, fullPage, quality, viewport: {width, height}}`. */

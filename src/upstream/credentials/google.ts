@@ -6,7 +6,7 @@ import type {
   PluggableAuthClientOptions,
 } from 'google-auth-library';
 import { type Clock, systemClock } from '../../kernel/clock.ts';
-import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { isObject, type JsonObject, objectIn } from '../../kernel/json.ts';
 import { installCommand, isInstalled } from '../../kernel/optional-package.ts';
 import { withoutSecrets } from '../../kernel/secret-spellings.ts';
 import { type Authorizer, NotAuthorized, type UpstreamRequest } from '../transport/upstream-call.ts';
@@ -115,7 +115,7 @@ function clientOf(library: Library, type: string, json: JsonObject) {
 
 /** AWS, a program, or a token in a file or at an address, as `credential_source` says. */
 function federatedClient({ AwsClient, PluggableAuthClient, IdentityPoolClient }: Library, json: JsonObject) {
-  const source = isObject(json.credential_source) ? json.credential_source : {};
+  const source = objectIn(json.credential_source);
   const options = { ...json, scopes: [scope] } as unknown;
   if ('environment_id' in source) return new AwsClient(options as AwsClientOptions);
   if ('executable' in source) return new PluggableAuthClient(options as PluggableAuthClientOptions);

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../../kernel/clock.ts';
-import { isObject } from '../../kernel/json.ts';
+import { objectIn } from '../../kernel/json.ts';
 import { withoutSecrets } from '../../kernel/secret-spellings.ts';
 import { postJson } from '../transport/get-json.ts';
 import { type Authorizer, NotAuthorized, type Transport, type UpstreamRoute } from '../transport/upstream-call.ts';
@@ -46,7 +46,7 @@ async function fetchToken(
   ).catch((error: unknown) => {
     throw new NotAuthorized(`IBM Cloud IAM did not answer: ${error instanceof Error ? error.message : error}`);
   });
-  const { access_token: token, expires_in: seconds, errorMessage: why } = isObject(body) ? body : {};
+  const { access_token: token, expires_in: seconds, errorMessage: why } = objectIn(body);
   if (status !== 200 || typeof token !== 'string') {
     const reason = typeof why === 'string' ? withoutSecrets(why, [apiKey]).slice(0, reasonCharsMax) : '';
     throw new NotAuthorized(`IBM Cloud IAM gave no token for the key: ${status} ${reason}`.trimEnd());

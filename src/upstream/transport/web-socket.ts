@@ -4,8 +4,7 @@ import type { WebSocket } from 'ws';
 import { upstreamErrorBytesMax } from '../../kernel/limits.ts';
 import { importWs } from '../../kernel/web/web-sockets.ts';
 import type { Opening } from './connect.ts';
-import type { TransportError } from './transport-error.ts';
-import { headersTimeout, transportErrorOf } from './transport-error.ts';
+import { headersTimeout, type TransportError, transportErrorOf } from './transport-error.ts';
 import {
   type Authorizer,
   NotAuthorized,

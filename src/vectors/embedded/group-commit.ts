@@ -2,8 +2,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { ShardFile } from './shards/shard-file.ts';
 import { notWritable, overloaded, storageTrouble } from './storage-trouble.ts';
-import type { Job } from './waiting-jobs.ts';
-import { type WaitingJob, WaitingJobs } from './waiting-jobs.ts';
+import { type Job, type WaitingJob, WaitingJobs } from './waiting-jobs.ts';
 
 /**
  * Points one transaction takes, unless a single call has more: bounds how long the thread is held. The calls of tenants

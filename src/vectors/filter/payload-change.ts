@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn } from '../../kernel/json.ts';
 import { directMember } from '../../kernel/known-entry.ts';
 import type { KeyStep } from './key-path.ts';
 
@@ -26,7 +26,7 @@ export function setMember(object: JsonObject, name: string, value: JsonValue): v
 function mergeAt(value: JsonValue, steps: readonly KeyStep[], depth: number, changes: JsonObject): JsonValue {
   const step = steps[depth];
   if (step === undefined || step.kind === 'key') {
-    const object = isObject(value) ? value : {};
+    const object = objectIn(value);
     if (step === undefined) mergeMembers(object, changes);
     else setMember(object, step.name, mergeAt(memberOf(object, step.name), steps, depth + 1, changes));
     return object;

@@ -1,6 +1,5 @@
 import { FailureError, invalid } from '../../kernel/failure.ts';
-import type { JsonObject } from '../../kernel/json.ts';
-import { isObject } from '../../kernel/json.ts';
+import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { didYouMean } from '../../kernel/nearest.ts';
 
 /** A 400 that names the place, such as `filter.must[2].range.gte`. */

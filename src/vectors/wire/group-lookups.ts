@@ -1,6 +1,5 @@
 import { FailureError } from '../../kernel/failure.ts';
-import type { JsonValue } from '../../kernel/json.ts';
-import { isObject } from '../../kernel/json.ts';
+import { isObject, type JsonValue } from '../../kernel/json.ts';
 import { knownEntry } from '../../kernel/known-entry.ts';
 import { kindOf, readObject, refuse } from '../filter/refuse.ts';
 import type { PointId, StoredPoint, Want } from '../point.ts';

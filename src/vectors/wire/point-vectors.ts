@@ -1,5 +1,4 @@
-import type { JsonValue } from '../../kernel/json.ts';
-import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { vectorNamesOf } from '../collection.ts';
 import { refuse } from '../filter/refuse.ts';
 import type { NamedColumn, VectorValue } from '../point.ts';

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { type JsonObject, type JsonValue, objectsIn } from '../../kernel/json.ts';
 import type { CollectionSpec } from '../collection.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import { quoted, refuse } from '../filter/refuse.ts';
@@ -112,7 +112,7 @@ function openLifted(bytes: Uint8Array, member: VectorMember): Pick<OpenedCall, '
 
 /** Arrays in place of vectors, in their order in the body. */
 function placesOf(body: JsonObject, { name, depth }: VectorMember): JsonValue[][] {
-  const owners = depth === 1 ? [body] : Array.isArray(body.points) ? body.points.filter(isObject) : [];
+  const owners = depth === 1 ? [body] : objectsIn(body.points);
   return owners.map((owner) => owner[name]).filter((value) => Array.isArray(value));
 }
 

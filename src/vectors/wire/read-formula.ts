@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from '../../kernel/json.ts';
-import { isObject } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { datetimeMs } from '../filter/datetime.ts';
 import { geoPointOf } from '../filter/geo.ts';
 import { readLoneCondition } from '../filter/read-filter.ts';

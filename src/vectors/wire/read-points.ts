@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from '../../kernel/json.ts';
-import { isObject } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { readFilter } from '../filter/read-filter.ts';
 import { kindOf, readObject, refuse } from '../filter/refuse.ts';
 import type { PointBatch, PointId } from '../point.ts';

@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from '../../kernel/json.ts';
-import { isObject } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import type { Filter } from '../filter/filter.ts';
 import { readFilter } from '../filter/read-filter.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';

@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from '../../kernel/json.ts';
-import { isObject } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import type { SettingsChange, VectorSettings } from '../collection-settings.ts';
 import { kindOf, readObject, refuse } from '../filter/refuse.ts';
 import { optional, readBoolean, readWord, shown, under } from './read-scalars.ts';

@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from '../../kernel/json.ts';
-import { isObject } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { directMember } from '../../kernel/known-entry.ts';
 import { datetimeMs } from '../filter/datetime.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';

@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from '../../kernel/json.ts';
-import { isObject } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { kindOf, readObject, refuse } from '../filter/refuse.ts';
 import { type Bm25Options, bm25Defaults } from '../text/bm25.ts';
 import { type LanguageName, languageNamed, languageNames, languageOf } from '../text/languages.ts';

@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from '../../kernel/json.ts';
-import { isObject } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { type Distance, distances, type VectorSpec, vectorNameCharsMax, vectorSizeMax } from '../collection.ts';
 import { kindOf, readObject, refuse } from '../filter/refuse.ts';
 import { bm25Model, isBm25 } from '../text/bm25.ts';

@@ -1,6 +1,5 @@
 import { FailureError, invalid } from '../../kernel/failure.ts';
-import type { JsonObject, JsonValue } from '../../kernel/json.ts';
-import { isObject } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { vectorOf } from '../check-vector.ts';
 import { type CollectionSpec, type VectorSpec, vectorNamesOf, vectorSpecOf } from '../collection.ts';
 import { kindOf, quoted, readObject, refuse } from '../filter/refuse.ts';

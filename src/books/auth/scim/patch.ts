@@ -1,6 +1,6 @@
 import { FailureError, invalid } from '../../../kernel/failure.ts';
-import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
-import { isObject, membersIn } from './resource.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn, objectsIn } from '../../../kernel/json.ts';
+import { membersIn } from './resource.ts';
 
 interface PatchOperation {
   op: 'add' | 'replace' | 'remove';
@@ -57,7 +57,7 @@ function apply(resource: JsonObject, { op, path, value }: PatchOperation): void 
   if (name === 'members') return applyMembers(resource, op, path.where, value);
   if (path.where !== null) return applyToOne(resource, name, op, path, value);
   if (path.part !== null) {
-    const whole = isObject(resource[name]) ? resource[name] : {};
+    const whole = objectIn(resource[name]);
     resource[name] = { ...whole, [path.part]: op === 'remove' ? null : value };
     return;
   }
@@ -79,13 +79,13 @@ function applyToOne(
   value: JsonValue,
 ): void {
   if (where === null) return;
-  const listed = (Array.isArray(resource[name]) ? resource[name] : []).filter(isObject);
+  const listed = objectsIn(resource[name]);
   const isIt = (one: JsonObject) => String(one[where.field] ?? '') === where.is;
   if (op === 'remove') {
     resource[name] = listed.filter((one) => !isIt(one));
     return;
   }
-  const set = part === null ? (isObject(value) ? value : {}) : { [part]: value };
+  const set = part === null ? objectIn(value) : { [part]: value };
   const hasIt = listed.some(isIt);
   const made = { [where.field]: where.is, ...set };
   resource[name] = hasIt ? listed.map((one) => (isIt(one) ? { ...one, ...set } : one)) : [...listed, made];

@@ -1,5 +1,5 @@
 import { type Failure, FailureError, invalid } from '../../../kernel/failure.ts';
-import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 
 /** Members of a user that a directory sends (RFC 7643 §4.1) and that are stored; the rest is ignored. */
 export interface ScimUser {
@@ -83,10 +83,6 @@ function emailsOf(value: JsonValue): JsonObject[] {
     if (!isText(address ?? null)) return [];
     return [{ value: address ?? null, ...(isText(type ?? null) && { type: type ?? null }), primary: primary === true }];
   });
-}
-
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isText(value: JsonValue | undefined): value is string {

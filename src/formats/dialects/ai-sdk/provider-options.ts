@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import type { NeutralReasoning } from '../../neutral/request.ts';
 
 /** Meaning of a call's `providerOptions` for any provider. */
@@ -32,7 +32,7 @@ export function optionsOf(options: JsonValue | undefined): CallOptions {
     }
   }
   const { gateway } = options;
-  const { models, user } = isObject(gateway) ? gateway : {};
+  const { models, user } = objectIn(gateway);
   const fallbackModels = Array.isArray(models) ? models.filter((one) => typeof one === 'string') : [];
   return { reasoning: reasoningOf(options), fallbackModels, user, lost };
 }

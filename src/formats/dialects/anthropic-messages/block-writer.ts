@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../../kernel/json.ts';
-import type { Citation } from '../../neutral/citation.ts';
-import { citationsMax } from '../../neutral/citation.ts';
+import { type Citation, citationsMax } from '../../neutral/citation.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import type { ProducedMedia } from '../../neutral/produced-media.ts';
 import type { ServerToolStep } from '../../neutral/server-tool.ts';

@@ -1,6 +1,6 @@
-import { type Failure, invalid } from '../../../kernel/failure.ts';
+import type { Failure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
-import type { Loss } from '../../neutral/loss.ts';
+import { type Loss, refuse } from '../../neutral/loss.ts';
 import { pictureTypeOf } from '../../neutral/media-type.ts';
 import { pairToolCalls } from '../../neutral/pair-tool-calls.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
@@ -20,13 +20,6 @@ export interface Encoding {
 
 export function lose(encoding: Encoding, field: string, why: Loss['why']): void {
   encoding.losses.push({ field, why });
-}
-
-/**
- * Parts that would change the result if they were left out: another target may do it, else the caller learns the field.
- */
-export function refuse(encoding: Encoding, field: string, message: string): void {
-  encoding.failure ??= invalid(field, message);
 }
 
 export interface EncodedMessages {

@@ -1,3 +1,4 @@
+import { refuse } from '../../neutral/loss.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
@@ -7,7 +8,7 @@ import { breaksToolLoop, dropLoopThoughts } from '../../neutral/tool-loop.ts';
 import type { EncodedRequest, EncodeTarget } from '../dialect.ts';
 import { openAiAlone } from '../openai-chat/request-fields.ts';
 import { byHand, encoderOf, encodersByModel, type Taken, writeFields } from '../taken-fields.ts';
-import { type Encoding, encodeMessages, lose, refuse } from './encode-messages.ts';
+import { type Encoding, encodeMessages, lose } from './encode-messages.ts';
 import { type ModelRules, rulesOf } from './model-rules.ts';
 import { isRecursive, type NarrowedSchema, narrowSchema } from './narrow-schema.ts';
 import { encodedFields } from './request-fields.ts';

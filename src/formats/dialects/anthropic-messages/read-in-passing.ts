@@ -1,8 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, parsedData, stringOr } from '../../../kernel/json.ts';
-import type { Fault } from '../../neutral/outcome.ts';
-import { fault } from '../../neutral/outcome.ts';
-import type { Usage } from '../../neutral/usage.ts';
-import { estimatedTokens } from '../../neutral/usage.ts';
+import { type Fault, fault } from '../../neutral/outcome.ts';
+import { estimatedTokens, type Usage } from '../../neutral/usage.ts';
 import type { PassingReader, PassingVerdict } from '../dialect.ts';
 import { brokenLine, isEndMark, looksWhole } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';

@@ -1,6 +1,5 @@
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
-import type { JsonScan } from '../../../kernel/json.ts';
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonScan, objectIn } from '../../../kernel/json.ts';
 import { distinctTools } from '../../neutral/distinct-tools.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import { pairToolCalls } from '../../neutral/pair-tool-calls.ts';
@@ -254,7 +253,7 @@ function systemText(
   if (!Array.isArray(system)) return '';
   const texts: string[] = [];
   for (const block of system) {
-    const { type, text } = isObject(block) ? block : {};
+    const { type, text } = objectIn(block);
     if (type !== 'text' || typeof text !== 'string' || text === '') continue;
     // Claude Code's first block is a line for Anthropic's billing; it means nothing to anybody else.
     if (text.startsWith('x-anthropic-billing-header:')) onBilling('x-anthropic-billing-header');

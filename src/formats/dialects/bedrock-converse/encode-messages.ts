@@ -1,7 +1,7 @@
-import { type Failure, invalid } from '../../../kernel/failure.ts';
+import type { Failure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { fitCallId } from '../../neutral/fit-call-id.ts';
-import type { Loss } from '../../neutral/loss.ts';
+import { type Loss, lose, refuse } from '../../neutral/loss.ts';
 import { pictureTypeOf } from '../../neutral/media-type.ts';
 import { pairToolCalls } from '../../neutral/pair-tool-calls.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
@@ -17,18 +17,6 @@ export interface Encoding {
   readonly rules: ModelRules;
   readonly losses: Loss[];
   failure: Failure | null;
-}
-
-export function lose(encoding: Encoding, field: string, why: Loss['why']): void {
-  if (!encoding.losses.some((loss) => loss.field === field)) encoding.losses.push({ field, why });
-}
-
-/**
- * Refuses a part whose omission would change the result: another target may take it, else the caller gets an error that
- * names the field.
- */
-export function refuse(encoding: Encoding, field: string, message: string): void {
-  encoding.failure ??= invalid(field, message);
 }
 
 /** Converse wants the user to speak first: a turn for that, and a text that accompanies a document. */

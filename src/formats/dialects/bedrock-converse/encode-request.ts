@@ -1,5 +1,6 @@
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { lose, refuse } from '../../neutral/loss.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralReasoning, NeutralTool } from '../../neutral/request.ts';
 import { standInTool } from '../../neutral/stand-in-tool.ts';
@@ -20,7 +21,7 @@ import {
   when,
   writeFields,
 } from '../taken-fields.ts';
-import { cachePoint, type Encoding, encodeMessages, lose, refuse } from './encode-messages.ts';
+import { cachePoint, type Encoding, encodeMessages } from './encode-messages.ts';
 import { type ModelRules, rulesOf } from './model-rules.ts';
 import {
   blockKinds,

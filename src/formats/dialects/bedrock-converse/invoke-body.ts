@@ -1,5 +1,5 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
-import { isObject, type JsonScan, memberValue, scanJson } from '../../../kernel/json.ts';
+import { isObject, type JsonScan, listIn, memberValue, scanJson } from '../../../kernel/json.ts';
 import { jsonDepthMax } from '../../../kernel/limits.ts';
 import { withFirst } from '../gemini/path-members.ts';
 import { withPathMembers } from './path-members.ts';
@@ -57,9 +57,9 @@ function hasNovaParts(raw: Buffer, scan: JsonScan): boolean {
   if (range === null) return false;
   try {
     const messages: unknown = JSON.parse(raw.toString('utf8', range.start, range.end));
-    const contents = (Array.isArray(messages) ? messages : []).flatMap((one) => (isObject(one) ? [one.content] : []));
+    const contents = listIn(messages).flatMap((one) => (isObject(one) ? [one.content] : []));
     const parts = contents.find((content) => Array.isArray(content) && content.length > 0);
-    const [first] = Array.isArray(parts) ? parts : [];
+    const [first] = listIn(parts);
     return isObject(first) && first.type === undefined;
   } catch {
     return false;
@@ -77,7 +77,7 @@ function betasIn(raw: Buffer, scan: JsonScan): string | null {
   if (range === null || range.end - range.start > betasBytesMax) return null;
   try {
     const value: unknown = JSON.parse(raw.toString('utf8', range.start, range.end));
-    const words = (Array.isArray(value) ? value : []).filter((one) => typeof one === 'string' && /^[\w.-]+$/.test(one));
+    const words = listIn(value).filter((one) => typeof one === 'string' && /^[\w.-]+$/.test(one));
     return words.length === 0 ? null : words.join(',');
   } catch {
     return null;

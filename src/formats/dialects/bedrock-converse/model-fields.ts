@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn, textIn } from '../../../kernel/json.ts';
 import type { NeutralReasoning } from '../../neutral/request.ts';
 
 /** Fields that each model's vendor defines, and that other providers have in some form. */
@@ -19,7 +19,7 @@ export function modelFieldsOf({
   inferenceConfig: config,
   outputConfig,
 }: JsonObject): ModelFields {
-  const fields = isObject(additionalModelRequestFields) ? additionalModelRequestFields : {};
+  const fields = objectIn(additionalModelRequestFields);
   const { top_k: topK, inferenceConfig, thinking, output_config: output, reasoning_effort: effort, ...rest } = fields;
   const { reasoningConfig, reasoning_config: budgeted = thinking, ...others } = rest;
   const lost = [
@@ -30,7 +30,7 @@ export function modelFieldsOf({
   ];
   const k = topK ?? memberOf(inferenceConfig, 'topK') ?? memberOf(config, 'topK');
   const general = wordOf(outputConfig, 'effort') ?? wordOf(output, 'effort');
-  const word = general ?? wordOf(reasoningConfig, 'maxReasoningEffort') ?? asWord(effort);
+  const word = general ?? wordOf(reasoningConfig, 'maxReasoningEffort') ?? textIn(effort);
   return {
     topK: typeof k === 'number' && Number.isInteger(k) && k > 0 ? k : null,
     reasoning: reasoningOf(budgeted, reasoningConfig, word),
@@ -67,9 +67,5 @@ function reasoningOf(
 }
 
 function wordOf(holder: JsonValue | undefined, name: string): string | null {
-  return asWord(memberOf(holder, name));
-}
-
-function asWord(value: JsonObject[string]): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
+  return textIn(memberOf(holder, name));
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, stringOr } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, objectIn, objectsIn, stringOr } from '../../../kernel/json.ts';
 import type { Citation } from '../../neutral/citation.ts';
 import { documentIndex, vendor } from './wire.ts';
 
@@ -14,7 +14,7 @@ const quoteCharsMax = 1_000;
 /** One of Cohere's citations rests on several sources: one of ours for each. */
 export function citationsOf(citation: JsonObject, block: TextBlock | undefined): Citation[] {
   const span = block === undefined ? undefined : spanIn(block, citation);
-  const sources = Array.isArray(citation.sources) ? citation.sources.filter(isObject) : [];
+  const sources = objectsIn(citation.sources);
   return sources.map((source) => ({
     ...readSource(source),
     ...(span !== undefined && { span }),
@@ -32,7 +32,7 @@ function spanIn({ start: blockStart, text }: TextBlock, { start, text: cited }: 
 /** A document of the request, or what a tool answered; its members are whatever the caller wrote into it. */
 function readSource(source: JsonObject): Citation {
   const id = stringOr(source.id, '');
-  const document = isObject(source.document) ? source.document : isObject(source.tool_output) ? source.tool_output : {};
+  const document = isObject(source.document) ? source.document : objectIn(source.tool_output);
   const url = stringOr(document.url, '');
   const quote = [document.snippet, document.text, document.content].find((words) => typeof words === 'string');
   const index = documentIndex(id);

@@ -1,6 +1,6 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
-import type { Loss } from '../../neutral/loss.ts';
+import { type Loss, lose } from '../../neutral/loss.ts';
 import { pairToolCalls } from '../../neutral/pair-tool-calls.ts';
 import type { NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { encodeMessages as encodeForOpenAi, plainText } from '../openai-chat/encode-messages.ts';
@@ -14,10 +14,6 @@ export interface Encoding {
   readonly documents: 'beside' | 'as-text';
   readonly losses: Loss[];
   failure: Failure | null;
-}
-
-export function lose(encoding: Encoding, field: string, why: Loss['why']): void {
-  if (!encoding.losses.some((loss) => loss.field === field)) encoding.losses.push({ field, why });
 }
 
 export interface EncodedMessages {

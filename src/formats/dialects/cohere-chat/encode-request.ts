@@ -1,5 +1,6 @@
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import { lose } from '../../neutral/loss.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralReasoning, NeutralTool } from '../../neutral/request.ts';
 import { standInTool } from '../../neutral/stand-in-tool.ts';
@@ -18,7 +19,7 @@ import {
   when,
   writeFields,
 } from '../taken-fields.ts';
-import { type Encoding, encodeMessages, lose } from './encode-messages.ts';
+import { type Encoding, encodeMessages } from './encode-messages.ts';
 import { type ModelRules, rulesOf } from './model-rules.ts';
 import { type CohereBody, cohereOnlyFields, vendor } from './wire.ts';
 

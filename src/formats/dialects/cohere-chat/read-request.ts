@@ -1,5 +1,5 @@
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonScan, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonScan, type JsonValue, listIn, objectIn } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralMessage, NeutralPart, NeutralReasoning, NeutralRequest } from '../../neutral/request.ts';
 import type { CallerRequest, ForwardTarget } from '../dialect.ts';
@@ -87,7 +87,7 @@ function messageOf({
   tool_call_id: callId,
   tool_plan: plan,
 }: JsonObject): JsonObject {
-  const parts = Array.isArray(content) ? (content as JsonObject[]) : [];
+  const parts = listIn(content) as JsonObject[];
   const thought = parts.flatMap(({ type, thinking }) => (type === 'thinking' ? [String(thinking)] : [])).join('');
   const reasoning = thought !== '' ? thought : plan;
   const hasCalls = Array.isArray(calls) && calls.length > 0;
@@ -125,9 +125,9 @@ interface GivenDocument {
 }
 
 function documentsOf({ documents }: JsonObject): GivenDocument[] {
-  return (Array.isArray(documents) ? documents : []).map((document, at): GivenDocument => {
-    const { id, data = document } = isObject(document) ? document : {};
-    const { title, snippet, text } = isObject(data) ? data : {};
+  return listIn(documents).map((document, at): GivenDocument => {
+    const { id, data = document } = objectIn(document);
+    const { title, snippet, text } = objectIn(data);
     const words = text ?? snippet;
     // A document of a title and a text is these two; of any other, all members count.
     const isPlain = isObject(data) && Object.keys(data).every((name) => plainMembers.has(name));

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, objectIn } from '../../../kernel/json.ts';
 import { reportedCount } from '../../neutral/usage.ts';
 import { cohereEmbeddings } from './cohere.ts';
 import { type EmbeddingFormat, type EmbeddingOrder, inputTypeFor, lossesOf } from './format.ts';
@@ -35,7 +35,7 @@ export const bedrockEmbeddings: EmbeddingFormat = {
     return { body: titanBody(order), losses };
   },
   decode(body, count) {
-    const { embedding, embeddings, inputTextTokenCount } = isObject(body) ? body : {};
+    const { embedding, embeddings, inputTextTokenCount } = objectIn(body);
     if (Array.isArray(embedding)) {
       const read = readRows([embedding], count);
       return 'class' in read ? read : { ...read, inputTokens: reportedCount(inputTextTokenCount) };

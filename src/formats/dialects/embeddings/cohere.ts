@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, objectIn } from '../../../kernel/json.ts';
 import { reportedCount } from '../../neutral/usage.ts';
 import { errorInside } from '../forwarded/read-whole.ts';
 import { type EmbeddingFormat, inputTypeFor, lossesOf } from './format.ts';
@@ -19,7 +19,7 @@ export const cohereEmbeddings: EmbeddingFormat = {
     return { body, losses: lossesOf(order, { extra: 'lost' }) };
   },
   decode(body, count) {
-    const { embeddings, meta } = isObject(body) ? body : {};
+    const { embeddings, meta } = objectIn(body);
     const vectors = isObject(embeddings) ? embeddings.float : embeddings;
     if (!Array.isArray(vectors)) return errorInside(body) ?? malformed("the answer has no 'embeddings.float'");
     const read = readRows(vectors, count);

@@ -1,5 +1,4 @@
-import type { EmbeddingFormat } from './format.ts';
-import { lossesOf } from './format.ts';
+import { type EmbeddingFormat, lossesOf } from './format.ts';
 import { malformed } from './read-rows.ts';
 
 /** Body for an engine of this process: texts alone. Its answer never was JSON. */

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, objectIn } from '../../../kernel/json.ts';
 import { reportedCount } from '../../neutral/usage.ts';
 import { errorInside } from '../forwarded/read-whole.ts';
 import { type EmbeddingFormat, inputTypeFor, lossesOf } from './format.ts';
@@ -29,7 +29,7 @@ export const geminiEmbeddings: EmbeddingFormat = {
     };
   },
   decode(body, count) {
-    const { embeddings, usageMetadata } = isObject(body) ? body : {};
+    const { embeddings, usageMetadata } = objectIn(body);
     if (!Array.isArray(embeddings)) return errorInside(body) ?? malformed("the answer has no 'embeddings'");
     const read = readRows(
       embeddings.map((one) => (isObject(one) ? one.values : undefined)),

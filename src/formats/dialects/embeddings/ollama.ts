@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { type JsonObject, objectIn } from '../../../kernel/json.ts';
 import { reportedCount } from '../../neutral/usage.ts';
 import { errorInside } from '../forwarded/read-whole.ts';
 import { type EmbeddingFormat, lossesOf } from './format.ts';
@@ -14,7 +14,7 @@ export const ollamaEmbeddings: EmbeddingFormat = {
     return { body, losses: lossesOf(order, { extra: 'lost' }) };
   },
   decode(body, count) {
-    const { embeddings, prompt_eval_count: inputTokens } = isObject(body) ? body : {};
+    const { embeddings, prompt_eval_count: inputTokens } = objectIn(body);
     if (!Array.isArray(embeddings)) return errorInside(body) ?? malformed("the answer has no 'embeddings'");
     const read = readRows(embeddings, count);
     return 'class' in read ? read : { ...read, inputTokens: reportedCount(inputTokens) };

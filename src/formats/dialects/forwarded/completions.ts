@@ -1,8 +1,7 @@
 import { isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue, parsedData } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, listIn, parsedData } from '../../../kernel/json.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
-import type { Usage } from '../../neutral/usage.ts';
-import { estimatedTokens } from '../../neutral/usage.ts';
+import { estimatedTokens, type Usage } from '../../neutral/usage.ts';
 import { anyJson, arrayOf, boolean, integerIn, object, string, textOr } from '../../neutral/value-checks.ts';
 import type { PassingFacts, PassingReader, PassingVerdict } from '../dialect.ts';
 import { brokenLine, isEndMark } from '../event-data.ts';
@@ -80,7 +79,7 @@ function readInPassing(): PassingReader {
       const error = errorInside(chunk);
       if (error !== null) return fails(error);
       seen.usage = neutralUsage(chunk.usage) ?? seen.usage;
-      const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
+      const choices = listIn(chunk.choices);
       if (choices.length === 0) return isObject(chunk.usage) ? usageChunk : nothing;
       state = choices.some(isFinished) ? 'finished' : state === 'open' ? 'began' : state;
       const characters = charactersOf(choices);

@@ -1,6 +1,5 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
-import type { JsonScan } from '../../../kernel/json.ts';
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonScan } from '../../../kernel/json.ts';
 import { bodySchema, type JsonSchema } from '../../neutral/described-check.ts';
 import { noNeeds } from '../../neutral/request.ts';
 import { estimatedTokens } from '../../neutral/usage.ts';

@@ -1,8 +1,7 @@
 import { isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
-import type { Usage } from '../../neutral/usage.ts';
-import { reportedCount } from '../../neutral/usage.ts';
+import { reportedCount, type Usage } from '../../neutral/usage.ts';
 import { arrayOf, boolean, integerIn, object, string, textOr } from '../../neutral/value-checks.ts';
 import { neutralUsage } from '../openai-chat/read-usage.ts';
 import type { ForwardedEndpoint, ForwardedRequest } from './endpoint.ts';

@@ -1,5 +1,5 @@
 import { FailureError, invalid } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, listIn } from '../../../kernel/json.ts';
 import { asInReference } from './read-request.ts';
 
 /** Content of a cache, for requests that name it. */
@@ -16,7 +16,7 @@ const cachedMembers = ['systemInstruction', 'tools', 'toolConfig'] as const;
 /** Kept parts of the body that makes a cache, spelt as in Google's reference. */
 export function cachedContentOf(written: JsonObject): CachedContent {
   const body = asInReference(written);
-  const cached: CachedContent = { contents: Array.isArray(body.contents) ? body.contents : [] };
+  const cached: CachedContent = { contents: listIn(body.contents) };
   for (const name of cachedMembers) if (body[name] != null) cached[name] = body[name];
   return cached;
 }
@@ -35,6 +35,6 @@ export function withCachedContent(written: JsonObject, cached: CachedContent): J
     const message = `A request with 'cachedContent' cannot have '${name}', too. Give it to the cache when you create it.`;
     throw new FailureError(invalid(name, message));
   }
-  const added = Array.isArray(body.contents) ? body.contents : [];
+  const added = listIn(body.contents);
   return { ...body, ...cached, contents: [...cached.contents.filter(isObject), ...added] };
 }

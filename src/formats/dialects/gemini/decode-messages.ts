@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, stringOr } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, listIn, objectIn, stringOr } from '../../../kernel/json.ts';
 import type { Complaint } from '../../neutral/described-check.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import {
@@ -190,12 +190,12 @@ function proofOf(text: string): { signature?: string; vendor?: string } {
 }
 
 function toolResult(response: JsonObject, callId: string): NeutralPart {
-  const { output, error, ...others } = isObject(response.response) ? response.response : {};
+  const { output, error, ...others } = objectIn(response.response);
   const alone = Object.keys(others).length === 0;
   const isError = alone && error !== undefined && output === undefined;
   const content = isError ? error : alone && output !== undefined ? output : response.response;
   const text = typeof content === 'string' ? content : JSON.stringify(content ?? {});
-  const nested = Array.isArray(response.parts) ? response.parts : [];
+  const nested = listIn(response.parts);
   const pictures = nested.flatMap((part) =>
     isObject(part) && isObject(part.inlineData) ? [media(part.inlineData)] : [],
   );

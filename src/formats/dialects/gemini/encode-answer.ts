@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectsIn } from '../../../kernel/json.ts';
 import type { Citation } from '../../neutral/citation.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import type { ProducedMedia } from '../../neutral/produced-media.ts';
@@ -304,7 +304,7 @@ class Sources {
     const ofAnswer = safetyRatings([found ?? null]);
     if (ofAnswer.ratings.length > 0) this.addMembers(choice, { safetyRatings: ofAnswer.ratings });
     if (ofAnswer.lost) this.#lost.add('content_filter_results');
-    const prompts = Array.isArray(ofPrompt) ? ofPrompt.filter(isObject) : [];
+    const prompts = objectsIn(ofPrompt);
     const ofPrompts = safetyRatings(prompts.map(({ content_filter_results: one = null }) => one));
     if (ofPrompts.ratings.length > 0) this.promptFeedback = { promptFeedback: { safetyRatings: ofPrompts.ratings } };
     if (ofPrompts.lost) this.#lost.add('prompt_filter_results');

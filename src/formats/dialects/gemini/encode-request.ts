@@ -1,11 +1,12 @@
 import type { Failure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { refuse } from '../../neutral/loss.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralReasoning, NeutralTool } from '../../neutral/request.ts';
 import type { EncodedRequest, EncodeTarget } from '../dialect.ts';
 import { openAiAlone } from '../openai-chat/request-fields.ts';
 import { encoderOf, encodersByModel, type Taken, writeFields } from '../taken-fields.ts';
-import { type Encoding, encodeContents, lose, refuse } from './encode-messages.ts';
+import { type Encoding, encodeContents, lose } from './encode-messages.ts';
 import { wireName } from './function-name.ts';
 import { type ModelRules, rulesOf } from './model-rules.ts';
 import { narrowSchema } from './narrow-schema.ts';

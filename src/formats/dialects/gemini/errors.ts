@@ -1,7 +1,7 @@
 import { errorUrlOf } from '../../../kernel/error-topic.ts';
 import { type ErrorContext, type Failure, reportedByProvider } from '../../../kernel/failure.ts';
 import { factsOf } from '../../../kernel/failure-facts.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectsIn } from '../../../kernel/json.ts';
 import type { Fault, FaultClass } from '../../neutral/outcome.ts';
 import type { UpstreamError } from '../dialect.ts';
 import { faultInside } from '../fault-inside.ts';
@@ -111,7 +111,7 @@ function codeOf(error: JsonObject, details: readonly JsonObject[]): string {
 
 function violations(details: readonly JsonObject[]): JsonObject[] {
   const list = details.find((detail) => isOf(detail, 'QuotaFailure'))?.violations;
-  return Array.isArray(list) ? list.filter(isObject) : [];
+  return objectsIn(list);
 }
 
 function isOf(detail: JsonObject, type: string): boolean {

@@ -1,11 +1,11 @@
-import { isObject, type JsonObject, type JsonValue, stringOr } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, listIn, objectsIn, stringOr } from '../../../kernel/json.ts';
 import { type Citation, citationsMax, type Span } from '../../neutral/citation.ts';
 import { vendor } from './wire.ts';
 
 /** Sources that `groundingMetadata` says `text` rests on, one a piece and source; all found ones where no piece is named. */
 export function readGrounding(metadata: JsonObject, text: string): Citation[] {
-  const sources = (Array.isArray(metadata.groundingChunks) ? metadata.groundingChunks : []).map(sourceOf);
-  const supports = Array.isArray(metadata.groundingSupports) ? metadata.groundingSupports.filter(isObject) : [];
+  const sources = listIn(metadata.groundingChunks).map(sourceOf);
+  const supports = objectsIn(metadata.groundingSupports);
   const citations: Citation[] = [];
   if (supports.length === 0) for (const source of sources) if (source !== null) citations.push(source);
   const bytes = Buffer.from(supports.length === 0 ? '' : text);

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, listIn } from '../../../kernel/json.ts';
 
 /** Members and elements on the way to one value. */
 const stepsMax = 64;
@@ -16,7 +16,7 @@ export class PartialArguments {
   #pieces = 0;
 
   add(partialArgs: JsonValue | undefined): void {
-    for (const piece of Array.isArray(partialArgs) ? partialArgs : []) {
+    for (const piece of listIn(partialArgs)) {
       this.#pieces += 1;
       if (isObject(piece) && this.#pieces <= piecesMax) this.#put(piece);
     }

@@ -1,8 +1,6 @@
-import { isObject, type JsonObject, parsedData, stringOr } from '../../../kernel/json.ts';
-import type { Fault } from '../../neutral/outcome.ts';
-import { fault } from '../../neutral/outcome.ts';
-import type { Usage } from '../../neutral/usage.ts';
-import { estimatedTokens } from '../../neutral/usage.ts';
+import { isObject, type JsonObject, listIn, parsedData, stringOr } from '../../../kernel/json.ts';
+import { type Fault, fault } from '../../neutral/outcome.ts';
+import { estimatedTokens, type Usage } from '../../neutral/usage.ts';
 import type { PassingReader, PassingVerdict } from '../dialect.ts';
 import { brokenLine, isEndMark } from '../event-data.ts';
 import { hasInvalidCount, usageOf } from './decode-answer.ts';
@@ -28,14 +26,14 @@ export function readInPassing(): PassingReader {
     if (isObject(data.promptFeedback) && typeof data.promptFeedback.blockReason === 'string') seen.terminal = true;
     seen.answeredAs ??= stringOr(data.modelVersion, null);
     let hasContent = false;
-    for (const candidate of Array.isArray(data.candidates) ? data.candidates : []) {
+    for (const candidate of listIn(data.candidates)) {
       if (!isObject(candidate)) continue;
       if (typeof candidate.finishReason === 'string') {
         seen.terminal = true;
         seen.finishReason = candidate.finishReason;
       }
       const parts = isObject(candidate.content) ? candidate.content.parts : undefined;
-      for (const part of Array.isArray(parts) ? parts : []) {
+      for (const part of listIn(parts)) {
         if (!isObject(part)) continue;
         if (typeof part.text === 'string') textChars += part.text.length;
         if (isObject(part.functionCall)) textChars += JSON.stringify(part.functionCall).length;

@@ -1,7 +1,7 @@
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue, stringOr } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, listIn, objectIn, stringOr } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
-import type { RequestNeeds } from '../../neutral/request.ts';
+import { noNeeds, type RequestNeeds } from '../../neutral/request.ts';
 import { estimatedInput } from '../../neutral/usage.ts';
 import { conversationStart } from '../../neutral/value-checks.ts';
 import type { CallerRequest, ForwardTarget } from '../dialect.ts';
@@ -26,8 +26,8 @@ export function readRequest(raw: Buffer, written: JsonObject): CallerRequest | F
   const checked = checkRequest({ ...asInReference(fields), model, stream });
   if (isFailure(checked)) return checked;
   const { body, vendors } = checked;
-  const config = isObject(body.generationConfig) ? body.generationConfig : {};
-  const thinking = isObject(config.thinkingConfig) ? config.thinkingConfig : {};
+  const config = objectIn(body.generationConfig);
+  const thinking = objectIn(config.thinkingConfig);
   const nativeOnly = vendors ?? googleAlone(body, config);
   return {
     model: stringOr(body.model, ''),
@@ -87,8 +87,7 @@ function firstServerTool(tools: JsonValue | undefined): string | null {
 
 function needsOf(body: JsonObject, config: JsonObject, bodyBytes: number): RequestNeeds {
   const needs: RequestNeeds = {
-    vision: false,
-    audioIn: false,
+    ...noNeeds,
     tools:
       Array.isArray(body.tools) &&
       body.tools.some((tool) => isObject(tool) && Array.isArray(tool.functionDeclarations)),
@@ -118,7 +117,7 @@ function* partsOf(body: JsonObject): Generator<JsonObject> {
 }
 
 function partsIn({ parts }: JsonObject): JsonObject[] {
-  return Array.isArray(parts) ? (parts as JsonObject[]) : [];
+  return listIn(parts) as JsonObject[];
 }
 
 function startOf({ systemInstruction, contents }: JsonObject): string {
@@ -175,7 +174,7 @@ function forwardBody(raw: Buffer, body: JsonObject, target: ForwardTarget, names
 /** Null when nothing has to change. */
 function changedBody(raw: Buffer, body: JsonObject, target: ForwardTarget, losses: Loss[]): JsonObject | null {
   let changed: JsonObject | null = null;
-  const config = isObject(body.generationConfig) ? body.generationConfig : {};
+  const config = objectIn(body.generationConfig);
   const limit = target.maxOutputTokens;
   if (typeof config.maxOutputTokens === 'number' && limit !== null && config.maxOutputTokens > limit) {
     losses.push({ field: 'generationConfig.maxOutputTokens', why: 'clamped' });

@@ -1,5 +1,5 @@
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue, jsonText, listIn } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText, listIn, objectIn } from '../../../kernel/json.ts';
 
 /*
  * Google's Interactions (https://ai.google.dev/gemini-api/docs/interactions) as requests of OpenAI's Responses, which keep the
@@ -53,7 +53,7 @@ export function toResponseRequest(request: JsonObject): AsResponseRequest | Fail
   const lost = new Set(Object.keys(request).filter((name) => !read.has(name)));
   const input = inputOf(request.input, lost);
   if (isFailure(input)) return input;
-  const config = isObject(request.generation_config) ? request.generation_config : {};
+  const config = objectIn(request.generation_config);
   for (const name in config) if (!readConfig.has(name)) lost.add(`generation_config.${name}`);
   const body: JsonObject = {
     ...Object.fromEntries(passed.flatMap((name) => (request[name] === undefined ? [] : [[name, request[name]]]))),

@@ -1,4 +1,4 @@
-import { isObject, type JsonValue, parsedData } from '../../../kernel/json.ts';
+import { isObject, type JsonValue, listIn, parsedData } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 
 /** An answer as it went out, whole or in lines, for those who record it. */
@@ -32,7 +32,7 @@ export function eventsOf(answer: Buffer): NeutralEvent[] {
 }
 
 function callsOf(calls: JsonValue | undefined): NeutralEvent[] {
-  return (Array.isArray(calls) ? calls : []).flatMap((call, at): NeutralEvent[] => {
+  return listIn(calls).flatMap((call, at): NeutralEvent[] => {
     if (!isObject(call) || !isObject(call.function)) return [];
     const { name, arguments: given } = call.function;
     return [

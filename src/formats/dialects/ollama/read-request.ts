@@ -1,5 +1,5 @@
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonScan, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonScan, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { CallerRequest } from '../dialect.ts';
 import { memberKinds, objectsBy } from '../named-objects.ts';
@@ -115,7 +115,7 @@ function pictureUrl(data: string): string {
 }
 
 function lossesOf(body: JsonObject, form: 'chat' | 'generate'): Loss[] {
-  const options = isObject(body.options) ? body.options : {};
+  const options = objectIn(body.options);
   return [...unknownIn(body, handled[form], ''), ...unknownIn(options, handled.options, 'options.')];
 }
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, parsedData } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, listIn, parsedData } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import { openAiChatId } from './wire.ts';
 
@@ -97,10 +97,6 @@ export function membersOf(proofs: readonly (string | undefined)[], provider?: st
 /** Details have no lists and objects, which a caller could nest to any depth. */
 function isFlat(detail: JsonValue): detail is JsonObject {
   return isObject(detail) && Object.values(detail).every((value) => typeof value !== 'object' || value === null);
-}
-
-function listIn(value: JsonValue | undefined): JsonValue[] {
-  return Array.isArray(value) ? value : [];
 }
 
 function isFilled(value: JsonValue | undefined): boolean {

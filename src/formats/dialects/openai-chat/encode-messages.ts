@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import { fitCallId } from '../../neutral/fit-call-id.ts';
-import type { Loss } from '../../neutral/loss.ts';
+import { type Loss, lose } from '../../neutral/loss.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { customInput } from '../arguments-text.ts';
 import { membersOf } from './answer-proofs.ts';
@@ -242,8 +242,4 @@ function urlOf(source: MediaSource): string | null {
 function refuse(encoding: Encoding, what: string): null {
   encoding.unsayable ??= { message: encoding.at, what };
   return null;
-}
-
-function lose(encoding: Encoding, field: string, why: Loss['why']): void {
-  if (!encoding.losses.some((loss) => loss.field === field)) encoding.losses.push({ field, why });
 }

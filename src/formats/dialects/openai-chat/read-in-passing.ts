@@ -1,8 +1,7 @@
-import { isObject, type JsonObject, parsedData, stringOr } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, listIn, parsedData, stringOr } from '../../../kernel/json.ts';
 import { isContent, type NeutralEvent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
-import type { Usage } from '../../neutral/usage.ts';
-import { estimatedTokens, noteService } from '../../neutral/usage.ts';
+import { estimatedTokens, noteService, type Usage } from '../../neutral/usage.ts';
 import type { DecodeOptions, PassingFacts, PassingReader, PassingVerdict, UsageOf } from '../dialect.ts';
 import { brokenLine, isEndMark, looksWhole } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
@@ -159,7 +158,7 @@ class SeenInPassing implements PassingFacts {
 
   /** `unparsed`: the first choice has called a tool in a chunk that was not read. */
   mendReasons({ choices }: JsonObject, unparsed: boolean): void {
-    for (const choice of Array.isArray(choices) ? choices : []) {
+    for (const choice of listIn(choices)) {
       if (!isObject(choice)) continue;
       const index = typeof choice.index === 'number' ? choice.index : 0;
       if ((index === 0 && unparsed) || this.#reader?.hasCalled(index) === true) this.mendReason(choice);
@@ -300,7 +299,7 @@ class TextFinder {
 /** The answer, where the provider stores it, and spoken answers, of a whole answer or a chunk. */
 function idsGivenIn({ id, choices }: JsonObject): GivenId[] {
   const given: GivenId[] = typeof id === 'string' ? [{ id, nameable: 'if-kept' }] : [];
-  for (const choice of Array.isArray(choices) ? (choices as JsonObject[]) : []) {
+  for (const choice of listIn(choices) as JsonObject[]) {
     const delta = (choice?.message ?? choice?.delta) as JsonObject | null | undefined;
     const id = (delta?.audio as JsonObject | null | undefined)?.id;
     if (typeof id === 'string') given.push({ id, nameable: 'always' });

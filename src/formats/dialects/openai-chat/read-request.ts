@@ -1,5 +1,5 @@
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonScan, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonScan, type JsonValue, listIn } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, RequestNeeds } from '../../neutral/request.ts';
 import { tagInMetadata } from '../../neutral/tag.ts';
@@ -195,7 +195,7 @@ export const objects = objectsBy(rules, ['data_sources'], (body) => {
 
 /** Sources for Azure: those that the resource's identity reads are the operator's, no matter who names them. */
 function azureSources(name: string, sources: JsonValue | undefined): NamedObject[] {
-  return (Array.isArray(sources) ? sources : []).flatMap((source, at): NamedObject[] => {
+  return listIn(sources).flatMap((source, at): NamedObject[] => {
     const parameters = isObject(source) && isObject(source.parameters) ? source.parameters : {};
     const { authentication, index_name: index, database_name: database } = parameters;
     const by = isObject(authentication) ? authentication.type : undefined;

@@ -1,5 +1,5 @@
 import type { Failure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText, listIn } from '../../../kernel/json.ts';
 import { customTool } from '../../neutral/custom-tool.ts';
 import { bodySchema, type Complaint } from '../../neutral/described-check.ts';
 import type {
@@ -351,7 +351,7 @@ function combinations(body: JsonObject): Complaint | null {
 
 /** A choice that forces a tool needs that tool: an upstream's complaint would come late and name less. */
 function choiceFitsTools(choice: 'required' | JsonObject, { tools }: JsonObject): Complaint | null {
-  const offered = Array.isArray(tools) ? tools : [];
+  const offered = listIn(tools);
   if (offered.length === 0) return complain('tools', undefined, "the tools that 'tool_choice' is to choose from");
   if (!isObject(choice) || (choice.type !== 'function' && choice.type !== 'custom')) return null;
   const kind = choice.type;

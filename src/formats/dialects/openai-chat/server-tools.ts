@@ -1,5 +1,5 @@
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, jsonText } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, jsonText, listIn, objectIn } from '../../../kernel/json.ts';
 import type { RequestedServerTools, ServerTool } from '../../neutral/server-tool.ts';
 import { type AddressSources, count, hasServerTools, openAiServerTool, webSearchTool } from '../server-tool-fields.ts';
 import type { ChatRequest } from './wire.ts';
@@ -10,7 +10,7 @@ import type { ChatRequest } from './wire.ts';
  */
 export function serverToolsOf(body: ChatRequest): RequestedServerTools | Failure | null {
   if (!isObject(body.web_search_options) && !hasServerTools(body.tools)) return null;
-  const all = (Array.isArray(body.tools) ? body.tools : []).map((tool): JsonObject => (isObject(tool) ? tool : {}));
+  const all = listIn(body.tools).map(objectIn);
   const tools: ServerTool[] = [];
   for (const [index, tool] of all.entries()) {
     const at = { path: `tools[${index}]`, field: `tools.${jsonText(tool.type)}` };
@@ -27,7 +27,7 @@ export function serverToolsOf(body: ChatRequest): RequestedServerTools | Failure
   }
   if (tools.length === 0) return null;
   const clientToolNames = all.flatMap(({ function: fn, custom }) => {
-    const { name } = isObject(fn) ? fn : isObject(custom) ? custom : {};
+    const { name } = isObject(fn) ? fn : objectIn(custom);
     return typeof name === 'string' ? [name] : [];
   });
   const callsMax = count(body.max_tool_calls, 'max_tool_calls');

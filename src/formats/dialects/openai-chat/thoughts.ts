@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { hasText, isObject, type JsonObject, type JsonValue, stringOr } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import type { NeutralPart } from '../../neutral/request.ts';
 import { membersOf } from './answer-proofs.ts';
@@ -67,9 +67,9 @@ export function provenThoughts({ reasoning_details: details, thinking_blocks: bl
 function thoughtOf({ type, text, signature, data, format, id }: JsonObject): NeutralPart[] {
   const vendor = vendorNamed(format, id);
   if (vendor === null) return [];
-  if (type === 'reasoning.text' && isFilled(signature))
-    return [{ type: 'reasoning', text: textOf(text), signature, vendor }];
-  if (type !== 'reasoning.encrypted' || !isFilled(data)) return [];
+  if (type === 'reasoning.text' && hasText(signature))
+    return [{ type: 'reasoning', text: stringOr(text, ''), signature, vendor }];
+  if (type !== 'reasoning.encrypted' || !hasText(data)) return [];
   // OpenRouter has these two vendors' proofs apart from the text.
   const isProof = vendor === 'gemini' || vendor === 'openai-responses';
   return [
@@ -85,17 +85,9 @@ function vendorNamed(format: JsonValue | undefined, id: JsonValue | undefined): 
 /** LiteLLM's form: blocks of Anthropic's. */
 function thoughtOfBlock({ type, thinking, signature, data }: JsonObject): NeutralPart[] {
   const vendor = 'anthropic-messages';
-  if (type === 'thinking' && isFilled(signature))
-    return [{ type: 'reasoning', text: textOf(thinking), signature, vendor }];
-  return type === 'redacted_thinking' && isFilled(data) ? [{ type: 'redacted-reasoning', data, vendor }] : [];
-}
-
-function isFilled(value: JsonValue | undefined): value is string {
-  return typeof value === 'string' && value !== '';
-}
-
-function textOf(value: JsonValue | undefined): string {
-  return typeof value === 'string' ? value : '';
+  if (type === 'thinking' && hasText(signature))
+    return [{ type: 'reasoning', text: stringOr(thinking, ''), signature, vendor }];
+  return type === 'redacted_thinking' && hasText(data) ? [{ type: 'redacted-reasoning', data, vendor }] : [];
 }
 
 /**
@@ -108,11 +100,11 @@ export function thoughtIn(message: JsonObject): string {
 
 /** The thought in the members that are text. */
 export function namedThought({ reasoning_content: thought, reasoning }: JsonObject): string {
-  return isFilled(thought) ? thought : textOf(reasoning);
+  return hasText(thought) ? thought : stringOr(reasoning, '');
 }
 
 /** The thought in the list, which may say again what the text members of other deltas said. */
 export function listedThought({ reasoning_details: details }: JsonObject): string {
   if (!Array.isArray(details)) return '';
-  return details.map((detail) => (isObject(detail) ? textOf(detail.text ?? detail.summary) : '')).join('');
+  return details.map((detail) => (isObject(detail) ? stringOr(detail.text ?? detail.summary, '') : '')).join('');
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import { UniqueIds } from '../../neutral/unique-ids.ts';
 import { ArgumentsText } from '../arguments-text.ts';
@@ -45,7 +45,7 @@ export class ToolCallReader {
 
   /** Appends the events of a piece. Place of its call among the announced ones; -1 until its name is known. */
   read(piece: JsonObject, events: NeutralEvent[]): number {
-    const called = isObject(piece.function) ? piece.function : isObject(piece.custom) ? piece.custom : {};
+    const called = isObject(piece.function) ? piece.function : objectIn(piece.custom);
     const id = typeof piece.id === 'string' ? piece.id : '';
     const name = typeof called.name === 'string' ? called.name : '';
     const call = this.#callOf(piece, id, name);

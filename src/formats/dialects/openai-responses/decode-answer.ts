@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, parsedData } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, listIn, parsedData, textIn } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { producedMedia } from '../../neutral/produced-media.ts';
@@ -7,6 +7,7 @@ import { cuttingDecoder, cutWhole } from '../cut-at-stop.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
 import { faultInWhole, isHosted, reasonOf } from './answer-end.ts';
 import { citationOf } from './citations.ts';
+import { textOf } from './decode-messages.ts';
 import { faultInside } from './errors.ts';
 import { flatName } from './offered-tools.ts';
 import { neutralUsage } from './read-usage.ts';
@@ -131,8 +132,8 @@ class AnswerDecoder implements StreamDecoder {
     this.#started = true;
     this.#emit({
       type: 'start',
-      id: stringOr(response?.id),
-      model: stringOr(response?.model),
+      id: textIn(response?.id),
+      model: textIn(response?.model),
       createdS: typeof response?.created_at === 'number' ? Math.floor(response.created_at) : null,
     });
   }
@@ -160,9 +161,9 @@ class AnswerDecoder implements StreamDecoder {
     if (type === 'function_call' || type === 'custom_tool_call') {
       item.call = this.#calls;
       this.#calls += 1;
-      const id = stringOr(wire.call_id) ?? stringOr(wire.id) ?? '';
-      const namespace = stringOr(wire.namespace);
-      const name = flatName(stringOr(wire.name) ?? '', namespace);
+      const id = textIn(wire.call_id) ?? textIn(wire.id) ?? '';
+      const namespace = textIn(wire.namespace);
+      const name = flatName(textIn(wire.name) ?? '', namespace);
       const custom = type === 'custom_tool_call';
       const further = { ...(custom && { custom }), ...(namespace !== null && { namespace }) };
       this.#emit({ type: 'tool-call-start', choice: 0, call: item.call, id, name, ...further });
@@ -201,8 +202,8 @@ class AnswerDecoder implements StreamDecoder {
         break;
       case 'reasoning':
         if (item.shown === 'nothing') {
-          const summary = textsOf(wire.summary);
-          this.#thoughtDelta(item, 'summary', summary === '' ? textsOf(wire.content) : summary);
+          const summary = textOf(wire.summary);
+          this.#thoughtDelta(item, 'summary', summary === '' ? textOf(wire.content) : summary);
         }
         if (typeof wire.encrypted_content === 'string' && wire.encrypted_content !== '') {
           const signature = wire.encrypted_content;
@@ -212,10 +213,10 @@ class AnswerDecoder implements StreamDecoder {
         }
         break;
       case 'function_call':
-        if (item.shown === 'nothing') this.#argumentsDelta(item, stringOr(wire.arguments) ?? '');
+        if (item.shown === 'nothing') this.#argumentsDelta(item, textIn(wire.arguments) ?? '');
         break;
       case 'custom_tool_call':
-        if (item.shown === 'nothing') this.#argumentsDelta(item, stringOr(wire.input) ?? '');
+        if (item.shown === 'nothing') this.#argumentsDelta(item, textIn(wire.input) ?? '');
         this.#closeString(item);
         break;
       default:
@@ -261,7 +262,7 @@ class AnswerDecoder implements StreamDecoder {
     if (kind === undefined) return;
     const item = this.#items.get(index) ?? this.#itemAt(index, { type: kind });
     if (item === null || item.type !== kind) return;
-    const text = stringOr(event.delta) ?? '';
+    const text = textIn(event.delta) ?? '';
     switch (type) {
       case 'response.output_text.delta':
         if (text !== '') {
@@ -307,7 +308,7 @@ class AnswerDecoder implements StreamDecoder {
       this.#partStart = this.#textLength;
       if (part.type !== 'refusal') this.#textLength += text.length;
       this.#emit({ type: part.type === 'refusal' ? 'refusal-delta' : 'text-delta', choice: 0, text });
-      for (const annotation of Array.isArray(part.annotations) ? part.annotations : []) this.#cite(annotation);
+      for (const annotation of listIn(part.annotations)) this.#cite(annotation);
       this.#logprobs(part.logprobs);
     }
   }
@@ -319,7 +320,7 @@ class AnswerDecoder implements StreamDecoder {
     const length = texts.reduce((sum, { text }) => sum + (typeof text === 'string' ? text.length : 0), 0);
     this.#partStart = Math.max(0, this.#textLength - length);
     for (const { text, annotations } of texts) {
-      for (const annotation of Array.isArray(annotations) ? annotations : []) this.#cite(annotation);
+      for (const annotation of listIn(annotations)) this.#cite(annotation);
       if (typeof text === 'string') this.#partStart += text.length;
     }
   }
@@ -373,12 +374,3 @@ const kindOfDelta: ReadonlyMap<string, string> = new Map(
     'response.custom_tool_call_input.delta': 'custom_tool_call',
   }),
 );
-
-function textsOf(parts: JsonValue | undefined): string {
-  if (!Array.isArray(parts)) return '';
-  return parts.map((part) => (isObject(part) && typeof part.text === 'string' ? part.text : '')).join('\n\n');
-}
-
-function stringOr(value: JsonValue | undefined): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
-}

@@ -171,7 +171,7 @@ function thought(item: InputItem): NeutralPart[] {
   return [{ type: 'reasoning', text, signature: other.proof, vendor: other.vendor }];
 }
 
-function textOf(parts: unknown): string {
+export function textOf(parts: unknown): string {
   if (!Array.isArray(parts)) return '';
   return parts.map((part) => (isObject(part) && typeof part.text === 'string' ? part.text : '')).join('\n\n');
 }

@@ -1,8 +1,7 @@
-import type { Failure } from '../../../kernel/failure.ts';
-import { invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import { fitCallId } from '../../neutral/fit-call-id.ts';
-import type { Loss } from '../../neutral/loss.ts';
+import { type Loss, lose } from '../../neutral/loss.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { customInput } from '../arguments-text.ts';
 import { openAiResponsesId } from './wire.ts';
@@ -183,8 +182,4 @@ const extensions: Readonly<Record<string, string>> = {
 
 function urlOf(source: Exclude<MediaSource, { kind: 'file-id' }>): string {
   return source.kind === 'url' ? source.url : `data:${source.mediaType};base64,${source.base64}`;
-}
-
-function lose(encoding: Encoding, field: string, why: Loss['why'] = 'unsupported'): void {
-  if (!encoding.losses.some((loss) => loss.field === field)) encoding.losses.push({ field, why });
 }

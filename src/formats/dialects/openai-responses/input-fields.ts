@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { hasText, isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { type Complaint, described, type JsonSchema, schemaOf } from '../../neutral/described-check.ts';
 import {
   type Check,
@@ -118,7 +118,7 @@ function part(value: JsonValue): Complaint | null {
 function image(value: JsonObject): Complaint | null {
   const fault = optional(value, 'image_url', mediaUrl) ?? optional(value, 'file_id', string);
   if (fault !== null) return fault;
-  return filled(value.image_url) || filled(value.file_id)
+  return hasText(value.image_url) || hasText(value.file_id)
     ? null
     : complain('image_url', value.image_url ?? undefined, "an https: URL or a data: URL, or 'file_id' in its place");
 }
@@ -130,13 +130,9 @@ function file(value: JsonObject): Complaint | null {
     optional(value, 'file_url', fileUrl) ??
     optional(value, 'file_id', string);
   if (fault !== null) return fault;
-  return filled(value.file_data) || filled(value.file_url) || filled(value.file_id)
+  return hasText(value.file_data) || hasText(value.file_url) || hasText(value.file_id)
     ? null
     : complain('file_data', undefined, "the file as a data: URL, or 'file_url' or 'file_id' in its place");
-}
-
-function filled(value: JsonValue | undefined): boolean {
-  return typeof value === 'string' && value !== '';
 }
 
 const fileUrl: Check = (value) => (isWebUrl(value) ? null : complain('', value, 'an https: URL'));

@@ -1,6 +1,5 @@
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
-import type { JsonScan } from '../../../kernel/json.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonScan, type JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, RequestNeeds } from '../../neutral/request.ts';
 import { tagInMetadata } from '../../neutral/tag.ts';

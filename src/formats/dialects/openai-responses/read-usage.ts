@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, objectIn } from '../../../kernel/json.ts';
 import { noteService, reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
 
 const mainCounts = ['input_tokens', 'output_tokens'];
@@ -13,8 +13,8 @@ export function neutralUsage({ usage: value, tool_usage: byTools, service_tier: 
   // Counts in addition to the two are thoughts: xAI's chat, Google's layers.
   const beside = (reportedCount(value.total_tokens) ?? 0) - usage.inputTokens - usage.outputTokens;
   if (beside > 0) usage.outputTokens += beside;
-  const inputDetails = isObject(value.input_tokens_details) ? value.input_tokens_details : {};
-  const outputDetails = isObject(value.output_tokens_details) ? value.output_tokens_details : {};
+  const inputDetails = objectIn(value.input_tokens_details);
+  const outputDetails = objectIn(value.output_tokens_details);
   const cached = reportedCount(inputDetails.cached_tokens);
   if (cached !== null) usage.cachedInputTokens = Math.min(cached, usage.inputTokens);
   const images = reportedCount(inputDetails.image_tokens);

@@ -1,5 +1,5 @@
 import type { Failure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText, listIn } from '../../../kernel/json.ts';
 import { customTool, isGrammar } from '../../neutral/custom-tool.ts';
 import { bodySchema, type Complaint, type JsonSchema } from '../../neutral/described-check.ts';
 import type { NeutralRequest, NeutralResponseFormat, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
@@ -319,7 +319,7 @@ function choiceFitsTools(body: JsonObject): Complaint | null {
   const choice = body.tool_choice;
   // An earlier response may have brought the tools.
   if (typeof body.previous_response_id === 'string' || isObject(body.prompt)) return null;
-  const offered = Array.isArray(body.tools) ? body.tools : [];
+  const offered = listIn(body.tools);
   if (choice === 'required' && offered.length === 0) {
     return complain('tools', undefined, "the tools that 'tool_choice' is to choose from");
   }

@@ -1,5 +1,5 @@
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, jsonText } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, jsonText, objectsIn } from '../../../kernel/json.ts';
 import type { ApprovedCall, RequestedServerTools, ServerTool, ServerToolKind } from '../../neutral/server-tool.ts';
 import { type AddressSources, count, hasServerTools, openAiServerTool } from '../server-tool-fields.ts';
 import { flatName, offeredTools } from './offered-tools.ts';
@@ -8,7 +8,7 @@ import { type InputItem, isGatewayStep, type ResponsesRequest } from './wire.ts'
 /** Tools of a request that the answering server runs; null: there are none that this gateway could run. */
 export function serverToolsOf(body: ResponsesRequest): RequestedServerTools | Failure | null {
   if (!hasServerTools(body.tools)) return null;
-  const all = Array.isArray(body.tools) ? body.tools.filter(isObject) : [];
+  const all = objectsIn(body.tools);
   const tools: ServerTool[] = [];
   for (const [index, tool] of all.entries()) {
     const at = { path: `tools[${index}]`, field: `tools.${jsonText(tool.type)}` };
@@ -31,7 +31,7 @@ export function serverToolsOf(body: ResponsesRequest): RequestedServerTools | Fa
 }
 
 function itemsOf({ input }: ResponsesRequest): readonly InputItem[] {
-  return Array.isArray(input) ? input.filter(isObject) : [];
+  return objectsIn(input);
 }
 
 function* addressSourcesIn(body: ResponsesRequest): AddressSources {
@@ -39,7 +39,7 @@ function* addressSourcesIn(body: ResponsesRequest): AddressSources {
   if (typeof body.input === 'string') yield ['user', body.input];
   for (const { type, role, content, output, action } of itemsOf(body)) {
     if (role === 'assistant') {
-      const parts = Array.isArray(content) ? content.filter(isObject) : [];
+      const parts = objectsIn(content);
       for (const { annotations } of parts) yield ['server', annotations];
     } else if (type === 'web_search_call') yield ['server', action];
     else yield typeof type === 'string' && type.endsWith('_output') ? ['client', output] : ['user', content];

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectsIn } from '../../../kernel/json.ts';
 import { ours } from '../../dialects/ai-sdk/wire.ts';
 
 /** Warnings of an answer, one for each field that was left out. */
@@ -15,7 +15,7 @@ export const objectsWarning: JsonObject = {
 
 /** Answer of `image-model`. `answer`: of OpenAI's format, with pictures in base64. */
 export function imageAnswer(answer: JsonObject, warnings: readonly JsonObject[]): JsonObject {
-  const entries = Array.isArray(answer.data) ? answer.data.filter(isObject) : [];
+  const entries = objectsIn(answer.data);
   const { usage } = answer;
   const images = entries.map(({ revised_prompt: revisedPrompt }) => (revisedPrompt == null ? {} : { revisedPrompt }));
   return {
@@ -57,7 +57,7 @@ export function transcriptionAnswer(answer: JsonObject, warnings: readonly JsonO
 }
 
 function timedOf(list: JsonValue | undefined, textMember: string): JsonObject[] {
-  const entries = Array.isArray(list) ? list.filter(isObject) : [];
+  const entries = objectsIn(list);
   return entries.map((one) => ({ text: one[textMember] ?? '', startSecond: one.start ?? 0, endSecond: one.end ?? 0 }));
 }
 
@@ -82,7 +82,7 @@ function codesByName(): ReadonlyMap<string, string> {
 
 /** Answer of `reranking-model`. */
 export function rerankAnswer({ results }: JsonObject, warnings: readonly JsonObject[]): JsonObject {
-  const ranks = Array.isArray(results) ? results.filter(isObject) : [];
+  const ranks = objectsIn(results);
   return {
     ranking: ranks.map(({ index, relevance_score: relevanceScore }) => ({ index, relevanceScore })),
     warnings: [...warnings],

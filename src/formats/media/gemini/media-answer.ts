@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectsIn } from '../../../kernel/json.ts';
 
 /** Sound as Google's models give it: 16 bits a sample, low byte first, mono. */
 const soundType = 'audio/L16;codec=pcm;rate=24000';
@@ -23,7 +23,7 @@ export function soundPart(base64: string): JsonObject {
 
 /** Pictures of an OpenAI answer, each with its type. */
 export function picturesIn({ data }: JsonObject): { mimeType: string; base64: string }[] {
-  const entries = Array.isArray(data) ? data.filter(isObject) : [];
+  const entries = objectsIn(data);
   return entries.flatMap(({ b64_json: base64 }) =>
     typeof base64 === 'string' ? [{ mimeType: typeOf(base64), base64 }] : [],
   );

@@ -1,5 +1,5 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, listIn, objectIn } from '../../../kernel/json.ts';
 import type { MediaRequest } from './media-request.ts';
 
 /** Default of Veo's models. */
@@ -16,12 +16,12 @@ const shorterSides: ReadonlyMap<unknown, number> = new Map([
  */
 export function videoRequestOf(written: JsonObject, model: string, maker: 'google' | 'others'): MediaRequest | Failure {
   const { instances, parameters } = written;
-  const [instance, ...more] = Array.isArray(instances) ? instances : [];
+  const [instance, ...more] = listIn(instances);
   if (!isObject(instance) || typeof instance.prompt !== 'string') {
     return invalid('instances', '\'instances\' must be one object with a prompt, such as [{"prompt":"a cat"}].');
   }
   const { prompt, image, ...unsaid } = instance;
-  const { aspectRatio, resolution, durationSeconds, sampleCount, ...rest } = isObject(parameters) ? parameters : {};
+  const { aspectRatio, resolution, durationSeconds, sampleCount, ...rest } = objectIn(parameters);
   if (sampleCount != null && sampleCount !== 1) {
     return invalid('parameters.sampleCount', "'parameters.sampleCount': one video is made a call. Leave it out.");
   }
@@ -58,7 +58,7 @@ function pictureOf(image: unknown): string | null | undefined {
   if (image === undefined || image === null) return null;
   if (!isObject(image)) return undefined;
   const { bytesBase64Encoded, mimeType, inlineData } = image;
-  const inline = isObject(inlineData) ? inlineData : {};
+  const inline = objectIn(inlineData);
   const [base64, type] = [bytesBase64Encoded ?? inline.data, mimeType ?? inline.mimeType];
   return typeof base64 === 'string' && typeof type === 'string' ? `data:${type};base64,${base64}` : undefined;
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, listIn } from '../../../kernel/json.ts';
 import type { ImageFormat } from './format.ts';
 import { fieldsFor, ratioFor } from './losses.ts';
 import { malformed, pictureIn, refusedContent } from './read-answer.ts';
@@ -19,8 +19,8 @@ export const bedrockStabilityImages: ImageFormat = {
   },
   decode(body) {
     if (!isObject(body)) return malformed('the answer is not an object');
-    const [image] = Array.isArray(body.images) ? body.images : [];
-    const [reason] = Array.isArray(body.finish_reasons) ? body.finish_reasons : [];
+    const [image] = listIn(body.images);
+    const [reason] = listIn(body.finish_reasons);
     if (typeof reason === 'string') {
       return reason.startsWith('Filter reason')
         ? refusedContent(reason)

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectsIn } from '../../../kernel/json.ts';
 import { readError } from '../../dialects/gemini/errors.ts';
 import { classOfError } from '../../dialects/openai-chat/errors.ts';
 import type { Fault } from '../../neutral/outcome.ts';
@@ -28,7 +28,7 @@ export const geminiImages: ImageFormat = {
     const error = googleError(body);
     if (error !== null) return error;
     if (!isObject(body)) return malformed('the answer is not an object');
-    const candidates = Array.isArray(body.candidates) ? body.candidates.filter(isObject) : [];
+    const candidates = objectsIn(body.candidates);
     const images = candidates.flatMap(picturesOf);
     if (images.length === 0) return whyNone(body, candidates);
     return { images, usage: tokensIn(body.usageMetadata), reported: {} };

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, listIn } from '../../../kernel/json.ts';
 import { asNumber } from './as-number.ts';
 import type { DecodedImage, ImageFormat, ImageOrder } from './format.ts';
 import { fieldsFor, unknownIn } from './losses.ts';
@@ -44,7 +44,7 @@ export const novaCanvasImages: ImageFormat = {
   maskedAs: ({ extra }) => (extra[outpainting] === undefined ? 'black' : 'white'),
   decode(body) {
     if (!isObject(body)) return malformed('the answer is not an object');
-    const images = (Array.isArray(body.images) ? body.images : []).flatMap((one): DecodedImage[] => {
+    const images = listIn(body.images).flatMap((one): DecodedImage[] => {
       const image = pictureIn(one, undefined);
       return image === null ? [] : [image];
     });

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText, listIn } from '../../../kernel/json.ts';
 import type { WrongValue } from './events.ts';
 
 /** An item that a caller puts into a conversation, without its id. */
@@ -66,7 +66,7 @@ export function soundsIn({ type, role, content }: JsonObject): { index: number; 
 
 /** A message with transcripts of its sound, by the index of the part; null: there is none yet. */
 export function withTranscripts(item: JsonObject, transcripts: ReadonlyMap<number, string | null>): JsonObject {
-  const content = Array.isArray(item.content) ? item.content : [];
+  const content = listIn(item.content);
   const transcribed = content.map((part, index) =>
     isObject(part) && transcripts.has(index) ? { ...part, transcript: transcripts.get(index) } : part,
   );

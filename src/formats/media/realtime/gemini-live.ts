@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText, objectIn } from '../../../kernel/json.ts';
 import { reportedCount } from '../../neutral/usage.ts';
 import type { RealtimeEvent } from './events.ts';
 import { GeminiChannel } from './gemini-channel.ts';
@@ -132,7 +132,7 @@ export class GeminiLive {
   }
 
   #update(event: RealtimeEvent): void {
-    const session = isObject(event.session) ? event.session : {};
+    const session = objectIn(event.session);
     const merged = updated(this.#settings, session, ['pcm']);
     if ('param' in merged) return this.#events.error(merged.message, merged.param, event.event_id);
     const mustCall = callsForced(merged.toolChoice);
@@ -183,7 +183,7 @@ export class GeminiLive {
   }
 
   #createItem(event: RealtimeEvent): void {
-    const item = isObject(event.item) ? event.item : {};
+    const item = objectIn(event.item);
     if (item.type === 'function_call_output') {
       const callId = jsonText(item.call_id);
       const name = this.#calls.get(callId);
@@ -212,7 +212,7 @@ export class GeminiLive {
       const message = 'The session has a response already. Wait for its end, or cancel it.';
       return this.#events.error(message, null, event.event_id);
     }
-    const { tool_choice: choice } = isObject(event.response) ? event.response : {};
+    const { tool_choice: choice } = objectIn(event.response);
     if (choice !== undefined && choice !== 'auto') {
       this.#events.error(noForcedCalls, 'response.tool_choice', event.event_id);
     }

@@ -1,4 +1,4 @@
-import { isObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
+import { isObject, type JsonValue, objectIn, stringOr } from '../../../kernel/json.ts';
 import { reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
 import { usageOf } from '../transcription/openai.ts';
 import type { RealtimeEvent } from './events.ts';
@@ -29,10 +29,10 @@ export const responseTurns: TurnEvents = {
   requests: 'response.create',
   begins: 'response.created',
   ends: ['response.done'],
-  idIn: ({ response }) => wordIn((response as { id?: unknown } | undefined)?.id),
+  idIn: ({ response }) => stringOr((response as { id?: unknown } | undefined)?.id, null),
   endIn({ response }) {
     const { usage, status } = response as { usage?: never; status?: unknown };
-    return { usage: realtimeUsage(usage), status: wordIn(status) ?? 'completed' };
+    return { usage: realtimeUsage(usage), status: stringOr(status, 'completed') };
   },
   cancel: (id) => ({ type: 'response.cancel', response_id: id }),
 };
@@ -42,17 +42,13 @@ export const transcriptionTurns: TurnEvents = {
   requests: 'input_audio_buffer.commit',
   begins: 'input_audio_buffer.committed',
   ends: ['conversation.item.input_audio_transcription.completed', 'conversation.item.input_audio_transcription.failed'],
-  idIn: ({ item_id }) => wordIn(item_id),
+  idIn: ({ item_id }) => stringOr(item_id, null),
   endIn: ({ type, usage }) => ({
     usage: usageOf(usage, null),
     status: type.endsWith('.failed') ? 'failed' : 'completed',
   }),
   cancel: () => null,
 };
-
-function wordIn(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
-}
 
 /** The `usage` of a `response.done`; null when it holds no counts. */
 function realtimeUsage(value: JsonValue | undefined): Usage | null {

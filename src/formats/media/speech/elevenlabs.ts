@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { type JsonObject, objectIn } from '../../../kernel/json.ts';
 import type { AudioFormat } from '../../neutral/speech.ts';
 import { lossesOf, pathSegment, type SpeechDialect } from './format.ts';
 
@@ -11,7 +11,7 @@ export const elevenLabsSpeech: SpeechDialect = {
     const body: JsonObject = { ...request.extra, text: request.input, model_id: model };
     // It accepts 0.7 to 1.2; other values are brought to these bounds, as its website does.
     if (request.speed !== 1) {
-      const settings = isObject(body.voice_settings) ? body.voice_settings : {};
+      const settings = objectIn(body.voice_settings);
       body.voice_settings = { ...settings, speed: Math.min(1.2, Math.max(0.7, request.speed)) };
     }
     const losses = lossesOf(order, { extra: 'taken' });

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { type JsonObject, objectIn } from '../../../kernel/json.ts';
 import { lossesOf, type SpeechDialect } from './format.ts';
 
 /** https://docs.fish.audio/api-reference/endpoint/openapi-v1/text-to-speech: a header names the model. */
@@ -11,7 +11,7 @@ export const fishSpeech: SpeechDialect = {
     if (voice !== 'default') body.reference_id = voice;
     if (format === 'pcm' || format === 'wav') body.sample_rate = 24_000;
     if (request.speed !== 1) {
-      const prosody = isObject(body.prosody) ? body.prosody : {};
+      const prosody = objectIn(body.prosody);
       body.prosody = { ...prosody, speed: Math.min(2, Math.max(0.5, request.speed)) };
     }
     const losses = lossesOf(order, { extra: 'taken' });

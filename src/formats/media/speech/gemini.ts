@@ -1,7 +1,6 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, listIn } from '../../../kernel/json.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
-import type { Usage } from '../../neutral/usage.ts';
-import { reportedCount } from '../../neutral/usage.ts';
+import { reportedCount, type Usage } from '../../neutral/usage.ts';
 import { lossesOf, type SpeechDialect } from './format.ts';
 
 /**
@@ -42,13 +41,13 @@ export interface GeminiSound {
 /** A Fault when the event says that there is no speech to come. */
 export function readGeminiSound(event: JsonValue): GeminiSound | Fault {
   if (!isObject(event)) return fault('malformed', 'sent an event that is not an object');
-  const [candidate] = Array.isArray(event.candidates) ? event.candidates : [];
+  const [candidate] = listIn(event.candidates);
   const blocked = isObject(event.promptFeedback) ? event.promptFeedback.blockReason : undefined;
   if (typeof blocked === 'string') return fault('filtered', `refused the text: ${blocked}`, 400);
   const parts = isObject(candidate) && isObject(candidate.content) ? candidate.content.parts : undefined;
   const pieces: Buffer[] = [];
   let rateHz: number | null = null;
-  for (const part of Array.isArray(parts) ? parts : []) {
+  for (const part of listIn(parts)) {
     const data = isObject(part) ? (part.inlineData ?? part.inline_data) : undefined;
     if (!isObject(data) || typeof data.data !== 'string') continue;
     pieces.push(Buffer.from(data.data, 'base64'));

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { hintsOf, lossesOf, needsTimes, pathFor, type TranscriptionDialect } from './format.ts';
 import { plainAnswer } from './plain-answer.ts';
@@ -59,7 +59,7 @@ function keywordLines(keywords: readonly string[]): string[] {
 function inSeconds(value: JsonValue | undefined): JsonValue | undefined {
   if (!Array.isArray(value)) return undefined;
   return value.map((one): JsonObject => {
-    const { start, end, text, speaker } = isObject(one) ? one : {};
+    const { start, end, text, speaker } = objectIn(one);
     const seconds = (ms: JsonValue | undefined) => (typeof ms === 'number' ? ms / 1_000 : null);
     const by = typeof speaker === 'string' ? { speaker } : {};
     return { start: seconds(start), end: seconds(end), text: text ?? null, ...by };

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import { errorInside } from '../../dialects/forwarded/read-whole.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { hintsOf, lossesOf, pathFor, type TranscriptionDialect } from './format.ts';
@@ -48,7 +48,7 @@ export const deepgramTranscription: TranscriptionDialect = {
 function utterancesIn(value: JsonValue | undefined): JsonValue | undefined {
   if (!Array.isArray(value)) return undefined;
   return value.map((one): JsonObject => {
-    const { start, end, transcript, speaker } = isObject(one) ? one : {};
+    const { start, end, transcript, speaker } = objectIn(one);
     const by = typeof speaker === 'number' ? { speaker: String(speaker) } : {};
     return { start: start ?? null, end: end ?? null, text: transcript ?? null, ...by };
   });

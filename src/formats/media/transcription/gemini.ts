@@ -1,9 +1,8 @@
-import { isObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonValue, listIn } from '../../../kernel/json.ts';
 import { readError } from '../../dialects/openai-chat/errors.ts';
 import { fault } from '../../neutral/outcome.ts';
 import type { TranscriptionRequest } from '../../neutral/transcript.ts';
-import type { Usage } from '../../neutral/usage.ts';
-import { reportedCount } from '../../neutral/usage.ts';
+import { reportedCount, type Usage } from '../../neutral/usage.ts';
 import { lossesOf, pathFor, type TranscriptionDialect } from './format.ts';
 
 /**
@@ -40,7 +39,7 @@ export const geminiTranscription: TranscriptionDialect = {
     if (error !== null && body.candidates === undefined) return fault('malformed', error.message);
     const blocked = isObject(body.promptFeedback) ? body.promptFeedback.blockReason : undefined;
     if (typeof blocked === 'string') return fault('filtered', `refused the audio: ${blocked}`, 400);
-    const [candidate] = Array.isArray(body.candidates) ? body.candidates : [];
+    const [candidate] = listIn(body.candidates);
     const finish = isObject(candidate) ? candidate.finishReason : undefined;
     if (finish !== 'STOP') {
       return fault('malformed', `gave no whole transcript (${typeof finish === 'string' ? finish : 'no candidate'})`);

@@ -1,9 +1,8 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import { errorInside } from '../../dialects/forwarded/read-whole.ts';
 import { fault } from '../../neutral/outcome.ts';
 import type { TranscriptionRequest } from '../../neutral/transcript.ts';
-import type { Usage } from '../../neutral/usage.ts';
-import { reportedCount } from '../../neutral/usage.ts';
+import { reportedCount, type Usage } from '../../neutral/usage.ts';
 import { type FormPart, formBody } from './form-body.ts';
 import { lossesAtOpenAi, missingTimes, needsTimes, pathFor, type TranscriptionDialect } from './format.ts';
 import { readSegments, readWords, secondsOf } from './read-times.ts';
@@ -78,12 +77,12 @@ function granularitiesOf({ timestamps, lists }: TranscriptionRequest): ('word' |
 
 /** `{type: "tokens", input_tokens, output_tokens}` or `{type: "duration", seconds}`; Mistral's has both, named otherwise. */
 export function usageOf(usage: JsonValue | undefined, durationS: number | null): Usage | null {
-  const counts = isObject(usage) ? usage : {};
+  const counts = objectIn(usage);
   const inputTokens = countIn(counts, 'input_tokens', 'prompt_tokens');
   const outputTokens = countIn(counts, 'output_tokens', 'completion_tokens');
   const seconds = durationS ?? durationOf(usage);
   if (inputTokens === null && outputTokens === null && seconds === null) return null;
-  const details = isObject(counts.input_token_details) ? counts.input_token_details : {};
+  const details = objectIn(counts.input_token_details);
   const audioTokens = countIn(details, 'audio_tokens');
   return {
     inputTokens: inputTokens ?? 0,

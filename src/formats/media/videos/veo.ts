@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, listIn } from '../../../kernel/json.ts';
 import { fault } from '../../neutral/outcome.ts';
 import type { VideoFormat, VideoOperation } from './format.ts';
 
@@ -88,7 +88,7 @@ function videoOf(response: unknown): VeoVideo | null {
   const { generateVideoResponse: generated, videos } = response;
   // The Gemini API has it in a sample, Vertex in a list.
   const [sample] = isObject(generated) && Array.isArray(generated.generatedSamples) ? generated.generatedSamples : [];
-  const [listed] = Array.isArray(videos) ? videos : [];
+  const [listed] = listIn(videos);
   const video = isObject(sample) ? sample.video : listed;
   if (!isObject(video)) return null;
   if (typeof video.uri === 'string') return { uri: video.uri };

@@ -1,4 +1,4 @@
-import { isObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonValue, listIn, objectIn } from '../../../kernel/json.ts';
 import { openAiLike } from '../openai-like.ts';
 import type { DiscoveredModel, Provider } from '../provider.ts';
 import { listedModelsMax } from '../read-model-list.ts';
@@ -50,13 +50,13 @@ export const deepgram: Provider = {
 
 /** `{stt: [{canonical_name}], tts: [{architecture}]}`; a voice is no separate model here. */
 function listModels(body: unknown): DiscoveredModel[] {
-  const { stt, tts } = isObject(body) ? body : {};
+  const { stt, tts } = objectIn(body);
   const transcriptionModels = namesIn(stt, 'canonical_name').map((id) => ({ id, type: 'transcription' as const }));
   const speechModels = namesIn(tts, 'architecture').map((id) => ({ id, type: 'speech' as const }));
   return [...transcriptionModels, ...speechModels].slice(0, listedModelsMax);
 }
 
 function namesIn(list: JsonValue | undefined, member: string): string[] {
-  const names = (Array.isArray(list) ? list : []).map((row) => (isObject(row) ? row[member] : undefined));
+  const names = listIn(list).map((row) => (isObject(row) ? row[member] : undefined));
   return [...new Set(names)].filter((name) => typeof name === 'string' && /^[\w.-]{1,100}$/.test(name)) as string[];
 }

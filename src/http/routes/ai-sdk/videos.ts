@@ -10,7 +10,7 @@ import { videoAt, videoContent } from '../../../inference/families/videos/jobs.t
 import { sendVideo } from '../../../inference/families/videos/stream-content.ts';
 import { BufferedAnswer, bufferAnswer } from '../../../inference/spine/buffered-answer.ts';
 import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { type JsonObject, objectIn } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { bodyHandler } from '../../model-call.ts';
 import { writeJson } from '../../write-json.ts';
@@ -180,6 +180,6 @@ async function sendBase64(
 }
 
 function reasonOf({ error }: JsonObject): string {
-  const { message, code } = isObject(error) ? error : {};
+  const { message, code } = objectIn(error);
   return String(message ?? code ?? 'The model gave no video.');
 }

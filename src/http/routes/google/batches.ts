@@ -10,7 +10,7 @@ import { resultsPurpose } from '../../../inference/batches/write-results.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
 import { type Failure, failureIn, invalid, invalidField, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { writeJson } from '../../write-json.ts';
 import { held } from '../files/message-batches.ts';
@@ -108,7 +108,7 @@ async function begin(
   const { tenant, account } = principal;
   const alias = services.snapshots.current.models.resolve(model, principal);
   if (isFailure(alias)) return alias;
-  const batch = isObject(body.batch) ? body.batch : {};
+  const batch = objectIn(body.batch);
   const config = batch.inputConfig ?? batch.input_config;
   if (!isObject(config)) return invalidField('batch.inputConfig', 'must have requests, or the fileName of a file');
   const { displayName, display_name: inSnakeCase = displayName } = batch;

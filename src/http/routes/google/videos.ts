@@ -2,7 +2,7 @@ import type { Services } from '../../../inference/endpoints/services.ts';
 import { videoAt, videoContent } from '../../../inference/families/videos/jobs.ts';
 import { sendVideo } from '../../../inference/families/videos/stream-content.ts';
 import { type Failure, failureIn, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { type JsonObject, objectIn } from '../../../kernel/json.ts';
 import { callerOf, type Exchange } from '../../exchange.ts';
 import { writeJson } from '../../write-json.ts';
 import { videoCallerOf } from '../media/videos.ts';
@@ -70,7 +70,7 @@ export async function sendVideoFile(services: Services, exchange: Exchange, id: 
 function operationOf(job: JsonObject, model: string, id: string, link: string): JsonObject {
   const name = `models/${model}/operations/${id}`;
   if (job.status === 'failed') {
-    const { message, code } = isObject(job.error) ? job.error : {};
+    const { message, code } = objectIn(job.error);
     return { name, done: true, error: { code: 3, message: String(message ?? code ?? 'The model gave no video.') } };
   }
   if (job.status !== 'completed') return { name, done: false };

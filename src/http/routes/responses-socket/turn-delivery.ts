@@ -3,7 +3,7 @@ import type { SocketEnd } from '../../../inference/families/realtime/socket-end.
 import { dataOf, ResponseFrames } from '../../../inference/families/responses/response-frames.ts';
 import type { AnswerForm, Bytes, Delivery, Failed, HeaderList, Pace } from '../../../inference/spine/sink.ts';
 import { type ErrorContext, type Failure, statusOf } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, objectIn } from '../../../kernel/json.ts';
 
 /** The client of one response over a WebSocket: it sends each event of the answer as a message. */
 export class TurnDelivery implements Delivery {
@@ -102,7 +102,7 @@ export function errorMessage(failure: Failure, context: ErrorContext, headers: H
   const shown: JsonObject = {};
   for (let at = 0; at < headers.length; at += 2) shown[headers[at] ?? ''] = headers[at + 1] ?? '';
   const named = headers.length > 0 && { headers: shown };
-  const whole = { ...(isObject(error) ? error : {}), ...named };
+  const whole = { ...objectIn(error), ...named };
   // Codex reads them next to the error, where chatgpt.com has them.
   return JSON.stringify({ type: 'error', status: statusOf(failure), error: whole, ...named });
 }

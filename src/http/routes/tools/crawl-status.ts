@@ -3,8 +3,7 @@ import type { OpenedCrawls } from '../../../inference/families/pages/open-crawls
 import type { Clock } from '../../../kernel/clock.ts';
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
-import type { CrawlKind } from '../../../tools/crawl/crawl-options.ts';
-import { kindOf } from '../../../tools/crawl/crawl-options.ts';
+import { type CrawlKind, kindOf } from '../../../tools/crawl/crawl-options.ts';
 import type { CrawlMeter } from '../../../tools/crawl/crawl-ports.ts';
 import { type Crawl, robotsCode } from '../../../tools/crawl/crawl-store.ts';
 import { shownPage } from '../../../tools/scrape/scrape-answer.ts';

@@ -15,8 +15,7 @@ import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { linkBaseOf } from '../../link-base.ts';
 import { readJsonBody } from '../../read-body.ts';
 import { writeJson } from '../../write-json.ts';
-import type { CrawlParts, CrawlPlace } from './crawl-status.ts';
-import { cancelCrawl, listCrawls, showCrawl, showErrors } from './crawl-status.ts';
+import { type CrawlParts, type CrawlPlace, cancelCrawl, listCrawls, showCrawl, showErrors } from './crawl-status.ts';
 import { toolMounts } from './tool-mounts.ts';
 
 /** Patterns, headers and the like. */

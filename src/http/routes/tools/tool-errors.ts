@@ -1,6 +1,6 @@
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import type { ErrorContext, Failure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { type JsonObject, objectIn } from '../../../kernel/json.ts';
 import type { Route } from '../../exchange.ts';
 
 /** Error bodies of the web tools: ours, with `success: false` and the `reason` of a page that was refused. */
@@ -21,7 +21,7 @@ function dialectOf(shape: (error: JsonObject) => JsonObject): Route['dialect'] {
   const errorBody = (failure: Failure, context: ErrorContext) => {
     const { error } = openAiChat.errorBody(failure, context);
     const reason = failure.kind === 'page-refused' ? { reason: failure.code } : {};
-    return shape({ ...(isObject(error) ? error : {}), ...reason });
+    return shape({ ...objectIn(error), ...reason });
   };
   return {
     errorBody,

@@ -3,7 +3,7 @@ import type { Chunking, FileAttributes, StoreFacts } from '../../../inference/ve
 import type { ListPage } from '../../../inference/vector-stores/store-reads.ts';
 import type { AttachedFile } from '../../../inference/vector-stores/vector-stores.ts';
 import { allRead, type Failure, invalidField, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import { listed, placeIn } from '../list-page.ts';
 
 /** Members of bodies about vector stores. A failure names the field. */
@@ -153,7 +153,7 @@ function idsOf(ids: JsonValue | undefined): string[] | Failure {
 
 function chunkingOf(strategy: JsonValue | undefined, at: string): Chunking | Failure {
   if (strategy == null) return autoChunking;
-  const { type, static: how } = isObject(strategy) ? strategy : {};
+  const { type, static: how } = objectIn(strategy);
   if (type === 'auto') return autoChunking;
   if (type !== 'static' || !isObject(how)) {
     return invalidField(at, `must be {"type": "auto"} or {"type": "static", "static": {…}}`);
@@ -172,7 +172,7 @@ function chunkingOf(strategy: JsonValue | undefined, at: string): Chunking | Fai
 
 function daysOf(expiry: JsonValue | undefined): number | Failure | null {
   if (expiry == null) return null;
-  const { anchor, days } = isObject(expiry) ? expiry : {};
+  const { anchor, days } = objectIn(expiry);
   if (anchor !== 'last_active_at') return invalidField('expires_after.anchor', 'must be last_active_at');
   if (isWhole(days, 1, daysMax)) return days;
   return invalidField('expires_after.days', `must be a whole number from 1 to ${daysMax}`);

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../../kernel/json.ts';
 import { joinedUpload } from '../../spine/upload-body.ts';
 import type { BatchProgress, UpstreamBatches } from './batch-api.ts';
 import { madeBefore, numberIn, textIn } from './file-batches.ts';
@@ -31,7 +31,7 @@ export const anthropicBatches: UpstreamBatches = {
     let after = '';
     for (let page = 0; page < pagesMax; page++) {
       const { data, has_more: hasMore, last_id: last } = await client.call('GET', `${path}?limit=${pageMax}${after}`);
-      const batches = Array.isArray(data) ? data.filter(isObject) : [];
+      const batches = objectsIn(data);
       for (const batch of batches) {
         const createdS = Date.parse(String(batch.created_at)) / 1_000;
         if (madeBefore(createdS, sinceMs)) return null;

@@ -1,5 +1,5 @@
 import { randomBase62 } from '../../../kernel/ids.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import type { UpstreamUpload } from '../../../upstream/transport/upstream-call.ts';
 import { joinedUpload } from '../../spine/upload-body.ts';
 import type { BatchAnswer, BatchProgress } from './batch-api.ts';
@@ -46,7 +46,7 @@ export function fileContent(file: string): string {
 export async function* answersIn(lines: AsyncIterable<JsonObject>): AsyncGenerator<BatchAnswer, void, undefined> {
   for await (const { custom_id: customId, response } of lines) {
     if (typeof customId !== 'string') continue;
-    const { status_code: status, body } = isObject(response) ? response : {};
+    const { status_code: status, body } = objectIn(response);
     const isAnswered = typeof status === 'number' && status < 300 && isObject(body);
     yield { customId, body: isAnswered ? JSON.stringify(body) : null };
   }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectIn } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, objectIn, objectsIn } from '../../../kernel/json.ts';
 import type { UpstreamUpload } from '../../../upstream/transport/upstream-call.ts';
 import type { BatchProgress, UpstreamBatches } from './batch-api.ts';
 import { aroundContent, removeFiles, textIn } from './file-batches.ts';
@@ -24,7 +24,7 @@ export const geminiBatches: UpstreamBatches = {
     let after = '';
     for (let page = 0; page < pagesMax; page++) {
       const { operations, nextPageToken: next } = await client.call('GET', `${path}?pageSize=${pageMax}${after}`);
-      const batches = Array.isArray(operations) ? operations.filter(isObject) : [];
+      const batches = objectsIn(operations);
       const found = batches.find(({ metadata }) => objectIn(metadata).displayName === name);
       if (found !== undefined) return idOf(found);
       if (typeof next !== 'string' || next === '') return null;

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, listIn, objectsIn } from '../../../kernel/json.ts';
 import type { BatchProgress, UpstreamBatches } from './batch-api.ts';
 import { answersIn, fileContent, madeBefore, numberIn, removeFiles, textIn, uploadFile } from './file-batches.ts';
 
@@ -18,7 +18,7 @@ export const mistralBatches: UpstreamBatches = {
   async find(client, { name, sinceMs }) {
     for (let page = 0; page < pagesMax; page++) {
       const { data } = await client.call('GET', `${path}?page=${page}&page_size=${pageMax}`);
-      const jobs = Array.isArray(data) ? data.filter(isObject) : [];
+      const jobs = objectsIn(data);
       const found = jobs.find(({ metadata }) => isObject(metadata) && metadata.culvert === name);
       if (found !== undefined) return textIn(found, 'id');
       if (jobs.length < pageMax || jobs.every(({ created_at: at }) => madeBefore(at, sinceMs))) return null;
@@ -37,7 +37,7 @@ export const mistralBatches: UpstreamBatches = {
 
 function progressOf(job: JsonObject): BatchProgress {
   const { input_files: inputs, output_file: output, error_file: error } = job;
-  const files = [...(Array.isArray(inputs) ? inputs : []), output, error].filter((file) => typeof file === 'string');
+  const files = [...listIn(inputs), output, error].filter((file) => typeof file === 'string');
   return {
     id: textIn(job, 'id'),
     ended: ended.has(String(job.status)),

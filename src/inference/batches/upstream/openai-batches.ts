@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, objectIn, objectsIn } from '../../../kernel/json.ts';
 import type { BatchProgress, UpstreamBatches } from './batch-api.ts';
 import { answersIn, fileContent, madeBefore, numberIn, removeFiles, textIn, uploadFile } from './file-batches.ts';
 
@@ -18,7 +18,7 @@ export const openAiBatches: UpstreamBatches = {
     let after = '';
     for (let page = 0; page < pagesMax; page++) {
       const { data, has_more: hasMore } = await client.call('GET', `/batches?limit=${pageMax}${after}`);
-      const batches = Array.isArray(data) ? data.filter(isObject) : [];
+      const batches = objectsIn(data);
       const found = batches.find(({ metadata }) => isObject(metadata) && metadata.culvert === name);
       if (found !== undefined) return textIn(found, 'id');
       const last = batches.at(-1);
@@ -39,7 +39,7 @@ export const openAiBatches: UpstreamBatches = {
 
 function progressOf(batch: JsonObject): BatchProgress {
   const { status, request_counts: counts, input_file_id: input, output_file_id: output, error_file_id: error } = batch;
-  const reported = isObject(counts) ? counts : {};
+  const reported = objectIn(counts);
   const named = [input, output, error].filter((file) => typeof file === 'string');
   return {
     id: textIn(batch, 'id'),

@@ -6,7 +6,7 @@ import { usdOf } from '../../../formats/neutral/price.ts';
 import { noteService, type Usage } from '../../../formats/neutral/usage.ts';
 import type { BatchFacts } from '../../../formats/providers/provider.ts';
 import { isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, parsedJson } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, objectIn, parsedJson } from '../../../kernel/json.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import type { Target } from '../../../routing/target.ts';
 import type { UpstreamRequest } from '../../../upstream/transport/upstream-call.ts';
@@ -146,7 +146,7 @@ function preparedOf(services: Services, request: UpstreamRequest, claim: Claim, 
 
 function expectedOf(body: JsonObject, url: string, inputTokens: number, target: Target, nowMs: number): ExpectedUse {
   const { max_tokens: chat, max_completion_tokens: completion, max_output_tokens: output, generationConfig } = body;
-  const gemini = isObject(generationConfig) ? generationConfig : {};
+  const gemini = objectIn(generationConfig);
   const longest = [completion, output, chat, gemini.maxOutputTokens].find((tokens) => typeof tokens === 'number');
   const counts = [body.n, body.best_of, gemini.candidateCount].filter((count) => typeof count === 'number');
   const answers = Math.max(1, ...counts);

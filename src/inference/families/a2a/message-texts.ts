@@ -1,5 +1,5 @@
 import { type TextPart, type Texts, textsIn, withTexts } from '../../../formats/neutral/json-texts.ts';
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, listIn } from '../../../kernel/json.ts';
 import { canonicalBody, type ReadableInput } from '../../spine/readable-input.ts';
 
 /** Texts of the message that a message of JSON-RPC brings to an agent. */
@@ -16,7 +16,7 @@ function messageTexts(rpc: JsonObject): Texts {
   if (!isObject(message)) return found;
   const at = ['params', 'message'];
   if (isObject(message.metadata)) add(textsIn(message.metadata, 'metadata', 'free'), [...at, 'metadata']);
-  const parts = Array.isArray(message.parts) ? message.parts : [];
+  const parts = listIn(message.parts);
   for (const [index, part] of parts.entries()) if (isObject(part)) add(textsOfPart(part), [...at, 'parts', index]);
   return found;
 }

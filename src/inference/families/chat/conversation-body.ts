@@ -20,7 +20,7 @@ import type { BodyMembers, Provider, QuirksOfModel } from '../../../formats/prov
 import { applyQuirks, quirksOf } from '../../../formats/providers/quirks.ts';
 import { anthropic } from '../../../formats/providers/services/anthropic.ts';
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
-import { type JsonObject, type JsonScan, scanJson } from '../../../kernel/json.ts';
+import { type JsonObject, type JsonScan, listIn, scanJson } from '../../../kernel/json.ts';
 import { jsonDepthMax } from '../../../kernel/limits.ts';
 import { type MemberSurvey, type ParsedObject, parseBody, surveyMembers } from '../../../kernel/parse-object.ts';
 import { type EncodedBody, encodeForwarded, type ForwardOrder, membersFor } from '../../spine/encode-forwarded.ts';
@@ -174,7 +174,7 @@ function namesMedia({ body, dialect }: ReadConversation, { inNetwork }: EncodeOr
 
 /** Whether a message of a body in OpenAI's format has more than a text: an object or a list in any of its members. */
 function hasParts({ messages }: JsonObject): boolean {
-  for (const message of Array.isArray(messages) ? messages : [])
+  for (const message of listIn(messages))
     for (const one of Object.values(message ?? {})) if (typeof one === 'object') return true;
   return false;
 }

@@ -7,8 +7,7 @@ import type {
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import type { Usage } from '../../../formats/neutral/usage.ts';
 import { createSplitter } from '../../../upstream/transport/sse-reader.ts';
-import type { AnswerReader } from '../../spine/answer-reader.ts';
-import { tooLargeEvent } from '../../spine/answer-reader.ts';
+import { type AnswerReader, tooLargeEvent } from '../../spine/answer-reader.ts';
 import { PassedWhole, type PassingOptions } from '../../spine/pass-through.ts';
 import type { Bytes } from '../../spine/sink.ts';
 

@@ -3,7 +3,7 @@ import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import { noExtras } from '../../../formats/dialects/request-extras.ts';
 import type { Loss } from '../../../formats/neutral/loss.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonScan, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonScan, type JsonValue, listIn, objectIn } from '../../../kernel/json.ts';
 import { type ParsedObject, parseBody } from '../../../kernel/parse-object.ts';
 
 /** A conversation, and as it was read. */
@@ -62,7 +62,7 @@ function inChat(raw: Buffer, body: JsonObject, scan: JsonScan): InChat | Failure
     const encoded = encodedFrom(dialects['openai-responses'].readRequest(raw, body, scan));
     return isFailure(encoded) ? encoded : { ...encoded, body: { ...encoded.body, stream, stream_options } };
   }
-  const offered = Array.isArray(tools) ? tools : [];
+  const offered = listIn(tools);
   const isOfMessages = (tool: JsonValue) => isObject(tool) && isObject(tool.input_schema);
   if (offered.some(isOfMessages) || (Array.isArray(messages) && messages.some(hasBlocks))) {
     const { readForCount, readRequest } = dialects['anthropic-messages'];
@@ -101,7 +101,7 @@ function nested(tool: JsonValue): JsonValue {
   if (!isObject(tool) || typeof tool.name !== 'string') return tool;
   const { type, ...rest } = tool;
   if ((type !== 'function' && type !== 'custom') || isObject(rest[type])) return tool;
-  const { type: kind, ...grammar } = isObject(rest.format) ? rest.format : {};
+  const { type: kind, ...grammar } = objectIn(rest.format);
   const format = kind === 'grammar' ? { format: { type: kind, grammar } } : {};
   return { type, [type]: { ...rest, ...format } };
 }

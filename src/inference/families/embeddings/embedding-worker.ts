@@ -1,7 +1,6 @@
 import { writeEmbeddings } from '../../../formats/dialects/embeddings/write-answer.ts';
 import { threadPort } from '../../../kernel/threads/thread-port.ts';
-import type { EmbeddingWork } from './embedding-codec.ts';
-import { decodeEmbeddings } from './embedding-codec.ts';
+import { decodeEmbeddings, type EmbeddingWork } from './embedding-codec.ts';
 
 threadPort().on('message', (work: EmbeddingWork) => {
   const { id } = work;

@@ -2,8 +2,7 @@ import { errorInside } from '../../../formats/dialects/forwarded/read-whole.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import type { Usage } from '../../../formats/neutral/usage.ts';
 import { createSseSplitter, type SplitEvent } from '../../../upstream/transport/sse-reader.ts';
-import type { AnswerReader } from '../../spine/answer-reader.ts';
-import { parseAnswer, tooLargeEvent } from '../../spine/answer-reader.ts';
+import { type AnswerReader, parseAnswer, tooLargeEvent } from '../../spine/answer-reader.ts';
 
 /** Largest size of one image in base64; an upstream's image is read up to 64 MB. */
 const eventBytesMax = 32 * 1024 * 1024;

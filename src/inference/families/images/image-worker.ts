@@ -1,7 +1,6 @@
 import { threadPort } from '../../../kernel/threads/thread-port.ts';
 import { blackMask } from './black-mask.ts';
-import type { ImageWork } from './image-codec.ts';
-import { type ReadImages, readImages } from './image-codec.ts';
+import { type ImageWork, type ReadImages, readImages } from './image-codec.ts';
 
 threadPort().on('message', ({ id, bytes, ...order }: ImageWork) => {
   try {

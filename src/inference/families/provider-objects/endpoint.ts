@@ -1,6 +1,6 @@
 import { costMilliOf } from '../../../books/metering/settlement.ts';
 import { type Failure, FailureError } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, parsedJson } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, listIn, parsedJson } from '../../../kernel/json.ts';
 import type { UpstreamRequest } from '../../../upstream/transport/upstream-call.ts';
 import { NoAnswer, wholeAnswer } from '../../../upstream/transport/whole-answer.ts';
 import { uploadFile } from '../../batches/upstream/file-batches.ts';
@@ -169,9 +169,7 @@ async function object(services: ObjectServices, { call, request: { place } }: Wo
 
 /** A fine-tuned model and files of results are named by further requests. */
 function idsIn({ id, fine_tuned_model: model, result_files: files }: JsonObject): string[] {
-  return [id, model, ...(Array.isArray(files) ? files : [])].filter(
-    (one) => typeof one === 'string' && one !== '',
-  ) as string[];
+  return [id, model, ...listIn(files)].filter((one) => typeof one === 'string' && one !== '') as string[];
 }
 
 /** Forgets the object in the path where it was deleted, or was gone already; not where a part of it was. */

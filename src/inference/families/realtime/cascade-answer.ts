@@ -1,7 +1,7 @@
 import type { ResponseWriter } from '../../../formats/media/realtime/response-writer.ts';
 import type { SessionSettings } from '../../../formats/media/realtime/session-settings.ts';
 import type { Failure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, listIn, objectIn } from '../../../kernel/json.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
 import type { CascadeSteps } from './cascade-steps.ts';
 import { soundWriter } from './session-sound.ts';
@@ -61,18 +61,18 @@ export class CascadeAnswer {
 
   #chunk({ choices, usage }: JsonObject): void {
     if (isObject(usage)) this.usage = usageOf(usage);
-    const [choice] = Array.isArray(choices) ? choices : [];
-    const { delta: given, finish_reason: finish } = isObject(choice) ? choice : {};
+    const [choice] = listIn(choices);
+    const { delta: given, finish_reason: finish } = objectIn(choice);
     if (finish === 'length') this.cut = 'max_output_tokens';
     else if (finish === 'content_filter') this.cut = finish;
-    const delta = isObject(given) ? given : {};
+    const delta = objectIn(given);
     if (typeof delta.content === 'string' && delta.content !== '') this.#words(delta.content);
-    for (const call of Array.isArray(delta.tool_calls) ? delta.tool_calls : []) {
+    for (const call of listIn(delta.tool_calls)) {
       if (!isObject(call)) continue;
       const at = typeof call.index === 'number' ? call.index : this.#calls.length;
       this.#calls[at] ??= { id: '', name: '', arguments: '' };
       const called = this.#calls[at];
-      const given = isObject(call.function) ? call.function : {};
+      const given = objectIn(call.function);
       if (typeof call.id === 'string') called.id = call.id;
       if (typeof given.name === 'string') called.name += given.name;
       if (typeof given.arguments === 'string') called.arguments += given.arguments;

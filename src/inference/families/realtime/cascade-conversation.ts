@@ -1,7 +1,7 @@
 import type { ReadItem } from '../../../formats/media/realtime/conversation-item.ts';
 import type { WrongValue } from '../../../formats/media/realtime/events.ts';
 import type { SessionSettings } from '../../../formats/media/realtime/session-settings.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { type JsonObject, type JsonValue, objectsIn } from '../../../kernel/json.ts';
 import type { VoicedText } from './voiced-text.ts';
 
 /** Items that the chat model is given, the newest, and characters of all of them together. */
@@ -168,7 +168,7 @@ export class CascadeConversation {
     const { voiced, message, item } = entry;
     if (voiced === null || message === null || typeof message.content !== 'string') return;
     const content = voiced.within(message.content, endMs);
-    const parts = Array.isArray(item.content) ? item.content.filter(isObject) : [];
+    const parts = objectsIn(item.content);
     const shown = { ...item, content: parts.map((part) => ({ ...part, transcript: content })) };
     this.#change(entry, shown, content === '' ? null : { ...message, content });
   }
@@ -189,7 +189,7 @@ export class CascadeConversation {
 }
 
 function callsIn({ tool_calls: calls }: JsonObject): JsonObject[] {
-  return Array.isArray(calls) ? calls.filter(isObject) : [];
+  return objectsIn(calls);
 }
 
 /** Characters of its texts, and one for each other value. */

@@ -10,7 +10,7 @@ import {
   updated,
 } from '../../../formats/media/realtime/session-settings.ts';
 import type { Failure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, jsonText } from '../../../kernel/json.ts';
+import { type JsonObject, jsonText, objectIn } from '../../../kernel/json.ts';
 import type { Pace } from '../../spine/sink.ts';
 import { type AnswerParts, CascadeAnswer } from './cascade-answer.ts';
 import { CascadeConversation } from './cascade-conversation.ts';
@@ -163,7 +163,7 @@ export class CascadeEnd implements SessionEnd {
   }
 
   #update(event: RealtimeEvent): void {
-    const next = updated(this.#settings, isObject(event.session) ? event.session : {}, soundsTaken);
+    const next = updated(this.#settings, objectIn(event.session), soundsTaken);
     if ('param' in next) return this.#events.error(next.message, next.param, event.event_id, 'invalid_value');
     if (JSON.stringify(next.turns) !== JSON.stringify(this.#settings.turns)) this.#detector = detectorFor(next);
     const { input } = next.formats;
@@ -297,7 +297,7 @@ export class CascadeEnd implements SessionEnd {
 
   /** Reads a `response.create`; null: it is refused. */
   #ordered({ response, event_id }: RealtimeEvent): OrderedResponse | null {
-    const named = isObject(response) ? response : {};
+    const named = objectIn(response);
     const settings = updated(this.#settings, named, soundsTaken, 'response');
     if ('param' in settings) {
       this.#events.error(settings.message, settings.param, event_id, 'invalid_value');

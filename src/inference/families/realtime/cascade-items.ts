@@ -8,7 +8,7 @@ import {
 } from '../../../formats/media/realtime/conversation-item.ts';
 import type { RealtimeEvent, WrongValue } from '../../../formats/media/realtime/events.ts';
 import type { EventWriter } from '../../../formats/media/realtime/response-writer.ts';
-import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText, objectIn } from '../../../kernel/json.ts';
 import type { CascadeConversation } from './cascade-conversation.ts';
 
 /** Abilities of the session's models. */
@@ -78,7 +78,7 @@ export class CascadeItems {
   }
 
   #create(event: RealtimeEvent): void {
-    const given = isObject(event.item) ? event.item : {};
+    const given = objectIn(event.item);
     const wrong = ({ message, param }: WrongValue, code = 'invalid_value') =>
       this.#events.error(message, param, event.event_id, code);
     const sounds = soundsIn(given);

@@ -1,7 +1,7 @@
 import { responseObject } from '../../../formats/dialects/openai-responses/response-object.ts';
 import { gatewayIdMark } from '../../../formats/dialects/openai-responses/wire.ts';
 import { type Failure, FailureError, failureIn, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { type JsonObject, type JsonValue, objectsIn } from '../../../kernel/json.ts';
 import { BufferedAnswer } from '../../spine/buffered-answer.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
 import { serve } from '../../spine/serve.ts';
@@ -120,7 +120,7 @@ export async function answeredTrigger(
 const noSummary: Failure = { kind: 'overloaded', message: 'The model wrote no summary. Retry it.' };
 
 function textOf(output: JsonValue | undefined): string {
-  const items = (Array.isArray(output) ? output : []).filter(isObject);
-  const parts = items.flatMap(({ content }) => (Array.isArray(content) ? content.filter(isObject) : []));
+  const items = objectsIn(output);
+  const parts = items.flatMap(({ content }) => objectsIn(content));
   return parts.map(({ text }) => (typeof text === 'string' ? text : '')).join('');
 }

@@ -1,8 +1,7 @@
 import { gatewayIdMark } from '../../../formats/dialects/openai-responses/wire.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { type JsonObject, type JsonValue, objectsIn } from '../../../kernel/json.ts';
 import type { StoredItem } from './sealed-rows.ts';
-import type { StoredResponse } from './stored-responses.ts';
-import { outputOf } from './stored-responses.ts';
+import { outputOf, type StoredResponse } from './stored-responses.ts';
 
 /** How ids of items begin, by their type. */
 const idPrefixes: ReadonlyMap<string, string> = new Map(
@@ -26,7 +25,7 @@ const idPrefixes: ReadonlyMap<string, string> = new Map(
 /** The items of `input`: a text alone is a message of the user's. */
 export function inputItems(input: JsonValue | undefined): JsonObject[] {
   if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input }];
-  return Array.isArray(input) ? input.filter(isObject) : [];
+  return objectsIn(input);
 }
 
 /** The items of `input` as they are kept and listed: each has a type and an id, which `salt` makes unique. */

@@ -2,12 +2,11 @@ import type { FoundResponse, ResponseStore } from '../../../books/metering/respo
 import type { Clock } from '../../../kernel/clock.ts';
 import { FailureError } from '../../../kernel/failure.ts';
 import { newRequestId } from '../../../kernel/ids.ts';
-import type { JsonObject } from '../../../kernel/json.ts';
+import { type JsonObject, listIn } from '../../../kernel/json.ts';
 import { OpenedOnce } from '../../../kernel/opened-once.ts';
 import type { Sealer } from '../../../kernel/seal.ts';
 import { failedResponse, interruptedResponse } from './response-states.ts';
-import type { StoredItem } from './sealed-rows.ts';
-import { bytesOf, type SealedRows, sealedRows } from './sealed-rows.ts';
+import { bytesOf, type SealedRows, type StoredItem, sealedRows } from './sealed-rows.ts';
 
 /** Responses and conversations of tenants, opened and sealed on their way from and to the store. */
 export interface StoredResponses {
@@ -249,9 +248,7 @@ export function addedOf(response: JsonObject): StoredItem[] {
 
 /** The items of an answer that have an id, as all have. */
 export function outputOf({ output }: JsonObject): StoredItem[] {
-  return (Array.isArray(output) ? output : []).filter(
-    (item): item is StoredItem => typeof (item as JsonObject | null)?.id === 'string',
-  );
+  return listIn(output).filter((item): item is StoredItem => typeof (item as JsonObject | null)?.id === 'string');
 }
 
 /** The unique part of a request's id, without marks that ids of OpenAI's have not. */

@@ -5,8 +5,7 @@ import type { AudioFormat } from '../../../formats/neutral/speech.ts';
 import type { Usage } from '../../../formats/neutral/usage.ts';
 import { upstreamBodyBytesMax } from '../../../kernel/limits.ts';
 import { createSseSplitter, type SseEvent } from '../../../upstream/transport/sse-reader.ts';
-import type { AnswerReader } from '../../spine/answer-reader.ts';
-import { parseAnswer, WholeBody } from '../../spine/answer-reader.ts';
+import { type AnswerReader, parseAnswer, WholeBody } from '../../spine/answer-reader.ts';
 
 /** Reads an upstream's audio, and tells its format once some is there. */
 export interface SoundReader extends AnswerReader {

@@ -1,7 +1,7 @@
 import type { ServerSource } from '../../../formats/neutral/server-tool.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { isSortedId } from '../../../kernel/ids.ts';
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { type JsonObject, objectIn } from '../../../kernel/json.ts';
 import { refusedFilter, vectorFilter } from '../../server-tools/file-filter.ts';
 import type { ServerToolPorts } from '../../server-tools/tool-ports.ts';
 import type { ServeServices } from '../../spine/answer-cache.ts';
@@ -61,7 +61,7 @@ export function attributeKey(name: string): string | null {
 /** Passage of a vector store. It shows the attributes of its file alone. */
 function storePassageOf(point: FoundPoint): ServerSource {
   const { attributes } = point.payload ?? {};
-  return { ...passageOf(point), attributes: isObject(attributes) ? attributes : {} };
+  return { ...passageOf(point), attributes: objectIn(attributes) };
 }
 
 /** A crawled page is cited by its address, other passages as a file. */

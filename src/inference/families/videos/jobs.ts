@@ -5,7 +5,7 @@ import { encodeGet, type UpstreamAddress } from '../../../formats/providers/enco
 import type { ProviderConnection } from '../../../formats/providers/provider-connection.ts';
 import { scrubMembers } from '../../../formats/providers/scrub-members.ts';
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, parsedJson, stringOr } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, objectsIn, parsedJson, stringOr } from '../../../kernel/json.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import { type WholeRequest, wholeAnswer } from '../../../upstream/transport/whole-answer.ts';
 import { type VideoServices, videoNotFound } from './services.ts';
@@ -249,7 +249,7 @@ async function listedVideos(asking: Asking, home: VideoHome): Promise<JsonObject
     const { status, json } = answered;
     if (mayAnswerLater(status)) return without(`answered ${status}`);
     const list = status === 200 && isObject(json) ? json : {};
-    const data = Array.isArray(list.data) ? list.data.filter(isObject) : [];
+    const data = objectsIn(list.data);
     rows.push(...data.map((job) => shownJob(job, home.connection)));
     if (list.has_more !== true || data.length === 0) break;
   }

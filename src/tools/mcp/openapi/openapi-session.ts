@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, listIn, objectIn } from '../../../kernel/json.ts';
 import type { Transport, UpstreamHeaders } from '../../../upstream/transport/upstream-call.ts';
 import { NoAnswer, wholeAnswer } from '../../../upstream/transport/whole-answer.ts';
 import { McpFault } from '../mcp-fault.ts';
@@ -150,8 +150,8 @@ export class OpenApiServer {
  */
 function baseOf({ openapi, baseUrl }: HttpApi, document: JsonObject): URL {
   if (baseUrl !== undefined) return new URL(baseUrl);
-  const [first] = Array.isArray(document.servers) ? document.servers : [];
-  const server = isObject(first) ? first : {};
+  const [first] = listIn(document.servers);
+  const server = objectIn(first);
   const written = typeof server.url === 'string' ? withDefaults(server.url, server.variables) : '/';
   const from = isUrl(openapi) ? openapi : undefined;
   if (!URL.canParse(written, from)) throw new BadDocument('names no address of its API; set base_url');

@@ -1,5 +1,5 @@
 import { systemClock } from '../../../kernel/clock.ts';
-import { isObject } from '../../../kernel/json.ts';
+import { objectIn } from '../../../kernel/json.ts';
 import { postJson } from '../../transport/get-json.ts';
 import type { Authorizer } from '../../transport/upstream-call.ts';
 import { awsAuthorizer } from '../aws-signature.ts';
@@ -24,7 +24,7 @@ export function awsReader({ env, transport }: ManagerParts): SecretReader {
     const headers = ['content-type', 'application/x-amz-json-1.1', 'x-amz-target', 'secretsmanager.GetSecretValue'];
     const to = { origin: new URL(address).origin, path: '/', headers, authorize };
     const answer = await postJson(transport, to, JSON.stringify({ SecretId: id }), managerTimeoutMs);
-    const { SecretString: text } = isObject(answer.body) ? answer.body : {};
+    const { SecretString: text } = objectIn(answer.body);
     if (answer.status !== 200) throw refusedBy('AWS Secrets Manager', answer);
     if (typeof text !== 'string') throw new SecretUnread('the secret is binary; Culvert reads texts');
     return { value: text, lastsMs: null };

@@ -1,4 +1,4 @@
-import { isObject } from '../../../kernel/json.ts';
+import { objectIn } from '../../../kernel/json.ts';
 import { getJson } from '../../transport/get-json.ts';
 import { entraAuthorizer } from '../entra.ts';
 import { type ManagerParts, managerTimeoutMs, refusedBy, type SecretReader, SecretUnread } from './secret-manager.ts';
@@ -27,9 +27,9 @@ export function azureReader({ env, transport }: ManagerParts): SecretReader {
       authorize,
     };
     const answer = await getJson(transport, to, managerTimeoutMs);
-    const { value, attributes } = isObject(answer.body) ? answer.body : {};
+    const { value, attributes } = objectIn(answer.body);
     if (answer.status !== 200 || typeof value !== 'string') throw refusedBy('Azure Key Vault', answer);
-    const { exp } = isObject(attributes) ? attributes : {};
+    const { exp } = objectIn(attributes);
     return { value, lastsMs: typeof exp === 'number' ? Math.max(0, exp * 1_000 - Date.now()) : null };
   };
 }

@@ -1,4 +1,4 @@
-import { isObject } from '../../../kernel/json.ts';
+import { objectIn } from '../../../kernel/json.ts';
 import { getJson } from '../../transport/get-json.ts';
 import { googleAuthorizer, unknownProject } from '../google.ts';
 import { type ManagerParts, managerTimeoutMs, refusedBy, type SecretReader, SecretUnread } from './secret-manager.ts';
@@ -25,8 +25,8 @@ export function gcpReader({ env, transport }: ManagerParts): SecretReader {
       authorize,
     };
     const answer = await getJson(transport, to, managerTimeoutMs);
-    const { payload } = isObject(answer.body) ? answer.body : {};
-    const { data } = isObject(payload) ? payload : {};
+    const { payload } = objectIn(answer.body);
+    const { data } = objectIn(payload);
     if (answer.status !== 200 || typeof data !== 'string') throw refusedBy("Google's Secret Manager", answer);
     return { value: Buffer.from(data, 'base64').toString('utf8'), lastsMs: null };
   };

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../../kernel/clock.ts';
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, objectIn } from '../../../kernel/json.ts';
 import { getJson, type JsonAnswer, postJson } from '../../transport/get-json.ts';
 import type { UpstreamRoute } from '../../transport/upstream-call.ts';
 import { createRenewed, type Perishable } from '../expiring-credential.ts';
@@ -92,8 +92,8 @@ function unreadable(error: unknown): never {
 }
 
 function tokenIn(answer: JsonAnswer): Perishable<string> {
-  const { auth } = isObject(answer.body) ? answer.body : {};
-  const { client_token: token, lease_duration: seconds } = isObject(auth) ? auth : {};
+  const { auth } = objectIn(answer.body);
+  const { client_token: token, lease_duration: seconds } = objectIn(auth);
   if (answer.status !== 200 || typeof token !== 'string') throw refusedBy('the login at Vault', answer);
   const lasts = typeof seconds === 'number' && seconds > 0;
   return { value: token, expiresAtMs: lasts ? systemClock.wallMs() + seconds * 1_000 : null };

@@ -1,7 +1,6 @@
 import { kernelBytes } from './kernel-bytes.ts';
 import { createLinearMemory, instantiate, type LinearMemory } from './linear-memory.ts';
-import type { Kernels } from './scalar-kernels.ts';
-import { createScalarKernels } from './scalar-kernels.ts';
+import { createScalarKernels, type Kernels } from './scalar-kernels.ts';
 
 export interface LoadedKernels {
   kernels: Kernels;
