@@ -357,6 +357,8 @@ export interface PassingVerdict {
   usageBeside?: true;
   /** Data in place of the provider's, which clients would misread; absent: it passes as it came. */
   data?: string;
+  /** Frame that clients need before an event with other data. Absent: none. */
+  before?: string;
 }
 
 /** Facts of the bytes that have passed so far. */

@@ -203,7 +203,8 @@ export class PassedStream implements AnswerReader {
       if (changed !== null) {
         if (runStart !== -1) out = join(out, this.#splitter.bytes.subarray(runStart, runEnd));
         runStart = -1;
-        out = join(out, Buffer.from(`${event.event === '' ? '' : `event: ${event.event}\n`}data: ${changed}\n\n`));
+        const name = event.event === '' ? '' : `event: ${event.event}\n`;
+        out = join(out, Buffer.from(`${verdict.before ?? ''}${name}data: ${changed}\n\n`));
         continue;
       }
       if (runStart === -1) runStart = event.start;

@@ -1,6 +1,6 @@
-import { refuse } from '../../neutral/loss.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { refuse } from '../../neutral/loss.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralReasoning, NeutralResponseFormat, NeutralTool } from '../../neutral/request.ts';
 import { standInTool } from '../../neutral/stand-in-tool.ts';

@@ -1,12 +1,12 @@
 import { isObject, type JsonObject, type JsonValue, parsedData, stringOr } from '../../../kernel/json.ts';
 import type { Fault } from '../../neutral/outcome.ts';
-import type { Usage } from '../../neutral/usage.ts';
-import { estimatedTokens } from '../../neutral/usage.ts';
+import { estimatedTokens, type Usage } from '../../neutral/usage.ts';
 import type { PassingFacts, PassingReader, PassingVerdict, SseEvent, StreamMark, WholeGatherer } from '../dialect.ts';
 import { brokenLine, isEndMark, looksWhole } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
 import { faultInWhole } from './answer-end.ts';
 import { faultInside } from './errors.ts';
+import { MissingMembers } from './missing-members.ts';
 import { isWhole } from './named-objects.ts';
 import { neutralUsage } from './read-usage.ts';
 
@@ -19,40 +19,17 @@ const contentOnly: PassingVerdict = { content: true, fault: null, usageOnly: fal
  */
 export function readInPassing(): PassingReader {
   const seen = new SeenInPassing();
-
-  function fails(found: Fault): PassingVerdict {
-    seen.failed = true;
-    return { content: false, fault: found, usageOnly: false };
-  }
+  const members = new MissingMembers();
 
   function parse(type: string, data: string): PassingVerdict {
     const event = parsedData(data);
-    if (event === null) return isEndMark(data) || isForeign(type) ? nothing : fails(brokenLine);
-    const response = isObject(event.response) ? event.response : {};
-    switch (type) {
-      case 'response.completed':
-      case 'response.incomplete':
-        seen.began(response.id);
-        seen.give(idsGivenBy(response));
-        seen.usage = neutralUsage(response) ?? seen.usage;
-        seen.ended(response);
-        return nothing;
-      case 'response.failed':
-      case 'response.cancelled':
-        return fails(faultInside({ object: 'response', status: 'failed', ...response }));
-      case 'error':
-        return fails(faultInside(event));
-      case 'response.output_item.added':
-      case 'response.output_item.done':
-        if (isObject(event.item) && type === 'response.output_item.done') seen.give(idsGivenWith(event.item));
-        return isObject(event.item) && showsSomething(event.item, type) ? contentOnly : nothing;
-      case '':
-        return isObject(event.error) || typeof event.error === 'string' ? fails(faultInside(event)) : nothing;
-      default:
-        seen.began(response.id);
-        if (type === 'response.created') seen.give(idsGivenBy(response));
-        return nothing;
-    }
+    if (event === null) return isEndMark(data) || isForeign(type) ? nothing : seen.fails(brokenLine);
+    const verdict = judge(seen, type, event);
+    if (verdict.fault !== null || !members.fill(type, event)) return verdict;
+    const filled: PassingVerdict = { ...verdict, data: JSON.stringify(event) };
+    const { before } = members;
+    if (before !== null) filled.before = `event: ${before.type}\ndata: ${JSON.stringify(before)}\n\n`;
+    return filled;
   }
 
   return {
@@ -60,10 +37,12 @@ export function readInPassing(): PassingReader {
       if (seen.failed || seen.terminal || event.data === '') return nothing;
       const type = typeOf(event);
       seen.events += 1;
-      if (!type.endsWith('.delta')) return isToolProgress(type) ? contentOnly : parse(type, event.data);
-      if (!looksWhole(event.data) && parsedData(event.data) === null) return fails(brokenLine);
-      seen.characters += deltaLength(event.data);
-      return contentOnly;
+      const isDelta = type.endsWith('.delta');
+      if (isDelta) seen.characters += deltaLength(event.data);
+      const isPlain = isDelta || isToolProgress(type);
+      if (!isPlain || members.isNeeded || members.isUnsure) return parse(type, event.data);
+      if (!isDelta) return contentOnly;
+      return looksWhole(event.data) || parsedData(event.data) !== null ? contentOnly : seen.fails(brokenLine);
     },
     whole(body) {
       const wrong = faultInWhole(body);
@@ -73,10 +52,41 @@ export function readInPassing(): PassingReader {
       seen.ended(answer);
       seen.give(idsGivenBy(answer));
       if (seen.usage === null) seen.characters += JSON.stringify(answer.output).length;
+      seen.mended = members.fillResponse(answer, 'completed');
       return null;
     },
     seen,
   };
+}
+
+/** Kind of an event that is parsed. */
+function judge(seen: SeenInPassing, type: string, event: JsonObject): PassingVerdict {
+  const response = isObject(event.response) ? event.response : {};
+  if (type.endsWith('.delta') || isToolProgress(type)) return contentOnly;
+  switch (type) {
+    case 'response.completed':
+    case 'response.incomplete':
+      seen.began(response.id);
+      seen.give(idsGivenBy(response));
+      seen.usage = neutralUsage(response) ?? seen.usage;
+      seen.ended(response);
+      return nothing;
+    case 'response.failed':
+    case 'response.cancelled':
+      return seen.fails(faultInside({ object: 'response', status: 'failed', ...response }));
+    case 'error':
+      return seen.fails(faultInside(event));
+    case 'response.output_item.added':
+    case 'response.output_item.done':
+      if (isObject(event.item) && type === 'response.output_item.done') seen.give(idsGivenWith(event.item));
+      return isObject(event.item) && showsSomething(event.item, type) ? contentOnly : nothing;
+    case '':
+      return isObject(event.error) || typeof event.error === 'string' ? seen.fails(faultInside(event)) : nothing;
+    default:
+      seen.began(response.id);
+      if (type === 'response.created') seen.give(idsGivenBy(response));
+      return nothing;
+  }
 }
 
 /** A class and not accessors in a literal: each evaluation of those makes a hidden class that holds its request. */
@@ -88,9 +98,15 @@ class SeenInPassing implements PassingFacts {
   events = 0;
   answeredAs: string | null = null;
   finishReason: string | null = null;
+  mended = false;
   readonly given: GivenId[] = [];
   #id: string | null = null;
   #known: Set<string> | null = null;
+
+  fails(found: Fault): PassingVerdict {
+    this.failed = true;
+    return { content: false, fault: found, usageOnly: false };
+  }
 
   began(id: JsonValue | undefined): void {
     if (typeof id === 'string') this.#id ??= id;
