@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { withoutSecrets } from '../../kernel/secret-spellings.ts';
 import { getJson, type JsonAnswer, postJson } from '../transport/get-json.ts';
 import { type Authorizer, NotAuthorized, type Transport, type UpstreamRoute } from '../transport/upstream-call.ts';
-import { createRenewed, type Perishable } from './expiring-credential.ts';
+import { bearerOf, createRenewed, type Perishable } from './expiring-credential.ts';
 
 /** Identity at Microsoft's Entra ID; what is absent comes from the environment, by the names of Azure's own SDKs. */
 export interface EntraFacts {
@@ -31,13 +31,8 @@ export function entraAuthorizer(facts: EntraFacts, env: Env, clock: Clock = syst
   const token = createRenewed(() => fetchToken({ ...facts, env, clock, ask: (question) => ask(question) }), clock);
   return ({ route }, transport) => {
     ask = asker(transport, route);
-    const held = token.get();
-    return held instanceof Promise ? held.then(bearer) : bearer(held);
+    return bearerOf(token);
   };
-}
-
-function bearer(token: string): readonly string[] {
-  return ['authorization', `Bearer ${token}`];
 }
 
 interface Question {

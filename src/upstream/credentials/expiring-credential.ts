@@ -53,3 +53,10 @@ export function createRenewed<T>(fetch: () => Promise<Perishable<T>>, clock: Clo
     },
   };
 }
+
+/** Header of a token, at once where one is held. */
+export function bearerOf(token: Renewed<string>): readonly string[] | Promise<readonly string[]> {
+  const header = (held: string) => ['authorization', `Bearer ${held}`];
+  const held = token.get();
+  return held instanceof Promise ? held.then(header) : header(held);
+}

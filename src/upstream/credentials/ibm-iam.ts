@@ -3,7 +3,7 @@ import { objectIn } from '../../kernel/json.ts';
 import { withoutSecrets } from '../../kernel/secret-spellings.ts';
 import { postJson } from '../transport/get-json.ts';
 import { type Authorizer, NotAuthorized, type Transport, type UpstreamRoute } from '../transport/upstream-call.ts';
-import { createRenewed, type Perishable } from './expiring-credential.ts';
+import { bearerOf, createRenewed, type Perishable } from './expiring-credential.ts';
 
 const publicAddress = 'https://iam.cloud.ibm.com';
 const timeoutMs = 10_000;
@@ -19,13 +19,8 @@ export function ibmIamAuthorizer(apiKey: string, address: string | undefined, cl
   const token = createRenewed(() => fetchToken(apiKey, address ?? publicAddress, way!, clock), clock);
   return ({ route }, transport) => {
     way = { route, transport };
-    const held = token.get();
-    return held instanceof Promise ? held.then(bearer) : bearer(held);
+    return bearerOf(token);
   };
-}
-
-function bearer(token: string): readonly string[] {
-  return ['authorization', `Bearer ${token}`];
 }
 
 async function fetchToken(
