@@ -246,3 +246,32 @@ test('a schema beside json_object bounds the answer over Claude', async () => {
   assert.deepEqual(Object.keys(JSON.parse(choices[0]!.message.content!) as JsonObject), ['city']);
   assert.match(JSON.stringify(lastBody()), /"city"/);
 });
+
+test("an interrupted history of another format has a result for each call in OpenAI's formats", async () => {
+  const messages = [
+    user('Look.'),
+    { role: 'assistant', content: null, tool_calls: [call] },
+    user('Never mind.'),
+    { role: 'tool', tool_call_id: 'call_9', content: 'late' },
+    user('Hello?'),
+  ];
+  await chat({ model: 'responses', messages });
+  const items = lastBody().input as JsonObject[];
+  assert.deepEqual(
+    items.map(({ type, role, call_id: id }) => role ?? `${type} ${id}`),
+    ['user', 'function_call call_1', 'function_call_output call_1', 'user', 'user', 'user'],
+  );
+  assert.match(JSON.stringify(items), /no result was given.*call_9, which is not shown, answered/);
+  const used = { type: 'tool_use', id: 'toolu_1', name: 'look', input: {} };
+  const body = {
+    model: 'chat',
+    max_tokens: 64,
+    messages: [user('Look.'), { role: 'assistant', content: [used] }, user('Hm')],
+  };
+  const answer = await gateway.fetch('/v1/messages', { json: body });
+  assert.equal(answer.status, 200);
+  assert.deepEqual(
+    (lastBody().messages as JsonObject[]).map(({ role, tool_call_id: id }) => id ?? role),
+    ['user', 'assistant', 'toolu_1', 'user'],
+  );
+});
