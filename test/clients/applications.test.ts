@@ -275,3 +275,16 @@ test("an interrupted history of another format has a result for each call in Ope
     ['user', 'assistant', 'toolu_1', 'user'],
   );
 });
+
+test('metadata of any kind stands in no way of a conversion, and OpenAI gets the texts of it', async () => {
+  const metadata = {
+    ...{ numAssistantTurns: 1, trace: { id: 't1' }, tags: ['a'], long: 'x'.repeat(600), run: 'r1' },
+    ...Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`member${at}`, `${at}`])),
+  };
+  for (const model of ['claude', 'google']) await chat({ model, messages: [user('Hello')], metadata });
+  await chat({ model: 'responses', messages: [user('Hello')], metadata });
+  const sent = lastBody().metadata as JsonObject;
+  assert.deepEqual([sent.run, sent.member0, Object.keys(sent).length], ['r1', '0', 16]);
+  await chat({ model: 'chat', messages: [user('Hello')], metadata });
+  assert.deepEqual(lastBody().metadata, metadata);
+});

@@ -1,23 +1,20 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
-import { described } from '../neutral/described-check.ts';
 import type { Loss } from '../neutral/loss.ts';
-import { mapOf, stringOf } from '../neutral/value-checks.ts';
 
-const text = stringOf(0, 512);
+const textCharsMax = 512;
+const textsMax = 16;
 
-/** OpenAI's `metadata`: texts. Clients of LiteLLM also send lists, such as `tags`. */
-export const metadata = mapOf(
-  described({}, (value) => (Array.isArray(value) ? null : text(value))),
-  16,
-  'strings',
-);
-
-/** Texts of `metadata`, for a provider that takes texts alone; null: it has none of them. */
+/**
+ * Texts of `metadata`, for a provider that takes so many texts alone; null: it has none of them. Clients also send lists,
+ * numbers and objects: for LiteLLM's tags, a tracing service, a voice platform.
+ */
 export function textsOf(metadata: JsonValue | undefined, losses: Loss[]): JsonObject | null {
   const members = isObject(metadata) ? Object.entries(metadata) : [];
-  const texts = members.filter(([, value]) => typeof value === 'string');
-  for (const [name, value] of members) {
-    if (typeof value !== 'string') losses.push({ field: `metadata.${name.slice(0, 64)}`, why: 'unsupported' });
+  const texts = members
+    .filter(([, value]) => typeof value === 'string' && value.length <= textCharsMax)
+    .slice(0, textsMax);
+  for (const member of members.slice(0, 64)) {
+    if (!texts.includes(member)) losses.push({ field: `metadata.${member[0].slice(0, 64)}`, why: 'unsupported' });
   }
   return texts.length > 0 || members.length === 0 ? Object.fromEntries(texts) : null;
 }

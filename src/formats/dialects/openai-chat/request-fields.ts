@@ -34,7 +34,6 @@ import {
 } from '../../neutral/value-checks.ts';
 import { fallbackEntries, fallbackNames } from '../fallback-models.ts';
 import { type Checked, checkFields, fieldTable, judged, writtenFields } from '../field-table.ts';
-import { metadata } from '../openai-metadata.ts';
 import { asIs, firstTexts, from, tokenLimit } from '../taken-fields.ts';
 import { messages } from './decode-messages.ts';
 import { type ChatFunction, type ChatRequest, type ChatTool, openAiChatId } from './wire.ts';
@@ -300,7 +299,7 @@ export const requestFields = fieldTable<ChatRequest>({
   thinking: [anyJson, putReasoning],
   // OpenAI refuses a longer one.
   user: [stringOf(0, 256), putUser, from('user', { fit: (user: string) => (user.length <= 64 ? user : undefined) })],
-  metadata: [metadata, 'hint'],
+  metadata: [object, 'hint'],
   store: [boolean, 'hint'],
   // Providers have different tiers, so any word passes.
   service_tier: [string, 'hint'],

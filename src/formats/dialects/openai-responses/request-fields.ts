@@ -26,7 +26,6 @@ import {
 } from '../../neutral/value-checks.ts';
 import { fallbackEntries, fallbackNames } from '../fallback-models.ts';
 import { type Checked, checkFields, fieldTable, judged, writtenFields } from '../field-table.ts';
-import { metadata } from '../openai-metadata.ts';
 import { from, tokenLimit } from '../taken-fields.ts';
 import { input, orphanOutput } from './input-fields.ts';
 import { callersSearch, flatName, isCallersSearch, offeredTools } from './offered-tools.ts';
@@ -192,7 +191,7 @@ export const requestFields = fieldTable<ResponsesRequest>({
     },
     from('user'),
   ],
-  metadata: [metadata, 'hint'],
+  metadata: [object, 'hint'],
   service_tier: [string, 'hint'],
   prompt_cache_key: [string, 'hint'],
   prompt_cache_retention: [anyJson, 'hint'],
