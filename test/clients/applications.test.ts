@@ -288,3 +288,10 @@ test('metadata of any kind stands in no way of a conversion, and OpenAI gets the
   await chat({ model: 'chat', messages: [user('Hello')], metadata });
   assert.deepEqual(lastBody().metadata, metadata);
 });
+
+test('more tools than OpenAI takes reach Claude', async () => {
+  const named = (at: number) => ({ ...readTool, function: { ...readTool.function, name: `tool_${at}` } });
+  const tools = Array.from({ length: 200 }, (_, at) => named(at));
+  await chat({ model: 'claude', messages: [user('Hello')], tools });
+  assert.equal((lastBody().tools as JsonObject[]).length, 200);
+});

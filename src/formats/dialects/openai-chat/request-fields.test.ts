@@ -106,7 +106,7 @@ const wrong: [param: string, fields: JsonObject][] = [
   ['logit_bias', { logit_bias: [] }],
   ['logit_bias.50256', { logit_bias: { 50256: 101 } }],
   ['tools', { tools: {} }],
-  ['tools', { tools: Array.from({ length: 129 }, () => lookup) }],
+  ['tools', { tools: Array.from({ length: 1_025 }, () => lookup) }],
   ['tools[0].type', { tools: [{ function: { name: 'x' } }] }],
   ['tools[0].type', { tools: [{ type: 'banana' }] }],
   ['tools[0].function', { tools: [{ type: 'function' }] }],

@@ -38,7 +38,8 @@ import { asIs, firstTexts, from, tokenLimit } from '../taken-fields.ts';
 import { messages } from './decode-messages.ts';
 import { type ChatFunction, type ChatRequest, type ChatTool, openAiChatId } from './wire.ts';
 
-const toolsMax = 128;
+/** OpenAI takes 128 and refuses more itself; other providers take more. */
+const toolsMax = 1_024;
 
 const functionDefinition = members("an object with 'name'", {
   name: needed(functionName, 'the name of the function'),
