@@ -262,6 +262,10 @@ test('§6 bad input is 400 in OpenAI’s shape, and nothing is asked', async (t)
     rows.push([path, `{"model":"m","user":"${'x'.repeat(257)}"}`, 'user']);
     if (path !== moderations.path) rows.push([path, '{}', 'model'], [path, '{"model":null}', 'model']);
   }
+  for (const input of ['5', '[]', '{}', 'true'])
+    rows.push([moderations.path, `{"model":"m","input":${input}}`, 'input']);
+  for (const input of ['[[]]', '[1]']) rows.push([moderations.path, `{"model":"m","input":${input}}`, 'input[0]']);
+  rows.push([moderations.path, '{"model":"m","input":["kind",null]}', 'input[1]']);
   rows.push([completions.path, '{"model":"m","stream":"yes"}', 'stream']);
   rows.push([completions.path, '{"model":"m","stream":true,"stream_options":1}', 'stream_options']);
   rows.push([completions.path, '{"model":"m","stream_options":{}}', 'stream_options']);

@@ -1,5 +1,6 @@
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
-import { anyJson, arrayOf, textOr } from '../../neutral/value-checks.ts';
+import { described } from '../../neutral/described-check.ts';
+import { arrayOf, asFailure, complain, isGiven, textOr, within } from '../../neutral/value-checks.ts';
 import { neutralUsage } from '../openai-chat/read-usage.ts';
 import type { ForwardedEndpoint } from './endpoint.ts';
 import { readUnstreamed, schemaBesideModel } from './read-fields.ts';
@@ -7,7 +8,11 @@ import { faultInList, readWholeInPassing } from './read-whole.ts';
 
 /** OpenAI's default when the body names none, which its clients may leave out. */
 const defaultModel = 'omni-moderation-latest';
-const anyLength = Number.POSITIVE_INFINITY;
+const part = described({ type: 'object' }, (value) =>
+  isObject(value) ? null : complain('', value, 'a text or an object with a text or a picture'),
+);
+const checkInput = textOr(arrayOf(textOr(part), 1, Number.POSITIVE_INFINITY, 'texts or parts'));
+const read = readUnstreamed((raw, body) => Math.max(0, raw.length - pictureChars(body.input)), defaultModel);
 
 /** Judges whether texts or images are harmful, by categories. */
 export const moderations: ForwardedEndpoint = {
@@ -15,9 +20,11 @@ export const moderations: ForwardedEndpoint = {
   cost: 0,
   path: '/v1/moderations',
   summary: 'Judge whether texts or pictures are harmful',
-  readRequest: readUnstreamed((raw, body) => Math.max(0, raw.length - pictureChars(body.input)), defaultModel),
-  requestSchema: () =>
-    schemaBesideModel({ input: textOr(arrayOf(anyJson, 0, anyLength, 'texts or parts')) }, {}, 'optional'),
+  readRequest(raw, body, scan) {
+    const wrong = isGiven(body.input) ? checkInput(body.input) : null;
+    return wrong === null ? read(raw, body, scan) : asFailure(within('input', wrong));
+  },
+  requestSchema: () => schemaBesideModel({ input: checkInput }, {}, 'optional'),
   readInPassing: () =>
     readWholeInPassing(
       (body) => faultInList(body, ['results'], 1),
