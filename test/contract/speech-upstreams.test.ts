@@ -84,6 +84,15 @@ test('§4.5 F58: without ffmpeg wav and pcm are spoken, and a format that needs 
   assert.equal(upstream.calls.length, 1);
 });
 
+test('§4.5 F58: without ffmpeg sound that comes in another format than was asked for is a 501 that names the fix', async (t) => {
+  const { upstream, say } = await over(t, { type: 'openai' }, 'tts-1', 'missing');
+  upstream.next(...Array<Answer>(10).fill(inWav));
+  const response = await say({ response_format: 'mp3' });
+  const { error } = (await response.json()) as ErrorBody;
+  assert.deepEqual([response.status, error.type], [501, 'unsupported_error']);
+  assert.match(error.message, /apt install ffmpeg/);
+});
+
 test('§4.5 F58: without ffmpeg a target that has the format is asked, and not one that lacks it', async (t) => {
   const groq = await startSpeaking(t);
   const { say, first } = await speechWorld(t, {

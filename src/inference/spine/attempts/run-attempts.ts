@@ -164,7 +164,10 @@ function exhausted<C>(
   if (step.reason === 'caller-fault' && refusal !== null) return refusedBy(job, refusal);
   if (step.reason === 'no-capable-target') return incapable(job.query.alias, step.unmet);
   const last = attempts.at(-1);
-  if (last?.message != null && attempts.every(isCrowded)) return { kind: 'overloaded', message: last.message };
+  if (last?.message != null) {
+    if (attempts.every((attempt) => isOurs(attempt, 503))) return { kind: 'overloaded', message: last.message };
+    if (attempts.every((attempt) => isOurs(attempt, 501))) return { kind: 'unsupported', message: last.message };
+  }
   const limited = attempts.every((attempt) => attempt.class === 'rate_limited');
   if (!limited || step.soonestMs === null) return failed(job, null, route.untried() ? 'some' : 'none');
   const { limitedBy } = step;
@@ -189,9 +192,9 @@ function upstreamsLimited<C>(job: Job<C>, limits: readonly UpstreamLimit[], wait
   return { kind: 'upstreams-limited', model: alias, retryAfterMs: waitMs, message };
 }
 
-/** This machine has no room for the attempt: its queue is full. */
-function isCrowded({ class: outcome, status }: AttemptRecord): boolean {
-  return outcome === 'gateway_fault' && status === 503;
+/** Why this machine could not do the attempt: 503 for no room in its queue, 501 for a program that it lacks. */
+function isOurs({ class: outcome, status }: AttemptRecord, why: 503 | 501): boolean {
+  return outcome === 'gateway_fault' && status === why;
 }
 
 /** Why nobody else was asked. */
