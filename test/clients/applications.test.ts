@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../src/kernel/json.ts';
+import { startGateway } from '../start-gateway.ts';
 import { openThreeProviders } from './three-providers.ts';
 
 /* Requests as chat applications, editors and evaluation tools write them, byte for byte where that matters. */
@@ -294,4 +295,17 @@ test('more tools than OpenAI takes reach Claude', async () => {
   const tools = Array.from({ length: 200 }, (_, at) => named(at));
   await chat({ model: 'claude', messages: [user('Hello')], tools });
   assert.equal((lastBody().tools as JsonObject[]).length, 200);
+});
+
+test('a plugin of Obsidian may call from its page, whatever headers its client adds', async (t) => {
+  const origin = 'app://obsidian.md';
+  const own = await startGateway(t, { server: { cors_origins: [origin] } });
+  const headers = 'authorization,content-type,dangerously-allow-browser,x-stainless-timeout';
+  const asked = { 'access-control-request-method': 'POST', 'access-control-request-headers': headers };
+  const preflight = await fetch(`${own.url}/v1/chat/completions`, { method: 'OPTIONS', headers: { origin, ...asked } });
+  assert.equal(preflight.status, 204);
+  assert.equal(preflight.headers.get('access-control-allow-origin'), origin);
+  assert.equal(preflight.headers.get('access-control-allow-headers'), headers);
+  const refused = await fetch(`${own.url}/v1/models`, { headers: { origin, authorization: 'Bearer sk-no' } });
+  assert.deepEqual([refused.status, refused.headers.get('access-control-allow-origin')], [401, origin]);
 });

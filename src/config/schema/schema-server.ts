@@ -4,7 +4,10 @@ import { duration, httpUrl, network, networkOrPlace, secret, signingSecret, size
 
 const origin = z
   .string({ error: 'expected an origin such as https://app.example.org' })
-  .regex(/^(\*|https?:\/\/[^/\s]+)$/i, 'expected an origin such as https://app.example.org, without a path, or "*"');
+  .regex(
+    /^(\*|[a-z][a-z\d+.-]*:\/\/[^/\s]+)$/i,
+    'expected an origin such as https://app.example.org, without a path, or "*"',
+  );
 
 /**
  * A word, or a URL that its client will be able to read: what clients say of one that they cannot holds the password.
