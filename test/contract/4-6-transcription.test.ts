@@ -155,6 +155,14 @@ test('design §6 language, prompt and temperature reach the upstream, and so do 
     ['chunking_strategy', 'auto'],
     ['quote"d', 'x'],
   ]);
+  for (const [language, sent] of [
+    ['en-US', 'en'],
+    ['pt_BR', 'pt'],
+    ['auto', undefined],
+  ] as const) {
+    await ask({ model: 'stt-1', language });
+    assert.equal(new Map(last().fields).get('language'), sent, `${language}: Whisper refuses it`);
+  }
 });
 
 test('design §6 what is wrong is 400 and names its field; nothing of it reaches an upstream or costs a unit', async () => {

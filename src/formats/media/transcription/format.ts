@@ -150,6 +150,11 @@ export function pathFor({ model, request, facts, apiVersion }: TranscriptionOrde
   return path;
 }
 
+/** Its language without a region: Whisper's services take `en` and refuse `en-US`. Null: to be found. */
+export function bareLanguage({ language }: Pick<TranscriptionRequest, 'language'>): string | null {
+  return language?.replace(/^([a-z]{2,3})[-_ ].*/i, '$1') ?? null;
+}
+
 /** A Fault when an answer has not the times that were asked for. */
 export function missingTimes(
   { format, lists }: TranscriptionRequest,

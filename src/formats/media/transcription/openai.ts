@@ -4,7 +4,14 @@ import { fault } from '../../neutral/outcome.ts';
 import type { TranscriptionRequest } from '../../neutral/transcript.ts';
 import { reportedCount, type Usage } from '../../neutral/usage.ts';
 import { type FormPart, formBody } from './form-body.ts';
-import { lossesAtOpenAi, missingTimes, needsTimes, pathFor, type TranscriptionDialect } from './format.ts';
+import {
+  bareLanguage,
+  lossesAtOpenAi,
+  missingTimes,
+  needsTimes,
+  pathFor,
+  type TranscriptionDialect,
+} from './format.ts';
 import { readSegments, readWords, secondsOf } from './read-times.ts';
 
 /**
@@ -26,7 +33,7 @@ export const openAiTranscription: TranscriptionDialect = {
       const { format } = request;
       add('response_format', format === 'diarized_json' ? format : needsTimes(request) ? 'verbose_json' : 'json');
     }
-    add('language', request.language);
+    add('language', bareLanguage(request));
     add('prompt', request.prompt);
     add('temperature', request.temperature === null ? null : String(request.temperature));
     const granularities = facts.granularitiesField ?? 'timestamp_granularities[]';

@@ -91,7 +91,7 @@ export function readTranscriptionRequest(
   return {
     model: get('model')!,
     task,
-    language: get('language'),
+    language: /^auto$/i.test(get('language') ?? '') ? null : get('language'),
     prompt: get('prompt'),
     format,
     temperature,

@@ -2,7 +2,7 @@ import { isObject } from '../../../kernel/json.ts';
 import { errorInside } from '../../dialects/forwarded/read-whole.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { type FormPart, formBody } from './form-body.ts';
-import { lossesOf, needsTimes, pathFor, type TranscriptionDialect } from './format.ts';
+import { bareLanguage, lossesOf, needsTimes, pathFor, type TranscriptionDialect } from './format.ts';
 import { plainAnswer } from './plain-answer.ts';
 import { readSegments, readWords, secondsOf, wordsInSegments } from './read-times.ts';
 
@@ -16,7 +16,7 @@ export const whisperCppTranscription: TranscriptionDialect = {
     const { request, file, boundary } = order;
     const fields: FormPart[] = [{ name: 'response_format', value: needsTimes(request) ? 'verbose_json' : 'json' }];
     // Its default is English.
-    fields.push({ name: 'language', value: request.language ?? 'auto' });
+    fields.push({ name: 'language', value: bareLanguage(request) ?? 'auto' });
     if (request.task === 'translate') fields.push({ name: 'translate', value: 'true' });
     if (request.prompt !== null) fields.push({ name: 'prompt', value: request.prompt });
     if (request.temperature !== null) fields.push({ name: 'temperature', value: String(request.temperature) });
