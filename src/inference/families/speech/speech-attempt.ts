@@ -106,7 +106,9 @@ class SpeechTrial implements Trial {
   }
 
   seen(served: boolean, outcome: Fault | null): AttemptSeen {
-    const { status, bytes, usageSource } = this.#call.seen(false, outcome);
+    const { status: answered, bytes, usageSource } = this.#call.seen(false, outcome);
+    // Of a conversion that this machine cannot do, its status tells why.
+    const status = (outcome?.class === 'gateway_fault' ? outcome.status : null) ?? answered;
     return { status, bytes, ...this.#speech.seen(served, usageSource !== 'none') };
   }
 
