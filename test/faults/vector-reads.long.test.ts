@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { assertWithin } from '../machine-load.ts';
 import { vectorMaker } from '../memory-rows.ts';
 import { otherKey, testKey } from '../start-gateway.ts';
 import { startGatewayProcess } from './gateway-process.ts';
@@ -58,6 +59,7 @@ test('S40 a search of one key comes in between the rows that large reads of anot
     await Promise.all(all);
     const figures = `${what} of ${bytes} bytes ${readMs.toFixed(1)} ms; search calm ${calmMs.toFixed(1)} ms, busy ${busyMs.toFixed(1)} ms`;
     t.diagnostic(figures);
-    assert.ok(busyMs < calmMs + readMs / 2, figures);
+    // Others on the machine take turns between those of the rows.
+    assertWithin(busyMs, calmMs + readMs / 2, figures);
   }
 });

@@ -73,7 +73,7 @@ const types = {
   moderation: 'moderation',
   rerank: 'rerank',
 };
-const guard = (more: object) => ({ action: 'block', on: ['input'], ...more });
+const guard = (more: object) => ({ action: 'block', on: ['input'], deadline: '30s', ...more });
 const outside = { check: 'openai-moderation', api_key: 'k', url: `${origin}/us/v1` };
 const config = {
   providers: {
