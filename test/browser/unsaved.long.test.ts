@@ -53,6 +53,8 @@ suite('what an operator types and looks for', { skip: chromiumMissing }, () => {
     answer('accept');
     await page.getByRole('link', { name: 'Models' }).click();
     await page.waitForURL(/dashboard\/models/);
+    // Until the form is gone, it would ask before the next page, too.
+    await page.getByRole('heading', { level: 1, name: 'Models' }).waitFor();
     assert.equal(asked.length, 2);
   });
 
