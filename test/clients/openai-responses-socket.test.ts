@@ -71,6 +71,26 @@ for (const model of Object.keys(models)) {
   });
 }
 
+for (const model of Object.keys(models)) {
+  test(`${model}: a call that comes again before its result is one, as LiveKit's agents send it`, async () => {
+    const socket = new ResponsesWS(client);
+    try {
+      const parameters = { type: 'object', properties: { city: { type: 'string' } } };
+      const tools = [{ type: 'function' as const, name: 'get_weather', parameters, strict: false }];
+      const first = responseOf(await asked(socket, { model, input: 'call get_weather', tools, store: false }));
+      const call = first.output.find((item) => item.type === 'function_call')!;
+      const { name, arguments: json, call_id } = call;
+      const result = { type: 'function_call_output' as const, call_id, output: 'fine' };
+      const input = [{ type: 'function_call' as const, name, arguments: json, call_id }, result];
+      await asked(socket, { model, input, tools, previous_response_id: first.id, store: false });
+      const calls = JSON.stringify(lastBody()).match(/"(tool_use|functionCall|arguments)"/g);
+      assert.equal(calls?.length, 1, JSON.stringify(lastBody()));
+    } finally {
+      socket.close();
+    }
+  });
+}
+
 test('a kept response is continued from where it is kept, here and by a POST', async () => {
   const socket = new ResponsesWS(client);
   const { id } = responseOf(await asked(socket, { model: 'claude', input: 'remember red' }));

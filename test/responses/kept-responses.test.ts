@@ -50,6 +50,25 @@ for (const model of ['chat', 'claude', 'both']) {
   });
 }
 
+for (const model of ['chat', 'claude', 'both']) {
+  test(`calls that come again before their results are one (${model})`, async (t) => {
+    const { client, sent } = await openWorld(t);
+    const tools = [
+      { type: 'function' as const, name: 'get_weather', parameters: { type: 'object', properties: {} }, strict: false },
+    ];
+    const first = await client.responses.create({ model, input: 'call get_weather', tools });
+    const call = first.output.find((item) => item.type === 'function_call')!;
+    // As LiveKit's agents go on: with what they added since, the call too.
+    const { name, arguments: json, call_id } = call;
+    const result = { type: 'function_call_output' as const, call_id, output: 'fine' };
+    const input = [{ type: 'function_call' as const, name, arguments: json, call_id }, result];
+    const second = await client.responses.create({ model, tools, input, previous_response_id: first.id });
+    const third = await client.responses.create({ model, tools, input: 'And?', previous_response_id: second.id });
+    assert.equal(third.status, 'completed');
+    for (const body of sent().slice(1)) assert.equal(JSON.stringify(body).split('"get_weather"').length - 1, 2);
+  });
+}
+
 test('a later turn may go to another provider', async (t) => {
   const { client, sent } = await openWorld(t);
   const first = await client.responses.create({ model: 'both', input: 'One' });

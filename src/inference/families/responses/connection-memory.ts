@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import { inputItems, itemsOf, sentAgain, storedItems } from './input-items.ts';
+import { inputItems, itemsOf, sentAgain, storedItems, withoutRepeatedCalls } from './input-items.ts';
 import { outputOf, saltOfId } from './stored-responses.ts';
 
 /** Items of one connection; a conversation with more is not remembered. */
@@ -33,7 +33,7 @@ export class ConnectionMemory {
     const { previous_response_id: previous, ...rest } = body;
     if (previous === undefined || previous === null || previous !== this.#id) return body;
     const before = (JSON.parse(this.#items) as unknown[]).filter(isObject);
-    return { ...rest, input: [...before, ...inputItems(rest.input)] };
+    return { ...rest, input: withoutRepeatedCalls([...before, ...inputItems(rest.input)]) };
   }
 
   /** `body`: as it was sent to the model. `response`: its answer, with its id. */

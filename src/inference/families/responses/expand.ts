@@ -1,7 +1,7 @@
 import type { RequestState } from '../../../formats/dialects/dialect.ts';
 import { type Failure, failureIn, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import { inputItems, itemsOf, sentAgain } from './input-items.ts';
+import { inputItems, itemsOf, sentAgain, withoutRepeatedCalls } from './input-items.ts';
 import { hasEnded } from './response-states.ts';
 import type { StoredItem } from './sealed-rows.ts';
 import type { ResponsesServices } from './services.ts';
@@ -52,9 +52,10 @@ async function expandedNow(
   if (conversation !== null) notes?.begun(conversation);
   if (before === null || isFailure(before)) return before;
   const { previous_response_id: _, conversation: __, ...body } = JSON.parse(raw.toString('utf8')) as JsonObject;
-  const again = sentAgain(before);
+  const again = withoutRepeatedCalls(sentAgain(before));
   notes?.before(again.length);
-  const whole = Buffer.from(JSON.stringify({ ...body, input: [...again, ...inputItems(body.input)] }));
+  const input = withoutRepeatedCalls([...again, ...inputItems(body.input)]);
+  const whole = Buffer.from(JSON.stringify({ ...body, input }));
   return whole.length > bodyBytesMax ? { kind: 'body-too-large', limitBytes: bodyBytesMax } : whole;
 }
 

@@ -54,6 +54,19 @@ export function itemsOf(chain: readonly Pick<StoredResponse, 'input' | 'response
   return chain.flatMap(({ input, response }) => [...input, ...outputOf(response)]);
 }
 
+/**
+ * Items without calls that come again before their result: LiveKit sends them behind the response that made them. Providers
+ * of other formats refuse two calls with one id.
+ */
+export function withoutRepeatedCalls(items: readonly JsonObject[]): JsonObject[] {
+  const open = new Set<JsonValue | undefined>();
+  return items.filter(({ type, call_id: id }) => {
+    if (type === 'function_call_output' || type === 'custom_tool_call_output') open.delete(id);
+    if (type !== 'function_call' && type !== 'custom_tool_call') return true;
+    return !open.has(id) && open.add(id);
+  });
+}
+
 /** Items that a provider looks up by their id: they are of no use without it. */
 const wholeTypes: ReadonlySet<JsonValue | undefined> = new Set([
   'message',
