@@ -13,10 +13,10 @@ const ofAiSdk = /^\/v[13]\/ai(\/(?:[a-z]+-model(?:\/start|\/status)?|config))$/;
 const ofFoundry = /^\/models(\/(?:chat\/completions|(?:images\/)?embeddings))$/;
 /** Azure's, of one deployment. */
 const ofDeployment = /^\/openai\/deployments\/([^/]+)(\/.+)$/;
-/** Azure's v1 API, its paths without a deployment, and LiteLLM's paths of vendors. */
-const ofVendor = /^\/(?:openai|anthropic|gemini|cursor)(\/v1(?:beta)?)?(\/.+)$/;
-/** A base URL with a slash at its end, before which clients put one. The address of a file (`http://`) stays. */
-const slashAgain = /(?<!:)\/(?=\/)/g;
+/** Azure's v1 API, its paths without a deployment, LiteLLM's paths of vendors, and what OpenRouter and Google have before. */
+const ofVendor = /^\/(?:openai|anthropic|gemini|cursor|api|v1beta\/openai)(\/v1(?:beta)?)?(\/.+)$/;
+/** A base URL and the slash behind it. Only there may slashes be too many: elsewhere nothing between two is an empty name. */
+const ofBase = /^(?:\/+(?:openai|anthropic|gemini|cursor|api|v\d(?:beta)?))*\/+/;
 /** A base URL with a version, to which clients add theirs. */
 const versionAgain = /\/v\d(?:beta)?(?=\/v\d(?:beta)?\/)/g;
 /** They also write the whole address of a file in place of its name, unless it begins with https. */
@@ -25,7 +25,7 @@ const versioned = /^\/v\d/;
 
 /** The path without slashes and versions that a base URL and its client both wrote; itself if there are none. */
 export function writtenOnce(path: string): string {
-  return path.replace(slashAgain, '').replace(versionAgain, '');
+  return path.replace(ofBase, (base) => base.replace(/\/+/g, '/').replace(versionAgain, ''));
 }
 
 /**

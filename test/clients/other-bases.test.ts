@@ -49,7 +49,8 @@ const gateway = await startGateway(
 const messages = [{ role: 'user' as const, content: 'hello there' }];
 const last = () => upstream.requests().at(-1)!;
 
-for (const base of ['', '/', '/cursor', '/openai/v1', '/v1', '/v1/', '//v1//', '/v1/v1', '/openai/v1/v1']) {
+const bases = ['', '/', '/cursor', '/openai/v1', '/v1', '/v1/', '//v1//', '/v1/v1', '/openai/v1/v1'];
+for (const base of [...bases, '/api/v1', '/v1beta/openai/']) {
   test(`OpenAI's SDK works with the base URL '${base}'`, async () => {
     const openai = new OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}${base}`, maxRetries: 0 });
     const answer = await openai.chat.completions.create({ model: 'my-gpt', messages });
@@ -67,6 +68,12 @@ for (const base of ['', '/', '/cursor', '/openai/v1', '/v1', '/v1/', '//v1//', '
     await assert.rejects(openai.chat.completions.create({ model: 'none', messages }), OpenAI.NotFoundError);
   });
 }
+
+test('an empty name in a path is not left out: the path without it may name something else', async () => {
+  for (const path of ['/v1/models//my-gpt', '//v1/models//my-gpt', '/v1/files//content'])
+    assert.equal((await gateway.fetch(path, { method: 'GET' })).status, 404, path);
+  assert.equal((await gateway.fetch('/v1/vectors/collections//points', { method: 'DELETE' })).status, 404);
+});
 
 test("Anthropic's SDK works with LiteLLM's base URL, and errors have its form", async () => {
   const anthropic = new Anthropic({ apiKey: gateway.key, baseURL: `${gateway.url}/anthropic`, maxRetries: 0 });
