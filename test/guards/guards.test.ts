@@ -204,7 +204,8 @@ for (const format of Object.keys(formats)) {
       const { status, text, said } = await ask(format, 'blocks-answers', stream, {});
       assert.ok(!said.includes('made.up'), text);
       if (status === 200) assert.match(text, /content_filter|refusal|SAFETY/i);
-      else assert.ok(status === 400 && text.includes('guard_blocked'), text);
+      if (status === 200 && format === 'responses') assert.match(text, /"input_tokens":[1-9].*"output_tokens":[1-9]/);
+      if (status !== 200) assert.ok(status === 400 && text.includes('guard_blocked'), text);
     });
     test(`two guards mask what each looks for: ${how}`, async () => {
       const { said, guard } = await ask(format, 'both', stream, { user: `${mail} pays with ${card}` });

@@ -131,7 +131,7 @@ async function give<R extends RequestBody, P extends Plan>(
     const last = new ReplaySink(job, withLosses(headers, losses));
     const written = write(last);
     const { answerTexts, gate } = call;
-    const untimed = { noteFirst() {} };
+    const untimed = { noteFirst() {}, trial: null };
     const filtered = answerTexts === undefined ? written : filteredSink(written, untimed, answerTexts);
     const sink = gate === undefined ? filtered : gatedSink(filtered, untimed, gate, 'whole');
     sink.start({ resume() {}, stop: (fault) => last.stop(fault) });

@@ -1,3 +1,4 @@
+import { isoOrNull } from '../../../books/auth/key-facts.ts';
 import { callerIdOf } from '../../../books/auth/principal.ts';
 import type { StorageHold } from '../../../books/metering/storage/storage-hold.ts';
 import { anthropicMessages } from '../../../formats/dialects/anthropic-messages/index.ts';
@@ -192,17 +193,13 @@ function shownBatch(batch: Batch, base: string): JsonObject {
       canceled: ending === 'cancelled' ? left : 0,
       expired: ending === 'expired' ? left : 0,
     },
-    ended_at: dateOf(batch.endedMs),
-    created_at: dateOf(batch.createdMs),
-    expires_at: dateOf(batch.deadlineMs),
+    ended_at: isoOrNull(batch.endedMs),
+    created_at: isoOrNull(batch.createdMs),
+    expires_at: isoOrNull(batch.deadlineMs),
     archived_at: null,
-    cancel_initiated_at: dateOf(cancellingMs),
+    cancel_initiated_at: isoOrNull(cancellingMs),
     results_url: batch.outputFile === null ? null : `${base}${path}/${id}/results`,
   };
-}
-
-function dateOf(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
 }
 
 function bodySchema() {

@@ -18,8 +18,10 @@ export const filteredEvents = (texts: AnswerTexts): AnswerStep => ({
   over: (next, { answer }) => filteredSink(next, answer, texts),
 });
 
+export type TimedAnswer = Pick<Answer, 'noteFirst' | 'trial'>;
+
 /** The same as a sink. */
-export function filteredSink(next: AttemptSink, answer: Pick<Answer, 'noteFirst'>, texts: AnswerTexts): AttemptSink {
+export function filteredSink(next: AttemptSink, answer: TimedAnswer, texts: AnswerTexts): AttemptSink {
   return new FilteredEvents(next, answer, texts);
 }
 
@@ -55,14 +57,14 @@ interface OpenText {
 /** Passes the texts of an answer through their filters: an answer that a filter refuses ends there. */
 class FilteredEvents implements AttemptSink {
   readonly #next: AttemptSink;
-  readonly #answer: Pick<Answer, 'noteFirst'>;
+  readonly #answer: TimedAnswer;
   readonly #filter: TextEvents;
   readonly #choices = new Set<number>();
   #source: AttemptSource | null = null;
   #began = false;
   #refused = false;
 
-  constructor(next: AttemptSink, answer: Pick<Answer, 'noteFirst'>, texts: AnswerTexts) {
+  constructor(next: AttemptSink, answer: TimedAnswer, texts: AnswerTexts) {
     this.#next = next;
     this.#answer = answer;
     this.#filter = new TextEvents(texts);
@@ -114,7 +116,7 @@ class FilteredEvents implements AttemptSink {
 
   #refuse(failure: Failure, passed: NeutralEvent[]): void {
     this.#refused = true;
-    if (this.#began || passed.some(isContent)) return void passed.push(...cutEvents(this.#choices));
+    if (this.#began || passed.some(isContent)) return void passed.push(...cutEvents(this.#choices, this.#answer));
     passed.length = 0;
     this.#source?.stop(gatewayFault(failure));
   }
@@ -126,11 +128,12 @@ export function gatewayFault(failure: Failure): Fault {
   return { ...fault('filtered', message, statusOf(failure)), failure };
 }
 
-/** The end of an answer that a step refuses after its first content. */
-export function cutEvents(choices: Iterable<number>): NeutralEvent[] {
+/** The end of an answer that a step refuses after its first content, with the usage so far, reported or estimated. */
+export function cutEvents(choices: Iterable<number>, { trial }: Pick<Answer, 'trial'>): NeutralEvent[] {
   const reason: FinishReason = 'content-filter';
   const finishes = Array.from(choices, (choice) => ({ type: 'finish' as const, choice, reason, stopSequence: null }));
-  return [...finishes, { type: 'end' }];
+  const usage = trial?.seen(true, null).usage ?? null;
+  return [...finishes, ...(usage === null ? [] : [{ type: 'usage' as const, usage }]), { type: 'end' }];
 }
 
 /**

@@ -4,11 +4,11 @@ import type { Loss } from '../../../formats/neutral/loss.ts';
 import type { Fault } from '../../../formats/neutral/outcome.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import type { AnswerGate, AnswerTexts, JudgedText } from '../../models/steps.ts';
-import { type Answer, answeredElsewhere } from '../answer.ts';
+import { answeredElsewhere } from '../answer.ts';
 import type { AttemptSink, AttemptSource, Chunk, Pace } from '../sink.ts';
 import type { AnswerStep } from './after.ts';
 import { completeEvents } from './complete-events.ts';
-import { cutEvents, filteredPart, gatewayFault, type OpenThoughts } from './filtered-events.ts';
+import { cutEvents, filteredPart, gatewayFault, type OpenThoughts, type TimedAnswer } from './filtered-events.ts';
 
 /** Gate of an answer as a step over its events. */
 export const gatedEvents = (gate: AnswerGate): AnswerStep => ({
@@ -18,7 +18,7 @@ export const gatedEvents = (gate: AnswerGate): AnswerStep => ({
 /** The same as a sink. */
 export function gatedSink(
   next: AttemptSink,
-  answer: Pick<Answer, 'noteFirst'>,
+  answer: TimedAnswer,
   gate: AnswerGate,
   form: 'stream' | 'whole',
 ): AttemptSink {
@@ -32,7 +32,7 @@ export function gatedSink(
  */
 class GatedEvents implements AttemptSink {
   readonly #next: AttemptSink;
-  readonly #answer: Pick<Answer, 'noteFirst'>;
+  readonly #answer: TimedAnswer;
   readonly #gate: AnswerGate;
   readonly #form: 'stream' | 'whole';
   readonly #choices = new Set<number>();
@@ -45,7 +45,7 @@ class GatedEvents implements AttemptSink {
   #refusal: Fault | null = null;
   #pace: Pace = 'ready';
 
-  constructor(next: AttemptSink, answer: Pick<Answer, 'noteFirst'>, gate: AnswerGate, form: 'stream' | 'whole') {
+  constructor(next: AttemptSink, answer: TimedAnswer, gate: AnswerGate, form: 'stream' | 'whole') {
     this.#next = next;
     this.#answer = answer;
     this.#gate = gate;
@@ -157,7 +157,7 @@ class GatedEvents implements AttemptSink {
     const began = this.#state === 'began';
     this.#state = 'over';
     this.#held = [];
-    if (began) return void this.#next.chunk(cutEvents(this.#choices));
+    if (began) return void this.#next.chunk(cutEvents(this.#choices, this.#answer));
     this.#refusal = { ...gatewayFault(failure), class: as };
     this.#source?.stop(this.#refusal);
   }
