@@ -46,6 +46,7 @@ async function sent(body: JsonObject): Promise<{ body: JsonObject; dropped: stri
   };
 }
 
+const question = { role: 'user', content: 'The weather?' };
 const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,aGVsbG8=' } };
 const call = (id: string) => ({ id, type: 'function', function: { name: 'draw', arguments: '{}' } });
 /** As LangChain, LiteLLM and AutoGen write results of tools that give pictures. */
@@ -101,9 +102,17 @@ for (const model of ['openai', 'cerebras', 'groq', 'mistral']) {
   });
 }
 
+for (const model of ['openai', 'cerebras', 'groq', 'mistral']) {
+  test(`${model}: a text with the members of its message is a text alone`, async () => {
+    const text = { type: 'text', text: 'Hello' };
+    const content = [{ ...text, role: 'assistant', refusal: null, annotations: [], reasoning_content: 'Hm.' }];
+    const { body } = await sent({ model, messages: [question, { role: 'assistant', content }, question] });
+    assert.deepEqual((body.messages as JsonObject[])[1], { role: 'assistant', content: [text] });
+  });
+}
+
 const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
 const format = { type: 'json_schema', json_schema: { name: 'weather', strict: true, schema } };
-const question = { role: 'user', content: 'The weather?' };
 
 for (const stream of [false, true]) {
   test(`a schema for the answer of DeepSeek is told in words, in JSON mode (stream: ${stream})`, async () => {

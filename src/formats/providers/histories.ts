@@ -172,9 +172,11 @@ export function withAnswerMembers(...taken: readonly AnswerMember[]): Mend {
     mended(messages, (message) => {
       const refused = [...refusedIn(message, taken), ...Object.keys(message).filter(isMark)];
       const toolCalls = withoutPlaces(message.tool_calls);
-      if (refused.length === 0 && toolCalls === message.tool_calls) return message;
+      const content = withBareTexts(message.content);
+      if (refused.length === 0 && toolCalls === message.tool_calls && content === message.content) return message;
       const { refusal } = message;
       const mendedOne: JsonObject = { ...message, ...(toolCalls !== undefined && { tool_calls: toolCalls }) };
+      if (content !== undefined) mendedOne.content = content;
       for (const name of refused) delete mendedOne[name];
       const calls = Array.isArray(mendedOne.tool_calls) && mendedOne.tool_calls.length > 0;
       // A refusal is what the model said; a turn of thoughts alone, such as a limit makes it, says nothing.
@@ -187,6 +189,14 @@ export function withAnswerMembers(...taken: readonly AnswerMember[]): Mend {
 /** Marks of clients: Copilot CLI's `__copilotMessageSource`, and thoughts of Responses that Pydantic AI names by their ids. */
 function isMark(name: string): boolean {
   return name.startsWith('__') || name.startsWith('rs_');
+}
+
+/** Texts without the members of the message they were in, which OpenAI's Agents SDK for JS adds to them. */
+function withBareTexts(content: JsonValue | undefined): JsonValue | undefined {
+  if (!Array.isArray(content) || !content.some((part) => isObject(part) && part.role !== undefined)) return content;
+  return content.map((part) =>
+    isObject(part) && part.type === 'text' ? { type: 'text', text: part.text ?? '' } : part,
+  );
 }
 
 /** Calls without the index that they had in a stream, which some clients (Mistral Vibe) send back. */
