@@ -3,22 +3,11 @@
  * node's validators: a line break in a value would be the beginning of another answer.
  */
 const madeHere = [
-  'x-culvert-attempts',
-  'x-culvert-cost',
-  'x-culvert-cost-usd',
-  'ratelimit',
-  'x-ratelimit-limit-requests',
-  'x-ratelimit-remaining-requests',
-  'x-ratelimit-reset-requests',
-  'x-ratelimit-limit-tokens',
-  'x-ratelimit-remaining-tokens',
-  'x-ratelimit-reset-tokens',
-  'anthropic-ratelimit-requests-limit',
-  'anthropic-ratelimit-requests-remaining',
-  'anthropic-ratelimit-requests-reset',
-  'anthropic-ratelimit-tokens-limit',
-  'anthropic-ratelimit-tokens-remaining',
-  'anthropic-ratelimit-tokens-reset',
+  ...['x-culvert-attempts', 'x-culvert-cost', 'x-culvert-cost-usd', 'ratelimit', 'x-ratelimit-limit-requests'],
+  ...['x-ratelimit-remaining-requests', 'x-ratelimit-reset-requests', 'x-ratelimit-limit-tokens'],
+  ...['x-ratelimit-remaining-tokens', 'x-ratelimit-reset-tokens', 'anthropic-ratelimit-requests-limit'],
+  ...['anthropic-ratelimit-requests-remaining', 'anthropic-ratelimit-requests-reset'],
+  ...['anthropic-ratelimit-tokens-limit', 'anthropic-ratelimit-tokens-remaining', 'anthropic-ratelimit-tokens-reset'],
 ];
 
 /**

@@ -16,17 +16,7 @@ const base = ['-nostdin', '-hide_banner', '-nostats', '-loglevel', 'error', '-y'
 const bounds = ['-max_alloc', String(allocationBytesMax), '-timelimit', String(cpuSecondsMax)];
 const open = ['-format_whitelist', demuxers, '-codec_whitelist', decoders, '-threads', '1'];
 const soundOnly = [
-  '-map',
-  '0:a:0',
-  '-vn',
-  '-sn',
-  '-dn',
-  '-map_metadata',
-  '-1',
-  '-threads',
-  '1',
-  '-filter_threads',
-  '1',
+  ...['-map', '0:a:0', '-vn', '-sn', '-dn', '-map_metadata', '-1', '-threads', '1', '-filter_threads', '1'],
 ];
 
 /** Speech needs no more; music in these is still fair. */

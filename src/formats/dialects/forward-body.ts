@@ -13,20 +13,8 @@ export interface ForwardBody {
  * prompts are in them.
  */
 export const gatewayOnlyFields: ReadonlySet<string> = new Set([
-  'models',
-  'fallbacks',
-  'api_base',
-  'base_url',
-  'baseURL',
-  'api_key',
-  'api_version',
-  'custom_llm_provider',
-  'extra_headers',
-  'extra_body',
-  'kv_transfer_params',
-  'bootstrap_host',
-  'bootstrap_port',
-  'bootstrap_room',
+  ...['models', 'fallbacks', 'api_base', 'base_url', 'baseURL', 'api_key', 'api_version', 'custom_llm_provider'],
+  ...['extra_headers', 'extra_body', 'kv_transfer_params', 'bootstrap_host', 'bootstrap_port', 'bootstrap_room'],
 ]);
 
 /** Members of a body that no reader of it knows, and that are not for the gateway: they go to the provider as they are. */

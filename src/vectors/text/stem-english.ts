@@ -136,23 +136,8 @@ function step3(word: string, r1: number, r2: number): string {
 }
 
 const step4Endings = [
-  'ement',
-  'ance',
-  'ence',
-  'able',
-  'ible',
-  'ment',
-  'ant',
-  'ent',
-  'ism',
-  'ate',
-  'iti',
-  'ous',
-  'ive',
-  'ize',
-  'al',
-  'er',
-  'ic',
+  ...['ement', 'ance', 'ence', 'able', 'ible', 'ment', 'ant', 'ent', 'ism', 'ate', 'iti', 'ous', 'ive', 'ize', 'al'],
+  ...['er', 'ic'],
 ];
 
 function step4(word: string, r2: number): string {
