@@ -102,7 +102,7 @@ export const badParameters: Record<string, readonly Wrong[]> = {
     },
   ],
   tools: [
-    ...each(['x', 5, true, {}, Array.from({ length: 1_025 }, () => lookup)]),
+    ...each(['x', 5, true, {}, Array(1_025).fill({ type: 'function', function: { name: 'a' } })]),
     { value: [5], names: 'tools[0]' },
     { value: [{}], names: 'tools[0].type' },
     { value: [{ type: 'function' }], names: 'tools[0].function' },

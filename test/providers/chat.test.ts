@@ -74,7 +74,7 @@ for (const { title, name: providerName, provider, isUsual, alias: model, dialect
     test('fields that it refuses do not reach it and are listed, and those that it spells otherwise do', async () => {
       if (provider.dialect !== 'openai-chat' || !isUsual) return;
       every.forget();
-      const { omit, rename, logprobs, seed } = provider.quirks;
+      const { omit, omitInChat = [], rename, logprobs, seed } = provider.quirks;
       const wish: JsonObject = { ...refusable };
       if (!logprobs) {
         const asked = every.openai.chat.completions.create({ model, messages, logprobs: true });
@@ -87,7 +87,7 @@ for (const { title, name: providerName, provider, isUsual, alias: model, dialect
         .withResponse();
       const dropped = (response.headers.get('x-culvert-dropped') ?? '').split(/[,;]\s*/);
       const body = every.sent()[0]!.body as JsonObject;
-      const refused = [...omit, ...(seed ? [] : ['seed'])];
+      const refused = [...omit, ...omitInChat, ...(seed ? [] : ['seed'])];
       for (const field of Object.keys(wish)) {
         const isRefused = refused.includes(field);
         const sentAs = rename[field] ?? field;

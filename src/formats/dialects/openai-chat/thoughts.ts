@@ -100,7 +100,9 @@ export function thoughtIn(message: JsonObject): string {
 
 /** The thought in the members that are text. */
 export function namedThought({ reasoning_content: thought, reasoning }: JsonObject): string {
-  return hasText(thought) ? thought : stringOr(reasoning, '');
+  // Each chunk of an answer is asked, so nothing else is entered for it.
+  const text = typeof thought === 'string' && thought !== '' ? thought : reasoning;
+  return typeof text === 'string' ? text : '';
 }
 
 /** The thought in the list, which may say again what the text members of other deltas said. */

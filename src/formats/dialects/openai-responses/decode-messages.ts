@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, stringOr } from '../../../kernel/json.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { argumentsOrEmpty } from '../arguments-text.ts';
 import { cacheOf, fileSource, mediaSource } from '../openai-chat/decode-messages.ts';
@@ -118,8 +118,12 @@ function mcpMessages(item: InputItem): NeutralMessage[] | null {
   if (item.type !== 'mcp_call' || typeof item.name !== 'string') return null;
   const isError = typeof item.error === 'string';
   const text = typeof item.output === 'string' ? item.output : isError ? String(item.error) : '';
-  const name = `${String(item.server_label)}__${item.name}`;
-  return callAndResult({ id: String(item.id), name, argumentsJson: item.arguments?.trim() || '{}' }, text, isError);
+  const name = `${stringOr(item.server_label, '')}__${item.name}`;
+  return callAndResult(
+    { id: stringOr(item.id, ''), name, argumentsJson: item.arguments?.trim() || '{}' },
+    text,
+    isError,
+  );
 }
 
 /** A search of files that this gateway made, with the passages that it found; null for other items. */
@@ -128,11 +132,11 @@ function foundMessages(item: InputItem): NeutralMessage[] | null {
   // Items have passages where the request for them had asked so.
   if (type !== 'file_search_call' || !Array.isArray(results)) return null;
   const passages = results.flatMap((one) =>
-    isObject(one) && typeof one.text === 'string' ? [`${String(one.filename ?? '')}\n${one.text}`.trim()] : [],
+    isObject(one) && typeof one.text === 'string' ? [`${stringOr(one.filename, '')}\n${one.text}`.trim()] : [],
   );
   if (passages.length === 0) return null;
   const query = Array.isArray(queries) ? queries.filter((one) => typeof one === 'string').join(' ') : '';
-  const call = { id: String(item.id), name: 'file_search', argumentsJson: JSON.stringify({ query }) };
+  const call = { id: stringOr(item.id, ''), name: 'file_search', argumentsJson: JSON.stringify({ query }) };
   return callAndResult(call, passages.join('\n\n'), false);
 }
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, objectsIn } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectsIn, stringOr } from '../../../kernel/json.ts';
 import { saltOf } from './response-object.ts';
 import { gatewayIdMark } from './wire.ts';
 
@@ -84,7 +84,7 @@ export class MissingMembers {
     // OpenAI's own thoughts have none.
     if (type === 'message' || type === 'function_call') this.#put(item, 'status', status);
     const { parts } = this.#items.get(index) ?? { parts: 0 };
-    this.#items.set(index, { id: String(item.id), callId, type, parts, done: status !== 'in_progress' });
+    this.#items.set(index, { id: stringOr(item.id, ''), callId, type, parts, done: status !== 'in_progress' });
   }
 
   /** Index of an item that ends: by its ids, else the first of its type that has not ended. */
@@ -134,7 +134,7 @@ export class MissingMembers {
   }
 
   #newId(type: JsonValue | undefined, index: number): string {
-    return `${idPrefixes[String(type)] ?? 'item'}_${gatewayIdMark}${saltOf(this.#responseId)}_${index}`;
+    return `${idPrefixes[stringOr(type, '')] ?? 'item'}_${gatewayIdMark}${saltOf(this.#responseId)}_${index}`;
   }
 
   /** Puts a member in where there is none. */

@@ -3,7 +3,15 @@ import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import { noExtras } from '../../../formats/dialects/request-extras.ts';
 import type { Loss } from '../../../formats/neutral/loss.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonScan, type JsonValue, listIn, objectIn } from '../../../kernel/json.ts';
+import {
+  isObject,
+  type JsonObject,
+  type JsonScan,
+  type JsonValue,
+  listIn,
+  objectIn,
+  stringOr,
+} from '../../../kernel/json.ts';
 import { type ParsedObject, parseBody } from '../../../kernel/parse-object.ts';
 
 /** A conversation, and as it was read. */
@@ -92,7 +100,7 @@ const of = 'openai-chat' as const;
 function hasBlocks(message: JsonValue): boolean {
   const content = isObject(message) && Array.isArray(message.content) ? message.content : [];
   return content.some(
-    (part) => isObject(part) && /^(tool_use|tool_result|(redacted_)?thinking)$/.test(String(part.type)),
+    (part) => isObject(part) && /^(tool_use|tool_result|(redacted_)?thinking)$/.test(stringOr(part.type, '')),
   );
 }
 
