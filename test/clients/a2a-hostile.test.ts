@@ -125,13 +125,13 @@ test('a card that is endless, no card, elsewhere or late leaves its agent down, 
 });
 
 test('an agent that is down answers 503 with Retry-After also while its card is read again', async () => {
-  await until('it is looked at again', () => againLooks === 2);
+  await until('it is looked at again', () => againLooks >= 2);
   for (const request of [{ json: send() }, { path: '/.well-known/agent-card.json' }]) {
     const { path = '', ...options } = request as { path?: string; json?: object };
     const answer = await gateway.fetch(`/a2a/again${path}`, options);
     const text = await answer.text();
     assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '1'], text);
-    assert.match(text, /'again' is down \(answered 500/);
+    assert.match(text, /'again' is down \(/);
   }
 });
 
