@@ -6,7 +6,7 @@ import type { DecodeOptions, SseEvent, StreamDecoder, UsageOf } from '../dialect
 import { faultInside } from '../fault-inside.ts';
 import { holdCalls } from './answer-proofs.ts';
 import { pagesBeside } from './citations.ts';
-import { classOfError, readError } from './errors.ts';
+import { classOfError, faultInWhole, faultOfChoice, neutralFinishReason, readError } from './errors.ts';
 import { type DeltaState, readDelta } from './read-delta.ts';
 import { neutralUsage } from './read-usage.ts';
 
@@ -102,38 +102,6 @@ export function decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralE
  */
 function asChunk({ message, ...choice }: JsonObject): JsonObject {
   return { ...choice, delta: message ?? {} };
-}
-
-/** Why a 2xx body is not an answer: an error inside it, or nothing to show. Null for an answer. */
-export function faultInWhole(body: unknown): Fault | null {
-  const error = readError(body);
-  if (error !== null) return faultInside(body, error, classOfError);
-  if (!isObject(body)) return fault('malformed', 'the answer is not a JSON object');
-  const { choices } = body;
-  if (!Array.isArray(choices)) return fault('malformed', "the answer has no 'choices'");
-  if (choices.length === 0) return fault('malformed', 'the answer is empty');
-  for (const choice of choices) {
-    if (!isObject(choice) || !(isObject(choice.message) || hasReason(choice)))
-      return fault('malformed', 'the answer has a choice without a message');
-    const broken = faultOfChoice(choice);
-    if (broken !== null) return broken;
-  }
-  return null;
-}
-
-/** Why a choice whose finish reason means a failure has failed; null for all other choices. */
-function faultOfChoice(choice: JsonObject): Fault | null {
-  const word = choice.finish_reason;
-  if (typeof word !== 'string' || neutralFinishReason(word) !== null) return null;
-  // OpenRouter gives the reason in addition to the word.
-  const error = isObject(choice.error) ? readError({ error: choice.error }) : null;
-  if (error !== null) return faultInside(choice, error, classOfError);
-  return fault('transient', `the upstream broke its answer off (${word.slice(0, 40)})`);
-}
-
-/** Azure leaves the message out where it filtered it. */
-function hasReason({ message, finish_reason: reason }: JsonObject): boolean {
-  return (message === undefined || message === null) && reason === 'content_filter';
 }
 
 export const usual: UsageOf = (body) => body.usage;
@@ -362,42 +330,4 @@ export class ChunkReader {
     if (Object.keys(filtered).length > 0) filters.content_filter_results = filtered;
     return Object.keys(filters).length > 0 ? { filters } : undefined;
   }
-}
-
-/** OpenAI's words, and those of providers of its format that differ. */
-const finishReasons: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>([
-  ['stop', 'stop'],
-  ['length', 'length'],
-  ['max_tokens', 'length'],
-  // Mistral: the context is full.
-  ['model_length', 'context-full'],
-  ['tool_calls', 'tool-calls'],
-  ['function_call', 'tool-calls'],
-  ['content_filter', 'content-filter'],
-  ['safety', 'content-filter'],
-  // Zhipu's GLM; servers in front of Gemini.
-  ['sensitive', 'content-filter'],
-  ['recitation', 'content-filter'],
-  ['prohibited_content', 'content-filter'],
-  // Zhipu's GLM, as Anthropic calls it.
-  ['model_context_window_exceeded', 'context-full'],
-]);
-
-/** Words for a broken answer: DeepSeek without resources, GLM without its model, OpenRouter and Mistral with an error. */
-const brokenOff: ReadonlySet<string> = new Set([
-  'error',
-  'insufficient_system_resource',
-  'network_error',
-  'cancelled',
-  'abort',
-]);
-
-/**
- * Null when the word means that the answer failed. Unknown words (`eos`, `end_turn`) are a normal stop. Google's endpoint
- * of this format says more behind a colon: `content_filter: PROHIBITED_CONTENT`. Its `function_call_filter` is a call
- * that it withheld.
- */
-export function neutralFinishReason(word: string): FinishReason | null {
-  const key = word.toLowerCase().replace(/:.*$/s, '').replace('function_call_filter', 'content_filter');
-  return brokenOff.has(key) ? null : (finishReasons.get(key) ?? 'stop');
 }

@@ -2,8 +2,10 @@ import { errorUrlOf } from '../../../kernel/error-topic.ts';
 import { type ErrorContext, type Failure, reportedByProvider } from '../../../kernel/failure.ts';
 import { type FailureFacts, factsOf } from '../../../kernel/failure-facts.ts';
 import { isObject, type JsonObject, type JsonValue, parsedJson } from '../../../kernel/json.ts';
-import type { FaultClass } from '../../neutral/outcome.ts';
+import type { FinishReason } from '../../neutral/event.ts';
+import { type Fault, type FaultClass, fault } from '../../neutral/outcome.ts';
 import type { UpstreamError } from '../dialect.ts';
+import { faultInside } from '../fault-inside.ts';
 
 /**
  * Body of an error answer: OpenAI's shape with the HTTP status as `code`, or a provider's word for a refusal by it; and
@@ -231,6 +233,76 @@ function classOfStatus(status: number, error: UpstreamError | null): FaultClass 
   const known = byStatus[status];
   if (known !== undefined) return known;
   return status >= 400 && status < 500 ? 'caller_fault' : 'transient';
+}
+
+/** Why a 2xx body is not an answer: an error inside it, or nothing to show. Null for an answer. */
+export function faultInWhole(body: unknown): Fault | null {
+  const error = readError(body);
+  if (error !== null) return faultInside(body, error, classOfError);
+  if (!isObject(body)) return fault('malformed', 'the answer is not a JSON object');
+  const { choices } = body;
+  if (!Array.isArray(choices)) return fault('malformed', "the answer has no 'choices'");
+  if (choices.length === 0) return fault('malformed', 'the answer is empty');
+  for (const choice of choices) {
+    if (!isObject(choice) || !(isObject(choice.message) || hasReason(choice)))
+      return fault('malformed', 'the answer has a choice without a message');
+    const broken = faultOfChoice(choice);
+    if (broken !== null) return broken;
+  }
+  return null;
+}
+
+/** Why a choice whose finish reason means a failure has failed; null for all other choices. */
+export function faultOfChoice(choice: JsonObject): Fault | null {
+  const word = choice.finish_reason;
+  if (typeof word !== 'string' || neutralFinishReason(word) !== null) return null;
+  // OpenRouter gives the reason in addition to the word.
+  const error = isObject(choice.error) ? readError({ error: choice.error }) : null;
+  if (error !== null) return faultInside(choice, error, classOfError);
+  return fault('transient', `the upstream broke its answer off (${word.slice(0, 40)})`);
+}
+
+/** Azure leaves the message out where it filtered it. */
+function hasReason({ message, finish_reason: reason }: JsonObject): boolean {
+  return (message === undefined || message === null) && reason === 'content_filter';
+}
+
+/** OpenAI's words, and those of providers of its format that differ. */
+const finishReasons: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>([
+  ['stop', 'stop'],
+  ['length', 'length'],
+  ['max_tokens', 'length'],
+  // Mistral: the context is full.
+  ['model_length', 'context-full'],
+  ['tool_calls', 'tool-calls'],
+  ['function_call', 'tool-calls'],
+  ['content_filter', 'content-filter'],
+  ['safety', 'content-filter'],
+  // Zhipu's GLM; servers in front of Gemini.
+  ['sensitive', 'content-filter'],
+  ['recitation', 'content-filter'],
+  ['prohibited_content', 'content-filter'],
+  // Zhipu's GLM, as Anthropic calls it.
+  ['model_context_window_exceeded', 'context-full'],
+]);
+
+/** Words for a broken answer: DeepSeek without resources, GLM without its model, OpenRouter and Mistral with an error. */
+const brokenOff: ReadonlySet<string> = new Set([
+  'error',
+  'insufficient_system_resource',
+  'network_error',
+  'cancelled',
+  'abort',
+]);
+
+/**
+ * Null when the word means that the answer failed. Unknown words (`eos`, `end_turn`) are a normal stop. Google's endpoint
+ * of this format says more behind a colon: `content_filter: PROHIBITED_CONTENT`. Its `function_call_filter` is a call
+ * that it withheld.
+ */
+export function neutralFinishReason(word: string): FinishReason | null {
+  const key = word.toLowerCase().replace(/:.*$/s, '').replace('function_call_filter', 'content_filter');
+  return brokenOff.has(key) ? null : (finishReasons.get(key) ?? 'stop');
 }
 
 /** Facts of a reached limit in an error of OpenAI's formats, so that its caller can act on it. */

@@ -5,7 +5,8 @@ import { estimatedTokens, noteService, type Usage } from '../../neutral/usage.ts
 import type { DecodeOptions, PassingFacts, PassingReader, PassingVerdict, UsageOf } from '../dialect.ts';
 import { brokenLine, isEndMark, looksWhole } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
-import { ChunkReader, faultInWhole, neutralFinishReason, usual } from './decode-answer.ts';
+import { ChunkReader, usual } from './decode-answer.ts';
+import { faultInWhole, neutralFinishReason } from './errors.ts';
 import { neutralUsage } from './read-usage.ts';
 import { doneFrame } from './wire.ts';
 
