@@ -48,7 +48,10 @@ export function readAgain(
   const { neutral, forward } = again.read;
   const named: CallerRequest = {
     ...again.read,
-    neutral: () => ({ ...neutral(), lost: other.lost }),
+    neutral() {
+      const made = neutral();
+      return { ...made, lost: [...(made.lost ?? []), ...other.lost] };
+    },
     forward(target) {
       const forwarded = forward(target);
       return { ...forwarded, losses: [...other.lost, ...forwarded.losses] };
