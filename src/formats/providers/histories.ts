@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText } from '../../kernel/json.ts';
 
 /* Messages of OpenAI's format as services take them that check what an earlier model wrote. */
 
@@ -15,7 +15,7 @@ export function withShortCallIds(messages: readonly JsonValue[]): JsonValue[] | 
     return {
       ...message,
       tool_calls: calls.map((call) =>
-        isObject(call) && !isShort(call.id) ? { ...call, id: shortened(String(call.id)) } : call,
+        isObject(call) && !isShort(call.id) ? { ...call, id: shortened(jsonText(call.id)) } : call,
       ),
     };
   });
@@ -117,8 +117,9 @@ export function withPicturesBehindResults(messages: readonly JsonValue[]): JsonV
   const result = messages.flatMap((message, at) => {
     if (!isObject(message) || message.role !== 'tool') return [message];
     const parts = partsOf(message.content);
-    const texts = parts.filter((part) => !isObject(part) || part.type === 'text');
-    const others = parts.filter((part) => !texts.includes(part));
+    const isText = (part: JsonValue) => !isObject(part) || part.type === 'text';
+    const texts = parts.filter(isText);
+    const others = parts.filter((part) => !isText(part));
     pictures.push(...others);
     const content = texts.length > 0 ? texts : '[see the next message]';
     const answer = others.length === 0 ? message : { ...message, content };
