@@ -19,7 +19,7 @@ export const modelsOfOpenAi: readonly ModelQuirks[] = [
   {
     pattern: /^(gpt-(?!oss)|o\d|chatgpt|codex|ft:)/,
     omit: ['thinking'],
-    fitsInChat: requiredForAny,
+    fitsInChat: [requiredForAny],
     // The last is Groq's and Cerebras's.
     omitInChat: [...wordsOfOpenRouter, 'reasoning_format'],
     history: inTurn(withAnswerMembers('annotations', 'audio', 'refusal', 'function_call'), withPicturesBehindResults),

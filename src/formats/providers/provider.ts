@@ -284,26 +284,27 @@ export interface ProviderQuirks {
   history?: (messages: readonly JsonValue[]) => JsonValue[] | null;
   /** Members as it takes them, in every dialect, of callers of its format too. Absent: it takes any. */
   fits?: readonly FitMembers[];
-  /** `response_format: json_schema`; without it `fits` has JSON mode in its place. */
+  /** The same in bodies of chat completions alone. */
+  fitsInChat?: readonly FitMembers[];
+  /** `response_format: json_schema`; without it `fitsInChat` has JSON mode in its place. */
   jsonSchema: boolean;
   /** Models that accept less than the service does; every match applies. Fields that would change the answer stay in. */
   models?: readonly ModelQuirks[];
 }
 
 /** Further quirks of some models of a service. */
-export interface ModelQuirks extends Partial<Pick<ProviderQuirks, 'omit' | 'omitInChat' | 'rename' | 'systemFirst'>> {
+export interface ModelQuirks
+  extends Partial<Pick<ProviderQuirks, 'omit' | 'omitInChat' | 'rename' | 'systemFirst' | 'fitsInChat'>> {
   /** Over the name of `bareName`. */
   pattern: RegExp;
   /** Holds where neither the service nor a rule before has one. */
   history?: NonNullable<ProviderQuirks['history']>;
-  /** Members of a chat as the model takes them. */
-  fitsInChat?: FitMembers;
   /** Words of `reasoning_effort` that it takes, for callers who ask in words that it refuses; the first match decides. */
   efforts?: readonly string[];
 }
 
 /** Quirks that hold for one model in one dialect. */
-export interface QuirksOfModel extends Omit<ProviderQuirks, 'omitInChat' | 'models'> {
+export interface QuirksOfModel extends Omit<ProviderQuirks, 'omitInChat' | 'fitsInChat' | 'models'> {
   efforts?: readonly string[];
 }
 

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { JsonObject } from '../../kernel/json.ts';
 import { modelFacts } from './model-facts.ts';
 import { applyQuirks, quirksOf } from './quirks.ts';
+import { anthropic } from './services/anthropic.ts';
 import { deepseek } from './services/deepseek.ts';
 import { groq } from './services/groq.ts';
 import { lmstudio } from './services/lmstudio.ts';
@@ -61,17 +62,19 @@ test('a JSON schema over JSON mode alone is told in words and listed as narrowed
   const schema = { type: 'object', properties: { a: { type: 'string' } } };
   const fitted = applyQuirks(
     { messages, response_format: { type: 'json_schema', json_schema: { name: 'x', schema } } },
-    deepseek.quirks,
+    quirksOf(deepseek, 'deepseek-chat'),
   );
   assert.deepEqual(fitted.body.response_format, { type: 'json_object' });
   assert.deepEqual(fitted.losses, [{ field: 'response_format', why: 'narrowed' }]);
   const [first, ...rest] = fitted.body.messages as JsonObject[];
   assert.match(String(first?.content), /JSON Schema.*"properties"/);
   assert.deepEqual(rest, messages);
+  const inMessages = quirksOf(deepseek, 'deepseek-chat', 'anthropic-messages');
+  assert.equal(inMessages, quirksOf(anthropic, 'deepseek-chat'), 'Messages have no such member: they pass unread');
 });
 
 test('LM Studio: JSON mode becomes a schema of any object', () => {
-  const fitted = applyQuirks({ messages, response_format: { type: 'json_object' } }, lmstudio.quirks);
+  const fitted = applyQuirks({ messages, response_format: { type: 'json_object' } }, quirksOf(lmstudio, 'm'));
   assert.equal((fitted.body.response_format as JsonObject).type, 'json_schema');
 });
 

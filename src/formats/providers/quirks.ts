@@ -55,10 +55,10 @@ function narrowed(quirks: ProviderQuirks, name: string, inChat: boolean): Quirks
   const omit = new Set(all.flatMap((one) => [...(one.omit ?? []), ...((inChat && one.omitInChat) || [])]));
   if (!quirks.logprobs) omit.add('logprobs').add('top_logprobs');
   if (!quirks.seed) omit.add('seed');
-  if (rules.length === 0 && omit.size === quirks.omit.length) return quirks;
+  const inChatAlone = inChat ? all.flatMap((one) => one.fitsInChat ?? []) : [];
+  if (rules.length === 0 && omit.size === quirks.omit.length && inChatAlone.length === 0) return quirks;
   const history = all.find((one) => one.history !== undefined)?.history;
   const efforts = rules.find((one) => one.efforts !== undefined)?.efforts;
-  const inChatAlone = inChat ? rules.flatMap(({ fitsInChat }) => fitsInChat ?? []) : [];
   return {
     ...quirks,
     omit: [...omit],

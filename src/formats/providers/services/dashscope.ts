@@ -21,7 +21,7 @@ export const dashscope = openAiLike({
     models: [
       {
         pattern: /^qwen3\.[5-9](?!.*thinking)/,
-        fitsInChat: withoutThoughtsBeforeForcedCalls({ enable_thinking: false }),
+        fitsInChat: [withoutThoughtsBeforeForcedCalls({ enable_thinking: false })],
       },
     ],
   },

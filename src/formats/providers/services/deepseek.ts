@@ -18,11 +18,11 @@ export const deepseek = openAiLike({
     history: inTurn(withSystemForDeveloper, withoutThoughtsAlone, withThoughtsBesideCalls),
     rename: { max_completion_tokens: 'max_tokens' },
     // "Thinking mode does not support this tool_choice".
-    models: [{ pattern: /^deepseek-v[4-9]/, fitsInChat: withoutThoughtsBeforeForcedCalls(thinkingDisabled) }],
+    models: [{ pattern: /^deepseek-v[4-9]/, fitsInChat: [withoutThoughtsBeforeForcedCalls(thinkingDisabled)] }],
     nativeN: false,
     seed: false,
     jsonSchema: false,
-    fits: [jsonModeForSchema],
+    fitsInChat: [jsonModeForSchema],
   },
   errors: [
     { status: 400, code: /model not exist/i, class: 'model_unavailable' },

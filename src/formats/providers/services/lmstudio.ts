@@ -16,7 +16,8 @@ export const lmstudio = openAiLike({
     rename: { max_completion_tokens: 'max_tokens' },
     nativeN: false,
     logprobs: false,
-    fits: [schemaForJsonMode, grammarSchemas],
+    fits: [grammarSchemas],
+    fitsInChat: [schemaForJsonMode],
   },
   tooLong: [
     /keep the first (?<sent>\d+) tokens when context.*?context length of only (?<most>\d+)/is,

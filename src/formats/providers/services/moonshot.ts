@@ -18,6 +18,6 @@ export const moonshot = openAiLike({
     history: inTurn(withSystemForDeveloper, withoutThoughtsAlone, withThoughtsBesideCalls),
     rename: { max_completion_tokens: 'max_tokens' },
     // "tool_choice 'required' is incompatible with thinking enabled".
-    models: [{ pattern: /^kimi-k2\.[56]/, fitsInChat: withoutThoughtsBeforeForcedCalls(thinkingDisabled) }],
+    models: [{ pattern: /^kimi-k2\.[56]/, fitsInChat: [withoutThoughtsBeforeForcedCalls(thinkingDisabled)] }],
   },
 });
