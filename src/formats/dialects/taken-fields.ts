@@ -1,6 +1,7 @@
 import { type Failure, isFailure } from '../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import { fieldOf, type Loss } from '../neutral/loss.ts';
+import { pairToolCalls } from '../neutral/pair-tool-calls.ts';
 import type {
   NeutralMessage,
   NeutralReasoning,
@@ -107,7 +108,7 @@ type JsonSchemaFormat = Extract<NeutralResponseFormat, { type: 'json-schema' }>;
 
 /** Members inside of members, each by its path. */
 export type InnerMember =
-  | `messages.${keyof NeutralMessage}`
+  | `messages.${Exclude<keyof NeutralMessage, 'place'>}`
   | `tools.${keyof NeutralTool}`
   | `reasoning.${keyof NeutralReasoning}`
   | `responseFormat.${keyof JsonSchemaFormat}`;
@@ -180,7 +181,7 @@ export interface EncoderParts<Name extends NeutralMember | InnerMember, Rules = 
 
 /**
  * An encoder that cannot forget: each member of a request that its parts do not name is listed as lost, by OpenAI's
- * word for it, and so are fields that the target omits.
+ * word for it, and so are fields that the target omits. Calls and results come to `encode` in pairs.
  */
 export function encoderOf<const Name extends NeutralMember | InnerMember, Rules = void>(
   parts: EncoderParts<Name, Rules>,
@@ -197,12 +198,20 @@ export function encoderOf<const Name extends NeutralMember | InnerMember, Rules 
     responseFormat: insideOf('responseFormat'),
   };
   return (request, target, rules) => {
-    const encoded = parts.encode(request, target, rules);
-    if (isFailure(encoded)) return encoded;
     const { messages, tools, reasoning, responseFormat, hints, extensions } = request;
     const first: Loss[] = [];
     let at = 0;
-    for (const message of messages) loseInner('messages', message, at++, inside.messages, first);
+    // Pairing costs every message: without calls and results nothing of it is entered.
+    let pairs = false;
+    for (const message of messages) {
+      loseInner('messages', message, at++, inside.messages, first);
+      for (const { type } of message.parts) pairs ||= type === 'tool-call' || type === 'tool-result';
+    }
+    const paired = pairs ? pairToolCalls(messages) : null;
+    if (paired !== null) first.push(...paired.losses);
+    const taken = paired === null ? request : { ...request, messages: paired.messages };
+    const encoded = parts.encode(taken, target, rules);
+    if (isFailure(encoded)) return encoded;
     if (first.length > 0) encoded.losses = first.concat(encoded.losses);
     const { body, losses } = encoded;
     const last: Loss[] = [];

@@ -22,7 +22,7 @@ const called = (id: string) => call(id, '{}');
 const answered = (id: string, word: string) => say('tool', result(id, text(word)));
 
 test('a result moves up to its call, past what the user said meanwhile, in the order of the calls', () => {
-  const { messages, origins, losses } = pairToolCalls([
+  const { messages, losses } = pairToolCalls([
     say('user', 'go'),
     say('assistant', called('a'), called('b')),
     say('user', 'hurry'),
@@ -30,7 +30,8 @@ test('a result moves up to its call, past what the user said meanwhile, in the o
     answered('a', '1'),
   ]);
   assert.deepEqual(shown(messages), ['user: "go"', 'assistant: a b', 'tool: a=1', 'tool: b=2', 'user: "hurry"']);
-  assert.deepEqual([origins, losses], [[0, 1, 4, 3, 2], []]);
+  const places = messages.map(({ place }, at) => place ?? at);
+  assert.deepEqual([places, losses], [[0, 1, 4, 3, 2], []]);
 });
 
 test('a missing result is said to be missing, one without its call is the user’s text; both are named by their place', () => {
@@ -103,8 +104,7 @@ test('whatever the conversation is, each call is answered once and at once, and 
         role,
         parts: parts.filter(({ type }) => (type === 'tool-call') === (role === 'assistant') || type === 'text'),
       }));
-      const { messages, origins } = pairToolCalls(conversation);
-      assert.equal(origins.length, messages.length);
+      const { messages } = pairToolCalls(conversation);
       messages.forEach((one, at) => {
         const calls = one.parts.filter(({ type }) => type === 'tool-call');
         const behind = messages.slice(at + 1, at + 1 + calls.length).map(({ parts }) => parts[0]);

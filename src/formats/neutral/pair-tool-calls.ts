@@ -12,9 +12,8 @@ const noResult = '[no result was given]';
 const lossesMax = 64;
 
 export interface PairedMessages {
+  /** With `place`, where it is not their index. */
   messages: readonly NeutralMessage[];
-  /** For each message, the index of the given one that it comes from: places in errors and losses are the caller's. */
-  origins: readonly number[];
   /** In OpenAI's words: `messages[1].tool_calls[0]` had no result, the result at `messages[1].tool_call_id` no call. */
   losses: readonly Loss[];
 }
@@ -23,15 +22,11 @@ export interface PairedMessages {
  * Every tool call with exactly one result directly behind it, which most dialects demand: a message for each result, in
  * the order of the calls. A later result moves up, a missing one is reported as missing, and one that answers no call of
  * the turn before becomes the user's text, so that nothing is lost. The last two are reported as losses. Messages of the
- * assistant that follow a call without anything between are one turn with it. The same list without calls and results.
+ * assistant that follow a call without anything between are one turn with it.
  */
 export function pairToolCalls(messages: readonly NeutralMessage[]): PairedMessages {
-  if (!messages.some((message) => message.parts.some(isCallOrResult))) {
-    return { messages, origins: messages.map((_, at) => at), losses: [] };
-  }
   const losses: Loss[] = [];
   const paired: NeutralMessage[] = [];
-  const origins: number[] = [];
   const taken = new Set<ToolResult>();
   const ids = new UniqueIds();
   for (let at = 0; at < messages.length; ) {
@@ -71,20 +66,15 @@ export function pairToolCalls(messages: readonly NeutralMessage[]): PairedMessag
     });
     at = next;
   }
-  return { messages: paired, origins, losses };
+  return { messages: paired, losses };
 
-  function put(message: NeutralMessage, origin: number): void {
-    paired.push(message);
-    origins.push(origin);
+  function put(message: NeutralMessage, place: number): void {
+    paired.push(place === paired.length ? message : { ...message, place });
   }
 
   function lose(field: string): void {
     if (losses.length < lossesMax) losses.push({ field, why: 'narrowed' });
   }
-}
-
-function isCallOrResult(part: NeutralPart): boolean {
-  return part.type === 'tool-call' || part.type === 'tool-result';
 }
 
 function isCall(part: NeutralPart): part is ToolCall {

@@ -53,6 +53,8 @@ export interface NeutralMessage {
   /** Never a bare string here: a string is one text part. */
   parts: readonly NeutralPart[];
   name?: string;
+  /** Index of the message that it comes from, in the list before `pairToolCalls`; absent: its index in this list. */
+  place?: number;
 }
 
 /** A piece of a message; `cache` is cache_control as the caller wrote it. */

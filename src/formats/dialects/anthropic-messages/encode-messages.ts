@@ -2,7 +2,6 @@ import type { Failure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { type Loss, refuse } from '../../neutral/loss.ts';
 import { pictureTypeOf } from '../../neutral/media-type.ts';
-import { pairToolCalls } from '../../neutral/pair-tool-calls.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { proofOver } from '../../neutral/thought-proof.ts';
 import { dropLastThoughts } from '../../neutral/tool-loop.ts';
@@ -44,16 +43,9 @@ export function encodeMessages(
 ): EncodedMessages {
   const system: TextBlock[] = [];
   const turns: Turn[] = [];
-  // Pairing costs every message: without tools nothing of it is entered.
-  let usesTools = false;
-  for (const { parts } of messages) {
-    for (const { type } of parts) usesTools ||= type === 'tool-call' || type === 'tool-result';
-  }
-  const paired = usesTools ? pairToolCalls(messages) : null;
-  if (paired !== null) for (const { field, why } of paired.losses) lose(encoding, field, why);
   let leading = true;
-  for (const [at, message] of (paired?.messages ?? messages).entries()) {
-    const i = paired?.origins[at] ?? at;
+  for (const [at, message] of messages.entries()) {
+    const i = message.place ?? at;
     leading &&= message.role === 'system' || message.role === 'developer';
     const blocks = blocksOf(message, i, encoding);
     if (leading) {

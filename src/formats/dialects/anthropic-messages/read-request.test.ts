@@ -2,9 +2,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { callersWord } from './read-request.ts';
 
-test('thoughts of earlier turns that are left out are not told as the wish for new ones', () => {
+test('thoughts of earlier turns that are left out are not named as the wish for new ones', () => {
   assert.deepEqual(
     ['thinking', 'reasoning_content', 'messages[1].reasoning_content', 'reasoning_effort'].map(callersWord),
     ['messages.thinking', 'messages.thinking', 'messages[1].thinking', 'thinking'],
   );
+});
+
+test('a result without a call and a call without a result are blocks of messages', () => {
+  assert.deepEqual(['messages[0].tool_call_id', 'messages[1].tool_calls[0]'].map(callersWord), [
+    'messages.tool_result',
+    'messages.tool_use',
+  ]);
 });

@@ -2,7 +2,6 @@ import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonScan, objectIn } from '../../../kernel/json.ts';
 import { distinctTools } from '../../neutral/distinct-tools.ts';
 import type { Loss } from '../../neutral/loss.ts';
-import { pairToolCalls } from '../../neutral/pair-tool-calls.ts';
 import type {
   NeutralMessage,
   NeutralPart,
@@ -117,6 +116,8 @@ const words: ReadonlyMap<string, string> = new Map([
 ]);
 
 export function callersWord(field: string): string {
+  const pairing = /^messages\[\d+\]\.tool_call(_id$|s\[)/.exec(field)?.[1];
+  if (pairing !== undefined) return pairing === '_id' ? 'messages.tool_result' : 'messages.tool_use';
   return words.get(field) ?? field.replace(/\.reasoning_content$/, '.thinking');
 }
 
@@ -217,13 +218,9 @@ function toNeutral(body: CallerBody): NeutralRequest {
     ...systemMessages(body, losses),
     ...body.messages.flatMap((message) => decodeMessage(message, losses)),
   ];
-  const paired = pairToolCalls(messages);
-  for (const { field, why } of paired.losses) {
-    losses.add(field.endsWith('.tool_call_id') ? 'messages.tool_result' : 'messages.tool_use', why);
-  }
   const request: NeutralRequest = {
     model: body.model,
-    messages: paired.messages,
+    messages,
     stream: body.stream === true,
     includeUsage: true,
   };

@@ -3,7 +3,6 @@ import type { JsonObject } from '../../../kernel/json.ts';
 import { fitCallId } from '../../neutral/fit-call-id.ts';
 import { type Loss, lose, refuse } from '../../neutral/loss.ts';
 import { pictureTypeOf } from '../../neutral/media-type.ts';
-import { pairToolCalls } from '../../neutral/pair-tool-calls.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { proofOver } from '../../neutral/thought-proof.ts';
 import { dropLastThoughts } from '../../neutral/tool-loop.ts';
@@ -36,13 +35,11 @@ export function encodeMessages(
   const first = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
   const leading = first < 0 ? messages.length : first;
   const system = messages.slice(0, leading).flatMap((message, i) => systemBlocks(message, i, encoding));
-  const paired = pairToolCalls(messages);
-  for (const { field, why } of paired.losses) lose(encoding, field, why);
   const turns: Turn[] = [];
-  paired.messages.slice(leading).forEach((message, i) => {
+  messages.slice(leading).forEach((message, i) => {
     // A later system message stays in its place, in the user's voice.
     const role = message.role === 'assistant' ? 'assistant' : 'user';
-    const path = `messages[${paired.origins[leading + i] ?? i}].content`;
+    const path = `messages[${message.place ?? leading + i}].content`;
     const content = message.parts.flatMap((part) => encodePart(part, path, encoding));
     if (content.length === 0) return;
     if (role === 'user') dropLoneThoughts(turns, encoding);

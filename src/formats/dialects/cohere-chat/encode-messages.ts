@@ -1,7 +1,6 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { type Loss, lose } from '../../neutral/loss.ts';
-import { pairToolCalls } from '../../neutral/pair-tool-calls.ts';
 import type { NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { encodeMessages as encodeForOpenAi, plainText } from '../openai-chat/encode-messages.ts';
 import type { ModelRules } from './model-rules.ts';
@@ -30,16 +29,14 @@ export function encodeMessages(messages: readonly NeutralMessage[], encoding: En
   const documents: JsonObject[] = [];
   let documentsSeen = 0;
   const sayable = messages.map((message, i): NeutralMessage => {
-    const parts = message.parts.flatMap((part) => sayablePart(part, `messages[${i}].content`));
-    return { role: message.role === 'developer' ? 'system' : message.role, parts };
+    const parts = message.parts.flatMap((part) => sayablePart(part, `messages[${message.place ?? i}].content`));
+    return { ...message, role: message.role === 'developer' ? 'system' : message.role, parts };
   });
-  const paired = pairToolCalls(sayable);
-  for (const { field, why } of paired.losses) lose(encoding, field, why);
-  const encoded = encodeForOpenAi(paired.messages, 'send');
+  const encoded = encodeForOpenAi(sayable, 'send');
   for (const { field, why } of encoded.losses) lose(encoding, field, why);
   if (encoded.unsayable !== null) {
     const { message, what } = encoded.unsayable;
-    refuse(`messages[${paired.origins[message] ?? message}].content`, `${what} cannot be used`);
+    refuse(`messages[${message}].content`, `${what} cannot be used`);
   }
   return { messages: encoded.messages.map((message) => withThoughts(message, encoding)), documents };
 

@@ -2,7 +2,6 @@ import type { Failure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { type Loss, refuse } from '../../neutral/loss.ts';
 import { pictureTypeOf } from '../../neutral/media-type.ts';
-import { pairToolCalls } from '../../neutral/pair-tool-calls.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { argumentsObject } from '../arguments-text.ts';
 import { wireName } from './function-name.ts';
@@ -40,9 +39,7 @@ const continuing = 'Continue.';
  * the leading ones. The caller's order is kept otherwise. Repairs, each listed as a loss: calls and results get their
  * other half (`pairToolCalls`); a conversation that the assistant begins or ends gets a user turn there.
  */
-export function encodeContents(given: readonly NeutralMessage[], encoding: Encoding): EncodedContents {
-  const { messages, origins, losses } = pairToolCalls(given);
-  for (const { field, why } of losses) lose(encoding, field, why);
+export function encodeContents(messages: readonly NeutralMessage[], encoding: Encoding): EncodedContents {
   const system: Part[] = [];
   const contents: Content[] = [];
   const first = messages.findIndex((message) => message.role !== 'system' && message.role !== 'developer');
@@ -63,7 +60,7 @@ export function encodeContents(given: readonly NeutralMessage[], encoding: Encod
   };
   for (const [i, message] of messages.entries()) {
     if (i < leading) continue;
-    const origin = origins[i] ?? i;
+    const origin = message.place ?? i;
     if (message.role === 'assistant') {
       answer();
       const turn = partsOf(message, origin, encoding);

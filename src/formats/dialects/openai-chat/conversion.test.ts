@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeRequest } from '../../../../test/fixtures/decode-request.ts';
+import { call, say } from '../../../../test/fixtures/encode-messages.ts';
 import { isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { NeutralMessage, NeutralPart, NeutralRequest } from '../../neutral/request.ts';
@@ -20,6 +21,8 @@ function wire(request: NeutralRequest, over: Partial<typeof target> & { omit?: s
   if (isFailure(encoded)) assert.fail(JSON.stringify(encoded));
   return encoded;
 }
+
+const wireCall = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
 
 const everything: JsonObject = {
   messages: [
@@ -165,6 +168,7 @@ test('pictures of tool results follow behind the last of them, as the format kno
   const request: NeutralRequest = {
     ...neutral({}),
     messages: [
+      say('assistant', call('a', '{}'), call('b', '{}'), call('c', '{}')),
       {
         role: 'user',
         parts: [
@@ -176,7 +180,7 @@ test('pictures of tool results follow behind the last of them, as the format kno
       },
     ],
   };
-  assert.deepEqual(wire(request).body.messages, [
+  assert.deepEqual((wire(request).body.messages as JsonObject[]).slice(1), [
     { role: 'tool', tool_call_id: 'a', content: '[see the next message]' },
     {
       role: 'tool',
@@ -197,13 +201,14 @@ test('tool messages stand together behind the calls, also when the first of them
   const { body } = wire(
     neutral({
       messages: [
+        { role: 'assistant', tool_calls: ['a', 'b'].map(wireCall) },
         { role: 'tool', tool_call_id: 'a', content: [{ type: 'text', text: 'see' }, picture] },
         { role: 'tool', tool_call_id: 'b', content: 'fine' },
         { role: 'assistant', content: 'ok' },
       ],
     }),
   );
-  assert.deepEqual(body.messages, [
+  assert.deepEqual((body.messages as JsonObject[]).slice(1), [
     { role: 'tool', tool_call_id: 'a', content: 'see' },
     { role: 'tool', tool_call_id: 'b', content: 'fine' },
     { role: 'user', content: [picture] },
@@ -212,13 +217,15 @@ test('tool messages stand together behind the calls, also when the first of them
 });
 
 test('a document by URL is refused with its place, since leaving it out would change the answer', () => {
-  const source = { kind: 'url', url: 'https://x.example/a.pdf' } as const;
-  const encoded = encodeRequest(
-    { ...neutral({}), messages: [{ role: 'user', parts: [{ type: 'document', source }] }] },
-    target,
-  );
-  assert.ok(isFailure(encoded));
-  assert.equal(encoded.kind === 'invalid-request' && encoded.param, 'messages[0].content');
+  const document = { type: 'document', source: { kind: 'url', url: 'https://x.example/a.pdf' } } as const;
+  const placeOf = (messages: NeutralMessage[]) => {
+    const encoded = encodeRequest({ ...neutral({}), messages }, target);
+    return isFailure(encoded) && encoded.kind === 'invalid-request' && encoded.param;
+  };
+  assert.equal(placeOf([say('user', document)]), 'messages[0].content');
+  // The results that are missing are messages of ours.
+  const calls = say('assistant', call('a', '{}'), call('b', '{}'));
+  assert.equal(placeOf([calls, say('user', document)]), 'messages[1].content');
 });
 
 test('another vendor’s thoughts and cache marks are dropped and listed', () => {

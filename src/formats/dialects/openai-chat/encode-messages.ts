@@ -52,7 +52,7 @@ export function encodeMessages(
   const encoding: Encoding = { losses: [], unsayable: null, at: 0, beside: [], ...to };
   const wire: JsonObject[] = [];
   messages.forEach((message, at) => {
-    encoding.at = at;
+    encoding.at = message.place ?? at;
     for (const part of message.parts) {
       if (part.type === 'tool-result') wire.push(toolMessage(part, encoding));
     }

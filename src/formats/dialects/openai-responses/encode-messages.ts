@@ -29,7 +29,7 @@ type Of<T extends NeutralPart['type']> = Extract<NeutralPart, { type: T }>;
 export function encodeInput(messages: readonly NeutralMessage[]): EncodedInput {
   const encoding: Encoding = { items: [], losses: [], failure: null, at: '', customCalls: new Set() };
   messages.forEach((message, index) => {
-    encoding.at = `messages[${index}]`;
+    encoding.at = `messages[${message.place ?? index}]`;
     if (message.name !== undefined) lose(encoding, 'name');
     encodeMessage(message, encoding);
   });

@@ -14,7 +14,6 @@ import { fitToolNames } from '../../../formats/neutral/fit-tool-names.ts';
 import { textsIn } from '../../../formats/neutral/json-texts.ts';
 import type { Loss } from '../../../formats/neutral/loss.ts';
 import { type FetchedMedia, type MediaUrl, mediaUrlsIn, withMediaInline } from '../../../formats/neutral/media-urls.ts';
-import { pairToolCalls } from '../../../formats/neutral/pair-tool-calls.ts';
 import { type ServerTurn, withServerTurn } from '../../../formats/neutral/server-turn.ts';
 import { providerTypes } from '../../../formats/providers/catalog.ts';
 import type { BodyMembers, Provider, QuirksOfModel } from '../../../formats/providers/provider.ts';
@@ -217,10 +216,6 @@ function converted(callers: CallerRequest, order: EncodeOrder): EncodedBody | Ne
   // Anthropic takes longer names than all others do.
   const named = order.dialect === 'anthropic-messages' ? null : fitToolNames(fitting);
   let neutral = named?.request ?? fitting;
-  // The encoders of other formats do it themselves.
-  const isOpenAis = order.turn === undefined && order.dialect.startsWith('openai-');
-  const paired = isOpenAis ? pairToolCalls(neutral.messages) : null;
-  if (paired !== null) neutral = { ...neutral, messages: paired.messages };
   const tools = neutral.tools && distinctTools(neutral.tools);
   const repeatsTools = tools !== neutral.tools;
   if (tools !== undefined && repeatsTools) neutral = { ...neutral, tools };
@@ -253,7 +248,7 @@ function converted(callers: CallerRequest, order: EncodeOrder): EncodedBody | Ne
   const fitted = fits && isAlone ? { body: joined, losses: [] } : applyQuirks(joined as JsonObject, quirks);
   const { recovered = [] } = encoded;
   const lost = (neutral.lost ?? []).filter(({ field }) => !recovered.includes(field));
-  const losses = [...lost, ...(paired?.losses ?? []), ...encoded.losses, ...fitted.losses];
+  const losses = [...lost, ...encoded.losses, ...fitted.losses];
   if (repeatsTools) losses.push({ field: 'tools', why: 'narrowed' });
   const { members, losses: lostBetas } =
     ofProvider === undefined ? { members: undefined, losses: [] } : membersFor(ofProvider, order.betas);
