@@ -46,6 +46,18 @@ export function showsSettings(path: `/${string}`, what: string, example: string)
   });
 }
 
+/** `remove NAME` or `delete NAME`, by its example: removes a stored entry. `title`: such as `Guard`. */
+export function removesStored(title: string, description: string, example: string) {
+  const [, path, verb] = example.split(' ');
+  return calls({
+    description,
+    arguments: [['<name>', 'its name']],
+    example,
+    call: `DELETE /${path}/{name}`,
+    describe: (_entry, name) => `${title} '${name}' is ${verb}d.`,
+  });
+}
+
 async function isThere(admin: AdminClient, path: string): Promise<boolean> {
   try {
     await admin.request('GET', path);

@@ -2,6 +2,7 @@ import { calls, lists } from '../admin-entries.ts';
 import { bearerOf } from '../bearer-of.ts';
 import type { CommandBody } from '../command-table.ts';
 import { originOf, type Row } from '../rows.ts';
+import { removesStored } from '../stored-settings.ts';
 
 /** `culvert agents …` */
 export const agents: CommandBody = {
@@ -45,12 +46,6 @@ export const agents: CommandBody = {
           : `${name}: ${status}. ${why ?? 'No server runs that could ask it.'}`,
       ok: ({ status }) => status === 'up',
     }),
-    remove: calls({
-      description: 'remove a stored agent',
-      arguments: [['<name>', 'its name']],
-      example: 'culvert agents remove planner',
-      call: 'DELETE /agents/{name}',
-      describe: (_agent, name) => `Agent '${name}' is removed.`,
-    }),
+    remove: removesStored('Agent', 'remove a stored agent', 'culvert agents remove planner'),
   },
 };

@@ -1,10 +1,10 @@
 import type { AdminFlags } from '../admin-client.ts';
-import { calls, lists, overAdmin } from '../admin-entries.ts';
+import { lists, overAdmin } from '../admin-entries.ts';
 import type { CommandBody } from '../command-table.ts';
 import { listOf } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { originOf, type Row } from '../rows.ts';
-import { setStored, showsSettings } from '../stored-settings.ts';
+import { removesStored, setStored, showsSettings } from '../stored-settings.ts';
 import { guardTest } from './guard-test.ts';
 
 /** `culvert guards …` */
@@ -47,13 +47,7 @@ export const guards: CommandBody = {
       work: () => setGuard,
     }),
     test: guardTest,
-    delete: calls({
-      description: 'delete a stored guard that nothing names',
-      arguments: [['<name>', 'its name']],
-      example: 'culvert guards delete pii',
-      call: 'DELETE /guards/{name}',
-      describe: (_guard, name) => `Guard '${name}' is deleted.`,
-    }),
+    delete: removesStored('Guard', 'delete a stored guard that nothing names', 'culvert guards delete pii'),
   },
 };
 

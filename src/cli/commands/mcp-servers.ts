@@ -8,6 +8,7 @@ import { listOf } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, print, printExact, printJson } from '../print.ts';
 import { originOf, type Row } from '../rows.ts';
+import { removesStored } from '../stored-settings.ts';
 
 /** `culvert mcp-servers …` */
 export const mcpServers: CommandBody = {
@@ -68,13 +69,11 @@ export const mcpServers: CommandBody = {
       call: 'DELETE /mcp-servers/{name}/login',
       describe: (_server, name) => `The tokens for '${name}' are forgotten.`,
     }),
-    remove: calls({
-      description: 'remove a stored MCP server; its sessions end',
-      arguments: [['<name>', 'its name']],
-      example: 'culvert mcp-servers remove tickets',
-      call: 'DELETE /mcp-servers/{name}',
-      describe: (_server, name) => `MCP server '${name}' is removed.`,
-    }),
+    remove: removesStored(
+      'MCP server',
+      'remove a stored MCP server; its sessions end',
+      'culvert mcp-servers remove tickets',
+    ),
   },
 };
 

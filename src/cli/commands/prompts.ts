@@ -2,6 +2,7 @@ import { calls, lists } from '../admin-entries.ts';
 import type { CommandBody, OptionEntry } from '../command-table.ts';
 import { listOf, whole } from '../options.ts';
 import { originOf, type Row } from '../rows.ts';
+import { removesStored } from '../stored-settings.ts';
 
 const text: readonly OptionEntry[] = [
   ['--system <text>', 'its system message; {{name}} is a variable', { needed: true }],
@@ -70,13 +71,7 @@ export const prompts: CommandBody = {
       body: ({ label, to }) => ({ label, version: to }),
       describe: (prompt, name) => `Prompt '${name}': ${labelsOf(prompt)}`,
     }),
-    remove: calls({
-      description: 'remove the stored versions of a prompt',
-      arguments: [['<name>', 'its name']],
-      example: 'culvert prompts remove reply',
-      call: 'DELETE /prompts/{name}',
-      describe: (_prompt, name) => `Prompt '${name}' is removed.`,
-    }),
+    remove: removesStored('Prompt', 'remove the stored versions of a prompt', 'culvert prompts remove reply'),
   },
 };
 

@@ -7,6 +7,7 @@ import type { CommandBody } from '../command-table.ts';
 import type { CliParts } from '../parts.ts';
 import { note, printReply } from '../print.ts';
 import { originOf, type Row } from '../rows.ts';
+import { removesStored } from '../stored-settings.ts';
 
 /** `culvert providers …` */
 export const providers: CommandBody = {
@@ -53,13 +54,11 @@ export const providers: CommandBody = {
         ),
       ok: ({ ok }) => ok,
     }),
-    remove: calls({
-      description: 'remove a stored provider and its credentials; running requests finish',
-      arguments: [['<name>', 'its name']],
-      example: 'culvert providers remove openai',
-      call: 'DELETE /providers/{name}',
-      describe: (_provider, name) => `Provider '${name}' is removed.`,
-    }),
+    remove: removesStored(
+      'Provider',
+      'remove a stored provider and its credentials; running requests finish',
+      'culvert providers remove openai',
+    ),
   },
 };
 

@@ -1,10 +1,10 @@
 import type { AdminFlags } from '../admin-client.ts';
-import { calls, lists, overAdmin } from '../admin-entries.ts';
+import { lists, overAdmin } from '../admin-entries.ts';
 import type { CommandBody } from '../command-table.ts';
 import { listOf, whole } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { originOf } from '../rows.ts';
-import { setStored, showsSettings } from '../stored-settings.ts';
+import { removesStored, setStored, showsSettings } from '../stored-settings.ts';
 import { routeSavings } from './route-savings.ts';
 
 /** `culvert routes …` */
@@ -44,13 +44,7 @@ export const routes: CommandBody = {
       work: () => setRoute,
     }),
     savings: routeSavings,
-    delete: calls({
-      description: 'delete a stored rule',
-      arguments: [['<name>', 'its name']],
-      example: 'culvert routes delete night',
-      call: 'DELETE /routes/{name}',
-      describe: (_route, name) => `Rule '${name}' is deleted.`,
-    }),
+    delete: removesStored('Rule', 'delete a stored rule', 'culvert routes delete night'),
   },
 };
 
