@@ -1,13 +1,14 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonScan, type JsonValue, stringOr } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
-import type {
-  NeutralReasoning,
-  NeutralRequest,
-  NeutralResponseFormat,
-  NeutralTool,
-  NeutralToolChoice,
-  RequestNeeds,
+import {
+  type NeutralReasoning,
+  type NeutralRequest,
+  type NeutralResponseFormat,
+  type NeutralTool,
+  type NeutralToolChoice,
+  noNeeds,
+  type RequestNeeds,
 } from '../../neutral/request.ts';
 import { estimatedInput } from '../../neutral/usage.ts';
 import { cleanUser, conversationStart } from '../../neutral/value-checks.ts';
@@ -75,14 +76,11 @@ function reasoningOf(word: JsonValue | undefined): NeutralReasoning | null {
 function needsOf(body: JsonObject, bodyBytes: number, reasoning: NeutralReasoning | null): RequestNeeds {
   const { maxOutputTokens, responseFormat, stopSequences } = body;
   const needs: RequestNeeds = {
-    vision: false,
-    audioIn: false,
+    ...noNeeds,
     tools: toolsOf(body).length > 0,
-    logprobs: false,
     jsonSchema: isObject(responseFormat) && isObject(responseFormat.schema),
     reasoning: reasoning !== null && reasoning.effort !== 'none',
     ...(Array.isArray(stopSequences) && stopSequences.length > 0 && { stop: true }),
-    n: 1,
     stream: body.stream === true,
     inputTokensEstimate: estimatedInput(body, bodyBytes),
     maxOutputTokens: typeof maxOutputTokens === 'number' ? maxOutputTokens : null,

@@ -6,11 +6,12 @@ import type { NeutralReasoning, NeutralResponseFormat, NeutralTool } from '../..
 import { standInTool } from '../../neutral/stand-in-tool.ts';
 import { breaksToolLoop, dropLoopThoughts } from '../../neutral/tool-loop.ts';
 import type { EncodedRequest, EncodeTarget } from '../dialect.ts';
+import type { NarrowedSchema } from '../narrowing.ts';
 import { openAiAlone } from '../openai-chat/request-fields.ts';
 import { byHand, encoderOf, encodersByModel, type Taken, writeFields } from '../taken-fields.ts';
 import { type Encoding, encodeMessages, lose } from './encode-messages.ts';
 import { type ModelRules, rulesOf } from './model-rules.ts';
-import { isRecursive, type NarrowedSchema, narrowSchema } from './narrow-schema.ts';
+import { isRecursive, narrowSchema } from './narrow-schema.ts';
 import { encodedFields } from './request-fields.ts';
 import { strictSchemas } from './strict-tools.ts';
 import { blockKinds, type MessagesBody, type Thinking, type Tool, type ToolChoice, type Turn, vendor } from './wire.ts';

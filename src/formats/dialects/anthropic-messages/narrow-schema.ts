@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { type NarrowedSchema, type Narrowing, narrowedBy, narrowNamed, narrowValue } from '../narrowing.ts';
 
 /**
  * Keywords that Anthropic's structured outputs refuse with a 400 (docs "Structured outputs", JSON Schema limitations).
@@ -13,19 +14,12 @@ const refused = new Set([
 
 const formats = new Set(['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid']);
 
-export interface NarrowedSchema {
-  schema: JsonObject;
-  /** A caller's keyword was left out or changed: the answer may be one that the caller's schema refuses, or tighter. */
-  narrowed: boolean;
-}
-
 /** The schema as Anthropic's structured outputs take it; the caller's object is not changed. */
 export function narrowSchema(schema: JsonObject): NarrowedSchema {
-  const run = { narrowed: false };
-  return { schema: narrow(schema, run), narrowed: run.narrowed };
+  return narrowedBy(narrow, schema);
 }
 
-function narrow(schema: JsonObject, run: { narrowed: boolean }): JsonObject {
+function narrow(schema: JsonObject, run: Narrowing): JsonObject {
   const members: [string, JsonValue][] = [];
   const dropped: string[] = [];
   for (const [key, value] of Object.entries(schema)) {
@@ -63,16 +57,6 @@ function refuses(key: string, value: JsonValue): boolean {
 function describesObject(schema: JsonObject): boolean {
   const type = schema.type;
   return type === 'object' || (Array.isArray(type) && type.includes('object')) || isObject(schema.properties);
-}
-
-function narrowValue(value: JsonValue, run: { narrowed: boolean }): JsonValue {
-  if (Array.isArray(value)) return value.map((item) => narrowValue(item, run));
-  return isObject(value) ? narrow(value, run) : value;
-}
-
-function narrowNamed(value: JsonValue, run: { narrowed: boolean }): JsonValue {
-  if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, narrowValue(inner ?? null, run)]));
 }
 
 /** True if a definition refers to itself, in any way: Anthropic's structured outputs refuse that. */

@@ -1,7 +1,8 @@
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
 import type { NeutralTool } from '../../neutral/request.ts';
+import type { NarrowedSchema } from '../narrowing.ts';
 import type { ModelRules } from './model-rules.ts';
-import { isRecursive, type NarrowedSchema, narrowSchema } from './narrow-schema.ts';
+import { isRecursive, narrowSchema } from './narrow-schema.ts';
 
 /** Bounds of Anthropic for one request, over all its strict schemas (docs "Structured outputs", complexity limits). */
 const toolsMax = 20;

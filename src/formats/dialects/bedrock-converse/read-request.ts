@@ -1,12 +1,13 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonScan, parsedData, stringOr } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
-import type {
-  NeutralReasoning,
-  NeutralRequest,
-  NeutralResponseFormat,
-  NeutralToolChoice,
-  RequestNeeds,
+import {
+  type NeutralReasoning,
+  type NeutralRequest,
+  type NeutralResponseFormat,
+  type NeutralToolChoice,
+  noNeeds,
+  type RequestNeeds,
 } from '../../neutral/request.ts';
 import { estimatedInput } from '../../neutral/usage.ts';
 import { conversationStart } from '../../neutral/value-checks.ts';
@@ -89,14 +90,11 @@ function configOf({ inferenceConfig }: JsonObject): JsonObject {
 function needsOf(body: JsonObject, bodyBytes: number, reasoning: NeutralReasoning | null): RequestNeeds {
   const { maxTokens, stopSequences } = configOf(body);
   const needs: RequestNeeds = {
-    vision: false,
-    audioIn: false,
+    ...noNeeds,
     tools: toolsOf(body).length > 0,
-    logprobs: false,
     jsonSchema: isObject(body.outputConfig) && isObject(body.outputConfig.textFormat),
     reasoning: reasoning !== null && reasoning.effort !== 'none',
     ...(Array.isArray(stopSequences) && stopSequences.length > 0 && { stop: true }),
-    n: 1,
     stream: body.stream === true,
     inputTokensEstimate: estimatedInput(body, bodyBytes),
     maxOutputTokens: typeof maxTokens === 'number' ? maxTokens : null,

@@ -16,6 +16,7 @@ import {
   textOr,
 } from '../../neutral/value-checks.ts';
 import { questionsOf } from '../field-table.ts';
+import { tool } from '../ollama/request-fields.ts';
 
 const messagesMax = 100_000;
 const partsMax = 10_000;
@@ -57,18 +58,6 @@ const message = members("an object with 'role' and 'content'", {
   tool_calls: arrayOf(call, 0, toolsMax, 'calls'),
   tool_call_id: string,
   tool_plan: string,
-});
-
-const tool = members("an object with 'type' and 'function'", {
-  type: oneOf('function'),
-  function: needed(
-    members("an object with 'name', 'description' and 'parameters'", {
-      name: needed(functionName, 'the name of the function'),
-      description: string,
-      parameters: object,
-    }),
-    "an object with 'name', 'description' and 'parameters'",
-  ),
 });
 
 /** Fields that every provider has some form of. Cohere itself judges those of its callers more closely. */

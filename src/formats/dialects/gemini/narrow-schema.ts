@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { type NarrowedSchema, type Narrowing, narrowedBy, narrowNamed, narrowValue } from '../narrowing.ts';
 
 /** Keywords of `responseJsonSchema` (Gemini API reference, GenerationConfig); it refuses or ignores the rest. */
 const taken: ReadonlySet<string> = new Set([
@@ -18,19 +19,12 @@ const remarks: ReadonlySet<string> = new Set([
   'writeOnly',
 ]);
 
-export interface NarrowedSchema {
-  schema: JsonObject;
-  /** A caller's keyword was left out or changed: the answer may be one that the caller's schema refuses. */
-  narrowed: boolean;
-}
-
 /** The schema as Google's structured output takes it; the caller's object is not changed. */
 export function narrowSchema(schema: JsonObject): NarrowedSchema {
-  const run = { narrowed: false };
-  return { schema: narrow(schema, run), narrowed: run.narrowed };
+  return narrowedBy(narrow, schema);
 }
 
-function narrow(written: JsonObject, run: { narrowed: boolean }): JsonObject {
+function narrow(written: JsonObject, run: Narrowing): JsonObject {
   const schema = withoutLoneAllOf(written);
   if (typeof schema.$ref === 'string') return reference(schema, schema.$ref, run);
   const narrowed: [string, JsonValue][] = [];
@@ -58,7 +52,7 @@ function narrow(written: JsonObject, run: { narrowed: boolean }): JsonObject {
 }
 
 /** Next to `$ref` only members that begin with `$` are accepted. */
-function reference(schema: JsonObject, target: string, run: { narrowed: boolean }): JsonObject {
+function reference(schema: JsonObject, target: string, run: Narrowing): JsonObject {
   const members: [string, JsonValue][] = [['$ref', target.replace(/^#\/definitions\//, '#/$defs/')]];
   for (const [key, value] of Object.entries(schema)) {
     if (key === '$defs' || key === 'definitions') members.push(['$defs', narrowNamed(value ?? null, run)]);
@@ -81,14 +75,4 @@ function withoutLoneAllOf(schema: JsonObject): JsonObject {
 
 function isName(value: JsonValue): boolean {
   return typeof value === 'string' || typeof value === 'number';
-}
-
-function narrowValue(value: JsonValue, run: { narrowed: boolean }): JsonValue {
-  if (Array.isArray(value)) return value.map((item) => narrowValue(item, run));
-  return isObject(value) ? narrow(value, run) : value;
-}
-
-function narrowNamed(value: JsonValue, run: { narrowed: boolean }): JsonValue {
-  if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, narrowValue(inner ?? null, run)]));
 }

@@ -4,7 +4,7 @@ export const pathStream = 'stream of the path';
 
 /** Pattern of the members that `withPathMembers` writes. */
 const written = new RegExp(`^\\{"${pathModel}":"(?:[^"\\\\]|\\\\.)*","${pathStream}":(?:true|false),?`);
-const writtenCharsMax = 4_096;
+const writtenCharsMax = 8_192;
 
 /**
  * A body with Google's path members as its first members, so that it can be read as any other is. If it is not an
@@ -36,7 +36,9 @@ export function withFirst(raw: Buffer, written: string): Buffer {
 }
 
 /** Original bytes of the caller; null if they do not begin as written here. */
-export function withoutPathMembers(raw: Buffer): Buffer | null {
-  const members = written.exec(raw.subarray(0, writtenCharsMax).toString('latin1'));
+export const withoutPathMembers = (raw: Buffer) => withoutFirst(raw, written);
+
+export function withoutFirst(raw: Buffer, pattern: RegExp): Buffer | null {
+  const members = pattern.exec(raw.subarray(0, writtenCharsMax).toString('latin1'));
   return members === null ? null : Buffer.concat([Buffer.from('{'), raw.subarray(members[0].length)]);
 }

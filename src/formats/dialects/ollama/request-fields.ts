@@ -41,7 +41,8 @@ const message = members("an object with 'role' and 'content'", {
   tool_call_id: string,
 });
 
-const tool = members("an object with 'type' and 'function'", {
+/** A tool of a function. */
+export const tool = members("an object with 'type' and 'function'", {
   type: oneOf('function'),
   function: needed(
     members("an object with 'name', 'description' and 'parameters'", {
