@@ -1,4 +1,5 @@
-import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from '../inference/spine/sink.ts';
+import { PassingSink } from '../inference/spine/passing-sink.ts';
+import type { Bytes, Failed, Pace, Sink } from '../inference/spine/sink.ts';
 import type { Trace, TracedContent } from '../kernel/trace.ts';
 import { LoggedText, withoutCredentials } from './log-bodies.ts';
 
@@ -6,15 +7,14 @@ import { LoggedText, withoutCredentials } from './log-bodies.ts';
 const contentCharsMax = 64 * 1024;
 
 /** The same sink, which gives the trace of a request its content as soon as the answer is whole. */
-export class TracedSink implements Sink {
-  readonly #next: Sink;
+export class TracedSink extends PassingSink {
   readonly #trace: Trace;
   readonly #contentOf: (answer: Buffer) => TracedContent;
   readonly #answer = new LoggedText();
   #isWithheld = false;
 
   constructor(next: Sink, trace: Trace, contentOf: (answer: Buffer) => TracedContent) {
-    this.#next = next;
+    super(next);
     this.#trace = trace;
     this.#contentOf = contentOf;
   }
@@ -24,17 +24,13 @@ export class TracedSink implements Sink {
     this.#isWithheld = true;
   }
 
-  start(form: AnswerForm, headers: HeaderList, status?: number): void {
-    this.#next.start(form, headers, status);
-  }
-
-  chunk(chunk: Bytes): Pace {
+  override chunk(chunk: Bytes): Pace {
     this.#answer.add(chunk);
-    return this.#next.chunk(chunk);
+    return this.next.chunk(chunk);
   }
 
-  end(failed: Failed | null): void {
-    this.#next.end(failed);
+  override end(failed: Failed | null): void {
+    this.next.end(failed);
     if (failed !== null || this.#isWithheld) return;
     const { input, output } = this.#contentOf(this.#answer.bytes());
     this.#trace.content = { input: shown(input), output: shown(output) };

@@ -1,14 +1,14 @@
 import { lossHeaderName } from '../../formats/neutral/loss.ts';
 import { isGiven } from '../../formats/neutral/value-checks.ts';
 import { isObject, type JsonValue } from '../../kernel/json.ts';
+import { PassingSink } from '../spine/passing-sink.ts';
 import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from '../spine/sink.ts';
 import type { KeepingEvents } from './collected-events.ts';
 import { type CachedAnswer, cachedBytesMax } from './packed-entry.ts';
 import { dataOf, isJson } from './renewed-ids.ts';
 
 /** Passes an answer on, and keeps it once it is complete: bytes of a family with one format. */
-export class KeepingSink implements Sink {
-  readonly #next: Sink;
+export class KeepingSink extends PassingSink {
   readonly #endpoint: string;
   readonly #keeping: Pick<KeepingEvents, 'keep' | 'lost'>;
   #headers: HeaderList = [];
@@ -17,22 +17,18 @@ export class KeepingSink implements Sink {
   #bytes = 0;
 
   constructor(next: Sink, endpoint: string, keeping: Pick<KeepingEvents, 'keep' | 'lost'>) {
-    this.#next = next;
+    super(next);
     this.#endpoint = endpoint;
     this.#keeping = keeping;
   }
 
-  get finished(): Promise<void> {
-    return this.#next.finished ?? Promise.resolve();
-  }
-
-  start(form: AnswerForm, headers: HeaderList, status = 200): void {
+  override start(form: AnswerForm, headers: HeaderList, status = 200): void {
     this.#headers = headers;
     if (status === 200) this.#pieces = [];
-    this.#next.start(form, headers, status);
+    this.next.start(form, headers, status);
   }
 
-  chunk(chunk: Bytes): Pace {
+  override chunk(chunk: Bytes): Pace {
     this.#bytes += chunk.length;
     if (this.#bytes > cachedBytesMax && this.#pieces !== null) {
       this.#pieces = null;
@@ -40,13 +36,13 @@ export class KeepingSink implements Sink {
     }
     // A copy: what passes through belongs to the transport, which may write over it.
     this.#pieces?.push(Buffer.from(chunk as string));
-    return this.#next.chunk(chunk);
+    return this.next.chunk(chunk);
   }
 
-  end(failed: Failed | null): void {
+  override end(failed: Failed | null): void {
     const entry = failed === null && this.#pieces !== null ? this.#entry(Buffer.concat(this.#pieces)) : null;
     if (entry !== null) this.#keeping.keep(entry);
-    this.#next.end(failed);
+    this.next.end(failed);
   }
 
   #entry(body: Buffer): CachedAnswer | null {

@@ -1,12 +1,12 @@
-import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from '../spine/sink.ts';
+import { PassingSink } from '../spine/passing-sink.ts';
+import type { Bytes, Failed, Pace, Sink } from '../spine/sink.ts';
 
 /**
  * The sink of a caller whose stream others take, too. What comes while its reader is behind waits here, so that the others
  * never wait for that reader. `othersWait`: they bound how much that is (`LiveAnswer`); without them the upstream pauses.
  * `ended` gets how the answer ends, before the caller does.
  */
-export class LeadingSink implements Sink {
-  readonly #next: Sink;
+export class LeadingSink extends PassingSink {
   readonly #othersWait: () => boolean;
   readonly #ended: (failed: Failed | null) => void;
   /** Calls that the reader has no place for yet. */
@@ -15,36 +15,32 @@ export class LeadingSink implements Sink {
   #passed: PromiseWithResolvers<void> | null = null;
 
   constructor(next: Sink, othersWait: () => boolean, ended: (failed: Failed | null) => void) {
-    this.#next = next;
+    super(next);
     this.#othersWait = othersWait;
     this.#ended = ended;
   }
 
-  get finished(): Promise<void> {
-    const last = () => this.#next.finished ?? Promise.resolve();
+  override get finished(): Promise<void> {
+    const last = () => this.next.finished ?? Promise.resolve();
     return this.#passed === null ? last() : this.#passed.promise.then(last);
   }
 
-  start(form: AnswerForm, headers: HeaderList, status?: number): void {
-    this.#next.start(form, headers, status);
-  }
-
-  chunk(chunk: Bytes): Pace {
-    if (!this.#isBehind) this.#isBehind = this.#next.chunk(chunk) === 'behind';
+  override chunk(chunk: Bytes): Pace {
+    if (!this.#isBehind) this.#isBehind = this.next.chunk(chunk) === 'behind';
     else {
       // A copy: what passes through belongs to the transport, which may write over it.
       const copy = typeof chunk === 'string' ? chunk : Buffer.from(chunk);
-      this.#held.push(() => this.#next.chunk(copy));
+      this.#held.push(() => this.next.chunk(copy));
     }
     return this.#isBehind && !this.#othersWait() ? 'behind' : 'ready';
   }
 
-  end(failed: Failed | null): void {
+  override end(failed: Failed | null): void {
     this.#ended(failed);
-    if (this.#held.length === 0) return this.#next.end(failed);
+    if (this.#held.length === 0) return this.next.end(failed);
     this.#passed = Promise.withResolvers();
     this.#held.push(() => {
-      this.#next.end(failed);
+      this.next.end(failed);
       return 'ready';
     });
   }

@@ -1,6 +1,7 @@
 import type { Fault } from '../../../formats/neutral/outcome.ts';
 import type { ConfiguredProvider } from '../../models/connections.ts';
-import type { Bytes, Failed, HeaderList, Pace, Sink } from '../../spine/sink.ts';
+import { PassingSink } from '../../spine/passing-sink.ts';
+import type { Failed } from '../../spine/sink.ts';
 
 /** Providers that turned out to hold no sessions of transcriptions, until the configuration changes. */
 const lacking = new WeakSet<ConfiguredProvider>();
@@ -16,16 +17,11 @@ const noAddress: ReadonlySet<number | null> = new Set([404, 405, 501]);
 /**
  * The sink of an attempt to open a session: a refusal goes on, unless every provider that was asked has no such address.
  */
-export class TranscriptionWays implements Sink {
+export class TranscriptionWays extends PassingSink {
   /** Each piece of speech has to be a call. */
   isByCalls = false;
-  readonly #next: Sink;
   #attempts = 0;
   #lacking = 0;
-
-  constructor(next: Sink) {
-    this.#next = next;
-  }
 
   /** Notes how a provider refused a session. */
   missed(to: ConfiguredProvider, { status, code }: Fault): void {
@@ -35,16 +31,8 @@ export class TranscriptionWays implements Sink {
     lacking.add(to);
   }
 
-  start(form: Parameters<Sink['start']>[0], headers: HeaderList, status?: number): void {
-    this.#next.start(form, headers, status);
-  }
-
-  chunk(bytes: Bytes): Pace {
-    return this.#next.chunk(bytes);
-  }
-
-  end(failed: Failed | null): void {
+  override end(failed: Failed | null): void {
     this.isByCalls = failed !== null && this.#attempts > 0 && this.#attempts === this.#lacking;
-    if (!this.isByCalls) this.#next.end(failed);
+    if (!this.isByCalls) this.next.end(failed);
   }
 }

@@ -1,5 +1,6 @@
 import type { Failure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { PassingSink } from '../../spine/passing-sink.ts';
 import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from '../../spine/sink.ts';
 import { dataOf, type ResponseFrame, ResponseFrames } from './response-frames.ts';
 import type { StoredResponses } from './stored-responses.ts';
@@ -48,8 +49,7 @@ function unreadable(field: string): Failure {
 const whole: ReadonlySet<string> = new Set(['response.output_item.done', 'response.completed', 'response.incomplete']);
 
 /** The same sink, for a caller that brings thoughts back itself: each thought with a text and no proof is sealed. */
-export class SealingSink implements Sink {
-  readonly #next: Sink;
+export class SealingSink extends PassingSink {
   readonly #seal: (text: string) => string;
   /** Sealed texts by the id of their item: each frame of a stream has the same. */
   readonly #sealed = new Map<string, string>();
@@ -58,20 +58,16 @@ export class SealingSink implements Sink {
   readonly #frames = new ResponseFrames();
 
   constructor(next: Sink, seal: (text: string) => string) {
-    this.#next = next;
+    super(next);
     this.#seal = seal;
   }
 
-  get finished(): Promise<void> {
-    return this.#next.finished ?? Promise.resolve();
-  }
-
-  start(form: AnswerForm, headers: HeaderList, status?: number): void {
+  override start(form: AnswerForm, headers: HeaderList, status?: number): void {
     this.#form = form;
-    this.#next.start(form, headers, status);
+    this.next.start(form, headers, status);
   }
 
-  chunk(chunk: Bytes): Pace {
+  override chunk(chunk: Bytes): Pace {
     if (this.#form === 'whole') {
       // A copy: what passes through belongs to the transport, which may write over it.
       this.#whole.push(Buffer.from(chunk as Buffer));
@@ -81,18 +77,18 @@ export class SealingSink implements Sink {
       .push(chunk)
       .map((frame) => this.#textOf(frame))
       .join('');
-    return text === '' ? 'ready' : this.#next.chunk(text);
+    return text === '' ? 'ready' : this.next.chunk(text);
   }
 
-  end(failed: Failed | null): void {
+  override end(failed: Failed | null): void {
     const rest = this.#form === 'whole' ? '' : this.#frames.rest();
-    if (rest !== '') this.#next.chunk(rest);
+    if (rest !== '') this.next.chunk(rest);
     if (failed === null && this.#form === 'whole') {
       const answer = Buffer.concat(this.#whole).toString('utf8');
       const response = /"reasoning"/.test(answer) ? (JSON.parse(answer) as JsonObject) : null;
-      this.#next.chunk(response === null ? answer : JSON.stringify(this.#withSealed(response)));
+      this.next.chunk(response === null ? answer : JSON.stringify(this.#withSealed(response)));
     }
-    this.#next.end(failed);
+    this.next.end(failed);
   }
 
   #textOf({ text, type }: ResponseFrame): string {

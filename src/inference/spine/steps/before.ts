@@ -16,9 +16,10 @@ import type {
 } from '../../models/steps.ts';
 import { BufferedAnswer } from '../buffered-answer.ts';
 import type { ModelCall } from '../model-call.ts';
+import { PassingSink } from '../passing-sink.ts';
 import type { AddableInput } from '../prompted.ts';
 import type { ReadableInput } from '../readable-input.ts';
-import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from '../sink.ts';
+import type { AnswerForm, Failed, HeaderList, Sink } from '../sink.ts';
 
 /** A read request, and the models that may answer it. */
 interface SteppedValue {
@@ -194,29 +195,20 @@ function headersOf(running: readonly RunningStep[]): HeaderList {
 }
 
 /** Adds what steps say to the headers: by then a whole answer has passed them. */
-class HeadedSink implements Sink {
-  readonly #next: Sink;
+class HeadedSink extends PassingSink {
   readonly #headers: () => HeaderList;
 
   constructor(next: Sink, headers: () => HeaderList) {
-    this.#next = next;
+    super(next);
     this.#headers = headers;
   }
 
-  get finished(): Promise<void> {
-    return this.#next.finished ?? Promise.resolve();
+  override start(form: AnswerForm, headers: HeaderList, status?: number): void {
+    this.next.start(form, [...headers, ...this.#headers()], status);
   }
 
-  start(form: AnswerForm, headers: HeaderList, status?: number): void {
-    this.#next.start(form, [...headers, ...this.#headers()], status);
-  }
-
-  chunk(chunk: Bytes): Pace {
-    return this.#next.chunk(chunk);
-  }
-
-  end(failed: Failed | null): void {
-    this.#next.end(failed === null ? null : { ...failed, headers: [...failed.headers, ...this.#headers()] });
+  override end(failed: Failed | null): void {
+    this.next.end(failed === null ? null : { ...failed, headers: [...failed.headers, ...this.#headers()] });
   }
 }
 

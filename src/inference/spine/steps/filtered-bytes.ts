@@ -3,6 +3,7 @@ import { jsonIn } from '../../../formats/neutral/json-texts.ts';
 import { FailureError } from '../../../kernel/failure.ts';
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
 import type { AnswerTexts } from '../../models/steps.ts';
+import { PassingSink } from '../passing-sink.ts';
 import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Refusal, Sink } from '../sink.ts';
 import { FilteredStream, filteredJson } from './filtered-text.ts';
 import { headersOfRefusal } from './refused-answer.ts';
@@ -19,8 +20,7 @@ interface Begun {
  * A sink before another, which passes the texts of an answer through their filters: of JSON, of plain text, or of events
  * whose data is JSON. Sound, pictures and other bytes go on as they are. A whole answer waits until it is there.
  */
-export class FilteredBytes implements Sink {
-  readonly #next: Sink;
+export class FilteredBytes extends PassingSink {
   readonly #texts: AnswerTexts;
   #begun: Begun | null = null;
   readonly #whole: Buffer[] = [];
@@ -31,43 +31,39 @@ export class FilteredBytes implements Sink {
   readonly #stream: FilteredStream<string>;
 
   constructor(next: Sink, texts: AnswerTexts) {
-    this.#next = next;
+    super(next);
     this.#texts = texts;
     this.#stream = new FilteredStream(texts, (json, frame) => {
       this.#pace = next.chunk(withData(frame, json));
     });
   }
 
-  get finished(): Promise<void> {
-    return this.#next.finished ?? Promise.resolve();
-  }
-
   get refusal(): Refusal | null {
     return this.#refusal;
   }
 
-  start(form: AnswerForm, headers: HeaderList, status?: number): void {
+  override start(form: AnswerForm, headers: HeaderList, status?: number): void {
     const type = headers[headers.findIndex((name, at) => at % 2 === 0 && name === 'content-type') + 1] ?? '';
     const isNamed = headers.includes('content-type');
     const read = form === 'bytes' || (isNamed && !isText(type)) ? 'bytes' : form;
     this.#begun = { form: read, headers, status, type: isNamed ? type : 'application/json' };
-    if (read !== 'whole') this.#next.start(form, headers, status);
+    if (read !== 'whole') this.next.start(form, headers, status);
   }
 
-  chunk(bytes: Bytes): Pace {
+  override chunk(bytes: Bytes): Pace {
     const form = this.#begun?.form;
-    if (form === 'bytes') return this.#next.chunk(bytes);
+    if (form === 'bytes') return this.next.chunk(bytes);
     if (form === 'whole') this.#whole.push(Buffer.from(bytes));
     else if (this.#refusal === null) this.#frames(typeof bytes === 'string' ? bytes : this.#decoder.write(bytes));
     return this.#pace;
   }
 
-  end(failed: Failed | null): void {
+  override end(failed: Failed | null): void {
     if (this.#refusal !== null) return;
     if (failed === null && this.#begun?.form === 'whole') this.#endWhole(this.#begun);
     else {
       if (this.#begun?.form === 'events') this.#guarded(() => this.#endEvents());
-      if (this.#refusal === null) this.#next.end(failed);
+      if (this.#refusal === null) this.next.end(failed);
     }
   }
 
@@ -75,9 +71,9 @@ export class FilteredBytes implements Sink {
     const text = Buffer.concat(this.#whole).toString('utf8');
     this.#guarded(() => {
       const passed = this.#text(text, type.includes('json') ? jsonIn(text) : null);
-      this.#next.start('whole', headers, status);
-      this.#next.chunk(passed);
-      this.#next.end(null);
+      this.next.start('whole', headers, status);
+      this.next.chunk(passed);
+      this.next.end(null);
     });
   }
 
@@ -101,7 +97,7 @@ export class FilteredBytes implements Sink {
     if (data !== '') this.#stream.end();
     const text = event === null ? data : JSON.stringify(event);
     const passed = isNoText(data) ? data : this.#text(text, event);
-    this.#pace = this.#next.chunk(passed === text ? frame : withData(frame, passed));
+    this.#pace = this.next.chunk(passed === text ? frame : withData(frame, passed));
   }
 
   #text(text: string, value: JsonValue): string {
@@ -118,7 +114,7 @@ export class FilteredBytes implements Sink {
     } catch (error) {
       if (!(error instanceof FailureError)) throw error;
       this.#refusal = { failure: error.failure, begun: this.#begun?.form !== 'whole' };
-      this.#next.end({ failure: error.failure, headers: headersOfRefusal(this.#begun?.headers ?? []) });
+      this.next.end({ failure: error.failure, headers: headersOfRefusal(this.#begun?.headers ?? []) });
     }
   }
 }
