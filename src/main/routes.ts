@@ -37,10 +37,8 @@ import { openApiRoute } from '../http/routes/server/openapi.ts';
 import { statusRoutes } from '../http/routes/server/status.ts';
 import { crawlRoutes } from '../http/routes/tools/crawl.ts';
 import { firecrawlAccountRoutes } from '../http/routes/tools/firecrawl-account.ts';
-import { mapRoutes } from '../http/routes/tools/map.ts';
-import { scrapeRoutes } from '../http/routes/tools/scrape.ts';
-import { searchRoutes } from '../http/routes/tools/search.ts';
 import { unsupportedFirecrawlRoutes } from '../http/routes/tools/unsupported-firecrawl.ts';
+import { webToolRoutes } from '../http/routes/tools/web-tools.ts';
 import { usageRoute } from '../http/routes/usage.ts';
 import { vectorStoreRoutes } from '../http/routes/vector-stores.ts';
 import { vectorRoutes } from '../http/routes/vectors.ts';
@@ -141,9 +139,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     ...modelRoutes(services),
     ...vectorStoreRoutes(parts.vectorStores, () => snapshots.current.config.vectors.stores.embedding_model),
     ...vectorRoutes({ services, endpoint: vectorCalls, engine: vectors, bodies: parts.bodies }),
-    ...scrapeRoutes(services, web.reader),
-    ...mapRoutes(services, web),
-    ...searchRoutes(services, web.search),
+    ...webToolRoutes(services, web),
     ...batchRoutes(parts, batches),
     ...crawlRoutes({ ...crawls, config: () => snapshots.current.config, clock }),
     ...firecrawlAccountRoutes({ counters: stores.counters, ledger, plans, clock, running: crawls.running }),
