@@ -13,7 +13,7 @@ export function providersReference(): string {
     'Culvert leaves out fields that a service refuses, and names them in the response header `x-culvert-dropped`. It',
     'translates fields that a service spells otherwise. It discovers models from the list of the service unless their column',
     'says otherwise. Bodies of the endpoints that a service also serves (`/v1/completions`, `/v1/moderations`, `/v1/rerank`)',
-    'go to it as they came.',
+    'go to it as they came. One that serves completions serves `/v1/fim/completions` too, in which its answers are converted.',
     '',
     '| type | service | base URL | key | environment | speaks | also serves | models |',
     '|---|---|---|---|---|---|---|---|',

@@ -14,12 +14,23 @@ function connect(type: string, baseUrl: string | null) {
 const pathsOf = (type: string, baseUrl: string | null) => Object.fromEntries(connect(type, baseUrl).forwardPaths);
 
 test('each service’s endpoints stand where its documentation says', () => {
-  assert.deepEqual(pathsOf('openai', null), { completions: '/v1/completions', moderations: '/v1/moderations' });
+  assert.deepEqual(pathsOf('openai', null), {
+    completions: '/v1/completions',
+    fim: '/v1/completions',
+    moderations: '/v1/moderations',
+  });
   assert.deepEqual(pathsOf('cohere', null), { rerank: '/v2/rerank' });
   assert.deepEqual(pathsOf('jina', null), { rerank: '/v1/rerank' });
   assert.deepEqual(pathsOf('jina', 'https://api.jina.ai/v1/rerank'), { rerank: '/v1/rerank' });
-  assert.deepEqual(pathsOf('deepseek', 'https://api.deepseek.com/v1'), { completions: '/beta/completions' });
-  assert.deepEqual(pathsOf('openrouter', null), { completions: '/api/v1/completions', rerank: '/api/v1/rerank' });
+  assert.deepEqual(pathsOf('deepseek', 'https://api.deepseek.com/v1'), {
+    completions: '/beta/completions',
+    fim: '/beta/completions',
+  });
+  assert.deepEqual(pathsOf('openrouter', null), {
+    completions: '/api/v1/completions',
+    rerank: '/api/v1/rerank',
+    fim: '/api/v1/completions',
+  });
   assert.deepEqual(pathsOf('anthropic', null), {});
 });
 

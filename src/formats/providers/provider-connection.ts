@@ -229,6 +229,9 @@ function forwardPathsOf(
     const path = typeof at === 'function' ? (model: string) => basePath + at(model) : pathOf(at, basePath);
     paths.set(endpoint as ForwardedEndpointId, path);
   }
+  const completions = paths.get('completions');
+  // They have `suffix`, and answers are converted.
+  if (completions !== undefined) paths.set('fim', completions);
   return paths;
 }
 

@@ -5,7 +5,7 @@ import { forwardedEndpoint } from '../../inference/families/forwarded/endpoint.t
 import type { Route } from '../exchange.ts';
 import { asReceived, bodyHandler } from '../model-call.ts';
 
-/** `POST /v1/completions`, `/v1/moderations`, `/v1/ocr`, `/v1/rerank`: one format each, whatever provider serves them. */
+/** `POST /v1/completions`, `/v1/fim/completions`, `/v1/moderations`, `/v1/ocr`, `/v1/rerank`: one format each, whatever provider serves them. */
 export function forwardedRoutes(services: Services): Route[] {
   return Object.values(forwardedEndpoints).map(({ id, path, summary, requestSchema }) => {
     const endpoint = forwardedEndpoint(services, id);

@@ -1,6 +1,7 @@
 import type { CallerDialectId } from '../../formats/dialects/dialect.ts';
 import { dialects } from '../../formats/dialects/dialect-table.ts';
 import type { ForwardedEndpointId } from '../../formats/dialects/forwarded/endpoint.ts';
+import { forwardedEndpoints } from '../../formats/dialects/forwarded/index.ts';
 import { exactly, textsIn, withTexts } from '../../formats/neutral/json-texts.ts';
 import { type Failure, isFailure } from '../../kernel/failure.ts';
 import { type JsonObject, scanJson } from '../../kernel/json.ts';
@@ -25,8 +26,8 @@ export type Bodies = Record<CallerDialectId, ConversationBody> &
 export type BodyKind = keyof Bodies;
 export type AnyBody = Bodies[BodyKind];
 
-/** Readers of bodies that are no conversations. */
-const readers: Record<Exclude<BodyKind, CallerDialectId>, (raw: Buffer) => AnyBody | Failure> = {
+/** Readers of bodies that are no conversations, and not forwarded. */
+const readers: Record<Exclude<BodyKind, CallerDialectId | ForwardedEndpointId>, (raw: Buffer) => AnyBody | Failure> = {
   speech: readSpeech,
   images: readImages,
   embeddings: (raw) => readEmbeddings(raw, 'embeddings'),
@@ -35,17 +36,14 @@ const readers: Record<Exclude<BodyKind, CallerDialectId>, (raw: Buffer) => AnyBo
   'cohere-embeddings': (raw) => readEmbeddings(raw, 'cohere-embeddings'),
   'bedrock-embeddings': (raw) => readEmbeddings(raw, 'bedrock-embeddings'),
   'ai-sdk-embeddings': (raw) => readEmbeddings(raw, 'ai-sdk-embeddings'),
-  completions: (raw) => readForwarded(raw, 'completions'),
-  moderations: (raw) => readForwarded(raw, 'moderations'),
-  'image-embeddings': (raw) => readForwarded(raw, 'image-embeddings'),
-  ocr: (raw) => readForwarded(raw, 'ocr'),
-  rerank: (raw) => readForwarded(raw, 'rerank'),
 };
 
 /** Parses and checks, in whatever thread; the failure is a 400 in every case. */
 export function readBody<K extends BodyKind>(raw: Buffer, kind: K): Bodies[K] | Failure;
 export function readBody(raw: Buffer, kind: BodyKind): AnyBody | Failure {
-  return kind in readers ? readers[kind as keyof typeof readers](raw) : readConversation(raw, kind as CallerDialectId);
+  if (kind in readers) return readers[kind as keyof typeof readers](raw);
+  if (kind in forwardedEndpoints) return readForwarded(raw, kind as ForwardedEndpointId);
+  return readConversation(raw, kind as CallerDialectId);
 }
 
 /** The answer to a question about a body, in whatever thread. All but `object`, `named` and `prompt` are of one that was read before. */

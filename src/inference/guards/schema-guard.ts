@@ -13,7 +13,7 @@ export interface SchemaGuard extends GuardRule {
 /** Conversations, whose answers have texts that can be distinguished from all else. */
 const endpoints: readonly string[] = ['chat', 'messages', 'responses'];
 /** Others that answer with a model's texts. */
-const unreadEndpoints: readonly string[] = ['completions'];
+const unreadEndpoints: readonly string[] = ['completions', 'fim'];
 
 /**
  * The schema of one guard over the answers to a request. Answers that call tools, or refuse, pass; one without a text is

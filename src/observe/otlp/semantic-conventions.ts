@@ -86,6 +86,7 @@ const video: Operation = { name: 'generate_content', output: 'video', kind: 'LLM
 
 const operations: Readonly<Record<string, Operation>> = {
   completions: { name: 'text_completion', output: null, kind: 'LLM' },
+  fim: { name: 'text_completion', output: null, kind: 'LLM' },
   embeddings,
   rerank: { name: 'rerank', output: null, kind: 'RERANKER' },
   moderations: { name: 'moderation', output: null, kind: 'CHAIN' },

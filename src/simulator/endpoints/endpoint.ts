@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { JsonObject } from '../../kernel/json.ts';
 import { uriText } from '../../kernel/web/uri-text.ts';
 import { chatSpeech } from './speak-chat.ts';
-import { completionsSpeech } from './speak-completions.ts';
+import { completionsSpeech, fimSpeech } from './speak-completions.ts';
 import { embeddingsSpeech } from './speak-embeddings.ts';
 import { imageEditsSpeech, imagesSpeech, picturePath } from './speak-images.ts';
 import { messagesSpeech } from './speak-messages.ts';
@@ -39,15 +39,16 @@ export interface Endpoint {
 /** The endpoint of a target (path and query) in a format that is not one of ours; null for another's. */
 export type OtherFormats = (target: string, headers: IncomingHttpHeaders) => Endpoint | null;
 
-const chat: Endpoint = { kind: 'chat', speech: chatSpeech, method: 'POST', pathModel: null };
 const messages: Endpoint = { kind: 'messages', speech: messagesSpeech, method: 'POST', pathModel: null };
 const responses: Endpoint = { kind: 'responses', speech: responsesSpeech, method: 'POST', pathModel: null };
-const completions: Endpoint = { kind: 'chat', speech: completionsSpeech, method: 'POST', pathModel: null };
-const moderations: Endpoint = { kind: 'chat', speech: moderationsSpeech, method: 'POST', pathModel: null };
-const rerank: Endpoint = { kind: 'chat', speech: rerankSpeech, method: 'POST', pathModel: null };
-const embeddings: Endpoint = { kind: 'chat', speech: embeddingsSpeech, method: 'POST', pathModel: null };
-/** Request of the end of a path that holds nothing else. */
-const mediaByEnd: readonly (readonly [end: string, speech: Speech])[] = [
+/** Answers by the end of a path; the first that fits. */
+const speechByEnd: readonly (readonly [end: string, speech: Speech])[] = [
+  ['/chat/completions', chatSpeech],
+  ['/fim/completions', fimSpeech],
+  ['/completions', completionsSpeech],
+  ['/embeddings', embeddingsSpeech],
+  ['/moderations', moderationsSpeech],
+  ['/rerank', rerankSpeech],
   ['/audio/speech', soundSpeech],
   ['/audio/transcriptions', transcriptionSpeech],
   ['/audio/translations', translationSpeech],
@@ -62,17 +63,12 @@ const countTokens: Endpoint = { kind: 'count-tokens', speech: messagesSpeech, me
  * Azure's `/openai/deployments/{deployment}`. `path` comes without its query.
  */
 export function endpointOf(path: string, headers: IncomingHttpHeaders): Endpoint {
-  if (path.endsWith('/chat/completions')) return { ...chat, pathModel: deploymentOf(path) };
-  if (path.endsWith('/embeddings')) return { ...embeddings, pathModel: deploymentOf(path) };
   if (path.endsWith('/messages')) return messages;
   if (path.endsWith('/messages/count_tokens')) return countTokens;
   if (path.endsWith('/responses')) return responses;
   if (path.endsWith('/responses/input_tokens')) return inputTokens;
-  if (path.endsWith('/completions')) return completions;
-  if (path.endsWith('/moderations')) return moderations;
-  if (path.endsWith('/rerank')) return rerank;
-  const media = mediaByEnd.find(([end]) => path.endsWith(end))?.[1];
-  if (media !== undefined) return { kind: 'chat', speech: media, method: 'POST', pathModel: deploymentOf(path) };
+  const found = speechByEnd.find(([end]) => path.endsWith(end))?.[1];
+  if (found !== undefined) return { kind: 'chat', speech: found, method: 'POST', pathModel: deploymentOf(path) };
   if (path.endsWith('/audio/voices')) return { kind: 'voices', speech: chatSpeech, method: 'GET', pathModel: null };
   if (path.includes(picturePath)) return { kind: 'picture', speech: chatSpeech, method: 'GET', pathModel: null };
   const speech = headers['anthropic-version'] === undefined ? chatSpeech : messagesSpeech;

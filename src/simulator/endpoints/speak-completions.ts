@@ -55,6 +55,9 @@ export const completionsSpeech: Speech = {
   errorFrame: chatSpeech.errorFrame,
 };
 
+/** Mistral's fill in the middle: it reads completions, and answers in the form of chats. */
+export const fimSpeech: Speech = { ...chatSpeech, read };
+
 /** A prompt without anything that only conversations have; a whole answer. */
 export function plainPrompt(model: string, text: string): Prompt {
   return {

@@ -41,7 +41,28 @@ export const completions: ForwardedEndpoint = {
       },
       {},
     ),
-  readInPassing,
+  readInPassing: () => readInPassing('text'),
+};
+
+/**
+ * Mistral's completions for what is between `prompt` and `suffix` (https://docs.mistral.ai/api/endpoint/fim), answered in
+ * the form of chats. Other services do the same by OpenAI's older format.
+ */
+export const fim: ForwardedEndpoint = {
+  ...completions,
+  id: 'fim',
+  path: '/v1/fim/completions',
+  summary: "Fill in the middle of a text in Mistral's format",
+  readRequest(raw, body, scan) {
+    const read = completions.readRequest(raw, body, scan);
+    if (isFailure(read)) return read;
+    // Mistral alone has another word for `seed`.
+    const forward: typeof read.forward = (target) =>
+      read.forward('seed' in target.rename ? target : { ...target, rename: { random_seed: 'seed', ...target.rename } });
+    const value = { ...read, forward };
+    return value;
+  },
+  readInPassing: () => readInPassing('chat'),
 };
 
 const startCharsMax = 1_024;
@@ -55,8 +76,13 @@ const nothing: PassingVerdict = { content: false, fault: null, usageOnly: false 
 const contentOnly: PassingVerdict = { content: true, fault: null, usageOnly: false };
 const usageChunk: PassingVerdict = { content: false, fault: null, usageOnly: true };
 
-function readInPassing(): PassingReader {
+/** Forms of a choice: `text`, or a `message` and its pieces. */
+type Form = 'text' | 'chat';
+
+/** Answers in either form, for callers who read one of them. */
+function readInPassing(form: Form): PassingReader {
   const seen = new SeenInPassing();
+  let reason: JsonValue = null;
   let state: 'open' | 'began' | 'finished' | 'failed' = 'open';
 
   function fails(found: Fault): PassingVerdict {
@@ -80,11 +106,19 @@ function readInPassing(): PassingReader {
       if (error !== null) return fails(error);
       seen.usage = neutralUsage(chunk.usage) ?? seen.usage;
       const choices = listIn(chunk.choices);
-      if (choices.length === 0) return isObject(chunk.usage) ? usageChunk : nothing;
-      state = choices.some(isFinished) ? 'finished' : state === 'open' ? 'began' : state;
+      if (choices.length === 0) {
+        if (form === 'text') return isObject(chunk.usage) ? usageChunk : nothing;
+        // Mistral's callers expect a choice in each chunk, and usage without a wish for it.
+        chunk.choices = [{ index: 0, text: '', finish_reason: reason }];
+        return { ...nothing, data: JSON.stringify(inForm(chunk, form, 'chunk') ?? chunk) };
+      }
+      reason = choices.find(isFinished)?.finish_reason ?? reason;
+      state = reason !== null ? 'finished' : state === 'open' ? 'began' : state;
       const characters = charactersOf(choices);
       seen.characters += characters;
-      return characters > 0 ? contentOnly : nothing;
+      const verdict = characters > 0 ? contentOnly : nothing;
+      const converted = inForm(chunk, form, 'chunk');
+      return converted === null ? verdict : { ...verdict, data: JSON.stringify(converted) };
     },
     whole(body) {
       const wrong = faultInList(body, ['choices'], 1);
@@ -92,6 +126,7 @@ function readInPassing(): PassingReader {
       const answer = body as JsonObject;
       seen.usage = neutralUsage(answer.usage);
       seen.characters = charactersOf(answer.choices as JsonValue[]);
+      seen.mended = inForm(answer, form, 'whole') !== null;
       return null;
     },
   };
@@ -100,6 +135,7 @@ function readInPassing(): PassingReader {
 class SeenInPassing implements PassingFacts {
   usage: Usage | null = null;
   terminal = false;
+  mended = false;
   characters = 0;
 
   get outputTokensSeen(): number {
@@ -108,13 +144,34 @@ class SeenInPassing implements PassingFacts {
 }
 
 function charactersOf(choices: readonly JsonValue[]): number {
-  let characters = 0;
-  for (const choice of choices) {
-    if (isObject(choice) && typeof choice.text === 'string') characters += choice.text.length;
-  }
-  return characters;
+  return choices.reduce<number>((sum, choice) => sum + (textOf(choice)?.text.length ?? 0), 0);
 }
 
-function isFinished(choice: JsonValue): boolean {
+/** Text of a choice, and the form in which it has it; null for what is no choice. */
+function textOf(choice: JsonValue): { text: string; form: Form } | null {
+  if (!isObject(choice)) return null;
+  if (typeof choice.text === 'string') return { text: choice.text, form: 'text' };
+  const message = choice.message ?? choice.delta;
+  if (!isObject(message)) return null;
+  return { text: typeof message.content === 'string' ? message.content : '', form: 'chat' };
+}
+
+/** The answer, or a chunk of it, with its choices in that form; null: they were. */
+function inForm(answer: JsonObject, form: Form, part: 'chunk' | 'whole'): JsonObject | null {
+  const choices = listIn(answer.choices);
+  const converted = choices.map((choice, at) => {
+    const found = textOf(choice);
+    if (found === null || found.form === form) return choice;
+    const { index = at, finish_reason = null } = choice as JsonObject;
+    if (form === 'text') return { index, text: found.text, logprobs: null, finish_reason };
+    const message = { role: 'assistant', content: found.text };
+    return { index, ...(part === 'chunk' ? { delta: message } : { message }), finish_reason };
+  });
+  if (converted.every((choice, at) => choice === choices[at])) return null;
+  const names = part === 'chunk' ? 'chat.completion.chunk' : 'chat.completion';
+  return Object.assign(answer, { object: form === 'text' ? 'text_completion' : names, choices: converted });
+}
+
+function isFinished(choice: JsonValue): choice is JsonObject {
   return isObject(choice) && typeof choice.finish_reason === 'string' && choice.finish_reason !== '';
 }

@@ -6,5 +6,7 @@ export const inception = openAiLike({
   title: 'Inception',
   baseUrl: 'https://api.inceptionlabs.ai/v1',
   envKey: 'INCEPTION_API_KEY',
+  // https://docs.inceptionlabs.ai/get-started/models
+  forwards: { fim: '/fim/completions' },
   quirks: { rename: { max_completion_tokens: 'max_tokens' }, nativeN: false },
 });

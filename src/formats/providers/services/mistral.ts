@@ -2,6 +2,15 @@ import { lowToHigh, wordsOfOpenRouter } from '../efforts.ts';
 import { inTurn, withAnswerMembers, withoutNames, withShortCallIds, withSystemForDeveloper } from '../histories.ts';
 import { hintsForOpenAi, openAiBatches, openAiEmbeddings, openAiLike, openAiTranscription } from '../openai-like.ts';
 
+/** It continues texts by its endpoint for fill in the middle alone, which needs no suffix. */
+const fim = '/fim/completions';
+const fimMembers = () => ({
+  without: [],
+  with: {},
+  omit: ['user', 'logit_bias', 'frequency_penalty', 'presence_penalty'],
+  rename: { seed: 'random_seed' },
+});
+
 /**
  * https://docs.mistral.ai/api. The body is checked strictly: a field it does not know is 422 `extra_forbidden`.
  * Usage comes with every stream, unasked.
@@ -13,7 +22,8 @@ export const mistral = openAiLike({
   baseUrl: 'https://api.mistral.ai/v1',
   envKey: 'MISTRAL_API_KEY',
   // https://docs.mistral.ai/api/endpoint/ocr
-  forwards: { moderations: '/moderations', ocr: '/ocr' },
+  forwards: { completions: fim, fim, moderations: '/moderations', ocr: '/ocr' },
+  forwardBodies: { completions: fimMembers, fim: fimMembers },
   // It takes 16,384 tokens over all inputs of a call.
   embeds: {
     ...openAiEmbeddings,

@@ -100,7 +100,11 @@ function servedBy(
 }
 
 /** Types of models that a message may name: other types say nothing of whether they serve an endpoint. */
-const typeServed: Readonly<Partial<Record<ForwardedEndpointId, string>>> = { completions: 'chat', rerank: 'rerank' };
+const typeServed: Readonly<Partial<Record<ForwardedEndpointId, string>>> = {
+  completions: 'chat',
+  fim: 'chat',
+  rerank: 'rerank',
+};
 
 /** One attempt. `format`: of the answer, and what in it is a fault. */
 export function forwardTrial(

@@ -126,7 +126,8 @@ export class FilteredStream<C> {
         this.#segment(held, text);
         continue;
       }
-      const isPiece = path.at(-1) === 'delta' || (path[0] === 'choices' && path.at(-1) === 'text');
+      const isOfChoice = path[0] === 'choices' && (path.at(-1) === 'text' || path.at(-2) === 'delta');
+      const isPiece = path.at(-1) === 'delta' || isOfChoice;
       if (isPiece) this.#piece(held, [type, event.item_id, choice, path.at(-1)].join(), { kind, choice }, path, text);
       else {
         const about = {

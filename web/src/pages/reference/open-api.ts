@@ -61,7 +61,7 @@ export function operationsOf({ paths }: Document): Operation[] {
 
 /** Subjects in the order in which they are shown, the admin API's by tag after `/v1`; the first pattern that fits. */
 const subjects: readonly (readonly [subject: string, paths: RegExp])[] = [
-  ['Chat and text', /^\/v1\/(chat|messages(?!\/batches)|responses|completions|conversations)\b/],
+  ['Chat and text', /^\/v1\/(chat|messages(?!\/batches)|responses|(?:fim\/)?completions|conversations)\b/],
   ['Embeddings, ranking and moderation', /^\/v1\/(embeddings|rerank|moderations)\b/],
   ['Images and video', /^\/v1\/(images|videos)\b/],
   ['Audio and realtime', /^\/v1\/(audio|realtime)\b/],
@@ -112,7 +112,7 @@ export function bodyOf({ requestBody }: Operation): { type: string; schema: Sche
 
 /** POSTs that only ask, and change no stored data. */
 const asking = [
-  /^\/v1(beta)?\/(chat|messages|responses|completions|models|embeddings|moderations|rerank|audio|images)\b/,
+  /^\/v1(beta)?\/(chat|messages|responses|(?:fim\/)?completions|models|embeddings|moderations|rerank|audio|images)\b/,
   /\/points\/(search|recommend|discover|query|scroll|count)\b/,
   /\/facet$/,
   /^(?!.*\/batch\/).*\/(scrape|map|search)$/,
