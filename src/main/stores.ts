@@ -36,7 +36,7 @@ import {
   createPostgresResponseStore,
   tablesIn,
 } from '../stores/postgres/stores.ts';
-import { RedisCounters } from '../stores/redis/counters.ts';
+import { openRedisCounters } from '../stores/redis/open-counters.ts';
 import { type DataFolder, folderIdOf } from '../stores/sqlite/data-folder.ts';
 import { naming } from '../stores/sqlite/database.ts';
 import { createSqlitePageThread } from '../stores/sqlite/page-thread.ts';
@@ -193,25 +193,20 @@ async function openShared({ config, folder, clock, seat, order, onTrouble }: Sto
   const { counters, tally, hints } =
     storage.state === 'memory'
       ? { counters: await openMemoryCounters(), tally: null, hints: null }
-      : await openRedisCounters();
+      : await openSharedCounters();
 
   async function openMemoryCounters(): Promise<Counters> {
     return new MemoryCounters({ clock, books: ledger, startMs: await patient(() => ledger.newestBucketMs()) });
   }
 
-  async function openRedisCounters(): Promise<Pick<Stores, 'counters' | 'tally' | 'hints'>> {
-    const redis = await RedisCounters.begun({
-      url: storage.state,
-      booksId: await patient(booksId),
-      books: ledger,
-      rules: { scopesOf, callMilliIn },
-      clock,
-      onTrouble,
-    });
-    const { tally, hints } = redis;
-    if (storage.on_state_loss === 'deny') return { counters: redis, tally, hints };
+  async function openSharedCounters(): Promise<Pick<Stores, 'counters' | 'tally' | 'hints'>> {
+    const rules = { scopesOf, callMilliIn };
     const livingBoots = () => ledger.livingBoots();
-    return { counters: createLocalOnLoss({ shared: redis, local: memory, livingBoots }), tally, hints };
+    return openRedisCounters(
+      { url: storage.state, booksId: await patient(booksId), books: ledger, rules, clock, onTrouble },
+      (shared) =>
+        storage.on_state_loss === 'deny' ? shared : createLocalOnLoss({ shared, local: memory, livingBoots }),
+    );
   }
 
   const worker = seat?.jobWorker ?? workerApart(bootId, storage.state === 'memory' ? 'alone' : 'may-live');

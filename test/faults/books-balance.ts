@@ -11,7 +11,7 @@ export interface RequestSeen {
   usage: { source: string };
 }
 
-/** What a gateway says of account `dev`: the books, and the windows over them. */
+/** What a gateway says of an account: the books, and the windows over them. */
 export interface Books {
   events: RequestSeen[];
   /** Sum of the events. */
@@ -24,14 +24,16 @@ export interface Books {
   open: number;
 }
 
-export async function booksOf(url: string): Promise<Books> {
-  const { windows } = await read(url, '/v1/usage', testKey);
-  const { open_requests: open } = await read(url, '/admin/v1/accounts/dev');
+const dev = { account: 'dev', key: testKey };
+
+export async function booksOf(url: string, { account, key } = dev): Promise<Books> {
+  const { windows } = await read(url, '/v1/usage', key);
+  const { open_requests: open } = await read(url, `/admin/v1/accounts/${account}`);
   const { data } = await read(url, '/admin/v1/usage?group_by=account');
-  const { requests, units } = data.find((row: { group: string }) => row.group === 'dev') ?? { requests: 0, units: 0 };
+  const { requests, units } = data.find((row: { group: string }) => row.group === account) ?? { requests: 0, units: 0 };
   const events: RequestSeen[] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {
-    const page = await read(url, `/admin/v1/requests?account=dev&limit=1000${cursor && `&cursor=${cursor}`}`);
+    const page = await read(url, `/admin/v1/requests?account=${account}&limit=1000${cursor && `&cursor=${cursor}`}`);
     events.push(...page.data);
     cursor = page.next_cursor === null ? null : encodeURIComponent(page.next_cursor);
   }
@@ -48,10 +50,10 @@ export async function booksOf(url: string): Promise<Books> {
  * F52: at idle nothing is open, and windows, roll-ups and events say the same. Settlements on their way get `withinMs`, which a busy machine needs.
  * Up to `lostUnits` may be in the windows alone: leases of killed replicas count as used until a seed knows better.
  */
-export async function balanced(url: string, withinMs = 60_000, lostUnits = 0): Promise<Books> {
+export async function balanced(url: string, withinMs = 60_000, lostUnits = 0, of = dev): Promise<Books> {
   const endMs = performance.now() + withinMs;
   for (;;) {
-    const books = await booksOf(url);
+    const books = await booksOf(url, of);
     const { units, events } = books;
     const found = { open: books.open, windows: books.windows, rolledUp: books.rolledUp };
     const counted = Math.min(Math.max(units, books.windows['5h']), units + lostUnits);

@@ -36,7 +36,7 @@ export async function startReplicas(
     redis,
     ready = true,
     ...config
-  }: { postgres: StartedPostgres; redis: StartedRedis; ready?: boolean } & Record<string, unknown>,
+  }: { postgres: StartedPostgres; redis: Pick<StartedRedis, 'url'>; ready?: boolean } & Record<string, unknown>,
 ): Promise<Replicas> {
   const upstream = await startUpstream();
   t.after(() => upstream.close());

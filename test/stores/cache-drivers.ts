@@ -8,7 +8,8 @@ import { createSealedCache, RecentEntries } from '../../src/stores/cache/sealed-
 import { openSqliteCache } from '../../src/stores/cache/sqlite-cache.ts';
 import { fakeClock } from '../fake-clock.ts';
 import { memoryCache } from '../memory-cache.ts';
-import { redisMissing, type StartedRedis, startRedis } from '../start-redis.ts';
+import { redisMissing, startRedis } from '../start-redis.ts';
+import { startRedisCluster } from '../start-redis-cluster.ts';
 
 type FakeClock = ReturnType<typeof fakeClock>;
 
@@ -119,15 +120,13 @@ function assertNoTrouble(message: string): never {
   throw new Error(message);
 }
 
-let server: Promise<StartedRedis> | null = null;
 let books = 0;
 
-const redis: CacheDriver = {
-  name: 'redis',
+const redis = (name: string, start: () => Promise<{ url: string }>): CacheDriver => ({
+  name,
   skip: redisMissing,
   async create(bounds) {
-    server ??= startRedis(null);
-    const { url } = await server;
+    const { url } = await start();
     books += 1;
     const booksId = `cache-${books}`;
     const clock = fakeClock(Date.now());
@@ -137,7 +136,16 @@ const redis: CacheDriver = {
       () => {},
     );
   },
-};
+});
+
+let server: Promise<{ url: string }> | null = null;
+let cluster: Promise<{ url: string }> | null = null;
 
 /** The suite of the cache runs over each of these. */
-export const cacheDrivers: readonly CacheDriver[] = [memory, sqlite, sqliteWithMemory, redis];
+export const cacheDrivers: readonly CacheDriver[] = [
+  memory,
+  sqlite,
+  sqliteWithMemory,
+  redis('redis', () => (server ??= startRedis(null))),
+  redis('redis cluster', () => (cluster ??= startRedisCluster(null))),
+];

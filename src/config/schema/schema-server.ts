@@ -198,9 +198,12 @@ export const storageSchema = z
     database: storeUrl(/^(sqlite|postgres(ql)?:\/\/\S+)$/, 'expected sqlite or a URL such as postgres://user@host/db')
       .default('sqlite')
       .describe('Accounts, keys and the ledger: `sqlite` (in the data folder) or a `postgres://` URL.'),
-    state: storeUrl(/^(memory|rediss?:\/\/\S+)$/, 'expected memory or a URL such as redis://host:6379')
+    state: storeUrl(
+      /^(memory|rediss?:\/\/\S+|rediss?\+cluster:\/\/[^\s/]+(\/0?)?(\?\S*)?)$/,
+      'expected memory or a URL such as redis://host:6379, or of a cluster, which has database 0 alone, redis+cluster://host:6379',
+    )
       .default('memory')
-      .describe('Quota counters: `memory` (one process) or a `redis://` URL.'),
+      .describe('Quota counters: `memory` (one process), a `redis://` URL, or `redis+cluster://` for Redis Cluster.'),
     files: z
       .union([
         z.literal('local'),

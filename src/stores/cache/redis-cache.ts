@@ -8,8 +8,9 @@ import type {
 import { backoffMs } from '../../kernel/backoff.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { silentMaxMs } from '../patience.ts';
+import { type ClusterPart, clusterOf } from '../redis/cluster.ts';
 import { keysOf } from '../redis/keys.ts';
-import { errorMessage } from '../redis/redis-errors.ts';
+import { errorMessage, isElsewhere } from '../redis/redis-errors.ts';
 import type { Script } from '../redis/script.ts';
 import { openWire, type Reply, type Wire } from '../redis/wire.ts';
 import { createTroubleReport } from '../trouble-report.ts';
@@ -41,9 +42,10 @@ export interface RedisCacheOptions {
 export function openRedisCache(options: RedisCacheOptions): CacheStore {
   const { booksId, bounds, clock } = options;
   const prefix = `${keysOf(booksId)}{cache}:`;
-  const link = openLink(options);
+  const link = openLink(options, clusterOf(options.url, clock)?.cache);
   const hasRoom = memoryLook(link.send, clock);
-  const run = (script: Script, args: readonly (string | Buffer)[]) => link.run(script, [prefix, ...args]);
+  const run = (script: Script, args: readonly (string | Buffer)[]) =>
+    runOver(link.send, script, ['1', prefix, ...args]);
 
   /** `over`: 'any', 'none', or the `atMs` of the entry that must be there. */
   async function write(scope: string, digest: string, entry: CacheEntry, over: string): Promise<boolean> {
@@ -137,7 +139,7 @@ function memoryLook(send: (args: readonly string[]) => Promise<Reply>, clock: Cl
 }
 
 /** A connection that is made anew whenever it is lost. */
-function openLink({ url, clock, onTrouble }: RedisCacheOptions) {
+function openLink({ url, clock, onTrouble }: RedisCacheOptions, part: ClusterPart | undefined) {
   let wire: Wire | null = null;
   let trouble: string | null = null;
   let losses = 0;
@@ -162,7 +164,7 @@ function openLink({ url, clock, onTrouble }: RedisCacheOptions) {
   async function connect(): Promise<void> {
     try {
       const events = { onOver: lose, onFlowing: () => undefined };
-      wire = await openWire(url, clock, events, { texts: 'bytes', maxMs: silentMaxMs });
+      wire = await openWire(await (part?.serverUrl() ?? url), clock, events, { texts: 'bytes', maxMs: silentMaxMs });
       if (closed) return wire.destroy();
       losses = 0;
       trouble = null;
@@ -176,22 +178,21 @@ function openLink({ url, clock, onTrouble }: RedisCacheOptions) {
     if (wire === null && trouble === null) await opening;
     if (wire === null) throw new Error(`Redis is lost: ${trouble ?? 'it was closed'}`);
     if (wire.slow()) throw new Error('Redis does not answer in time');
-    return wire.send(args);
+    const on = wire;
+    return on.send(args).catch((error: unknown) => {
+      const words = errorMessage(error);
+      if (on === wire && isElsewhere(words)) {
+        on.destroy();
+        lose(words);
+      }
+      throw error;
+    });
   }
 
   let opening = connect();
 
   return {
     send,
-    /** `args` begin with the only key. */
-    async run({ sha, text }: Script, args: readonly (string | Buffer)[]): Promise<Reply> {
-      try {
-        return await send(['EVALSHA', sha, '1', ...args]);
-      } catch (error) {
-        if (!errorMessage(error).startsWith('NOSCRIPT')) throw error;
-        return send(['EVAL', text, '1', ...args]);
-      }
-    },
     close(): void {
       closed = true;
       if (timer !== null) clearTimeout(timer);
@@ -200,6 +201,19 @@ function openLink({ url, clock, onTrouble }: RedisCacheOptions) {
       trouble = 'it was closed';
     },
   };
+}
+
+async function runOver(
+  send: ReturnType<typeof openLink>['send'],
+  { sha, text }: Script,
+  rest: readonly (string | Buffer)[],
+): Promise<Reply> {
+  try {
+    return await send(['EVALSHA', sha, ...rest]);
+  } catch (error) {
+    if (!errorMessage(error).startsWith('NOSCRIPT')) throw error;
+    return send(['EVAL', text, ...rest]);
+  }
 }
 
 function statsOf([scope, model, entries, bytes, oldestMs]: readonly Reply[]): CacheScopeStats {

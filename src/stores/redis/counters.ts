@@ -19,6 +19,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { withinMs } from '../../kernel/within-ms.ts';
 import { bookedMaxMs, seedWaitMaxMs } from '../patience.ts';
+import type { ClusterPart } from './cluster.ts';
 import { Slots } from './concurrency-slots.ts';
 import { Headroom, statesAfter } from './headroom.ts';
 import { createRedisHints, hintScript } from './hint-channel.ts';
@@ -70,8 +71,9 @@ const needsSeed = 3;
 const unavailable: Unavailable = { kind: 'unavailable', reason: 'the quota counters cannot be asked right now' };
 
 export interface RedisCountersOptions {
-  /** `redis[s]://[[user][:password]@]host[:port][/database]` */
+  /** `redis[s]://[[user][:password]@]host[:port][/database]`, or that of a cluster (`clusterOf`), with `part`. */
   url: string;
+  part?: ClusterPart;
   /**
    * Id of this ledger for ever: counters of other ledgers in this Redis are not ours. It has neither braces nor spaces.
    */
@@ -113,7 +115,7 @@ export class RedisCounters implements Counters {
   readonly #sweep: Sweep;
   readonly #wallMs: () => number;
 
-  constructor({ url, booksId, books, rules, clock, onTrouble, nowMs }: RedisCountersOptions) {
+  constructor({ url, part, booksId, books, rules, clock, onTrouble, nowMs }: RedisCountersOptions) {
     this.#clock = clock;
     this.#wallMs = nowMs ?? (() => clock.wallMs());
     const steadyMs = nowMs ?? (() => clock.monotonicMs());
@@ -131,6 +133,7 @@ export class RedisCounters implements Counters {
     });
     this.#link = new Link({
       url,
+      part,
       booksId,
       clock,
       scripts,
@@ -155,7 +158,7 @@ export class RedisCounters implements Counters {
     this.#unlimited = new Unlimited(this.#leases, (...args) => this.#turns.ask(...args));
     this.#takes = createTakes(this.#turns, this.#plans);
     this.tally = createRedisTally(this.#link);
-    const hints = createRedisHints({ link: this.#link, url, booksId });
+    const hints = createRedisHints({ link: this.#link, url, part, booksId });
     this.hints = hints;
     this.#closeHints = hints.close;
     this.#seeding = createSeeding({ link: this.#link, books, rules, onTrouble });

@@ -1,4 +1,5 @@
 import type { HintChannel } from '../../books/metering/hint-channel.ts';
+import type { ClusterPart } from './cluster.ts';
 import { keysOf } from './keys.ts';
 import type { Link } from './link.ts';
 import { luaWindows } from './lua-windows.ts';
@@ -23,10 +24,12 @@ return {0}
 export function createRedisHints({
   link,
   url,
+  part,
   booksId,
 }: {
   link: Pick<Link, 'run'>;
   url: string;
+  part: ClusterPart | undefined;
   booksId: string;
 }): HintChannel & { close(): void } {
   let stop = () => {};
@@ -35,14 +38,15 @@ export function createRedisHints({
       if (text.length <= textMax) void link.run(hintScript, ['hints'], [text]);
     },
     listen(take) {
-      stop = listenTo(url, `${keysOf(booksId)}hints`, (text) => text.length <= textMax && take(text));
+      const server = async () => part?.serverUrl() ?? url;
+      stop = listenTo(server, `${keysOf(booksId, part)}hints`, (text) => text.length <= textMax && take(text));
     },
     close: () => stop(),
   };
 }
 
 /** Listens until it is stopped, over one connection after the other. */
-function listenTo(url: string, channel: string, take: (text: string) => void): () => void {
+function listenTo(server: () => Promise<string>, channel: string, take: (text: string) => void): () => void {
   let timer: NodeJS.Timeout | null = null;
   let client: { destroy(): void } | null = null;
   let stopped = false;
@@ -50,7 +54,7 @@ function listenTo(url: string, channel: string, take: (text: string) => void): (
   async function connect(): Promise<void> {
     const { createClient } = await import('@redis/client');
     const next = createClient({
-      url,
+      url: await server(),
       disableOfflineQueue: true,
       disableClientInfo: true,
       maintNotifications: 'disabled',

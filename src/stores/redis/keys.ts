@@ -1,8 +1,8 @@
 import type { Scope } from '../../books/metering/counters.ts';
+import type { ClusterPart } from './cluster.ts';
 
 /**
- * Names in Redis, all of them below `keysOf` the books. All keys of an account share a hash tag, so that they are in
- * one slot; only the epoch is apart from them. Account ids hold neither braces nor spaces.
+ * Names in Redis, all of them below `keysOf` the books. Account ids hold neither braces nor spaces.
  */
 export const epochKey = 'epoch';
 
@@ -31,8 +31,9 @@ export function sweptKey(account: string): string {
 
 /**
  * Prefix of the names that count for these books: a Redis may be shared, and one that outlived its database (which was
- * restored, or replaced) knows nothing of the new one's past.
+ * restored, or replaced) knows nothing of the new one's past. `part`: of a cluster, whose tag is then that of all
+ * these names.
  */
-export function keysOf(booksId: string): string {
-  return `cv:${booksId}:`;
+export function keysOf(booksId: string, part?: ClusterPart): string {
+  return part === undefined ? `cv:${booksId}:` : `cv:${booksId}:{${part.tag}}:`;
 }

@@ -4,6 +4,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { every } from '../../kernel/every.ts';
 import { bookedMaxMs } from '../patience.ts';
 import { createTroubleReport, type TroubleReport } from '../trouble-report.ts';
+import type { ClusterPart } from './cluster.ts';
 import { epochKey, keysOf } from './keys.ts';
 import { pulseScript } from './lua-leases.ts';
 import { epochScript } from './lua-seed.ts';
@@ -34,6 +35,8 @@ export type Answer = readonly Reply[] | 'unsent' | 'unknown';
 
 export interface LinkOptions {
   url: string;
+  /** Part of a cluster that has the keys; absent: `url` names the server. */
+  part?: ClusterPart | undefined;
   /** Names the books that are counted for. */
   booksId: string;
   clock: Clock;
@@ -52,7 +55,7 @@ export interface LinkOptions {
 /** `keys` and `args` without the epoch, which is always the first of both, and the time, which is the second argument. */
 export type Run = (script: Script, keys: readonly string[], args: readonly string[]) => Promise<Answer>;
 
-/** The way to one Redis server, kept up for ever: nothing is sent over it before its epoch is known. */
+/** The way to the Redis server that has the keys, kept up for ever: nothing is sent over it before its epoch is known. */
 export class Link {
   readonly #options: LinkOptions;
   readonly #ours: string;
@@ -76,7 +79,7 @@ export class Link {
 
   constructor(options: LinkOptions) {
     this.#options = options;
-    this.#ours = keysOf(options.booksId);
+    this.#ours = keysOf(options.booksId, options.part);
     this.#report = createTroubleReport({
       trouble: () => this.#loss,
       words: {
@@ -160,7 +163,8 @@ export class Link {
 
   async #connect(): Promise<void> {
     try {
-      const opened: Wire = await openWire(this.#options.url, this.#options.clock, {
+      const { url, part, clock } = this.#options;
+      const opened: Wire = await openWire(await (part?.serverUrl() ?? url), clock, {
         onOver: (reason) => {
           if (this.#wire === opened) this.#lose(reason);
         },
@@ -189,6 +193,10 @@ export class Link {
       const info = String(await on.send(['INFO', 'server']));
       const runId = /^run_id:(\S+)/m.exec(info)?.[1];
       if (runId === undefined) throw new Error('INFO does not tell its run_id');
+      if (this.#options.part === undefined && /^redis_mode:cluster/m.test(info))
+        throw new Error(
+          "it is a server of Redis Cluster; write redis+cluster:// or rediss+cluster:// in 'storage.state'",
+        );
       const renew = this.#distrusted;
       this.#distrusted = false;
       const command = ['EVAL', epochScript.text, '1', this.#ours + epochKey, runId, randomUUID(), renew ? '*' : ''];

@@ -2,7 +2,13 @@
 export function errorMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // The name of the script is of no use to an operator, and would make many troubles of one.
-  return error.message.replace(/,? script: [0-9a-f]{40}, on @user_script:\d+\.?$/, '').trim() || error.name;
+  const message = error.message.replace(/,? script: [0-9a-f]{40}, on @user_script:\d+\.?$/, '').trim() || error.name;
+  return message.replace(/^(MOVED|ASK) (\d+) .*/, '$1: slot $2 is on another server');
+}
+
+/** Whether another server may have the keys, such as the one to which a cluster moved their slot. */
+export function isElsewhere(words: string): boolean {
+  return /(^|: -)(READONLY|LOADING|MASTERDOWN|MOVED|ASK|TRYAGAIN|CLUSTERDOWN)\b/.test(words);
 }
 
 /**
@@ -10,5 +16,5 @@ export function errorMessage(error: unknown): string {
  * can. Redis 6 reports a script's error in a sentence with the code within.
  */
 export function cannotServe(words: string): boolean {
-  return /(^|: -)(READONLY|LOADING|MASTERDOWN|NOAUTH|NOPERM|OOM|MISCONF|NOREPLICAS)\b/.test(words);
+  return isElsewhere(words) || /(^|: -)(NOAUTH|NOPERM|OOM|MISCONF|NOREPLICAS)\b/.test(words);
 }

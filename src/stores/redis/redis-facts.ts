@@ -1,4 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts';
+import { clusterOf } from './cluster.ts';
 import { NoReply, openWire, type Reply, type Wire } from './wire.ts';
 
 /** Facts of a server, for `culvert doctor`. */
@@ -17,7 +18,8 @@ export interface RedisFacts {
 export async function redisFacts(url: string, clock: Clock): Promise<RedisFacts> {
   let wire: Wire | null = null;
   try {
-    wire = await openWire(url, clock, { onOver() {}, onFlowing() {} });
+    const server = await (clusterOf(url, clock)?.cache.serverUrl() ?? url);
+    wire = await openWire(server, clock, { onOver() {}, onFlowing() {} });
     const info = String(await wire.send(['INFO', 'server']));
     const sentMs = clock.wallMs();
     const [seconds, micros] = (await wire.send(['TIME'])) as [string, string];

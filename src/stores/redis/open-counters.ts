@@ -1,0 +1,53 @@
+import type { Counters } from '../../books/metering/counters.ts';
+import type { HintChannel } from '../../books/metering/hint-channel.ts';
+import type { SharedTally } from '../../books/metering/tally.ts';
+import { clusterOf, partOf } from './cluster.ts';
+import { RedisCounters, type RedisCountersOptions } from './counters.ts';
+
+export interface OpenedCounters {
+  counters: Counters;
+  tally: SharedTally;
+  hints: HintChannel;
+}
+
+/**
+ * Opens the counters of one server, or those of each part of a cluster, for a start: they can admit, unless Redis is away
+ * for longer than counters take that begin anew. `served`: the counters that requests ask instead.
+ */
+export async function openRedisCounters(
+  { onTrouble, ...options }: Omit<RedisCountersOptions, 'part'>,
+  served: (shared: RedisCounters) => Counters,
+): Promise<OpenedCounters> {
+  const cluster = clusterOf(options.url, options.clock);
+  if (cluster === null) {
+    const opened = await RedisCounters.begun({ ...options, onTrouble });
+    return { counters: served(opened), tally: opened.tally, hints: opened.hints };
+  }
+  const begun = cluster.parts.map((part, at) => {
+    const place = `redis (part ${at + 1} of ${cluster.parts.length} of the accounts):`;
+    return RedisCounters.begun({ ...options, part, onTrouble: (text) => onTrouble(text.replace(/^redis:/, place)) });
+  });
+  const parts = await Promise.all(begun);
+  const [first] = parts as [RedisCounters, ...RedisCounters[]];
+  return { counters: byPart(parts.map(served)), tally: first.tally, hints: first.hints };
+}
+
+function byPart(parts: readonly Counters[]): Counters {
+  const of = (account: string): Counters => parts[partOf(account)] as Counters;
+  return {
+    enter: (entry) => of(entry.account).enter(entry),
+    hold: (hold) => of(hold.account).hold(hold),
+    settle: (held, spent) => of(held.account).settle(held, spent),
+    giveBack: (returned) => of(returned.account).giveBack(returned),
+    read: (account, limits) => of(account).read(account, limits),
+    running: (account, scopes) => of(account).running(account, scopes),
+    // A server that fails takes its accounts with it. The others are served as long as one part is.
+    trouble() {
+      const troubles = parts.map((part) => part.trouble());
+      return troubles.includes(null) ? null : (troubles[0] ?? null);
+    },
+    async close() {
+      await Promise.all(parts.map((part) => part.close()));
+    },
+  };
+}
