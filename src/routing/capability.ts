@@ -171,12 +171,17 @@ export function noneCapable(
   };
 }
 
-/** The 400 where no provider of a model has the endpoint; `does`: `serves /v1/embeddings`; `able`: models that have. */
+/**
+ * The 400 where no provider of a model has the endpoint; `does`: `serves /v1/embeddings`; `models`: those that have,
+ * of which `ofType` leaves one type.
+ */
 export function noneServes(
   { id, candidates }: Pick<NamedModel, 'id' | 'candidates'>,
   does: string,
-  able: readonly Pick<NamedModel, 'id'>[],
+  models: readonly (Pick<NamedModel, 'id'> & { type: string })[],
+  ofType?: string,
 ): Failure {
+  const able = models.filter(({ type }) => ofType === undefined || type === ofType);
   const providers = [...new Set(candidates.map(({ target }) => target.provider))].slice(0, namedMax);
   const remedy = able.length === 0 ? 'another model' : eitherOf(able.slice(0, namedMax));
   return invalid('model', `No provider of the model '${id}' ${does} (it has ${providers.join(', ')}). Use ${remedy}.`);

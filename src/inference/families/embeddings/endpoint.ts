@@ -76,13 +76,8 @@ export function embeddingWay(
       rank,
     }),
   );
-  if (candidates.length === 0) {
-    return noneServes(
-      alias,
-      'serves /v1/embeddings',
-      snapshot.models.list(principal).filter(({ type }) => type === 'embedding'),
-    );
-  }
+  if (candidates.length === 0)
+    return noneServes(alias, 'serves /v1/embeddings', snapshot.models.list(principal), 'embedding');
   const { emptyAt } = facts;
   const judging = emptyAt === undefined ? candidates : judgesEmpty(snapshot, candidates);
   if (emptyAt !== undefined && judging.length === 0) return empty(emptyAt);

@@ -183,12 +183,6 @@ function imageWay(
       target: plainTarget(target, 'images', alias.type === 'image' ? 'shared' : 'own'),
       rank,
     }));
-  if (candidates.length === 0) {
-    return noneServes(
-      alias,
-      'makes pictures',
-      snapshot.models.list(principal).filter(({ type }) => type === 'image'),
-    );
-  }
+  if (candidates.length === 0) return noneServes(alias, 'makes pictures', snapshot.models.list(principal), 'image');
   return noneCapable(alias, candidates, needs, () => snapshot.models.list(principal)) ?? { alias, candidates };
 }

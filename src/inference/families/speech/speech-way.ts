@@ -60,13 +60,8 @@ export async function speechWay(
   if (isFailure(alias)) return alias;
   if (alias.candidates.length === 0) return noneUsable(alias.id);
   const speakers = speakersOf(services, snapshot, alias);
-  if (speakers.length === 0) {
-    return noneServes(
-      alias,
-      'serves /v1/audio/speech',
-      snapshot.models.list(principal).filter(({ type }) => type === 'speech'),
-    );
-  }
+  if (speakers.length === 0)
+    return noneServes(alias, 'serves /v1/audio/speech', snapshot.models.list(principal), 'speech');
   const providers = speakers.flatMap(({ provider }) => provider ?? []);
   // Whether a server that lists its voices has one of these depends on its list.
   if (isNewer(request.voice)) await services.voiceLists.refresh(providers.filter(services.voiceLists.isUnread));

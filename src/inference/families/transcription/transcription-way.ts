@@ -49,11 +49,7 @@ export function transcriptionWay(
   const able = transcribing(services, snapshot, alias, sound, plans);
   if (able.length === 0) {
     const endpoint = request.task === 'translate' ? 'translations' : 'transcriptions';
-    return noneServes(
-      alias,
-      `serves /v1/audio/${endpoint}`,
-      snapshot.models.list(principal).filter(({ type }) => type === 'transcription'),
-    );
+    return noneServes(alias, `serves /v1/audio/${endpoint}`, snapshot.models.list(principal), 'transcription');
   }
   const others = () =>
     snapshot.models.list(principal).map((other) => ({
