@@ -78,16 +78,36 @@ for (const name of names) {
   test(`a ranking of ${name} has the one shape: the best first, texts when they are wanted, and no more than top_n`, async () => {
     const plain = await ranked(name, {});
     assert.deepEqual(plain.results, [score(1, 0.9), score(2, 0.4), score(0, 0.1)]);
-    assert.ok(!('data' in plain));
+    assert.deepEqual([plain.object, plain.data], ['list', plain.results]);
+    assert.equal((plain.usage as JsonObject).total_tokens, ['cohere', 'sglang'].includes(name) ? 0 : 9);
     const wanted = await ranked(name, { top_n: 2, return_documents: true });
     assert.deepEqual(wanted.results, [
       { ...score(1, 0.9), document: { text: 'a red fish' } },
       { ...score(2, 0.4), document: { text: 'a red bird' } },
     ]);
+    assert.deepEqual(wanted.data, [
+      { ...score(1, 0.9), document: 'a red fish' },
+      { ...score(2, 0.4), document: 'a red bird' },
+    ]);
     const sent = bodies.get(name)!;
     assert.equal(sent[name === 'voyage' ? 'top_k' : 'top_n'], 2);
     assert.ok(!('return_documents' in sent));
     assert.deepEqual((await ranked(name, { return_documents: false })).results, plain.results);
+  });
+}
+
+for (const name of names) {
+  test(`Voyage's client is understood over ${name}: top_k is top_n, and truncation is what all do`, async () => {
+    const { data } = await ranked(name, { top_k: 1, truncation: true });
+    assert.deepEqual(data, [score(1, 0.9)]);
+    const { model: _, query: __, documents: ___, ...sent } = bodies.get(name)!;
+    assert.deepEqual(sent, name === 'voyage' ? { top_k: 1, truncation: true } : { top_n: 1 });
+    const { results } = await ranked(name, { top_k: null, truncation: true });
+    assert.deepEqual(results, [score(1, 0.9), score(2, 0.4), score(0, 0.1)]);
+    assert.equal('top_n' in bodies.get(name)! || bodies.get(name)!.top_k === 1, false);
+    const json = { model: name, query: 'red fish', documents, truncation: false };
+    const dropped = (await gateway.fetch('/v1/rerank', { json })).headers.get('x-culvert-dropped');
+    assert.equal(dropped, name === 'voyage' ? null : 'truncation');
   });
 }
 

@@ -3,12 +3,16 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import { reportedCount, type Usage } from '../../neutral/usage.ts';
 import { arrayOf, boolean, integerIn, object, string, textOr } from '../../neutral/value-checks.ts';
+import type { ForwardTarget } from '../dialect.ts';
 import { neutralUsage } from '../openai-chat/read-usage.ts';
 import type { ForwardedEndpoint, ForwardedRequest } from './endpoint.ts';
 import { readUnstreamed, schemaBesideModel } from './read-fields.ts';
 import { faultInList, readWholeInPassing } from './read-whole.ts';
 
-/** Documents in the order in which they answer a query: Cohere's format, which Jina, vLLM and others took over. */
+/**
+ * Documents in the order in which they answer a query: Cohere's format, which Jina, vLLM and others took over, and
+ * Voyage's, which has other words for the same.
+ */
 export const rerank: ForwardedEndpoint = {
   id: 'rerank',
   cost: 1,
@@ -19,14 +23,15 @@ export const rerank: ForwardedEndpoint = {
     if (isFailure(read)) return read;
     const { forward } = read;
     const answerShape = {
-      topN: typeof body.top_n === 'number' ? body.top_n : null,
+      topN: [body.top_n, body.top_k].find((most) => typeof most === 'number') ?? null,
       documents: body.return_documents === true && Array.isArray(body.documents) ? body.documents : null,
     };
     const value: ForwardedRequest = {
       ...read,
       answerShape,
       // Some services refuse the wish, and others send texts unasked: the caller gets the texts of its request.
-      forward: (target) => forward({ ...target, without: [...(target.without ?? []), 'return_documents'] }),
+      forward: (target) =>
+        forward(target.rename.top_n === 'top_k' ? withoutDocuments(target, []) : asCohere(body, target)),
     };
     return value;
   },
@@ -36,6 +41,8 @@ export const rerank: ForwardedEndpoint = {
         query: string,
         documents: arrayOf(textOr(object), 1, Number.POSITIVE_INFINITY, 'texts'),
         top_n: integerIn(1, Number.MAX_SAFE_INTEGER),
+        top_k: integerIn(1, Number.MAX_SAFE_INTEGER),
+        truncation: boolean,
         return_documents: boolean,
       },
       {},
@@ -46,9 +53,27 @@ export const rerank: ForwardedEndpoint = {
 
 const readRanking = readUnstreamed((raw) => raw.length);
 
+function withoutDocuments(target: ForwardTarget, others: readonly string[]): ForwardTarget {
+  return { ...target, without: [...(target.without ?? []), 'return_documents', ...others] };
+}
+
+/** Voyage's words in Cohere's. By default, every service cuts texts to what its model reads. */
+function asCohere({ top_n: topN, top_k: topK, truncation }: JsonObject, target: ForwardTarget): ForwardTarget {
+  const isRenamed = (topK ?? null) !== null && (topN ?? null) === null;
+  return {
+    ...withoutDocuments(target, [
+      ...(isRenamed || topK === undefined ? [] : ['top_k']),
+      ...(truncation === true ? ['truncation'] : []),
+    ]),
+    omit: truncation === false ? [...target.omit, 'truncation'] : target.omit,
+    rename: { ...target.rename, ...(isRenamed && { top_k: 'top_n' }) },
+  };
+}
+
 /**
  * Cohere's shape of an answer: `results` of `{index, relevance_score, document?}`, the best first, and what else the
- * service says. Ranks that are unreadable stay as they are.
+ * service says. Voyage's clients read `data`, where documents are texts, and `usage`. Ranks that are unreadable stay as
+ * they are.
  */
 function rankingOf(answer: JsonValue, { topN, documents }: JsonObject): JsonObject {
   const { data: _, object: __, results: ___, ...others } = isObject(answer) ? answer : {};
@@ -65,7 +90,10 @@ function rankingOf(answer: JsonValue, { topN, documents }: JsonObject): JsonObje
     });
   }
   results.sort((one, other) => (other.relevance_score as number) - (one.relevance_score as number));
-  return { ...others, results: typeof topN === 'number' && topN > 0 ? results.slice(0, topN) : results };
+  const best = typeof topN === 'number' && topN > 0 ? results.slice(0, topN) : results;
+  const data = best.map((rank) => (isObject(rank.document) ? { ...rank, document: rank.document.text ?? null } : rank));
+  const { inputTokens = 0, outputTokens = 0 } = usageOf(others) ?? {};
+  return { object: 'list', usage: { total_tokens: inputTokens + outputTokens }, ...others, results: best, data };
 }
 
 /** Voyage's servers call the list `data`; SGLang's answer is the list. */
