@@ -17,15 +17,23 @@ const ofDeployment = /^\/openai\/deployments\/([^/]+)(\/.+)$/;
 const ofVendor = /^\/(?:openai|anthropic|gemini|cursor|api|v1beta\/openai)(\/v1(?:beta)?)?(\/.+)$/;
 /** A base URL and the slash behind it. Only there may slashes be too many: elsewhere nothing between two is an empty name. */
 const ofBase = /^(?:\/+(?:openai|anthropic|gemini|cursor|api|v\d(?:beta)?))*\/+/;
+/** Endpoints that ask a model, with a slash behind them: LiteLLM and vLLM lead those who write one to the endpoint. */
+const endedBySlash =
+  /\/(?:completions|messages|responses|embeddings|rerank|moderations|speech|trans(?:crip|la)tions|generations|edits)(\/+)$/;
 /** A base URL with a version, to which clients add theirs. */
 const versionAgain = /\/v\d(?:beta)?(?=\/v\d(?:beta)?\/)/g;
 /** They also write the whole address of a file in place of its name, unless it begins with https. */
 const ofFileAddress = /^(\/v1(?:beta)?\/files\/)http:\/\/.+\/files\/([0-9a-z]+:download)$/;
 const versioned = /^\/v\d/;
 
-/** The path without slashes and versions that a base URL and its client both wrote; itself if there are none. */
-export function writtenOnce(path: string): string {
-  return path.replace(ofBase, (base) => base.replace(/\/+/g, '/').replace(versionAgain, ''));
+/**
+ * The path without slashes and versions that a base URL and its client both wrote; itself if there are none. A slash at its
+ * end goes only where it cannot be an empty name, which other methods and objects have there.
+ */
+export function writtenOnce(method: string, path: string): string {
+  const slash = method === 'POST' ? endedBySlash.exec(path)?.[1] : undefined;
+  const ended = slash === undefined ? path : path.slice(0, -slash.length);
+  return ended.replace(ofBase, (base) => base.replace(/\/+/g, '/').replace(versionAgain, ''));
 }
 
 /**

@@ -72,13 +72,13 @@ export class RouteTable {
   find(method: string, path: string): FoundRoute | null {
     const found = this.router.find(method as 'GET', path) ?? (method === 'HEAD' ? this.router.find('GET', path) : null);
     const route = found === null ? undefined : this.routes[found.store.at];
-    if (found === null || route === undefined) return this.below(method, path);
-    return namesNothing(found.params) ? null : { route, params: found.params, path };
+    if (found === null || route === undefined || namesNothing(found.params)) return this.below(method, path);
+    return { route, params: found.params, path };
   }
 
   /** The route below the base URL of another server's clients, for endpoints that need a key. */
   private below(method: string, path: string): FoundRoute | null {
-    const once = writtenOnce(path);
+    const once = writtenOnce(method, path);
     if (once !== path) {
       const meant = this.find(method, once);
       return meant?.route.auth === 'key' ? meant : null;

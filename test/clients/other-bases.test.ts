@@ -75,6 +75,29 @@ test('an empty name in a path is not left out: the path without it may name some
   assert.equal((await gateway.fetch('/v1/vectors/collections//points', { method: 'DELETE' })).status, 404);
 });
 
+test('an endpoint of a model has a slash behind it for clients of LiteLLM and vLLM, which redirect those', async () => {
+  const chat = { model: 'my-gpt', messages };
+  for (const [path, json] of [
+    ['/v1/chat/completions/', chat],
+    ['/chat/completions//', chat],
+    ['/openai/v1/chat/completions/', chat],
+    ['/v1/embeddings/', { model: 'embed', input: 'x' }],
+    ['/v1/messages/', { ...chat, max_tokens: 9 }],
+    ['/v1/responses/', { model: 'my-gpt', input: 'hello' }],
+  ] as const) {
+    assert.equal((await gateway.fetch(path, { json })).status, 200, path);
+    assert.equal((await fetch(`${gateway.url}${path}`, { method: 'POST' })).status, 401, path);
+  }
+  // An empty name: the path without it creates or lists.
+  for (const path of ['/v1/conversations/', '/v1/vector_stores/', '/v1/files/', '/v1/vectors/collections/'])
+    for (const method of ['POST', 'GET', 'DELETE']) {
+      const { status } = await gateway.fetch(path, { method, ...(method === 'POST' && { json: {} }) });
+      assert.ok(status === 404 || status === 405, `${method} ${path} ${status}`);
+    }
+  for (const path of ['/v1/responses/', '/v1/chat/completions/'])
+    assert.equal((await gateway.fetch(path, { method: 'DELETE' })).status, 405, path);
+});
+
 test("Anthropic's SDK works with LiteLLM's base URL, and errors have its form", async () => {
   const anthropic = new Anthropic({ apiKey: gateway.key, baseURL: `${gateway.url}/anthropic`, maxRetries: 0 });
   assert.equal((await anthropic.messages.create({ model: 'my-gpt', max_tokens: 64, messages })).type, 'message');
