@@ -6,14 +6,14 @@ import { shownPrice } from '../../inference/models/rate-names.ts';
 import { describedModel, listedModels } from '../../inference/models/ruled-names.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import { invalid, isFailure } from '../../kernel/failure.ts';
-import type { JsonObject } from '../../kernel/json.ts';
+import { isObject, type JsonObject } from '../../kernel/json.ts';
 import type { Target } from '../../routing/target.ts';
 import { callerOf, type Exchange, headerOf, type Route } from '../exchange.ts';
 import { writeJson } from '../write-json.ts';
 import { describeGeminiModel, listGeminiModels } from './gemini-models.ts';
 import { shownPage } from './list-page.ts';
 
-/** `GET /v1/models` and `GET /v1/models/{id}`: what this key may use, in OpenAI's shape or, by its headers, Anthropic's or Google's. */
+/** `GET /v1/models`, `GET /v1/models/{id}` and `GET /v1/model/info`: what this key may use, in OpenAI's shape or, by its headers, Anthropic's or Google's. */
 export function modelRoutes(services: Services): Route[] {
   const shared = { method: 'GET', auth: 'key', quota: 'free', dialect: openAiChat } as const;
   return [
@@ -25,6 +25,15 @@ export function modelRoutes(services: Services): Route[] {
     },
     // Ids may contain slashes, encoded or not.
     { ...shared, path: '/v1/models/*', summary: 'One model', handle: (exchange) => describeModel(services, exchange) },
+    {
+      ...shared,
+      path: '/v1/model/info',
+      summary: "The models of the key in LiteLLM's form",
+      handle(exchange) {
+        const aliases = listedModels(services.snapshots.current, callerOf(exchange));
+        writeJson(exchange, 200, { data: aliases.map((alias) => liteLlmEntry(services, alias)) });
+      },
+    },
   ];
 }
 
@@ -92,6 +101,37 @@ function openAiEntry(services: Services, alias: Alias): JsonObject {
       alias.candidates.map(({ target }) => target),
       services.clock.monotonicMs(),
     ),
+  };
+}
+
+/** LiteLLM's words for types of models; absent: the same. */
+const modes: Readonly<Record<string, string>> = {
+  speech: 'audio_speech',
+  transcription: 'audio_transcription',
+  image: 'image_generation',
+  video: 'video_generation',
+};
+
+/** https://docs.litellm.ai/docs/proxy/model_management: clients skip an entry without `litellm_params.model`. */
+function liteLlmEntry(services: Services, alias: Alias): JsonObject {
+  const { capabilities, context_window, max_output_tokens, pricing, dimensions } = openAiEntry(services, alias);
+  const target = alias.candidates[0]?.target;
+  const can = capabilities as Record<string, boolean>;
+  const usd = (rate: string) => (isObject(pricing) && pricing[rate] !== undefined ? Number(pricing[rate]) : null);
+  return {
+    model_name: alias.id,
+    litellm_params: { model: target === undefined ? alias.id : `${target.provider}/${target.model}` },
+    model_info: {
+      ...{ id: alias.id, key: alias.id, db_model: false, mode: modes[alias.type] ?? alias.type },
+      ...{ litellm_provider: target?.provider ?? null, max_input_tokens: context_window },
+      ...{ max_tokens: max_output_tokens, max_output_tokens, output_vector_size: dimensions },
+      ...{ input_cost_per_token: usd('prompt'), output_cost_per_token: usd('completion') },
+      ...{ cache_read_input_token_cost: usd('input_cache_read') },
+      ...{ cache_creation_input_token_cost: usd('input_cache_write') },
+      supports_prompt_caching: usd('input_cache_read') !== null,
+      ...{ supports_vision: can.vision, supports_function_calling: can.tools, supports_reasoning: can.reasoning },
+      supports_native_streaming: can.streaming,
+    },
   };
 }
 
