@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { partOf } from '../../src/stores/redis/cluster.ts';
+import { partOf } from '../../src/stores/redis/servers.ts';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';
 import { redisMissing } from '../start-redis.ts';
 import { startRedisCluster } from '../start-redis-cluster.ts';

@@ -199,11 +199,13 @@ export const storageSchema = z
       .default('sqlite')
       .describe('Accounts, keys and the ledger: `sqlite` (in the data folder) or a `postgres://` URL.'),
     state: storeUrl(
-      /^(memory|rediss?:\/\/\S+|rediss?\+cluster:\/\/[^\s/]+(\/0?)?(\?\S*)?)$/,
-      'expected memory or a URL such as redis://host:6379, or of a cluster, which has database 0 alone, redis+cluster://host:6379',
+      /^(memory|rediss?:\/\/\S+|rediss?\+cluster:\/\/[^\s/]+(\/0?)?(\?\S*)?|rediss?\+sentinel:\/\/[^\s/]+\/[^\s/?]+(\/\d*)?(\?\S*)?)$/,
+      'expected memory, or a URL such as redis://host:6379, redis+sentinel://host:26379/NAME, or redis+cluster://host:6379 (of a cluster, which has database 0 alone)',
     )
       .default('memory')
-      .describe('Quota counters: `memory` (one process), a `redis://` URL, or `redis+cluster://` for Redis Cluster.'),
+      .describe(
+        'Quota counters: `memory` (one process), a `redis://` URL, `redis+sentinel://` with the name of a primary, or `redis+cluster://`.',
+      ),
     files: z
       .union([
         z.literal('local'),

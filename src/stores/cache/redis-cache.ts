@@ -8,10 +8,10 @@ import type {
 import { backoffMs } from '../../kernel/backoff.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { silentMaxMs } from '../patience.ts';
-import { type ClusterPart, clusterOf } from '../redis/cluster.ts';
 import { keysOf } from '../redis/keys.ts';
 import { errorMessage, isElsewhere } from '../redis/redis-errors.ts';
 import type { Script } from '../redis/script.ts';
+import { type KeyServer, keyServersOf } from '../redis/servers.ts';
 import { openWire, type Reply, type Wire } from '../redis/wire.ts';
 import { createTroubleReport } from '../trouble-report.ts';
 import { dropScript, expireScript, putScript, statsScript } from './lua-cache.ts';
@@ -42,7 +42,7 @@ export interface RedisCacheOptions {
 export function openRedisCache(options: RedisCacheOptions): CacheStore {
   const { booksId, bounds, clock } = options;
   const prefix = `${keysOf(booksId)}{cache}:`;
-  const link = openLink(options, clusterOf(options.url, clock)?.cache);
+  const link = openLink(options, keyServersOf(options.url, clock).cache);
   const hasRoom = memoryLook(link.send, clock);
   const run = (script: Script, args: readonly (string | Buffer)[]) =>
     runOver(link.send, script, ['1', prefix, ...args]);
@@ -139,7 +139,7 @@ function memoryLook(send: (args: readonly string[]) => Promise<Reply>, clock: Cl
 }
 
 /** A connection that is made anew whenever it is lost. */
-function openLink({ url, clock, onTrouble }: RedisCacheOptions, part: ClusterPart | undefined) {
+function openLink({ clock, onTrouble }: RedisCacheOptions, server: KeyServer) {
   let wire: Wire | null = null;
   let trouble: string | null = null;
   let losses = 0;
@@ -164,7 +164,7 @@ function openLink({ url, clock, onTrouble }: RedisCacheOptions, part: ClusterPar
   async function connect(): Promise<void> {
     try {
       const events = { onOver: lose, onFlowing: () => undefined };
-      wire = await openWire(await (part?.serverUrl() ?? url), clock, events, { texts: 'bytes', maxMs: silentMaxMs });
+      wire = await openWire(await server.url(), clock, events, { texts: 'bytes', maxMs: silentMaxMs });
       if (closed) return wire.destroy();
       losses = 0;
       trouble = null;

@@ -19,7 +19,6 @@ import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { withinMs } from '../../kernel/within-ms.ts';
 import { bookedMaxMs, seedWaitMaxMs } from '../patience.ts';
-import type { ClusterPart } from './cluster.ts';
 import { Slots } from './concurrency-slots.ts';
 import { Headroom, statesAfter } from './headroom.ts';
 import { createRedisHints, hintScript } from './hint-channel.ts';
@@ -37,6 +36,7 @@ import { createPlans, type Plans, readPlan, type ScopedPlan, tierCallMilli } fro
 import type { Script } from './script.ts';
 import type { SeedFacts } from './seed-fields.ts';
 import { createSeeding, type Seeding } from './seeding.ts';
+import { type KeyServer, keyServersOf } from './servers.ts';
 import { createSettlements, type Settlements } from './settlements.ts';
 import { createSweep, type Sweep } from './sweep.ts';
 import { createTakes, type Takes } from './takes.ts';
@@ -71,9 +71,10 @@ const needsSeed = 3;
 const unavailable: Unavailable = { kind: 'unavailable', reason: 'the quota counters cannot be asked right now' };
 
 export interface RedisCountersOptions {
-  /** `redis[s]://[[user][:password]@]host[:port][/database]`, or that of a cluster (`clusterOf`), with `part`. */
+  /** Value of `storage.state`. */
   url: string;
-  part?: ClusterPart;
+  /** The part of a cluster. */
+  server?: KeyServer | undefined;
   /**
    * Id of this ledger for ever: counters of other ledgers in this Redis are not ours. It has neither braces nor spaces.
    */
@@ -115,7 +116,8 @@ export class RedisCounters implements Counters {
   readonly #sweep: Sweep;
   readonly #wallMs: () => number;
 
-  constructor({ url, part, booksId, books, rules, clock, onTrouble, nowMs }: RedisCountersOptions) {
+  constructor({ url, server: named, booksId, books, rules, clock, onTrouble, nowMs }: RedisCountersOptions) {
+    const server = named ?? keyServersOf(url, clock).cache;
     this.#clock = clock;
     this.#wallMs = nowMs ?? (() => clock.wallMs());
     const steadyMs = nowMs ?? (() => clock.monotonicMs());
@@ -132,8 +134,7 @@ export class RedisCounters implements Counters {
       ready: () => this.#link.ready(),
     });
     this.#link = new Link({
-      url,
-      part,
+      server,
       booksId,
       clock,
       scripts,
@@ -158,7 +159,7 @@ export class RedisCounters implements Counters {
     this.#unlimited = new Unlimited(this.#leases, (...args) => this.#turns.ask(...args));
     this.#takes = createTakes(this.#turns, this.#plans);
     this.tally = createRedisTally(this.#link);
-    const hints = createRedisHints({ link: this.#link, url, part, booksId });
+    const hints = createRedisHints({ link: this.#link, server, booksId });
     this.hints = hints;
     this.#closeHints = hints.close;
     this.#seeding = createSeeding({ link: this.#link, books, rules, onTrouble });

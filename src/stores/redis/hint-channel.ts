@@ -1,9 +1,9 @@
 import type { HintChannel } from '../../books/metering/hint-channel.ts';
-import type { ClusterPart } from './cluster.ts';
 import { keysOf } from './keys.ts';
 import type { Link } from './link.ts';
 import { luaWindows } from './lua-windows.ts';
 import { script } from './script.ts';
+import type { KeyServer } from './servers.ts';
 
 /** Longer texts are neither sent nor read. */
 const textMax = 128 * 1024;
@@ -23,13 +23,11 @@ return {0}
 /** Sends over the connection of the counters, and reads from another one, which `listen` opens. */
 export function createRedisHints({
   link,
-  url,
-  part,
+  server,
   booksId,
 }: {
   link: Pick<Link, 'run'>;
-  url: string;
-  part: ClusterPart | undefined;
+  server: KeyServer;
   booksId: string;
 }): HintChannel & { close(): void } {
   let stop = () => {};
@@ -38,15 +36,14 @@ export function createRedisHints({
       if (text.length <= textMax) void link.run(hintScript, ['hints'], [text]);
     },
     listen(take) {
-      const server = async () => part?.serverUrl() ?? url;
-      stop = listenTo(server, `${keysOf(booksId, part)}hints`, (text) => text.length <= textMax && take(text));
+      stop = listenTo(server, `${keysOf(booksId, server.tag)}hints`, (text) => text.length <= textMax && take(text));
     },
     close: () => stop(),
   };
 }
 
 /** Listens until it is stopped, over one connection after the other. */
-function listenTo(server: () => Promise<string>, channel: string, take: (text: string) => void): () => void {
+function listenTo(server: KeyServer, channel: string, take: (text: string) => void): () => void {
   let timer: NodeJS.Timeout | null = null;
   let client: { destroy(): void } | null = null;
   let stopped = false;
@@ -54,7 +51,7 @@ function listenTo(server: () => Promise<string>, channel: string, take: (text: s
   async function connect(): Promise<void> {
     const { createClient } = await import('@redis/client');
     const next = createClient({
-      url: await server(),
+      url: await server.url(),
       disableOfflineQueue: true,
       disableClientInfo: true,
       maintNotifications: 'disabled',

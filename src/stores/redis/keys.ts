@@ -1,5 +1,5 @@
 import type { Scope } from '../../books/metering/counters.ts';
-import type { ClusterPart } from './cluster.ts';
+import type { KeyServer } from './servers.ts';
 
 /**
  * Names in Redis, all of them below `keysOf` the books. Account ids hold neither braces nor spaces.
@@ -31,9 +31,9 @@ export function sweptKey(account: string): string {
 
 /**
  * Prefix of the names that count for these books: a Redis may be shared, and one that outlived its database (which was
- * restored, or replaced) knows nothing of the new one's past. `part`: of a cluster, whose tag is then that of all
- * these names.
+ * restored, or replaced) knows nothing of the new one's past. `tag`: that of
+ * all these names, in a cluster.
  */
-export function keysOf(booksId: string, part?: ClusterPart): string {
-  return part === undefined ? `cv:${booksId}:` : `cv:${booksId}:{${part.tag}}:`;
+export function keysOf(booksId: string, tag: KeyServer['tag'] = null): string {
+  return tag === null ? `cv:${booksId}:` : `cv:${booksId}:{${tag}}:`;
 }

@@ -4,13 +4,13 @@ import type { Clock } from '../../kernel/clock.ts';
 import { every } from '../../kernel/every.ts';
 import { bookedMaxMs } from '../patience.ts';
 import { createTroubleReport, type TroubleReport } from '../trouble-report.ts';
-import type { ClusterPart } from './cluster.ts';
 import { epochKey, keysOf } from './keys.ts';
 import { pulseScript } from './lua-leases.ts';
 import { epochScript } from './lua-seed.ts';
 import { cannotServe, errorMessage } from './redis-errors.ts';
 import { evictionPolicy } from './redis-facts.ts';
 import type { Script } from './script.ts';
+import type { KeyServer } from './servers.ts';
 import { NoReply, openWire, type Reply, type Wire } from './wire.ts';
 
 /**
@@ -34,9 +34,7 @@ const otherEpoch = 2;
 export type Answer = readonly Reply[] | 'unsent' | 'unknown';
 
 export interface LinkOptions {
-  url: string;
-  /** Part of a cluster that has the keys; absent: `url` names the server. */
-  part?: ClusterPart | undefined;
+  server: KeyServer;
   /** Names the books that are counted for. */
   booksId: string;
   clock: Clock;
@@ -79,7 +77,7 @@ export class Link {
 
   constructor(options: LinkOptions) {
     this.#options = options;
-    this.#ours = keysOf(options.booksId, options.part);
+    this.#ours = keysOf(options.booksId, options.server.tag);
     this.#report = createTroubleReport({
       trouble: () => this.#loss,
       words: {
@@ -163,8 +161,8 @@ export class Link {
 
   async #connect(): Promise<void> {
     try {
-      const { url, part, clock } = this.#options;
-      const opened: Wire = await openWire(await (part?.serverUrl() ?? url), clock, {
+      const { server, clock } = this.#options;
+      const opened: Wire = await openWire(await server.url(), clock, {
         onOver: (reason) => {
           if (this.#wire === opened) this.#lose(reason);
         },
@@ -193,7 +191,7 @@ export class Link {
       const info = String(await on.send(['INFO', 'server']));
       const runId = /^run_id:(\S+)/m.exec(info)?.[1];
       if (runId === undefined) throw new Error('INFO does not tell its run_id');
-      if (this.#options.part === undefined && /^redis_mode:cluster/m.test(info))
+      if (this.#options.server.tag === null && /^redis_mode:cluster/m.test(info))
         throw new Error(
           "it is a server of Redis Cluster; write redis+cluster:// or rediss+cluster:// in 'storage.state'",
         );

@@ -1,8 +1,8 @@
 import type { Counters } from '../../books/metering/counters.ts';
 import type { HintChannel } from '../../books/metering/hint-channel.ts';
 import type { SharedTally } from '../../books/metering/tally.ts';
-import { clusterOf, partOf } from './cluster.ts';
 import { RedisCounters, type RedisCountersOptions } from './counters.ts';
+import { keyServersOf, partOf } from './servers.ts';
 
 export interface OpenedCounters {
   counters: Counters;
@@ -15,21 +15,18 @@ export interface OpenedCounters {
  * for longer than counters take that begin anew. `served`: the counters that requests ask instead.
  */
 export async function openRedisCounters(
-  { onTrouble, ...options }: Omit<RedisCountersOptions, 'part'>,
+  { onTrouble, ...options }: Omit<RedisCountersOptions, 'server'>,
   served: (shared: RedisCounters) => Counters,
 ): Promise<OpenedCounters> {
-  const cluster = clusterOf(options.url, options.clock);
-  if (cluster === null) {
-    const opened = await RedisCounters.begun({ ...options, onTrouble });
-    return { counters: served(opened), tally: opened.tally, hints: opened.hints };
-  }
-  const begun = cluster.parts.map((part, at) => {
-    const place = `redis (part ${at + 1} of ${cluster.parts.length} of the accounts):`;
-    return RedisCounters.begun({ ...options, part, onTrouble: (text) => onTrouble(text.replace(/^redis:/, place)) });
+  const { parts } = keyServersOf(options.url, options.clock);
+  const begun = parts.map((server, at) => {
+    const words = parts.length === 1 ? 'redis:' : `redis (part ${at + 1} of ${parts.length} of the accounts):`;
+    return RedisCounters.begun({ ...options, server, onTrouble: (text) => onTrouble(text.replace(/^redis:/, words)) });
   });
-  const parts = await Promise.all(begun);
-  const [first] = parts as [RedisCounters, ...RedisCounters[]];
-  return { counters: byPart(parts.map(served)), tally: first.tally, hints: first.hints };
+  const opened = await Promise.all(begun);
+  const [first] = opened as [RedisCounters, ...RedisCounters[]];
+  const counters = opened.length === 1 ? served(first) : byPart(opened.map(served));
+  return { counters, tally: first.tally, hints: first.hints };
 }
 
 function byPart(parts: readonly Counters[]): Counters {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts';
-import { clusterOf } from './cluster.ts';
+import { keyServersOf } from './servers.ts';
 import { NoReply, openWire, type Reply, type Wire } from './wire.ts';
 
 /** Facts of a server, for `culvert doctor`. */
@@ -18,8 +18,7 @@ export interface RedisFacts {
 export async function redisFacts(url: string, clock: Clock): Promise<RedisFacts> {
   let wire: Wire | null = null;
   try {
-    const server = await (clusterOf(url, clock)?.cache.serverUrl() ?? url);
-    wire = await openWire(server, clock, { onOver() {}, onFlowing() {} });
+    wire = await openWire(await keyServersOf(url, clock).cache.url(), clock, { onOver() {}, onFlowing() {} });
     const info = String(await wire.send(['INFO', 'server']));
     const sentMs = clock.wallMs();
     const [seconds, micros] = (await wire.send(['TIME'])) as [string, string];

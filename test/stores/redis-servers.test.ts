@@ -4,13 +4,14 @@ import { callMilliIn, scopesOf } from '../../src/books/metering/counter-scope.ts
 import type { Held } from '../../src/books/metering/counters.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { openRedisCache } from '../../src/stores/cache/redis-cache.ts';
-import { clusterOf, partOf } from '../../src/stores/redis/cluster.ts';
 import type { RedisCounters } from '../../src/stores/redis/counters.ts';
 import { openRedisCounters } from '../../src/stores/redis/open-counters.ts';
 import { redisFacts } from '../../src/stores/redis/redis-facts.ts';
+import { keyServersOf, partOf } from '../../src/stores/redis/servers.ts';
 import { closeInBooks, passing, replica, reserve } from '../faults/redis-replica.ts';
 import { redisMissing, startRedis } from '../start-redis.ts';
 import { type StartedCluster, startRedisCluster } from '../start-redis-cluster.ts';
+import { startRedisSentinels } from '../start-redis-sentinel.ts';
 import { until } from '../until.ts';
 import { type FakeBooks, fakeBooks } from './counter-books.ts';
 import { type Asker, newAsker, usedOf } from './counter-requests.ts';
@@ -26,13 +27,13 @@ test('accounts are divided evenly, always in the same way, and the slots are tho
   assert.ok(Math.min(...counts) > 900 && Math.max(...counts) < 1_100, counts.join(' '));
 
   const cluster = await startRedisCluster(t, { primaries: 1 });
-  const { parts, cache } = clusterOf(cluster.url, systemClock)!;
-  const slotOfTag = (tag: string) => Number(cluster.nodes[0]!.cli('CLUSTER', 'KEYSLOT', `cv:x:{${tag}}:epoch`));
+  const { parts } = keyServersOf(cluster.url, systemClock);
+  const slotOfTag = (tag: string | null) => Number(cluster.nodes[0]!.cli('CLUSTER', 'KEYSLOT', `cv:x:{${tag}}:epoch`));
   assert.deepEqual(
     parts.map(({ tag }) => slotOfTag(tag)),
     parts.map((_, at) => slotOf(at)),
   );
-  assert.equal(slotOfTag(cache.tag), 9_427);
+  assert.equal(slotOfTag('cache'), 9_427);
 });
 
 test(
@@ -133,15 +134,48 @@ test('answers that are kept are found where their slot moved to', options, async
   await cache.put('scope', 'other', entry);
 });
 
+test(
+  'sentinels name the primary, and the next one when it dies: nothing is lost and nothing counts twice',
+  options,
+  async (t) => {
+    const { url, servers } = await startRedisSentinels(t);
+    const books = fakeBooks('later');
+    const both = [await open(t, { url }, books), await open(t, { url }, books)];
+    const who = newAsker();
+    assert.equal(await spend(both, books, who, 4), 4);
+    await servers[0].kill();
+    for (const { counters } of both)
+      await until(
+        'the next one counts',
+        async () => (await usedOf(counters, who, 'units', '5h').catch(() => 0)) === 4 * unit,
+      );
+    assert.equal(
+      await passing(
+        both.map(({ counters }) => counters),
+        books,
+        who,
+        20 * unit,
+        40,
+      ),
+      16,
+    );
+    assert.match(servers[1].cli('INFO', 'replication'), /role:master/);
+  },
+);
+
 test('the wrong kind of URL is named with the right one', options, async (t) => {
   const [cluster, single] = await Promise.all([startRedisCluster(t, { primaries: 1 }), startRedis(t)]);
   const plain = replica(t, cluster.nodes[0]!.url, fakeBooks('later'));
   await until('it is named', () => /write redis\+cluster:\/\//.test(plain.counters.trouble() ?? ''));
   const asCluster = single.url.replace('redis:', 'redis+cluster:');
   const { parts } = await open(t, { url: asCluster }, fakeBooks('later'), { ready: false });
-  await until('it is named', () => /no server of Redis Cluster; write redis:\/\//.test(parts[0]!.trouble() ?? ''));
-  assert.match((await redisFacts(asCluster, systemClock)).trouble ?? '', /write redis:\/\//);
+  await until('it is named', () =>
+    /no server of this kind .*cluster support disabled.*correct the scheme/.test(parts[0]!.trouble() ?? ''),
+  );
+  assert.match((await redisFacts(asCluster, systemClock)).trouble ?? '', /correct the scheme/);
   assert.equal((await redisFacts(cluster.url, systemClock)).trouble, null);
+  const asSentinel = single.url.replace('redis:', 'redis+sentinel:');
+  assert.match((await redisFacts(`${asSentinel}/main`, systemClock)).trouble ?? '', /correct the scheme/);
 });
 
 /** The caller whose account is in this part. */
