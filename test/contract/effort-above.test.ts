@@ -51,3 +51,28 @@ test("efforts of Claude Code above the usual ones reach OpenAI's models that tak
     });
   }
 });
+
+test("Groq's effort 'default' asks models of other providers for thoughts", async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const at = { base_url: `${upstream.url}/v1`, api_key: 'k' };
+  const gateway = await startGateway(t, {
+    providers: {
+      claude: { type: 'anthropic', ...at },
+      gemini: { type: 'gemini', base_url: `${upstream.url}/v1beta`, api_key: 'k' },
+    },
+    models: {
+      claude: { targets: ['claude/claude-sonnet-4-5'], capabilities: { reasoning: true } },
+      gemini: { targets: ['gemini/gemini-2.5-flash'], capabilities: { reasoning: true } },
+    },
+  });
+  for (const model of ['claude', 'gemini']) {
+    const ask = async (effort: string) => {
+      const json = { model, max_tokens: 9_000, messages: [{ role: 'user', content: 'Hi' }], reasoning_effort: effort };
+      const answer = await gateway.fetch('/v1/chat/completions', { json });
+      assert.equal(answer.status, 200, await answer.text());
+      return upstream.requests().at(-1)!.body;
+    };
+    assert.deepEqual(await ask('default'), await ask('medium'));
+  }
+});

@@ -88,7 +88,7 @@ const taken: [what: string, path: string, body: Record<string, unknown>][] = [
     '/v1/chat/completions',
     { messages: hello, tools: [{ type: 'openrouter:web_search', engine: 'own' }] },
   ],
-  ['an effort of the vendor’s own', '/v1/chat/completions', { messages: hello, reasoning_effort: 'default' }],
+  ['an effort of the vendor’s own', '/v1/chat/completions', { messages: hello, reasoning_effort: 'turbo' }],
   ['no limit, as LM Studio and llama.cpp spell it', '/v1/chat/completions', { messages: hello, max_tokens: -1 }],
   ['no limit, as watsonx spells it', '/v1/chat/completions', { messages: hello, max_completion_tokens: 0 }],
   [
@@ -149,7 +149,7 @@ test('what only a vendor may know is refused where it must be converted, naming 
   const before = upstream.requests().length;
   for (const [body, param] of [
     [{ tools: [{ type: 'openrouter:web_search' }] }, 'tools[0].type'],
-    [{ reasoning_effort: 'default' }, 'reasoning_effort'],
+    [{ reasoning_effort: 'turbo' }, 'reasoning_effort'],
     [{ temperature: 9 }, 'temperature'],
     [{ max_tokens: -1 }, 'max_tokens'],
   ] as const) {
@@ -163,14 +163,14 @@ test('what only a vendor may know is refused where it must be converted, naming 
 });
 
 test('with providers of both kinds the one of the format is asked', async () => {
-  const json = { model: 'mixed', messages: hello, reasoning_effort: 'default' };
+  const json = { model: 'mixed', messages: hello, reasoning_effort: 'turbo' };
   const response = await gateway.fetch('/v1/chat/completions', { json });
   assert.equal(response.headers.get('x-culvert-provider'), 'chat');
 });
 
 test('an error of the provider about it is told in its words', async () => {
   upstream.script('/v1/chat/completions', ['status=400;message=reasoning_effort must be one of low or high']);
-  const json = { model: 'mixed', messages: hello, reasoning_effort: 'default' };
+  const json = { model: 'mixed', messages: hello, reasoning_effort: 'turbo' };
   const response = await gateway.fetch('/v1/chat/completions', { json });
   assert.equal(response.status, 400);
   assert.match(await response.text(), /must be one of low or high/);

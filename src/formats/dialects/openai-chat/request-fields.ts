@@ -227,7 +227,8 @@ function putReasoning(request: NeutralRequest, body: ChatRequest): undefined {
 
 /** How much to think: in OpenAI's word, or as clients of OpenRouter (`reasoning`) and LiteLLM (`thinking`) say it. */
 export function reasoningOf({ reasoning_effort: effort, reasoning, thinking }: JsonObject): NeutralReasoning | null {
-  if (typeof effort === 'string') return { effort };
+  // Groq's word for thoughts of Qwen's models.
+  if (typeof effort === 'string') return { effort: effort === 'default' ? 'medium' : effort };
   if (isObject(reasoning)) {
     if (reasoning.enabled === false) return { effort: 'none' };
     const { effort: word, max_tokens: budget } = reasoning;
@@ -295,7 +296,7 @@ export const requestFields = fieldTable<ChatRequest>({
   functions: [functions, putTools],
   function_call: [functionCallChoice, putToolChoice],
   response_format: [responseFormat, putResponseFormat],
-  reasoning_effort: [oneOf(...efforts), putReasoning],
+  reasoning_effort: [oneOf(...efforts, 'default'), putReasoning],
   reasoning: [anyJson, putReasoning],
   thinking: [anyJson, putReasoning],
   // OpenAI refuses a longer one.
