@@ -10,6 +10,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { Agent, fetch as fetchOver } from 'undici';
+import { callAdmin } from '../call-admin.ts';
 import { assertWithin } from '../machine-load.ts';
 import { adminKey, startGateway, type TestGateway, testKey, testProcesses } from '../start-gateway.ts';
 import { startMcpServer } from '../start-mcp-server.ts';
@@ -550,6 +551,16 @@ test('a new server that never answers keeps nobody from the others', async (t) =
   const answer = await own.fetch('/v1/mcp/call', { json });
   assert.equal(answer.status, 200);
   await connected(t, testKey, '/mcp/one', own).then((client) => client.listTools());
-  // A list of all servers waits ten seconds for one that nobody has looked at.
   assertWithin(performance.now() - startedMs, 9_000);
+});
+
+test('lists of all servers come before an assistant gives up, also while one hangs', async (t) => {
+  const hanging = await startMcpServer(t, { before: () => true });
+  const own = await startGateway(t, { mcp: { servers: { one: { url: one.url }, hanging: { url: hanging.url } } } });
+  const client = await connected(t, testKey, '/mcp', own);
+  const { tools } = await client.listTools();
+  assert.ok(tools.some(({ name }) => name === 'one__add'));
+  // Codex waits ten seconds for both. The look at the other one takes fifteen.
+  const { body } = await callAdmin<{ data: { name: string; status: string }[] }>(own, 'GET', '/mcp-servers');
+  assert.equal(body.data.find(({ name }) => name === 'hanging')?.status, 'unknown');
 });

@@ -68,8 +68,10 @@ export interface UpstreamToolsParts {
   barred(principal: Principal, server: string): Failure | null;
 }
 
-/** How long a list waits for servers that nobody has looked at yet. */
+/** How long a request for one server waits where nobody has looked at it yet. */
 const firstLookMaxMs = 10_000;
+/** The same of lists of all servers. Codex waits ten seconds for its first two requests together. */
+const allLookMaxMs = 3_000;
 const nameChars = { min: 1, max: 256 };
 const uriChars = { min: 1, max: 8_192 };
 
@@ -101,7 +103,7 @@ export function createUpstreamTools(parts: UpstreamToolsParts): UpstreamTools {
     },
     barred: (principal, name) => (servers.get(name) === undefined ? null : barred(principal, name)),
     async lists(principal, only) {
-      await servers.known(firstLookMaxMs, only);
+      await servers.known(only === null ? allLookMaxMs : firstLookMaxMs, only);
       if (only !== null && mayUse(principal, only)) refuseUnlisted(servers.get(only));
       const lists: UpstreamLists = { tools: [], prompts: [], resources: [], templates: [] };
       for (const server of servers.all().filter(({ name }) => only === null || name === only)) {
@@ -164,7 +166,7 @@ function used(mayUse: UpstreamToolsParts['mayUse'], principal: Principal, { name
 }
 
 async function instructionsOf({ servers, mayUse }: UpstreamToolsParts, principal: Principal, only: string | null) {
-  await servers.known(firstLookMaxMs, only);
+  await servers.known(only === null ? allLookMaxMs : firstLookMaxMs, only);
   return servers.all().flatMap((server) => {
     const { name, offered } = server;
     if ((only !== null && name !== only) || offered.instructions === null) return [];
