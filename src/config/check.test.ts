@@ -120,7 +120,7 @@ test('a wrong value says what is expected', () => {
     ],
     [
       'models: { "a*b*": { targets: [p/m] } }',
-      'models["a*b*"]: a model name holds no spaces or control characters, and at most one *',
+      'models["a*b*"]: a model name holds single spaces inside alone, no control characters, and at most one *',
     ],
     [`keys: [{ key: sk-cv-12345678, sha256: ${'0a'.repeat(32)} }]`, 'keys[0].sha256: key is its secret already'],
     ['keys: [{ sha256: 0A }]', 'keys[0].sha256: expected 64 small hex digits, the SHA-256 of the secret'],

@@ -32,8 +32,9 @@ export const modelName = z
   .min(1, 'a model name cannot be empty')
   .max(256, 'a model name has at most 256 characters')
   .regex(
-    /^[^\p{Cc}\p{Cf}\p{Cs}\s*]*(\*[^\p{Cc}\p{Cf}\p{Cs}\s*]*)?$/u,
-    'a model name holds no spaces or control characters, and at most one *',
+    // Names that people read have single spaces, at LiteLLM too.
+    /^([^\p{Cc}\p{Cf}\p{Cs}\s*]+( [^\p{Cc}\p{Cf}\p{Cs}\s*]+)*)?(\*[^\p{Cc}\p{Cf}\p{Cs}\s*]*( [^\p{Cc}\p{Cf}\p{Cs}\s*]+)*)?$/u,
+    'a model name holds single spaces inside alone, no control characters, and at most one *',
   )
   // No URL can hold the dots alone: such a model could not be removed.
   .refine((text) => !['__proto__', '.', '..'].includes(text), 'this name cannot be used');
