@@ -221,10 +221,34 @@ test('what has no place is told with its line, and stands in the file as a comme
   );
 });
 
+test('names with spaces, Codestral and a key that comes twice are carried over; a model in the environment is named', () => {
+  const one = imported(`
+model_list:
+  - model_name: Local LLM
+    litellm_params: { model: hosted_vllm/qwen3, api_base: http://127.0.0.1:8000/v1, max_retries: 5 }
+  - model_name: fill
+    litellm_params: { model: text-completion-codestral/codestral-latest }
+  - model_name: lake
+    litellm_params: { model: databricks/dbrx, api_base: https://acme.example/serving-endpoints, api_key: os.environ/LAKE_KEY }
+  - model_name: somewhere
+    litellm_params: { model: os.environ/MODEL_ID, api_base: http://127.0.0.1:9/v1 }
+litellm_settings: { request_timeout: 30, request_timeout: 60 }
+`);
+  const config = loaded(one);
+  assert.deepEqual(Object.keys(config.models), ['Local LLM', 'fill', 'lake']);
+  const { codestral, databricks } = config.providers;
+  const fill = config.providers[config.models.fill!.targets[0]!.provider]!;
+  assert.deepEqual([codestral, fill.type, fill.base_url], [codestral, 'mistral', 'https://codestral.mistral.ai/v1']);
+  assert.deepEqual([databricks!.type, databricks!.timeouts.total], ['databricks', 60_000]);
+  const told = lines(one).join('\n');
+  assert.match(told, /its provider and its name are in MODEL_ID: write them into the file/);
+  assert.match(told, /max_retries: not carried over: models\.NAME\.attempts sets/);
+});
+
 test('odd entries are left out one by one, with why', () => {
   const one = imported(fileOf('shapes'));
   const told = lines(one).join('\n');
-  assert.match(told, /a name has no spaces, at most 256 characters and at most one \*/);
+  assert.match(told, /a name has single spaces inside alone, at most 256 characters and at most one \*/);
   assert.match(told, /a \* there needs a \* in model_name/);
   assert.match(told, /nothing says which service has the model some-model/);
   assert.match(told, /it is not a mapping/);
@@ -419,11 +443,35 @@ test('the cache, guardrails and prompts become those of models, of the server an
   assert.equal(models.smart!.cache!.ttl, 600_000);
   assert.equal(models.smart!.cache!.scope, 'key');
   assert.equal(models.vectors!.cache, undefined, 'its calls were not cached');
+  const { aws, attacks, harm, words, ...local } = guards;
+  assert.deepEqual(
+    [aws!.check, aws!.action, aws!.on, aws!.guardrail, aws!.region, aws!.aws?.role_arn],
+    [
+      'bedrock-guardrails',
+      'mask',
+      ['input'],
+      { id: 'ff6ujrregl1q', version: '3' },
+      'eu-central-1',
+      'arn:aws:iam::123456789012:role/guard',
+    ],
+  );
+  assert.deepEqual(
+    [attacks!.check, attacks!.action, attacks!.api_key, attacks!.project],
+    ['lakera', 'flag', 'value-of-LAKERA_API_KEY', 'p1'],
+  );
+  assert.deepEqual(
+    [harm!.check, harm!.api_key, harm!.url, harm!.threshold, harm!.on_error],
+    ['azure-content-safety', 'value-of-AZURE_GUARD_KEY', 'https://acme.cognitiveservices.azure.com', 2, 'allow'],
+  );
+  assert.deepEqual(
+    [words!.check, words!.api_key, words!.on],
+    ['openai-moderation', 'value-of-OPENAI_API_KEY', ['output']],
+  );
   const of = (name: string) => {
     const { check, action, on, kinds, patterns, words } = guards[name]!;
     return [check, action, on.join(' '), kinds ?? patterns ?? words];
   };
-  assert.deepEqual(Object.keys(guards).map(of), [
+  assert.deepEqual(Object.keys(local).map(of), [
     ['personal-data', 'mask', 'input', ['email']],
     ['personal-data', 'block', 'input', ['card', 'national-id']],
     ['secrets', 'mask', 'input output', undefined],
@@ -431,7 +479,7 @@ test('the cache, guardrails and prompts become those of models, of the server an
     ['patterns', 'block', 'output', ['TICKET-\\d{4,8}']],
     ['words', 'block', 'output', ['Project Falcon']],
   ]);
-  assert.deepEqual(server.guards, ['pii-guard', 'pii-guard-block']);
+  assert.deepEqual(server.guards, ['pii-guard', 'pii-guard-block', 'attacks']);
   assert.deepEqual(Object.keys(prompts), ['hello']);
   const { model, messages, variables, parameters } = prompts.hello!;
   assert.deepEqual([model, parameters], ['smart', { temperature: 0.3 }]);
@@ -448,6 +496,7 @@ test('the cache, guardrails and prompts become those of models, of the server an
     /guardrails\[1\]\.litellm_params\.default_on: callers cannot turn a guard on here: name keys in guards/,
     /patterns\[2\]\.pattern: not carried over: \+ has no bound/,
     /guardrails\[3\]\.litellm_params\.guardrail: not carried over: there is no check aporia/,
+    /guardrails\[8\]\.litellm_params\.guardrail: not carried over: the check azure-content-safety needs url/,
     /prompts\[1\]: not carried over: its text is not in this file, but at langfuse/,
     /prompts\[2\]: not carried over: its text has more than/,
   ]) {

@@ -15,8 +15,14 @@ export interface ForeignYaml {
 export function readForeignYaml(text: string): { ok: true; file: ForeignYaml } | { ok: false; message: string } {
   if (Buffer.byteLength(text) > fileBytesMax) return { ok: false, message: 'is larger than 4 MB' };
   const lines = new LineCounter();
-  // `<<: *defaults` is common in such files.
-  const options = { lineCounter: lines, prettyErrors: false, merge: true, logLevel: 'silent' } as const;
+  // `<<: *defaults` is common in such files. The last of a key's values counts, as in Python's readers.
+  const options = {
+    lineCounter: lines,
+    prettyErrors: false,
+    merge: true,
+    uniqueKeys: false,
+    logLevel: 'silent',
+  } as const;
   let document: ReturnType<typeof parseDocument>;
   let value: unknown;
   try {

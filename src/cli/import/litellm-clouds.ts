@@ -14,7 +14,8 @@ export interface CloudPlace {
 
 type Cloud = 'aws' | 'google' | 'azure';
 
-const text =
+/** Reads a text, or a reference to a variable of that kind. */
+export const text =
   (kind: VariableKind): Reader =>
   (value, path, values) =>
     textOf(values, value, path, kind);

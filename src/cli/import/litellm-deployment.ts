@@ -1,3 +1,4 @@
+import { modelName } from '../../config/schema/schema-models.ts';
 import type { ProviderConfig } from '../../config/schema.ts';
 import { isObject, type JsonObject, objectIn, textIn } from '../../kernel/json.ts';
 import { directMember } from '../../kernel/known-entry.ts';
@@ -42,13 +43,11 @@ export interface ProviderFacts {
   headers: Readonly<Record<string, string>>;
 }
 
-export const nameRule = 'a name has no spaces, at most 256 characters and at most one *';
-const nameForm = /^[^\p{Cc}\s*]*(\*[^\p{Cc}\s*]*)?$/u;
+export const nameRule = 'a name has single spaces inside alone, at most 256 characters and at most one *';
 
 /** Whether our schema accepts it as a name, and our file as a key. */
 export function isModelName(name: unknown): name is string {
-  if (typeof name !== 'string' || name === '' || name.length > 256) return false;
-  return nameForm.test(name) && !['__proto__', '.', '..'].includes(name) && !name.includes('${');
+  return modelName.safeParse(name).success && !String(name).includes('${');
 }
 
 /** Parameters that are read here, or mean nothing to a gateway that is built otherwise. */
@@ -79,6 +78,9 @@ export function readDeployment(
   const litellmParams = objectIn(entry.litellm_params);
   const params = { ...credentials.get(String(litellmParams.litellm_credential_name)), ...litellmParams };
   if (typeof params.model !== 'string' || params.model === '') return drop(at, 'it names no model');
+  const named = /^os\.environ\/(.*)$/.exec(params.model)?.[1];
+  if (named !== undefined)
+    return drop([...at, 'model'], `its provider and its name are in ${named}: write them into the file`);
   const customProvider = typeof params.custom_llm_provider === 'string' ? params.custom_llm_provider : null;
   const found = serviceOf(params.model, customProvider);
   if (found === null) return drop([...at, 'model'], `nothing says which service has the model ${params.model}`);
@@ -93,15 +95,14 @@ export function readDeployment(
   if (model.includes('*') && !alias.includes('*')) {
     return drop([...at, 'model'], 'a * there needs a * in model_name, because it is replaced by the match');
   }
-  if (!nameForm.test(model) || model.length > 256)
-    return drop([...at, 'model'], 'it is too long, or has more than one *');
+  if (!modelName.safeParse(model).success) return drop([...at, 'model'], 'it is too long, or has more than one *');
   const place = placeInCloud(values, service.cloud, params, at, region);
   const provider = providerOf(values, params, at, { name: found.service, service, place });
   if (provider === null) return null;
 
   for (const name of Object.keys(litellmParams)) {
     if (!known.has(name) && !place.read.includes(name) && !isLiteLlmPrice(name))
-      notes.add([...at, name], unknownParameter);
+      notes.add([...at, name], /^(max|num)_retries$/.test(name) ? retries : unknownParameter);
   }
   const body = bodyOf(values, params.extra_body, [...at, 'extra_body']);
   const total = secondsOf(values, params.timeout, [...at, 'timeout']);
@@ -124,6 +125,8 @@ export function readDeployment(
 
 const unknownParameter =
   'not carried over: there is no such setting here. LiteLLM takes it as a default of requests; `body` of a target would replace what callers say';
+
+const retries = 'not carried over: models.NAME.attempts sets how many attempts a request has over all targets';
 
 function providerOf(
   values: Values,

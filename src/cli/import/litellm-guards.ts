@@ -1,9 +1,12 @@
 import { patternSize } from '../../guards/checks/pattern-length.ts';
 import { type PersonalKind, personalKinds } from '../../guards/kinds.ts';
 import { isObject, type JsonObject, objectIn } from '../../kernel/json.ts';
+import { directMember } from '../../kernel/known-entry.ts';
+import { type FieldTable, readFields } from './import-fields.ts';
+import { placeInCloud, text } from './litellm-clouds.ts';
 import type { LiteLlmRows } from './litellm-database.ts';
 import type { Path } from './notes.ts';
-import { isWritable, listOfTexts, plain, textOr, type Values } from './plain-values.ts';
+import { isWritable, listOfTexts, numberOf, plain, reference, textOf, textOr, type Values } from './plain-values.ts';
 
 /** Presidio's names of what we find too, and those of LiteLLM's own patterns. */
 const kindOf = new Map<string, PersonalKind>(
@@ -38,13 +41,39 @@ const kindOf = new Map<string, PersonalKind>(
 const secretPatterns = /^(?:aws_|github_|slack_|google_|generic_api_key|api_key)/;
 
 /** Part of a guard: a guardrail of LiteLLM becomes one for each check and action. */
-interface Part {
+type Part = JsonObject & { check: string; action: string };
+
+interface OutsideService {
   check: string;
-  action: string;
-  kinds?: PersonalKind[];
-  patterns?: string[];
-  words?: string[];
+  /** Members without which the check cannot ask. */
+  needs: readonly string[];
+  fields: FieldTable;
+  /** Variable that LiteLLM takes its key from, where none is given. */
+  envKey?: string;
 }
+
+const key: FieldTable = { api_key: ['api_key', text('secret')] };
+const threshold: FieldTable = {
+  severity_threshold: ['threshold', (value, path, values) => numberOf(values, value, path)],
+};
+
+/** Guardrails that ask a service which a check asks too: https://docs.litellm.ai/docs/proxy/guardrails. */
+const outside: Readonly<Record<string, OutsideService>> = {
+  bedrock: { check: 'bedrock-guardrails', needs: ['guardrail'], fields: {} },
+  lakera: { check: 'lakera', needs: ['api_key'], fields: key, envKey: 'LAKERA_API_KEY' },
+  lakera_v2: {
+    check: 'lakera',
+    needs: ['api_key'],
+    fields: { ...key, api_base: ['url', text('url')], project_id: ['project', text('text')] },
+    envKey: 'LAKERA_API_KEY',
+  },
+  openai_moderation: { check: 'openai-moderation', needs: ['api_key'], fields: key, envKey: 'OPENAI_API_KEY' },
+  'azure/text_moderations': {
+    check: 'azure-content-safety',
+    needs: ['url', 'api_key'],
+    fields: { ...key, ...threshold, api_base: ['url', text('url')] },
+  },
+};
 
 /** Guards in the form of culvert.yaml, and the names of those that apply to every request. */
 export interface ImportedGuards {
@@ -53,7 +82,7 @@ export interface ImportedGuards {
 }
 
 /** Converts `guardrails` of the file and of the database; those that ask other services are noted. */
-export function importGuards({ notes }: Values, root: JsonObject, database: LiteLlmRows | null): ImportedGuards {
+export function importGuards(values: Values, root: JsonObject, database: LiteLlmRows | null): ImportedGuards {
   const found: ImportedGuards = { guards: {}, always: [] };
   const inFile = (Array.isArray(root.guardrails) ? root.guardrails : []).map(
     (one: unknown, index): [Path, JsonObject] => [['guardrails', index], objectIn(one)],
@@ -64,8 +93,13 @@ export function importGuards({ notes }: Values, root: JsonObject, database: Lite
   ]);
   for (const [path, one] of [...inFile, ...stored]) {
     const params = objectIn(one.litellm_params);
-    const note = (place: Path, message: string) => notes.add([...path, 'litellm_params', ...place], message);
-    const parts = partsOf(textOr(params.guardrail, ''), params, note);
+    const at = [...path, 'litellm_params'];
+    const note = (place: Path, message: string) => values.notes.add([...at, ...place], message);
+    const service = directMember(outside, textOr(params.guardrail, ''));
+    const parts =
+      service === undefined
+        ? partsOf(textOr(params.guardrail, ''), params, note)
+        : outsideParts(values, service, params, at);
     const name = nameOf(textOr(one.guardrail_name, 'guard'), found.guards);
     const on = sidesOf(listOfTexts(params.mode));
     if (on === null) note(['mode'], 'changed: it reads requests and answers');
@@ -88,6 +122,26 @@ function partsOf(guardrail: string, params: JsonObject, note: Note): Part[] {
   if (guardrail === 'hide-secrets' || guardrail === 'hide_secrets') return [{ check: 'secrets', action: 'mask' }];
   if (guardrail === 'litellm_content_filter') return filterParts(params, note);
   note(['guardrail'], `not carried over: there is no check ${guardrail.slice(0, 60)} in this import (docs/guards.md)`);
+  return [];
+}
+
+function outsideParts(values: Values, service: OutsideService, params: JsonObject, at: Path): Part[] {
+  const { check, needs, fields, envKey } = service;
+  const part: Part = { check, action: params.on_flagged === 'monitor' ? 'flag' : 'block' };
+  Object.assign(part, readFields(params, fields, at, values));
+  if (envKey !== undefined && params.api_key == null) part.api_key = reference(values, envKey, 'secret');
+  if (check === 'bedrock-guardrails') {
+    const cloud = placeInCloud(values, 'aws', params, at, null).members;
+    Object.assign(part, { region: reference(values, 'AWS_REGION', 'text') }, cloud);
+    const id = textOf(values, params.guardrailIdentifier, [...at, 'guardrailIdentifier'], 'text');
+    const version = textOf(values, params.guardrailVersion, [...at, 'guardrailVersion'], 'text');
+    if (id !== null) part.guardrail = { id, ...(version !== null && { version }) };
+    if (params.mask_request_content === true || params.mask_response_content === true) part.action = 'mask';
+  }
+  if (params.unreachable_fallback === 'fail_open') part.on_error = 'allow';
+  const lacking = needs.filter((name) => part[name] === undefined);
+  if (lacking.length === 0) return [part];
+  values.notes.add([...at, 'guardrail'], `not carried over: the check ${check} needs ${lacking.join(' and ')}`);
   return [];
 }
 

@@ -41,6 +41,13 @@ const vertex: Service = {
   others: /^(openai|gemma|agent_engine|search_api|semantic-ranker|chirp)\b/,
 };
 
+/** Mistral's address for editors, which fills in the middle, too. */
+const codestral: Service = {
+  type: 'mistral',
+  baseUrl: 'https://codestral.mistral.ai/v1',
+  envKey: 'CODESTRAL_API_KEY',
+};
+
 /** https://docs.litellm.ai/docs/providers */
 export const services: Readonly<Record<string, Service>> = {
   openai: { type: 'openai', envKey: 'OPENAI_API_KEY' },
@@ -59,6 +66,8 @@ export const services: Readonly<Record<string, Service>> = {
   gemini: { type: 'gemini', envKey: 'GEMINI_API_KEY' },
   groq: { type: 'groq', envKey: 'GROQ_API_KEY' },
   mistral: { type: 'mistral', envKey: 'MISTRAL_API_KEY' },
+  codestral,
+  'text-completion-codestral': codestral,
   openrouter: { type: 'openrouter', envKey: 'OPENROUTER_API_KEY' },
   deepseek: { type: 'deepseek', envKey: 'DEEPSEEK_API_KEY' },
   xai: { type: 'xai', envKey: 'XAI_API_KEY' },
@@ -88,6 +97,11 @@ export const services: Readonly<Record<string, Service>> = {
   nebius: { type: 'nebius', envKey: 'NEBIUS_API_KEY' },
   featherless_ai: { type: 'featherless', envKey: 'FEATHERLESS_AI_API_KEY' },
   inception: { type: 'inception', envKey: 'INCEPTION_API_KEY' },
+  'text-completion-inception': { type: 'inception', envKey: 'INCEPTION_API_KEY' },
+  databricks: { type: 'databricks', envKey: 'DATABRICKS_API_KEY', needsBase: true },
+  snowflake: { type: 'snowflake', envKey: 'SNOWFLAKE_JWT', needsBase: true },
+  stability: { type: 'stability', envKey: 'STABILITY_API_KEY' },
+  fal_ai: { type: 'fal', envKey: 'FAL_AI_API_KEY' },
   reka: { type: 'reka', envKey: 'REKA_API_KEY' },
   recraft: { type: 'recraft', envKey: 'RECRAFT_API_KEY' },
   scaleway: { type: 'scaleway', envKey: 'SCW_SECRET_KEY' },
