@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
 import { chromiumMissing } from '../chromium.ts';
+import { startGateway, workersKnow } from '../start-gateway.ts';
+import { closedPort } from '../start-process.ts';
+import { startUpstream } from '../start-upstream.ts';
 import { assertLooksRight, openPage, settled } from './open-page.ts';
 import { startSeededGateway } from './seeded-gateway.ts';
 
@@ -45,6 +48,28 @@ suite('attempts', { skip }, () => {
     await page.getByRole('cell', { name: 'transient' }).waitFor();
     await page.getByRole('button', { name: 'Credential' }).click();
     await page.getByRole('cell', { name: 'local#0' }).waitFor();
+  });
+
+  test('a provider with few attempts is in the chart of failures, too', async (t) => {
+    const upstream = await startUpstream();
+    t.after(() => upstream.close());
+    const names = ['one', 'two', 'three', 'four', 'five', 'six', 'seven'];
+    const provider = (url: string) => ({ type: 'openai', base_url: `${url}/v1`, api_key: 'upstream-secret' });
+    const gone = provider(`http://127.0.0.1:${await closedPort()}`);
+    const busy = await startGateway(t, {
+      providers: { ...Object.fromEntries(names.map((name) => [name, provider(upstream.url)])), gone },
+      models: Object.fromEntries([...names, 'gone'].map((name) => [name, { targets: [`${name}/mock/ok`] }])),
+    });
+    // One request to the provider that is gone makes several attempts.
+    for (const model of [...Array.from({ length: 9 }, () => names).flat(), 'gone']) {
+      const json = { model, messages: [{ role: 'user', content: 'Hello' }] };
+      await (await busy.fetch('/v1/chat/completions', { json })).text();
+    }
+    await workersKnow();
+    const page = await openPage(t, busy, '/dashboard/providers');
+    await settled(page);
+    const legend = page.locator('figure').filter({ has: page.getByRole('img', { name: 'Failed attempts over time' }) });
+    await legend.getByText(/^3 others [1-9]/).waitFor();
   });
 
   test('are on the pages of a model and of usage, and sort by their heads', async (t) => {

@@ -99,6 +99,28 @@ suite('the range of pages', { skip: chromiumMissing }, () => {
     const [first, end] = addressed().get('range')!.split('..').map(Date.parse) as [number, number];
     assert.equal(end - first, 2 * 3_600_000, 'the two hours of a bar');
   });
+
+  test('a bar belongs to its step up to the next one, also where it was redrawn below a resting pointer', async () => {
+    await followTo(page, '/dashboard/requests?range=7d');
+    await page.getByRole('img', { name: 'Requests by day' }).locator('.u-over').waitFor();
+    const { x, y, width, height } = await chartBox(page);
+    const legend = page.locator('main figcaption').first();
+    const pointAt = async (step: number) => {
+      await page.mouse.move(x + (width / 8) * step, y + height - 4);
+      return legend.innerText();
+    };
+    const figures = await pointAt(5.2);
+    assert.equal(await pointAt(5.9), figures);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await settled(page);
+    await page.mouse.down();
+    await page.mouse.up();
+    await page.waitForURL(/range=20/);
+    const from = Date.parse(addressed().get('range')!.split('..')[0]!);
+    const dayMs = 86_400_000;
+    assert.equal(from, (Math.floor(Date.now() / dayMs) - 2) * dayMs, 'the sixth of eight days');
+    await page.emulateMedia({ colorScheme: 'light' });
+  });
 });
 
 async function chartBox(of: Page) {

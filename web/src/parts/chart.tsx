@@ -51,10 +51,12 @@ export default function Chart(props: ChartProps) {
     const onSpan = (fromMs: number, toMs: number) => now.current.onZoom?.(fromMs, toMs);
     const options = optionsOf(element, { series, kind, format, height, onPoint: setAt, stepMs, onSpan });
     const made = new uPlot(options, data, element);
-    made.over.addEventListener('click', () => {
+    // Not by the cursor: a plot that was made below a resting pointer has none yet.
+    made.over.addEventListener('click', ({ clientX }) => {
       const { times, onPick, stepMs } = now.current;
-      const fromMs = times[made.cursor.idx ?? -1];
-      if (fromMs !== undefined) onPick?.(fromMs, times[(made.cursor.idx ?? 0) + 1] ?? fromMs + stepMs);
+      const step = stepAt(made, kind, clientX - made.over.getBoundingClientRect().left) ?? -1;
+      const fromMs = times[step];
+      if (fromMs !== undefined) onPick?.(fromMs, times[step + 1] ?? fromMs + stepMs);
     });
     plot.current = made;
     const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }));
@@ -62,6 +64,7 @@ export default function Chart(props: ChartProps) {
     return () => {
       observer.disconnect();
       made.destroy();
+      setAt(null);
     };
   }, [theme, shape, kind, height, format, stepMs]);
   useEffect(() => plot.current?.setData(data), [data]);
@@ -200,6 +203,8 @@ function optionsOf(
         ...axis,
         grid,
         size: 52,
+        // A low chart has a label besides zero, too.
+        space: Math.min(30, height / 4),
         values: (_, splits) => oncePerLabel(splits.map((value) => format(value))),
         ...(series.every(({ values }) => values.every((value) => Number.isInteger(value ?? 0))) && {
           incrs: wholeNumbers,
@@ -209,7 +214,7 @@ function optionsOf(
     series: [{}, ...lines],
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), shownZone()),
     hooks: {
-      setCursor: [({ cursor }) => onPoint(cursor.idx ?? null)],
+      setCursor: [(plot) => onPoint(stepAt(plot, kind, plot.cursor.left ?? -1))],
       setSelect: [
         (plot) => {
           const { left, width } = plot.select;
@@ -221,6 +226,14 @@ function optionsOf(
       ],
     },
   };
+}
+
+/** Index of the step at `px` of the plot: of the bar that begins at or before it, or of the nearest point of a line. */
+function stepAt(plot: uPlot, kind: ChartProps['kind'], px: number): number | null {
+  const seconds = plot.data[0];
+  if (px < 0 || seconds.length === 0) return null;
+  const nearest = plot.posToIdx(px);
+  return kind === 'bars' && seconds[nearest]! > plot.posToVal(px, 'x') ? Math.max(0, nearest - 1) : nearest;
 }
 
 /** From the step in which a drag began to the end of that in which it ended. */
