@@ -92,12 +92,14 @@ test('§4.7 "data[], each item carrying url": what an upstream gives as base64 i
   assert.deepEqual(body, { model: 'pic-1', prompt: 'A lighthouse', n: 1, size: '1024x1024' });
 });
 
-test('§4.7 "when response_format is b64_json, b64_json"', async () => {
-  clear();
-  const answer = await draw({ model: 'pic', prompt: 'A lighthouse', response_format: 'b64_json' });
-  assert.deepEqual(answer.data, [{ b64_json: png(0).toString('base64') }]);
-  assert.equal(first.calls[0]!.body.response_format, 'b64_json');
-});
+for (const response_format of ['b64_json', 'base64']) {
+  test(`§4.7 "when response_format is b64_json, b64_json", which Together's clients call base64 (${response_format})`, async () => {
+    clear();
+    const answer = await draw({ model: 'pic', prompt: 'A lighthouse', response_format });
+    assert.deepEqual(answer.data, [{ b64_json: png(0).toString('base64') }]);
+    assert.equal(first.calls[0]!.body.response_format, 'b64_json');
+  });
+}
 
 test("models named gpt-image answer OpenAI's SDK in base64 unless it asks for a link; others give links", async () => {
   const openai = new OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 });

@@ -32,7 +32,8 @@ const rules = {
   moderation: oneOf('auto', 'low'),
   output_format: oneOf('png', 'jpeg', 'webp', 'gif', 'svg'),
   output_compression: integerIn(0, 100),
-  response_format: oneOf('url', 'b64_json'),
+  // The last is Together's.
+  response_format: oneOf('url', 'b64_json', 'base64'),
   input_fidelity: oneOf('high', 'low'),
   stream: boolean,
   partial_images: integerIn(0, 3),
@@ -130,7 +131,7 @@ function requestOf(body: JsonObject, size: ImageSize | null): ImageRequest {
 const givesBase64 = /(^|\/)(gpt-image|chatgpt-image)/;
 
 function answerFormOf({ response_format: format, stream, model }: JsonObject): ImageRequest['answerForm'] {
-  if (stream === true) return 'b64_json';
+  if (stream === true || format === 'base64') return 'b64_json';
   if (format === 'url' || format === 'b64_json') return format;
   return givesBase64.test(model as string) ? 'b64_json' : 'url';
 }
