@@ -76,6 +76,28 @@ overAll('what names the caller and its cache comes back, whole and streamed', as
   assert.deepEqual(shown(begun), { ...said, background: true });
 });
 
+overAll("responses have the members that OpenRouter's SDKs require", async ({ client, format }) => {
+  if (format === 'responses') return;
+  const startedS = Math.floor(Date.now() / 1_000);
+  const check = (response: OpenAI.Responses.Response) => {
+    const {
+      completed_at: completedS,
+      frequency_penalty,
+      presence_penalty,
+    } = { ...response } as Record<string, unknown>;
+    assert.deepEqual({ frequency_penalty, presence_penalty }, { frequency_penalty: 0, presence_penalty: 0 });
+    if (response.status === 'in_progress') assert.equal(completedS, null);
+    else assert.ok(Number.isInteger(completedS) && Number(completedS) >= startedS, String(completedS));
+    return response.status;
+  };
+  const asked = { model: 'chat', input: 'Hello there' };
+  assert.equal(check(await client.responses.create(asked)), 'completed');
+  const states = new Set<string | undefined>();
+  for await (const event of await client.responses.create({ ...asked, stream: true }))
+    if ('response' in event) states.add(check(event.response));
+  assert.deepEqual([...states], ['in_progress', 'completed']);
+});
+
 overAll('a whole answer', async ({ client }) => {
   const { data: response, response: http } = await client.responses
     .create({ model: 'chat', input: 'Hello there' })

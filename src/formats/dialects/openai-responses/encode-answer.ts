@@ -165,10 +165,13 @@ class Answer {
   }
 
   #responseOf(output: JsonValue[]): JsonObject {
+    const { createdS, elapsedMs } = this.#head;
+    const isComplete = this.#state.status === 'completed' && elapsedMs !== undefined;
     return responseObject(
       {
         id: this.id,
         createdS: this.#createdS,
+        completedS: isComplete ? createdS + Math.round(elapsedMs() / 1_000) : undefined,
         model: this.#model,
         echo: this.#head.echo,
         output,

@@ -125,6 +125,8 @@ export type ResponseState =
 export interface ResponseFacts {
   id: string;
   createdS: number;
+  /** Absent: it has not completed, or nobody knows. */
+  completedS?: number | undefined;
   model: string;
   /** `CallerRequest.echo` of the request. */
   echo: JsonObject | undefined;
@@ -166,6 +168,7 @@ export function responseObject(facts: ResponseFacts, state: ResponseState): Json
     id: facts.id,
     object: 'response',
     created_at: facts.createdS,
+    completed_at: facts.completedS ?? null,
     status: state.status,
     error: state.status === 'failed' ? { ...state.members, code: state.code, message: state.message } : null,
     incomplete_details: state.status === 'incomplete' ? { reason: state.reason } : null,
@@ -175,6 +178,9 @@ export function responseObject(facts: ResponseFacts, state: ResponseState): Json
     previous_response_id: null,
     store: false,
     tools: [],
+    // OpenRouter's SDKs refuse a response without them.
+    frequency_penalty: 0,
+    presence_penalty: 0,
     ...settings,
     ...(ended && { usage: wireUsage(facts.usage), ...facts.filters }),
   };

@@ -148,9 +148,9 @@ function trialsOf(
     createdS: Math.floor(call.atMs / 1_000),
     includeUsage,
     answerModel,
+    elapsedMs: () => services.clock.monotonicMs() - call.startedMs,
     ...(echo !== undefined && { echo }),
   };
-  if (dialect.wire !== undefined) head.elapsedMs = () => services.clock.monotonicMs() - call.startedMs;
   let media: RequestMedia | null = null;
   const isStepped = (answerTexts ?? gate) !== undefined || (keeping !== undefined && checks !== null);
   const conversation: Conversation = {
