@@ -47,6 +47,16 @@ test('openai: embeddings.create over a provider that gives numbers alone, as bas
   assertNear(numbers.data[0]!.embedding, unitVector('alpha', 1_024));
 });
 
+test("an answer has an id, which Mistral's SDKs require", async (t) => {
+  const { gateway } = await world(t);
+  for (const model of ['e', 'cohere']) {
+    const response = await gateway.fetch('/v1/embeddings', {
+      json: { model, input: ['alpha'], encoding_format: 'float' },
+    });
+    assert.match(((await response.json()) as { id: string }).id, /^embd-[\da-f-]{36}$/);
+  }
+});
+
 test('openai: embeddings.create of tokens, with dimensions and a user', async (t) => {
   const { client } = await world(t);
   const answer = await client.embeddings.create({ model: 'e', input: [[1, 2], [3]], dimensions: 64, user: 'u' });

@@ -27,7 +27,8 @@ const writers: Readonly<Record<AnswerForm, (answer: EmbeddingAnswer) => string>>
       (row, index) => `{"object":"embedding","index":${index},"embedding":${encoded(row, encoding)}}`,
     );
     const usage = `{"prompt_tokens":${inputTokens},"total_tokens":${inputTokens}}`;
-    return `{"object":"list","data":[${data.join(',')}],"model":${JSON.stringify(model)},"usage":${usage}}`;
+    // Mistral's clients refuse an answer without `id`.
+    return `{"id":"embd-${randomUUID()}","object":"list","data":[${data.join(',')}],"model":${JSON.stringify(model)},"usage":${usage}}`;
   },
   'gemini-one': ({ rows, inputTokens }) =>
     `{"embedding":{"values":[${rows.join(',')}]},"usageMetadata":{"promptTokenCount":${inputTokens}}}`,

@@ -41,7 +41,9 @@ test('F24 an answer of many numbers is written in a thread, a short one here', a
     many,
   );
   const few = { ...answer, rows: Float64Array.of(0.1, -2), size: 2 };
-  assert.deepEqual(JSON.parse((await codec.encode('a', few, 'openai')).toString()), {
+  const { id, ...written } = JSON.parse((await codec.encode('a', few, 'openai')).toString()) as { id: string };
+  assert.match(id, /^embd-[\da-f-]{36}$/);
+  assert.deepEqual(written, {
     object: 'list',
     data: [{ object: 'embedding', index: 0, embedding: [0.1, -2] }],
     model: 'e',
