@@ -78,6 +78,58 @@ test('pictures in results of tools stay where services take them there', async (
   assert.deepEqual(body.messages, drawn);
 });
 
+/** As the SDKs of Mistral, and the AI SDK's and LangChain's providers for it, write them. */
+const url = picture.image_url.url;
+const pdf = 'data:application/pdf;base64,JVBERi0xLjQK';
+const mistrals = [
+  { type: 'text', text: 'See' },
+  { type: 'image_url', image_url: url },
+  { type: 'document_url', document_url: pdf, document_name: 'a.pdf' },
+];
+
+test("pictures and documents in Mistral's form reach services that have another one", async () => {
+  const messages = [{ role: 'user', content: mistrals }];
+  const { body } = await sent({ model: 'openai', messages });
+  assert.deepEqual(body.messages, [
+    { role: 'user', content: [mistrals[0], picture, { type: 'file', file: { filename: 'a.pdf', file_data: pdf } }] },
+  ]);
+  const { body: claude, dropped } = await sent({ model: 'anthropic', messages });
+  const source = (media_type: string, data: string) => ({ source: { type: 'base64', media_type, data } });
+  assert.deepEqual(claude.messages, [
+    {
+      role: 'user',
+      content: [
+        mistrals[0],
+        { type: 'image', ...source('image/png', 'aGVsbG8=') },
+        { type: 'document', ...source('application/pdf', 'JVBERi0xLjQK') },
+      ],
+    },
+  ]);
+  assert.equal(dropped, null);
+  assert.deepEqual((await sent({ model: 'mistral', messages })).body.messages, messages);
+  for (const part of [{ type: 'image_url', image_url: 'cat' }, { type: 'document_url' }]) {
+    const json = { model: 'anthropic', messages: [{ role: 'user', content: [part] }] };
+    const response = await gateway.fetch('/v1/chat/completions', { json });
+    assert.equal(response.status, 400);
+    assert.match(await response.text(), new RegExp(`"param":"messages\\[0\\]\\.content\\[0\\]\\.${part.type}"`));
+  }
+});
+
+test('a caller who did not request usage finds none in any chunk of a stream, nor null', async () => {
+  const messages = [question];
+  for (const model of ['openai', 'groq', 'anthropic']) {
+    const json = { model, messages, stream: true };
+    const text = await (await gateway.fetch('/v1/chat/completions', { json })).text();
+    assert.doesNotMatch(text, /"usage"/, model);
+    assert.match(text, /"finish_reason":"stop".*\n\ndata: \[DONE\]\n\n$/, model);
+    for (const line of text.split('\n\n').slice(0, -2)) JSON.parse(line.slice('data: '.length));
+    const asked = await gateway.fetch('/v1/chat/completions', {
+      json: { ...json, stream_options: { include_usage: true } },
+    });
+    assert.match(await asked.text(), /"usage":\{"prompt_tokens":/, model);
+  }
+});
+
 test('texts in results of tools stay as they are', async () => {
   const results = [[{ type: 'text', text: 'see' }], 'see'];
   for (const content of results) {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isObject, type JsonObject, type JsonValue, jsonText } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText, stringOr } from '../../kernel/json.ts';
 
 /* Messages of OpenAI's format as services take them that check what an earlier model wrote. */
 
@@ -130,6 +130,24 @@ export function withPicturesBehindResults(messages: readonly JsonValue[]): JsonV
     return [answer, user];
   });
   return result.length === messages.length ? null : result;
+}
+
+/** Pictures and documents as OpenAI writes them, where they are in Mistral's form. Null: there is none. */
+export function withPicturesAsObjects(messages: readonly JsonValue[]): JsonValue[] | null {
+  return mended(messages, (message) => {
+    const { content } = message;
+    if (!Array.isArray(content)) return message;
+    const parts = content.map(openAiPart);
+    return parts.every((part, at) => part === content[at]) ? message : { ...message, content: parts };
+  });
+}
+
+function openAiPart(part: JsonValue): JsonValue {
+  if (!isObject(part)) return part;
+  const { image_url: picture, document_url: data, ...rest } = part;
+  if (typeof picture === 'string') return { ...rest, image_url: { url: picture } };
+  if (typeof data !== 'string') return part;
+  return { type: 'file', file: { filename: stringOr(rest.document_name, 'document.pdf'), file_data: data } };
 }
 
 /** Mistral takes the name of a tool alone: those of participants go. Null: there is none. */

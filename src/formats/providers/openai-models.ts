@@ -1,6 +1,6 @@
 import { lowToHigh, wordsOfOpenRouter } from './efforts.ts';
 import { requiredForAny } from './forced-calls.ts';
-import { inTurn, withAnswerMembers, withPicturesBehindResults } from './histories.ts';
+import { inTurn, withAnswerMembers, withPicturesAsObjects, withPicturesBehindResults } from './histories.ts';
 import type { ModelQuirks } from './provider.ts';
 
 /** "Unsupported parameter: 'stop' is not supported with this model." */
@@ -22,7 +22,11 @@ export const modelsOfOpenAi: readonly ModelQuirks[] = [
     fitsInChat: [requiredForAny],
     // The last is Groq's and Cerebras's.
     omitInChat: [...wordsOfOpenRouter, 'reasoning_format'],
-    history: inTurn(withAnswerMembers('annotations', 'audio', 'refusal', 'function_call'), withPicturesBehindResults),
+    history: inTurn(
+      withAnswerMembers('annotations', 'audio', 'refusal', 'function_call'),
+      withPicturesAsObjects,
+      withPicturesBehindResults,
+    ),
   },
   { pattern: /^(o1-(mini|preview)|gpt-5[.\d]*-chat)/, efforts: [] },
   { pattern: /^gpt-5-pro/, efforts: ['high'] },

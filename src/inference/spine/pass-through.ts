@@ -195,6 +195,12 @@ export class PassedStream implements AnswerReader {
         runStart = -1;
         continue;
       }
+      // OpenAI has it in each chunk once usage is requested. Clients of Mistral and OpenRouter, which never do, refuse null.
+      const hidesNull = this.#usageChunk === 'hide' && event.data.includes(noUsage);
+      if (hidesNull) {
+        const at = this.#splitter.bytes.indexOf(noUsage, event.start, 'latin1');
+        if (at !== -1) this.#splitter.bytes.fill(' ', at, at + noUsage.length);
+      }
       const mended = verdict.data === undefined ? event : { ...event, data: verdict.data };
       const named = this.#answerModel === null ? null : this.#named(mended, this.#answerModel);
       const alone = verdict.content && verdict.usageBeside !== true;
@@ -204,7 +210,10 @@ export class PassedStream implements AnswerReader {
         if (runStart !== -1) out = join(out, this.#splitter.bytes.subarray(runStart, runEnd));
         runStart = -1;
         const name = event.event === '' ? '' : `event: ${event.event}\n`;
-        out = join(out, Buffer.from(`${verdict.before ?? ''}${name}data: ${changed}\n\n`));
+        out = join(
+          out,
+          Buffer.from(`${verdict.before ?? ''}${name}data: ${hidesNull ? changed.replace(noUsage, '') : changed}\n\n`),
+        );
         continue;
       }
       if (runStart === -1) runStart = event.start;
@@ -215,6 +224,9 @@ export class PassedStream implements AnswerReader {
     return out;
   }
 }
+
+/** A member behind another one. Spaces in its place are as good to a reader of JSON. */
+const noUsage = ',"usage":null';
 
 /** Longer answers leave as bytes, behind their head. */
 const textBytesMax = 8_192;

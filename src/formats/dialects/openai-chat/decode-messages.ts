@@ -28,7 +28,8 @@ const rolesSend = `one of ${roles.map((role) => `'${role}'`).join(', ')}`;
 const partTypes: Readonly<Record<string, readonly string[]>> = {
   system: ['text'],
   developer: ['text'],
-  user: ['text', 'image_url', 'input_audio', 'file'],
+  // The last is Mistral's.
+  user: ['text', 'image_url', 'input_audio', 'file', 'document_url'],
   assistant: ['text', 'refusal'],
   tool: ['text', 'image_url', 'file'],
 };
@@ -117,6 +118,8 @@ function part(value: JsonValue, types: readonly string[] = []): Complaint | null
       return required(value, 'image_url', imageUrl, "an object with 'url'");
     case 'input_audio':
       return required(value, 'input_audio', inputAudio, "an object with 'data' and 'format'");
+    case 'document_url':
+      return required(value, 'document_url', mediaUrl, 'an https: URL or a data: URL');
     default:
       return required(value, 'file', file, "an object with 'file_data' or 'file_id'");
   }
@@ -125,6 +128,8 @@ function part(value: JsonValue, types: readonly string[] = []): Complaint | null
 const detail = oneOf('auto', 'low', 'high', 'original');
 
 const imageUrl: Check = (value) => {
+  // As clients of Mistral's API write it.
+  if (typeof value === 'string') return mediaUrl(value);
   if (!isObject(value)) return complain('', value, "an object with 'url'");
   return required(value, 'url', mediaUrl, 'an https: URL or a data: URL') ?? optional(value, 'detail', detail);
 };
@@ -275,13 +280,15 @@ function decodePart(part: ChatPart): NeutralPart {
     case 'refusal':
       return { type: 'refusal', text: part.refusal };
     case 'image_url': {
-      const { url, detail } = part.image_url;
+      const { url, detail = null } = typeof part.image_url === 'string' ? { url: part.image_url } : part.image_url;
       const source = mediaSource(url);
       const isPicture = source.kind !== 'base64' || source.mediaType.toLowerCase().startsWith('image/');
       // As clients of LiteLLM send files.
       if (!isPicture) return { type: 'document', source, ...cacheOf(part) };
       return { type: 'image', source, ...(detail && { detail }), ...cacheOf(part) };
     }
+    case 'document_url':
+      return { type: 'document', source: mediaSource(part.document_url), ...cacheOf(part) };
     case 'input_audio':
       return { type: 'audio', format: part.input_audio.format, base64: part.input_audio.data };
     case 'file': {

@@ -10,6 +10,7 @@ const kinds: ReadonlyMap<string, MediaUrl['kind']> = new Map([
   ['audio_url', 'audio'],
   ['video_url', 'video'],
   ['file', 'document'],
+  ['document_url', 'document'],
 ]);
 
 /** Members of those that hold content or its address. */
