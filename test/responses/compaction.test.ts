@@ -58,6 +58,39 @@ for (const model of ['chat', 'claude', 'both']) {
   });
 }
 
+for (const stream of [false, true]) {
+  test(`a compaction by a trigger is kept, and what continues it begins with the summary (stream ${stream})`, async (t) => {
+    const { client, stranger, sent } = await openWorld(t, {}, 'mock/text=Ada%20lives%20in%20Rome.');
+    const first = await client.responses.create({ model: 'chat', input: 'My name is Ada.' });
+    const input = [{ type: 'compaction_trigger' }] as unknown as OpenAI.Responses.ResponseInputItem[];
+    const ask = { model: 'chat', previous_response_id: first.id, input };
+    let made = stream ? null : await client.responses.create(ask);
+    if (stream) {
+      for await (const event of await client.responses.create({ ...ask, stream }))
+        if (event.type === 'response.completed') made = event.response;
+    }
+    const {
+      id,
+      store,
+      previous_response_id: previous,
+      output,
+    } = made as OpenAI.Responses.Response & { store: boolean };
+    assert.deepEqual([store, previous], [true, first.id]);
+    assert.deepEqual((await client.responses.retrieve(id)).output, output);
+    sent();
+    const next = await client.responses.create({ model: 'chat', previous_response_id: id, input: 'Who am I?' });
+    const asked = JSON.stringify(sent());
+    assert.ok(/Ada lives in Rome\./.test(asked) && !/My name is Ada/.test(asked), asked);
+    await client.responses.create({ model: 'claude', previous_response_id: next.id, input: 'And?' });
+    assert.match(JSON.stringify(sent()), /Ada lives in Rome\..*Who am I\?/);
+    await assert.rejects(stranger.responses.create({ model: 'chat', previous_response_id: id, input: 'Hi' }), {
+      status: 404,
+    });
+    const unkept = await client.responses.create({ ...ask, store: false });
+    await assert.rejects(client.responses.retrieve(unkept.id), { status: 404 });
+  });
+}
+
 test('a provider that makes its own compactions gets the trigger', async (t) => {
   const { client, sent } = await openWorld(t);
   await client.responses.create({ model: 'native', store: false, tools, input: trigger });

@@ -6,8 +6,9 @@ import { BufferedAnswer } from '../../spine/buffered-answer.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
 import { serve } from '../../spine/serve.ts';
 import { type HeaderList, refuse, sendWhole } from '../../spine/sink.ts';
-import { oneKeeps, type ResponsesEndpoint } from './endpoint.ts';
+import { keep, oneKeeps, type ResponsesEndpoint } from './endpoint.ts';
 import { inputItems } from './input-items.ts';
+import { keepsFor } from './keeps-for.ts';
 import type { ResponsesServices } from './services.ts';
 import { saltOfId } from './stored-responses.ts';
 import { compactionMark } from './summaries.ts';
@@ -98,7 +99,8 @@ export async function answeredTrigger(
     const { answer, headers } = await compacted(services, endpoint, call, { ...body, input: items });
     const { id, created_at: createdS, output, usage } = answer;
     const head = { id, createdS, model: plan.alias.id, echo: read.facts.echo, usage: null };
-    const response = { ...responseObject({ ...head, output }, { status: 'completed' }), usage };
+    const made = { ...responseObject({ ...head, output }, { status: 'completed' }), usage };
+    const response = await storedResponse(services, call, body, made as JsonObject);
     if (!isStream) sendWhole(call.sink, headers, JSON.stringify(response));
     else {
       const begun = responseObject({ ...head, output: [] }, { status: 'in_progress' });
@@ -115,6 +117,24 @@ export async function answeredTrigger(
     refuse(call.sink, failureIn(error), call.admitted.headers);
   }
   return true;
+}
+
+/** It replaces all before it: what continues it begins with its compaction. */
+const replacing = { raw: Buffer.from('{}'), store: true, previous: null, conversation: null };
+
+/** The response as its caller gets it, kept where its request wants that. */
+async function storedResponse(
+  services: ResponsesServices,
+  call: ModelCall,
+  { store, previous_response_id: previous = null }: JsonObject,
+  response: JsonObject,
+): Promise<JsonObject> {
+  const { snapshots, storage } = services;
+  const shown = { ...response, previous_response_id: previous };
+  const mayKeep = store !== false && keepsFor(snapshots.current, call.principal);
+  if (!mayKeep || (await storage.mayKeep(call.principal.account)) !== null) return { ...shown, store: false };
+  const stored = { ...shown, store: true };
+  return { ...stored, store: await keep(services, call, replacing, stored) };
 }
 
 const noSummary: Failure = { kind: 'overloaded', message: 'The model wrote no summary. Retry it.' };

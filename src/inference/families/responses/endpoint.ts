@@ -312,10 +312,10 @@ const keepMaxMs = 5_000;
 const keepPauses = { firstMs: 100, maxMs: 1_000 };
 
 /** False when it could not be kept: then the caller learns so, and has the answer all the same. */
-async function keep(
+export async function keep(
   { responses, clock, onTrouble }: ResponsesServices,
   { principal, requestId }: ModelCall,
-  { raw, store, previous, conversation }: Turn,
+  { raw, store, previous, conversation }: Pick<Turn, 'raw' | 'store' | 'previous' | 'conversation'>,
   response: JsonObject,
 ): Promise<boolean> {
   const { input } = JSON.parse(raw.toString('utf8')) as JsonObject;
