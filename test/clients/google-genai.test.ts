@@ -58,6 +58,19 @@ for (const model of Object.keys(models)) {
     assert.equal(text, (await google.models.generateContent(request)).text);
   });
 
+  if (model !== 'google') {
+    test(`${model}: each chunk of a stream has usage, since BAML drops the text of those without`, async () => {
+      const json = { contents: [{ parts: [{ text: 'count to three' }] }] };
+      const response = await gateway.fetch(`/v1beta/models/${model}:streamGenerateContent?alt=sse`, { json });
+      const chunks = (await response.text()).split('\r\n\r\n').slice(0, -1);
+      const counts = chunks.map((chunk) => (JSON.parse(chunk.slice('data: '.length)) as Chunk).usageMetadata!);
+      assert.ok(counts.length > 2 && counts.every((count) => count !== undefined));
+      assert.ok(counts.at(-1)!.promptTokenCount! > 0);
+      // A count of 0 would be taken for one of the provider's.
+      assert.ok(counts.every((count) => count.promptTokenCount !== 0));
+    });
+  }
+
   test(`${model}: each result in a turn of its own, and calls whose signature the client dropped`, async () => {
     // LangChain's `@langchain/google-genai` sends the first, LlamaIndex's `@llamaindex/google` the second.
     const contents: Content[] = [

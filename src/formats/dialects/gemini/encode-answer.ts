@@ -12,8 +12,8 @@ import { safetyRatings } from './safety-ratings.ts';
 import { vendor } from './wire.ts';
 
 /**
- * Events as Google's chunks. Reasons and usage come in the last one, after `end`: without it a cut answer has no
- * `finishReason`, and after `failed` the caller of this writes the error frame.
+ * Events as Google's chunks. Reasons come in the last one, after `end`: without it a cut answer has no `finishReason`,
+ * and after `failed` the caller of this writes the error frame. Each has the usage so far: BAML skips chunks without.
  */
 export function encodeStream(head: AnswerHead): StreamEncoder {
   let out = '';
@@ -37,7 +37,7 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
   });
 
   function chunk(data: JsonObject): string {
-    return `data: ${JSON.stringify({ ...data, ...gathered.identity })}\r\n\r\n`;
+    return `data: ${JSON.stringify({ ...data, usageMetadata: gathered.usage, ...gathered.identity })}\r\n\r\n`;
   }
 
   return {
@@ -91,7 +91,7 @@ export function fold(head: AnswerHead): AnswerFold {
   return {
     lost: gathered.lost,
     add: (event) => gathered.add(event),
-    result: () => ({ ...answer, ...gathered.identity }),
+    result: () => ({ ...answer, usageMetadata: gathered.usage, ...gathered.identity }),
   };
 }
 
@@ -100,8 +100,7 @@ interface PartSink {
   part(choice: number, part: JsonObject): void;
   logprobs(choice: number, result: LogprobsResult): void;
   /**
-   * Called once: the end of every choice, in order, and the members next to the candidates: usage, and findings in the
-   * prompt.
+   * Called once: the end of every choice, in order, and the members next to the candidates: findings in the prompt.
    */
   end(ends: readonly CandidateEnd[], beside: JsonObject): void;
 }
@@ -154,6 +153,10 @@ class AnswerParts {
     this.identity = { responseId: head.fallbackId, modelVersion: head.model };
     this.#sink = sink;
     this.#showsThoughts = head.echo?.thoughts === 'shown';
+  }
+
+  get usage(): JsonObject {
+    return this.#usage === null ? {} : wireUsage(this.#usage);
   }
 
   add(event: NeutralEvent): void {
@@ -255,10 +258,11 @@ class AnswerParts {
     // A provider may say why it stopped before its last call.
     for (const choice of this.#open.keys()) this.#closeCalls(choice, 'all');
     if (this.#reasons.size === 0) this.#reasons.set(0, 'stop');
+    this.#usage ??= { inputTokens: 0, outputTokens: 0 };
     const words = [...this.#reasons].sort(([a], [b]) => a - b);
     this.#sink.end(
       words.map(([choice, reason]) => ({ choice, word: finishWords[reason], sources: this.#sources.of(choice) })),
-      { usageMetadata: wireUsage(this.#usage), ...this.#sources.promptFeedback },
+      this.#sources.promptFeedback,
     );
   }
 }
@@ -271,7 +275,7 @@ function proofOf(signature: string | undefined, signer: string | undefined): Jso
 /** Sources of the candidates, and the findings of a filter in them. */
 class Sources {
   /** The member of the answer; undefined: nothing is known of the prompt. */
-  promptFeedback: JsonObject | undefined = undefined;
+  promptFeedback: JsonObject = {};
   readonly #lost: Set<string>;
   /** Text of each choice, to which the places of its sources refer. */
   readonly #texts: string[] = [];
@@ -329,8 +333,7 @@ function argumentsOf(json: string): JsonObject {
   return argumentsObject(json) ?? { _raw: json };
 }
 
-function wireUsage(usage: Usage | null): JsonObject {
-  const { inputTokens = 0, outputTokens = 0, cachedInputTokens, reasoningTokens } = usage ?? {};
+function wireUsage({ inputTokens, outputTokens, cachedInputTokens, reasoningTokens }: Usage): JsonObject {
   const wire: JsonObject = {
     promptTokenCount: inputTokens,
     // Thoughts are counted apart here, inside output everywhere else.
