@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
+import type { AccountWindows } from '../../src/admin/entries/account-windows.ts';
 import type { AccountReply } from '../../src/admin/entries/accounts.ts';
 import type { PlanReply } from '../../src/admin/entries/plans.ts';
 import type { Statement } from '../../src/admin/statements/statement-schema.ts';
 import { chromiumMissing } from '../chromium.ts';
-import { startGateway } from '../start-gateway.ts';
+import { startGateway, workersKnow } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { assertFewClicks, countClicks } from './count-clicks.ts';
 import { assertAccessible, openPage, settled, shoot } from './open-page.ts';
@@ -164,6 +165,33 @@ suite('tasks of a week take four clicks each', { skip }, () => {
     assertFewClicks(page);
     const { budgets } = await read<AccountReply>('/accounts/parts');
     assert.deepEqual(budgets, [{ by: 'user', usd: 2.5, calendar: 'month', time_zone: 'Europe/Berlin' }]);
+  });
+
+  test('a budget of the calendar says what it comes to, or when it is used up', async (t) => {
+    const put = (month: number) =>
+      gateway.admin('/plans/paced', { method: 'PUT', body: { calendar_budget: { month }, rpm: 'off' } });
+    await put(100);
+    await gateway.admin('/accounts', { method: 'POST', body: { id: 'paced', plan: 'paced' } });
+    const made = await gateway.admin('/keys', { method: 'POST', body: { account: 'paced', name: 'laptop' } });
+    const headers = { authorization: `Bearer ${((await made.json()) as { key: string }).key}` };
+    const json = { model: 'smart', messages: [{ role: 'user', content: 'Hello' }] };
+    await (await gateway.fetch('/v1/chat/completions', { headers, json })).text();
+    await workersKnow();
+    const { data } = await read<AccountWindows>('/accounts/paced/windows');
+    const { used, frees_at } = data[0]!.windows.find(({ calendar }) => calendar !== null)!;
+    const endMs = Date.parse(frees_at!);
+    const beganMs = new Date(endMs).setUTCMonth(new Date(endMs).getUTCMonth() - 1);
+    const page = await openPage(t, gateway, '/dashboard');
+    await page.clock.setFixedTime((beganMs + endMs) / 2);
+    await page.goto('/dashboard/accounts/paced');
+    const text = await page.getByText(/at this pace/).innerText();
+    const total = Number(/at this pace \$(\S+) is spent by then/.exec(text)?.[1]);
+    assert.ok(Math.abs(total - 2 * used) < used / 10, `${text}; ${used} until now`);
+    await put(used * 1.5);
+    await page.reload();
+    const full = new Date(beganMs + (endMs - beganMs) * 0.75);
+    await page.getByText(new RegExp(`at this pace it is used up at ${full.getUTCDate()} `)).waitFor();
+    await assertAccessible(page);
   });
 
   test('credit that was paid before is added, and left', async (t) => {

@@ -106,6 +106,7 @@ function OneWindow({ view }: { view: WindowView }) {
           </span>
         )}
         {freesAt === null ? 'Nothing used right now.' : <Frees view={view} at={freesAt} />}
+        {freesAt !== null && <Pace view={view} endMs={Date.parse(freesAt)} />}
       </p>
     </div>
   );
@@ -119,6 +120,24 @@ function sharesOf({ used, limit, soft }: WindowView): { share: number; warnsAt: 
   const end = limit ?? Math.max((soft ?? 0) * softRoom, used * softRoom);
   if (end === 0) return { share: limit === null ? 0 : 1, warnsAt: soft === null ? null : 0 };
   return { share: used / end, warnsAt: soft === null ? null : soft / end };
+}
+
+const dayMs = 86_400_000;
+/** A smaller part of a period tells nothing about the rest of it. */
+const pacedFrom = 0.05;
+
+/** Forecast of a period of the calendar: its sum if it goes on as it began, or when its limit is reached. */
+function Pace({ view: { calendar, used, limit, measure }, endMs }: { view: WindowView; endMs: number }) {
+  const nowMs = useNowMs();
+  if (calendar === null || used === 0 || (limit !== null && used >= limit)) return null;
+  const lastDay = new Intl.DateTimeFormat('en', { timeZone: calendar.time_zone, day: 'numeric' }).format(endMs - 1);
+  const wholeMs = { day: 1, week: 7, month: Number(lastDay) }[calendar.period] * dayMs;
+  const passed = 1 - (endMs - nowMs) / wholeMs;
+  if (passed < pacedFrom) return null;
+  const total = used / passed;
+  if (limit === null || total <= limit) return `; at this pace ${amount(total, measure)} is spent by then`;
+  const fullAtMs = endMs - wholeMs * (1 - limit / total);
+  return <span className="font-medium text-warn">; at this pace it is used up at {moment(fullAtMs, nowMs)}</span>;
 }
 
 /** Further ahead a distance says less than the day. */
