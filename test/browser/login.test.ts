@@ -57,6 +57,7 @@ suite('logging in', { skip }, () => {
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     assert.equal(await field.inputValue(), 'server: { port: 99999 }');
+    await page.getByText('The session had ended, and nothing was changed.').waitFor();
     await page.getByRole('button', { name: 'Check', exact: true }).click();
     await page.getByText('server.port').waitFor();
   });

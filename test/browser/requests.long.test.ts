@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, suite, test } from 'node:test';
 import { chromiumMissing } from '../chromium.ts';
+import { startGateway, workersKnow } from '../start-gateway.ts';
 import { assertLooksRight, openPage, settled } from './open-page.ts';
 import { type SeededKey, startSeededGateway } from './seeded-gateway.ts';
 
@@ -35,6 +36,20 @@ suite('the requests', { skip }, () => {
     await ask('somebody later');
     await page.waitForTimeout(2_500);
     assert.equal(await page.getByText('somebody later').count(), 0);
+  });
+
+  test('say on a phone, too, why one was refused before its model was read', async (t) => {
+    const busy = await startGateway(t, { plans: { default: { rpm: 1, windows: 'off' } } });
+    const json = { model: 'sim/chat', messages: [{ role: 'user', content: 'Hello' }] };
+    for (let at = 0; at < 2; at += 1) await (await busy.fetch('/v1/chat/completions', { json })).text();
+    await workersKnow();
+    const page = await openPage(t, busy, '/dashboard/requests?status=429', { size: 'phone' });
+    await page.locator('tbody').getByText('quota exceeded').filter({ visible: true }).waitFor();
+    await page.locator('tbody a').click();
+    await page.waitForURL(/requests\/req_/);
+    await settled(page);
+    const facts = (await page.locator('dl').allInnerTexts()).join(' ');
+    assert.match(facts.replaceAll(/\s+/g, ' '), /Endpoint chat Model –/);
   });
 
   test('page on the server, and go back', async (t) => {

@@ -30,6 +30,15 @@ export class ApiError extends Error {
   }
 }
 
+/** The shell asks for the next login. */
+class SessionEnded extends ApiError {
+  constructor() {
+    super(401, {
+      error: { message: 'The session had ended, and nothing was changed. Log in, and try again.' },
+    });
+  }
+}
+
 /** Nobody answered. The shell says so, and repeats the page's calls once they do. */
 export class ConnectionError extends Error {
   constructor() {
@@ -71,6 +80,8 @@ export async function send(method: string, path: string, options: CallOptions = 
   }
   answered();
   if (response.ok) return response;
+  // The server's message is for programs: it names the headers that take a key.
+  if (response.status === 401 && csrfToken !== null && !path.startsWith('/dashboard/')) throw new SessionEnded();
   throw new ApiError(response.status, await response.json().catch(() => null));
 }
 

@@ -31,13 +31,14 @@ const columns: readonly Column<RequestRow>[] = [
   {
     head: 'Model',
     value: ({ model }) => model,
-    cell: ({ model, target, status, class: failure, account }) => (
+    cell: ({ model, target, status, class: failure, account, endpoint }) => (
       <div className="min-w-0 max-w-[28cqw] @min-[21rem]:max-w-[42cqw] @xl:max-w-32 @4xl:max-w-56">
         <div className="truncate font-medium">{model}</div>
+        {model === '' && <div className="truncate text-muted @xl:hidden">{outcomeText(failure, endpoint)}</div>}
         <div className="flex items-center gap-1.5 truncate text-muted text-xs @xl:hidden">
           <Outcome status={status} failure={failure} /> {account}
         </div>
-        <div className="hidden truncate text-muted text-xs @xl:block">{target ?? failureText(failure)}</div>
+        <div className="hidden truncate text-muted text-xs @xl:block">{target ?? outcomeText(failure, endpoint)}</div>
       </div>
     ),
   },
@@ -71,6 +72,11 @@ const columns: readonly Column<RequestRow>[] = [
   { head: 'Duration', from: 'md', align: 'right', cell: ({ ms }) => <Span ms={ms} /> },
   { head: 'Cost', align: 'right', value: ({ cost_usd }) => cost_usd, cell: (row) => <Cost request={row} /> },
 ];
+
+/** Why a request failed. One that needs no model is known by its endpoint. */
+function outcomeText(failure: string, endpoint: string): string {
+  return failure === 'ok' ? endpoint : failureText(failure);
+}
 
 /** Every request, the newest first, as they end. */
 export default function RequestsPage() {

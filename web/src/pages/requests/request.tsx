@@ -205,7 +205,7 @@ function Who({ request }: { request: RequestReply }) {
         {request.endpoint} {request.stream && <Badge>stream</Badge>}{' '}
         {request.aborted && <Badge tone="warn">client disconnected</Badge>}
       </Fact>
-      <Fact name="Model">{listed({ model: request.model }, request.model)}</Fact>
+      <Fact name="Model">{request.model === '' ? <None /> : listed({ model: request.model }, request.model)}</Fact>
       {request.variant !== null && (
         <Fact name="Variant">
           <Link
