@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { BackupItem, BackupRow } from '../stores/backup-row.ts';
-import { CommandFailed } from './command-failed.ts';
+import { CommandFailed, codeOf, unreadable } from './command-failed.ts';
 import { writeWholeFile } from './whole-file.ts';
 
 /**
@@ -135,7 +135,7 @@ async function* linesOf(file: string): AsyncGenerator<string> {
       yield* lines;
     }
   } catch (error) {
-    throw unreadable(error, file);
+    throw unreadableBackup(error, file);
   } finally {
     source.destroy();
   }
@@ -160,12 +160,11 @@ function headIn(value: Record<string, unknown>, file: string): BackupHead {
   throw new CommandFailed(`Culvert ${value.culvert} wrote ${file} in a form that this version does not read.`);
 }
 
-function unreadable(error: unknown, file: string): unknown {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (code === 'ENOENT') return new CommandFailed(`There is no file ${file}.`);
+function unreadableBackup(error: unknown, file: string): unknown {
+  const code = codeOf(error);
   if (code === 'Z_DATA_ERROR') return /header/.test(String(error)) ? noBackup(file) : damaged(file);
   if (code.startsWith('Z_')) return damaged(file);
-  return code.startsWith('E') ? new CommandFailed(`${file} cannot be read (${code}).`) : error;
+  return /^E[A-Z]/.test(code) ? unreadable(file, error) : error;
 }
 
 function noBackup(file: string): CommandFailed {

@@ -14,3 +14,20 @@ export class CommandFailed extends Error {
     this.refusal = refusal;
   }
 }
+
+/** Code of an error of the system, such as ENOENT; of another error its text. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+}
+
+export function unreadable(file: string, error: unknown): CommandFailed {
+  const code = codeOf(error);
+  return new CommandFailed(code === 'ENOENT' ? `There is no file ${file}.` : `${file} cannot be read (${code}).`);
+}
+
+export function unwritable(file: string, error: unknown): CommandFailed {
+  const code = codeOf(error);
+  return new CommandFailed(
+    `${file} cannot be written${code === 'ENOENT' ? ': its folder does not exist' : ` (${code})`}.`,
+  );
+}

@@ -64,6 +64,7 @@ export function declare(command: Command, entry: CommandBody, runs: Runs, parts:
   for (const each of entry.arguments ?? []) command.addArgument(argumentOf(each));
   for (const each of entry.options ?? []) command.addOption(optionOf(each));
   if (entry.example !== undefined) command.addHelpText('after', example(entry.example));
+  command.showHelpAfterError(`(${callOf(command)} --help shows what it takes)`);
   const { work, commands = {} } = entry;
   if (work !== undefined) {
     const runIt = entry.serves === true ? runs.serve : runs.run;
@@ -78,6 +79,11 @@ export function declare(command: Command, entry: CommandBody, runs: Runs, parts:
     declare(command.command(name).description(below.description), below, runs, parts);
   }
   return command;
+}
+
+/** Words that call it: `culvert keys create`. */
+function callOf(command: Command): string {
+  return command.parent === null ? command.name() : `${callOf(command.parent)} ${command.name()}`;
 }
 
 async function done(work: NonNullable<CommandBody['work']>, given: never[]): Promise<number> {

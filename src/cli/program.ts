@@ -62,7 +62,7 @@ export async function createProgram(parts: CliParts, run: Run, serve: Run, calle
       'An inference gateway: one server and one key for everything that an application needs from AI providers.',
     )
     .version(parts.version)
-    .showHelpAfterError(`(${culvert} --help, or ${culvert} COMMAND --help, shows what is possible)`)
+    .showHelpAfterError(`(${culvert} --help shows what is possible)`)
     .exitOverride()
     .configureOutput({
       getOutHelpWidth: () => helpWidth(process.stdout),

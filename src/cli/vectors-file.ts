@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import type { JsonWidth } from '../kernel/json.ts';
-import { CommandFailed } from './command-failed.ts';
+import { CommandFailed, codeOf, unreadable } from './command-failed.ts';
 
 /** A line of `culvert vectors export` that holds something; lines are counted from 1. */
 export type ExportLine = { number: number; chars: number; width: JsonWidth; collection: string } & (
@@ -65,9 +65,7 @@ async function* linesOf(file: string): AsyncGenerator<string> {
       if (waitingChars > lineCharsMax) throw new CommandFailed(`${file} is not an export of culvert vectors.`);
     }
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    if (code === 'ENOENT') throw new CommandFailed(`There is no file ${file}.`);
-    throw code.startsWith('E') ? new CommandFailed(`${file} cannot be read (${code}).`) : error;
+    throw /^E[A-Z]/.test(codeOf(error)) ? unreadable(file, error) : error;
   }
   if (waitingChars > 0) yield pieces.join('');
 }

@@ -1,8 +1,8 @@
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, writeFileSync } from 'node:fs';
 import { realpath, rename, rm, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { CommandFailed } from './command-failed.ts';
+import { CommandFailed, codeOf, unwritable } from './command-failed.ts';
 
 /** Measured with vectors, which hardly shrink: 30 MB/s and the same size as level 6 gives at 16. */
 const gzipLevel = 3;
@@ -27,7 +27,7 @@ export async function writeWholeFile(
   } catch (error) {
     await rm(unfinished, { force: true }).catch(() => undefined);
     const fault = error as NodeJS.ErrnoException | null;
-    if (fault?.path === unfinished) throw new CommandFailed(`${file} cannot be written (${fault.code}).`);
+    if (fault?.path === unfinished) throw unwritable(file, fault);
     throw error;
   }
 }
@@ -42,4 +42,14 @@ async function placeOf(file: string): Promise<string> {
   if (found.isFile()) return realpath(file);
   const what = found.isDirectory() ? 'a directory' : 'not a regular file';
   throw new CommandFailed(`${file} cannot be written: it is ${what}.`);
+}
+
+/** Writes a file that only its owner reads, and none that exists: that ends the command with `otherwise`. */
+export function writeNewFile(file: string, text: string, otherwise: string): void {
+  try {
+    writeFileSync(file, text, { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw unwritable(file, error);
+    throw new CommandFailed(`${file} already exists and was left as it is. ${otherwise}`);
+  }
 }

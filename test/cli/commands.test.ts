@@ -46,7 +46,7 @@ describe('commands, run as programs', { concurrency: true }, () => {
       [['chek'], /did you mean 'culvert check'/i],
       [['check', '--lvie'], /Did you mean --live/],
       [['keys', 'creat'], /Did you mean create/],
-      [['keys', 'create', '--account', 'a'], /--name/],
+      [['keys', 'create', '--account', 'a'], /--name.*culvert keys create --help/s],
       [['start', '--port', '70000'], /port from 0 to 65535/],
       [['keys', 'create', '--account', 'a', '--name', 'n', '--expires', 'soon'], /2027-01-01, or 90d/],
       [['models', '--url', 'nonsense'], /is not the URL of a server/],
@@ -63,6 +63,17 @@ describe('commands, run as programs', { concurrency: true }, () => {
       assert.match(stderr, wrong[index]![1]);
       assert.equal(stdout, '');
     }
+  });
+
+  test('a file that is not there, and a folder that is not, are named in a sentence', async (t) => {
+    const cwd = temporaryFolder(t);
+    const wrong: [string[], string][] = [
+      [['import', 'litellm', 'none.yaml'], 'There is no file none.yaml.'],
+      [['explain', 'none.json'], 'There is no file none.json.'],
+      [['init', 'none/culvert.yaml'], 'none/culvert.yaml cannot be written: its folder does not exist.'],
+    ];
+    for (const [args, sentence] of wrong)
+      assert.deepEqual(await runCommand(args, { cwd }), { code: 1, stdout: '', stderr: `${sentence}\n` });
   });
 
   test('commands that other servers have lead to ours', async (t) => {

@@ -10,7 +10,7 @@ import { systemClock } from '../../kernel/clock.ts';
 import { factsOf } from '../../kernel/failure-facts.ts';
 import { createHealth } from '../../routing/health.ts';
 import { defaultPreferences } from '../../routing/route.ts';
-import { CommandFailed } from '../command-failed.ts';
+import { CommandFailed, unreadable } from '../command-failed.ts';
 import { principalOf } from '../key-holder.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, note, print, printJson } from '../print.ts';
@@ -95,8 +95,7 @@ function readBody(source: string, limitBytes: number): Buffer {
     body = readFileSync(source === '-' ? 0 : source);
   } catch (error) {
     if (error instanceof CommandFailed) throw error;
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    throw new CommandFailed(code === 'ENOENT' ? `There is no file ${source}.` : `${source} cannot be read (${code}).`);
+    throw unreadable(source, error);
   }
   if (body.length > limitBytes) throw tooLarge(limitBytes);
   return body;

@@ -1,10 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { checkConfigText } from '../../config/check.ts';
 import { formatProblem } from '../../config/problem.ts';
 import { culvert } from '../../kernel/command-form.ts';
 import { isObject, objectIn } from '../../kernel/json.ts';
-import { CommandFailed } from '../command-failed.ts';
+import { CommandFailed, unreadable } from '../command-failed.ts';
 import type { ForeignSource } from '../import/foreign-sources.ts';
 import { readForeignYaml } from '../import/foreign-yaml.ts';
 import { importLiteLlm } from '../import/import-litellm.ts';
@@ -14,6 +14,7 @@ import type { Imported, ImportResult } from '../import/imported.ts';
 import { readLiteLlmDatabase } from '../import/litellm-database.ts';
 import { type Gateway, importedText, oneLine, placeOf } from '../import/write-imported.ts';
 import { note, print, printJson, writeOut } from '../print.ts';
+import { writeNewFile } from '../whole-file.ts';
 
 export interface ImportFlags {
   output: string;
@@ -83,7 +84,7 @@ function finish(result: ImportResult, gateway: Gateway, from: string, { output, 
   const text = importedText(imported, basename(from), gateway);
   assertChecks(text, imported, from);
   if (output === '-' && !json) writeOut(text);
-  else if (output !== '-') write(output, text);
+  else if (output !== '-') writeNewFile(output, text, 'Name another file with --output.');
 
   const { config, variables, notes } = imported;
   const counts = (['providers', 'models', 'accounts', 'keys'] as const).map(
@@ -110,19 +111,7 @@ function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new CommandFailed(`${file} cannot be read (${codeOf(error)}).`);
-  }
-}
-
-function write(output: string, text: string): void {
-  try {
-    writeFileSync(output, text, { flag: 'wx', mode: 0o600 });
-  } catch (error) {
-    const code = codeOf(error);
-    if (code === 'EEXIST') {
-      throw new CommandFailed(`${output} already exists and was left as it is. Name another file with --output.`);
-    }
-    throw new CommandFailed(`${output} cannot be written (${code}).`);
+    throw unreadable(file, error);
   }
 }
 
@@ -142,7 +131,3 @@ const standIns = {
   text: 'stand-in',
   arn: 'arn:aws:iam::000000000000:role/stand-in',
 } as const;
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
-}

@@ -12,7 +12,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import { environmentProxies } from '../../../upstream/transport/proxy.ts';
 import { createTransport } from '../../../upstream/transport/send.ts';
 import { type AdminFlags, withAdmin } from '../../admin-client.ts';
-import { CommandFailed } from '../../command-failed.ts';
+import { CommandFailed, unreadable } from '../../command-failed.ts';
 import type { CliParts } from '../../parts.ts';
 import { listForm, note, print, printJson } from '../../print.ts';
 import { loadHere } from '../../read-config.ts';
@@ -65,8 +65,8 @@ function bodyIn(file: string | undefined): JsonObject {
   let text: string;
   try {
     text = readFileSync(file === '-' ? 0 : file, 'utf8');
-  } catch {
-    throw new CommandFailed(`${file} cannot be read.`);
+  } catch (error) {
+    throw unreadable(file, error);
   }
   return objectOf(text, file);
 }
