@@ -1,4 +1,5 @@
 import type { AccountRow, AuditEntry, Change, KeyRow, Stored } from '../books/auth/account-store.ts';
+import { type ChangedRows, changedRows } from '../books/auth/changed-rows.ts';
 import { declaredKeys } from '../books/auth/declared-keys.ts';
 import { type Declared, declaredKeyId, keysInForce } from '../books/auth/key-directory.ts';
 import { accountsInForce, type ExtraBudget } from '../config/declared.ts';
@@ -7,7 +8,7 @@ import type { Config, DataRuleConfig, PartBudgetConfig } from '../config/schema.
 import { FailureError } from '../kernel/failure.ts';
 import type { AccountScope } from './account-scope.ts';
 import { refuse } from './operation.ts';
-import { inOrderOf } from './page.ts';
+import { inOrderOf, placeInOrder } from './page.ts';
 import type { AdminParts } from './parts.ts';
 
 export type Origin = 'configuration' | 'admin api';
@@ -115,7 +116,11 @@ export function createRecords(parts: AdminParts): Records {
         const { config } = parts.snapshots.current;
         const version = await parts.store.version();
         if (seen === null || seen.version !== version || seen.directory.config !== config) {
-          seen = { version, directory: directoryOf(config, await parts.store.load()) };
+          const stored = await parts.store.load();
+          seen = {
+            version,
+            directory: (seen && directorySince(seen.directory, config, stored)) ?? directoryOf(config, stored),
+          };
         }
         return scope === null ? seen.directory : within(seen.directory, scope);
       }),
@@ -131,50 +136,127 @@ export function createRecords(parts: AdminParts): Records {
 function directoryOf(config: Config, stored: Stored): Directory {
   const declared = declaredKeys(config, null);
   const accounts = new Map<string, KnownAccount>();
-  for (const row of stored.accounts) accounts.set(row.id, { ...row, from: 'admin api', row });
-  for (const { id, plan, status, guards, extraBudget = null, budgets = null, data = null } of accountsInForce(
-    declared.accounts,
-    stored.accounts,
-  )) {
-    const name = Object.hasOwn(config.accounts, id) ? config.accounts[id]?.name : undefined;
-    accounts.set(id, {
-      id,
-      name: name ?? id,
-      plan,
-      status,
-      guards,
-      extraBudget,
-      budgets,
-      data,
-      from: 'configuration',
-      row: null,
-    });
-  }
+  for (const row of stored.accounts) accounts.set(row.id, storedAccount(row));
+  for (const account of fileAccounts(config, declared, stored)) accounts.set(account.id, account);
   const keys = new Map<string, KnownKey>();
-  for (const row of stored.keys) if (row.kind === 'user') keys.set(row.id, { ...row, from: 'admin api', row });
-  for (const key of keysInForce(declared, stored)) {
-    const id = declaredKeyId(key);
-    const tenant = `${key.account}/${key.name}`;
-    keys.set(id, { ...key, id, tenant, limits: key.limits, revokedMs: null, from: 'configuration', row: null });
+  for (const row of stored.keys) if (row.kind === 'user') keys.set(row.id, storedKey(row));
+  for (const key of fileKeys(declared, stored)) keys.set(key.id, key);
+  const order = {
+    accounts: inOrderOf([...accounts.values()], accountText),
+    keys: inOrderOf([...keys.values()], keyText),
+  };
+  return directoryWith(config, declared, stored, { accounts, keys }, order);
+}
+
+interface KnownMaps {
+  accounts: Map<string, KnownAccount>;
+  keys: Map<string, KnownKey>;
+}
+
+const mapsOf = new WeakMap<Directory, KnownMaps>();
+
+/**
+ * The directory of `stored` where few accounts and keys are others than in `before`; null: it must be made anew. The maps
+ * of `before` are changed, too: with 100,000 keys, others would take as long as the whole directory.
+ */
+function directorySince(before: Directory, config: Config, stored: Stored): Directory | null {
+  const maps = mapsOf.get(before);
+  const accountRows = changedRows(before.stored.accounts, stored.accounts);
+  const keyRows = changedRows(before.stored.keys, stored.keys);
+  if (maps === undefined || before.config !== config || accountRows === null || keyRows === null) return null;
+  const { declared } = before;
+  const inFile = (of: Stored) => ({ accounts: fileAccounts(config, declared, of), keys: fileKeys(declared, of) });
+  const [old, now] = [inFile(before.stored), inFile(stored)];
+  const accounts = patched(
+    maps.accounts,
+    before.accounts,
+    accountRows,
+    storedAccount,
+    [old.accounts, now.accounts],
+    accountText,
+  );
+  const users = { removed: keyRows.removed.filter(isUsers), present: keyRows.present.filter(isUsers) };
+  const keys = patched(maps.keys, before.keys, users, storedKey, [old.keys, now.keys], keyText);
+  return directoryWith(config, declared, stored, maps, { accounts, keys });
+}
+
+const isUsers = ({ kind }: KeyRow) => kind === 'user';
+
+/** Changes the map, and answers its values in their order. */
+function patched<Row extends { id: string }, Known extends { id: string; from: Origin }>(
+  map: Map<string, Known>,
+  inOrder: readonly Known[],
+  { removed, present }: ChangedRows<Row>,
+  knownOf: (row: Row) => Known,
+  [before, now]: readonly [readonly Known[], readonly Known[]],
+  textOf: (known: Known) => string,
+): readonly Known[] {
+  const next = inOrder.slice();
+  const ids = new Set([...removed, ...present, ...before, ...now].map(({ id }) => id));
+  for (const id of ids) {
+    const known = map.get(id);
+    if (known !== undefined) next.splice(placeInOrder(next, textOf(known), textOf), 1);
   }
+  for (const { id } of before) map.delete(id);
+  for (const { id } of removed) map.delete(id);
+  for (const row of present) map.set(row.id, knownOf(row));
+  for (const known of now) map.set(known.id, known);
+  for (const id of ids) {
+    const known = map.get(id);
+    if (known !== undefined) next.splice(placeInOrder(next, textOf(known), textOf), 0, known);
+  }
+  return next;
+}
+
+function directoryWith(
+  config: Config,
+  declared: Declared,
+  stored: Stored,
+  maps: KnownMaps,
+  order: Pick<Directory, 'accounts' | 'keys'>,
+): Directory {
   const plans = new Map<string, KnownPlan>();
   for (const plan of stored.plans) plans.set(plan.name, { ...plan, from: 'admin api' });
   for (const [name, definition] of Object.entries(filePlans(config.plans, stored.plans.length))) {
     const from = isBuiltInPlan(definition) ? 'built-in' : 'configuration';
     plans.set(name, { name, definition, from, updatedMs: null });
   }
-  return {
+  const directory: Directory = {
     config,
     declared,
     stored,
-    accountsByPlan: countedByPlan(accounts.values()),
-    accounts: inOrderOf([...accounts.values()], ({ id }) => id),
-    keys: inOrderOf([...keys.values()], keyText),
-    account: (id) => accounts.get(id) ?? null,
-    key: (id) => keys.get(id) ?? null,
+    ...order,
+    accountsByPlan: countedByPlan(order.accounts),
+    account: (id) => maps.accounts.get(id) ?? null,
+    key: (id) => maps.keys.get(id) ?? null,
     plans: inOrderOf([...plans.values()], ({ name }) => name),
     plan: (name) => plans.get(name) ?? null,
   };
+  mapsOf.set(directory, maps);
+  return directory;
+}
+
+const accountText = ({ id }: KnownAccount) => id;
+
+const storedAccount = (row: AccountRow): KnownAccount => ({ ...row, from: 'admin api', row });
+
+const storedKey = (row: KeyRow): KnownKey => ({ ...row, from: 'admin api', row });
+
+function fileAccounts(config: Config, declared: Declared, stored: Stored): KnownAccount[] {
+  return accountsInForce(declared.accounts, stored.accounts).map(
+    ({ id, plan, status, guards, extraBudget = null, budgets = null, data = null }) => {
+      const name = Object.hasOwn(config.accounts, id) ? config.accounts[id]?.name : undefined;
+      const settings = { plan, status, guards, extraBudget, budgets, data };
+      return { id, name: name ?? id, ...settings, from: 'configuration', row: null };
+    },
+  );
+}
+
+function fileKeys(declared: Declared, stored: Stored): KnownKey[] {
+  return keysInForce(declared, stored).map((key) => {
+    const tenant = `${key.account}/${key.name}`;
+    return { ...key, id: declaredKeyId(key), tenant, revokedMs: null, from: 'configuration', row: null };
+  });
 }
 
 /** Hides what other accounts have. All accounts share the plans. */

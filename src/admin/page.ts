@@ -39,6 +39,17 @@ export function inOrderOf<Row>(rows: readonly Row[], textOf: (row: Row) => strin
     .map(({ row }) => row);
 }
 
+/** Index of the first row whose text is not before this one, in rows that are in the order of their texts. */
+export function placeInOrder<Row>(rows: readonly Row[], text: string, textOf: (row: Row) => string): number {
+  let low = 0;
+  for (let high = rows.length; low < high; ) {
+    const middle = (low + high) >>> 1;
+    if (textOf(rows[middle] as Row) < text) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 /** One page of a list that has its own order and is made anew for each answer. The cursor is a place in it. */
 export function pageByPlace<Row>(rows: readonly Row[], { limit, cursor }: PageQuery): Page<Row> {
   const start = cursor === undefined ? 0 : placeOf(cursor);

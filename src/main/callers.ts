@@ -11,7 +11,6 @@ import { watchKeys } from '../books/auth/watch-keys.ts';
 import { LostPlans } from '../books/metering/lost-plans.ts';
 import { createPlanBook, type PlanBook, PlansInForce } from '../books/metering/plan-book.ts';
 import { note } from '../cli/print.ts';
-import { accountsInForce, declaredAccounts } from '../config/declared.ts';
 import { isLoopback } from '../config/loopback-host.ts';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -126,17 +125,10 @@ export async function openCallers(options: {
   );
   const bodyRules = new BodyRules();
   let stored = nothingStored;
-  let planByAccount: ReadonlyMap<string, string> | null = null;
   const lostPlans = new LostPlans(log);
   const plans = new PlansInForce(bookOfPlans());
 
-  function plansOfAccounts(): ReadonlyMap<string, string> {
-    const all = [...stored.accounts, ...accountsInForce(declaredAccounts(config), stored.accounts)];
-    return new Map(all.map(({ id, plan }) => [id, plan]));
-  }
-
   function bookOfPlans(): PlanBook {
-    planByAccount = null;
     const onUnreadable = (name: string) =>
       log.warn({ plan: name }, 'a stored plan cannot be read any more, so its accounts have the default plan');
     const book = createPlanBook({ config, stored: stored.plans, onUnreadable });
@@ -181,10 +173,7 @@ export async function openCallers(options: {
     ring,
     plans: plans.current,
     bodyRules,
-    planOf(account) {
-      planByAccount ??= plansOfAccounts();
-      return planByAccount.get(account) ?? config.default_plan;
-    },
+    planOf: ring.planOf,
     nameGuards: () => ring.nameGuards() || plans.current().namesGuards,
     adminKey: generated === null ? null : { made: generated.created ? generated.key : null, file: files.admin },
     issueFirstKey: () => issueFirst().finally(() => (awaitsFirstKey = false)),

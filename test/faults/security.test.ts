@@ -236,6 +236,7 @@ test('S4 1000 SQL payloads as keys: 401 with one constant body on every route, a
  */
 const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
   'src/stores/accounts/account-store.ts': ['auditConditions', 'lastOfKey', 'place', 'prefix', 'text'],
+  'src/stores/accounts/load-accounts.ts': ['condition', 'order', 'order(byBytes)', 'prefix', 'table'],
   'src/stores/answers/alert-store.ts': ['alert', 'prefix'],
   'src/stores/answers/batch-store.ts': [
     'batch',
@@ -313,7 +314,8 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     "accountFilter('$6')",
   ],
   'src/stores/ledger/statement-book.ts': ['table'],
-  'src/stores/sqlite/culvert-schema.ts': ['before', 'kinds'],
+  'src/stores/postgres/schema.ts': ['each', 'names', 'table', 'triggers'],
+  'src/stores/sqlite/culvert-schema.ts': ['before', 'event', 'id', 'kind', 'kinds', 'table'],
   'src/stores/ledger/ledger-sums.ts': ['schema', "where.join(' AND ')"],
   'src/stores/ledger/unpriced-of-past.ts': [
     '24 * hourMs',

@@ -4,6 +4,7 @@ import type { CallersConfig } from '../../config/schema/schema-callers.ts';
 import type { KeyLimitsConfig } from '../../config/schema.ts';
 import { createNetworkSet } from '../../kernel/network.ts';
 import type { AccountRow, KeyRow, OperatorRow, Stored } from './account-store.ts';
+import type { ChangedRows } from './changed-rows.ts';
 import { adminOperator, type Operator } from './operator.ts';
 import type { Principal } from './principal.ts';
 
@@ -106,49 +107,89 @@ export function buildDirectory(
   accounts = accountFacts(declared, stored),
 ): Map<string, KeyEntry> {
   const entries = new Map<string, KeyEntry>();
+  for (const key of stored.keys) putStored(entries, key, declared, accounts);
+  putOthers(entries, declared, stored, accounts);
+  return entries;
+}
 
-  const entryOf = (
-    kind: KeyEntry['kind'],
-    key: Identity,
-    operator = adminOperator,
-  ): Omit<KeyEntry, 'digest' | 'untilMs'> => {
-    const account = accounts.get(key.account);
-    return {
-      kind,
-      operator,
-      suspended: account?.status === 'suspended',
-      expiresMs: key.expiresMs ?? never,
-      addresses: key.ips === null ? null : createAddressGate(key.ips),
-      principal: {
-        keyId: key.id,
-        keyName: key.name,
-        tenant: key.tenant,
-        account: key.account,
-        ...principalFacts(account, declared.defaultPlan),
-        allowedModels: key.models,
-        limits: key.limits,
-        guards: [...(account?.guards ?? []), ...key.guards],
-      },
-    };
-  };
-  const put = (hash: string, untilMs: number | null, entry: Omit<KeyEntry, 'digest' | 'untilMs'>) => {
-    entries.set(hash, { ...entry, digest: Buffer.from(hash, 'hex'), untilMs: untilMs ?? never });
-  };
-
-  for (const key of stored.keys) {
-    if (key.revokedMs !== null) continue;
-    // One principal for all secrets of a key, so that state kept for a caller survives a rotation.
-    const entry = entryOf(key.kind, storedIdentity(key));
-    for (const secret of key.secrets) put(secret.hash, secret.untilMs, entry);
+/** Brings the entries of these stored keys up to date: those that are removed, and those that are present. */
+export function patchDirectory(
+  entries: Map<string, KeyEntry>,
+  { removed, present }: ChangedRows<KeyRow>,
+  declared: Declared,
+  stored: Stored,
+  accounts: ReadonlyMap<string, AccountFacts>,
+): void {
+  for (const { id, secrets } of removed) {
+    for (const { hash } of secrets) if (entries.get(hash)?.principal.keyId === id) entries.delete(hash);
   }
+  for (const key of present) putStored(entries, key, declared, accounts);
+  putOthers(entries, declared, stored, accounts);
+}
+
+type SharedEntry = Omit<KeyEntry, 'digest' | 'untilMs'>;
+
+function entryOf(
+  kind: KeyEntry['kind'],
+  key: Identity,
+  { defaultPlan }: Declared,
+  accounts: ReadonlyMap<string, AccountFacts>,
+  operator = adminOperator,
+): SharedEntry {
+  const account = accounts.get(key.account);
+  return {
+    kind,
+    operator,
+    suspended: account?.status === 'suspended',
+    expiresMs: key.expiresMs ?? never,
+    addresses: key.ips === null ? null : createAddressGate(key.ips),
+    principal: {
+      keyId: key.id,
+      keyName: key.name,
+      tenant: key.tenant,
+      account: key.account,
+      ...principalFacts(account, defaultPlan),
+      allowedModels: key.models,
+      limits: key.limits,
+      guards: [...(account?.guards ?? []), ...key.guards],
+    },
+  };
+}
+
+function put(entries: Map<string, KeyEntry>, hash: string, untilMs: number | null, entry: SharedEntry): void {
+  entries.set(hash, { ...entry, digest: Buffer.from(hash, 'hex'), untilMs: untilMs ?? never });
+}
+
+function putStored(
+  entries: Map<string, KeyEntry>,
+  key: KeyRow,
+  declared: Declared,
+  accounts: ReadonlyMap<string, AccountFacts>,
+): void {
+  if (key.revokedMs !== null) return;
+  // One principal for all secrets of a key, so that state kept for a caller survives a rotation.
+  const entry = entryOf(key.kind, storedIdentity(key), declared, accounts);
+  for (const secret of key.secrets) put(entries, secret.hash, secret.untilMs, entry);
+}
+
+/** Puts operators and the file in: they decide where one of them has the secret of a stored key. */
+function putOthers(
+  entries: Map<string, KeyEntry>,
+  declared: Declared,
+  stored: Stored,
+  accounts: ReadonlyMap<string, AccountFacts>,
+): void {
   for (const operator of stored.operators) {
-    if (operator.hash !== null) put(operator.hash, null, entryOf('admin', adminIdentity, operatorOf(operator)));
+    if (operator.hash === null) continue;
+    put(entries, operator.hash, null, entryOf('admin', adminIdentity, declared, accounts, operatorOf(operator)));
   }
   // After the stored ones: the file is what the operator sees, so it decides.
-  for (const key of keysInForce(declared, stored)) put(key.hash, null, entryOf('user', declaredIdentity(key)));
+  for (const key of keysInForce(declared, stored)) {
+    put(entries, key.hash, null, entryOf('user', declaredIdentity(key), declared, accounts));
+  }
   // Last: a secret that is both must not open /v1.
-  if (declared.adminKey !== null) put(hashKey(declared.adminKey), null, entryOf('admin', adminIdentity));
-  return entries;
+  if (declared.adminKey === null) return;
+  put(entries, hashKey(declared.adminKey), null, entryOf('admin', adminIdentity, declared, accounts));
 }
 
 export function operatorOf({ name, role, accounts }: OperatorRow): Operator {

@@ -4,16 +4,19 @@ import { culvert } from '../../kernel/command-form.ts';
 import { type Failure, isFailure } from '../../kernel/failure.ts';
 import { nothingStored, type PlaceCount, type Stored } from './account-store.ts';
 import type { LastingCallers } from './caller-note.ts';
+import { changedRows } from './changed-rows.ts';
 import { createGuestDoor, type GuestDoor, type GuestRequest } from './guests/guest-door.ts';
 import {
   accountFacts,
   buildDirectory,
   type Declared,
+  declaredKeyId,
   hashKey,
   type KeyEntry,
   keyPrefix,
   never,
   operatorOf,
+  patchDirectory,
 } from './key-directory.ts';
 import { KeyPlaces } from './key-places.ts';
 import type { Operator } from './operator.ts';
@@ -36,7 +39,7 @@ export interface KeyRing extends LastingCallers {
    * secret. `addressOf` as above.
    */
   opens(hash: string, addressOf: () => string | null): Opened | Failure;
-  /** One who logs in without a key, by id; null: gone. */
+  /** One who logs in without a key, by id; null: removed. */
   operator(id: string): Operator | null;
   /** Hash of the admin key; null: there is none. */
   adminHash(): string | null;
@@ -48,6 +51,8 @@ export interface KeyRing extends LastingCallers {
   restock(stored: Stored): void;
   /** Whether a key, or its account, names a guard. */
   nameGuards(): boolean;
+  /** Plan of the account, by its name. */
+  planOf(account: string): string;
   /** User keys that are not revoked; expired ones count. Zero on a public address refuses the start. */
   userKeys(): number;
 }
@@ -87,26 +92,63 @@ const userOnAdmin: Failure = { kind: 'forbidden', message: 'This needs the admin
 function knownFrom(declared: Declared, stored: Stored) {
   const accounts = accountFacts(declared, stored);
   const entries = buildDirectory(declared, stored, accounts);
-  const users = new Set<Principal>();
   const byKeyId = new Map<string, KeyEntry>();
-  for (const entry of entries.values()) {
-    if (entry.kind !== 'user') continue;
-    users.add(entry.principal);
-    byKeyId.set(entry.principal.keyId, entry);
-  }
+  for (const entry of entries.values()) if (entry.kind === 'user') byKeyId.set(entry.principal.keyId, entry);
+  return knownOf(declared, stored, { accounts, entries, byKeyId });
+}
+
+function knownOf(
+  declared: Declared,
+  stored: Stored,
+  found: { accounts: ReturnType<typeof accountFacts>; entries: Map<string, KeyEntry>; byKeyId: Map<string, KeyEntry> },
+) {
   return {
-    entries,
-    byKeyId,
-    accounts,
+    ...found,
     plans: new Set([...declared.plans, ...stored.plans.map(({ name }) => name)]),
     operators: new Map(stored.operators.map((row) => [row.id, operatorOf(row)])),
     adminHash: declared.adminKey === null ? null : hashKey(declared.adminKey),
-    userKeys: users.size,
-    nameGuards: [...users].some(({ guards }) => guards.length > 0),
+    nameGuards: nameGuards(found.byKeyId),
   };
 }
 
-function guestsOf({ guests, defaultPlan }: Declared, { accounts, plans }: ReturnType<typeof knownFrom>) {
+type Known = ReturnType<typeof knownFrom>;
+
+function nameGuards(entries: ReadonlyMap<string, KeyEntry>): boolean {
+  for (const { principal } of entries.values()) if (principal.guards.length > 0) return true;
+  return false;
+}
+
+/** The same as `knownFrom`, where few rows are others than `before`. Changes the maps of `known` that nobody compares. */
+function knownSince(known: Known, declared: Declared, before: Stored, stored: Stored): Known {
+  const accountRows = changedRows(before.accounts, stored.accounts);
+  const keyRows = changedRows(before.keys, stored.keys);
+  if (accountRows === null || keyRows === null || before.operators !== stored.operators) {
+    return knownFrom(declared, stored);
+  }
+  const { entries, byKeyId } = known;
+  const changed = new Set([...accountRows.removed, ...accountRows.present].map(({ id }) => id));
+  // Guests look whether it is another map.
+  const accounts = changed.size === 0 ? known.accounts : accountFacts(declared, stored);
+  const ofChanged = changed.size === 0 ? [] : stored.keys.filter(({ account }) => changed.has(account));
+  const rows = { removed: [...keyRows.removed, ...ofChanged], present: [...keyRows.present, ...ofChanged] };
+  patchDirectory(entries, rows, declared, stored, accounts);
+  const find = (id: string, hashes: readonly string[]) => {
+    byKeyId.delete(id);
+    for (const entry of hashes.map((one) => entries.get(one))) {
+      if (entry?.kind === 'user' && entry.principal.keyId === id) byKeyId.set(id, entry);
+    }
+  };
+  for (const { id } of rows.removed) find(id, []);
+  for (const { id, secrets } of rows.present)
+    find(
+      id,
+      secrets.map(({ hash }) => hash),
+    );
+  for (const key of declared.keys) find(declaredKeyId(key), [key.hash]);
+  return knownOf(declared, stored, { accounts, entries, byKeyId });
+}
+
+function guestsOf({ guests, defaultPlan }: Declared, { accounts, plans }: Known) {
   return { guests: guests ?? noGuests, accounts, plans, defaultPlan };
 }
 
@@ -158,9 +200,8 @@ export function createKeyRing(
   let stored = nothingStored;
   let known = knownFrom(declared, stored);
 
-  function look(nextDeclared: Declared, nextStored: Stored): void {
-    [declared, stored] = [nextDeclared, nextStored];
-    known = knownFrom(declared, stored);
+  function take(nextDeclared: Declared, nextStored: Stored, next: Known): void {
+    [declared, stored, known] = [nextDeclared, nextStored, next];
     runs?.forget();
   }
 
@@ -211,10 +252,11 @@ export function createKeyRing(
       return entry == null ? (guests.principalOf(keyId) ?? revoked) : ownerNow(entry, clock);
     },
     ...notesOf(runs, guests),
-    declare: (next) => look(next, stored),
-    restock: (next) => look(declared, next),
+    declare: (next) => take(next, stored, knownFrom(next, stored)),
+    restock: (next) => take(declared, next, knownSince(known, declared, stored, next)),
     nameGuards: () => known.nameGuards,
-    userKeys: () => known.userKeys,
+    userKeys: () => known.byKeyId.size,
+    planOf: (account) => known.accounts.get(account)?.plan ?? declared.defaultPlan,
   };
 }
 

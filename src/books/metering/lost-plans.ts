@@ -17,7 +17,8 @@ export class LostPlans {
 
   /** Warns of each plan once, until it exists again. */
   look(book: Pick<PlanBook, 'has'>, accounts: readonly { id: string; plan: string }[]): void {
-    const lost = new Set(accounts.map(({ plan }) => plan).filter((plan) => !book.has(plan)));
+    const lost = new Set<string>();
+    for (const { plan } of accounts) if (!book.has(plan)) lost.add(plan);
     for (const plan of lost) {
       if (this.#known.has(plan)) continue;
       const having = accounts.filter((account) => account.plan === plan).map(({ id }) => id);

@@ -11,7 +11,6 @@ import type {
   OperatorRow,
   PlanRow,
   ScimRow,
-  Stored,
   TopUp,
 } from '../../books/auth/account-store.ts';
 
@@ -170,42 +169,23 @@ export type AuditColumns = {
   after: string | null;
 };
 
-/** Contents of a store, from the rows of its tables. Secrets keep the order in which the driver read them. */
-export function storedOf(rows: {
-  accounts: readonly AccountColumns[];
-  keys: readonly KeyColumns[];
-  secrets: readonly SecretColumns[];
-  plans: readonly PlanColumns[];
-  entries: readonly EntryColumns[];
-  credentials: readonly CredentialColumns[];
-  operators: readonly OperatorColumns[];
-  invitations: readonly InvitationColumns[];
-  bodyRules: readonly BodyRuleColumns[];
-}): Stored {
+/** Secrets by the id of their key, in the order of the rows. */
+export function secretsByKey(rows: readonly SecretColumns[]): Map<string, KeySecret[]> {
   const secrets = new Map<string, KeySecret[]>();
-  for (const { hash, key_id, until_ms } of rows.secrets) {
+  for (const { hash, key_id, until_ms } of rows) {
     const secret = { hash, untilMs: until_ms };
     const known = secrets.get(key_id);
     if (known === undefined) secrets.set(key_id, [secret]);
     else known.push(secret);
   }
-  return {
-    accounts: rows.accounts.map(accountOf),
-    keys: rows.keys.map((key) => keyOf(key, secrets.get(key.id) ?? [])),
-    plans: rows.plans.map(planOf),
-    entries: rows.entries.map(entryOf),
-    credentials: rows.credentials.map(credentialOf),
-    operators: rows.operators.map(operatorOf),
-    invitations: rows.invitations.map(invitationOf),
-    bodyRules: rows.bodyRules.map(bodyRuleOf),
-  };
+  return secrets;
 }
 
 export function topUpOf({ usd_nano, at_ms, ...row }: CreditColumns): TopUp {
   return { ...row, usdNano: Number(usd_nano), atMs: Number(at_ms) };
 }
 
-function accountOf(row: AccountColumns): AccountRow {
+export function accountOf(row: AccountColumns): AccountRow {
   const { id, name, plan, status, created_ms: createdMs } = row;
   const extraBudget = fromJson(row.extra_budget ?? null) as AccountRow['extraBudget'];
   const budgets = fromJson(row.budgets ?? null) as AccountRow['budgets'];
@@ -220,7 +200,7 @@ function accountOf(row: AccountColumns): AccountRow {
   return { id, name, plan, status, guards: namesIn(row.guards), ...optional, createdMs };
 }
 
-function keyOf(row: KeyColumns, secrets: readonly KeySecret[]): KeyRow {
+export function keyOf(row: KeyColumns, secrets: readonly KeySecret[]): KeyRow {
   return {
     id: row.id,
     account: row.account,
@@ -240,11 +220,11 @@ function keyOf(row: KeyColumns, secrets: readonly KeySecret[]): KeyRow {
   };
 }
 
-function planOf(row: PlanColumns): PlanRow {
+export function planOf(row: PlanColumns): PlanRow {
   return { name: row.name, definition: fromJson(row.definition) as PlanRow['definition'], updatedMs: row.updated_ms };
 }
 
-function entryOf(row: EntryColumns): EntryRow {
+export function entryOf(row: EntryColumns): EntryRow {
   return {
     kind: row.kind,
     name: row.name,
@@ -257,11 +237,11 @@ function entryOf(row: EntryColumns): EntryRow {
   };
 }
 
-function credentialOf({ created_ms, created_by, ...row }: CredentialColumns): CredentialRow {
+export function credentialOf({ created_ms, created_by, ...row }: CredentialColumns): CredentialRow {
   return { ...row, createdMs: created_ms, createdBy: created_by };
 }
 
-function operatorOf({ accounts, created_ms, ...row }: OperatorColumns): OperatorRow {
+export function operatorOf({ accounts, created_ms, ...row }: OperatorColumns): OperatorRow {
   return { ...row, accounts: fromJson(accounts) as OperatorRow['accounts'], createdMs: created_ms };
 }
 
@@ -269,12 +249,12 @@ export function scimOf({ data, created_ms, updated_ms, ...row }: ScimColumns): S
   return { ...row, data: fromJson(data) as ScimRow['data'], createdMs: created_ms, updatedMs: updated_ms };
 }
 
-function invitationOf({ accounts, created_ms, created_by, ends_ms, ...row }: InvitationColumns): InvitationRow {
+export function invitationOf({ accounts, created_ms, created_by, ends_ms, ...row }: InvitationColumns): InvitationRow {
   const times = { createdMs: created_ms, createdBy: created_by, endsMs: ends_ms };
   return { ...row, accounts: fromJson(accounts) as InvitationRow['accounts'], ...times };
 }
 
-function bodyRuleOf({ kind, created_ms, created_by, until_ms, ...row }: BodyRuleColumns): BodyRuleRow {
+export function bodyRuleOf({ kind, created_ms, created_by, until_ms, ...row }: BodyRuleColumns): BodyRuleRow {
   return { ...row, of: kind, createdMs: created_ms, createdBy: created_by, untilMs: until_ms };
 }
 

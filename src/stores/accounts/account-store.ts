@@ -1,29 +1,20 @@
 import type { Kysely } from 'kysely';
-import type { AccountStore, KeyPlace, Stored } from '../../books/auth/account-store.ts';
+import type { AccountStore, KeyPlace } from '../../books/auth/account-store.ts';
 import { keyPlacesMax } from '../../kernel/limits.ts';
-import { type ClosableTables, Conflict, change, read, type SqlTables, type Work } from '../sql-tables.ts';
+import { type ClosableTables, Conflict, change, type SqlTables } from '../sql-tables.ts';
 import {
-  type AccountColumns,
   type AccountTables,
   type AuditColumns,
   auditConditions,
   auditOf,
   auditValues,
-  type BodyRuleColumns,
-  type CredentialColumns,
   type CreditColumns,
-  type EntryColumns,
-  type InvitationColumns,
-  type KeyColumns,
-  type OperatorColumns,
-  type PlanColumns,
   type ScimColumns,
-  type SecretColumns,
   scimOf,
-  storedOf,
   topUpOf,
 } from './account-rows.ts';
 import { accountQueries, stepsOf } from './account-steps.ts';
+import { createLoad } from './load-accounts.ts';
 
 /** Tables of accounts, in either database. Where they cannot be used, everything rejects `quota-unavailable`. */
 export interface AccountTablesOf extends ClosableTables {
@@ -35,7 +26,7 @@ export interface AccountTablesOf extends ClosableTables {
 
 /** Accounts, keys, plans, providers and models that were set up at run time, and the audit log, over either database. */
 export function createAccountStore(tables: AccountTablesOf): AccountStore {
-  const { prefix, rows, write, transaction, quick, keys, close } = tables;
+  const { prefix, rows, write, transaction, quick, close } = tables;
   let builder: Promise<Kysely<AccountTables>> | null = null;
   const version = { name: 'account-version', text: `SELECT version FROM ${prefix}store_version WHERE one = 1` };
   const provisioned = { name: 'account-scim', text: `SELECT * FROM ${prefix}scim ORDER BY created_ms, id` };
@@ -54,8 +45,7 @@ export function createAccountStore(tables: AccountTablesOf): AccountStore {
     text: `SELECT * FROM ${place} WHERE key_id = $1 ORDER BY last_ms DESC, address`,
   };
   return {
-    // One snapshot for all reads: a rotation between two of them would leave a key without a secret.
-    load: () => keys.transaction('snapshot', () => stored(tables)),
+    load: createLoad(tables),
     async version() {
       const [row] = await quick.rows(version, []);
       return Number(row?.version ?? 0);
@@ -112,21 +102,3 @@ function keyPlaceOf(row: Record<string, unknown>): KeyPlace {
 
 type StoredTopUp = CreditColumns & Record<string, unknown>;
 type StoredAudit = AuditColumns & { id: number };
-
-function* stored({ prefix, byBytes }: SqlTables): Work<Stored> {
-  const all = function* <Columns>(text: string): Work<Columns[]> {
-    return (yield* read(`SELECT * FROM ${prefix}${text}`, [])) as Columns[];
-  };
-  return storedOf({
-    accounts: yield* all<AccountColumns>('account ORDER BY id'),
-    keys: yield* all<KeyColumns>('api_key ORDER BY created_ms, id'),
-    // The one that lasts first.
-    secrets: yield* all<SecretColumns>('api_key_secret ORDER BY key_id, until_ms DESC NULLS FIRST, hash'),
-    plans: yield* all<PlanColumns>('plan ORDER BY name'),
-    entries: yield* all<EntryColumns>(`kept ORDER BY kind ${byBytes}, name ${byBytes}`),
-    credentials: yield* all<CredentialColumns>(`credential ORDER BY provider ${byBytes}, created_ms, id ${byBytes}`),
-    operators: yield* all<OperatorColumns>(`operator ORDER BY name ${byBytes}`),
-    invitations: yield* all<InvitationColumns>(`invitation ORDER BY created_ms, id ${byBytes}`),
-    bodyRules: yield* all<BodyRuleColumns>(`body_rule ORDER BY created_ms, id ${byBytes}`),
-  });
-}

@@ -319,4 +319,28 @@ export const migrations: readonly Migration[] = [
     name: 'why sinks accept nothing',
     sql: 'ALTER TABLE culvert.sink ADD COLUMN failure TEXT, ADD COLUMN behind_ms BIGINT',
   },
+  // Of these no backup holds rows.
+  { version: 64, name: 'rows that changed', sql: postgresDdl(accounts.rowChangeTable) + changeTriggers() },
 ];
+
+function changeTriggers(): string {
+  const noting = (table: string, each: 'ROW' | 'STATEMENT', names: string) => `
+    CREATE TRIGGER row_change AFTER INSERT OR UPDATE OR DELETE ON culvert.${table}
+      FOR EACH ${each} EXECUTE FUNCTION culvert.note_row_change(${names});`;
+  const rows = accounts.rowsNoted.map(([table, kind, column]) => noting(table, 'ROW', `'${kind}', '${column}'`));
+  const tables = accounts.tablesNoted.map((table) => noting(table, 'STATEMENT', `'${table}'`));
+  const triggers = [...rows, ...tables].join('');
+  return `
+    CREATE FUNCTION culvert.note_row_change() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      INSERT INTO culvert.row_change
+        SELECT TG_ARGV[0],
+          CASE WHEN TG_LEVEL = 'STATEMENT' THEN ''
+            ELSE to_jsonb(CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END) ->> TG_ARGV[1] END,
+          version + 1
+        FROM culvert.store_version
+      ON CONFLICT (kind, id) DO UPDATE SET version = excluded.version;
+      RETURN NULL;
+    END $$;
+    ${triggers}`;
+}

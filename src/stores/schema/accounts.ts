@@ -235,3 +235,27 @@ export const providerObjectTable: Ddl = `
   ) KEYED;
   CREATE INDEX provider_object_age ON @provider_object (tenant, expires_ms);
   CREATE INDEX provider_object_expiry ON @provider_object (expires_ms);`;
+
+/**
+ * Rows that changed since a version of `store_version`, which triggers write for each writer: the `account` and the
+ * `key` of this id (a secret is its key's), and with '' a table whose rows are few, by its name. Its `version` is the next one at
+ * that moment, which is the writer's or the one after.
+ */
+export const rowChangeTable: Ddl = `
+  CREATE TABLE @row_change (
+    kind TEXT NOT NULL,
+    id TEXT NOT NULL,
+    version WHOLE NOT NULL,
+    PRIMARY KEY (kind, id)
+  ) KEYED;
+  CREATE INDEX row_change_version ON @row_change (version);`;
+
+/** Tables of which each changed row is noted, with the kind and the column of its id. */
+export const rowsNoted = [
+  ['account', 'account', 'id'],
+  ['api_key', 'key', 'id'],
+  ['api_key_secret', 'key', 'key_id'],
+] as const;
+
+/** Tables that are noted as a whole. A migration that makes one anew makes its triggers anew. */
+export const tablesNoted = ['plan', 'kept', 'credential', 'operator', 'invitation', 'body_rule'] as const;

@@ -74,6 +74,7 @@ const leftOut = [
   'mcp_login',
   'notice',
   'picture',
+  'row_change',
   'session',
   'store_version',
   'used_assertion',

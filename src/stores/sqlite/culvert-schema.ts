@@ -105,7 +105,24 @@ export const culvertMigrations: readonly Migration[] = [
   { version: 25, name: 'assertions of SAML that were used', sql: sqliteDdl(accounts.usedAssertionTable) },
   { version: 26, name: 'data rules of accounts', sql: sqliteDdl(accounts.dataRuleColumn) },
   { version: 27, name: 'sizes of pictures', sql: sqliteDdl(pictureTable) },
+  { version: 28, name: 'rows that changed', sql: sqliteDdl(accounts.rowChangeTable) + changeTriggers() },
 ];
+
+function changeTriggers(): string {
+  const noting = (table: string, kind: string, column: string | null) =>
+    (['INSERT', 'UPDATE', 'DELETE'] as const).map((event) => {
+      const row = event === 'DELETE' ? 'OLD' : 'NEW';
+      const id = column === null ? "''" : `${row}.${column}`;
+      return `CREATE TRIGGER ${table}_${event} AFTER ${event} ON ${table} BEGIN
+        INSERT INTO row_change VALUES ('${kind}', ${id}, (SELECT version + 1 FROM store_version))
+        ON CONFLICT (kind, id) DO UPDATE SET version = excluded.version;
+      END;`;
+    });
+  return [
+    ...accounts.rowsNoted.flatMap(([table, kind, column]) => noting(table, kind, column)),
+    ...accounts.tablesNoted.flatMap((table) => noting(table, table, null)),
+  ].join('\n');
+}
 
 /** Makes the table of what is set up at run time anew, for these kinds of it. SQLite changes no check. */
 function entryTable(before: number, kinds: string): string {
