@@ -72,6 +72,26 @@ suite('attempts', { skip }, () => {
     await legend.getByText(/^3 others [1-9]/).waitFor();
   });
 
+  test('a long name is cut in the legend, and its figure is not', async (t) => {
+    const upstream = await startUpstream();
+    t.after(() => upstream.close());
+    const long = `mock/${'long-'.repeat(40)}ok`;
+    const named = await startGateway(t, {
+      providers: { one: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'upstream-secret' } },
+      models: { chat: { targets: [`one/${long}`] } },
+    });
+    const json = { model: 'chat', messages: [{ role: 'user', content: 'Hello' }] };
+    await (await named.fetch('/v1/chat/completions', { json })).text();
+    await workersKnow();
+    const page = await openPage(t, named, '/dashboard/models/chat', { size: 'phone' });
+    const figure = page.locator('figure').filter({ has: page.getByRole('img', { name: 'Failed attempts over time' }) });
+    await figure.getByTitle(`one/${long}`).waitFor();
+    const [around, value] = await Promise.all(
+      [figure, figure.locator('figcaption .text-ink').first()].map((one) => one.boundingBox()),
+    );
+    assert.ok(value!.x + value!.width <= around!.x + around!.width, 'the figure is within the chart');
+  });
+
   test('are on the pages of a model and of usage, and sort by their heads', async (t) => {
     const page = await openPage(t, gateway, '/dashboard/models/smart?range=7d');
     await settled(page);

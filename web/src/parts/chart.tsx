@@ -101,9 +101,12 @@ function Legend({ series, times, stepMs, at, format, sums }: LegendProps) {
   return (
     <figcaption className="mb-1 flex min-h-5 flex-wrap items-center gap-x-4 text-muted text-xs">
       {series.map((one) => (
-        <span key={one.label} className="inline-flex items-center gap-1.5 whitespace-nowrap">
-          <span className="size-2 rounded-xs" style={{ background: colourOf(one.colour) }} aria-hidden />
-          {one.label} <span className="text-ink">{shown(one)}</span>
+        <span key={one.label} className="inline-flex max-w-full items-center gap-1.5 whitespace-nowrap">
+          <span className="size-2 shrink-0 rounded-xs" style={{ background: colourOf(one.colour) }} aria-hidden />
+          <span className="truncate" title={one.label}>
+            {one.label}
+          </span>{' '}
+          <span className="text-ink">{shown(one)}</span>
         </span>
       ))}
       {at !== null && times[at] !== undefined && (
