@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { UsageEvent } from '../../src/books/metering/ledger.ts';
+import type { UsageAttempt, UsageEvent } from '../../src/books/metering/ledger.ts';
 import { reservationRow, usageEvent } from '../stores/rows.ts';
 import { type OpenAdmin, openAdmin } from './open-admin.ts';
 
@@ -173,6 +173,21 @@ test('a window and a budget that are full are problems, said before what is only
   assert.match(wrong[0].text, /100% of its 5-hour window/);
   assert.match(wrong[1].text, /95% of the budget of its 30-day window \(\$1\.90 of \$2\.00/);
   assert.equal(wrong[1].severity, 'warning');
+});
+
+test('groups that fail have points, however few their attempts are', async (t) => {
+  const admin = await openAdmin(t, config);
+  const { route } = usageEvent(reservationRow({}), {});
+  const ask = (provider: string, over: Partial<UsageAttempt>) => {
+    const attempts = [{ ...route.attempts.at(-1)!, provider, target: `${provider}/x`, ...over }];
+    return settle(admin, { route: { ...route, attempts } });
+  };
+  for (let at = 0; at < 26; at += 1) await ask(`busy-${at % 13}`, {});
+  await ask('gone', { class: 'transient' });
+  const { data } = await admin.ok('GET', '/attempts?from=1h&points=true');
+  const drawn = data.filter(({ points }: { points?: unknown }) => points !== undefined);
+  assert.deepEqual([data.length, drawn.length, drawn.at(-1).group], [14, 13, 'gone']);
+  assert.equal(drawn.at(-1).points[0].failed, 1);
 });
 
 test('attempts are counted by who was asked: a provider that never answered is in the list', async (t) => {

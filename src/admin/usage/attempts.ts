@@ -15,7 +15,7 @@ import { periodOf } from '../requests.ts';
 
 const hourMs = 3_600_000;
 const defaultSpanMs = 24 * hourMs;
-/** Rows that have points: more lines than a chart can tell apart. */
+/** Rows that have points, by attempts and again by failures: more lines than a chart can tell apart. */
 const drawnMax = 12;
 
 /** Ends that say nothing against the provider. */
@@ -92,7 +92,9 @@ export function attemptOperations({ ledger, clock }: AdminParts): Operation[] {
         points: z
           .stringbool()
           .default(false)
-          .describe(`Whether the first ${drawnMax} rows have their figures over time.`),
+          .describe(
+            `Whether the ${drawnMax} rows with the most attempts, and as many with the most failures, have points.`,
+          ),
       }),
       reply: attemptsReply,
       async run({ query: { group_by: groupBy, from, to, points, limit, cursor, ...filters }, operator }) {
@@ -111,7 +113,9 @@ export function attemptOperations({ ledger, clock }: AdminParts): Operation[] {
           .map(([group, sums]) => ({ group, ...figuresOf(sums, groupBy), failures: failuresOf(sums) }))
           .sort((a, b) => b.attempts - a.attempts || (a.group < b.group ? -1 : 1));
         const page = pageByPlace(shown, { limit, cursor });
-        const drawn = points ? page.rows.slice(0, drawnMax).map(({ group }) => group) : [];
+        const failing = page.rows.filter((row) => row.failed > 0).sort((a, b) => b.failed - a.failed);
+        const most = [...page.rows.slice(0, drawnMax), ...failing.slice(0, drawnMax)].map(({ group }) => group);
+        const drawn = points ? [...new Set(most)] : [];
         const some = { ...query, groups: drawn, stepMs: span.stepMs };
         const series = pointsOf(isWhole || !points ? steps : await ledger.attempts(some), groupBy);
         return {
