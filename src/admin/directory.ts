@@ -70,6 +70,14 @@ export function keyText({ account, name, id }: KnownKey): string {
   return `${account}/${name}/${id}`;
 }
 
+/** Keys of an account that are not revoked, without a look at the others. */
+export function livingKeysOf({ keys }: Directory, account: string): KnownKey[] {
+  const first = placeInOrder(keys, `${account}/`, keyText);
+  let end = first;
+  while (keys[end]?.account === account) end += 1;
+  return keys.slice(first, end).filter(({ revokedMs }) => revokedMs === null);
+}
+
 /** How operations read and change the store. Store errors become 503 and go to `onStoreError`. */
 export interface Records {
   /**

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Plan } from '../../books/metering/plan.ts';
 import { planOf, raisedBy } from '../../books/metering/plan-rules.ts';
 import { planSchema } from '../../config/schema/schema-plans.ts';
-import type { Directory, KnownAccount, Records } from '../directory.ts';
+import { type Directory, type KnownAccount, livingKeysOf, type Records } from '../directory.ts';
 import { jsonOperation, type Operation } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import { accountOf } from './accounts.ts';
@@ -109,8 +109,7 @@ function ownersOf(directory: Directory, account: string, plan: Plan) {
     { key: null, name: null, owner: { account, tenant: null } },
   ];
   if (plan.scope === 'account') return whole;
-  return directory.keys
-    .filter((key) => key.account === account && key.revokedMs === null)
+  return livingKeysOf(directory, account)
     .slice(0, keysMax)
     .map(({ id, name, tenant }) => ({
       key: id as string | null,

@@ -4,7 +4,7 @@ import type { KeyLimits } from '../../books/metering/plan.ts';
 import { limitsOfKey, raisedBy } from '../../books/metering/plan-rules.ts';
 import { periodLabels, periodNames, windowLabels, windowNames } from '../../books/metering/window.ts';
 import type { KeyLimitsConfig } from '../../config/schema.ts';
-import type { Directory, KnownAccount, KnownKey } from '../directory.ts';
+import { type Directory, type KnownAccount, type KnownKey, livingKeysOf } from '../directory.ts';
 import type { AdminParts } from '../parts.ts';
 import { problem, type Trouble, warning, within } from './trouble.ts';
 
@@ -41,7 +41,7 @@ async function accountTroubles(parts: AdminParts, directory: Directory): Promise
       const readings = await readLimits(counters!, { ...whole, tenant: null });
       return [...fullIn(owner, readings, nowMs), ...overSoft(owner, readings)];
     }
-    const keys = directory.keys.filter((key) => key.account === id && key.revokedMs === null).slice(0, keysMax);
+    const keys = livingKeysOf(directory, id).slice(0, keysMax);
     const found = keys.map(async ({ tenant, name }) => {
       const readings = await readLimits(counters!, { ...whole, tenant });
       const ofKey = { ...owner, who: `${id}/${name}` };
