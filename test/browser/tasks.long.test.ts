@@ -194,6 +194,16 @@ suite('tasks of a week take four clicks each', { skip }, () => {
     await assertAccessible(page);
   });
 
+  test('figures just below a unit are rounded to one of it', async (t) => {
+    const definition = { rpm: 999_999, windows: { '5h': 999_499 }, tokens: { '5h': 999_999_999_999, week: 'off' } };
+    await gateway.admin('/plans/round', { method: 'PUT', body: definition });
+    await gateway.admin('/accounts', { method: 'POST', body: { id: 'round', plan: 'round' } });
+    const page = await openPage(t, gateway, '/dashboard/accounts/round');
+    await page.getByText('0 of 1M', { exact: true }).waitFor();
+    await page.getByText('0 of 999k', { exact: true }).waitFor();
+    await page.getByText('0 of 1T', { exact: true }).waitFor();
+  });
+
   test('credit that was paid before is added, and left', async (t) => {
     await gateway.admin('/accounts', { method: 'POST', body: { id: 'prepaid', plan: 'team' } });
     const page = await openPage(t, gateway, '/dashboard/accounts/prepaid');

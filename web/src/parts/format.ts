@@ -21,7 +21,8 @@ const large = [
 /** `9,812`, `12.3k`, `1.2M`: four signs for a narrow column. Exact below 10,000. */
 export function short(value: number): string {
   for (const [from, unit] of large) {
-    if (Math.abs(value) < from) continue;
+    // 999,999 is 1M, and not 1,000k.
+    if (Math.abs(value) < (unit === 'k' ? from : from * 0.9995)) continue;
     const scaled = value / (unit === 'k' ? 1e3 : from);
     return `${Math.abs(scaled) >= 100 ? whole.format(scaled) : tenths.format(scaled)}${unit}`;
   }
@@ -66,7 +67,7 @@ export function span(ms: number): string {
 /** `1.2 GB`, in powers of 1,000. */
 export function bytes(size: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
-  const at = Math.min(units.length - 1, size < 1 ? 0 : Math.floor(Math.log10(size) / 3));
+  const at = Math.min(units.length - 1, size < 1 ? 0 : Math.floor(Math.log10(size / 0.99995) / 3));
   return `${tenths.format(size / 1_000 ** at)} ${units[at]}`;
 }
 
