@@ -101,7 +101,7 @@ test("pictures and documents in Mistral's form reach services that have another 
       content: [
         mistrals[0],
         { type: 'image', ...source('image/png', 'aGVsbG8=') },
-        { type: 'document', ...source('application/pdf', 'JVBERi0xLjQK') },
+        { type: 'document', ...source('application/pdf', 'JVBERi0xLjQK'), title: 'a.pdf' },
       ],
     },
   ]);

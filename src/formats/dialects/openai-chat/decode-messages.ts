@@ -119,7 +119,10 @@ function part(value: JsonValue, types: readonly string[] = []): Complaint | null
     case 'input_audio':
       return required(value, 'input_audio', inputAudio, "an object with 'data' and 'format'");
     case 'document_url':
-      return required(value, 'document_url', mediaUrl, 'an https: URL or a data: URL');
+      return (
+        required(value, 'document_url', mediaUrl, 'an https: URL or a data: URL') ??
+        optional(value, 'document_name', string)
+      );
     default:
       return required(value, 'file', file, "an object with 'file_data' or 'file_id'");
   }
@@ -287,8 +290,10 @@ function decodePart(part: ChatPart): NeutralPart {
       if (!isPicture) return { type: 'document', source, ...cacheOf(part) };
       return { type: 'image', source, ...(detail && { detail }), ...cacheOf(part) };
     }
-    case 'document_url':
-      return { type: 'document', source: mediaSource(part.document_url), ...cacheOf(part) };
+    case 'document_url': {
+      const { document_url: url, document_name: name } = part;
+      return { type: 'document', source: mediaSource(url), ...(name && { name }), ...cacheOf(part) };
+    }
     case 'input_audio':
       return { type: 'audio', format: part.input_audio.format, base64: part.input_audio.data };
     case 'file': {
