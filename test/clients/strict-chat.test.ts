@@ -46,6 +46,11 @@ async function sent(body: JsonObject): Promise<{ body: JsonObject; dropped: stri
   };
 }
 
+interface Chunk {
+  choices: { delta: { tool_calls?: { function: JsonObject }[] }; finish_reason: string | null }[];
+  usage?: { prompt_tokens: number };
+}
+
 const question = { role: 'user', content: 'The weather?' };
 const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,aGVsbG8=' } };
 const call = (id: string) => ({ id, type: 'function', function: { name: 'draw', arguments: '{}' } });
@@ -113,6 +118,37 @@ test("pictures and documents in Mistral's form reach services that have another 
     assert.equal(response.status, 400);
     assert.match(await response.text(), new RegExp(`"param":"messages\\[0\\]\\.content\\[0\\]\\.${part.type}"`));
   }
+});
+
+const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
+const weather = { type: 'function', function: { name: 'weather', parameters } };
+
+test("Mistral's SDKs get each streamed call in one piece, and the usage", async () => {
+  for (const model of ['openai', 'anthropic']) {
+    upstream.clear();
+    const response = await gateway.fetch('/v1/chat/completions', {
+      json: { model, stream: true, messages: [question], tools: [weather], tool_choice: 'any' },
+      headers: { 'user-agent': 'mistral-client-python/3.7.0' },
+    });
+    const frames = (await response.text()).split('\n\n').slice(0, -2);
+    const chunks = frames.map((frame) => JSON.parse(frame.slice('data: '.length)) as Chunk);
+    const calls = chunks.flatMap(({ choices: [choice] }) => choice?.delta.tool_calls ?? []);
+    assert.deepEqual(
+      calls.map((one) => one.function),
+      [{ name: 'weather', arguments: '{"city":"mock"}' }],
+      model,
+    );
+    assert.equal(chunks.at(-2)!.choices[0]!.finish_reason, 'tool_calls');
+    assert.ok(chunks.at(-1)!.usage!.prompt_tokens > 0);
+  }
+  // Its own answers pass as they come.
+  upstream.clear();
+  upstream.script('/v1/chat/completions', ['omit=start']);
+  const json = { model: 'mistral', stream: true, messages: [question] };
+  const headers = { 'user-agent': 'mistral-client-typescript/2.7.0' };
+  const own = await (await gateway.fetch('/v1/chat/completions', { json, headers })).text();
+  assert.match(own, /"model":"mistral-large-latest"/);
+  assert.doesNotMatch(own, /"refusal":null/);
 });
 
 test('a caller who did not request usage finds none in any chunk of a stream, nor null', async () => {

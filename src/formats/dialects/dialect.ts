@@ -192,6 +192,8 @@ export interface AnswerHead {
   answerModel?: string | undefined;
   createdS: number;
   includeUsage: boolean;
+  /** A stream has each call of a function in one piece. */
+  wholeCalls?: boolean;
   /** Ms since the request came, for formats that tell durations; absent: nobody knows. */
   elapsedMs?: () => number;
   /** The request's `CallerRequest.echo`. */

@@ -33,6 +33,8 @@ interface SentChoice {
   thoughts: ReasoningDetails | null;
   /** One entry a tool call: whether any of its arguments were sent; of a custom tool, its arguments so far. */
   callHasArguments: (boolean | string)[];
+  /** By call: those that wait for their last argument. */
+  whole: (JsonObject & { function: { name: string; arguments: string } })[];
 }
 
 /** Whether a call is one of a tool that takes text. */
@@ -79,18 +81,8 @@ class ChunkEncoder implements StreamEncoder {
         return this.#emit(event.choice, `{"refusal":${JSON.stringify(event.text)}}`);
       case 'tool-call-start':
         return this.#call(event);
-      case 'tool-call-delta': {
-        if (event.argumentsJson === '') return '';
-        const { callHasArguments: calls } = this.#choiceAt(event.choice);
-        const before = calls[event.call];
-        if (typeof before === 'string') {
-          calls[event.call] = before + event.argumentsJson;
-          return '';
-        }
-        const text = JSON.stringify(event.argumentsJson);
-        calls[event.call] = true;
-        return this.#emit(event.choice, `{"tool_calls":[{"index":${event.call},"function":{"arguments":${text}}}]}`);
-      }
+      case 'tool-call-delta':
+        return this.#addArguments(event);
       case 'audio-delta':
         return this.#emit(event.choice, `{"audio":${JSON.stringify(event.audio)}}`);
       case 'media':
@@ -146,9 +138,31 @@ class ChunkEncoder implements StreamEncoder {
       ? { type: 'custom', custom: { name, input: '' } }
       : { type: 'function', function: { name, arguments: '' } };
     const call = { index, id, ...tool, ...extraContentOf(event) };
+    if (this.#head.wholeCalls === true && tool.function !== undefined) {
+      this.#choiceAt(choice).whole[index] = { ...call, function: tool.function };
+      return '';
+    }
     this.#choiceAt(choice).callHasArguments[index] = custom ? '' : false;
     const members = event.vendor === openAiChatId ? membersOf([event.signature]) : null;
     return this.#emit(choice, JSON.stringify({ ...members, tool_calls: [call] }));
+  }
+
+  #addArguments(event: Extract<NeutralEvent, { type: 'tool-call-delta' }>): string {
+    if (event.argumentsJson === '') return '';
+    const { callHasArguments: calls, whole } = this.#choiceAt(event.choice);
+    const held = whole[event.call];
+    if (held !== undefined) {
+      held.function.arguments += event.argumentsJson;
+      return '';
+    }
+    const before = calls[event.call];
+    if (typeof before === 'string') {
+      calls[event.call] = before + event.argumentsJson;
+      return '';
+    }
+    const text = JSON.stringify(event.argumentsJson);
+    calls[event.call] = true;
+    return this.#emit(event.choice, `{"tool_calls":[{"index":${event.call},"function":{"arguments":${text}}}]}`);
   }
 
   #picture(choice: number, media: ProducedMedia): string {
@@ -199,6 +213,7 @@ class ChunkEncoder implements StreamEncoder {
       pictures: 0,
       thoughts: null,
       callHasArguments: [],
+      whole: [],
     };
     this.#choices.set(choice, sent);
     return sent;
@@ -216,6 +231,11 @@ class ChunkEncoder implements StreamEncoder {
         tool = `"custom":{"input":${JSON.stringify(customInput(hasArguments))}}`;
       if (tool !== '') frames += this.#emit(choice, `{"tool_calls":[{"index":${call},${tool}}]}`);
     }
+    for (const call of sent.whole.values()) {
+      if (call === undefined) continue;
+      call.function.arguments ||= '{}';
+      frames += this.#emit(choice, JSON.stringify({ tool_calls: [call] }));
+    }
     const annotations = this.#annotations?.get(choice);
     if (annotations !== undefined) frames += this.#emit(choice, `{"annotations":${JSON.stringify(annotations)}}`);
     const { inChoice, beside } = filters === undefined ? noFilters : filterTexts(filters);
@@ -227,8 +247,8 @@ class ChunkEncoder implements StreamEncoder {
   #end(): string {
     this.#closed = true;
     let frames = this.#choices.size === 0 ? this.#finish(0, 'stop') : '';
-    for (const [choice, { finished, callHasArguments }] of this.#choices) {
-      if (!finished) frames += this.#finish(choice, callHasArguments.length > 0 ? 'tool-calls' : 'stop');
+    for (const [choice, { finished, callHasArguments, whole }] of this.#choices) {
+      if (!finished) frames += this.#finish(choice, callHasArguments.length + whole.length > 0 ? 'tool-calls' : 'stop');
     }
     if (this.#head.includeUsage) frames += `${this.#opening}[],"usage":${JSON.stringify(wireUsage(this.#usage))}}\n\n`;
     return frames + doneFrame;

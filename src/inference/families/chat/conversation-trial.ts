@@ -37,6 +37,8 @@ export interface Conversation {
   providers: ReadonlyMap<string, ConfiguredProvider>;
   /** One of several choices, asked for in a separate call; null: what the caller asked. */
   child: EncodeOrder['child'];
+  /** `AnswerHead.wholeCalls`: streams of other services do not go on as they come. */
+  wholeCalls?: boolean;
   /** Steps that its answer passes; null: it is the client's as it comes. */
   after: readonly AnswerStep[] | null;
   /** Keep it, where no step changes it. Absent: nobody does, or they are among the steps. */
@@ -72,6 +74,9 @@ export function conversationTrial<C extends Chunk>(
   const { attempt } = answer;
   const made = (prepared: PreparedConversation | Failure) => {
     if (isFailure(prepared)) return prepared;
+    const { usageOf, id: provider } = job.providers.get(attempt.target.provider)!.connection.provider;
+    // Mistral's own models give calls so.
+    if (conversation.wholeCalls === true && provider !== 'mistral') prepared.answer = 'converted';
     const { facts } = conversation.body;
     const taker = (
       facts.stream ? new StreamedAnswer(answer, prepared, prepared.bytes.length) : new WholeAnswer(answer, prepared)
@@ -91,7 +96,6 @@ export function conversationTrial<C extends Chunk>(
       upstreamDialect: prepared.upstreamDialect,
       inputTokensEstimate: facts.needs.inputTokensEstimate,
       reader: (contentType, onGiven) => {
-        const { usageOf, id: provider } = job.providers.get(attempt.target.provider)!.connection.provider;
         const answerModel = name === undefined ? undefined : { dialect, name };
         const options = { onGiven, usageOf, provider, choices, answerModel, taker: cachedForm?.takerOf(contentType) };
         return readerFor(facts, prepared, dialects[dialect], contentType, options);

@@ -79,6 +79,9 @@ export function chatEndpoint(
   return endpoint;
 }
 
+/** User agent of Mistral's SDKs. */
+const mistrals = /^mistral-client-/;
+
 /** Plans a conversation: the targets that may answer it, and for how much. `culvert explain` asks the same. */
 export function planOf(
   services: PlanServices,
@@ -142,11 +145,14 @@ function trialsOf(
       ? null
       : checksOf(services.schemas, plan.alias, request.facts, call.principal.tenant);
   const answerModel = answerModelOf(plan, request.facts, dialect.id);
+  // Mistral's SDKs refuse pieces of a call. They request no usage, and read it.
+  const wholeCalls = stream && dialect.id === 'openai-chat' && mistrals.test(String(job.callerHeaders['user-agent']));
   const head: AnswerHead = {
     fallbackId: idPrefixes[endpoint] + call.requestId.slice(4),
     model: plan.alias.id,
     createdS: Math.floor(call.atMs / 1_000),
-    includeUsage,
+    includeUsage: includeUsage || wholeCalls,
+    wholeCalls,
     answerModel,
     elapsedMs: () => services.clock.monotonicMs() - call.startedMs,
     ...(echo !== undefined && { echo }),
@@ -158,6 +164,7 @@ function trialsOf(
     dialect: dialect.id,
     providers: snapshot.providers,
     child: null,
+    wholeCalls,
     after: isStepped ? stepsOver(checks, call) : checks,
     ...(!isStepped && keeping !== undefined && { keeping }),
     items: extras?.items,
