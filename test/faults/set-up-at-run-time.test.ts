@@ -322,7 +322,7 @@ test('bad input names its field and changes nothing', async (t) => {
     ['POST', '/models', { id: 'b', targets: ['gone/a'] }, 400, 'targets[0]'],
     ['POST', '/models', { id: 'b', targets: [] }, 400, 'targets'],
     ['POST', '/models', { id: 'b', targets: ['acme/a'], fallbacks: ['gone'] }, 400, 'fallbacks[0]'],
-    ['POST', '/models', { id: 'a b', targets: ['acme/a'] }, 400, 'id'],
+    ['POST', '/models', { id: 'a  b', targets: ['acme/a'] }, 400, 'id'],
     ['POST', '/models', { id: '..', targets: ['acme/a'] }, 400, 'id'],
     ['POST', '/models', { id: 'gpt\u202e5', targets: ['acme/a'] }, 400, 'id'],
     ['POST', '/models', { id: 'half-\ud83d', targets: ['acme/a'] }, 400, 'id'],

@@ -146,7 +146,7 @@ export const targetSchema = z.union(
   [
     z
       .string()
-      .regex(/^[^/\s]+\/\S+$/, 'expected provider/model')
+      .regex(/^[^/\s]+\/\S+( \S+)*$/, 'expected provider/model')
       .transform((text) => {
         const slash = text.indexOf('/');
         return { provider: text.slice(0, slash), model: text.slice(slash + 1) };

@@ -45,7 +45,7 @@ const wrong: [param: string, fields: JsonObject][] = [
   ['messages[0].content[0].type', user([{ type: 'video_url' }])],
   ['messages[0].content[1].text', user([{ type: 'text', text: 'x' }, { type: 'text' }])],
   ['messages[0].content[0].image_url', user([{ type: 'image_url' }])],
-  ['messages[0].content[0].image_url', user([{ type: 'image_url', image_url: 'https://x.example/a.png' }])],
+  ['messages[0].content[0].image_url', user([{ type: 'image_url', image_url: 'http://x.example/a.png' }])],
   ['messages[0].content[0].image_url.url', user([{ type: 'image_url', image_url: { url: 'file:///etc/passwd' } }])],
   ['messages[0].content[0].image_url.url', user([{ type: 'image_url', image_url: { url: 'http://x.example/a.png' } }])],
   ['messages[0].content[0].image_url.url', user([{ type: 'image_url', image_url: { url: 'data:image/png,abc' } }])],
