@@ -11,6 +11,7 @@ const packages = [
   'nginx-light',
   'postgresql',
   'redis-server',
+  'pgbouncer',
   'faketime',
   'ffmpeg',
   'espeak-ng',

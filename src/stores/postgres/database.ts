@@ -85,12 +85,17 @@ const idleTimeoutMs = 60_000;
 
 /**
  * The pools over a `postgres://` URL. Connects to nothing yet; a lost server is found again by the next statement, and
- * never throws outside of one. `pg` is loaded here, at first use.
+ * never throws outside of one. `pg` is loaded here, at first use. With `pgbouncer=true` in its query, as other clients have it,
+ * a pooler may give each transaction another connection: nothing is left on one, and no start of one has parameters.
  */
 export async function connect(url: string, sizes: PoolSizes = poolSizes): Promise<Database> {
   const { default: pg } = await import('pg');
+  const connectionString = url.replace(/([?&])pgbouncer=true(&|$)/, (_, before, behind) =>
+    behind === '' ? '' : before,
+  );
+  const pooled = connectionString !== url;
   const shared: PoolConfig = {
-    connectionString: url,
+    connectionString,
     application_name: 'culvert',
     keepAlive: true,
     connectionTimeoutMillis: sizes.connectTimeoutMs ?? usualConnectTimeoutMs,
@@ -106,15 +111,15 @@ export async function connect(url: string, sizes: PoolSizes = poolSizes): Promis
     const made = new pg.Pool({
       ...shared,
       max,
-      ...(onConnect !== undefined && { onConnect }),
-      statement_timeout: statementTimeoutMs,
+      ...(onConnect !== undefined && !pooled && { onConnect }),
+      ...(!pooled && { statement_timeout: statementTimeoutMs }),
       query_timeout: statementTimeoutMs + silenceMs,
     });
     // A connection that breaks while idle leaves the pool. Without a listener it would end the process.
     made.on('error', () => {});
     made.on('connect', (client) => client.on('error', () => {}));
     pools.push(made);
-    return connectionsOf(made, onAnswer);
+    return connectionsOf(made, onAnswer, pooled ? statementTimeoutMs : null);
   };
   return {
     opens: pool(sizes.opens, openStatementTimeoutMs),
@@ -134,20 +139,25 @@ function withoutJit(client: ClientBase): Promise<unknown> {
   return client.query('SET jit = off');
 }
 
-function connectionsOf(pool: PgPool, onAnswer: () => void): Connections {
+/** `timeoutMs`: bound of each statement, which transactions set for themselves; null: their connections have one. */
+function connectionsOf(pool: PgPool, onAnswer: () => void, timeoutMs: number | null): Connections {
+  const bound = timeoutMs === null ? '' : ` SET LOCAL statement_timeout = ${timeoutMs};`;
+  const names = timeoutMs === null ? 'named' : 'unnamed';
   async function begin(kind: TransactionKind): Promise<Transaction> {
     const client = await pool.connect();
     /** Id of a transaction that writes; null: it only reads. */
     let id: number | null = null;
     try {
-      const begun: QueryResult<{ id: number }> | QueryResult<{ id: number }>[] = await client.query(beginSql[kind]);
+      const begun: QueryResult<{ id: number }> | QueryResult<{ id: number }>[] = await client.query(
+        beginSql[kind].replace(';', `;${bound}`),
+      );
       if (Array.isArray(begun)) id = begun.at(-1)?.rows[0]?.id ?? null;
       onAnswer();
     } catch (error) {
       client.release(true);
       throw error;
     }
-    const run = runOver(client, onAnswer);
+    const run = runOver(client, onAnswer, names);
     /** An error that did not come from the server: the next query would wait behind one that is never answered. */
     let lost = false;
     return {
@@ -170,7 +180,7 @@ function connectionsOf(pool: PgPool, onAnswer: () => void): Connections {
           if (!mayCommit) throw error;
           // All that it read has come.
           if (id === null) return;
-          const outcome = await outcomeOf(runOver(pool, onAnswer), id);
+          const outcome = await outcomeOf(runOver(pool, onAnswer, names), id);
           if (outcome === 'unknown') throw new CommitUnknown(error);
           if (outcome === 'aborted') throw error;
         }
@@ -179,7 +189,7 @@ function connectionsOf(pool: PgPool, onAnswer: () => void): Connections {
   }
 
   return {
-    run: runOver(pool, onAnswer),
+    run: runOver(pool, onAnswer, names),
     begin,
     async transaction(kind, work) {
       const transaction = await begin(kind);
@@ -200,7 +210,7 @@ function connectionsOf(pool: PgPool, onAnswer: () => void): Connections {
 /** The id comes with the answer to BEGIN. By it another connection finds out what became of an unanswered COMMIT. */
 const beginSql = {
   write: 'BEGIN; SELECT txid_current() AS id',
-  snapshot: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
+  snapshot: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;',
 } as const;
 const outcomeStatement: Statement = { text: 'SELECT txid_status($1) AS outcome', answerMaxMs: 1_000 };
 /** A server that was away for a moment answers by then; a caller waits for it. */
@@ -226,9 +236,12 @@ export class CommitUnknown extends Error {
   }
 }
 
-function runOver(connection: PgPool | PoolClient, onAnswer: () => void): Run {
+/** `unnamed`: another connection may come to run a statement than the one that has prepared it. */
+function runOver(connection: PgPool | PoolClient, onAnswer: () => void, names: 'named' | 'unnamed'): Run {
   return async <R>(sql: Statement | string, values: readonly unknown[] = []) => {
-    const result: QueryResult = await connection.query({ ...queryOf(sql), values: values.map(storable) });
+    const query = { ...queryOf(sql), values: values.map(storable) };
+    if (names === 'unnamed') delete query.name;
+    const result: QueryResult = await connection.query(query);
     onAnswer();
     return { rows: result.rows as R[], changes: result.rowCount ?? 0 };
   };
