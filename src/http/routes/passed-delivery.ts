@@ -1,11 +1,12 @@
-import type { AnswerForm, Bytes, Delivery, Failed, HeaderList, Pace } from '../../inference/spine/sink.ts';
+import { PassingSink } from '../../inference/spine/passing-sink.ts';
+import type { Delivery, HeaderList } from '../../inference/spine/sink.ts';
 
 /** A delivery before another one, to which it passes all that a subclass does not change. */
-export abstract class PassedDelivery implements Delivery {
-  protected readonly next: Delivery;
+export abstract class PassedDelivery extends PassingSink implements Delivery {
+  declare protected readonly next: Delivery;
 
   constructor(next: Delivery) {
-    this.next = next;
+    super(next);
   }
 
   get disconnected(): boolean {
@@ -20,10 +21,6 @@ export abstract class PassedDelivery implements Delivery {
     return this.next.committed;
   }
 
-  get finished(): Promise<void> {
-    return this.next.finished ?? Promise.resolve();
-  }
-
   onDisconnect(listener: () => void): void {
     this.next.onDisconnect(listener);
   }
@@ -34,17 +31,5 @@ export abstract class PassedDelivery implements Delivery {
 
   expect(earlyHeaders: HeaderList): void {
     this.next.expect(earlyHeaders);
-  }
-
-  start(form: AnswerForm, headers: HeaderList, status?: number): void {
-    this.next.start(form, headers, status);
-  }
-
-  chunk(chunk: Bytes): Pace {
-    return this.next.chunk(chunk);
-  }
-
-  end(failed: Failed | null): void {
-    this.next.end(failed);
   }
 }
