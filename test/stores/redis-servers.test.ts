@@ -49,42 +49,11 @@ test(
     await cluster.nodes[0]!.kill();
     await until('the loss is noticed', () => both.every(({ parts }) => parts[0]!.lost()));
     assert.equal((await reserve(both[0]!.counters, books, lost, 20 * unit)).kind, 'unavailable');
-    assert.equal(
-      await passing(
-        both.map(({ counters }) => counters),
-        books,
-        other,
-        20 * unit,
-        8,
-      ),
-      8,
-    );
+    assert.equal(await passingOf(both, books, other, 8), 8);
     assert.equal(both[0]!.counters.trouble(), null, 'others are served');
-    for (const { counters } of both)
-      await until(
-        'its replica counts',
-        async () => (await usedOf(counters, lost, 'units', '5h').catch(() => 0)) === 4 * unit,
-      );
-    assert.equal(
-      await passing(
-        both.map(({ counters }) => counters),
-        books,
-        lost,
-        20 * unit,
-        40,
-      ),
-      16,
-    );
-    assert.equal(
-      await passing(
-        both.map(({ counters }) => counters),
-        books,
-        other,
-        20 * unit,
-        40,
-      ),
-      8,
-    );
+    await countedAgain(both, lost);
+    assert.equal(await passingOf(both, books, lost, 40), 16);
+    assert.equal(await passingOf(both, books, other, 40), 8);
   },
 );
 
@@ -95,21 +64,8 @@ test('a slot that moves to another server takes its counts along', options, asyn
   const who = askerOn(3);
   assert.equal(await spend(both, books, who, 4), 4);
   cluster.moveSlot(slotOf(3), 0, 2);
-  for (const { counters } of both)
-    await until(
-      'the other server counts',
-      async () => (await usedOf(counters, who, 'units', '5h').catch(() => 0)) === 4 * unit,
-    );
-  assert.equal(
-    await passing(
-      both.map(({ counters }) => counters),
-      books,
-      who,
-      20 * unit,
-      40,
-    ),
-    16,
-  );
+  await countedAgain(both, who);
+  assert.equal(await passingOf(both, books, who, 40), 16);
   assert.match(cluster.nodes[2]!.cli('KEYS', `*{${who.account}}*`), /acme/);
   assert.match(
     both[0]!.troubles.join('\n'),
@@ -144,21 +100,8 @@ test(
     const who = newAsker();
     assert.equal(await spend(both, books, who, 4), 4);
     await servers[0].kill();
-    for (const { counters } of both)
-      await until(
-        'the next one counts',
-        async () => (await usedOf(counters, who, 'units', '5h').catch(() => 0)) === 4 * unit,
-      );
-    assert.equal(
-      await passing(
-        both.map(({ counters }) => counters),
-        books,
-        who,
-        20 * unit,
-        40,
-      ),
-      16,
-    );
+    await countedAgain(both, who);
+    assert.equal(await passingOf(both, books, who, 40), 16);
     assert.match(servers[1].cli('INFO', 'replication'), /role:master/);
   },
 );
@@ -220,4 +163,25 @@ async function spend(all: readonly Awaited<ReturnType<typeof open>>[], books: Fa
     counters.settle(held, { costMilli: unit, tokens: 0, usdNano: 0 });
   }
   return passed;
+}
+
+type Opened = Awaited<ReturnType<typeof open>>;
+
+/** Waits until each of them counts the four units that were used before. */
+async function countedAgain(all: readonly Opened[], who: Asker): Promise<void> {
+  for (const { counters } of all) {
+    const used = () => usedOf(counters, who, 'units', '5h').catch(() => 0);
+    await until('they are counted again', async () => (await used()) === 4 * unit);
+  }
+}
+
+/** How many of so many callers at once pass a limit of 20. */
+function passingOf(all: readonly Opened[], books: FakeBooks, who: Asker, callers: number): Promise<number> {
+  return passing(
+    all.map(({ counters }) => counters),
+    books,
+    who,
+    20 * unit,
+    callers,
+  );
 }
