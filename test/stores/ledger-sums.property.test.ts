@@ -202,6 +202,8 @@ for (const driver of drivers) {
         await ledger.prune(0);
         if (late) continue;
         if (spoilt !== null) await spoilSums(driver.name, store.place, spoilt);
+        // All of them may be late.
+        if (events.length === 0) continue;
         const place = Math.floor(between.repriced * events.length);
         const before = events[place]!;
         const after = { ...before, costUsd: between.costNano / 1e9 };
