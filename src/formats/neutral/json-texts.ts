@@ -35,6 +35,8 @@ export interface TextChange {
 
 export interface TextPart extends TextChange {
   kind: TextKind;
+  /** Kind of what a label names, where a model reads the label: a tool, a schema or a call. Absent: no model reads it. */
+  names?: TextKind;
 }
 
 export interface Texts {
@@ -55,7 +57,7 @@ const kinds = kindTable({
   reasoning: 'reasoning reasoning_content reasoning_details reasoningText thinking thinking_blocks summary',
   refusal: 'refusal',
   'tool-definition':
-    'tools functions parameters input_schema inputSchema schema responseSchema responseJsonSchema response_format',
+    'tools functions parameters input_schema inputSchema schema responseSchema responseJsonSchema response_format responseFormat jsonSchema response_schema response_json_schema',
   'tool-result': 'output functionResponse toolResult',
   address: 'url urls image_url file_url fileUri file_uri uri',
   query: 'query q queries search',
@@ -117,6 +119,8 @@ interface Around {
   free: boolean;
   /** The object that has the value. */
   holder: JsonObject | null;
+  /** Kind of what a label names, as a part has it. */
+  names?: TextKind;
 }
 
 function visit(value: JsonValue | undefined, path: TextPath, around: Around, found: Texts): void {
@@ -157,7 +161,12 @@ function aroundMember(name: string, value: JsonValue | undefined, { kind, holder
   // A label is one word: a list or an object of this name holds something else. Documents have members of any name.
   const isLabel = typeof value === 'string' && (kind !== 'document' || name === 'id');
   if (name === 'format' && isObject(value)) return { kind: 'tool-definition', free: false, holder };
-  return { kind: named === 'label' && !isLabel ? kind : named, free: false, holder };
+  if (named !== 'label' || !isLabel) return { kind: named === 'label' ? kind : named, free: false, holder };
+  const around: Around = { kind: named, free: false, holder };
+  if (name !== 'name') return around;
+  if (kind === 'tool-definition') return { ...around, names: kind };
+  const isOfCall = holder?.arguments !== undefined || holder?.args !== undefined || holder?.input !== undefined;
+  return isOfCall ? { ...around, names: 'tool-arguments' } : around;
 }
 
 /** Whether the name is a person's or a file's: of who speaks, of a document of Converse, or of a file in an annotation. */
@@ -176,13 +185,19 @@ function isCall(holder: JsonObject | null): boolean {
 
 /** Objects whose members the caller names: properties of a schema, results of a tool in JSON, and documents. */
 function isFreeObject(name: string, value: JsonValue | undefined, kind: TextKind, holder: JsonObject | null): boolean {
-  if (kind === 'tool-definition') return schemaNames.has(name);
+  if (kind === 'tool-definition') return schemaNames.has(name) || (typeof value === 'object' && schemaValues.has(name));
   if (kind !== 'tool-result' && kind !== 'document') return false;
   return name === 'json' || (name === 'data' && isObject(value)) || (name === 'value' && endsIn(/json$/, holder?.type));
 }
 
 /** Members of a schema whose members the caller names. */
-const schemaNames = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+const schemaNames = new Set([
+  ...['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas', 'dependentRequired'],
+]);
+/** Members of a tool or a schema with values, which may be objects. */
+const schemaValues = new Set([
+  ...['default', 'const', 'enum', 'example', 'examples', 'input_examples', 'inputExamples'],
+]);
 
 function endsIn(end: RegExp, value: JsonValue | undefined): boolean {
   return typeof value === 'string' && end.test(value);
@@ -197,7 +212,7 @@ function visitNumber(value: JsonValue | undefined, path: TextPath, { kind, free 
   if (free && longNumber.test(text)) found.parts.push({ path, as: 'number', kind, text });
 }
 
-function visitText(text: string, path: TextPath, { kind, free, holder }: Around, found: Texts): void {
+function visitText(text: string, path: TextPath, { kind, free, holder, names }: Around, found: Texts): void {
   // Nobody but its provider reads it, or has written it.
   if (path.at(-1) === 'data' && endsIn(redacted, holder?.type)) return;
   const thought = thoughtIn(text) ?? (tellingProof.test(text) ? text : null);
@@ -213,7 +228,10 @@ function visitText(text: string, path: TextPath, { kind, free, holder }: Around,
   if (inner !== null) visit(inner, path, { kind, free: true, holder: null }, found);
   else if (free && (storeId.test(text) || (kind === 'query' && path.at(-1) === 'key')))
     found.parts.push({ path, kind: 'label', text });
-  else found.parts.push({ path, kind: unread === 'elsewhere' ? 'address' : kind, text });
+  else {
+    const isNamed = names !== undefined && path[0] !== 'params';
+    found.parts.push({ path, kind: unread === 'elsewhere' ? 'address' : kind, ...(isNamed && { names }), text });
+  }
 }
 
 /** Kind of the content that a text is or names, which nobody can read; null: it is a text. */

@@ -36,9 +36,11 @@ export function masked(
   if (lasting !== undefined) {
     const what = isSpeaker(lasting.part)
       ? 'the name of who speaks'
-      : lasting.part.as === 'name'
-        ? 'the name of a JSON member'
-        : 'a number that is no argument of a tool';
+      : lasting.part.names !== undefined
+        ? 'the name of a tool or a schema'
+        : lasting.part.as === 'name'
+          ? 'the name of a JSON member'
+          : 'a number that is no argument of a tool';
     return { refused: blocked(name, what) };
   }
   return {
@@ -67,9 +69,9 @@ export function continuedIn(texts: Texts | null): number {
   return Number(texts?.parts.some(({ path: [name] }) => name === 'previous_response_id' || name === 'conversation'));
 }
 
-/** False for names of members and speakers, and for numbers of which the format or a schema wants that they are some. */
-export function canMask({ as, kind, path }: Pick<TextPart, 'as' | 'kind' | 'path'>): boolean {
-  if (isSpeaker({ path })) return false;
+/** False for names of tools, members and speakers, and for numbers of which the format or a schema wants that they are some. */
+export function canMask({ as, kind, names, path }: Pick<TextPart, 'as' | 'kind' | 'names' | 'path'>): boolean {
+  if (names !== undefined || isSpeaker({ path })) return false;
   return as === undefined || (as === 'number' && (kind === 'tool-arguments' || kind === 'tool-result'));
 }
 

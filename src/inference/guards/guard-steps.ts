@@ -260,7 +260,7 @@ class RunningRules extends RunningGuard<Guard> {
   async request(view: RequestView): Promise<Verdict> {
     const texts = await view.texts();
     const { config, check } = this.guard;
-    const parts = (texts?.parts ?? []).filter((part) => this.reads(part.kind) && isRead(part));
+    const parts = (texts?.parts ?? []).filter((part) => this.reads(part.kind, part.names) && isRead(part));
     this.report.read += parts.length;
     const all = await findingsOfParts(check, parts);
     const bytes = all.flat().filter(({ isUnread }) => isUnread === true).length;

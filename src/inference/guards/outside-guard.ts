@@ -40,7 +40,7 @@ async function bytesIn(parts: Parts): Promise<number> {
   return found.flat().length;
 }
 
-type Parts = readonly Pick<TextPart, 'kind' | 'text'>[];
+type Parts = readonly Pick<TextPart, 'kind' | 'names' | 'text'>[];
 
 /** A guard that asks outside, over one request and its answer. */
 export class RunningOutsideGuard extends RunningGuard<OutsideGuard> {
@@ -102,8 +102,8 @@ export class RunningOutsideGuard extends RunningGuard<OutsideGuard> {
     return found.length === 0 ? null : masked(this.guard.name, this.#book, texts, found);
   }
 
-  #reads({ kind, text }: Pick<TextPart, 'kind' | 'text'>): boolean {
-    return text.trim() !== '' && this.reads(kind);
+  #reads({ kind, names, text }: Pick<TextPart, 'kind' | 'names' | 'text'>): boolean {
+    return text.trim() !== '' && this.reads(kind, names);
   }
 
   async #answer(texts: readonly JudgedText[]): Promise<Failure | readonly string[]> {
@@ -152,7 +152,7 @@ export class RunningOutsideGuard extends RunningGuard<OutsideGuard> {
   async #judged(on: 'input' | 'output', parts: Parts, tails: readonly string[] = []): Promise<Judged> {
     const { name, ask } = this.guard;
     const { requestId: id, alias, principal } = this.#about;
-    const texts = parts.map(({ kind, text }, at) => ({ part: kind, text: (tails[at] ?? '') + text }));
+    const texts = parts.map(({ kind, names = kind, text }, at) => ({ part: names, text: (tails[at] ?? '') + text }));
     const rules = dataRulesOf(this.guard.plans().plan(principal.plan), principal);
     const found = await ask({ id, on, model: alias?.id ?? null, texts }, { tenant: principal.tenant, rules });
     const barred = found !== null && 'barred' in found ? found.barred : undefined;

@@ -44,8 +44,10 @@ export class RunningGuard<R extends GuardRule = GuardRule> {
     this.report = { name: guard.name, did: null, count: 0, observes: !this.enforces, read: 0, unread: 0 };
   }
 
-  protected reads(kind: TextKind): boolean {
-    return kind !== 'label' && (this.guard.parts?.has(kind) ?? true);
+  /** `names`: as of a part of a request. */
+  protected reads(kind: TextKind, names?: TextKind): boolean {
+    const read = names ?? kind;
+    return read !== 'label' && (this.guard.parts?.has(read) ?? true);
   }
 
   protected count(did: NonNullable<GuardReport['did']>, findings: number): void {

@@ -45,7 +45,7 @@ export async function guardTrial(guards: Readonly<Record<string, GuardConfig>>):
   const on: GuardTrial['on'] = async (texts, of) => {
     hasAnswers ||= of === 'answer';
     const unscanned = texts.unread.filter(isRead).length;
-    const parts = texts.parts.filter((part) => part.kind !== 'label' && isRead(part));
+    const parts = texts.parts.filter((part) => (part.kind !== 'label' || part.names !== undefined) && isRead(part));
     const tried: Tried['guards'] = [];
     const masks: Finding[] = [];
     let bytes = 0;
@@ -60,7 +60,9 @@ export async function guardTrial(guards: Readonly<Record<string, GuardConfig>>):
         continue;
       }
       // A text alone is of no part.
-      const read = parts.filter(({ path, kind }) => reads === null || path.length === 0 || reads.has(kind));
+      const read = parts.filter(
+        ({ path, kind, names = kind }) => reads === null || path.length === 0 || reads.has(names),
+      );
       const { masks: more, bytes: unreadBytes, ...checked } = await findingsIn(config, check, read, unscanned);
       masks.push(...more);
       bytes = Math.max(bytes, unreadBytes);
