@@ -26,9 +26,21 @@ export function aliasFor<Model = ModelConfig>(
 ): { alias: string; model: Model; star: string | null } | null {
   const named = Object.hasOwn(models, name) ? models[name] : undefined;
   if (named !== undefined) return { alias: name, model: named, star: null };
-  for (const [alias, model] of Object.entries(models)) {
+  for (const alias of patternsOf(models)) {
     const star = starOf(alias, name);
-    if (star !== null) return { alias, model, star };
+    if (star !== null) return { alias, model: models[alias] as Model, star };
   }
   return null;
+}
+
+const knownPatterns = new WeakMap<object, readonly string[]>();
+
+/** Names with a `*`. Found once for each configuration: every name of 10,000 models is looked up among them. */
+function patternsOf(models: object): readonly string[] {
+  let patterns = knownPatterns.get(models);
+  if (patterns === undefined) {
+    patterns = Object.keys(models).filter((alias) => alias.includes('*'));
+    knownPatterns.set(models, patterns);
+  }
+  return patterns;
 }

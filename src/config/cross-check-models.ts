@@ -13,6 +13,7 @@ export function checkModels(config: Config, implicitProviders: readonly string[]
   const problems: PathProblem[] = [];
   const providerNames = Object.keys(config.providers);
   const providers = providerNames.length > 0 ? providerNames : implicitProviders;
+  const named = new Set(providers);
   for (const [alias, model] of Object.entries(config.models)) {
     model.targets.forEach((target, index) => {
       const path = ['models', alias, 'targets', index];
@@ -23,7 +24,7 @@ export function checkModels(config: Config, implicitProviders: readonly string[]
             message: `${builtInProvider} itself has no such model, only ${builtInModels.join(', ')}`,
           });
         }
-      } else if (!providers.includes(target.provider)) {
+      } else if (!named.has(target.provider)) {
         problems.push({ path, message: `there is no such provider${didYouMean(target.provider, providers)}` });
       }
       if (target.model.includes('*') && !alias.includes('*')) {

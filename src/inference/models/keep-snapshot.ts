@@ -137,10 +137,10 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
     known,
     snapshots,
     renew,
-    onListed(provider) {
+    onListed(listed) {
       const nowMs = clock.monotonicMs();
       for (const target of snapshots.current.models.targets())
-        if (target.provider === provider) health.checked(target, 'passed', 0, nowMs);
+        if (listed.has(target.provider)) health.checked(target, 'passed', 0, nowMs);
     },
     onTrouble(provider, message, weight) {
       if (weight === 'unheard') log.warn(`${message}; its models are not known, and Culvert asks again`);

@@ -58,7 +58,7 @@ export function createKnownModels(parts: KnownModelParts): KnownModelStore {
       byPlace.set(placeOf(provider), models);
     },
     async refresh(providers) {
-      const before = JSON.stringify([...byPlace]);
+      let anyChanged = false;
       const unheardBefore = unheard(providers).length;
       await Promise.all(
         [...providers].map(async ([name, provider]) => {
@@ -67,12 +67,15 @@ export function createKnownModels(parts: KnownModelParts): KnownModelStore {
             askForModels(parts.transport, connection, path, listTimeoutMs),
           );
           lastLook.set(name, found);
-          if (found.ok) byPlace.set(placeOf(provider), found.models);
+          if (!found.ok) return;
+          const place = placeOf(provider);
+          // One list at a time: of 2,000 providers all of them are 100 MB of JSON.
+          anyChanged ||= JSON.stringify(byPlace.get(place)) !== JSON.stringify(found.models);
+          byPlace.set(place, found.models);
         }),
       );
-      const after = JSON.stringify([...byPlace]);
-      if (after === before) return unheard(providers).length !== unheardBefore;
-      parts.keep(after);
+      if (!anyChanged) return unheard(providers).length !== unheardBefore;
+      parts.keep(JSON.stringify([...byPlace]));
       return true;
     },
   };
@@ -113,8 +116,8 @@ export interface ModelRefreshParts {
   readonly snapshots: Snapshots;
   /** The lists have changed: a snapshot with them is wanted. */
   renew(): Promise<void>;
-  /** A provider's list was had just now: it answers. */
-  onListed(provider: string): void;
+  /** The lists of these providers were had just now: they answer. */
+  onListed(providers: ReadonlySet<string>): void;
   /** A provider's list could not be had; `unheard` when nothing can be called there until it is. Once per trouble. */
   onTrouble(provider: string, message: string, weight: 'unheard' | 'stale'): void;
   onError(error: unknown): void;
@@ -138,7 +141,7 @@ export function createModelRefresh(parts: ModelRefreshParts): ModelRefresh {
     try {
       const { providers } = parts.snapshots.current;
       if (await parts.known.refresh(providers)) await parts.renew();
-      for (const name of providers.keys()) if (parts.known.lastLook.get(name)?.ok === true) parts.onListed(name);
+      parts.onListed(new Set([...providers.keys()].filter((name) => parts.known.lastLook.get(name)?.ok === true)));
       reportTroubles();
     } catch (error) {
       parts.onError(error);

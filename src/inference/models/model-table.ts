@@ -70,7 +70,8 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
   const matched = new Map<string, Alias | null>();
 
   const configured = Object.keys(parts.models);
-  const unheard = parts.unheard.filter((name) => givesAllModels(parts.providers.get(name), parts.models));
+  const givesAll = givingAll(parts);
+  const unheard = parts.unheard.filter(givesAll);
   const hasPatterns = configured.some((id) => id.includes('*'));
   const source = embeddingSource(parts);
   const media = mediaSources(parts);
@@ -172,8 +173,10 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
   };
 }
 
-function givesAllModels(provider: ConfiguredProvider | undefined, models: Config['models']): boolean {
-  return provider?.config.all_models ?? Object.keys(models).length === 0;
+/** Whether every model that the provider lists can be called. */
+function givingAll({ models, providers }: Pick<ModelTableParts, 'models' | 'providers'>) {
+  const isDefault = Object.keys(models).length === 0;
+  return (provider: string) => providers.get(provider)?.config.all_models ?? isDefault;
 }
 
 /** Which keys may use which models. */
@@ -241,7 +244,8 @@ function namedAliases(
       ofPatterns.delete(id);
     }
   }
-  const giving = new Map([...known].filter(([provider]) => givesAllModels(providers.get(provider), models)));
+  const givesAll = givingAll({ models, providers });
+  const giving = new Map([...known].filter(([provider]) => givesAll(provider)));
   for (const { alias, provider, model } of aliasTable(giving).values()) {
     // A pattern is the operator's word, a list is not.
     if (aliases.has(alias) || aliasFor(models, alias) !== null) continue;
