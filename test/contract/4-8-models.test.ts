@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { otherKey, overUpstreams, startGateway, testKey } from '../start-gateway.ts';
+import { otherKey, overUpstreams, startGateway, testKey, workersKnow } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { alwaysThere, chatPath, type ErrorBody, hello, serve } from './served.ts';
 
@@ -188,8 +188,10 @@ test('design §6: `status` (healthy, degraded, down) comes from the breakers', a
   assert.equal(await status(), 'healthy');
   one.script(chatPath, ['always status=429;retry-after=60']);
   await pair.fetch(chatPath, { json: hello });
+  await workersKnow();
   assert.equal(await status(), 'degraded');
   two.script(chatPath, ['always status=429;retry-after=60']);
   await pair.fetch(chatPath, { json: hello });
+  await workersKnow();
   assert.equal(await status(), 'down');
 });
