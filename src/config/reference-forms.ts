@@ -73,7 +73,7 @@ const placeholderForms: readonly RegExp[] = [
   /^[\w-]*(?:\.{3,}|…|\*{3,})$/,
   /^(?:[a-z]{2,6}[-_])+x{3,16}$/,
   /^<[^<>]+>$/,
-  /^\W?(?:(?:your|my|insert|replace)[-_ ])(?:\w+[-_ ])*(?:key|token|secret|password)(?:[-_ ]here)?\W?$/i,
+  /^\W?(?:(?:your|my|insert|replace)[-_ ])(?:[\w -]*[-_ ])?(?:key|token|secret|password)(?:[-_ ]here)?\W?$/i,
 ];
 const referenceForm = /^\$\{[^}\n]*\}$/;
 

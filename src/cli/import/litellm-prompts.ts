@@ -58,7 +58,7 @@ function promptOf(
   models: Readonly<Record<string, unknown>>,
 ): string | { prompt: JsonObject; left: string[] } {
   const [, head = '', body = content] = file.exec(content) ?? [];
-  if (/\{%|\{\{[^}]*[^\w\s}][^}]*\}\}/.test(body)) return 'its text has more than {{names}} of variables';
+  if (/\{%|\{\{[\w\s]*[^\w\s}][^}]*\}\}/.test(body)) return 'its text has more than {{names}} of variables';
   const yaml = readForeignYaml(head);
   const front = yaml.ok ? objectIn(yaml.file.value) : {};
   const messages = messagesOf(body);

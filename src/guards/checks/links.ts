@@ -16,7 +16,7 @@ const pictureChars = 60;
 const headChars = 300;
 /** The beginning of what can have a host: a scheme, two slashes of either kind, `www.`, or one of them written otherwise. */
 const hosted = /[^\w&\\/]{0,4}(?:[a-z][a-z\d+.-]{0,15}[:&\\]|[\\/]{2}|[\\/]?&|www\.|\\)/iy;
-const sentenceEnd = /[.,;:!?]+$/;
+const sentenceEnd = /(?<![.,;:!?])[.,;:!?]+$/;
 const openHost = /^(?:[a-z][a-z\d+.-]*:)?[\\/]{2}[^\\/?#]*$/i;
 const relative = 'https://relative.invalid/';
 

@@ -18,6 +18,6 @@ export function placeInJson(
     return { end, quote: '"' };
   }
   // A quotation mark behind a backslash does not end the string: without the backslash, it would.
-  const slashes = /\\*$/.exec(text.slice(start, end))?.[0].length ?? 0;
+  const slashes = /(?<!\\)\\*$/.exec(text.slice(start, end))?.[0].length ?? 0;
   return { end: end - (slashes % 2), quote: '' };
 }

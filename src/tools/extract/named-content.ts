@@ -82,7 +82,7 @@ function partOf(element: PageElement, weight: Weight): 'frame' | 'comments' | nu
   return isLead(weight) && !frameNames.test(names.replace(teaserWords, ' ')) ? null : 'frame';
 }
 
-const teaserWords = /[\w-]*teaser(?!-?list)[\w-]*/g;
+const teaserWords = /(?<![\w-])[\w-]*teaser(?!-?list)[\w-]*/g;
 
 /** Prose without a link: a teaser of another page leads there. */
 function isLead({ size, linkSize, prose }: Weight): boolean {

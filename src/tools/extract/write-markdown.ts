@@ -113,7 +113,8 @@ function startsList(block: string): boolean {
 function codeOf(pre: PageElement): string[] {
   const text = textOfMarks(pre.textContent ?? '')
     .replace(/\r\n?/g, '\n')
-    .replace(/^\n+|\s+$/g, '');
+    .replace(/^\n+/, '')
+    .trimEnd();
   if (text === '') return [];
   const fences = text.match(/^`{3,}/gm) ?? [];
   const fence = '`'.repeat(Math.max(3, ...fences.map((one) => one.length + 1)));

@@ -22,7 +22,7 @@ export function createTokenVerifier(issuers: readonly TokenIssuerConfig[], clock
   const byIssuer = new Map(issuers.map((config) => [config.issuer, { config, keys: createIssuerKeys(config, clock) }]));
   return async (token) => {
     const issuer = issuerIn(token);
-    const known = byIssuer.get(issuer.replace(/\/+$/, ''));
+    const known = byIssuer.get(issuer.replace(/(?<!\/)\/+$/, ''));
     if (known === undefined) return refusal('No issuer of this server signed the token.');
     const { config, keys } = known;
     try {

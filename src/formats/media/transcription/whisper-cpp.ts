@@ -41,5 +41,6 @@ export const whisperCppTranscription: TranscriptionDialect = {
 
 /** Each segment has a separate line, with a blank before it. */
 function oneLine(text: string): string {
-  return text.replace(/\s*\n\s*/g, ' ').trim();
+  const lines = text.split('\n').map((line) => line.trim());
+  return lines.filter((line) => line !== '').join(' ');
 }

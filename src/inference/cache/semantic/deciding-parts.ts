@@ -42,7 +42,7 @@ function takeText(text: string, taken: Taken, languages?: AskingLanguage[][]): v
   for (const [piece] of text.matchAll(pieces)) {
     if (piece === '\n') taken.isStart = true;
     else if (/^["`]./.test(piece) || /^'.*'$/.test(piece)) taken.ordered.push(`=${piece}`);
-    else if (/:\/\/|.@.|\\/.test(piece)) taken.ordered.push(`=${piece.replace(/[.,;:!?)]+$/, '')}`);
+    else if (/:\/\/|.@.|\\/.test(piece)) taken.ordered.push(`=${piece.replace(/(?<![.,;:!?)])[.,;:!?)]+$/, '')}`);
     else
       for (const [token] of piece.matchAll(tokens)) {
         if (languages !== undefined && common.has(token.toLowerCase())) languages.push(['en']);

@@ -42,7 +42,8 @@ export function requestHeaders(caller: CallerHeaders, credential: CredentialHead
   const perConnection = new Set(
     String(caller.connection ?? '')
       .toLowerCase()
-      .split(/\s*,\s*/),
+      .split(',')
+      .map((name) => name.trim()),
   );
   for (const [name, value] of Object.entries(caller)) {
     const text = Array.isArray(value) ? value.join(', ') : value;
