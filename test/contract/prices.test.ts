@@ -231,6 +231,10 @@ test('the cost that a provider reports counts, unless the target has a price', a
     ['by-deepinfra', { estimated_cost: 0.0123 }, 0.0123],
     ['by-xai', { cost_in_usd_ticks: 123_000_000 }, 0.0123],
     ['own', { cost: 0.0123 }, null],
+    // Our word for it is no word of theirs.
+    ['own', { reported_usd: 99_999 }, null],
+    ['by-openrouter', { reported_usd: 0, cost: 0.0123 }, 0.0123],
+    ['listed', { reported_usd: 0 }, 0.0025],
   ] as const)
     assert.deepEqual(await costOf(model, { ...usage, ...told }), [usd, usd], `${model} ${JSON.stringify(told)}`);
   for (const path of ['/v1/chat/completions', '/v1/messages']) {

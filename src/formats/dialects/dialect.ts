@@ -296,7 +296,7 @@ export interface DecodeOptions {
 
 /**
  * Member of a chunk or whole answer with the usage, in the dialect's terms; undefined: none. In openai-chat it may have
- * `reported_usd`, what the provider says that it charges.
+ * `reportedUsd`, what the provider says that it charges.
  */
 export type UsageOf = (body: JsonObject) => JsonValue | undefined;
 

@@ -5,10 +5,13 @@ const mainCounts = ['prompt_tokens', 'completion_tokens', 'total_tokens'];
 /** No request costs more. */
 const usdMax = 100_000;
 
+/** Member of a usage with what its provider charges, where its `UsageOf` found it: no provider's JSON can name it. */
+export const reportedUsd = Symbol('reported USD');
+
 /**
  * A `usage` object in neutral terms; null if it holds no counts. OpenAI counts cached input inside `prompt_tokens` and
  * reasoning inside `completion_tokens`, as the neutral form does. Counts that others give separately are added, so that
- * the parts give the total. `reported_usd` is what the provider charges, where its `UsageOf` found it.
+ * the parts give the total.
  */
 export function neutralUsage(value: JsonValue | undefined): Usage | null {
   if (!isObject(value) || reportsInvalidCount(value, mainCounts)) return null;
@@ -48,7 +51,7 @@ export function neutralUsage(value: JsonValue | undefined): Usage | null {
   const audioOutput = reportedCount(output.audio_tokens);
   if (audioInput !== null && audioInput > 0) usage.audioInputTokens = audioInput;
   if (imageInput !== null && imageInput > 0) usage.imageInputTokens = imageInput;
-  const { reported_usd: usd } = value;
+  const { [reportedUsd]: usd } = value as { [reportedUsd]?: unknown };
   if (typeof usd === 'number' && usd >= 0 && usd <= usdMax) usage.reportedUsdNano = Math.round(usd * 1e9);
   if (audioOutput !== null && audioOutput > 0) usage.audioOutputTokens = audioOutput;
   return usage;
