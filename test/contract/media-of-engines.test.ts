@@ -47,6 +47,27 @@ const chat = (model: string, part: object, before: object = question, after: obj
   return gateway.fetch('/v1/chat/completions', { json: { model, messages, top_k: 7 } });
 };
 
+test('an engine that ranks is asked for no picture by its address, and gets one that is sent', async () => {
+  const picture = (address: string) => ({ content: [{ type: 'image_url', image_url: { url: address } }] });
+  const inline = `data:image/png;base64,${png.toString('base64')}`;
+  for (const [query, documents, param] of [
+    ['Cats', ['a text', picture(`${url}/rank`)], 'documents[1].content[0]'],
+    [picture('file:///etc/passwd'), ['a text'], 'query.content[0]'],
+    ['Cats', [{ IMAGE_URL: `${url}/rank` }], 'documents[0]'],
+  ] as const) {
+    upstream.clear();
+    const refused = await gateway.fetch('/v1/rerank', { json: { model: 'vllm', query, documents } });
+    const { error } = (await refused.json()) as { error: { param: string } };
+    assert.deepEqual([refused.status, error.param, sent()], [400, param, undefined]);
+  }
+  const passed = await gateway.fetch('/v1/rerank', {
+    json: { model: 'vllm', query: 'http://cats.example', documents: [picture(inline), { text: `${url}/rank` }] },
+  });
+  assert.equal(passed.status, 200, await passed.text());
+  assert.ok(JSON.stringify(sent()).includes(inline));
+  assert.ok(!asked.includes('/rank'));
+});
+
 test('what a caller names by address is fetched here, and the engine gets its content and all other fields', async () => {
   const inline = `data:image/png;base64,${png.toString('base64')}`;
   for (const [part, wanted] of [

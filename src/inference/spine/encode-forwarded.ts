@@ -6,7 +6,7 @@ import { providerTypes } from '../../formats/providers/catalog.ts';
 import { knownBetas } from '../../formats/providers/known-betas.ts';
 import type { BodyMembers, QuirksOfModel } from '../../formats/providers/provider.ts';
 import { quirksOf } from '../../formats/providers/quirks.ts';
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, invalid } from '../../kernel/failure.ts';
 
 /** The target that a body is written for, as plain data. */
 export interface ForwardOrder {
@@ -52,6 +52,8 @@ export function encodeForwarded(
 ): EncodedBody | Failure {
   const provider = providerTypes.get(order.provider)!;
   const { endpoint } = order;
+  // It would fetch with its reach in the operator's network, past the guard.
+  if (request.address !== undefined && provider.local) return invalid(request.address, inlineOnly(request.address));
   const forwardBody = endpoint === undefined ? undefined : provider.forwardBodies?.[endpoint]?.(order.model);
   // Bodies of other endpoints have other members.
   const quirks =
@@ -79,6 +81,10 @@ export function encodeForwarded(
     unwrapTool: undefined,
     streamed: request.stream,
   };
+}
+
+function inlineOnly(place: string): string {
+  return `'${place}' is an address, which the engine of this model must not fetch. Send the content inline, as a data URL.`;
 }
 
 /** Body of the caller, except for its wish to stream or not: the caller's answer is made from the other form here. */

@@ -24,10 +24,10 @@ interface Place extends MediaUrl {
 
 /**
  * Media that a body in OpenAI's chat format names by address. An engine in the operator's network would fetch them with
- * its reach there, past the guard, so Culvert fetches them.
+ * its reach there, past the guard, so Culvert fetches them. `members`: where they may be, in other formats.
  */
-export function remoteMediaIn(body: JsonObject): MediaUrl[] {
-  return placesIn(body).map(({ url, param, kind }) => ({ url, param, kind }));
+export function remoteMediaIn(body: JsonObject, members: readonly string[] = ['messages']): MediaUrl[] {
+  return placesIn(body, members).map(({ url, param, kind }) => ({ url, param, kind }));
 }
 
 /** The body with fetched content in place of its addresses; a 400 names one that was not fetched. */
@@ -41,8 +41,8 @@ export function withRemoteMedia(body: JsonObject, fetched: FetchedMedia): JsonOb
   return copy;
 }
 
-function placesIn({ messages }: JsonObject): Place[] {
-  return messages === undefined ? [] : placesBelow(messages, 'messages');
+function placesIn(body: JsonObject, members: readonly string[] = ['messages']): Place[] {
+  return members.flatMap((name) => placesBelow(body[name] ?? null, name));
 }
 
 function placesBelow(value: JsonValue, param: string): Place[] {
