@@ -1,11 +1,9 @@
 // biome-ignore-all lint/suspicious/noArrayIndexKey: tokens have no identity but their place.
-import { lexer, type Token, type Tokens } from 'marked';
+import type { Token, Tokens } from 'marked';
 import { Fragment, memo, type ReactNode } from 'react';
 import { Away } from './away.tsx';
 import { Code } from './code.tsx';
-
-/** Longer texts are shown unformatted: a parser must not hold the page up. */
-const charactersMax = 200_000;
+import { tokensOf } from './markdown-tokens.ts';
 
 /**
  * Markdown that others wrote. Elements are made from its tokens, so that HTML in it is text, links go to http, https and
@@ -16,16 +14,6 @@ export const Markdown = memo(function Markdown({ text }: { text: string }) {
   if (tokens === null) return <p className="whitespace-pre-wrap [overflow-wrap:anywhere]">{text}</p>;
   return <div className="flex min-w-0 flex-col gap-2.5 [overflow-wrap:anywhere]">{blocks(tokens)}</div>;
 });
-
-function tokensOf(text: string): Token[] | null {
-  if (text.length > charactersMax) return null;
-  try {
-    return lexer(text, { gfm: true, breaks: true });
-  } catch {
-    // Nested deeper than the parser's stack.
-    return null;
-  }
-}
 
 const headings = ['text-lg', 'text-lg', 'text-base', 'text-base', 'text-sm', 'text-sm'];
 
