@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const far = 9;
+const usersMax = 3;
 
 /**
  * Tests over HTTP import a whole gateway, so imports do not tell which of them are about a room: these are, below `test/`.
@@ -135,31 +135,68 @@ const tests = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root })
   .filter((file) => !file.endsWith('.long.test.ts'))
   .sort();
 const imported = new Map();
+const distances = new Map();
+let importers = null;
 let weights = null;
 
 /**
- * At most `count` files: half of them those in `src` by how few imports lead to the file, then those of its room, then
- * others. Of equals, the file whose words are most alike comes first.
+ * At most `count` files: half of them those in `src` by how few imports lead to the file, then in turns those like the file
+ * and those like its users. Of equals, the file whose words are most alike comes first.
  */
 export function nearestTests(file, count) {
   const alike = likenessTo(file);
   const near = tests
     .filter((one) => one.startsWith('src/'))
-    // What is in the same folder is about it, though it may reach it over more imports.
-    .map((one) => [one, distance(one, file) - (dirname(one) === dirname(file) ? 1.5 : 0)])
+    .map((one) => [one, nearness(one, file)])
     .filter(([, rank]) => rank <= 3)
     .sort((a, b) => a[1] - b[1] || alike(b[0]) - alike(a[0]))
-    .map(([one]) => one);
-  const [, places] = rowOf(file) ?? [file, []];
-  const isNamed = (one) => places.some((place) => one.startsWith(`test/${place}`));
-  // What is much alike elsewhere comes before the tests of a large room that hardly speak of it.
-  const rank = (one) => (importsOf(one).includes(file) ? 1 : 0) + alike(one) * (isNamed(one) ? 2 : 1);
-  const over = tests
+    .map(([one]) => one)
+    .slice(0, Math.ceil(count / 2));
+  const users = usersOf(file);
+  const likenesses = users.map(likenessTo);
+  const byItself = testsOverHttp([file], (one) => (importsOf(one).includes(file) ? 1 : 0) + alike(one));
+  const byUsers = testsOverHttp(users, (one) => Math.max(0, ...likenesses.map((alikeToUser) => alikeToUser(one))));
+  const over = [...new Set(users.length === 0 ? byItself : byItself.flatMap((one, at) => [one, byUsers[at] ?? one]))];
+  return [...near, ...over.slice(0, count - near.length)];
+}
+
+/** Tests below `test/`. What is much alike elsewhere comes before the tests of a large room that hardly speak of it. */
+function testsOverHttp(files, likeness) {
+  const named = files.flatMap((file) => rowOf(file)?.[1] ?? []).map((place) => `test/${place}`);
+  const isNamed = (one) => named.some((place) => one.startsWith(place));
+  return tests
     .filter((one) => one.startsWith('test/'))
     .filter((one) => isNamed(one) || !ofNoRoom.some((folder) => one.startsWith(folder)))
-    .sort((a, b) => rank(b) - rank(a));
-  const half = Math.ceil(count / 2);
-  return [...near.slice(0, half), ...over.slice(0, count - Math.min(near.length, half))];
+    .map((one) => [one, likeness(one) * (isNamed(one) ? 2 : 1)])
+    .sort((a, b) => b[1] - a[1])
+    .map(([one]) => one);
+}
+
+/** Number of imports from a test to a file; less for tests of its folder and of those above, which are about it. */
+function nearness(test, file) {
+  const steps = distancesFrom(test).get(file) ?? Number.POSITIVE_INFINITY;
+  const folder = dirname(test);
+  if (steps === Number.POSITIVE_INFINITY || !`${dirname(file)}/`.startsWith(`${folder}/`)) return steps;
+  return folder === dirname(file) ? Math.min(steps - 1.5, 1) : Math.min(steps, 3);
+}
+
+/**
+ * Files that a test sees a part through: those that import it, and the routes and commands at most two imports away. Of either
+ * none where they are many: such a part is everybody's.
+ */
+function usersOf(file) {
+  importers ??= importersOfAll();
+  const direct = importers.get(file) ?? [];
+  const near = new Set([...direct, ...direct.flatMap((one) => importers.get(one) ?? [])]);
+  const doors = [...near].filter((one) => /^src\/(http\/routes|cli\/commands)\//.test(one));
+  return [...new Set([direct, doors].flatMap((users) => (users.length <= usersMax ? users : [])))];
+}
+
+function importersOfAll() {
+  const found = new Map();
+  for (const one of globSync('src/**/*.ts', { cwd: root, exclude: ['src/**/*.test.ts'] }))
+    for (const imported of importsOf(one)) found.set(imported, [...(found.get(imported) ?? []), one]);
+  return found;
 }
 
 /** Returns what is wrong with the table: files of `src` without a row, and places without a test file. */
@@ -219,31 +256,33 @@ function wordCounts(file) {
   return counts;
 }
 
-/** How many imports lead from one file to another, at most four; `far`: none. */
-function distance(from, to) {
-  let edge = [from];
-  const seen = new Set(edge);
-  for (let steps = 0; steps <= 4; steps++) {
-    if (seen.has(to)) return steps;
-    edge = edge.flatMap(importsOf).filter((one) => !seen.has(one));
-    for (const one of edge) seen.add(one);
-  }
-  return far;
+/** How many imports lead from a file to each that it reaches. */
+function distancesFrom(file) {
+  if (distances.has(file)) return distances.get(file);
+  const found = new Map([[file, 0]]);
+  // A map gives what is added to it under way, too.
+  for (const [one, steps] of found) for (const next of importsOf(one)) if (!found.has(next)) found.set(next, steps + 1);
+  distances.set(file, found);
+  return found;
 }
 
+/** Files that it imports at once or later, or runs in a thread. */
 function importsOf(file) {
   if (!imported.has(file)) {
-    const paths = [...textOf(file).matchAll(/^(?:import|export)\b(?! type)[^;]*? from '(\.[^']+\.ts)'/gm)];
+    const paths = [...textOf(file).matchAll(importing)].map(([, ...found]) => found.find((path) => path !== undefined));
     imported.set(
       file,
       // Texts of programs that a test writes have imports too.
       paths
-        .map(([, path]) => relative(root, resolve(root, dirname(file), path)))
+        .map((path) => relative(root, resolve(root, dirname(file), path)))
         .filter((path) => existsSync(join(root, path))),
     );
   }
   return imported.get(file);
 }
+
+const importing =
+  /^(?:import|export)\b(?! type)[^;]*? from '(\.[^']+\.ts)'|(?<!typeof )\bimport\('(\.[^']+\.ts)'\)|\bnew URL\('(\.[^']+\.ts)'/gm;
 
 function textOf(file) {
   return readFileSync(join(root, file), 'utf8');
