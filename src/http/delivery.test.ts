@@ -43,18 +43,24 @@ test('F19 a whole answer that nobody takes is dropped too', async (t) => {
   await gone;
 });
 
-test('a reader who catches up is told of, and the connection serves on', async (t) => {
-  const { client, socket } = await clientOf(t);
+test('a reader who catches up is told of and no longer dropped, and the connection serves on', async (t) => {
+  const { client, socket, response } = await clientOf(t);
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let tail = '';
+  socket.on('data', (bytes: Buffer) => (tail = (tail + bytes.toString('latin1')).slice(-64)));
   socket.pause();
   client.expect([]);
   client.start('events', []);
   while (client.chunk(piece) === 'ready');
   const drained = new Promise<void>((resolve) => client.onDrain(resolve));
+  t.mock.timers.tick(stallMs - 1);
   socket.resume();
   await drained;
+  t.mock.timers.tick(2 * stallMs);
+  assert.equal(response.destroyed, false);
   assert.equal(client.chunk('data: [DONE]\n\n'), 'ready');
   client.end(null);
-  await new Promise((resolve) => setTimeout(resolve, 2 * stallMs));
+  while (!tail.endsWith('data: [DONE]\n\n\r\n0\r\n\r\n')) await once(socket, 'data');
   assert.equal(socket.destroyed, false);
   assert.equal(client.disconnected, false);
 });
