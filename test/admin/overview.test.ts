@@ -101,6 +101,8 @@ test('the overview takes any range, and its lists cover what its totals do', asy
     return [totals.requests, top.models[0]?.requests ?? 0, before.requests];
   };
   assert.deepEqual(await of(fromMs + 10 * minuteMs, fromMs + 40 * minuteMs), [3, 3, 1]);
+  const hour = Math.floor(fromMs / 3_600_000) * 3_600_000;
+  assert.deepEqual(await of(hour, fromMs + 15 * minuteMs), [2, 2, 0], 'from a whole hour to within one');
   assert.deepEqual(await of(fromMs - 2 * 3_600_000, fromMs), [0, 0, 0]);
   assert.deepEqual(await of(fromMs - 3 * 86_400_000, fromMs + 4 * 3_600_000), [6, 6, 0]);
   admin.clock.advance(50 * 60 * minuteMs);

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
-import type { CacheStore } from '../../src/books/metering/cache-store.ts';
+import type { CacheStore, SharedCacheStore } from '../../src/books/metering/cache-store.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { createSealer } from '../../src/kernel/seal.ts';
 import { openRedisCache } from '../../src/stores/cache/redis-cache.ts';
@@ -30,7 +30,7 @@ const providers = { up: { type: 'openai', base_url: `${upstream.url}/v1`, api_ke
 const bounds = { scopeBytes: 1e8, totalBytes: 1e8 };
 const onTrouble = () => {};
 
-async function over(t: TestContext, driver: CacheStore): Promise<TestGateway> {
+async function over(t: TestContext, driver: SharedCacheStore): Promise<TestGateway> {
   const sealer = createSealer(['a secret of the faults, 32 bytes long'], 'cache');
   const cache = createSealedCache(driver, sealer, () => systemClock.wallMs());
   const gateway = await startGateway(t, { providers, models }, { cache });

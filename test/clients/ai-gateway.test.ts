@@ -57,6 +57,9 @@ for (const name of Object.keys(models)) {
     const [call] = whole.toolCalls;
     assert.deepEqual([call!.toolName, call!.input], ['get_weather', { city: 'mock' }]);
     const stream = streamText({ ...asked, messages: [question] });
+    let input = '';
+    for await (const part of stream.fullStream) if (part.type === 'tool-input-delta') input += part.delta;
+    assert.deepEqual(JSON.parse(input), { city: 'mock' }, 'as it comes');
     const calls = await stream.toolCalls;
     assert.deepEqual(calls[0]!.input, { city: 'mock' });
     const { text } = await generateText({

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { CacheBounds, CacheStore } from '../../src/books/metering/cache-store.ts';
+import type { CacheBounds, CacheStore, SharedCacheStore } from '../../src/books/metering/cache-store.ts';
 import { createSealer } from '../../src/kernel/seal.ts';
 import { openRedisCache } from '../../src/stores/cache/redis-cache.ts';
 import { createSealedCache, RecentEntries } from '../../src/stores/cache/sealed-cache.ts';
@@ -34,7 +34,11 @@ const secret = () => suiteSecret;
 const sealer = createSealer([suiteSecret], 'cache');
 
 /** Opens `open` and what follows it in turn, sealed. */
-async function sealedOver(open: () => CacheStore, clock: FakeClock, removeAll: () => void): Promise<CacheUnderTest> {
+async function sealedOver(
+  open: () => SharedCacheStore,
+  clock: FakeClock,
+  removeAll: () => void,
+): Promise<CacheUnderTest> {
   const opened: CacheStore[] = [];
   function next() {
     const driver = open();

@@ -18,6 +18,9 @@ export interface CacheStore {
   close(): Promise<void>;
 }
 
+/** Store of entries that other processes may write, too. */
+export type SharedCacheStore = CacheStore & Required<Pick<CacheStore, 'swap'>>;
+
 export interface CacheEntry {
   /** Time when the answer was complete. */
   atMs: number;

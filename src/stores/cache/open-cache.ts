@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CacheEntry, CacheStore } from '../../books/metering/cache-store.ts';
+import type { CacheEntry, CacheStore, SharedCacheStore } from '../../books/metering/cache-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { DataFolder } from '../sqlite/data-folder.ts';
 import type { Secrets } from '../storage-secrets.ts';
@@ -40,10 +40,10 @@ export function openCache(parts: CacheParts): OpenedCache {
   const { config, folder, room, onTrouble } = parts;
   const file = join(folder.path, 'cache.db');
   const inFolder = config.storage.state === 'memory';
-  let opening: Promise<CacheStore> | null = null;
-  let ready: CacheStore | null = null;
+  let opening: Promise<SharedCacheStore> | null = null;
+  let ready: SharedCacheStore | null = null;
   let closed = false;
-  function open(): Promise<CacheStore> {
+  function open(): Promise<SharedCacheStore> {
     if (closed) return Promise.reject(new Error('the cache is closed'));
     opening ??= openDriver(parts, file).then(
       (store) => {
@@ -94,8 +94,7 @@ export function openCache(parts: CacheParts): OpenedCache {
       return ready === null ? early.put(scope, digest, entry) : ready.put(scope, digest, entry);
     },
     ...((!inFolder || parts.stores.folderWriters === 'several') && {
-      swap: async (...[scope, digest, entry, over]: Parameters<NonNullable<CacheStore['swap']>>) =>
-        (await (ready ?? (await open())).swap?.(scope, digest, entry, over)) ?? false,
+      swap: async (...given: Parameters<SharedCacheStore['swap']>) => (ready ?? (await open())).swap(...given),
     }),
     clear: async (which) => (await opened())?.clear(which) ?? 0,
     stats: async () => (await opened())?.stats() ?? [],
@@ -126,13 +125,13 @@ function createEarly(put: CacheStore['put']) {
 async function openDriver(
   { config, stores, secrets, clock, onTrouble }: CacheParts,
   file: string,
-): Promise<CacheStore> {
+): Promise<SharedCacheStore> {
   const { state, cache } = config.storage;
   const bounds = { scopeBytes: cache.max_per_scope, totalBytes: cache.max };
   const { createSealedCache, RecentEntries } = await import('./sealed-cache.ts');
   // Of a store that others write too, nobody here knows what they removed.
   const recent = state === 'memory' && stores.folderWriters !== 'several' ? new RecentEntries() : null;
-  async function driver(): Promise<CacheStore & Partial<SealsItself>> {
+  async function driver(): Promise<SharedCacheStore & Partial<SealsItself>> {
     if (state === 'memory') {
       const { openSqliteCache } = await import('./sqlite-cache.ts');
       // The newest one seals.

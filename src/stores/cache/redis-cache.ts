@@ -3,7 +3,7 @@ import type {
   CacheEntry,
   CacheScopeStats,
   CacheSelection,
-  CacheStore,
+  SharedCacheStore,
 } from '../../books/metering/cache-store.ts';
 import { backoffMs } from '../../kernel/backoff.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -39,7 +39,7 @@ export interface RedisCacheOptions {
  * Entries in Redis, over a connection of the cache alone: a large answer holds up no counter. While Redis is away or slow,
  * each call rejects at once, and it connects again without a call.
  */
-export function openRedisCache(options: RedisCacheOptions): CacheStore {
+export function openRedisCache(options: RedisCacheOptions): SharedCacheStore {
   const { booksId, bounds, clock } = options;
   const prefix = `${keysOf(booksId)}{cache}:`;
   const link = openLink(options, keyServersOf(options.url, clock).cache);

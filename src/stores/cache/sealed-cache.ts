@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib';
-import type { CacheEntry, CacheStore } from '../../books/metering/cache-store.ts';
+import type { CacheEntry, CacheStore, SharedCacheStore } from '../../books/metering/cache-store.ts';
 import { BriefMap } from '../../kernel/brief.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { BodyPieces } from './gathered-writes.ts';
@@ -71,11 +71,11 @@ export class RecentEntries {
  * that were on their way. `recent`: those it has in memory, where the driver says what is removed; null: none.
  */
 export function createSealedCache(
-  driver: CacheStore & Partial<SealsItself>,
+  driver: SharedCacheStore & Partial<SealsItself>,
   sealer: Sealer,
   nowMs: () => number,
   recent: RecentEntries | null = null,
-): CacheStore {
+): SharedCacheStore {
   const held = new HeldWrites(driver, sealer);
   let closed = false;
 
@@ -92,7 +92,7 @@ export function createSealedCache(
   }
 
   return {
-    ...(driver.swap !== undefined && { swap: sealedSwap(driver, sealer) }),
+    swap: sealedSwap(driver, sealer),
     get(scope, digest) {
       if (closed) return null;
       const place = placeOf(scope, digest);
@@ -187,11 +187,11 @@ function underwayIn(
   return body instanceof Promise ? body.then((late) => ({ ...found, body: late })) : { ...found, body };
 }
 
-function sealedSwap(driver: CacheStore, sealer: Sealer): NonNullable<CacheStore['swap']> {
+function sealedSwap(driver: SharedCacheStore, sealer: Sealer): SharedCacheStore['swap'] {
   return async (scope, digest, entry, over) => {
     const { head, rest } = await packed(entry.body);
     const body = sealer.seal(Buffer.concat([head, rest]), sealContext(scope, digest, entry));
-    return (await driver.swap?.(scope, digest, { ...entry, body }, over)) ?? false;
+    return driver.swap(scope, digest, { ...entry, body }, over);
   };
 }
 

@@ -4,7 +4,7 @@ import type {
   CacheEntry,
   CacheScopeStats,
   CacheSelection,
-  CacheStore,
+  SharedCacheStore,
 } from '../../books/metering/cache-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { createWorkThread } from '../../kernel/threads/work-thread.ts';
@@ -108,7 +108,7 @@ export interface SqliteCacheOptions extends CacheFileOptions {
  * Entries in a file of SQLite. A thread writes, in one transaction what came within `gatherMs`. Reads are one look at an
  * index in the calling thread, which waits for no writer. A power cut may empty it.
  */
-export function openSqliteCache(options: SqliteCacheOptions): CacheStore & Partial<SealsItself> {
+export function openSqliteCache(options: SqliteCacheOptions): SharedCacheStore & Partial<SealsItself> {
   const { file, bounds, clock, onTrouble, onRemoved, secret } = options;
   const entry = new URL('./cache-worker.ts', import.meta.url);
   const thread = createWorkThread(entry, 'thread of the cache', {
@@ -191,7 +191,7 @@ function finder(
 function swapBy(
   call: (order: CacheOrder) => Promise<unknown>,
   { clock, onRemoved }: SqliteCacheOptions,
-): NonNullable<CacheStore['swap']> {
+): SharedCacheStore['swap'] {
   return async (scope, digest, entry, over) => {
     const isStill = await call({ method: 'swap', entry: { scope, digest, entry }, over, nowMs: clock.wallMs() });
     // It may have pushed others out.
