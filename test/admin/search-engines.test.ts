@@ -69,6 +69,25 @@ test('search engines stand among the providers, with what searches have taught o
   assert.deepEqual([searxng.status, searxng.credentials[0].lanes[0].succeeded], ['healthy', 1]);
 });
 
+test('an engine that does not take its key is down', { skip: learnsAlone }, async (t) => {
+  const refusing = await startEngine(t, () => ({ status: 401, body: { error: 'no such key' } }));
+  const good = await startEngine(t, () => searxngSays('https://a.example/'));
+  const gateway = await startGateway(t, {
+    tools: {
+      search: {
+        providers: [
+          { type: 'brave', base_url: refusing.url, api_key: 'brave-secret-canary' },
+          { type: 'searxng', base_url: good.url, priority: 2 },
+        ],
+      },
+    },
+  });
+  assert.equal((await gateway.fetch('/v1/tools/search', { json: { query: 'otters' } })).status, 200);
+  const { json } = await admin(gateway, 'GET', '/providers');
+  const brave = json.data.find(({ name }: Answer) => name === 'search:brave');
+  assert.deepEqual([brave.status, brave.credentials[0].lanes[0].state], ['down', 'open']);
+});
+
 test('testing an engine asks it one query, and says whether its key is taken', async (t) => {
   const engine = await startEngine(t, () => ({ status: 401, body: { error: 'no such key: tavily-secret-canary' } }));
   const gateway = await startGateway(t, {

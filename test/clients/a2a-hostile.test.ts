@@ -57,6 +57,7 @@ const endless = (type: string, text: string): Answer => {
 };
 
 const secret = 'credential-of-the-operator';
+const shortSecret = 'sk-short';
 let againLooks = 0;
 const cards = {
   endless: await withCard(endless('application/json', `"${'a'.repeat(10_000)}",`)),
@@ -85,7 +86,12 @@ const gateway = await startGateway(
   { after: after as never },
   {
     agents: {
-      scripted: { url: scripted.url, headers: { 'x-key': secret }, timeout: '400ms', max_bytes: '200kb' },
+      scripted: {
+        url: scripted.url,
+        headers: { 'x-key': secret, authorization: `Basic ${shortSecret}` },
+        timeout: '400ms',
+        max_bytes: '200kb',
+      },
       patient: { url: scripted.url, timeout: '1h' },
       ...Object.fromEntries(Object.entries(cards).map(([name, { url }]) => [name, { url }])),
     },
@@ -171,10 +177,11 @@ test("the agent's errors keep their code, and its answers tell none of the opera
   const error = (code: number) => json(`{"jsonrpc":"2.0","id":1,"error":{"code":${code},"message":"No: ${secret}."}}`);
   assert.deepEqual(await refused(error(-32005)), [200, -32005, 'No: [redacted].']);
   assert.deepEqual(await refused(error(-32001)), [200, -32001, 'No: [redacted].']);
-  next = json(`{"result":{"message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"text":"It is ${secret}"}]}}}`);
+  const text = `Basic, it is ${secret} or ${shortSecret}`;
+  next = json(`{"result":{"message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"text":"${text}"}]}}}`);
   const { result } = await rpc(gateway, 'scripted', send());
   next = null;
-  assert.match(JSON.stringify(result), /It is \[redacted\]/);
+  assert.match(JSON.stringify(result), /"Basic, it is \[redacted\] or \[redacted\]"/);
 });
 
 test('a stream that drips, never ends, is no stream or breaks ends with an error', async () => {

@@ -29,6 +29,7 @@ const cases: readonly [string, string, readonly string[]][] = [
     ['Updated: 19 November 2019, 9:01 am'],
   ],
   ['a date among paragraphs', `${prose}<p>19 November 2019</p>${more}`, []],
+  ['a date between a head and the text', `<h1>The bridge</h1><p>19 November 2019</p>${more}`, ['19 November 2019']],
   ['a telephone number', `${prose}<p>02-751-1500</p>`, []],
   [
     'a caption written twice',

@@ -23,6 +23,7 @@ function likelyAsidesIn(blocks: readonly TextBlock[]): TextBlock[] {
     const isLabel = isTeaserLabel(block);
     underLabel = isLabel || (underLabel && isLink(block) && !isForm(block));
     if (isForm(block)) return isLabel;
+    const isOutside = at < first || at > last;
     return (
       underLabel ||
       isButton(block) ||
@@ -30,8 +31,8 @@ function likelyAsidesIn(blocks: readonly TextBlock[]): TextBlock[] {
       fault.test(block.text.trim()) ||
       isCredit(block) ||
       cards.has(block) ||
-      isCall(block, at < first || at > last) ||
-      ((at < first || at > last || datedWords.has(block.words[0] ?? '')) && isDate(block)) ||
+      isCall(block, isOutside) ||
+      ((isOutside || datedWords.has(block.words[0] ?? '')) && isDate(block)) ||
       isRepeated(block, blocks.slice(Math.max(0, at - nearBlocks), at))
     );
   });
