@@ -40,6 +40,7 @@ export function unmetNeed(target: Target, needs: RequestNeeds): string | null {
   if (needs.vision && !can.vision) return 'vision';
   if (needs.tools && !can.tools) return 'tools';
   if (needs.audioIn && !can.audioIn) return 'audio input';
+  if (needs.files === true && !can.files) return 'files such as PDFs';
   if (needs.logprobs && !can.logprobs) return 'logprobs';
   if (needs.jsonSchema && !can.jsonSchema && !can.tools) return 'JSON schema';
   if (needs.embedding !== undefined) return unmetEmbedding(target, needs.embedding);
@@ -230,6 +231,7 @@ const fieldOfNeed: Readonly<Record<string, string>> = {
   'JSON schema': 'response_format',
   vision: 'messages',
   'audio input': 'messages',
+  'files such as PDFs': 'messages',
   'token input': 'input',
   dimensions: 'dimensions',
   size: 'size',

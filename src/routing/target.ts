@@ -94,6 +94,8 @@ export interface Capabilities {
   tools: boolean;
   reasoning: boolean;
   audioIn: boolean;
+  /** Parts with files, such as PDFs. */
+  files: boolean;
   logprobs: boolean;
   jsonSchema: boolean;
   /** `n` > 1 in one call. */
@@ -108,6 +110,7 @@ export const noCapabilities: Capabilities = {
   tools: false,
   reasoning: false,
   audioIn: false,
+  files: false,
   logprobs: false,
   jsonSchema: false,
   nativeN: false,

@@ -27,6 +27,7 @@ export function targetOf(
       tools: can('tools'),
       reasoning: can('reasoning'),
       audioIn: can('audioIn'),
+      files: can('files'),
       logprobs: can('logprobs'),
       jsonSchema: can('jsonSchema'),
       nativeN: can('nativeN'),

@@ -94,6 +94,7 @@ export const capabilitiesSchema = z
       'Streams its answer. false: it is asked whole, and streams are made from the whole answer.',
     ),
     audio_in: capability.describe('Reads audio.'),
+    files: capability.describe('Reads PDFs and other files in messages.'),
     logprobs: capability.describe('Gives log probabilities.'),
     json_schema: capability.describe('Keeps to a JSON schema.'),
     native_n: capability.describe('Gives several choices in one call.'),

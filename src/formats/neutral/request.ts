@@ -134,6 +134,8 @@ export interface NeutralReasoning {
 export interface RequestNeeds {
   vision: boolean;
   audioIn: boolean;
+  /** A PDF or another file that is no text comes with it. Absent: none. */
+  files?: boolean;
   tools: boolean;
   logprobs: boolean;
   jsonSchema: boolean;

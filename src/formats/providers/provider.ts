@@ -275,6 +275,8 @@ export interface ProviderQuirks {
   nativeN: boolean;
   logprobs: boolean;
   seed: boolean;
+  /** Parts with files, such as PDFs. Absent: it takes them. */
+  files?: boolean;
   /**
    * Templates of its models take one message of the system, the first one. Later ones of callers of other formats, such
    * as Claude Code's, are the user's there. Absent: they keep their places.

@@ -162,6 +162,7 @@ function capabilitiesOf(
     tools: capability('tools', facts?.tools ?? true),
     reasoning: capability('reasoning', facts?.reasoning ?? true),
     audioIn: capability('audio_in', true),
+    files: capability('files', quirks.files ?? true),
     logprobs: capability('logprobs', quirks.logprobs),
     jsonSchema: capability('json_schema', quirks.jsonSchema),
     nativeN: capability('native_n', quirks.nativeN),

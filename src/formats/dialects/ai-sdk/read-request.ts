@@ -91,6 +91,7 @@ function needsOf(body: JsonObject, bodyBytes: number, reasoning: NeutralReasonin
       const type = part.type === 'file' ? stringOr(part.mediaType, '') : '';
       if (type.startsWith('image')) needs.vision = true;
       else if (type.startsWith('audio')) needs.audioIn = true;
+      else if (type === 'application/pdf') needs.files = true;
     }
   }
   return needs;

@@ -128,7 +128,8 @@ export function callersWord(field: string): string {
 function needsOf(body: CallerBody, bodyBytes: number): RequestNeeds {
   const format = body.output_config?.format ?? body.output_format;
   return {
-    vision: body.messages.some(({ content }) => holdsPicture(content)),
+    vision: body.messages.some(({ content }) => holds(content, isPicture)),
+    files: body.messages.some(({ content }) => holds(content, isFile)),
     audioIn: false,
     tools: Array.isArray(body.tools) && body.tools.some((tool) => isObject(tool) && isCustomTool(tool)),
     logprobs: false,
@@ -142,14 +143,19 @@ function needsOf(body: CallerBody, bodyBytes: number): RequestNeeds {
   };
 }
 
-function holdsPicture(content: unknown): boolean {
+function holds(content: unknown, isOne: (block: JsonObject) => boolean): boolean {
   if (!Array.isArray(content)) return false;
   for (const block of content) {
     if (!isObject(block)) continue;
-    if (block.type === 'image' || (block.type === 'tool_result' && holdsPicture(block.content))) return true;
+    if (isOne(block) || (block.type === 'tool_result' && holds(block.content, isOne))) return true;
   }
   return false;
 }
+
+const isPicture = ({ type }: JsonObject) => type === 'image';
+/** Documents as texts are texts elsewhere, and files of this server come as what they are. */
+const isFile = ({ type, source }: JsonObject) =>
+  type === 'document' && isObject(source) && (source.type === 'url' || source.media_type === 'application/pdf');
 
 /** Anthropic's least. */
 const budgetTokensMin = 1_024;

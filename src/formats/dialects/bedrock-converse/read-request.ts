@@ -103,6 +103,7 @@ function needsOf(body: JsonObject, bodyBytes: number, reasoning: NeutralReasonin
     for (const block of content as JsonObject[]) {
       if (block.image !== undefined) needs.vision = true;
       else if (block.audio !== undefined) needs.audioIn = true;
+      else if (isObject(block.document) && block.document.format === 'pdf') needs.files = true;
     }
   }
   return needs;

@@ -106,6 +106,7 @@ function needsOf(body: JsonObject, config: JsonObject, bodyBytes: number): Reque
     const mediaType = stringOr(blob.mimeType, '');
     if (mediaType.startsWith('image/')) needs.vision = true;
     else if (mediaType.startsWith('audio/')) needs.audioIn = true;
+    else if (mediaType === 'application/pdf') needs.files = true;
   }
   return needs;
 }

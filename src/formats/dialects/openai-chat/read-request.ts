@@ -61,17 +61,21 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Call
 function needsOf(body: ChatRequest, bodyBytes: number): RequestNeeds {
   let vision = false;
   let audioIn = false;
+  let files = false;
   for (const { content } of body.messages) {
     if (!Array.isArray(content)) continue;
-    for (const { type } of content) {
+    for (const { type, file } of content) {
       vision ||= type === 'image_url';
       audioIn ||= type === 'input_audio';
+      // Files of this server come as what they are.
+      files ||= type === 'file' && isObject(file) && file.file_id === undefined;
     }
   }
   const limit = body.max_completion_tokens ?? body.max_tokens ?? 0;
   return {
     vision,
     audioIn,
+    ...(files && { files }),
     tools: (body.tools != null && isFilled(body.tools)) || (body.functions != null && isFilled(body.functions)),
     logprobs: body.logprobs === true,
     jsonSchema: body.response_format?.type === 'json_schema',

@@ -1,5 +1,5 @@
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonScan, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonScan, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, RequestNeeds } from '../../neutral/request.ts';
 import { tagInMetadata } from '../../neutral/tag.ts';
@@ -228,7 +228,7 @@ function choiceOfServers({ tool_choice: choice }: ResponsesRequest): Failure | n
 
 /** Facts of a checked request for routing. `bodyBytes` is the length of its JSON as received. */
 function needsOf(body: ResponsesRequest, bodyBytes: number): RequestNeeds {
-  const media = { vision: false, audioIn: false };
+  const media = { vision: false, audioIn: false, files: false };
   if (Array.isArray(body.input)) {
     for (const { content, output } of body.input) {
       look(content, media);
@@ -236,8 +236,7 @@ function needsOf(body: ResponsesRequest, bodyBytes: number): RequestNeeds {
     }
   }
   return {
-    vision: media.vision,
-    audioIn: media.audioIn,
+    ...media,
     tools: offersTools(body),
     logprobs: requestsLogprobs(body),
     jsonSchema: body.text?.format?.type === 'json_schema',
@@ -249,12 +248,14 @@ function needsOf(body: ResponsesRequest, bodyBytes: number): RequestNeeds {
   };
 }
 
-function look(content: JsonValue | undefined, media: { vision: boolean; audioIn: boolean }): void {
+function look(content: JsonValue | undefined, media: { vision: boolean; audioIn: boolean; files: boolean }): void {
   if (!Array.isArray(content)) return;
   for (const part of content) {
     if (!isObject(part)) continue;
     media.vision ||= part.type === 'input_image';
     media.audioIn ||= part.type === 'input_audio';
+    media.files ||=
+      part.type === 'input_file' && part.file_id === undefined && !jsonText(part.file_data).startsWith('data:text/');
   }
 }
 

@@ -18,6 +18,7 @@ export const cerebras = openAiLike({
     history: inTurn(withAnswerMembers('reasoning'), withPicturesBehindResults),
     fits: [requiredForAny],
     nativeN: false,
+    files: false,
     // https://inference-docs.cerebras.ai/capabilities/reasoning
     models: [
       { pattern: /^gpt-oss/, efforts: lowToHigh },

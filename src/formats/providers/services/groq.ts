@@ -21,6 +21,7 @@ export const groq = openAiLike({
     omitInChat: ['reasoning', 'metadata', 'prompt_cache_key', ...hintsForOpenAi],
     fits: [requiredForAny],
     nativeN: false,
+    files: false,
     logprobs: false,
     // https://console.groq.com/docs/reasoning
     models: [
