@@ -211,6 +211,48 @@ test('a stream that breaks ends with an error of the format', async () => {
   }
 });
 
+const limited = { stop_sequences: [' gamma'], seed: 7 };
+
+for (const model of [...Object.keys(models), 'native']) {
+  test(`${model}: an interaction ends at a stop sequence, whole and streamed`, async () => {
+    const request = { model, input: 'alpha beta gamma delta', store: false, generation_config: limited };
+    const { output_text: whole } = await google.interactions.create(request);
+    assert.match(whole ?? '', /alpha beta$/);
+    const { text, types } = await streamed(request);
+    assert.equal(text, whole);
+    assert.equal(types.at(-1), 'interaction.completed');
+    assert.doesNotMatch(JSON.stringify(lastBody()), /of another format/);
+  });
+}
+
+test('a seed reaches a provider that takes one, and is named where it does not', async () => {
+  const json = { input: 'x', generation_config: limited };
+  const taken = await gateway.fetch('/v1beta/interactions', { json: { ...json, model: 'chat' } });
+  assert.equal(taken.headers.get('x-culvert-dropped'), null);
+  assert.equal((lastBody() as { seed?: number }).seed, 7);
+  const native = await gateway.fetch('/v1beta/interactions', { json: { ...json, model: 'native' } });
+  assert.equal(native.headers.get('x-culvert-dropped'), 'generation_config.seed');
+  const searching = await gateway.fetch('/v1beta/interactions', {
+    json: { ...json, model: 'native', tools: [{ type: 'google_search' }] },
+  });
+  assert.match(searching.headers.get('x-culvert-dropped') ?? '', /generation_config\.stop_sequences/);
+});
+
+test('stop sequences and a seed of another kind return 400 with their field', async () => {
+  for (const [field, value] of [
+    ['stop_sequences', 'END'],
+    ['stop_sequences', [1]],
+    ['seed', 'x'],
+    ['seed', 0.5],
+  ] as const) {
+    const json = { model: 'chat', input: 'x', generation_config: { [field]: value } };
+    const answer = await gateway.fetch('/v1beta/interactions', { json });
+    const text = await answer.text();
+    assert.equal(answer.status, 400, text);
+    assert.match(text, new RegExp(`generation_config\\.${field}`));
+  }
+});
+
 test('what no other provider has is named in x-culvert-dropped', async () => {
   const json = {
     model: 'chat',
@@ -225,10 +267,5 @@ test('what no other provider has is named in x-culvert-dropped', async () => {
   const answer = await gateway.fetch('/v1beta/interactions', { json });
   assert.equal(answer.status, 200, await answer.clone().text());
   const dropped = answer.headers.get('x-culvert-dropped')?.split(', ').toSorted();
-  assert.deepEqual(dropped, [
-    'generation_config.seed',
-    'input.code_execution_call',
-    'safety_settings',
-    'tools.code_execution',
-  ]);
+  assert.deepEqual(dropped, ['input.code_execution_call', 'safety_settings', 'tools.code_execution']);
 });

@@ -99,6 +99,8 @@ export interface CallerRequest {
   withItems?(items: Readonly<Record<string, JsonObject>>): CallerRequest;
   /** Parts of the request that the answer repeats: plain data that the dialect's encoders read (`AnswerHead.echo`). */
   echo?: JsonObject;
+  /** It has fields for which its format has no place: it is converted for a target of the same format, too. */
+  beyondFormat?: true;
   /** The caller's word for a field that an encoder lost or refused by another dialect's. Absent: the words are the same. */
   wordFor?(field: string): string;
   /** Body of the caller for a target of the same dialect. */

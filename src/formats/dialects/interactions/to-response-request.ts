@@ -1,5 +1,6 @@
-import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, invalid, invalidField, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, jsonText, listIn, objectIn } from '../../../kernel/json.ts';
+import { seedMember, stopMember } from '../openai-responses/wire.ts';
 
 /*
  * Google's Interactions (https://ai.google.dev/gemini-api/docs/interactions) as requests of OpenAI's Responses, which keep the
@@ -21,6 +22,8 @@ export const interactionWords: Readonly<Record<string, string>> = {
   top_p: 'generation_config.top_p',
   reasoning: 'generation_config.thinking_level',
   tool_choice: 'generation_config.tool_choice',
+  stop: 'generation_config.stop_sequences',
+  seed: 'generation_config.seed',
   text: 'response_format',
   metadata: 'labels',
 };
@@ -44,6 +47,8 @@ const readConfig = new Set([
   'thinking_level',
   'thinking_summaries',
   'tool_choice',
+  'stop_sequences',
+  'seed',
 ]);
 
 /** Reads a request of Interactions. What only Google runs (agents, their environments) is refused. */
@@ -55,6 +60,9 @@ export function toResponseRequest(request: JsonObject): AsResponseRequest | Fail
   if (isFailure(input)) return input;
   const config = objectIn(request.generation_config);
   for (const name in config) if (!readConfig.has(name)) lost.add(`generation_config.${name}`);
+  const tools = toolsOf(request.tools, lost);
+  const sampling = samplingOf(config, tools, lost);
+  if (isFailure(sampling)) return sampling;
   const body: JsonObject = {
     ...Object.fromEntries(passed.flatMap((name) => (request[name] === undefined ? [] : [[name, request[name]]]))),
     ...(input !== undefined && { input }),
@@ -64,9 +72,10 @@ export function toResponseRequest(request: JsonObject): AsResponseRequest | Fail
     ...given('temperature', config.temperature),
     ...given('top_p', config.top_p),
     ...given('max_output_tokens', config.max_output_tokens),
+    ...sampling,
     ...reasoningOf(config),
     ...given('text', formatOf(request, lost)),
-    ...given('tools', toolsOf(request.tools, lost)),
+    ...given('tools', tools),
     ...given('tool_choice', choiceOf(config.tool_choice)),
     // A caller that keeps the history itself sends the proofs of thoughts back.
     ...(request.store === false && { include: ['reasoning.encrypted_content'] }),
@@ -76,6 +85,24 @@ export function toResponseRequest(request: JsonObject): AsResponseRequest | Fail
 
 function given(name: string, value: JsonValue | undefined): JsonObject {
   return value === undefined ? {} : { [name]: value };
+}
+
+/** Fields that Responses lacks. A provider that runs tools is asked in its own format, which loses it. */
+function samplingOf(
+  { stop_sequences: stop, seed }: JsonObject,
+  tools: JsonValue | undefined,
+  lost: Set<string>,
+): JsonObject | Failure {
+  const isList = Array.isArray(stop) && stop.every((text) => typeof text === 'string');
+  if (stop !== undefined && !isList)
+    return invalidField('generation_config.stop_sequences', 'must be an array of strings');
+  if (seed !== undefined && !Number.isSafeInteger(seed))
+    return invalidField('generation_config.seed', 'must be an integer');
+  if (listIn(tools).every((tool) => !isObject(tool) || tool.type === 'function'))
+    return { ...given(stopMember, stop), ...given(seedMember, seed) };
+  if (stop !== undefined) lost.add('generation_config.stop_sequences');
+  if (seed !== undefined) lost.add('generation_config.seed');
+  return {};
 }
 
 function reasoningOf({ thinking_level: effort, thinking_summaries: summaries }: JsonObject): JsonObject {

@@ -17,7 +17,15 @@ import { callsEcho, offersTools } from './offered-tools.ts';
 import { unpackThought } from './packed-thought.ts';
 import { checkRequest, decodeTools, outputLogprobs, requestFields, requestsLogprobs } from './request-fields.ts';
 import { serverToolsOf } from './server-tools.ts';
-import { type InputItem, isGatewayId, isGatewayStep, openAiResponsesId, type ResponsesRequest } from './wire.ts';
+import {
+  type InputItem,
+  isGatewayId,
+  isGatewayStep,
+  openAiResponsesId,
+  type ResponsesRequest,
+  seedMember,
+  stopMember,
+} from './wire.ts';
 
 /** Checks a body and keeps it unchanged: parts that only a conversion needs are built on demand. */
 export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): CallerRequest | Failure {
@@ -52,6 +60,7 @@ function callerRequest(raw: Buffer, request: ResponsesRequest, scan: JsonScan, r
     tag: tagInMetadata(request.metadata),
     conversationStart: startOf(request),
     echo: echoOf(request),
+    ...((request[stopMember] ?? request[seedMember]) !== undefined && { beyondFormat: true as const }),
     extras: someExtras({
       fallbackModels: fallbackModelsOf(request),
       nativeOnly: native,
@@ -241,6 +250,7 @@ function needsOf(body: ResponsesRequest, bodyBytes: number): RequestNeeds {
     logprobs: requestsLogprobs(body),
     jsonSchema: body.text?.format?.type === 'json_schema',
     reasoning: (body.reasoning?.effort ?? 'none') !== 'none',
+    ...(body[stopMember] !== undefined && { stop: true }),
     n: 1,
     stream: body.stream === true,
     inputTokensEstimate: estimatedInput(body, bodyBytes),
@@ -274,12 +284,15 @@ function toNeutral(body: ResponsesRequest): Decoded {
     stream: body.stream === true,
     includeUsage: true,
   };
+  const { [stopMember]: stop, [seedMember]: seed, ...known } = body;
+  if (stop !== undefined) request.stop = stop;
+  if (seed !== undefined) request.seed = seed;
   const { tools, choice, beyond } = decodeTools(body);
   if (tools.length > 0) request.tools = tools;
   // A choice among tools that nobody else has is not a choice. A required call of tools that only the provider has: a
   // target that cannot make it has to say so.
   if (choice !== null && (tools.length > 0 || choice.type === 'required')) request.toolChoice = choice;
-  const left = placeFields(requestFields, request, body, undefined, [...beyond, ...partsBeyond(body)], hasValue);
+  const left = placeFields(requestFields, request, known, undefined, [...beyond, ...partsBeyond(body)], hasValue);
   if (left.hints !== null) request.hints = left.hints;
   if (left.vendor !== null) request.extensions = { [openAiResponsesId]: left.vendor };
   const lost = membersBeyond(body);

@@ -12,7 +12,13 @@ export const openAiResponsesId = 'openai-responses';
  * A request that `checkRequest` has passed: types and bounds hold, null means absent. If it leaves a complaint to the
  * vendors, only those of fields that the table has a third check for.
  */
+/** Members of requests of another format that are read as these: the format has no such fields. */
+export const stopMember = 'stop of another format';
+export const seedMember = 'seed of another format';
+
 export interface ResponsesRequest extends JsonObject {
+  [stopMember]?: string[];
+  [seedMember]?: number;
   model: string;
   input?: string | InputItem[] | null;
   instructions?: string | null;

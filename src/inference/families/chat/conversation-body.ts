@@ -152,7 +152,8 @@ function bodyOf(conversation: ReadConversation, named: readonly NamedObject[]): 
 
   function encode(order: EncodeOrder): EncodedConversation | NeededMedia | Failure {
     const withItems = order.items === undefined ? request : (request.withItems?.(order.items) ?? request);
-    const isAsItCame = order.dialect === dialectId && order.turn === undefined && !namesMedia(conversation, order);
+    const isForwarded = order.dialect === dialectId && order.turn === undefined && request.beyondFormat === undefined;
+    const isAsItCame = isForwarded && !namesMedia(conversation, order);
     const encoded = isAsItCame ? encodeForwarded(withItems, order, fitOf(order).quirks) : converted(withItems, order);
     if (isFailure(encoded) || 'neededMedia' in encoded) return encoded;
     if (order.promptCache !== undefined && !decidesOnCaching(callers)) {
