@@ -91,6 +91,38 @@ for (const stream of [false, true]) {
   });
 }
 
+for (const store of [true, false]) {
+  test(`a trigger compacts a conversation, which goes on with the summary (store ${store})`, async (t) => {
+    const { client, stranger, sent } = await openWorld(t, {}, 'mock/text=Ada%20lives%20in%20Rome.');
+    const { id: conversation } = await client.conversations.create();
+    await client.responses.create({ model: 'chat', conversation, input: 'My name is Ada.' });
+    sent();
+    const input = [
+      { role: 'user', content: 'I live in Rome.' },
+      { type: 'compaction_trigger' },
+    ] as unknown as OpenAI.Responses.ResponseInputItem[];
+    const made = await client.responses.create({ model: 'chat', conversation: { id: conversation }, store, input });
+    assert.deepEqual(specValidator('openai', 'Response')(made), []);
+    assert.match(JSON.stringify(sent()), /My name is Ada\..*I live in Rome\..*Summarize this conversation/);
+    assert.equal(made.conversation?.id, conversation);
+    const { data } = await client.conversations.items.list(conversation, { order: 'asc' });
+    assert.deepEqual(
+      data.map(({ type }) => type),
+      ['message', 'message', 'compaction'],
+    );
+    for (const model of ['chat', 'claude']) {
+      await client.responses.create({ model, conversation, input: 'Who am I?' });
+      const asked = JSON.stringify(sent());
+      assert.ok(/Ada lives in Rome\..*Who am I\?/.test(asked) && !/My name is Ada/.test(asked), asked);
+    }
+    await assert.rejects(stranger.responses.create({ model: 'chat', conversation, input }), { status: 404 });
+    await assert.rejects(
+      client.responses.create({ model: 'chat', conversation, previous_response_id: made.id, input }),
+      { status: 400 },
+    );
+  });
+}
+
 test('a provider that makes its own compactions gets the trigger', async (t) => {
   const { client, sent } = await openWorld(t);
   await client.responses.create({ model: 'native', store: false, tools, input: trigger });

@@ -7,6 +7,7 @@ import type { ModelCall } from '../../spine/model-call.ts';
 import { serve } from '../../spine/serve.ts';
 import { type HeaderList, refuse, sendWhole } from '../../spine/sink.ts';
 import { keep, oneKeeps, type ResponsesEndpoint } from './endpoint.ts';
+import { continuedBy, expanded } from './expand.ts';
 import { inputItems } from './input-items.ts';
 import { keepsFor } from './keeps-for.ts';
 import type { ResponsesServices } from './services.ts';
@@ -93,14 +94,23 @@ export async function answeredTrigger(
   const plan = await endpoint.plan(current, call, read);
   await read.release();
   if (isFailure(plan) || oneKeeps(plan.query.targets, current.providers)) return false;
+  const alone = Buffer.from(JSON.stringify({ ...body, input: items }));
+  const { body_limit: bytesMax } = current.config.server;
+  const named = continuedBy(body);
+  const { conversation } = named;
+  const whole =
+    conversation === null ? alone : await expanded(services.responses, call.principal.tenant, alone, named, bytesMax);
+  // The usual way refuses what is not there.
+  if (whole === null) return false;
   const isStream = body.stream === true;
   try {
+    if (isFailure(whole)) throw new FailureError(whole);
     if (isStream) call.delivery.expect(call.admitted.headers);
-    const { answer, headers } = await compacted(services, endpoint, call, { ...body, input: items });
+    const { answer, headers } = await compacted(services, endpoint, call, JSON.parse(whole.toString()) as JsonObject);
     const { id, created_at: createdS, output, usage } = answer;
     const head = { id, createdS, model: plan.alias.id, echo: read.facts.echo, usage: null };
     const made = { ...responseObject({ ...head, output }, { status: 'completed' }), usage };
-    const response = await storedResponse(services, call, body, made as JsonObject);
+    const response = await storedResponse(services, call, { ...body, conversation }, made as JsonObject);
     if (!isStream) sendWhole(call.sink, headers, JSON.stringify(response));
     else {
       const begun = responseObject({ ...head, output: [] }, { status: 'in_progress' });
@@ -120,21 +130,24 @@ export async function answeredTrigger(
 }
 
 /** It replaces all before it: what continues it begins with its compaction. */
-const replacing = { raw: Buffer.from('{}'), store: true, previous: null, conversation: null };
+const replacing = { raw: Buffer.from('{}'), previous: null };
 
 /** The response as its caller gets it, kept where its request wants that. */
 async function storedResponse(
   services: ResponsesServices,
   call: ModelCall,
-  { store, previous_response_id: previous = null }: JsonObject,
+  { store: given, previous_response_id: previous = null, conversation: id }: JsonObject,
   response: JsonObject,
 ): Promise<JsonObject> {
   const { snapshots, storage } = services;
-  const shown = { ...response, previous_response_id: previous };
-  const mayKeep = store !== false && keepsFor(snapshots.current, call.principal);
+  const conversation = typeof id === 'string' ? id : null;
+  const shown = { ...response, previous_response_id: previous, ...(conversation !== null && { conversation: { id } }) };
+  const store = given !== false;
+  const mayKeep = (store || conversation !== null) && keepsFor(snapshots.current, call.principal);
   if (!mayKeep || (await storage.mayKeep(call.principal.account)) !== null) return { ...shown, store: false };
-  const stored = { ...shown, store: true };
-  return { ...stored, store: await keep(services, call, replacing, stored) };
+  const stored: JsonObject = { ...shown, store };
+  const isStored = await keep(services, call, { ...replacing, store, conversation }, stored);
+  return { ...stored, store: store && isStored };
 }
 
 const noSummary: Failure = { kind: 'overloaded', message: 'The model wrote no summary. Retry it.' };

@@ -1,10 +1,10 @@
 import type { RequestState } from '../../../formats/dialects/dialect.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
 import type { AddableInput } from '../../spine/prompted.ts';
 import type { ReadableInput } from '../../spine/readable-input.ts';
-import { type ContinuedFacts, expanded } from './expand.ts';
+import { type ContinuedFacts, continuedBy, expanded } from './expand.ts';
 import { inputItems } from './input-items.ts';
 import type { ResponsesServices } from './services.ts';
 import { compactionMark, withSummaries } from './summaries.ts';
@@ -132,17 +132,6 @@ function mayContinue(raw: Buffer): boolean {
   // A name may be written with escapes.
   const marks = ['previous_response_id', 'conversation', compactionMark, '\\u'];
   return marks.some((mark) => raw.includes(mark));
-}
-
-function continuedBy({ previous_response_id: previous, conversation: named }: JsonObject): {
-  previous: string | null;
-  conversation: string | null;
-} {
-  const conversation = isObject(named) ? named.id : named;
-  return {
-    previous: typeof previous === 'string' ? previous : null,
-    conversation: typeof conversation === 'string' ? conversation : null,
-  };
 }
 
 /** The body with its own items alone. */

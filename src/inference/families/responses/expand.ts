@@ -6,6 +6,7 @@ import { hasEnded } from './response-states.ts';
 import type { StoredItem } from './sealed-rows.ts';
 import type { ResponsesServices } from './services.ts';
 import { type StoredResponses, turnsMax } from './stored-responses.ts';
+import { compactionMark } from './summaries.ts';
 
 /** Facts of what a request continues. */
 export interface ContinuedFacts {
@@ -59,6 +60,18 @@ async function expandedNow(
   return whole.length > bodyBytesMax ? { kind: 'body-too-large', limitBytes: bodyBytesMax } : whole;
 }
 
+/** Ids of what a body continues; null: it names none. */
+export function continuedBy({ previous_response_id: previous, conversation: named }: JsonObject): {
+  previous: string | null;
+  conversation: string | null;
+} {
+  const conversation = isObject(named) ? named.id : named;
+  return {
+    previous: typeof previous === 'string' ? previous : null,
+    conversation: typeof conversation === 'string' ? conversation : null,
+  };
+}
+
 /** The same for a body whose tokens are only counted; as it came when it continues nothing that is kept here. */
 export async function expandedForCount(
   { responses, bodies, snapshots }: Pick<ResponsesServices, 'responses' | 'bodies' | 'snapshots'>,
@@ -68,15 +81,14 @@ export async function expandedForCount(
   if (!raw.includes('"previous_response_id"') && !raw.includes('"conversation"')) return raw;
   const read = await bodies.readObject(tenant, raw);
   if (isFailure(read)) return read;
-  const { body } = read;
-  const conversation = isObject(body.conversation) ? body.conversation.id : body.conversation;
-  const named = {
-    previous: typeof body.previous_response_id === 'string' ? body.previous_response_id : null,
-    conversation: typeof conversation === 'string' ? conversation : null,
-  };
+  const named = continuedBy(read.body);
   if (named.previous === null && named.conversation === null) return raw;
   const { body_limit: bodyBytesMax } = snapshots.current.config.server;
   return (await expanded(responses, tenant, raw, named, bodyBytesMax)) ?? raw;
+}
+
+function isCompaction({ type, encrypted_content: content }: StoredItem): boolean {
+  return type === 'compaction' && typeof content === 'string' && content.startsWith(compactionMark);
 }
 
 /** Null when it is not kept here. */
@@ -103,7 +115,9 @@ async function conversationItems(
   id: string,
 ): Promise<StoredItem[] | Failure | null> {
   if ((await responses.conversation(tenant, id)) === null) return null;
-  return responses.items(tenant, id, { order: 'asc', after: null, limit: 4 * turnsMax });
+  const items = await responses.items(tenant, id, { order: 'asc', after: null, limit: 4 * turnsMax });
+  // A compaction replaces all before it.
+  return items.slice(Math.max(0, items.findLastIndex(isCompaction)));
 }
 
 /** In OpenAI's words, which clients act on. */
