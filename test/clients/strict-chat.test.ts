@@ -31,7 +31,10 @@ const gateway = await startGateway(
         { type, ...at, ...(type === 'openai' && { dialects: ['openai-chat'] }), api_key: 'k' },
       ]),
     ),
-    models: Object.fromEntries(Object.entries(targets).map(([alias, target]) => [alias, { targets: [target] }])),
+    models: {
+      ...Object.fromEntries(Object.entries(targets).map(([alias, target]) => [alias, { targets: [target] }])),
+      cached: { targets: [targets.openai], cache: { ttl: '1h', tool_calls: true } },
+    },
   },
 );
 
@@ -149,6 +152,39 @@ test("Mistral's SDKs get each streamed call in one piece, and the usage", async 
   const own = await (await gateway.fetch('/v1/chat/completions', { json, headers })).text();
   assert.match(own, /"model":"mistral-large-latest"/);
   assert.doesNotMatch(own, /"refusal":null/);
+});
+
+test("a cached stream reaches Mistral's SDKs with each call in one piece, and others as it came", async () => {
+  const ask = async (agent: string, text: string) => {
+    const response = await gateway.fetch('/v1/chat/completions', {
+      json: {
+        model: 'cached',
+        stream: true,
+        messages: [{ role: 'user', content: text }],
+        tools: [weather],
+        tool_choice: 'required',
+      },
+      headers: { 'user-agent': agent },
+    });
+    const cache = response.headers.get('x-culvert-cache') ?? '';
+    const pieces = [...(await response.text()).matchAll(/"function":(\{[^}]*\}?"?\})/g)].map(
+      ([, piece]) => piece ?? '',
+    );
+    return { cache: cache.split(';')[0], pieces };
+  };
+  for (const [text, agents] of Object.entries({
+    'kept by another': ['node', 'mistral-client-python/3.7.0', 'node'],
+    'kept by an SDK': ['mistral-client-python/3.7.0', 'mistral-client-typescript/2.7.0', 'node'],
+  })) {
+    upstream.clear();
+    for (const [at, agent] of agents.entries()) {
+      const { cache, pieces } = await ask(agent, text);
+      assert.equal(cache, at === 0 ? 'miss' : 'hit', text);
+      if (agent !== 'node')
+        assert.deepEqual(pieces, ['{"name":"weather","arguments":"{\\"city\\":\\"mock\\"}"}'], text);
+      else assert.ok(pieces.length > 1, pieces.join());
+    }
+  }
 });
 
 test('a caller who did not request usage finds none in any chunk of a stream, nor null', async () => {

@@ -65,7 +65,12 @@ export function chatEndpoint(
     readable: (call, raw) => readableBody(services.bodies, call, raw, dialectId, (body) => body),
     addable: (call, raw) => addableBody(services.bodies, call, raw, dialectId),
     content: (raw) => raw,
-    passed: passedAnswers(dialects[dialectId], (plan, facts) => answerModelOf(plan, facts, dialectId), idPrefixes[id]),
+    passed: passedAnswers(
+      dialects[dialectId],
+      (plan, facts) => answerModelOf(plan, facts, dialectId),
+      idPrefixes[id],
+      mistrals,
+    ),
     keeps: ({ facts: { extras } }) => (extras === null || answersAlone(extras) ? 'events' : null),
     plan: (snapshot, { principal, preferences, variant, callerHeaders }, { facts }) =>
       planOf(services, snapshot, { principal, preferences, variant, callerHeaders, dialect: dialectId }, facts),

@@ -45,17 +45,21 @@ function readingOf(form: PassedReading['form'], usageOf: DecodeOptions['usageOf'
   };
 }
 
-/** How answers are given that were kept as bytes. `modelOf`: the name of their model; undefined: their own. */
+/**
+ * How answers are given that were kept as bytes. `modelOf`: the name of their model; undefined: their own.
+ * `wholeCalls`: user agents to which no stream of another service than Mistral's goes on as it came.
+ */
 export function passedAnswers(
   callers: CallerDialect,
   modelOf: (plan: Plan, facts: ConversationFacts) => string | undefined,
   idPrefix: string,
+  wholeCalls: RegExp,
 ): PassedAnswers<ConversationBody, Plan> {
-  const usageOf = ({ snapshot }: PlannedRequest<unknown, Plan>, provider: string) =>
-    snapshot.providers.get(provider)?.connection.provider.usageOf;
+  const typeOf = ({ snapshot }: PlannedRequest<unknown, Plan>, provider: string) =>
+    snapshot.providers.get(provider)?.connection.provider;
   return {
     events(planned, provider, form, bytes) {
-      const reading = readingOf(form, usageOf(planned, provider));
+      const reading = readingOf(form, typeOf(planned, provider)?.usageOf);
       if (!form.streamed) return reading.whole(JSON.parse(bytes.toString('utf8')));
       const reader = reading.stream();
       const events = [...(reader.push(bytes) ?? []), ...(reader.finish() ?? [])];
@@ -65,13 +69,16 @@ export function passedAnswers(
       const { facts } = planned.request;
       const { dialect, streamed, contentType, choices, inputTokensEstimate } = form;
       if (dialect !== callers.id || streamed !== facts.stream || form.settings !== echoKey(facts)) return null;
+      const type = typeOf(planned, provider);
+      const agent = String(planned.call.callerHeaders['user-agent']);
+      if (streamed && dialect === 'openai-chat' && type?.id !== 'mistral' && wholeCalls.test(agent)) return null;
       const name = modelOf(planned.plan, facts);
       return {
         id: idPrefix + planned.call.requestId.slice(4),
         like: `${facts.includeUsage} ${name ?? ''}`,
         bytes() {
           const answerModel = name === undefined ? undefined : { dialect: callers.id, name };
-          const reading = { usageOf: usageOf(planned, provider), answerModel };
+          const reading = { usageOf: type?.usageOf, answerModel };
           const options = { ...reading, contentType, choices, inputTokensEstimate };
           const reader = streamed
             ? new PassedStream(callers, facts.includeUsage ? 'show' : 'hide', options)
