@@ -126,12 +126,20 @@ test("pictures and documents in Mistral's form reach services that have another 
 const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
 const weather = { type: 'function', function: { name: 'weather', parameters } };
 
+/** As Mistral's SDK and LangChain's class for Python send them. */
+const strictReaders: Record<string, string>[] = [
+  { 'user-agent': 'mistral-client-python/3.7.0' },
+  { 'user-agent': 'python-httpx/0.28.1', accept: 'text/event-stream', 'cache-control': 'no-store' },
+];
+
 test("Mistral's SDKs get each streamed call in one piece, and the usage", async () => {
-  for (const model of ['openai', 'anthropic']) {
+  for (const [model, headers] of ['openai', 'anthropic'].flatMap((one) =>
+    strictReaders.map((agent) => [one, agent] as const),
+  )) {
     upstream.clear();
     const response = await gateway.fetch('/v1/chat/completions', {
       json: { model, stream: true, messages: [question], tools: [weather], tool_choice: 'any' },
-      headers: { 'user-agent': 'mistral-client-python/3.7.0' },
+      headers,
     });
     const frames = (await response.text()).split('\n\n').slice(0, -2);
     const chunks = frames.map((frame) => JSON.parse(frame.slice('data: '.length)) as Chunk);

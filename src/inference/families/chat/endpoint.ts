@@ -84,8 +84,11 @@ export function chatEndpoint(
   return endpoint;
 }
 
-/** User agent of Mistral's SDKs. */
-const mistrals = /^mistral-client-/;
+/**
+ * Mistral's SDKs, and LangChain's class for it in Python, which makes up an id for each piece of the first call. Only its
+ * reader of events (httpx-sse) tells it. Read over the headers `user-agent` and `cache-control`.
+ */
+const mistrals = /^mistral-client-|^python-httpx\/\S* no-store$/;
 
 /** Plans a conversation: the targets that may answer it, and for how much. `culvert explain` asks the same. */
 export function planOf(
@@ -150,8 +153,9 @@ function trialsOf(
       ? null
       : checksOf(services.schemas, plan.alias, request.facts, call.principal.tenant);
   const answerModel = answerModelOf(plan, request.facts, dialect.id);
-  // Mistral's SDKs refuse pieces of a call. They request no usage, and read it.
-  const wholeCalls = stream && dialect.id === 'openai-chat' && mistrals.test(String(job.callerHeaders['user-agent']));
+  // They refuse pieces of a call. They request no usage, and read it.
+  const { 'user-agent': agent, 'cache-control': caching } = job.callerHeaders;
+  const wholeCalls = stream && dialect.id === 'openai-chat' && mistrals.test(`${agent} ${caching}`);
   const head: AnswerHead = {
     fallbackId: idPrefixes[endpoint] + call.requestId.slice(4),
     model: plan.alias.id,

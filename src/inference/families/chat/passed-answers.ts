@@ -47,7 +47,7 @@ function readingOf(form: PassedReading['form'], usageOf: DecodeOptions['usageOf'
 
 /**
  * How answers are given that were kept as bytes. `modelOf`: the name of their model; undefined: their own.
- * `wholeCalls`: user agents to which no stream of another service than Mistral's goes on as it came.
+ * `wholeCalls`: user agents, with their `cache-control`, to which no stream of another service than Mistral's goes on as it came.
  */
 export function passedAnswers(
   callers: CallerDialect,
@@ -70,8 +70,9 @@ export function passedAnswers(
       const { dialect, streamed, contentType, choices, inputTokensEstimate } = form;
       if (dialect !== callers.id || streamed !== facts.stream || form.settings !== echoKey(facts)) return null;
       const type = typeOf(planned, provider);
-      const agent = String(planned.call.callerHeaders['user-agent']);
-      if (streamed && dialect === 'openai-chat' && type?.id !== 'mistral' && wholeCalls.test(agent)) return null;
+      const { 'user-agent': agent, 'cache-control': caching } = planned.call.callerHeaders;
+      if (streamed && dialect === 'openai-chat' && type?.id !== 'mistral' && wholeCalls.test(`${agent} ${caching}`))
+        return null;
       const name = modelOf(planned.plan, facts);
       return {
         id: idPrefix + planned.call.requestId.slice(4),
