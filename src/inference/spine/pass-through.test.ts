@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { dialects } from '../../formats/dialects/dialect-table.ts';
 import { forwardedEndpoints } from '../../formats/dialects/forwarded/index.ts';
 import { WholeBody } from './answer-reader.ts';
 import { PassedStream, PassedWhole } from './pass-through.ts';
@@ -83,5 +84,32 @@ test('a whole answer goes on as the bytes it came in, whatever its characters an
     passed.push(whole.subarray(40));
     assert.deepEqual(Buffer.from(passed.finish() ?? ''), whole);
     assert.deepEqual([passed.fault, passed.usage], [null, { inputTokens: 3, outputTokens: 2 }]);
+  }
+});
+
+test('no chunk has a null usage that its caller did not request, however it is spelled and wherever the network cuts it', () => {
+  const choices = (delta: string, end: string) => `"choices":[{"index":0,"delta":${delta},"finish_reason":${end}}]`;
+  const text = String.raw`{"content":"an ü, \"usage\":null"}`;
+  for (const form of [
+    'C,"usage":null',
+    'C, "usage": null',
+    '"usage": null, C',
+    'C,"usage":null,"x":1',
+    'C,\ndata: "usage":null',
+    'C,\ndata: "usage":null,\ndata: "x":1',
+  ]) {
+    const frame = (delta: string, end: string) => `data: {${form.replace('C', choices(delta, end))}}\n\n`;
+    const whole = Buffer.from(`${frame(text, 'null')}${frame('{}', '"stop"')}data: [DONE]\n\n`);
+    for (let cut = 0; cut <= whole.length; cut++) {
+      const passed = new PassedStream(dialects['openai-chat'], 'hide');
+      const pieces = [whole.subarray(0, cut), whole.subarray(cut)].map((piece) => passed.push(Buffer.from(piece)));
+      const out = [...pieces, passed.finish()].map((piece) => Buffer.from(piece ?? '').toString()).join('');
+      assert.equal(passed.fault, null);
+      assert.doesNotMatch(out, /[^\\]"usage"/, `${form} at ${cut}`);
+      const chunks = out.split('\n\n').slice(0, -2);
+      assert.equal(chunks.length, 2);
+      for (const one of chunks) JSON.parse(one.replaceAll(/^data: /gm, ''));
+      assert.ok(out.includes(text));
+    }
   }
 });

@@ -196,24 +196,24 @@ export class PassedStream implements AnswerReader {
         continue;
       }
       // OpenAI has it in each chunk once usage is requested. Clients of Mistral and OpenRouter, which never do, refuse null.
-      const hidesNull = this.#usageChunk === 'hide' && event.data.includes(noUsage);
-      if (hidesNull) {
-        const at = this.#splitter.bytes.indexOf(noUsage, event.start, 'latin1');
-        if (at !== -1) this.#splitter.bytes.fill(' ', at, at + noUsage.length);
-      }
+      const [hidden] = (this.#usageChunk === 'hide' && event.data.includes('"usage"') && noUsage.exec(event.data)) || [
+        '',
+      ];
+      const at = hidden === '' ? -1 : this.#splitter.bytes.indexOf(hidden, event.start, 'latin1');
+      if (at !== -1) this.#splitter.bytes.fill(' ', at, at + hidden.length);
       const mended = verdict.data === undefined ? event : { ...event, data: verdict.data };
       const named = this.#answerModel === null ? null : this.#named(mended, this.#answerModel);
       const alone = verdict.content && verdict.usageBeside !== true;
       const corrected = alone ? null : this.#corrected(named === null ? mended : { ...mended, data: named });
-      const changed = corrected ?? named ?? verdict.data ?? null;
+      // Over two lines of an event it is nowhere in the bytes.
+      const isLost = hidden !== '' && at === -1;
+      const rewritten = isLost ? event.data.replace(hidden, '').replaceAll('\n', '\ndata: ') : null;
+      const changed = corrected ?? named ?? verdict.data ?? rewritten;
       if (changed !== null) {
         if (runStart !== -1) out = join(out, this.#splitter.bytes.subarray(runStart, runEnd));
         runStart = -1;
         const name = event.event === '' ? '' : `event: ${event.event}\n`;
-        out = join(
-          out,
-          Buffer.from(`${verdict.before ?? ''}${name}data: ${hidesNull ? changed.replace(noUsage, '') : changed}\n\n`),
-        );
+        out = join(out, Buffer.from(`${verdict.before ?? ''}${name}data: ${changed.replace(hidden, '')}\n\n`));
         continue;
       }
       if (runStart === -1) runStart = event.start;
@@ -225,8 +225,8 @@ export class PassedStream implements AnswerReader {
   }
 }
 
-/** A member behind another one. Spaces in its place are as good to a reader of JSON. */
-const noUsage = ',"usage":null';
+/** A member with its comma, however it is spaced. Spaces in its place are as good to a reader of JSON. */
+const noUsage = /,\s*"usage"\s*:\s*null|"usage"\s*:\s*null\s*,/;
 
 /** Longer answers leave as bytes, behind their head. */
 const textBytesMax = 8_192;
