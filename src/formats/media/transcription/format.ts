@@ -90,17 +90,8 @@ export interface TranscriptionFacts {
 
 /** Members that OpenAI's format takes, or that are seen to before a service is asked. */
 const openAis: readonly (keyof TranscriptionRequest)[] = [
-  'model',
-  'task',
-  'language',
-  'prompt',
-  'format',
-  'temperature',
-  'timestamps',
-  'lists',
-  'stream',
-  'include',
-  'extra',
+  ...(['model', 'task', 'language', 'prompt', 'format', 'temperature', 'timestamps', 'lists'] as const),
+  ...(['stream', 'include', 'extra'] as const),
 ];
 const takenByOpenAi: ReadonlySet<string> = new Set(openAis);
 
