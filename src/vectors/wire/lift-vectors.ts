@@ -54,7 +54,7 @@ export function liftVectors(bytes: Uint8Array, { name, depth }: VectorMember): L
   const parts: Buffer[] = [];
   const vectors: Float32Array[] = [];
   /** Memory of one piece for all vectors of a write. */
-  let room = new Float32Array(0);
+  let room = new Float32Array();
   let copied = 0;
   let open = 0;
   for (let at = 0; at < text.length; at += 1) {

@@ -67,7 +67,7 @@ async function answerToolCall(
   // The same words mean the same in both of the other APIs.
   const kind = mount.api === 'firecrawl-v1' ? `${tool.name} ${mount.api}` : tool.name;
   const order = madeOrder<ToolOrder>(kind, parsed.body, (received) => orderOf(tool, mount, received));
-  await serve(services, toolEndpoint, call, order);
+  return serve(services, toolEndpoint, call, order);
 }
 
 function orderOf(tool: Tool, { api }: ToolMount, received: JsonObject): ToolOrder {
