@@ -1,4 +1,4 @@
-// `npm run mutants -- N`: changes N random places of `src`, one at a time, in a copy of the last commit, and runs the eight
+// `npm run mutants -- N`: changes N random places of `src`, one at a time, in a copy of the last commit, and runs the ten
 // test files that are nearest to each, until one fails. Prints what the tests noticed (killed) and what they did not
 // (survived). A file has 75 seconds. One that fails counts if it fails by itself too, and passes without the change;
 // otherwise it is left out, which is said. Files of `src/processes` are tried by gateways of two processes.
@@ -19,7 +19,7 @@ const option = (name, otherwise) =>
 const count = Number(process.argv[2] ?? 10);
 const seed = Number(option('seed', Math.trunc(Math.random() * 2 ** 31)));
 const pattern = option('in', '');
-const testFilesMax = 8;
+const testFilesMax = 10;
 /** A mutant may make a file hang, or take all memory: then the file is ended, and has failed. */
 const fileTimeoutMs = 75_000;
 const fileMemoryMbMax = 3_000;

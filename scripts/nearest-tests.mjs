@@ -250,7 +250,7 @@ function wordCounts(file) {
   const text = `${`${file} `.repeat(3)} ${textOf(file)}`.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
   const counts = new Map();
   for (const [plural] of text.matchAll(/[a-z]{3,}/g)) {
-    const word = plural.replace(/s$/, '');
+    const word = plural.replace(/ies$/, 'y').replace(/s$/, '');
     counts.set(word, (counts.get(word) ?? 0) + 1);
   }
   return counts;
