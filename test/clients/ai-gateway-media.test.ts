@@ -154,6 +154,13 @@ test('a transcript has its segments, words, language and duration', async () => 
   ]);
 });
 
+test('a transcript that tells speakers apart names them, one alone too', async () => {
+  const segments = [{ type: 'transcript.text.segment', id: 'a', speaker: 'A', start: 0, end: 1, text: 'Hi' }];
+  transcriber.script(json({ task: 'transcribe', duration: 1, text: 'Hi', segments }));
+  const { providerMetadata } = await transcribe({ model: vercel.transcription('write-text'), audio: wavOf(1) });
+  assert.deepEqual(providerMetadata, { culvert: { segments } });
+});
+
 test('a model without times gives the text alone', async () => {
   transcriber.script(json({ text: 'Hi' }));
   const { text, segments } = await transcribe({ model: vercel.transcription('write-text'), audio: wavOf(1) });

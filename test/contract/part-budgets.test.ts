@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { adminKey } from '../start-gateway.ts';
+import { runCommand, temporaryFolder } from '../start-process.ts';
 import { refusedFor } from './plan-gateway.ts';
 import { chatPath, hello, serve } from './served.ts';
 
@@ -109,6 +110,26 @@ test('an account of the admin API gets them in place, sees how full they are, an
   assert.deepEqual([body.data.length, body.data[0].user, body.data[0].remaining], [1, 'a', 0]);
   await admin('PATCH', '/accounts/stored', { budgets: [] });
   assert.equal(await call('a'), 200);
+});
+
+test('a command sets them by their short form, and takes them away', async (t) => {
+  await admin('POST', '/accounts', { id: 'short', plan: 'open' });
+  const cwd = temporaryFolder(t);
+  const env = { CULVERT_URL: gateway.url, CULVERT_ADMIN_KEY: adminKey };
+  const command = (...texts: string[]) => runCommand(['accounts', 'budgets', 'short', ...texts], { cwd, env });
+  const stored = async () => (await admin('GET', '/accounts/short')).body.budgets;
+  const budgets = [
+    { by: 'user', usd: 5, window: 'month' },
+    { user: 'alice', usd: 20, window: 'week' },
+    { tag: 'team-a', usd: 100, calendar: 'month', time_zone: 'Europe/Berlin' },
+  ];
+  const set = await command('user=5/month', 'user:alice=20/week', 'tag:team-a=100/calendar-month@Europe/Berlin');
+  assert.deepEqual([(JSON.parse(set.stdout) as Answer).budgets, await stored()], [budgets, budgets]);
+  const wrong = await command('user=5/year');
+  assert.deepEqual([wrong.code, /'user=5\/year' is not a budget/.test(wrong.stderr)], [2, true], wrong.stderr);
+  assert.deepEqual(await stored(), budgets);
+  assert.equal((await command()).code, 0);
+  assert.deepEqual((await stored()) ?? [], []);
 });
 
 for (const [budget, param, words] of [

@@ -51,7 +51,7 @@ const pieces: Readonly<Record<UpstreamId, Pieces>> = {
     reason: named('message_delta', { delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } }),
     end: named('message_stop', {}),
     broken:
-      'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"once"}\n\n',
+      'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"once }"}\n\n',
   },
   'openai-responses': {
     opening:

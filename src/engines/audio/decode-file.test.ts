@@ -165,6 +165,9 @@ test('fault 58: without ffmpeg a flac that was streamed has its length too, and 
   const samples = new Int16Array(16_000 * 3 + 5).map((_, at) => (at * 7_919) % 3_000);
   const streamed = Buffer.concat([flac.head, flac.push(samples), flac.end()]);
   assert.equal(await transcoder.probeDurationMs(write('streamed.flac', streamed)), (samples.length * 1_000) / 16_000);
+  // One frame alone, at once behind the head.
+  const brief = Buffer.concat([flac.head, createFlacWriter(16_000).push(samples.subarray(0, 4_096))]);
+  assert.equal(await transcoder.probeDurationMs(write('brief.flac', brief)), 256);
   const long = recorded('long.mp3', '-af', 'apad=pad_dur=118', '-b:a', '64k');
   assert.ok(Math.abs((await transcoder.probeDurationMs(long)) - 120_000) <= 130);
   // A tag in the middle, and bytes that mean nothing, are not audio.
