@@ -104,6 +104,19 @@ test('a config without a model leaves it to its callers', () => {
   assert.deepEqual(config.models, { 'both/*': { targets: ['openai/*', 'openrouter/*'], attempts: 2 } });
 });
 
+test('of a condition within another strategy the default is carried over, and named targets outside of one all are', () => {
+  const target = (name: string) => ({ name, provider: 'openai', override_params: { model: `${name}-model` } });
+  const inner = { strategy: { mode: 'conditional', default: 'b' }, targets: [target('a'), target('b')] };
+  const text = JSON.stringify({ strategy: { mode: 'fallback' }, targets: [inner, target('c'), target('d')] });
+  const { config, notes } = imported({ name: 'nested.json', text });
+  assert.deepEqual(config.models.nested!.targets, [
+    'openai/b-model',
+    { provider: 'openai', model: 'c-model', priority: 2 },
+    { provider: 'openai', model: 'd-model', priority: 3 },
+  ]);
+  assert.ok(notes.some(({ message }) => /condition inside another strategy .* its default is taken/.test(message)));
+});
+
 test('an address is carried over without its user and password', () => {
   const text = '{"provider": "openai", "custom_host": "https://user:in-clear@llm.example/v1?key=in-clear"}';
   const { config, notes } = imported({ name: 'host.json', text });

@@ -184,6 +184,30 @@ test("the agent's errors keep their code, and its answers tell none of the opera
   assert.match(JSON.stringify(result), /"Basic, it is \[redacted\] or \[redacted\]"/);
 });
 
+test('tasks that an answer refers to have ids that its caller can name again', async () => {
+  const parts = [{ text: 'As before.' }];
+  const answer = { messageId: 'm', role: 'ROLE_AGENT', taskId: 'now', referenceTaskIds: ['before', 7], parts };
+  next = json(JSON.stringify({ result: { message: answer } }));
+  const { result } = await rpc(gateway, 'scripted', send());
+  const { taskId, referenceTaskIds } = (result as { message: { taskId: string; referenceTaskIds: unknown[] } }).message;
+  assert.deepEqual(
+    [taskId, referenceTaskIds].flat().map((id) => String(id).replace(/\..*/, '')),
+    ['now', 'before', '7'],
+  );
+  let body = '';
+  next = (request, response) => {
+    request.setEncoding('utf8').on('data', (text: string) => (body += text));
+    request.on('end', () => json(JSON.stringify({ result: { message: answer } }))(request, response));
+  };
+  const again = { ...message, referenceTaskIds: [taskId, referenceTaskIds[0]] };
+  await rpc(gateway, 'scripted', { ...send(), params: { message: again } });
+  next = null;
+  assert.deepEqual((JSON.parse(body) as { params: { message: object } }).params.message, {
+    ...message,
+    referenceTaskIds: ['now', 'before'],
+  });
+});
+
 test('a stream that drips, never ends, is no stream or breaks ends with an error', async () => {
   const event = `data: {"jsonrpc":"2.0","id":1,"result":{"message":{"messageId":"m","parts":[]}}}\n\n`;
   const streamed = async (answer: Answer) => {

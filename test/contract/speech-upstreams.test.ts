@@ -293,6 +293,23 @@ test('ElevenLabs has voice and format in the path, and nothing of a caller’s c
   assert.equal((await say({ voice: '../../user' })).status, 400);
 });
 
+test('Fish takes speeds from a half to two, and what lies outside is clamped', async (t) => {
+  const { upstream, say } = await over(t, { type: 'fish' }, 's1', 'missing');
+  const sound = Buffer.concat([Buffer.from('ID3\x04'), Buffer.alloc(500, 1)]);
+  for (const [speed, taken, dropped] of [
+    [0.25, 0.5, 'speed'],
+    [0.5, 0.5, null],
+    [2, 2, null],
+    [3, 2, 'speed'],
+  ]) {
+    upstream.next((_, response) => response.writeHead(200, { 'content-type': 'audio/mpeg' }).end(sound));
+    const response = await say({ speed });
+    await soundOf(response);
+    const { prosody } = upstream.calls.at(-1)!.body as { prosody: object };
+    assert.deepEqual([prosody, response.headers.get('x-culvert-dropped')], [{ speed: taken }, dropped]);
+  }
+});
+
 test('Azure’s deployment stands in the path', async (t) => {
   const { upstream, say } = await over(t, { type: 'azure-openai', api_version: '2026-05-01' }, 'my/tts', 'missing');
   await soundOf(await say({}));
