@@ -30,6 +30,7 @@ const testsOfRooms = [
   ['src/formats/neutral', ['conversion', 'contract', 'clients', 'steps', 'faults']],
   ['src/formats/dialects', ['conversion', 'contract', 'clients', 'prompt-cache', 'upstream-formats', 'faults']],
   ['src/formats/media', ['contract', 'clients', 'conversion', 'upstream-formats', 'faults']],
+  ['src/formats/providers/services', ['providers', 'contract/upstream-dialects', 'clients/strict-chat']],
   ['src/formats/providers', ['contract', 'providers', 'upstream-formats', 'clients', 'cli/check']],
   ['src/formats', ['conversion', 'contract', 'clients', 'providers']],
   ['src/guards', ['guards', 'contract']],
