@@ -355,6 +355,24 @@ test('a stray % in a password is an error where its client does not take it as i
   assert.equal(configOf('storage: { database: "postgres://u:p%w@h/d" }').storage.database, 'postgres://u:p%w@h/d');
 });
 
+test('a password from elsewhere may have any characters in a URL; one that is encoded for it stays as it is', () => {
+  const passwordOf = (password: string, url = 'redis://u:${P}@h:6379/0') => {
+    const { state } = configOf(
+      `storage:\n  database: postgres://h/d\n  secret: ${'s'.repeat(32)}\n  state: "${url}"\n`,
+      {
+        P: password,
+      },
+    ).storage;
+    return new URL(state).password;
+  };
+  assert.equal(decodeURIComponent(passwordOf('a/b?c#d@e[f]%20 g')), 'a/b?c#d@e[f]%20 g');
+  assert.equal(passwordOf('p%2Fw'), 'p%2Fw');
+  assert.equal(passwordOf('b/c', 'redis://u:a${P}d@h'), 'ab%2Fcd');
+  // Elsewhere in a URL, a value is part of it.
+  const { database } = configOf('storage: { database: "postgres://${H}/d?x=a@b" }', { H: 'h:5432/d?y=1&z=' }).storage;
+  assert.equal(database, 'postgres://h:5432/d?y=1&z=/d?x=a@b');
+});
+
 test('URLs of stores may name sockets, IPv6 addresses and encoded passwords', () => {
   for (const url of ['u:p%23w%2F@h/d', 'u@/d?host=/run/postgresql', 'u@[::1]:5432/d', 'u@%2Frun%2Fpostgresql/d'])
     assert.equal(configOf(`storage: { database: "postgres://${url}" }`).storage.database, `postgres://${url}`);

@@ -85,14 +85,24 @@ export function unmask(text: string): string {
 /** Every reference of `text` replaced by its value. Messages name the variable or file, never its content. */
 export function expand(text: string, references: readonly Reference[], sources: ReferenceSources): Expansion {
   let message: string | null = null;
-  const expanded = text.replace(maskForm, (_mask, digits: string) => {
+  const expanded = text.replace(maskForm, (mask: string, digits: string, at: number) => {
     const index = (digits.charCodeAt(0) - digitBase) * digitCount + digits.charCodeAt(1) - digitBase;
     const read = readValue(references[index]!, sources);
-    if (read.ok) return read.text;
+    if (read.ok) return isInLogin(text, at, mask.length) ? loginText(read.text) : read.text;
     message ??= read.message;
     return '';
   });
   return message === null ? { ok: true, text: expanded } : { ok: false, message };
+}
+
+/** Whether it is in the user or the password of a URL: `scheme://user:HERE@host`. */
+function isInLogin(text: string, at: number, length: number): boolean {
+  return /^[a-z][a-z0-9+.-]*:\/\/[^/?#@]*$/i.test(text.slice(0, at)) && /^[^/?#@]*@/.test(text.slice(at + length));
+}
+
+/** Secret managers make passwords of any characters. Who wrote one for a URL has left none of these in it. */
+function loginText(value: string): string {
+  return /[/?#@[\]\s]/.test(value) ? encodeURIComponent(value) : value;
 }
 
 // biome-ignore-start lint/suspicious/noTemplateCurlyInString: these are the references' own words
