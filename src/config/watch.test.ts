@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import test from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { settled, watchConfig } from './watch.ts';
+import { factsOf, settled, watchConfig } from './watch.ts';
 
 /** Waits for real file events: these cannot be injected. */
 function watched(t: TestContext, sources: readonly string[]) {
@@ -144,4 +144,21 @@ test('files are settled at once where their last change is long ago, else when t
   await writing;
   rmSync(file);
   await settled([file], 5);
+});
+
+test('a change between the first reading of the files and the watch of them is noticed', {
+  timeout: 5_000,
+}, async (t) => {
+  const file = join(folder(t), 'culvert.yaml');
+  writeFileSync(file, 'a');
+  const known = factsOf([file]);
+  writeFileSync(file, 'other');
+  const keepAlive = setInterval(() => {}, 1_000);
+  await new Promise<void>((resolve) => {
+    const watch = watchConfig({ sources: [file], known, settleMs: 5, onChange: resolve });
+    t.after(() => {
+      watch.close();
+      clearInterval(keepAlive);
+    });
+  });
 });

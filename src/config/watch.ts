@@ -11,6 +11,8 @@ export interface ConfigWatch {
 export interface WatchOptions {
   /** Absolute paths; a file need not exist yet. */
   sources: readonly string[];
+  /** Their `factsOf` when they were read; the present ones by default. */
+  known?: string;
   /** A file has other content or came or went; called once things have been still for `settleMs`. */
   onChange: () => void;
   /** A folder that cannot be watched; the others still are. */
@@ -31,7 +33,7 @@ const looksMax = 50;
 export function watchConfig(options: WatchOptions): ConfigWatch {
   const settleMs = options.settleMs ?? settleDefaultMs;
   let sources = options.sources;
-  let known = factsOf(sources);
+  let known = options.known ?? factsOf(sources);
   let watchers: FSWatcher[] = [];
   let timer: NodeJS.Timeout | undefined;
 
@@ -71,6 +73,8 @@ export function watchConfig(options: WatchOptions): ConfigWatch {
   };
 
   open();
+  // They changed before anybody watched them, as during a long start.
+  if (known !== factsOf(sources)) schedule(factsOf(sources), 0);
   return {
     close,
     update(next) {
@@ -104,7 +108,7 @@ function isOld(file: string, settleMs: number): boolean {
 }
 
 /** Tells one version of the files from another. Follows links and does not read contents. */
-function factsOf(files: readonly string[]): string {
+export function factsOf(files: readonly string[]): string {
   return files
     .map((file) => {
       try {

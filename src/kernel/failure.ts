@@ -268,7 +268,7 @@ export function allRead<T extends object>(members: { [Name in keyof T]: T[Name] 
 export class FailureError extends Error {
   readonly failure: Failure;
   constructor(failure: Failure) {
-    super(failure.kind);
+    super('message' in failure ? `${failure.kind}: ${failure.message}` : failure.kind);
     this.name = 'FailureError';
     this.failure = failure;
   }
