@@ -85,7 +85,8 @@ test('a credential that cools down does so in the other process, without the wor
   assert.doesNotMatch(JSON.stringify(told), /tenant|acme/);
   other.hints.receive(told);
   assert.equal(other.standing(other.lane), 'cooling');
-  assert.equal(other.lane.state.ofCredential.coolingMessage, null);
+  assert.equal(other.lane.state.coolingMessage, null);
+  assert.equal(other.lane.state.ofCredential.coolingUntilMs, 0);
   assert.deepEqual(other.hints.news(), []);
   advance(20_000);
   assert.equal(other.standing(other.lane), 'ready');

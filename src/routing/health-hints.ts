@@ -2,7 +2,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { every } from '../kernel/every.ts';
 import { afterEvent, type BreakerState, closed, type OpenReason } from './breaker.ts';
 import { comesBack, type Health } from './health.ts';
-import { type AnswerKind, answerKinds, type CredentialState, type LaneState, samplesMin, UsualTime } from './lane.ts';
+import { type AnswerKind, answerKinds, type Cooling, extend, type LaneState, samplesMin, UsualTime } from './lane.ts';
 
 /**
  * Facts that a process has learnt of a lane and gives to the others of its server. Nothing of a request or its tenant is
@@ -15,7 +15,8 @@ export type HealthHint = {
   | { kind: 'open'; why: OpenReason; forMs: number }
   /** A probe has passed, so it comes back by a ramp. */
   | { kind: 'back' }
-  | { kind: 'cooling'; forMs: number }
+  /** A limit of its credential, or (`of: 'model'`) of this model alone. */
+  | { kind: 'cooling'; of?: 'model'; forMs: number }
   /** Its usual time to the first token. */
   | { kind: 'pace'; firstTokenMs: number }
   /** Further samples of its usual time, by bucket of `UsualTime`. */
@@ -67,7 +68,7 @@ export interface HealthHints {
 /** State as it was last sent or received. */
 interface Shared {
   breakers: WeakMap<LaneState, BreakerState>;
-  coolings: WeakMap<CredentialState, number>;
+  coolings: WeakMap<Cooling, number>;
   paces: WeakMap<LaneState, number>;
   lengths: WeakMap<LaneState, number>;
   /** When samples were last sent. */
@@ -96,7 +97,8 @@ export function createHealthHints(health: Pick<Health, 'states' | 'stateOf'>, cl
         const of = { target: state.targetId, credential: state.credentialId };
         const found = [
           newBreaker(state, shared, nowMs),
-          newCooling(state, shared, nowMs),
+          newCooling(state, shared, { of: 'model' }, nowMs),
+          newCooling(state.ofCredential, shared, {}, nowMs),
           paced ? newPace(state, shared) : null,
           newLength(state, shared),
           ...newUsual(state, shared, nowMs),
@@ -125,11 +127,11 @@ function newBreaker(state: LaneState, { breakers }: Shared, nowMs: number): News
   return breaker.at === 'ramp' && isOut(before) ? { kind: 'back' } : null;
 }
 
-function newCooling({ ofCredential }: LaneState, { coolings }: Shared, nowMs: number) {
-  const { coolingUntilMs } = ofCredential;
-  if (coolingUntilMs <= nowMs || coolingUntilMs === coolings.get(ofCredential)) return null;
-  coolings.set(ofCredential, coolingUntilMs);
-  return { kind: 'cooling', forMs: coolingUntilMs - nowMs } as const;
+function newCooling(cooling: Cooling, { coolings }: Shared, of: { of?: 'model' }, nowMs: number) {
+  const { coolingUntilMs } = cooling;
+  if (coolingUntilMs <= nowMs || coolingUntilMs === coolings.get(cooling)) return null;
+  coolings.set(cooling, coolingUntilMs);
+  return { kind: 'cooling', ...of, forMs: coolingUntilMs - nowMs } as const;
 }
 
 function newPace(state: LaneState, { paces, pacedAtMs }: Shared) {
@@ -182,7 +184,9 @@ function receiveOne(hint: HealthHint, state: LaneState, shared: Shared, nowMs: n
         comesBack(state, { type: 'answered' }, nowMs);
       break;
     case 'cooling':
-      cool(state.ofCredential, nowMs + hint.forMs, shared);
+      takeCooling(hint.of === 'model' ? state : state.ofCredential, nowMs + hint.forMs, shared);
+      // Another model that this process finds limited shows that the credential is.
+      if (hint.of === 'model') state.ofCredential.limitedLast = state;
       return;
     case 'pace':
       if (state.respondedAtMs < nowMs - localPaceMs) state.firstToken.observe(hint.firstTokenMs, nowMs);
@@ -199,12 +203,11 @@ function receiveOne(hint: HealthHint, state: LaneState, shared: Shared, nowMs: n
   shared.breakers.set(state, state.breaker);
 }
 
-function cool(ofCredential: CredentialState, untilMs: number, { coolings }: Shared): void {
-  if (untilMs <= ofCredential.coolingUntilMs) return;
-  ofCredential.coolingUntilMs = untilMs;
+function takeCooling(cooling: Cooling, untilMs: number, { coolings }: Shared): void {
+  if (untilMs <= cooling.coolingUntilMs) return;
   // The upstream's message is for the one tenant that got it.
-  ofCredential.coolingMessage = null;
-  coolings.set(ofCredential, untilMs);
+  extend(cooling, untilMs, null);
+  coolings.set(cooling, untilMs);
 }
 
 function isOut({ at }: BreakerState): boolean {

@@ -3,19 +3,27 @@ import { test } from 'node:test';
 import { laneOf, setUp } from '../../test/fixtures/provider-health.ts';
 import { targetOf } from '../../test/simulation/routing-samples.ts';
 import type { OutcomeClass } from '../formats/neutral/outcome.ts';
+import type { Lane } from './lane.ts';
 
-test('F10 a 429 cools the credential with every model of its provider, and nothing else', () => {
+test('F10 a 429 cools its model at its credential, and a second model meanwhile the credential with all of them', () => {
   const { clock, health, run, standing } = setUp();
-  const lane = laneOf(health, targetOf('a/m'));
-  const sibling = laneOf(health, targetOf('a/other'));
-  const elsewhere = laneOf(health, targetOf('b/m'));
+  const lanes = ['a/m', 'a/other', 'a/third', 'b/m'].map((id) => laneOf(health, targetOf(id)));
+  const [lane, other, third] = lanes as [Lane, Lane, Lane];
   run(lane, 'rate_limited', { retryAfterMs: 20_000 });
   run(lane, 'rate_limited', { retryAfterMs: 2_000 });
-  assert.deepEqual([lane, sibling, elsewhere].map(standing), ['cooling', 'cooling', 'ready']);
-  clock.advance(19_999);
-  assert.equal(standing(sibling), 'cooling');
+  assert.deepEqual(lanes.map(standing), ['cooling', 'ready', 'ready', 'ready']);
+  clock.advance(10_000);
+  run(other, 'rate_limited', { retryAfterMs: 15_000 });
+  assert.deepEqual(lanes.map(standing), ['cooling', 'cooling', 'cooling', 'ready']);
+  clock.advance(14_999);
+  assert.deepEqual(lanes.map(standing), ['cooling', 'cooling', 'cooling', 'ready']);
   clock.advance(1);
-  assert.equal(standing(sibling), 'ready');
+  assert.deepEqual(lanes.map(standing), ['ready', 'ready', 'ready', 'ready']);
+  // Long after each other, they are limits of two models.
+  run(third, 'rate_limited', { retryAfterMs: 1_000 });
+  clock.advance(1_000);
+  run(other, 'rate_limited', { retryAfterMs: 1_000 });
+  assert.deepEqual(lanes.map(standing), ['ready', 'cooling', 'ready', 'ready']);
 });
 
 test('every class has its place: what it says of the upstream, and why it rests', () => {

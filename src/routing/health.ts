@@ -6,8 +6,10 @@ import { type HealthSnapshot, type ModelStatus, modelStatusOf, snapshotOf } from
 import {
   type AnswerKind,
   type CredentialState,
+  cool,
   type Lane,
   type LaneState,
+  newCredentialState,
   newLaneState,
   newMinuteCount,
   paceOf,
@@ -238,7 +240,7 @@ class LiveHealth implements Health {
       if (this.#states.size >= lanesMax) this.#forgetOldest();
       let credential = this.#credentials.get(credentialId);
       if (credential === undefined) {
-        credential = { coolingUntilMs: 0, coolingMessage: null, carried: null };
+        credential = newCredentialState();
         this.#credentials.set(credentialId, credential);
       }
       state = newLaneState(targetId, credentialId, credential);
@@ -308,14 +310,9 @@ function endedNeutrally(
   isProbeOwner: boolean,
   nowMs: number,
 ): void {
-  const { ofCredential } = state;
   if (end.class === 'rate_limited') {
-    // An earlier, longer cooling stays.
-    const untilMs = nowMs + coolingMs(end.retryAfterMs);
-    if (untilMs > ofCredential.coolingUntilMs) {
-      ofCredential.coolingUntilMs = untilMs;
-      ofCredential.coolingMessage = end.message === undefined ? null : { text: end.message, tenant: end.tenant };
-    }
+    const message = end.message === undefined ? null : { text: end.message, tenant: end.tenant };
+    cool(state, nowMs + coolingMs(end.retryAfterMs), message, nowMs);
   }
   if (rest !== null) {
     const type = isProbeOwner ? 'probe-failed' : 'opened';

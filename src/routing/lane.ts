@@ -19,7 +19,7 @@ export interface Lane {
   readonly pace?: FirstTokenPace | null;
 }
 
-export interface LaneState {
+export interface LaneState extends Cooling {
   readonly targetId: string;
   readonly credentialId: string;
   breaker: BreakerState;
@@ -60,12 +60,22 @@ export interface LearntRoom {
   untilMs: number;
 }
 
-/** Shared by all models of the credential's provider. */
-export interface CredentialState {
+export function newCredentialState(): CredentialState {
+  return { coolingUntilMs: 0, coolingMessage: null, limitedLast: null, carried: null };
+}
+
+/** A limit of the upstream: of one model, or of a credential with all its models. */
+export interface Cooling {
   /** Rate-limited by the upstream until then; 0: not. */
   coolingUntilMs: number;
   /** The upstream's message about it, and the tenant that got it; null: none. */
   coolingMessage: CoolingMessage | null;
+}
+
+/** Shared by all models of the credential's provider. */
+export interface CredentialState extends Cooling {
+  /** The model that was limited last. */
+  limitedLast: Cooling | null;
   /** Attempts in the last minute; null until a configured rpm asks for it. */
   carried: RollingCount | null;
 }
@@ -108,6 +118,8 @@ export function newLaneState(targetId: string, credentialId: string, of: Credent
     usual: {},
     room: null,
     vectorLength: null,
+    coolingUntilMs: 0,
+    coolingMessage: null,
     respondedAtMs: Number.NEGATIVE_INFINITY,
     inFlight: 0,
     awaiting: 0,
@@ -135,9 +147,34 @@ export function newMinuteCount(): RollingCount {
   return new RollingCount(1_000, 61);
 }
 
+/** The limit that keeps it away for longer: of its model, or of its credential. */
+export function coolingOf(state: LaneState): Cooling {
+  return state.coolingUntilMs > state.ofCredential.coolingUntilMs ? state : state.ofCredential;
+}
+
+/**
+ * Rate-limited for so long. Most limits are those of a model, so the others go on. A second model that is limited
+ * meanwhile shows that the credential is.
+ */
+export function cool(state: LaneState, untilMs: number, message: CoolingMessage | null, nowMs: number): void {
+  const { ofCredential } = state;
+  const { limitedLast } = ofCredential;
+  extend(state, untilMs, message);
+  if (limitedLast !== null && limitedLast !== state && limitedLast.coolingUntilMs > nowMs)
+    extend(ofCredential, untilMs, message);
+  ofCredential.limitedLast = state;
+}
+
+/** An earlier, longer one stays. */
+export function extend(cooling: Cooling, untilMs: number, message: CoolingMessage | null): void {
+  if (untilMs <= cooling.coolingUntilMs) return;
+  cooling.coolingUntilMs = untilMs;
+  cooling.coolingMessage = message;
+}
+
 export function standingOf(lane: Lane, nowMs: number): Standing {
-  const { breaker, ofCredential } = lane.state;
-  if (ofCredential.coolingUntilMs > nowMs) return 'cooling';
+  const { breaker } = lane.state;
+  if (coolingOf(lane.state).coolingUntilMs > nowMs) return 'cooling';
   if (lane.credential.rpm !== null && isFull(lane, nowMs)) return 'full';
   if (breaker.at === 'closed' || breaker.at === 'ramp') return 'ready';
   if (isDue(breaker, nowMs)) return 'due';
@@ -217,7 +254,8 @@ export function backAtMs(lane: Lane, nowMs: number): number {
 }
 
 function credentialAtMs(lane: Lane, nowMs: number): number {
-  const { coolingUntilMs, carried } = lane.state.ofCredential;
+  const { coolingUntilMs } = coolingOf(lane.state);
+  const { carried } = lane.state.ofCredential;
   const { rpm } = lane.credential;
   const fullUntilMs =
     isFull(lane, nowMs) && carried !== null && rpm !== null ? carried.atMostMs(rpm - 1, nowMs) : nowMs;
@@ -234,8 +272,8 @@ export function triableAtMs(lane: Lane, nowMs: number): number {
 
 /** Why a lane is not ready, in words; '' when it is. */
 export function reasonOf(lane: Lane, nowMs: number): string {
-  const { breaker, ofCredential } = lane.state;
-  if (ofCredential.coolingUntilMs > nowMs) return 'rate limited';
+  const { breaker } = lane.state;
+  if (coolingOf(lane.state).coolingUntilMs > nowMs) return 'rate limited';
   if (breaker.at === 'open' || breaker.at === 'probing') return breaker.why;
   return isFull(lane, nowMs) ? `${lane.credential.rpm} requests a minute carried` : '';
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { seededRandom } from '../kernel/random.ts';
-import { healthOf, type LaneState, newLaneState } from './lane.ts';
+import { healthOf, type LaneState, newCredentialState, newLaneState } from './lane.ts';
 import { affinityOf, hashText, loadOf, type Pickable, pick, rendezvousScore } from './pick.ts';
 
 interface Option extends Pickable {
@@ -13,7 +13,7 @@ function option(
   id: string,
   facts: { weight?: number; inFlight?: number; firstTokenMs?: number; failedOf10?: number } = {},
 ): Option {
-  const state: LaneState = newLaneState(id, `${id}#0`, { coolingUntilMs: 0, coolingMessage: null, carried: null });
+  const state: LaneState = newLaneState(id, `${id}#0`, newCredentialState());
   if (facts.firstTokenMs !== undefined) state.firstToken.observe(facts.firstTokenMs, 0);
   state.inFlight = facts.inFlight ?? 0;
   state.awaiting = state.inFlight;

@@ -5,6 +5,7 @@ import type { Health } from './health.ts';
 import {
   backAtMs,
   cannotBeTried,
+  coolingOf,
   hopeOf,
   isClosedOut,
   isUnreachable,
@@ -237,7 +238,7 @@ export function upstreamLimits(choices: readonly Choice[], tenant: string, nowMs
   for (const { unfit, lanes, target } of choices) {
     if (unfit !== null) continue;
     for (const { state } of lanes) {
-      const { coolingUntilMs, coolingMessage } = state.ofCredential;
+      const { coolingUntilMs, coolingMessage } = coolingOf(state);
       if (coolingUntilMs <= nowMs) return null;
       const message = coolingMessage?.tenant === tenant ? coolingMessage.text : null;
       if (limits.get(target.provider)?.message == null)

@@ -105,3 +105,22 @@ test('F10 OpenAI’s SDK knows it as a rate limit: where it lasts it is told so 
   const chats = upstream.requests().filter(({ method }) => method === 'POST');
   assert.equal(chats.length, 1, 'whoever waits for minutes is told so at once');
 });
+
+test('F10 a model that its provider limits leaves the other models of the same key; a second one does not', async (t) => {
+  const model = (name: string) => ({ targets: [{ provider: 'up', model: name }] });
+  const limited = (name: string) => model(`mock/status=429;retry-after=40;message=${name}`);
+  const { fetch } = await startGateway(t, {
+    providers: { up: provider },
+    models: { first: limited('a'), second: limited('b'), fine: model('mock/ok') },
+  });
+  const statusOf = async (model: string) => {
+    const response = await fetch('/v1/chat/completions', { json: { model, messages } });
+    await response.text();
+    return [response.status, response.headers.get('x-culvert-attempts')];
+  };
+  assert.deepEqual(await statusOf('first'), [429, '1']);
+  assert.deepEqual(await statusOf('first'), [429, '0']);
+  assert.deepEqual(await statusOf('fine'), [200, '1']);
+  assert.deepEqual(await statusOf('second'), [429, '1']);
+  assert.deepEqual(await statusOf('fine'), [429, '0']);
+});

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { seededRandom } from '../../src/kernel/random.ts';
-import { healthOf, newLaneState } from '../../src/routing/lane.ts';
+import { healthOf, newCredentialState, newLaneState } from '../../src/routing/lane.ts';
 import { loadOf, type Pickable, pick } from '../../src/routing/pick.ts';
 import { retryAfterMs } from '../../src/routing/retry-after.ts';
 import { createRetryBudget } from '../../src/routing/rolling-counts.ts';
@@ -16,7 +16,7 @@ const option = fc
     outcomes: fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, fc.array(fc.boolean(), { maxLength: 30 })),
   })
   .map(({ weight, key, inFlight, firstTokenMs, outcomes }): Pickable => {
-    const state = newLaneState('a/m', 'a#0', { coolingUntilMs: 0, coolingMessage: null, carried: null });
+    const state = newLaneState('a/m', 'a#0', newCredentialState());
     if (firstTokenMs !== null) state.firstToken.observe(firstTokenMs, 0);
     state.inFlight = inFlight;
     state.awaiting = inFlight;
@@ -51,7 +51,7 @@ test('the share of the picks falls with the share of the requests that fail', ()
     fc.property(rate, rate, fc.integer(), (few, more, seed) => {
       fc.pre(more > few + 1);
       const failing = (id: number, failedOf10: number): Pickable => {
-        const state = newLaneState(`${id}/m`, `${id}#0`, { coolingUntilMs: 0, coolingMessage: null, carried: null });
+        const state = newLaneState(`${id}/m`, `${id}#0`, newCredentialState());
         state.firstToken.observe(100, 0);
         for (let i = 0; i < 100; i++) {
           if (i % 10 < failedOf10) state.share.failed('dev/laptop', 0);
