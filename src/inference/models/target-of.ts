@@ -13,8 +13,11 @@ import type { ListedModel, PriceList } from './price-list.ts';
 import { configuredPrice } from './rate-names.ts';
 
 const builtInTimeouts: Timeouts = { connectMs: 3_000, firstTokenMs: 30_000, idleMs: 30_000, totalMs: 600_000 };
-/** A local server may load gigabytes of weights before its first token. */
-const localFirstTokenMs = 180_000;
+/**
+ * Without a word: a model that thinks before it answers, or between two parts of its answer, where its API shows no
+ * thoughts; and a local server, which may load gigabytes of weights before its first token.
+ */
+const patientMs = 180_000;
 
 /** Callers pay their vendor themselves. */
 const paidElsewhere = createPrice([{ rates: { input: 0, output: 0 } }]);
@@ -40,6 +43,7 @@ export function targetOf(
   const { nativeN, ...others } = quirksOf(provider, source.model, dialect);
   // Only chat completions have a place for several choices.
   const quirks = { ...others, nativeN: nativeN && [dialect, ...alsoSpeaks].includes('openai-chat') };
+  const capabilities = capabilitiesOf(quirks, facts, alias?.capabilities, source.capabilities);
   return {
     id: `${source.provider}/${source.model}`,
     provider: source.provider,
@@ -50,8 +54,8 @@ export function targetOf(
     dialect,
     alsoSpeaks,
     credentials: credentialsOf(connection, config),
-    capabilities: capabilitiesOf(quirks, facts, alias?.capabilities, source.capabilities),
-    timeouts: timeoutsOf(provider, source.timeouts, alias?.timeouts, config.timeouts),
+    capabilities,
+    timeouts: timeoutsOf(provider, capabilities, source.timeouts, alias?.timeouts, config.timeouts),
     contextWindow:
       source.context_window ??
       alias?.context_window ??
@@ -170,12 +174,15 @@ function capabilitiesOf(
   };
 }
 
-function timeoutsOf(provider: Provider, ...levels: (TimeoutsConfig | undefined)[]): Timeouts {
+function timeoutsOf(
+  { local }: Provider,
+  { reasoning }: Capabilities,
+  ...levels: (TimeoutsConfig | undefined)[]
+): Timeouts {
   return {
     connectMs: first('connect', ...levels) ?? builtInTimeouts.connectMs,
-    firstTokenMs:
-      first('first_token', ...levels) ?? (provider.local ? localFirstTokenMs : builtInTimeouts.firstTokenMs),
-    idleMs: first('idle', ...levels) ?? builtInTimeouts.idleMs,
+    firstTokenMs: first('first_token', ...levels) ?? (local || reasoning ? patientMs : builtInTimeouts.firstTokenMs),
+    idleMs: first('idle', ...levels) ?? (reasoning ? patientMs : builtInTimeouts.idleMs),
     totalMs: first('total', ...levels) ?? builtInTimeouts.totalMs,
   };
 }
