@@ -6,6 +6,7 @@ import { urlOf } from '../http/connections/listening.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { FailureError } from '../kernel/failure.ts';
 import { StartRefused } from '../processes/lifetime.ts';
+import { withTakenAtStart } from '../processes/reloads.ts';
 import type { Seat } from '../processes/worker-seat.ts';
 import type { Stores } from '../stores/opened-stores.ts';
 import { type DataFolder, openDataFolder } from '../stores/sqlite/data-folder.ts';
@@ -24,6 +25,8 @@ export interface Books {
   secrets: Secrets;
   /** Publishes where this server is, for any other process that wants the folder. */
   announce(url: string): void;
+  /** New connections to the stores log in as this configuration says. */
+  login(next: Config): void;
 }
 
 export interface BooksOptions {
@@ -63,6 +66,10 @@ export async function openBooks({ config, clock, seat, order, onTrouble, opened 
     },
     troubles,
     secrets: openSecrets(config, folder),
+    login(next) {
+      const { database, state } = withTakenAtStart(config, next).storage;
+      Object.assign(stores.urls, { database, state });
+    },
     announce: lock.announce,
   };
 }

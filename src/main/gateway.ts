@@ -166,11 +166,9 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   opened(every(aliasLookMs, aliases.look));
   const objects = createProviderObjects({ open: stores.providerObjects, clock, snapshots, onTrouble });
   opened(objects.close);
-  opened(async () => {
-    // No request is left. Only checks of a provider's models or health may run, and nobody waits for them.
-    transport.destroy();
-    await notices.stop();
-  });
+  opened(notices.stop);
+  // No request is left. Only checks of a provider's models or health may run, and nobody waits for them.
+  opened(() => transport.destroy());
   const sinks = await openSinks({ config, store: ledger.records, post, env, proxyOf, clock, onTrouble });
   const files = openFiles({ config, books, env, proxyOf, clock, onTrouble, opened });
   const finished = reportFinished({ log, logRequest: requestLog(log), metrics, aliases }, snapshots, upstreams.hooks);
@@ -210,6 +208,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
     modelsKnown: upstreams.look(),
     measure: metrics.values,
     async reconfigure(next) {
+      books.login(next);
       callers.declare(next);
       await setup.declare(next);
     },

@@ -140,6 +140,7 @@ async function openEmbedded({ folder, clock, seat, order, onTrouble }: StoreOpti
     storageSizes: sizes.read,
     pictures: pictures.open,
     folderWriters: seat === undefined ? 'one' : 'several',
+    urls: { database: 'sqlite', state: 'memory' },
     booksId: async () => bootId,
     bootId,
     // The primary asks its workers itself.
@@ -165,9 +166,10 @@ const recoverIntervalMs = 10_000;
 
 async function openShared({ config, folder, clock, seat, order, onTrouble }: StoreOptions): Promise<Stores> {
   const { storage } = config;
+  const urls = { database: storage.database, state: storage.state };
   const bootId = seat?.given.boot ?? randomUUID();
   const patient = createPatient(placeOf(storage.database), onTrouble);
-  const database = await patient(() => openPostgres(storage.database, undefined, toLogAndStderr(onTrouble)));
+  const database = await patient(() => openPostgres(() => urls.database, undefined, toLogAndStderr(onTrouble)));
 
   const folderId = folderIdOf(folder);
   const lease = await patient(() =>
@@ -203,7 +205,7 @@ async function openShared({ config, folder, clock, seat, order, onTrouble }: Sto
     const rules = { scopesOf, callMilliIn };
     const livingBoots = () => ledger.livingBoots();
     return openRedisCounters(
-      { url: storage.state, booksId: await patient(booksId), books: ledger, rules, clock, onTrouble },
+      { url: () => urls.state, booksId: await patient(booksId), books: ledger, rules, clock, onTrouble },
       (shared) =>
         storage.on_state_loss === 'deny' ? shared : createLocalOnLoss({ shared, local: memory, livingBoots }),
     );
@@ -253,6 +255,7 @@ async function openShared({ config, folder, clock, seat, order, onTrouble }: Sto
     storageSizes: (nowMs) => postgresStorageSizes(database, nowMs),
     pictures: async () => createPictureSizes(tablesIn(database)),
     folderWriters: 'one',
+    urls,
     booksId,
     bootId,
     replicas: ledger.replicas,

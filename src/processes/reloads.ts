@@ -4,7 +4,8 @@ import type { ConfigResult } from '../config/check.ts';
 import { whyNotReplaced } from '../config/declared.ts';
 import { formatProblem } from '../config/problem.ts';
 import type { Config } from '../config/schema.ts';
-import { type ConfigWatch, settled, watchConfig } from '../config/watch.ts';
+import { isOtherLogin } from '../config/store-logins.ts';
+import { type ConfigWatch, factsOf, settled, watchConfig } from '../config/watch.ts';
 import { terminalClosed } from '../kernel/terminal-closed.ts';
 import type { Log } from '../observe/log.ts';
 
@@ -25,6 +26,7 @@ export class Reloads {
   readonly #parts: ReloadsParts;
   #current: Config;
   #sources: readonly string[];
+  readonly #known: string;
   #watch: ConfigWatch | null = null;
   #settling: Promise<void> | null = null;
 
@@ -32,6 +34,7 @@ export class Reloads {
     this.#parts = parts;
     this.#current = parts.loaded.config;
     this.#sources = parts.loaded.sources;
+    this.#known = factsOf(this.#sources);
   }
 
   get current(): Config {
@@ -42,6 +45,7 @@ export class Reloads {
   begin(): void {
     this.#watch = watchConfig({
       sources: this.#sources,
+      known: this.#known,
       onChange: () => void this.reload('the file changed', 'careful'),
     });
     process.on('SIGHUP', () => {
@@ -117,18 +121,21 @@ function settingOf(config: Config, section: keyof Config, name?: string): unknow
   return name === undefined ? whole : Reflect.get(whole as object, name);
 }
 
-/** `config` with what a server that started with `started` still uses. */
+/** `config` with what a server that started with `started` still uses. Other logins to the same stores are new ones. */
 export function withTakenAtStart(started: Config, config: Config): Config {
   const joined = { ...config };
   for (const [section, name] of takenAtStart) {
     const setting = settingOf(started, section, name);
+    if (isOtherLogin(setting, settingOf(config, section, name))) continue;
     Object.assign(joined, { [section]: name === undefined ? setting : { ...joined[section], [name]: setting } });
   }
   return joined;
 }
 
 function needsRestart(before: Config, after: Config): string[] {
-  const written = (config: Config, path: (typeof takenAtStart)[number]) =>
-    JSON.stringify(settingOf(config, path[0], path[1]));
-  return takenAtStart.filter((path) => written(before, path) !== written(after, path)).map((path) => path.join('.'));
+  const changed = takenAtStart.filter(([section, name]) => {
+    const [old, next] = [settingOf(before, section, name), settingOf(after, section, name)];
+    return JSON.stringify(old) !== JSON.stringify(next) && !isOtherLogin(old, next);
+  });
+  return changed.map((path) => path.join('.'));
 }

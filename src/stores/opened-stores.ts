@@ -24,6 +24,12 @@ import type { Corpus } from '../tools/search/corpus.ts';
 import type { VectorRegistry } from '../vectors/registry.ts';
 import type { ClosableTables } from './sql-tables.ts';
 
+/** What `storage` says of them. */
+export interface StoreUrls {
+  database: string;
+  state: string;
+}
+
 /** Everything that is kept, behind its ports, whichever drivers the configuration names. */
 export interface Stores {
   accounts: AccountStore;
@@ -72,6 +78,8 @@ export interface Stores {
   sealedTables(file: string): Promise<ClosableTables | null>;
   /** Processes of this server that write the data folder. */
   folderWriters: 'one' | 'several';
+  /** Of `storage`, with the logins that were read last: each new connection reads them. */
+  urls: StoreUrls;
   /** Names what is recorded in the database, for ever. */
   booksId(): Promise<string>;
   /** Names this process in reservations and replies. */

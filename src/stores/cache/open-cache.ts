@@ -11,7 +11,7 @@ export interface CacheParts {
   config: { storage: { state: string; cache: { max_per_scope: number; max: number } } };
   folder: Pick<DataFolder, 'path'>;
   /** Facts of the stores; of these, the books' name is asked for with Redis alone. */
-  stores: { booksId(): Promise<string>; folderWriters?: 'one' | 'several' };
+  stores: { booksId(): Promise<string>; folderWriters?: 'one' | 'several'; urls?: { state: string } };
   secrets: Pick<Secrets, 'all' | 'sealer'>;
   /** Room on the disk of the data folder; null: nobody looks. */
   room: { refusal(): object | null; taken(bytes: number): void } | null;
@@ -139,7 +139,7 @@ async function openDriver(
       return openSqliteCache({ file, bounds, clock, onTrouble, secret, onRemoved: (places) => recent?.forget(places) });
     }
     const [{ openRedisCache }, booksId] = await Promise.all([import('./redis-cache.ts'), stores.booksId()]);
-    return openRedisCache({ url: state, booksId, bounds, clock, onTrouble });
+    return openRedisCache({ url: () => stores.urls?.state ?? state, booksId, bounds, clock, onTrouble });
   }
   const opened = await driver();
   // It is open once the first look has an answer.

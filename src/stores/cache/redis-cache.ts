@@ -11,7 +11,7 @@ import { silentMaxMs } from '../patience.ts';
 import { keysOf } from '../redis/keys.ts';
 import { errorMessage, isElsewhere } from '../redis/redis-errors.ts';
 import type { Script } from '../redis/script.ts';
-import { type KeyServer, keyServersOf } from '../redis/servers.ts';
+import { type KeyServer, keyServersOf, type StoreUrl } from '../redis/servers.ts';
 import { openWire, type Reply, type Wire } from '../redis/wire.ts';
 import { createTroubleReport } from '../trouble-report.ts';
 import { dropScript, expireScript, putScript, statsScript } from './lua-cache.ts';
@@ -27,7 +27,7 @@ const scannedAtOnce = 500;
 const newline = 10;
 
 export interface RedisCacheOptions {
-  url: string;
+  url: StoreUrl;
   /** Names the books: a Redis may be shared. */
   booksId: string;
   bounds: CacheBounds;

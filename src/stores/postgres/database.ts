@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ClientBase, Pool as PgPool, PoolClient, PoolConfig, QueryResult } from 'pg';
+import type { ClientBase, ClientConfig, Pool as PgPool, PoolClient, PoolConfig, QueryResult } from 'pg';
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { createPatience, type Patience, patiently, seedWaitMaxMs } from '../patience.ts';
@@ -84,18 +84,22 @@ const usualConnectTimeoutMs = 1_000;
 const idleTimeoutMs = 60_000;
 
 /**
- * The pools over a `postgres://` URL. Connects to nothing yet; a lost server is found again by the next statement, and
- * never throws outside of one. `pg` is loaded here, at first use. With `pgbouncer=true` in its query, as other clients have it,
+ * The pools over a `postgres://` URL, whose user and password may change. Connects to nothing yet; a lost server is found
+ * again by the next statement, and never throws outside of one. `pg` is loaded here, at first use. With `pgbouncer=true` in its query, as other clients have it,
  * a pooler may give each transaction another connection: nothing is left on one, and no start of one has parameters.
  */
-export async function connect(url: string, sizes: PoolSizes = poolSizes): Promise<Database> {
+export async function connect(storeUrl: string | (() => string), sizes: PoolSizes = poolSizes): Promise<Database> {
   const { default: pg } = await import('pg');
-  const connectionString = url.replace(/([?&])pgbouncer=true(&|$)/, (_, before, behind) =>
-    behind === '' ? '' : before,
-  );
-  const pooled = connectionString !== url;
+  const urlNow = typeof storeUrl === 'string' ? () => storeUrl : storeUrl;
+  const url = urlNow();
+  const pooled = withoutPgbouncer(url) !== url;
+  class Client extends pg.Client {
+    constructor(options?: ClientConfig) {
+      super({ ...options, connectionString: withoutPgbouncer(urlNow()) });
+    }
+  }
   const shared: PoolConfig = {
-    connectionString,
+    Client,
     application_name: 'culvert',
     keepAlive: true,
     connectionTimeoutMillis: sizes.connectTimeoutMs ?? usualConnectTimeoutMs,
@@ -134,6 +138,10 @@ export async function connect(url: string, sizes: PoolSizes = poolSizes): Promis
   };
 }
 
+function withoutPgbouncer(url: string): string {
+  return url.replace(/([?&])pgbouncer=true(&|$)/, (_, before, behind) => (behind === '' ? '' : before));
+}
+
 /** To compile a sum of many parts takes PostgreSQL ten times as long as to run it. */
 function withoutJit(client: ClientBase): Promise<unknown> {
   return client.query('SET jit = off');
@@ -160,12 +168,15 @@ function connectionsOf(pool: PgPool, onAnswer: () => void, timeoutMs: number | n
     const run = runOver(client, onAnswer, names);
     /** An error that did not come from the server: the next query would wait behind one that is never answered. */
     let lost = false;
+    /** Another connection may find a server that does it, or be allowed to. */
+    let unfit = false;
     return {
       async run(sql, values) {
         try {
           return await run(sql, values);
         } catch (error) {
           lost ||= sqlState(error) === null;
+          unfit ||= unfitStates.has(sqlState(error) ?? '');
           throw error;
         }
       },
@@ -174,7 +185,7 @@ function connectionsOf(pool: PgPool, onAnswer: () => void, timeoutMs: number | n
         try {
           if (lost) throw new Error('the connection was lost');
           await client.query(how === 'commit' ? 'COMMIT' : 'ROLLBACK');
-          client.release();
+          client.release(unfit);
         } catch (error) {
           client.release(true);
           if (!mayCommit) throw error;
@@ -206,6 +217,9 @@ function connectionsOf(pool: PgPool, onAnswer: () => void, timeoutMs: number | n
     },
   };
 }
+
+/** Read-only, as a primary that has become a replica is; without a right, as users are whom a secret manager has replaced. */
+const unfitStates: ReadonlySet<string> = new Set(['25006', '42501']);
 
 /** The id comes with the answer to BEGIN. By it another connection finds out what became of an unanswered COMMIT. */
 const beginSql = {

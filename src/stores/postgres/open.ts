@@ -13,7 +13,7 @@ import { migrations } from './schema.ts';
  * closing to the caller.
  */
 export async function openPostgres(
-  url: string,
+  url: string | (() => string),
   sizes?: PoolSizes,
   onWait?: (message: string) => void,
 ): Promise<Database> {

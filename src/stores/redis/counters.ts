@@ -36,7 +36,7 @@ import { createPlans, type Plans, readPlan, type ScopedPlan, tierCallMilli } fro
 import type { Script } from './script.ts';
 import type { SeedFacts } from './seed-fields.ts';
 import { createSeeding, type Seeding } from './seeding.ts';
-import { type KeyServer, keyServersOf } from './servers.ts';
+import { type KeyServer, keyServersOf, type StoreUrl } from './servers.ts';
 import { createSettlements, type Settlements } from './settlements.ts';
 import { createSweep, type Sweep } from './sweep.ts';
 import { createTakes, type Takes } from './takes.ts';
@@ -72,7 +72,7 @@ const unavailable: Unavailable = { kind: 'unavailable', reason: 'the quota count
 
 export interface RedisCountersOptions {
   /** Value of `storage.state`. */
-  url: string;
+  url: StoreUrl;
   /** The part of a cluster. */
   server?: KeyServer | undefined;
   /**

@@ -33,15 +33,19 @@ export interface KeyServers {
   cache: KeyServer;
 }
 
+/** A URL, or a function where its user and password may change. */
+export type StoreUrl = string | (() => string);
+
 /** Reads `storage.state`: the URL of a server, of sentinels, or of a cluster. */
-export function keyServersOf(url: string, clock: Clock): KeyServers {
-  const kind = /^rediss?\+(\w+):/.exec(url)?.[1];
+export function keyServersOf(storeUrl: StoreUrl, clock: Clock): KeyServers {
+  const url = typeof storeUrl === 'string' ? () => storeUrl : storeUrl;
+  const kind = /^rediss?\+(\w+):/.exec(url())?.[1];
   if (kind === 'cluster') {
-    const urlOf = createSlotMap(readUrl(url), clock);
+    const urlOf = createSlotMap(() => readUrl(url()), clock);
     const parts = tags.map((tag, at): KeyServer => ({ tag, url: () => urlOf((at + 0.5) * slotsOfPart) }));
     return { parts, cache: { tag: null, url: () => urlOf(cacheSlot) } };
   }
-  const one = { tag: null, url: kind === 'sentinel' ? primaryOf(readUrl(url), clock) : async () => url };
+  const one = { tag: null, url: kind === 'sentinel' ? primaryOf(() => readUrl(url()), clock) : async () => url() };
   return { parts: [one], cache: one };
 }
 
@@ -98,8 +102,9 @@ async function askAny<Answer>(
 }
 
 /** The primary that sentinels name: `redis+sentinel://[user[:password]@]host[:26379]/NAME[/database]`. */
-function primaryOf({ path, hosts, at, query }: ServersUrl, clock: Clock): () => Promise<string> {
+function primaryOf(read: () => ServersUrl, clock: Clock): () => Promise<string> {
   return () => {
+    const { path, hosts, at, query } = read();
     const [, name = '', ...database] = path.split('/');
     const sentinels = hosts.map((host) => {
       const url = at(host);
@@ -121,11 +126,12 @@ function primaryOf({ path, hosts, at, query }: ServersUrl, clock: Clock): () => 
 type Range = readonly [first: number, last: number, host: string];
 
 /** Map of slots to servers of a cluster, read from any that answers: of the URL, and of the map before. */
-function createSlotMap({ hosts, at }: ServersUrl, clock: Clock): (slot: number) => Promise<string> {
+function createSlotMap(read: () => ServersUrl, clock: Clock): (slot: number) => Promise<string> {
   let servers: string[] = [];
   let look: { ranges: Promise<readonly Range[]>; atMs: number } | null = null;
 
   async function readRanges(): Promise<readonly Range[]> {
+    const { hosts, at } = read();
     const urls = [...new Set([...servers, ...hosts])].map(at);
     const ranges = await askAny(urls, clock, ['CLUSTER', 'SLOTS'], (reply, { hostname }) =>
       (reply as readonly (readonly Reply[])[]).map(([first, last, primary]): Range => {
@@ -143,7 +149,7 @@ function createSlotMap({ hosts, at }: ServersUrl, clock: Clock): (slot: number) 
       look = { ranges: readRanges(), atMs: clock.monotonicMs() };
     const range = (await look.ranges).find(([first, last]) => first <= slot && slot <= last);
     if (range === undefined) throw new Error(`no server of the cluster has slot ${slot}`);
-    return at(range[2]).href;
+    return read().at(range[2]).href;
   };
 }
 
