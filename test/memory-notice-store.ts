@@ -1,7 +1,12 @@
 import type { Crossing, Notice, NoticeStore } from '../src/books/metering/notices/notice-store.ts';
 
 /** The port of notices in this process alone, for tests. Answers a turn later, as a database does. */
-export function memoryNoticeStore(): NoticeStore & { queued(): readonly Notice[]; failing: boolean } {
+export function memoryNoticeStore(): NoticeStore & {
+  queued(): readonly Notice[];
+  /** As another process had noted it. */
+  put(crossing: Crossing): void;
+  failing: boolean;
+} {
   const crossings = new Map<string, Crossing>();
   const notices = new Map<string, Notice & { nextMs: number }>();
   const nameOf = (scope: string, limit: string, share: number) => `${scope} ${limit} ${share}`;
@@ -12,6 +17,7 @@ export function memoryNoticeStore(): NoticeStore & { queued(): readonly Notice[]
   const store = {
     failing: false,
     queued: () => [...notices.values()],
+    put: (crossing: Crossing) => void crossings.set(nameOf(crossing.scope, crossing.limit, crossing.share), crossing),
     async cross(crossing: Crossing, notice: Notice) {
       await turn();
       const name = nameOf(crossing.scope, crossing.limit, crossing.share);
@@ -24,9 +30,15 @@ export function memoryNoticeStore(): NoticeStore & { queued(): readonly Notice[]
       await turn();
       crossings.delete(nameOf(scope, limit, share));
     },
-    async crossed() {
+    async crossed(scope: string) {
       await turn();
-      return [...crossings.values()];
+      return [...crossings.values()].filter((one) => one.scope === scope);
+    },
+    async crossings(behind: Omit<Crossing, 'crossedMs'> | null, limit: number) {
+      await turn();
+      const placeOf = ({ scope, limit: of, share }: Omit<Crossing, 'crossedMs'>) => nameOf(scope, of, share);
+      const ordered = [...crossings.values()].toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
+      return ordered.filter((one) => behind === null || placeOf(one) > placeOf(behind)).slice(0, limit);
     },
     async due(nowMs: number, leaseUntilMs: number, limit: number, but: readonly string[] = []) {
       await turn();

@@ -30,7 +30,7 @@ export async function queueStatements(parts: {
   const nowMs = clock.wallMs();
   const month = lastMonth(time_zone, nowMs);
   const limitOf = (receiver: string) => `${month} ${time_zone} ${receiver}`;
-  const sent = new Set((await store.crossed()).flatMap((one) => (one.scope === scope ? [one.limit] : [])));
+  const sent = new Set((await store.crossed(scope)).map(({ limit }) => limit));
   const due = to.filter(({ name }) => !sent.has(limitOf(name)));
   if (due.length === 0) return 0;
   const query = new URLSearchParams({ month, time_zone });

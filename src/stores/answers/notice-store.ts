@@ -1,4 +1,5 @@
 import type {
+  Crossing,
   EndedNotice,
   ListedNotice,
   Notice,
@@ -36,14 +37,14 @@ export function createNoticeStore({
       const sql = `DELETE FROM ${crossing} WHERE scope = $1 AND limit_id = $2 AND share = $3`;
       await write([{ sql, values: [scope, limit, share] }]);
     },
-    async crossed() {
-      const found = await rows(`SELECT * FROM ${crossing} ORDER BY crossed_ms, scope, limit_id, share`, []);
-      return found.map((row) => ({
-        scope: String(row.scope),
-        limit: String(row.limit_id),
-        share: Number(row.share),
-        crossedMs: Number(row.crossed_ms),
-      }));
+    async crossed(scope) {
+      return (await rows(`SELECT * FROM ${crossing} WHERE scope = $1`, [scope])).map(crossingOf);
+    },
+    async crossings(behind, limit) {
+      const after = behind === null ? '' : 'WHERE (scope, limit_id, share) > ($2, $3, $4)';
+      const sql = `SELECT * FROM ${crossing} ${after} ORDER BY scope, limit_id, share LIMIT $1`;
+      const values = behind === null ? [limit] : [limit, behind.scope, behind.limit, behind.share];
+      return (await rows(sql, values)).map(crossingOf);
     },
     async due(nowMs, leaseUntilMs, limit, but = []) {
       // Asked all the time, and mostly nothing is due: then it waits for nobody's write.
@@ -65,6 +66,15 @@ export function createNoticeStore({
     end: async (id, how) => void (await write(endOf(notice, ended, id, how))),
     list: (query) => rows(...listedNotices(notice, ended, query)).then((found) => found.map(listedOf)),
     close,
+  };
+}
+
+function crossingOf(row: Record<string, unknown>): Crossing {
+  return {
+    scope: String(row.scope),
+    limit: String(row.limit_id),
+    share: Number(row.share),
+    crossedMs: Number(row.crossed_ms),
   };
 }
 

@@ -10,8 +10,10 @@ export interface NoticeStore {
   cross(crossing: Crossing, notice: Notice): Promise<boolean>;
   /** The limit has fallen back, so the next crossing is reported again. */
   rearm(scope: string, limit: string, share: number): Promise<void>;
-  /** Everything noted as above, for a process that starts. */
-  crossed(): Promise<readonly Crossing[]>;
+  /** Crossings of one scope. */
+  crossed(scope: string): Promise<readonly Crossing[]>;
+  /** All crossings, page by page: `limit` of them behind this one, in an order that stays. Null: from the first. */
+  crossings(behind: Omit<Crossing, 'crossedMs'> | null, limit: number): Promise<readonly Crossing[]>;
   /**
    * Notices whose next try is due, leased to this caller until `leaseUntilMs`: in turns by plan, of each the oldest first.
    * Those of the plans `but` stay where they are.

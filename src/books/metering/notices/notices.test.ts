@@ -121,6 +121,26 @@ test('use that flickers around a share is told once; after it fell by 5 % of the
   assert.deepEqual(shares(told()), [0.8, 0.8]);
 });
 
+test('what others crossed is read page by page, and known for the last of them', async () => {
+  const store = memoryNoticeStore();
+  for (let at = 0; at < 2_400; at += 1) store.put({ scope: `a:other-${at}`, limit: '5h', share: 0.8, crossedMs: 1 });
+  const limit = { ...units(100), scope: 'z' };
+  store.put({ scope: 'z', limit: limit.id, share: 0.8, crossedMs: 1 });
+  const pages: number[] = [];
+  const { crossings } = store;
+  store.crossings = async (behind, most) => {
+    const page = await crossings(behind, most);
+    pages.push(page.length);
+    return page;
+  };
+  const { notices, told } = setUp(store);
+  await notices.start();
+  assert.deepEqual(pages, [1_000, 1_000, 401]);
+  await seer(notices, limit)(90);
+  assert.deepEqual(told(), [], 'another process has reported it');
+  await notices.stop();
+});
+
 const aroundShares = fc.constantFrom(74, 75, 76, 79, 80, 89, 90, 94, 95, 96, 99, 100);
 const anyUse = fc.integer({ min: 0, max: 110 });
 

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { every } from '../../../kernel/every.ts';
 import { endless } from '../../../kernel/limits.ts';
 import type { Principal } from '../../auth/principal.ts';
@@ -5,6 +6,7 @@ import type { ObserveLimits } from '../admission.ts';
 import type { Limit, LimitState } from '../counters.ts';
 import { createNoticeDelivery, type DeliveryParts } from './notice-delivery.ts';
 import { type Mover, softLimitOf, thresholdNotice } from './notice-message.ts';
+import type { Crossing, NoticeStore } from './notice-store.ts';
 
 /** Tells an operator's webhook when windows fill up (design §11). Advisory: nothing here ever holds a request up. */
 export interface Notices {
@@ -20,6 +22,8 @@ export interface Notices {
 
 /** Maximum time until a crossing of another process, or its end, is known here. */
 const refreshIntervalMs = 60_000;
+/** Crossings or limits that one turn of the loop looks at. */
+const readAtOnce = 1_000;
 /** Maximum number of watched limits. At the bound all are forgotten and made again on demand. */
 const gaugesMax = 100_000;
 
@@ -42,6 +46,8 @@ export function createNotices(parts: DeliveryParts): Notices {
   const gauges = new Map<string, Watched>();
   /** State of the store, for gauges that are made. */
   let crossed = new Set<string>();
+  /** Gauges that this process has moved since the store was last read. */
+  let moved = new Set<Watched>();
   let inTrouble = false;
   let stopRefreshing: (() => void) | null = null;
 
@@ -66,6 +72,7 @@ export function createNotices(parts: DeliveryParts): Notices {
   /** One at a time for a limit; the amount that comes meanwhile is handled next. */
   async function deal(gauge: Watched): Promise<void> {
     gauge.busy = true;
+    moved.add(gauge);
     try {
       while (gauge.seen !== null) {
         const { seen } = gauge;
@@ -105,13 +112,15 @@ export function createNotices(parts: DeliveryParts): Notices {
   /** Notices of other processes. */
   async function refresh(): Promise<void> {
     try {
-      const busyBefore = new Set([...gauges.values()].filter((gauge) => gauge.busy));
-      const rows = await store.crossed();
-      crossed = new Set(rows.map(({ scope, limit, share }) => nameOf(scope, limit, share)));
+      moved = new Set();
+      for (const gauge of gauges.values()) if (gauge.busy) moved.add(gauge);
+      crossed = await readCrossed(store);
+      let seen = 0;
       for (const gauge of gauges.values()) {
+        if (++seen % readAtOnce === 0) await nextTurn();
         const { scope, id } = gauge.limit;
         // The change that this process makes may be newer than the state that was read.
-        const moving = gauge.busy || busyBefore.has(gauge);
+        const moving = gauge.busy || moved.has(gauge);
         for (const mark of gauge.marks) {
           const name = nameOf(scope, id, mark.share);
           if (!moving) mark.crossed = crossed.has(name);
@@ -154,6 +163,17 @@ export function createNotices(parts: DeliveryParts): Notices {
       await delivery.stop();
     },
   };
+}
+
+/** Names of all crossings. There may be some for each account: no turn of the loop reads them all. */
+async function readCrossed(store: Pick<NoticeStore, 'crossings'>): Promise<Set<string>> {
+  const names = new Set<string>();
+  for (let behind: Crossing | null = null; ; await nextTurn()) {
+    const rows: readonly Crossing[] = await store.crossings(behind, readAtOnce);
+    for (const { scope, limit, share } of rows) names.add(nameOf(scope, limit, share));
+    if (rows.length < readAtOnce) return names;
+    behind = rows.at(-1) ?? null;
+  }
 }
 
 /** The gauge of a limit, made where there is none yet. */
