@@ -45,3 +45,36 @@ test('jobs that no secret opens rest for a minute, with one line in the log for 
     /^work at a batch rests, 3 times since the last such line: each was sealed with another storage\.secret/,
   );
 });
+
+test('between jobs that end at once others have their turns of the loop', async () => {
+  let left = 200;
+  let leasedOfTurn = 0;
+  let counting: NodeJS.Immediate;
+  const turn = () => {
+    leasedOfTurn = 0;
+    counting = setImmediate(turn);
+  };
+  const jobs = new LeasedJobs({
+    store: {
+      async lease(_worker, _nowMs, _untilMs, limit) {
+        const jobs = Array.from({ length: Math.min(left, limit) }, () => ({ id: `file_${left--}` }));
+        leasedOfTurn += jobs.length;
+        assert.ok(leasedOfTurn <= 8, `${leasedOfTurn} in one turn`);
+        return jobs;
+      },
+      renew: async () => true,
+      release: async () => undefined,
+    },
+    worker: workerApart('this one', 'alone'),
+    clock: fakeClock(),
+    atOnceMax: 8,
+    noun: 'file',
+    work: async () => undefined,
+    onTrouble: () => assert.fail('nothing fails'),
+  });
+  counting = setImmediate(turn);
+  await jobs.look();
+  await until('all are done', () => left === 0);
+  clearImmediate(counting);
+  await jobs.stop();
+});

@@ -75,6 +75,7 @@ export class LeasedJobs<Job extends { id: string }> {
   readonly #stopping = new AbortController();
   #looking: Promise<void> | null = null;
   #lookAgain = false;
+  #soon: NodeJS.Immediate | null = null;
   #inTrouble = false;
   #stops: (() => void)[] = [];
   readonly #unopened: LeftOut;
@@ -164,6 +165,14 @@ export class LeasedJobs<Job extends { id: string }> {
     void this.look();
   }
 
+  /** In the next turn of the loop: where jobs end at once, one after the other, nobody else would get one. */
+  #lookSoon(): void {
+    this.#soon ??= setImmediate(() => {
+      this.#soon = null;
+      void this.look();
+    });
+  }
+
   #hasRoom(): boolean {
     return this.#jobs.size < this.#parts.atOnceMax;
   }
@@ -207,7 +216,7 @@ export class LeasedJobs<Job extends { id: string }> {
         })
         .finally(() => {
           if (this.#jobs.get(id) === held) this.#jobs.delete(id);
-          void this.look();
+          this.#lookSoon();
         }),
     };
     this.#jobs.set(id, held);

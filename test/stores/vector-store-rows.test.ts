@@ -108,4 +108,23 @@ for (const driver of drivers) {
     await rows.release({ allBut: 'four' });
     assert.equal((await rows.lease('four', 300, 400, 1)).length, 1);
   });
+
+  told('of many tenants each has its turn before one has a second, the oldest files first', async (rows) => {
+    const of = (tenant: string, ids: readonly string[]) =>
+      rows.attach(
+        ids.map((id) => file(id, undefined, { store: `vs_${tenant}`, tenant })),
+        null,
+        bounds,
+      );
+    await of('t1', ['b0', 'b1', 'b2', 'b3', 'b4', 'b5', 'b6', 'b7']);
+    await of('t2', ['c0']);
+    await of('t3', ['a0', 'd0', 'd1']);
+    const lease = async (limit: number, nowMs = 100) => idsOf(await rows.lease('w', nowMs, 200, limit)).toSorted();
+    assert.deepEqual(await lease(1), ['a0']);
+    assert.deepEqual(await lease(1), ['b0'], 'its tenant has none leased');
+    assert.deepEqual(await lease(3), ['b1', 'c0', 'd0']);
+    assert.deepEqual(await lease(9), ['b2', 'b3', 'b4', 'b5', 'd1']);
+    assert.deepEqual(await lease(9), []);
+    assert.deepEqual(await lease(3, 300), ['a0', 'b0', 'c0'], 'their leases are over');
+  });
 }

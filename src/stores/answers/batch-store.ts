@@ -140,8 +140,8 @@ function batchesIn({ prefix, rows, write, transaction }: SqlTables) {
       ]);
     },
     async removeLines(limit) {
-      const noLines = `UPDATE ${batch} SET has_lines = 0
-        WHERE ended_ms IS NOT NULL AND has_lines = 1 AND id NOT IN (SELECT batch FROM ${line})`;
+      const noLines = `UPDATE ${batch} SET has_lines = 0 WHERE ended_ms IS NOT NULL AND has_lines = 1
+        AND NOT EXISTS (SELECT 1 FROM ${line} WHERE batch = ${batch}.id)`;
       const sql = `DELETE FROM ${line} WHERE (batch, seq) IN (
         SELECT line.batch, line.seq FROM ${batch} AS over JOIN ${line} AS line ON line.batch = over.id
         WHERE over.ended_ms IS NOT NULL AND over.has_lines = 1 LIMIT $1)`;

@@ -9,6 +9,7 @@ import {
   alertTable,
   awayLines,
   batchTables,
+  batchUpkeep,
   bodySignatureTable,
   bodyTable,
   conversationPlaces,
@@ -26,7 +27,14 @@ import { feedbackTable, variantStateTable } from '../schema/experiments.ts';
 import * as ledger from '../schema/ledger.ts';
 import { repricingDdl } from '../schema/repricing.ts';
 import { statementDdl } from '../schema/statements.ts';
-import { namedVectors, vectorSettings, vectorStorePlaces, vectorStoreTables, vectorTables } from '../schema/vectors.ts';
+import {
+  namedVectors,
+  vectorSettings,
+  vectorStoreLeases,
+  vectorStorePlaces,
+  vectorStoreTables,
+  vectorTables,
+} from '../schema/vectors.ts';
 
 /**
  * The tables that SQLite keeps in ledger.db. The key is our request id, a UUIDv7: in the C collation its order is that
@@ -321,6 +329,7 @@ export const migrations: readonly Migration[] = [
   },
   // Of these no backup holds rows.
   { version: 64, name: 'rows that changed', sql: postgresDdl(accounts.rowChangeTable) + changeTriggers() },
+  { version: 65, name: 'indexes for upkeep', sql: postgresDdl(batchUpkeep, vectorStoreLeases) },
 ];
 
 function changeTriggers(): string {

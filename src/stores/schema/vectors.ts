@@ -104,3 +104,7 @@ export const vectorStorePlaces: Ddl = `
     PRIMARY KEY (store, file)
   ) KEYED;
   CREATE INDEX vector_store_place_removed ON @vector_store_place (removed_ms);`;
+
+/** Leased files, which are few where many wait. */
+export const vectorStoreLeases: Ddl = `
+  CREATE INDEX vector_store_file_leased ON @vector_store_file (lease_until_ms, tenant) WHERE status = 'in_progress';`;

@@ -4,6 +4,7 @@ import {
   alertTable,
   awayLines,
   batchTables,
+  batchUpkeep,
   bodySignatureTable,
   bodyTable,
   conversationPlaces,
@@ -15,7 +16,14 @@ import {
 } from '../schema/answers.ts';
 import { crawlHookTable, crawlPageTable, crawlTable } from '../schema/crawls.ts';
 import { sqliteDdl } from '../schema/ddl.ts';
-import { namedVectors, vectorSettings, vectorStorePlaces, vectorStoreTables, vectorTables } from '../schema/vectors.ts';
+import {
+  namedVectors,
+  vectorSettings,
+  vectorStoreLeases,
+  vectorStorePlaces,
+  vectorStoreTables,
+  vectorTables,
+} from '../schema/vectors.ts';
 import type { Database, Durability } from './database.ts';
 import { migrateWithCopy, openMigrated } from './migrations.ts';
 
@@ -154,6 +162,7 @@ export const responseMigrations: readonly Migration[] = [
 export const batchMigrations: readonly Migration[] = [
   { version: 1, name: 'files and batches', sql: sqliteDdl(batchTables) },
   { version: 2, name: 'lines at providers', sql: sqliteDdl(awayLines) },
+  { version: 3, name: 'indexes for upkeep', sql: sqliteDdl(batchUpkeep) },
 ];
 
 /** `bodies.db`: what callers sent and got, where an operator wants it. A separate file for the same reason. */
@@ -166,6 +175,7 @@ export const bodyMigrations: readonly Migration[] = [
 export const vectorStoreMigrations: readonly Migration[] = [
   { version: 1, name: 'vector stores and their files', sql: sqliteDdl(vectorStoreTables) },
   { version: 2, name: 'places of removed files', sql: sqliteDdl(vectorStorePlaces) },
+  { version: 3, name: 'leased files', sql: sqliteDdl(vectorStoreLeases) },
 ];
 
 /** `crawl.db`: what crawls have read. A separate file for the same reason. */

@@ -202,15 +202,26 @@ function workIn(tables: SqlTables) {
     release,
     async lease(worker, nowMs, untilMs, limit) {
       if (!(await isSomeFree(nowMs))) return [];
-      // Round the tenants: a file's turn is its place among those of its tenant, behind those that are leased. The outer
-      // condition is looked at again where another process leased a file meanwhile.
+      // Round the tenants: a file's turn is its place among those of its tenant, behind those that are leased. The walk
+      // reads a few files of each tenant, however many wait. The outer condition is looked at again where another
+      // process leased a file meanwhile.
+      const following = (where: string) => `SELECT id FROM ${file} WHERE ${free} ${where} ORDER BY tenant, id LIMIT 1`;
+      const behind = `AND (tenant, id) > (walk.tenant, CASE WHEN nth < $5 THEN walk.id ELSE '~' END)`;
       const sql = `UPDATE ${file} SET worker = $2, lease_until_ms = $3 WHERE ${free} AND id IN (
-        SELECT id FROM (SELECT id, lease_until_ms, row_number() OVER (PARTITION BY tenant
-            ORDER BY CASE WHEN lease_until_ms > $1 THEN 0 ELSE 1 END, id) AS turn
-          FROM ${file} WHERE ${open}) AS queued
-        WHERE lease_until_ms <= $1 AND turn <= ${leasedOfTenantMax} ORDER BY turn, id LIMIT $4)
+        WITH RECURSIVE walk (tenant, id, nth) AS (
+          SELECT tenant, id, 1 FROM ${file} WHERE id = (${following('')})
+          UNION ALL
+          SELECT ahead.tenant, ahead.id, CASE WHEN ahead.tenant = walk.tenant THEN nth + 1 ELSE 1 END
+          FROM walk JOIN ${file} AS ahead ON ahead.id = (${following(behind)})
+        ), leased (tenant, files) AS (
+          SELECT tenant, count(*) FROM ${file} WHERE ${open} AND lease_until_ms > $1 GROUP BY tenant
+        )
+        SELECT id FROM (
+          SELECT walk.id, nth + coalesce(files, 0) AS turn FROM walk LEFT JOIN leased ON leased.tenant = walk.tenant
+        ) AS queued WHERE turn <= ${leasedOfTenantMax} ORDER BY turn, id LIMIT $4)
         RETURNING ${fileColumns}`;
-      return (await tables.rows(sql, [nowMs, worker, untilMs, limit])).map(fileOf);
+      const eachMax = Math.min(limit, leasedOfTenantMax);
+      return (await tables.rows(sql, [nowMs, worker, untilMs, limit, eachMax])).map(fileOf);
     },
   } satisfies Partial<VectorStoreRows>;
 }
