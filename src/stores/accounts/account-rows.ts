@@ -258,16 +258,16 @@ export function bodyRuleOf({ kind, created_ms, created_by, until_ms, ...row }: B
   return { ...row, of: kind, createdMs: created_ms, createdBy: created_by, untilMs: until_ms };
 }
 
-/** The text after `WHERE` for a query of the audit log, with `auditValues`. */
+/** The text after `WHERE` for a query of the audit log among the rows from id $8 on, with `auditValues`. */
 export const auditConditions = `(CAST($1 AS TEXT) IS NULL OR actor = $1) AND (CAST($3 AS TEXT) IS NULL OR subject = $3)
   AND (CAST($2 AS TEXT) IS NULL OR action = $2 OR substr(action, 1, length($2) + 1) = $2 || '.')
-  AND at_ms >= CAST($4 AS BIGINT) AND at_ms < CAST($5 AS BIGINT) AND id < CAST($6 AS BIGINT)
+  AND at_ms >= CAST($4 AS BIGINT) AND at_ms < CAST($5 AS BIGINT) AND id < CAST($6 AS BIGINT) AND id >= CAST($8 AS BIGINT)
   ORDER BY id DESC LIMIT CAST($7 AS BIGINT)`;
 
-export function auditValues(query: AuditQuery): (string | number | null)[] {
-  const { actor = null, action = null, subject = null, sinceMs = 0, untilMs, before, limit } = query;
-  const endless = Number.MAX_SAFE_INTEGER;
-  return [actor, action, subject, Math.floor(sinceMs), Math.ceil(untilMs ?? endless), before ?? endless, limit];
+export function auditValues(query: AuditQuery & { before: number; from: number }): (string | number | null)[] {
+  const { actor = null, action = null, subject = null, sinceMs = 0, untilMs, before, limit, from } = query;
+  const until = Math.ceil(untilMs ?? Number.MAX_SAFE_INTEGER);
+  return [actor, action, subject, Math.floor(sinceMs), until, before, limit, from];
 }
 
 export function auditOf(row: AuditColumns & { id: number }): AuditRow {

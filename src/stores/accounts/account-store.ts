@@ -1,5 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
-import type { AccountStore, KeyPlace } from '../../books/auth/account-store.ts';
+import type { AccountStore, AuditRow, KeyPlace } from '../../books/auth/account-store.ts';
 import { keyPlacesMax } from '../../kernel/limits.ts';
 import { type ClosableTables, Conflict, change, type SqlTables } from '../sql-tables.ts';
 import {
@@ -24,6 +25,9 @@ export interface AccountTablesOf extends ClosableTables {
   keys: Pick<SqlTables, 'transaction'>;
 }
 
+/** Rows of the audit log that one turn of the loop goes through: a filter may match none of millions. */
+const auditedAtOnce = 20_000;
+
 /** Accounts, keys, plans, providers and models that were set up at run time, and the audit log, over either database. */
 export function createAccountStore(tables: AccountTablesOf): AccountStore {
   const { prefix, rows, write, transaction, quick, close } = tables;
@@ -31,6 +35,7 @@ export function createAccountStore(tables: AccountTablesOf): AccountStore {
   const version = { name: 'account-version', text: `SELECT version FROM ${prefix}store_version WHERE one = 1` };
   const provisioned = { name: 'account-scim', text: `SELECT * FROM ${prefix}scim ORDER BY created_ms, id` };
   const audited = { name: 'account-audit', text: `SELECT * FROM ${prefix}audit WHERE ${auditConditions}` };
+  const newestAudited = { name: 'account-newest-audit', text: `SELECT max(id) AS id FROM ${prefix}audit` };
   const toppedUp = {
     name: 'account-credit',
     text: `SELECT * FROM ${prefix}credit WHERE account = $1 ORDER BY at_ms DESC, id LIMIT $2`,
@@ -70,7 +75,16 @@ export function createAccountStore(tables: AccountTablesOf): AccountStore {
       return (await rows(provisioned, [])).map((row) => scimOf(row as ScimColumns));
     },
     async audit(query) {
-      return (await rows(audited, auditValues(query))).map((row) => auditOf(row as StoredAudit));
+      const [newest] = await rows(newestAudited, []);
+      const found: AuditRow[] = [];
+      for (let before = Math.min(query.before ?? Number.MAX_SAFE_INTEGER, Number(newest?.id ?? 0) + 1); ; ) {
+        const from = before - auditedAtOnce;
+        const some = await rows(audited, auditValues({ ...query, before, from, limit: query.limit - found.length }));
+        for (const row of some) found.push(auditOf(row as StoredAudit));
+        if (from <= 0 || found.length === query.limit) return found;
+        before = from;
+        await nextTurn();
+      }
     },
     async topUps(account, limit) {
       return (await rows(toppedUp, [account, limit])).map((row) => topUpOf(row as StoredTopUp));
