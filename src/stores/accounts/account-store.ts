@@ -30,7 +30,7 @@ const auditedAtOnce = 20_000;
 
 /** Accounts, keys, plans, providers and models that were set up at run time, and the audit log, over either database. */
 export function createAccountStore(tables: AccountTablesOf): AccountStore {
-  const { prefix, rows, write, transaction, quick, close } = tables;
+  const { prefix, rows, transaction, quick, close } = tables;
   let builder: Promise<Kysely<AccountTables>> | null = null;
   const version = { name: 'account-version', text: `SELECT version FROM ${prefix}store_version WHERE one = 1` };
   const provisioned = { name: 'account-scim', text: `SELECT * FROM ${prefix}scim ORDER BY created_ms, id` };
@@ -39,15 +39,6 @@ export function createAccountStore(tables: AccountTablesOf): AccountStore {
   const toppedUp = {
     name: 'account-credit',
     text: `SELECT * FROM ${prefix}credit WHERE account = $1 ORDER BY at_ms DESC, id LIMIT $2`,
-  };
-  const place = `${prefix}key_place`;
-  const added = `INSERT INTO ${place} AS held (key_id, address, requests, first_ms, last_ms) VALUES ($1, $2, $3, $4, $4)
-    ON CONFLICT (key_id, address) DO UPDATE SET requests = held.requests + excluded.requests, last_ms = excluded.last_ms`;
-  const lastOfKey = `SELECT address FROM ${place} WHERE key_id = $1 ORDER BY last_ms DESC, address`;
-  const surplus = `DELETE FROM ${place} WHERE key_id = $1 AND address NOT IN (${lastOfKey} LIMIT $2)`;
-  const places = {
-    name: 'account-key-places',
-    text: `SELECT * FROM ${place} WHERE key_id = $1 ORDER BY last_ms DESC, address`,
   };
   return {
     load: createLoad(tables),
@@ -89,6 +80,23 @@ export function createAccountStore(tables: AccountTablesOf): AccountStore {
     async topUps(account, limit) {
       return (await rows(toppedUp, [account, limit])).map((row) => topUpOf(row as StoredTopUp));
     },
+    ...keyPlaces(tables),
+    close,
+  };
+}
+
+/** Addresses that keys were used from. */
+function keyPlaces({ prefix, rows, write }: SqlTables): Pick<AccountStore, 'usedFrom' | 'places'> {
+  const place = `${prefix}key_place`;
+  const added = `INSERT INTO ${place} AS held (key_id, address, requests, first_ms, last_ms) VALUES ($1, $2, $3, $4, $4)
+    ON CONFLICT (key_id, address) DO UPDATE SET requests = held.requests + excluded.requests, last_ms = excluded.last_ms`;
+  const lastOfKey = `SELECT address FROM ${place} WHERE key_id = $1 ORDER BY last_ms DESC, address`;
+  const surplus = `DELETE FROM ${place} WHERE key_id = $1 AND address NOT IN (${lastOfKey} LIMIT $2)`;
+  const places = {
+    name: 'account-key-places',
+    text: `SELECT * FROM ${place} WHERE key_id = $1 ORDER BY last_ms DESC, address`,
+  };
+  return {
     async usedFrom(counts, atMs) {
       // In one order, or two replicas could wait for each other.
       const ordered = counts.toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
@@ -103,7 +111,6 @@ export function createAccountStore(tables: AccountTablesOf): AccountStore {
     async places(keyId) {
       return (await rows(places, [keyId])).map(keyPlaceOf);
     },
-    close,
   };
 }
 
