@@ -29,8 +29,15 @@ const urlCharsMax = 8_192;
 const tlsHandshake = 0x16;
 /** Headers of one connection, or of the proxy itself (RFC 9110 §7.6.1). */
 const proxyHeaders = new Set([
-  ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection'],
-  ...['te', 'trailer', 'transfer-encoding', 'upgrade'],
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
 ]);
 
 export async function startGuardedProxy(): Promise<GuardedProxy> {

@@ -36,9 +36,22 @@ export interface RollupRow extends RollupKey, Sums {}
 
 /** The columns of `rollup` that are summed; `BatchSums.add` says what an event adds to each. */
 const sumNames = [
-  ...(['requests', 'errors', 'cost_milli', 'input_tokens', 'output_tokens', 'cached_input_tokens'] as const),
-  ...(['reasoning_tokens', 'characters', 'audio_ms', 'images', 'usd_nano', 'counted_tokens'] as const),
-  ...(['estimated_tokens', 'counted_usd_nano', 'estimated_usd_nano', 'unpriced'] as const),
+  'requests',
+  'errors',
+  'cost_milli',
+  'input_tokens',
+  'output_tokens',
+  'cached_input_tokens',
+  'reasoning_tokens',
+  'characters',
+  'audio_ms',
+  'images',
+  'usd_nano',
+  'counted_tokens',
+  'estimated_tokens',
+  'counted_usd_nano',
+  'estimated_usd_nano',
+  'unpriced',
 ] as const;
 
 type Sums = Record<FieldOf<(typeof sumNames)[number]>, number>;

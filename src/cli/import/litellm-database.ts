@@ -13,12 +13,24 @@ export interface LiteLlmRows {
 
 /** Tables that are read. */
 export const liteLlmTables = [
-  ...(['LiteLLM_ProxyModelTable', 'LiteLLM_CredentialsTable', 'LiteLLM_Config'] as const),
-  ...(['LiteLLM_VerificationToken', 'LiteLLM_TeamTable', 'LiteLLM_UserTable', 'LiteLLM_BudgetTable'] as const),
-  ...(['LiteLLM_OrganizationTable', 'LiteLLM_ProjectTable', 'LiteLLM_TeamMembership'] as const),
-  ...(['LiteLLM_OrganizationMembership', 'LiteLLM_EndUserTable', 'LiteLLM_TagTable'] as const),
-  ...(['LiteLLM_AccessGroupTable', 'LiteLLM_ModelTable', 'LiteLLM_DeprecatedVerificationToken'] as const),
-  ...(['LiteLLM_GuardrailsTable', 'LiteLLM_PromptTable'] as const),
+  'LiteLLM_ProxyModelTable',
+  'LiteLLM_CredentialsTable',
+  'LiteLLM_Config',
+  'LiteLLM_VerificationToken',
+  'LiteLLM_TeamTable',
+  'LiteLLM_UserTable',
+  'LiteLLM_BudgetTable',
+  'LiteLLM_OrganizationTable',
+  'LiteLLM_ProjectTable',
+  'LiteLLM_TeamMembership',
+  'LiteLLM_OrganizationMembership',
+  'LiteLLM_EndUserTable',
+  'LiteLLM_TagTable',
+  'LiteLLM_AccessGroupTable',
+  'LiteLLM_ModelTable',
+  'LiteLLM_DeprecatedVerificationToken',
+  'LiteLLM_GuardrailsTable',
+  'LiteLLM_PromptTable',
 ] as const;
 
 export type LiteLlmTable = (typeof liteLlmTables)[number];

@@ -6,7 +6,16 @@ const byClaim = z.strictObject({ claim: claim.describe('Claim of the token.') })
 
 /** Signatures that only the holder of a private key can make: what a caller could forge with a public one is not among them. */
 export const tokenAlgorithms = [
-  ...(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const),
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
 ] as const;
 
 const tokenSchema = z

@@ -5,9 +5,19 @@ import { plainPrompt } from './speak-completions.ts';
 import type { Speech } from './speech.ts';
 
 const categories = [
-  ...(['harassment', 'harassment/threatening', 'hate', 'hate/threatening', 'illicit'] as const),
-  ...(['illicit/violent', 'self-harm', 'self-harm/intent', 'self-harm/instructions', 'sexual'] as const),
-  ...(['sexual/minors', 'violence', 'violence/graphic'] as const),
+  'harassment',
+  'harassment/threatening',
+  'hate',
+  'hate/threatening',
+  'illicit',
+  'illicit/violent',
+  'self-harm',
+  'self-harm/intent',
+  'self-harm/instructions',
+  'sexual',
+  'sexual/minors',
+  'violence',
+  'violence/graphic',
 ] as const;
 
 /** A text with this in it is judged as violence; all else as harmless, for nothing here can tell. */

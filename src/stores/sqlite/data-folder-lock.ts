@@ -114,8 +114,18 @@ const lookIntervalMs = 1_000;
 
 /** Names kept within the folder, except for the vectors' shards. Logs of databases that stay open belong to them. */
 const watchedNames = [
-  ...['culvert.db', 'culvert.db-wal', 'ledger.db', 'ledger.db-wal', 'lock.db', 'crawl.db'],
-  ...['pages.db', 'responses.db', 'batches.db', 'bodies.db', 'vector-stores.db', 'vectors'],
+  'culvert.db',
+  'culvert.db-wal',
+  'ledger.db',
+  'ledger.db-wal',
+  'lock.db',
+  'crawl.db',
+  'pages.db',
+  'responses.db',
+  'batches.db',
+  'bodies.db',
+  'vector-stores.db',
+  'vectors',
 ];
 
 export interface DataFolderWatch {

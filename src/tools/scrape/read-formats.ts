@@ -22,8 +22,16 @@ const promptCharsMax = 10_000;
 const wholePage = 'screenshot@fullPage';
 /** Firecrawl has them, we have not. */
 const formatsElsewhere = [
-  ...['audio', 'branding', 'changeTracking', 'deterministicJson', 'highlights', 'menu', 'product'],
-  ...['query', 'question', 'video'],
+  'audio',
+  'branding',
+  'changeTracking',
+  'deterministicJson',
+  'highlights',
+  'menu',
+  'product',
+  'query',
+  'question',
+  'video',
 ];
 
 /** `formats`: a list of words, or of objects whose `type` is one. Throws a FailureError (400, 501) for a wrong one. */

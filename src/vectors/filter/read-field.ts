@@ -10,8 +10,15 @@ import { kindOf, quoted, readObject, refuse } from './refuse.ts';
 
 /** Keys of a condition about one payload field. */
 export const fieldKeys = [
-  ...['key', 'match', 'range', 'geo_bounding_box', 'geo_radius', 'geo_polygon', 'values_count'],
-  ...['is_empty', 'is_null'],
+  'key',
+  'match',
+  'range',
+  'geo_bounding_box',
+  'geo_radius',
+  'geo_polygon',
+  'values_count',
+  'is_empty',
+  'is_null',
 ];
 
 /** Longest text that is looked for in payloads. */

@@ -21,8 +21,15 @@ const strategies = ['average_vector', 'best_score', 'sum_scores'] as const satis
 
 /** Kinds of query by the key that tells them. */
 const queryKinds = [
-  ...(['nearest', 'recommend', 'discover', 'context', 'fusion', 'rrf', 'formula', 'order_by'] as const),
-  ...(['sample'] as const),
+  'nearest',
+  'recommend',
+  'discover',
+  'context',
+  'fusion',
+  'rrf',
+  'formula',
+  'order_by',
+  'sample',
 ] as const;
 /** An object with one of these is in place of a vector. */
 const vectorKeys = ['text', 'indices', 'values', 'image', 'object', ''];

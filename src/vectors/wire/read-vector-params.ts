@@ -7,8 +7,15 @@ import { refuseUnsupported } from './unsupported.ts';
 import { modelCharsMax } from './vector-reader.ts';
 
 export const vectorKeys = [
-  ...['size', 'distance', 'on_disk', 'hnsw_config', 'quantization_config', 'datatype'],
-  ...['multivector_config', 'embedding_model', 'memory'],
+  'size',
+  'distance',
+  'on_disk',
+  'hnsw_config',
+  'quantization_config',
+  'datatype',
+  'multivector_config',
+  'embedding_model',
+  'memory',
 ];
 const sparseKeys = ['index', 'modifier', 'embedding_model'];
 

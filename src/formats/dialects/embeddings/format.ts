@@ -111,8 +111,17 @@ export function inputTypeMember(order: EmbeddingOrder): JsonObject | null {
 
 /** Members that each format takes, or that are seen to before one is asked. */
 const taken: ReadonlySet<string> = new Set<keyof EmbeddingRequest>([
-  ...(['model', 'inputs', 'emptyAt', 'dimensions', 'inputType', 'inputTypeWord', 'purpose'] as const),
-  ...(['encoding', 'answerForm', 'user', 'extra'] as const),
+  'model',
+  'inputs',
+  'emptyAt',
+  'dimensions',
+  'inputType',
+  'inputTypeWord',
+  'purpose',
+  'encoding',
+  'answerForm',
+  'user',
+  'extra',
 ]);
 
 /** Losses of a request in a format. `extra: 'taken'`: unknown members go on unchanged. */

@@ -41,8 +41,14 @@ const read = new Set<string>([
   'labels',
 ]);
 const readConfig = new Set([
-  ...['temperature', 'top_p', 'max_output_tokens', 'thinking_level', 'thinking_summaries'],
-  ...['tool_choice', 'stop_sequences', 'seed'],
+  'temperature',
+  'top_p',
+  'max_output_tokens',
+  'thinking_level',
+  'thinking_summaries',
+  'tool_choice',
+  'stop_sequences',
+  'seed',
 ]);
 
 /** Reads a request of Interactions. What only Google runs (agents, their environments) is refused. */

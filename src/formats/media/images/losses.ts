@@ -5,8 +5,21 @@ import type { ImageField, ImageModelFacts, ImageOrder } from './format.ts';
 
 /** Members that `fieldsFor` or each format takes, or that are seen to before one is asked. */
 const taken: ReadonlySet<string> = new Set<keyof ImageRequest>([
-  ...(['model', 'prompt', 'n', 'size', 'quality', 'style', 'background', 'moderation'] as const),
-  ...(['outputFormat', 'outputCompression', 'answerForm', 'stream', 'inputFidelity', 'user', 'extra'] as const),
+  'model',
+  'prompt',
+  'n',
+  'size',
+  'quality',
+  'style',
+  'background',
+  'moderation',
+  'outputFormat',
+  'outputCompression',
+  'answerForm',
+  'stream',
+  'inputFidelity',
+  'user',
+  'extra',
 ]);
 
 /** Optional fields for a model, in its words, and those that it has no place for. */

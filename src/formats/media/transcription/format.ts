@@ -90,8 +90,17 @@ export interface TranscriptionFacts {
 
 /** Members that OpenAI's format takes, or that are seen to before a service is asked. */
 const openAis: readonly (keyof TranscriptionRequest)[] = [
-  ...(['model', 'task', 'language', 'prompt', 'format', 'temperature', 'timestamps', 'lists'] as const),
-  ...(['stream', 'include', 'extra'] as const),
+  'model',
+  'task',
+  'language',
+  'prompt',
+  'format',
+  'temperature',
+  'timestamps',
+  'lists',
+  'stream',
+  'include',
+  'extra',
 ];
 const takenByOpenAi: ReadonlySet<string> = new Set(openAis);
 

@@ -59,8 +59,15 @@ export function requestHeaders(caller: CallerHeaders, credential: CredentialHead
 }
 
 const answerHeaderNames = [
-  ...(['content-type', 'content-disposition', 'content-language', 'content-range', 'accept-ranges'] as const),
-  ...(['etag', 'last-modified', 'location', 'retry-after'] as const),
+  'content-type',
+  'content-disposition',
+  'content-language',
+  'content-range',
+  'accept-ranges',
+  'etag',
+  'last-modified',
+  'location',
+  'retry-after',
 ] as const;
 
 /** The part of an answer's head that reaches the caller; the rest shows the operator's account at the provider. */
