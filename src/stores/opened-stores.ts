@@ -24,7 +24,7 @@ import type { Corpus } from '../tools/search/corpus.ts';
 import type { VectorRegistry } from '../vectors/registry.ts';
 import type { ClosableTables } from './sql-tables.ts';
 
-/** What `storage` says of them. */
+/** Values of `storage`. */
 export interface StoreUrls {
   database: string;
   state: string;
@@ -78,7 +78,7 @@ export interface Stores {
   sealedTables(file: string): Promise<ClosableTables | null>;
   /** Processes of this server that write the data folder. */
   folderWriters: 'one' | 'several';
-  /** Of `storage`, with the logins that were read last: each new connection reads them. */
+  /** With the logins that were read last: each new connection reads them. */
   urls: StoreUrls;
   /** Names what is recorded in the database, for ever. */
   booksId(): Promise<string>;
