@@ -54,4 +54,10 @@ test('user and password are what their escapes stand for', () => {
   const authorization = `Basic ${Buffer.from('us:er@x:pass/word').toString('base64')}`;
   assert.equal(readProxy('http://us%3Aer%40x:pass%2Fword@proxy.test')?.authorization, authorization);
   assert.equal(readProxy('http://proxy.test')?.authorization, null);
+  // A sign of no escape is itself.
+  const stray = `Basic ${Buffer.from('user:p%w').toString('base64')}`;
+  assert.equal(
+    environmentProxies({ HTTPS_PROXY: 'http://user:p%w@proxy.test' })(new URL('https://x.test'))?.authorization,
+    stray,
+  );
 });

@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { parseNetwork, plainAddress } from '../../kernel/network.ts';
+import { uriText } from '../../kernel/web/uri-text.ts';
 
 /** A forward proxy: asked for a tunnel to https:// origins, and for http:// ones by the whole URL. */
 export interface ForwardProxy {
@@ -15,7 +16,7 @@ export type ProxyOf = (origin: URL) => ForwardProxy | null;
 export function readProxy(text: string): ForwardProxy | null {
   const url = URL.parse(text.includes('://') ? text : `http://${text}`);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.hostname === '') return null;
-  const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  const user = `${uriText(url.username)}:${uriText(url.password)}`;
   return {
     origin: new URL(url.origin),
     authorization: user === ':' ? null : `Basic ${Buffer.from(user).toString('base64')}`,
