@@ -19,6 +19,10 @@ export const reservationColumns: Ddl = `
     cost_milli WHOLE NOT NULL,
     input_tokens_estimate WHOLE NOT NULL`;
 
+/** Units that an event counts and an hour sums. */
+const unitColumns: Ddl = `input_tokens WHOLE NOT NULL, output_tokens WHOLE NOT NULL, cached_input_tokens WHOLE NOT NULL,
+    reasoning_tokens WHOLE NOT NULL, characters WHOLE NOT NULL, audio_ms WHOLE NOT NULL, images WHOLE NOT NULL`;
+
 /** Columns of `usage_event`, behind its key. */
 export const eventColumns: Ddl = `
     client_request_id TEXT,
@@ -35,13 +39,7 @@ export const eventColumns: Ddl = `
     aborted INTEGER NOT NULL,
     ms WHOLE NOT NULL,
     first_token_ms WHOLE,
-    input_tokens WHOLE NOT NULL,
-    output_tokens WHOLE NOT NULL,
-    cached_input_tokens WHOLE NOT NULL,
-    reasoning_tokens WHOLE NOT NULL,
-    characters WHOLE NOT NULL,
-    audio_ms WHOLE NOT NULL,
-    images WHOLE NOT NULL,
+    ${unitColumns},
     cost_milli WHOLE NOT NULL,
     cost_usd REAL,
     usage_source TEXT NOT NULL,
@@ -79,13 +77,7 @@ export const bucketTables: Ddl = `
     requests WHOLE NOT NULL,
     errors WHOLE NOT NULL,
     cost_milli WHOLE NOT NULL,
-    input_tokens WHOLE NOT NULL,
-    output_tokens WHOLE NOT NULL,
-    cached_input_tokens WHOLE NOT NULL,
-    reasoning_tokens WHOLE NOT NULL,
-    characters WHOLE NOT NULL,
-    audio_ms WHOLE NOT NULL,
-    images WHOLE NOT NULL,
+    ${unitColumns},
     usd_nano WHOLE NOT NULL,
     PRIMARY KEY (hour, account, key_id, endpoint, alias, provider)
   ) REWRITTEN;`;

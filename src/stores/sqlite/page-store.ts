@@ -112,6 +112,11 @@ function ownerOf(tenant: string): string {
   return `t${hash.slice(0, 32)}`;
 }
 
+const contentColumns = `chars INTEGER NOT NULL, title TEXT NOT NULL, markdown TEXT NOT NULL, text TEXT NOT NULL,
+  html TEXT NOT NULL, links TEXT NOT NULL, metadata TEXT NOT NULL`;
+const ageIndexes = `CREATE INDEX page_age ON page (tenant, fetched_ms, chars);
+  CREATE INDEX page_fetched ON page (fetched_ms);`;
+
 /** `pages.db`: pages that were read. A separate file: its writes would hold up those of accounts. */
 export const pageMigrations: readonly Migration[] = [
   {
@@ -124,17 +129,10 @@ export const pageMigrations: readonly Migration[] = [
         url TEXT NOT NULL,
         variant TEXT NOT NULL,
         fetched_ms INTEGER NOT NULL,
-        chars INTEGER NOT NULL,
-        title TEXT NOT NULL,
-        markdown TEXT NOT NULL,
-        text TEXT NOT NULL,
-        html TEXT NOT NULL,
-        links TEXT NOT NULL,
-        metadata TEXT NOT NULL,
+        ${contentColumns},
         UNIQUE (tenant, url)
       ) STRICT;
-      CREATE INDEX page_age ON page (tenant, fetched_ms, chars);
-      CREATE INDEX page_fetched ON page (fetched_ms);
+      ${ageIndexes}
       -- owner: one word a tenant, so that the words of others are not even looked at.
       CREATE VIRTUAL TABLE page_words USING fts5 (
         owner, title, text, content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
@@ -154,13 +152,7 @@ export const pageMigrations: readonly Migration[] = [
         fetched_ms INTEGER NOT NULL,
         etag TEXT,
         last_modified TEXT,
-        chars INTEGER NOT NULL,
-        title TEXT NOT NULL,
-        markdown TEXT NOT NULL,
-        text TEXT NOT NULL,
-        html TEXT NOT NULL,
-        links TEXT NOT NULL,
-        metadata TEXT NOT NULL,
+        ${contentColumns},
         UNIQUE (tenant, url, variant)
       ) STRICT;
       INSERT INTO page_variant
@@ -168,8 +160,7 @@ export const pageMigrations: readonly Migration[] = [
         FROM page;
       DROP TABLE page;
       ALTER TABLE page_variant RENAME TO page;
-      CREATE INDEX page_age ON page (tenant, fetched_ms, chars);
-      CREATE INDEX page_fetched ON page (fetched_ms);
+      ${ageIndexes}
     `,
   },
 ];

@@ -20,16 +20,9 @@ export interface ContinuedFacts {
  * A request with all that it continues before its own input, and without the ids that name it. Null when that is not
  * kept here.
  */
-export async function expanded(
-  responses: StoredResponses,
-  tenant: string,
-  raw: Buffer,
-  { previous, conversation }: Pick<RequestState, 'previous' | 'conversation'>,
-  bodyBytesMax: number,
-  notes?: ContinuedFacts,
-): Promise<Buffer | Failure | null> {
+export async function expanded(...request: Parameters<typeof expandedNow>): Promise<Buffer | Failure | null> {
   try {
-    return await expandedNow(responses, tenant, raw, { previous, conversation }, bodyBytesMax, notes);
+    return await expandedNow(...request);
   } catch (error) {
     return failureIn(error);
   }
