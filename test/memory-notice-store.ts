@@ -3,7 +3,7 @@ import type { Crossing, Notice, NoticeStore } from '../src/books/metering/notice
 /** The port of notices in this process alone, for tests. Answers a turn later, as a database does. */
 export function memoryNoticeStore(): NoticeStore & {
   queued(): readonly Notice[];
-  /** As another process had noted it. */
+  /** Notes a crossing, as another process would. */
   put(crossing: Crossing): void;
   failing: boolean;
 } {

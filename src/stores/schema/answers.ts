@@ -185,7 +185,7 @@ export const awayLines: Ddl = `
   ALTER TABLE @batch ADD COLUMN ahead_succeeded WHOLE NOT NULL DEFAULT 0;
   ALTER TABLE @batch_line ADD COLUMN part WHOLE;`;
 
-/** Those few rows that upkeep looks for among all files and batches. */
+/** Indexes of the few rows that upkeep looks for among all files and batches. */
 export const batchUpkeep: Ddl = `
   CREATE INDEX stored_file_unfinished ON @stored_file (created_ms) WHERE complete = 0;
   CREATE INDEX batch_with_lines ON @batch (id) WHERE has_lines = 1;`;
