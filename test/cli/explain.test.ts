@@ -10,6 +10,7 @@ interface Explained {
   sent: boolean;
   model: string;
   cost: number;
+  stream: boolean;
   candidates: {
     target: string;
     verdict: string;
@@ -133,7 +134,7 @@ test('explain says of embeddings who would be asked, in how many calls, and what
     return { code, said: JSON.parse(stdout) as Explained };
   };
   const { code, said } = await explain({ input: ['a', 'b', 'c'], input_type: 'document' });
-  assert.deepEqual([code, said.sent, said.model, said.cost], [0, true, 'docs', 2]);
+  assert.deepEqual([code, said.sent, said.model, said.cost, said.stream], [0, true, 'docs', 2, false]);
   assert.deepEqual(
     said.candidates.map(({ target, verdict, sent }) => [target, verdict, sent?.dialect, sent?.calls, sent?.dropped]),
     [

@@ -142,6 +142,18 @@ test('the router’s settings win over the library’s: attempts, timeouts, fall
   assert.match(told, /nobody: not carried over: there is no model nobody here/);
 });
 
+test('another name of a model is a model; of a pattern it is none, unless it is a pattern itself', () => {
+  const { config, notes } = imported(`
+model_list:
+  - { model_name: one, litellm_params: { model: openai/a, api_key: sk-a } }
+  - { model_name: 'any/*', litellm_params: { model: 'openai/*', api_key: sk-a } }
+router_settings: { model_group_alias: { uno: one, any: 'any/*', 'all/*': 'any/*', one: 'any/*', none: nobody } }`);
+  assert.deepEqual(Object.keys(config.models as object).toSorted(), ['all/*', 'any/*', 'one', 'uno']);
+  const why = Object.fromEntries(notes.map(({ path, message }) => [path.replace(/.*\./, ''), message]));
+  const pattern = 'not carried over: a pattern can only be called by a pattern';
+  assert.deepEqual([why.any, why.one, why.none], [pattern, pattern, 'not carried over: there is no model nobody here']);
+});
+
 test('a fallback that leads back over another model is left out', () => {
   const { config, notes } = imported(`
 model_list:

@@ -9,6 +9,7 @@ import { models, openThreeProviders } from './three-providers.ts';
 const { gateway, lastBody } = await openThreeProviders(
   {
     command: { targets: ['co/command-a-03-2025'] },
+    cut: { targets: ['co/mock/eof=3events'] },
     ranks: { type: 'rerank', targets: ['co/rerank-v3.5'] },
     embed: { type: 'embedding', targets: ['openai/text-embedding-3-small'] },
     tried: { targets: ['openai/mock/ok'], variants: { a: { weight: 1, parameters: { reasoning_effort: 'low' } } } },
@@ -222,11 +223,15 @@ test('errors have the message where this SDK looks for it', async () => {
   assert.match((await failed(cohere.embed(picture))).message, /'texts'/);
 });
 
-test('a stream that breaks off ends with an error', async () => {
-  const { end, types } = await streamed({ model: 'mock/eof=3events', messages });
-  assert.equal(types.at(-1), 'message-end');
-  assert.equal(end.finishReason, 'ERROR');
-});
+for (const [from, model] of [
+  ['another format', 'mock/eof=3events'],
+  ["Cohere's own server", 'cut'],
+] as const)
+  test(`a stream of ${from} that breaks off ends with an error`, async () => {
+    const { end, types } = await streamed({ model, messages });
+    assert.equal(types.at(-1), 'message-end');
+    assert.equal(end.finishReason, 'ERROR');
+  });
 
 test("Cohere's own server gets the body as it came, and its citations come back", async () => {
   const documents = [{ id: 'mine', data: { title: 'A page', text: 'Hello there, it says.' } }];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -11,6 +11,7 @@ import type { Worker } from 'node:worker_threads';
 import { chromiumMissing } from '../../../test/chromium.ts';
 import type { Rendered } from '../page-renderer.ts';
 import { createChromiumRenderer } from './chromium-renderer.ts';
+import { findChromium } from './find-chromium.ts';
 import { createRenderThread } from './render-thread.ts';
 
 /** Threads that this process began, the last one last. */
@@ -34,7 +35,7 @@ function ownTemporaryFolder(t: TestContext): string {
 }
 
 /** A page of the site is rendered; `listener` answers for the site. */
-async function open(t: TestContext, listener: RequestListener) {
+async function open(t: TestContext, listener: RequestListener, chromium: () => string | undefined = () => undefined) {
   const server = createServer(listener).listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => {
@@ -46,7 +47,7 @@ async function open(t: TestContext, listener: RequestListener) {
   const renderer = createChromiumRenderer({
     rules: () => ({ ports: [], allow_private: [place] }),
     resolve: () => Promise.reject(new Error('ENOTFOUND')),
-    chromium: () => undefined,
+    chromium,
     userAgent: () => 'Culvert/0',
     dataDir: `/data/${process.pid}`,
     nowMs: () => performance.now(),
@@ -96,6 +97,27 @@ test('a browser that dies, and a thread that is lost, cost the page under way a 
     troubles.filter((trouble) => !/without its sandbox/.test(trouble)),
     [],
   );
+});
+
+test('another Chromium that the configuration names is started for the next page, and the one before ends', {
+  skip: chromiumMissing || noProc,
+}, async (t) => {
+  const other = join(ownTemporaryFolder(t), 'chromium');
+  symlinkSync(findChromium(undefined)!, other);
+  let named: string | undefined;
+  const { render } = await open(t, html, () => named);
+  const browserOf = async () => {
+    assert.match(textOf(await render()), /words/);
+    const [browser, ...more] = browsers();
+    assert.deepEqual(more, []);
+    return browser;
+  };
+  const first = await browserOf();
+  assert.equal(await browserOf(), first);
+  named = other;
+  const second = await browserOf();
+  assert.notEqual(second, first);
+  assert.equal(await browserOf(), second);
 });
 
 test('nothing is left of the browser when the server has closed, nor of one that was starting', {
