@@ -38,6 +38,16 @@ const markdownOf = async (page: string, options?: PageOptions) => (await read(pa
 
 /** A page, and its expected markdown. */
 const written: readonly [string, string, string][] = [
+  [
+    'a body with words before and behind it',
+    '<html><head><title>no</title></head>one<p>two</p><body><p>three</p></body><p>four</p>five</html>',
+    'one\n\ntwo\n\nthree\n\nfour\n\nfive',
+  ],
+  [
+    'words behind the body alone',
+    '<html><head><title>no</title></head><body><p>one</p></body>two</html>',
+    'one\n\ntwo',
+  ],
   ['headings and paragraphs', '<h1>One</h1><p>Two\n  three</p><h3>Four</h3>', '# One\n\nTwo three\n\n### Four'],
   ['emphasis, also badly placed', '<p>a<b> bold </b>and <i>so</i><em></em></p>', 'a **bold** and *so*'],
   ['a relative link', '<p><a href="../c?d=1#e">here</a></p>', '[here](https://example.org/c?d=1#e)'],

@@ -61,16 +61,23 @@ export function documentOf(html: string): PageDocument {
   return document;
 }
 
-/** Some pages write elements between head and body, or around the body; linkedom then makes a second, empty one. */
+/** Brings what pages write before, behind or around the body into it; linkedom may make a second, empty one of that. */
 function keepBodyNextToHead(document: PageDocument): void {
   const head = document.querySelector('head');
   const body = document.querySelector('body');
-  if (head === null || body === null || head.nextElementSibling === body) return;
+  if (head === null || body === null) return;
   const { documentElement } = document;
-  const others = [...documentElement.childNodes].filter((node) => node !== head && isElement(node));
+  const others = [...documentElement.childNodes].filter((node) => node !== head);
+  if (others.every((node) => node === body || isBlank(node))) return;
+  const at = others.indexOf(body);
   body.remove();
-  for (const node of others) if (node !== body) body.append(node);
+  for (const node of others.slice(0, Math.max(at, 0)).toReversed()) body.prepend(node);
+  for (const node of others.slice(at + 1)) body.append(node);
   documentElement.append(body);
+}
+
+function isBlank(node: PageNode): boolean {
+  return !isElement(node) && !(isText(node) && (node.textContent ?? '').trim() !== '');
 }
 
 /** A document of this body alone. */
