@@ -30,12 +30,7 @@ const modelField = z.string().min(1).max(256).nullable();
 const sizeField = z.int().min(1).max(65_536);
 
 const namedVectorSchema = z.discriminatedUnion('kind', [
-  z.strictObject({
-    kind: z.literal('dense'),
-    size: sizeField,
-    distance: distanceField,
-    embeddingModel: modelField,
-  }),
+  z.strictObject({ kind: z.literal('dense'), size: sizeField, distance: distanceField, embeddingModel: modelField }),
   z.strictObject({ kind: z.literal('multi'), size: sizeField, distance: distanceField }),
   z.strictObject({ kind: z.literal('sparse'), modifier: z.enum(['none', 'idf']), embeddingModel: modelField }),
 ]);

@@ -7,7 +7,4 @@ export interface Clock {
 }
 
 /** The machine's own time. */
-export const systemClock: Clock = {
-  wallMs: Date.now,
-  monotonicMs: performance.now.bind(performance),
-};
+export const systemClock: Clock = { wallMs: Date.now, monotonicMs: performance.now.bind(performance) };

@@ -127,14 +127,7 @@ async function addCredit(
   if (Math.abs((account.creditNano ?? 0) + usdNano) > nanoUsd(grantedUsdMax)) {
     refuse(invalid('usd', `usd: no account takes more than ${grantedUsdMax} USD in all`));
   }
-  const topUp: TopUp = {
-    account: account.id,
-    id,
-    usdNano,
-    note,
-    actor: operator.name,
-    atMs: parts.clock.wallMs(),
-  };
+  const topUp: TopUp = { account: account.id, id, usdNano, note, actor: operator.name, atMs: parts.clock.wallMs() };
   const done = await records.apply([{ kind: 'add-credit', topUp }], {
     actor: operator.name,
     action: 'account.credit',

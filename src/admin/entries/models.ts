@@ -75,10 +75,7 @@ export function modelOperations(parts: AdminParts, entryRecords: EntryRecords): 
       entries,
       named: 'id',
       show,
-      add: {
-        summary: 'Makes a model that callers can name, as under `models` in culvert.yaml.',
-        body: newModel,
-      },
+      add: { summary: 'Makes a model that callers can name, as under `models` in culvert.yaml.', body: newModel },
       change: { summary: 'Changes the stored settings of a model. Running requests finish as they began.' },
       remove: { summary: 'Removes the stored settings of a model. Running requests finish.' },
     }),

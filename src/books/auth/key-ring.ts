@@ -68,10 +68,7 @@ export const noKeySent: Failure = {
 };
 // One body for unknown, revoked and malformed keys: an answer must not tell which it was.
 const invalid: Failure = { kind: 'unauthenticated', message: 'The API key is not valid.' };
-const twoKeys: Failure = {
-  kind: 'unauthenticated',
-  message: 'The request has two different API keys. Send one.',
-};
+const twoKeys: Failure = { kind: 'unauthenticated', message: 'The request has two different API keys. Send one.' };
 const revoked: Failure = {
   kind: 'unauthenticated',
   message: 'The API key no longer works: it was revoked or removed.',

@@ -75,12 +75,7 @@ function ruledBy(services: Services, exchange: Exchange, dialect: CallerDialectI
   const { headers } = exchange.request;
   const endpoint = endpoints[dialect] ?? 'chat';
   return async (facts) => {
-    const call = {
-      principal: callerOf(exchange),
-      tag: tagOf(headers),
-      callerHeaders: headers,
-      atMs: exchange.atMs,
-    };
+    const call = { principal: callerOf(exchange), tag: tagOf(headers), callerHeaders: headers, atMs: exchange.atMs };
     const sources = { left: services.admission.left, inner: null };
     const ruled = await modelThroughRules(services.snapshots.current, sources, call, { endpoint, ...facts });
     return isFailure(ruled) ? ruled : { model: ruled.model, principal: ruled.call.principal };

@@ -52,8 +52,5 @@ export function createLineNotes(store: Pick<BatchStore, 'note'>, lease: Lease): 
     });
   }
 
-  return {
-    begin: (line) => put(begun, line),
-    end: async (line) => void (await put(ended, line)),
-  };
+  return { begin: (line) => put(begun, line), end: async (line) => void (await put(ended, line)) };
 }

@@ -22,12 +22,7 @@ const ordersMax = 16_384;
 export function createBodyWorkers(): AllBodies {
   const thread = createWorkThread(new URL('./body-worker.ts', import.meta.url), 'body worker');
   let idle: NodeJS.Timeout | null = null;
-  const held = createTurns({
-    name: 'Large requests',
-    places: bodiesMax,
-    waitingMax: 0,
-    tenantWaitingMax: 0,
-  });
+  const held = createTurns({ name: 'Large requests', places: bodiesMax, waitingMax: 0, tenantWaitingMax: 0 });
   const turns = createTurns({ name: 'Large requests', places: 1, waitingMax: ordersMax });
 
   function release(turn: Turn): void {

@@ -55,10 +55,7 @@ function toolsOf(tools: JsonValue | undefined): Tool[] {
   const found: Tool[] = [];
   for (const tool of tools) {
     if (!isObject(tool) || !isObject(tool.function) || typeof tool.function.name !== 'string') continue;
-    found.push({
-      name: tool.function.name,
-      schema: objectIn(tool.function.parameters),
-    });
+    found.push({ name: tool.function.name, schema: objectIn(tool.function.parameters) });
   }
   return found;
 }

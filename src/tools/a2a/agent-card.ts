@@ -56,12 +56,7 @@ function writtenInterfaces(card: JsonObject): WrittenInterface[] {
   const earlier = [
     { transport: stringOr(card.preferredTransport, '') || 'JSONRPC', url: card.url },
     ...listIn(card.additionalInterfaces).filter(isObject),
-  ].map((one) => ({
-    binding: stringOr(one.transport, ''),
-    version: '0.3' as const,
-    address: one.url,
-    tenant: null,
-  }));
+  ].map((one) => ({ binding: stringOr(one.transport, ''), version: '0.3' as const, address: one.url, tenant: null }));
   return [...entries, ...earlier.filter(({ address }) => typeof address === 'string')];
 }
 

@@ -154,11 +154,7 @@ export class Agent implements ConfiguredService<AgentConfig> {
   async #askCard(): Promise<McpFault | null> {
     const url = cardUrlOf(this.config);
     const headers = ['accept', 'application/json', 'user-agent', 'culvert', 'a2a-version', '1.0', ...this.#headers()];
-    const bounds = {
-      timeoutMs: cardTimeoutMs,
-      bytesMax: cardBytesMax,
-      secrets: this.secrets,
-    };
+    const bounds = { timeoutMs: cardTimeoutMs, bytesMax: cardBytesMax, secrets: this.secrets };
     const answer = await askWhole(this.#parts.transport, { url, method: 'GET', headers, body: null }, bounds);
     if (answer instanceof McpFault) return answer;
     if (answer.status !== 200)

@@ -33,11 +33,7 @@ const waitingMax = 64;
 export function createChromiumRenderer(parts: ChromiumRendererParts): PageRenderer {
   const { resolve, nowMs, onTrouble } = parts;
   const thread = createRenderThread({ homes: createBrowserHomes(parts.dataDir), resolve, onTrouble });
-  const turns = createTurns({
-    name: 'Pages to render',
-    places: pagesAtOnceMax,
-    waitingMax,
-  });
+  const turns = createTurns({ name: 'Pages to render', places: pagesAtOnceMax, waitingMax });
 
   function missing(): string | null {
     const named = parts.chromium();

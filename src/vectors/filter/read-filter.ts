@@ -30,13 +30,7 @@ export function readLoneCondition(json: unknown, at: string): Condition {
 }
 
 function wholeBudget(): FilterBudget {
-  return {
-    conditions: filterConditionsMax,
-    values: filterValuesMax,
-    texts: filterTextsMax,
-    depth: 0,
-    nested: false,
-  };
+  return { conditions: filterConditionsMax, values: filterValuesMax, texts: filterTextsMax, depth: 0, nested: false };
 }
 
 function readInner(json: unknown, at: string, budget: FilterBudget): Filter {

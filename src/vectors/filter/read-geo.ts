@@ -10,13 +10,7 @@ export function readGeoBox(json: unknown, at: string): FieldTest {
   const object = readObject(json, at, ['top_left', 'bottom_right']);
   const topLeft = readPoint(object.top_left, `${at}.top_left`);
   const bottomRight = readPoint(object.bottom_right, `${at}.bottom_right`);
-  return {
-    kind: 'geo-box',
-    top: topLeft.lat,
-    left: topLeft.lon,
-    bottom: bottomRight.lat,
-    right: bottomRight.lon,
-  };
+  return { kind: 'geo-box', top: topLeft.lat, left: topLeft.lon, bottom: bottomRight.lat, right: bottomRight.lon };
 }
 
 export function readGeoRadius(json: unknown, at: string): FieldTest {

@@ -27,10 +27,7 @@ type ReadOperation = (body: JsonObject, at: string, vectors: VectorReader, budge
 
 /** By Qdrant's names in `points/batch`; each is also a separate call. `keys`: of the body. */
 const writeOperations = {
-  upsert: {
-    keys: upsertKeys,
-    read: readUpsert,
-  },
+  upsert: { keys: upsertKeys, read: readUpsert },
   delete: {
     keys: selectionKeys,
     read: (body, at, _, budget) => ({ kind: 'delete', which: readSelection(body, at, budget) }),
@@ -51,14 +48,8 @@ const writeOperations = {
     keys: selectionKeys,
     read: (body, at, _, budget) => ({ kind: 'clear-payload', which: readSelection(body, at, budget) }),
   },
-  update_vectors: {
-    keys: ['points', 'shard_key', 'update_filter'],
-    read: readUpdateVectors,
-  },
-  delete_vectors: {
-    keys: ['vector', ...selectionKeys],
-    read: readDeleteVectors,
-  },
+  update_vectors: { keys: ['points', 'shard_key', 'update_filter'], read: readUpdateVectors },
+  delete_vectors: { keys: ['vector', ...selectionKeys], read: readDeleteVectors },
 } as const satisfies Record<string, { keys: readonly string[]; read: ReadOperation }>;
 
 export type WriteName = keyof typeof writeOperations;

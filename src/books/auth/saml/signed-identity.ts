@@ -92,11 +92,7 @@ export function signedIdentity(tree: unknown, expected: Expected, config: SamlCo
   }
   const refusals = assertion.Subject[0].SubjectConfirmation.map((one) => confirmationRefusal(one, expected));
   if (!refusals.includes(null)) return { why: refusals.join('; ') };
-  return {
-    identity: identityOf(assertion, config),
-    assertionId: assertion.$.ID,
-    endsMs: endOf(assertion, expected),
-  };
+  return { identity: identityOf(assertion, config), assertionId: assertion.$.ID, endsMs: endOf(assertion, expected) };
 }
 
 /** Null: this browser may use the assertion now. */

@@ -16,11 +16,7 @@ export function errorBody(failure: Failure, context: ErrorContext): JsonObject {
   // Anthropic's SDK reads the word for what to do from here.
   if (failure.kind === 'not-found' && failure.code !== undefined) error.details = { error_code: failure.code };
   if (failure.kind === 'guard-blocked') error.details = { error_code: guardBlockedCode };
-  return {
-    type: 'error',
-    error,
-    request_id: context.requestId,
-  };
+  return { type: 'error', error, request_id: context.requestId };
 }
 
 /**

@@ -224,12 +224,7 @@ function toNeutral(body: CallerBody): NeutralRequest {
     ...systemMessages(body, losses),
     ...body.messages.flatMap((message) => decodeMessage(message, losses)),
   ];
-  const request: NeutralRequest = {
-    model: body.model,
-    messages,
-    stream: body.stream === true,
-    includeUsage: true,
-  };
+  const request: NeutralRequest = { model: body.model, messages, stream: body.stream === true, includeUsage: true };
   const { vendor: extension } = placeFields(requestFields, request, body, losses);
   const reasoning = decodeReasoning(body, losses);
   if (reasoning !== null) request.reasoning = reasoning;

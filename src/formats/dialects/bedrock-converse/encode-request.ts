@@ -57,12 +57,7 @@ const fields = fieldsOf<SentTo>({
  * A neutral request as the body of Converse or ConverseStream. Losses are named by OpenAI's fields. Refused: what would
  * change the result (audio in, logprobs, n > 1, a required search, a call that the model cannot be made to make).
  */
-const encodeByRules = encoderOf({
-  vendor,
-  takes,
-  fields,
-  encode,
-});
+const encodeByRules = encoderOf({ vendor, takes, fields, encode });
 
 export const { encodeRequest, encoderFor } = encodersByModel(encodeByRules, rulesOf);
 

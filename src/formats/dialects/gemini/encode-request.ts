@@ -29,12 +29,7 @@ type EncodedMembers = Taken<(typeof takes)[number]>;
  * fields. Refused: parts whose omission would change the result (logprobs, n > 1, an answer in audio, a required
  * search, a format that the model cannot give). Safety settings keep Google's default.
  */
-const encodeByRules = encoderOf({
-  vendor,
-  takes,
-  fields: encodedFields,
-  encode,
-});
+const encodeByRules = encoderOf({ vendor, takes, fields: encodedFields, encode });
 
 export const { encodeRequest, encoderFor } = encodersByModel(encodeByRules, rulesOf);
 

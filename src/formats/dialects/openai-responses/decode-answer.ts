@@ -143,15 +143,7 @@ class AnswerDecoder implements StreamDecoder {
     if (known !== undefined) return known;
     if (this.#items.size >= itemsMax) return null;
     const type = typeof wire.type === 'string' ? wire.type : '';
-    const item: Item = {
-      type,
-      shown: 'nothing',
-      thoughtForm: null,
-      call: -1,
-      citations: 0,
-      done: false,
-      text: null,
-    };
+    const item: Item = { type, shown: 'nothing', thoughtForm: null, call: -1, citations: 0, done: false, text: null };
     this.#items.set(index, item);
     if (type === 'reasoning') {
       if (this.#lastThought) this.#emit({ type: 'part-end', choice: 0 });

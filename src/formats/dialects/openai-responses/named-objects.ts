@@ -34,12 +34,7 @@ const rules: NamingRules = {
     schema: 'opaque',
     filters: 'opaque',
   }),
-  top: memberKinds({
-    previous_response_id: 'id',
-    conversation: 'id',
-    prompt: 'id',
-    input: 'items',
-  }),
+  top: memberKinds({ previous_response_id: 'id', conversation: 'id', prompt: 'id', input: 'items' }),
   items: memberKinds({ id: 'item-id', approval_request_id: 'label' }),
   itemUse(item, id) {
     // No provider knows items that were made here.

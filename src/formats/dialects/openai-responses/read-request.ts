@@ -278,12 +278,7 @@ interface Decoded {
 /** The neutral form of a checked request. Only needed when the answer will come in another dialect. */
 function toNeutral(body: ResponsesRequest): Decoded {
   const { messages, origins } = decodeInput(body.instructions ?? null, body.input ?? []);
-  const request: NeutralRequest = {
-    model: body.model,
-    messages,
-    stream: body.stream === true,
-    includeUsage: true,
-  };
+  const request: NeutralRequest = { model: body.model, messages, stream: body.stream === true, includeUsage: true };
   const { [stopMember]: stop, [seedMember]: seed, ...known } = body;
   if (stop !== undefined) request.stop = stop;
   if (seed !== undefined) request.seed = seed;

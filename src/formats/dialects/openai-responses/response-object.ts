@@ -59,13 +59,7 @@ export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 export function wireItem(item: OutputItem, status: ItemStatus): JsonObject {
   switch (item.kind) {
     case 'message':
-      return {
-        id: item.id,
-        type: 'message',
-        status,
-        role: 'assistant',
-        content: item.parts.map(wirePart),
-      };
+      return { id: item.id, type: 'message', status, role: 'assistant', content: item.parts.map(wirePart) };
     case 'thought':
       return {
         id: item.id,

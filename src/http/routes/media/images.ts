@@ -19,13 +19,7 @@ import { readEditBody } from '../../read-edit-body.ts';
 
 /** `POST /v1/images/generations`, `/v1/images/edits` and `/v1/images/variations`: OpenAI's format over any provider that makes pictures. */
 export function imageRoutes(services: Services): Route[] {
-  const shared = {
-    method: 'POST',
-    auth: 'key',
-    quota: 'one',
-    limitForm: 'openai',
-    dialect: openAiChat,
-  } as const;
+  const shared = { method: 'POST', auth: 'key', quota: 'one', limitForm: 'openai', dialect: openAiChat } as const;
   const linkBase = ({ request }: Exchange) => linkBaseOf(request, services.snapshots.current.config.server);
   return [
     {

@@ -55,11 +55,7 @@ export function statusRoutes(parts: StatusParts): Route[] {
 function ready({ services, draining, storeTrouble }: StatusParts, exchange: Exchange): void {
   const targets = services.snapshots.current.models.namedTargets();
   const healthy = services.health.status(targets, services.clock.monotonicMs()) !== 'down';
-  const checks = {
-    accepting: !draining(),
-    stores: storeTrouble() === null,
-    targets: targets.length > 0 && healthy,
-  };
+  const checks = { accepting: !draining(), stores: storeTrouble() === null, targets: targets.length > 0 && healthy };
   const ok = checks.accepting && checks.stores && checks.targets;
   writeJson(exchange, ok ? 200 : 503, { status: ok ? 'ready' : 'not ready', checks });
 }

@@ -253,10 +253,7 @@ function failed<C>(job: Job<C>, last: Fault | null = null, rest: 'none' | 'some'
   return {
     kind: 'upstreams-failed',
     model: job.query.alias,
-    attempts: attempts.map((attempt) => ({
-      provider: attempt.provider,
-      reason: attempt.message ?? attempt.class,
-    })),
+    attempts: attempts.map((attempt) => ({ provider: attempt.provider, reason: attempt.message ?? attempt.class })),
     ...(rest === 'none' && lastingIn(attempts)),
     ...(job.progress.delivered !== 'nothing' && { begun: true, ...(last !== null && reportedIn(last)) }),
   };
