@@ -376,3 +376,28 @@ test('a target that came back has a fresh start: three refused connections in a 
   run(lane, 'unreachable');
   assert.notEqual(standing(lane), 'ready');
 });
+
+test('of many targets those alone that were tried cost a look at their credentials', () => {
+  const { health, now, run } = setUp();
+  let looks = 0;
+  const targets = Array.from({ length: 1_000 }, (_, at) => {
+    const target = targetOf(`a/m-${at}`);
+    const credentials = target.credentials.map((credential) => ({
+      ...credential,
+      get id() {
+        looks += 1;
+        return credential.id;
+      },
+    }));
+    return { ...target, credentials };
+  });
+  const [tried, ...others] = targets;
+  run(laneOf(health, tried!), 'ok');
+  looks = 0;
+  assert.equal(health.status(others, now()), 'healthy');
+  for (const target of others) health.checked(target, 'passed', 0, now());
+  health.retain(targets);
+  assert.equal(looks, tried!.credentials.length);
+  assert.equal([...health.states()].length, 1, 'the one that was tried stays known');
+  assert.equal(health.status([], now()), 'down');
+});

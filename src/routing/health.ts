@@ -106,6 +106,8 @@ export function createHealth({ clock }: { clock: Clock }): Health {
 class LiveHealth implements Health {
   readonly #clock: Clock;
   readonly #states = new Map<string, LaneState>();
+  /** Ids of targets with states. Of 10,000 targets few were tried: the others are passed over. */
+  #tried = new Set<string>();
   readonly #credentials = new Map<string, CredentialState>();
   #views = new WeakMap<Target, readonly Lane[]>();
 
@@ -191,6 +193,7 @@ class LiveHealth implements Health {
         state.breaker = afterEvent(state.breaker, { type: 'opened', why: 'health check failed', forMs }, nowMs);
       return;
     }
+    if (!this.#tried.has(target.id)) return;
     for (const { id } of target.credentials) {
       const state = this.#states.get(laneId(target.id, id));
       if (state !== undefined && isReopenedByCheck(state.breaker)) comesBack(state, { type: 'answered' }, nowMs);
@@ -211,6 +214,7 @@ class LiveHealth implements Health {
   retain(targets: Iterable<Target>): void {
     const currentLanes = new Set<string>();
     for (const target of targets) {
+      if (!this.#tried.has(target.id)) continue;
       for (const credential of target.credentials) currentLanes.add(laneId(target.id, credential.id));
     }
     keepOnly(this.#states, currentLanes);
@@ -218,6 +222,8 @@ class LiveHealth implements Health {
   }
 
   status(targets: readonly Target[], nowMs: number): ModelStatus {
+    const anyTried = targets.some(({ id }) => this.#tried.has(id));
+    if (!anyTried && targets.some(({ credentials }) => credentials.length > 0)) return 'healthy';
     return modelStatusOf(targets, (target, credential) => this.#states.get(laneId(target.id, credential.id)), nowMs);
   }
 
@@ -245,6 +251,7 @@ class LiveHealth implements Health {
       }
       state = newLaneState(targetId, credentialId, credential);
       this.#states.set(id, state);
+      this.#tried.add(targetId);
     }
     return state;
   }
@@ -264,6 +271,7 @@ class LiveHealth implements Health {
 
   #forgetUnused(): void {
     keepOnly(this.#credentials, new Set([...this.#states.values()].map((state) => state.credentialId)));
+    this.#tried = new Set([...this.#states.values()].map((state) => state.targetId));
     this.#views = new WeakMap();
   }
 }
